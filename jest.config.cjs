@@ -1,0 +1,25 @@
+// One jest project for all rings; tests lie beside the code they test, and under test/.
+// Sources run as ESM TypeScript, so jest needs --experimental-vm-modules (scripts/test.ts passes it).
+module.exports = {
+  testEnvironment: "node",
+  extensionsToTreatAsEsm: [".ts"],
+  testMatch: ["<rootDir>/**/*.test.ts"],
+  testPathIgnorePatterns: ["/node_modules/", "/dist/", "/.tools/", "/.data/"],
+  modulePathIgnorePatterns: ["/dist/", "/.tools/", "/.data/"],
+  watchman: false,
+  globalSetup: "<rootDir>/packages/testing/src/global-setup.ts",
+  globalTeardown: "<rootDir>/packages/testing/src/global-teardown.ts",
+  testTimeout: 30_000,
+  maxWorkers: 2,
+  transform: {
+    "\\.ts$": [
+      "@swc/jest",
+      {
+        jsc: { target: "es2024", parser: { syntax: "typescript" } },
+        module: { type: "es6" },
+        sourceMaps: "inline",
+      },
+    ],
+  },
+  coverageProvider: "v8",
+};
