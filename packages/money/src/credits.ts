@@ -1,0 +1,33 @@
+// Credits: customer money in units of 1e-4 USD. Balances, holds, charges and caps are Credits.
+import { formatDecimal, parseDecimal } from "./decimal.ts";
+
+/** An amount in units of 1e-4 USD. */
+export type Credits = bigint;
+
+const SCALE = 4;
+export const CREDITS_PER_USD: Credits = 10_000n;
+
+/** 1e11 USD: beyond any account, and far enough below 64 bits that sums cannot overflow a column. */
+const LIMIT: Credits = 10n ** 15n;
+
+/**
+ * Reads a USD amount with at most four decimals.
+ * @returns undefined when it is no finite decimal, has more decimals, or is beyond ±1e11 USD.
+ */
+export function parseCredits(usd: string | number): Credits | undefined {
+  const credits = parseDecimal(usd, SCALE, "exact");
+  if (credits === undefined || credits > LIMIT || credits < -LIMIT) return undefined;
+  return credits;
+}
+
+/** As parseCredits, for amounts written in our own source and seeds. @throws RangeError when it is none. */
+export function creditsOf(usd: string): Credits {
+  const credits = parseCredits(usd);
+  if (credits === undefined) throw new RangeError(`"${usd}" is not an amount of USD with four decimals`);
+  return credits;
+}
+
+/** Prints USD with exactly four decimals: 12345n is "1.2345". */
+export function formatCredits(credits: Credits): string {
+  return formatDecimal(credits, SCALE, SCALE);
+}

@@ -1,0 +1,143 @@
+// Every reason for which a request can fail, one row each: RPC code, HTTP status, type, code, retry.
+// Nothing else in the code base decides a status; docs/errors.md is checked against this table.
+import { Code } from "@connectrpc/connect";
+
+/** What `x-should-retry` tells an SDK; absent = the header is not sent and the SDK decides by status. */
+type Retry = "helps" | "never";
+
+interface ErrorRow {
+  readonly rpc: Code;
+  readonly status: number;
+  readonly type: string;
+  /** `error.code` of the body; absent = the body has none. */
+  readonly code?: string;
+  readonly retry?: Retry;
+}
+
+const badRequest = { rpc: Code.InvalidArgument, status: 400, type: "invalid_request_error" } as const;
+const unauthorized = { rpc: Code.Unauthenticated, status: 401, type: "unauthorized" } as const;
+const payment = { rpc: Code.FailedPrecondition, status: 402 } as const;
+
+export const errorTable = {
+  invalid_json: { ...badRequest, code: "invalid_json" },
+  invalid_value: { ...badRequest, code: "invalid_value" },
+  vision_not_supported: { ...badRequest, code: "vision_not_supported" },
+  content_policy_violation: { ...badRequest, code: "content_policy_violation", retry: "never" },
+  image_download_failed: { ...badRequest, code: "image_download_failed" },
+  url_not_allowed: { ...badRequest, code: "url_not_allowed" },
+  invalid_image: { ...badRequest, code: "invalid_image" },
+  wrong_endpoint: { ...badRequest, code: "wrong_endpoint" },
+  /** The upstream refused the request as invalid; its message is passed on. */
+  rejected_by_provider: { ...badRequest, code: "rejected_by_provider", retry: "never" },
+  invalid_api_key: { ...unauthorized, code: "invalid_api_key" },
+  api_key_expired: { ...unauthorized, code: "api_key_expired" },
+  wrong_key_kind: { ...unauthorized, code: "wrong_key_kind" },
+  insufficient_credits: { ...payment, type: "insufficient_credits", code: "insufficient_credits" },
+  spend_limit_exceeded: { ...payment, type: "spend_limit_exceeded", code: "spend_limit_exceeded" },
+  credits_in_flight: { ...payment, type: "insufficient_credits", code: "in_flight", retry: "helps" },
+  spend_limit_in_flight: { ...payment, type: "spend_limit_exceeded", code: "in_flight", retry: "helps" },
+  model_not_found: {
+    rpc: Code.NotFound,
+    status: 404,
+    type: "invalid_request_error",
+    code: "model_not_found",
+  },
+  key_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error" },
+  media_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  route_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  method_not_allowed: {
+    rpc: Code.Unimplemented,
+    status: 405,
+    type: "invalid_request_error",
+    code: "method_not_allowed",
+  },
+  idempotency_in_progress: {
+    rpc: Code.Aborted,
+    status: 409,
+    type: "invalid_request_error",
+    code: "idempotency_in_progress",
+    retry: "helps",
+  },
+  body_too_large: {
+    rpc: Code.ResourceExhausted,
+    status: 413,
+    type: "invalid_request_error",
+    code: "body_too_large",
+  },
+  unsupported_media_type: {
+    rpc: Code.InvalidArgument,
+    status: 415,
+    type: "invalid_request_error",
+    code: "unsupported_media_type",
+  },
+  idempotency_mismatch: {
+    rpc: Code.InvalidArgument,
+    status: 422,
+    type: "invalid_request_error",
+    code: "idempotency_mismatch",
+  },
+  rate_limit_exceeded: {
+    rpc: Code.ResourceExhausted,
+    status: 429,
+    type: "rate_limit_error",
+    code: "rate_limit_exceeded",
+    retry: "helps",
+  },
+  headers_too_large: {
+    rpc: Code.ResourceExhausted,
+    status: 431,
+    type: "invalid_request_error",
+    code: "headers_too_large",
+  },
+  credits_unavailable: { rpc: Code.Internal, status: 500, type: "internal_error" },
+  internal_error: { rpc: Code.Internal, status: 500, type: "internal_error" },
+  provider_error: {
+    rpc: Code.Unavailable,
+    status: 502,
+    type: "provider_error",
+    code: "provider_error",
+    retry: "never",
+  },
+  provider_unavailable: {
+    rpc: Code.Unavailable,
+    status: 503,
+    type: "provider_error",
+    code: "provider_unavailable",
+    retry: "helps",
+  },
+  billing_unavailable: {
+    rpc: Code.Unavailable,
+    status: 503,
+    type: "internal_error",
+    code: "billing_unavailable",
+    retry: "helps",
+  },
+  /** Another of our services did not answer; nothing was charged. */
+  service_unavailable: {
+    rpc: Code.Unavailable,
+    status: 503,
+    type: "internal_error",
+    code: "service_unavailable",
+    retry: "helps",
+  },
+  provider_timeout: {
+    rpc: Code.DeadlineExceeded,
+    status: 504,
+    type: "provider_error",
+    code: "provider_timeout",
+    retry: "never",
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+export type Reason = keyof typeof errorTable;
+
+/** The row of a reason, widened so that optional columns can be read. */
+export function errorRow(reason: Reason): ErrorRow {
+  return errorTable[reason];
+}
+
+/** Whether a string (from another process) names a row of this table. */
+export function isReason(reason: string): reason is Reason {
+  return Object.hasOwn(errorTable, reason);
+}
