@@ -1,0 +1,66 @@
+// Guarantees of the batcher that money rests on: order, no loss, no duplicate, bounded.
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { createBatcher } from "./batcher.ts";
+
+const options = { maxBatch: 4, maxQueue: 100, overflow: () => new Error("full") };
+
+describe("batcher", () => {
+  test("every operation is sent once and gets its own result, whatever the arrival pattern", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(3), { maxLength: 60 }), async (pauses) => {
+        const sent: number[] = [];
+        const batch = createBatcher<number, number>(async (operations) => {
+          await new Promise(setImmediate);
+          sent.push(...operations);
+          return operations.map((n) => n * 2);
+        }, options);
+        const results: Promise<number>[] = [];
+        for (const [index, pause] of pauses.entries()) {
+          results.push(batch(index));
+          for (let i = 0; i < pause; i += 1) await new Promise(setImmediate);
+        }
+        expect(await Promise.all(results)).toEqual(pauses.map((_, index) => index * 2));
+        expect(sent).toEqual(pauses.map((_, index) => index));
+      }),
+    );
+  });
+
+  test("operations that arrive during a call leave together in the next one", async () => {
+    const sizes: number[] = [];
+    const batch = createBatcher<number, number>(async (operations) => {
+      sizes.push(operations.length);
+      await new Promise(setImmediate);
+      return operations;
+    }, options);
+    const first = batch(0);
+    await new Promise(setImmediate);
+    await Promise.all([first, ...Array.from({ length: 6 }, (_, index) => batch(index))]);
+    expect(sizes).toEqual([1, 4, 2]);
+  });
+
+  test("a failed call rejects its own batch only", async () => {
+    let calls = 0;
+    const batch = createBatcher<number, number>(async (operations) => {
+      calls += 1;
+      if (calls === 1) throw new Error("down");
+      return operations;
+    }, options);
+    await expect(batch(1)).rejects.toThrow("down");
+    await expect(batch(2)).resolves.toBe(2);
+  });
+
+  test("a full queue refuses at once and sends nothing for the refused operation", async () => {
+    const sent: number[] = [];
+    const batch = createBatcher<number, number>(
+      async (operations) => {
+        sent.push(...operations);
+        return operations;
+      },
+      { maxBatch: 1, maxQueue: 2, overflow: () => new Error("full") },
+    );
+    const outcomes = await Promise.allSettled([batch(1), batch(2), batch(3)]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
+    expect(sent).toEqual([1, 2]);
+  });
+});

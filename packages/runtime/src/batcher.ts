@@ -1,0 +1,66 @@
+// Collects operations while a call is in flight and sends them as one. No timer: an idle batcher sends at once,
+// a busy one sends everything that has gathered. Results keep the order of the operations.
+
+export interface BatcherOptions {
+  /** Most operations in one call. */
+  readonly maxBatch: number;
+  /** Most operations waiting; beyond it, callers are refused at once. */
+  readonly maxQueue: number;
+  /** Made for an operation that is refused because the queue is full. */
+  readonly overflow: () => Error;
+}
+
+interface Waiting<Operation, Result> {
+  readonly operation: Operation;
+  readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export type Batcher<Operation, Result> = (operation: Operation) => Promise<Result>;
+
+/**
+ * @param send answers one result per operation, in order; a rejection rejects every operation of the batch.
+ */
+export function createBatcher<Operation, Result>(
+  send: (operations: Operation[]) => Promise<Result[]>,
+  options: BatcherOptions,
+): Batcher<Operation, Result> {
+  let queue: Waiting<Operation, Result>[] = [];
+  let running = false;
+
+  async function sendOne(batch: Waiting<Operation, Result>[]): Promise<void> {
+    try {
+      const results = await send(batch.map(({ operation }) => operation));
+      if (results.length !== batch.length)
+        throw new Error("a batch was answered with another number of results");
+      results.forEach((result, index) => {
+        batch[index]?.resolve(result);
+      });
+    } catch (error) {
+      for (const waiting of batch) waiting.reject(error);
+    }
+  }
+
+  async function drain(): Promise<void> {
+    // Operations that were issued in this turn of the event loop join the first batch.
+    await Promise.resolve();
+    while (queue.length > 0) {
+      const batch = queue.slice(0, options.maxBatch);
+      queue = queue.slice(options.maxBatch);
+      await sendOne(batch);
+    }
+    running = false;
+  }
+
+  return (operation) =>
+    new Promise<Result>((resolve, reject) => {
+      if (queue.length >= options.maxQueue) {
+        reject(options.overflow());
+        return;
+      }
+      queue.push({ operation, resolve, reject });
+      if (running) return;
+      running = true;
+      void drain();
+    });
+}

@@ -1,0 +1,61 @@
+// Environment to typed config. Each variable stands in exactly one schema; modules that share one (DATABASE_URL)
+// share the fragment. All problems of all modules are reported together.
+import { z } from "zod";
+import { OperatorError } from "./operator-error.ts";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Ports: 0 lets the operating system choose. */
+export const port = (byDefault: number) => z.coerce.number().int().min(0).max(65_535).default(byDefault);
+
+/** Positive whole milliseconds. */
+export const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
+
+/** Config fragment of every module that keeps tables. */
+export const postgresConfig = z.object({
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" })
+    .describe("PostgreSQL connection URL"),
+  DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10),
+});
+
+/** Config of the process itself, whatever modules it runs. */
+export const processConfig = z.object({
+  LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
+  INTERNAL_AUTH_SECRET: z
+    .string()
+    .min(32, "must have at least 32 characters")
+    .describe("signs calls between services"),
+  SERVICE_HOST: z.string().default("127.0.0.1").describe("address that the two internal ports listen on"),
+  SERVICE_HTTP_PORT: port(8081).describe("REST for the gateway, /livez, /readyz, /metrics"),
+  SERVICE_RPC_PORT: port(8082).describe("Connect and gRPC, health, reflection"),
+});
+export type ProcessConfig = z.infer<typeof processConfig>;
+
+/** Reads one schema; problems are sentences such as `DATABASE_URL is required (billing)`. */
+export function readConfig<Shape extends z.ZodObject>(
+  owner: string,
+  shape: Shape,
+  env: Environment,
+): { config: z.infer<Shape> } | { problems: string[] } {
+  const known = Object.fromEntries(
+    Object.keys(shape.shape).flatMap((name) => {
+      const value = env[name];
+      return value === undefined || value === "" ? [] : [[name, value]];
+    }),
+  );
+  const result = shape.safeParse(known);
+  if (result.success) return { config: result.data };
+  return {
+    problems: result.error.issues.map((issue) => {
+      const name = issue.path.join(".");
+      return name in known ? `${name}: ${issue.message} (${owner})` : `${name} is required (${owner})`;
+    }),
+  };
+}
+
+/** Throws one sentence that lists every problem. */
+export function refuseProblems(problems: readonly string[]): void {
+  if (problems.length === 0) return;
+  throw new OperatorError(`The configuration is not usable: ${[...new Set(problems)].join("; ")}.`);
+}

@@ -1,0 +1,24 @@
+// The runtime: how modules become processes, find each other and answer. Mechanisms only, no product nouns.
+export { type Batcher, type BatcherOptions, createBatcher } from "./batcher.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export { type Environment, milliseconds, port, postgresConfig, readConfig } from "./config.ts";
+export { createHttpApp } from "./http-app.ts";
+export { listenError } from "./listen.ts";
+export { createLogger, type Logger } from "./logger.ts";
+export { migrate } from "./migrate.ts";
+export { defineModule, implement, type Module, type ModuleContext, type ModuleInstance } from "./module.ts";
+export { OperatorError, sentenceOf } from "./operator-error.ts";
+export { parseRequest } from "./parse-request.ts";
+export { bearServiceToken } from "./peers.ts";
+export {
+  connectPostgres,
+  inTransaction,
+  isConnectionError,
+  type Pool,
+  type PoolClient,
+} from "./postgres.ts";
+export type { Principal } from "./principal.ts";
+export { renderError } from "./render-error.ts";
+export { parseJsonBytes, type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";
+export { type RunningProcess, run, runUntilSignal, type StartOptions, startProcess } from "./run.ts";
+export { type CallOptions, createServiceClient, type ServiceClient } from "./service-client.ts";

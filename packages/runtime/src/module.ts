@@ -1,0 +1,61 @@
+// What a module is. A process is a list of modules; no module knows which others share its process:
+// it dials them by name, and the runner decides whether that is a function call or the network.
+import type { DescService } from "@bufbuild/protobuf";
+import type { ServiceImpl } from "@connectrpc/connect";
+import type { FastifyInstance } from "fastify";
+import type { Registry } from "prom-client";
+import type { z } from "zod";
+import type { Clock } from "./clock.ts";
+import type { Logger } from "./logger.ts";
+import type { RestApi } from "./rest-api.ts";
+import type { ServiceClient } from "./service-client.ts";
+
+/** One RPC service and its implementation. */
+export interface RpcService {
+  readonly desc: DescService;
+  readonly impl: Partial<ServiceImpl<DescService>>;
+}
+
+/** Pairs a service with its implementation; the pairing is checked by the compiler here and nowhere else. */
+export function implement<Desc extends DescService>(desc: Desc, impl: ServiceImpl<Desc>): RpcService {
+  return { desc, impl: impl as Partial<ServiceImpl<DescService>> };
+}
+
+export interface ModuleContext<Config> {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly metrics: Registry;
+  /** A client of another module's RPC service. Errors arrive as the ServiceError that was thrown there. */
+  dial<Desc extends DescService>(module: string, service: Desc): ServiceClient<Desc>;
+  /** Serves another module's REST routes under these prefixes of a public HTTP app. */
+  mount(app: FastifyInstance, module: string, prefixes: readonly string[]): Promise<void>;
+  /** OpenAPI path items of another module's REST routes. */
+  describeRest(module: string): Promise<Record<string, object>>;
+}
+
+export interface ModuleInstance {
+  readonly rpc?: readonly RpcService[];
+  readonly rest?: RestApi;
+  /** Begins background work; called when all modules of the process exist and their ports listen. */
+  start?(): Promise<void>;
+  /** False while the module cannot serve, with the reason. Asked by /readyz and grpc.health.v1. */
+  ready?(): Promise<true | string>;
+  /** Where the module listens for the public, if it does; known once it has started. */
+  publicUrl?(): string;
+  /** Stops accepting, finishes what runs, closes. Called in reverse order of start. */
+  stop?(): Promise<void>;
+}
+
+export interface Module<Shape extends z.ZodObject = z.ZodObject> {
+  readonly name: string;
+  /** Modules it dials or mounts; those in the same process are created and started before it. */
+  readonly needs: readonly string[];
+  readonly config: Shape;
+  create(context: ModuleContext<z.infer<Shape>>): Promise<ModuleInstance>;
+}
+
+/** Gives `create` the type of its own config; in a list, modules are of different shapes. */
+export function defineModule<Shape extends z.ZodObject>(module: Module<Shape>): Module {
+  return module as unknown as Module;
+}

@@ -1,0 +1,131 @@
+// Reaches other modules: in this process when they are here, else over the network. The only place that knows which.
+import type { DescService } from "@bufbuild/protobuf";
+import type { Interceptor, Transport } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import type { Clock } from "./clock.ts";
+import { type Environment, readConfig } from "./config.ts";
+import { createInProcessTransport } from "./in-process-transport.ts";
+import type { ModuleInstance } from "./module.ts";
+import { describeRoutes, registerRest } from "./rest-api.ts";
+import { describeRemote, mountRemote, type RemoteRest } from "./rest-mount.ts";
+import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
+import { createServiceClient, type ServiceClient } from "./service-client.ts";
+import { signToken } from "./service-token.ts";
+
+export const RPC_AUDIENCE = "rpc";
+const TOKEN_REFRESH_MS = 20_000;
+
+interface PeerAddress {
+  readonly rpcUrl: string;
+  readonly httpUrl: string;
+}
+
+/** Names of the variables that say where a remote module is: MEDIA_GENERATION_RPC_URL, …_HTTP_URL. */
+function addressVariables(module: string): { rpc: string; http: string } {
+  const prefix = module.toUpperCase().replaceAll("-", "_");
+  return { rpc: `${prefix}_RPC_URL`, http: `${prefix}_HTTP_URL` };
+}
+
+/** Addresses of remote modules; by default each is a host of its own name, as in Kubernetes. */
+export function readPeerAddresses(
+  modules: readonly string[],
+  env: Environment,
+): { addresses: Map<string, PeerAddress>; problems: string[] } {
+  const addresses = new Map<string, PeerAddress>();
+  const problems: string[] = [];
+  for (const module of modules) {
+    const { rpc, http } = addressVariables(module);
+    const shape = z.object({
+      [rpc]: z.url().default(`http://${module}:8082`),
+      [http]: z.url().default(`http://${module}:8081`),
+    });
+    const result = readConfig(`address of ${module}`, shape, env);
+    if ("problems" in result) problems.push(...result.problems);
+    else addresses.set(module, { rpcUrl: result.config[rpc] ?? "", httpUrl: result.config[http] ?? "" });
+  }
+  return { addresses, problems };
+}
+
+export interface PeersOptions {
+  readonly addresses: ReadonlyMap<string, PeerAddress>;
+  readonly interceptors: readonly Interceptor[];
+  readonly secret: string;
+  readonly clock: Clock;
+}
+
+export class Peers {
+  readonly #options: PeersOptions;
+  readonly #local = new Map<string, ModuleInstance>();
+  readonly #transports = new Map<string, Transport>();
+
+  constructor(options: PeersOptions) {
+    this.#options = options;
+  }
+
+  addLocal(module: string, instance: ModuleInstance): void {
+    this.#local.set(module, instance);
+  }
+
+  dial<Desc extends DescService>(module: string, desc: Desc): ServiceClient<Desc> {
+    return createServiceClient(desc, module, this.#transport(module));
+  }
+
+  async mount(app: FastifyInstance, module: string, prefixes: readonly string[]): Promise<void> {
+    const local = this.#local.get(module);
+    if (local === undefined) await mountRemote(app, prefixes, this.#remoteRest(module));
+    else if (local.rest !== undefined) await registerRest(app, local.rest);
+  }
+
+  async describeRest(module: string): Promise<Record<string, object>> {
+    const local = this.#local.get(module);
+    if (local === undefined) return describeRemote(this.#remoteRest(module));
+    return local.rest === undefined ? {} : describeRoutes(local.rest);
+  }
+
+  #remoteRest(module: string): RemoteRest {
+    const { secret, clock } = this.#options;
+    return { module, baseUrl: this.#address(module).httpUrl, secret, clock };
+  }
+
+  #address(module: string): PeerAddress {
+    const address = this.#options.addresses.get(module);
+    if (address === undefined) throw new Error(`"${module}" is not among the needs of any module here`);
+    return address;
+  }
+
+  #transport(module: string): Transport {
+    const known = this.#transports.get(module);
+    if (known !== undefined) return known;
+    const local = this.#local.get(module);
+    const transport =
+      local === undefined
+        ? createConnectTransport({
+            baseUrl: this.#address(module).rpcUrl,
+            httpVersion: "2",
+            useBinaryFormat: true,
+            readMaxBytes: MAX_MESSAGE_BYTES,
+            writeMaxBytes: MAX_MESSAGE_BYTES,
+            pingIntervalMs: 30_000,
+            interceptors: [bearServiceToken(this.#options.secret, this.#options.clock)],
+          })
+        : createInProcessTransport(local.rpc ?? [], this.#options.interceptors);
+    this.#transports.set(module, transport);
+    return transport;
+  }
+}
+
+/** Adds the service token to every call; one token serves for a while. */
+export function bearServiceToken(secret: string, clock: Clock): Interceptor {
+  let token = "";
+  let madeAt = Number.NEGATIVE_INFINITY;
+  return (next) => (request) => {
+    if (clock.now() - madeAt > TOKEN_REFRESH_MS) {
+      madeAt = clock.now();
+      token = signToken(secret, RPC_AUDIENCE, "", clock);
+    }
+    request.header.set("authorization", `Bearer ${token}`);
+    return next(request);
+  };
+}

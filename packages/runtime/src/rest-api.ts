@@ -1,0 +1,162 @@
+// REST routes as data: one declaration validates requests, registers handlers and becomes the OpenAPI document.
+import { ServiceError } from "@gr/proto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { parse as parseSafely } from "secure-json-parse";
+import { z } from "zod";
+import { parseRequest } from "./parse-request.ts";
+
+export interface RestRequest<Body = unknown, Query = unknown> {
+  readonly body: Body;
+  readonly query: Query;
+  readonly http: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+export interface RestRoute {
+  readonly method: "GET" | "POST" | "DELETE";
+  /** Fastify syntax: "/v1/api-keys/:id", "/media/*". */
+  readonly path: string;
+  readonly summary: string;
+  readonly query?: z.ZodType;
+  readonly body?: z.ZodType;
+  /**
+   * "parsed" (the default): JSON, checked against `body`. "bytes": the handler gets the untouched JSON bytes
+   * and checks them itself; `body` is then documentation.
+   */
+  readonly bodyAs?: "parsed" | "bytes";
+  /** Bytes; 1 MB when absent. */
+  readonly bodyLimit?: number;
+  /** Documented answers by status. */
+  readonly responses: Readonly<
+    Record<number, { description: string; schema?: z.ZodType; contentType?: string }>
+  >;
+  /** Returns the JSON answer, or sends it through `reply` and returns `reply`. */
+  readonly handle: (request: RestRequest<never, never>) => Promise<unknown>;
+}
+
+export interface RestApi {
+  readonly routes: readonly RestRoute[];
+}
+
+/** Declares a route whose handler sees the types of its schemas. */
+export function restRoute<Body extends z.ZodType = z.ZodUndefined, Query extends z.ZodType = z.ZodUndefined>(
+  route: Omit<RestRoute, "handle" | "body" | "query"> & {
+    body?: Body;
+    query?: Query;
+    handle: (request: RestRequest<z.infer<Body>, z.infer<Query>>) => Promise<unknown>;
+  },
+): RestRoute {
+  return route as RestRoute;
+}
+
+/** Registers the routes in an encapsulated scope, so that their body parsers touch nothing else. */
+export async function registerRest(app: FastifyInstance, api: RestApi): Promise<void> {
+  await app.register(async (scope) => {
+    scope.removeContentTypeParser("application/json");
+    scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
+      const asBytes = request.routeOptions.config.bodyAsBytes === true;
+      if (asBytes) done(null, bytes);
+      else parseJson(bytes as Buffer, done);
+    });
+    for (const route of api.routes) registerRoute(scope, route);
+  });
+}
+
+function registerRoute(scope: FastifyInstance, route: RestRoute): void {
+  scope.route({
+    method: route.method,
+    url: route.path,
+    config: { bodyAsBytes: route.bodyAs === "bytes" },
+    ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
+    handler: async (http, reply) => {
+      const asBytes = route.bodyAs === "bytes";
+      if (route.body !== undefined && http.body === undefined) {
+        throw new ServiceError("invalid_json", "The request needs a JSON body.");
+      }
+      const body = route.body === undefined || asBytes ? http.body : parseRequest(route.body, http.body);
+      const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
+      return route.handle({ body, query, http, reply } as RestRequest<never, never>);
+    },
+  });
+}
+
+function parseJson(bytes: Buffer, done: (error: Error | null, body?: unknown) => void): void {
+  try {
+    done(null, parseJsonBytes(bytes));
+  } catch (error) {
+    done(error as Error);
+  }
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** JSON of valid UTF-8, without keys that would touch prototypes. @throws ServiceError invalid_json */
+export function parseJsonBytes(bytes: Uint8Array): unknown {
+  if (bytes.byteLength === 0) {
+    throw new ServiceError("invalid_json", "The body is empty, but the content type is application/json.");
+  }
+  try {
+    return parseSafely(utf8.decode(bytes), undefined, { protoAction: "error", constructorAction: "ignore" });
+  } catch (error) {
+    throw new ServiceError("invalid_json", "The body is not valid JSON.", { cause: error });
+  }
+}
+
+/** OpenAPI path items of the routes, generated from the schemas that validate. */
+export function describeRoutes(api: RestApi): Record<string, object> {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of api.routes) {
+    const names = [...route.path.matchAll(/:(\w+)|\*/g)].map(([, name]) => name ?? "path");
+    const path = route.path.replaceAll(/:(\w+)/g, "{$1}").replaceAll("*", "{path}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, names) };
+  }
+  return paths;
+}
+
+function describeRoute(route: RestRoute, pathNames: readonly string[]): object {
+  const query = route.query === undefined ? {} : jsonSchema(route.query, "input");
+  const queryProperties = Object.entries((query as { properties?: Record<string, object> }).properties ?? {});
+  const parameters = [
+    ...pathNames.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
+    ...queryProperties.map(([name, schema]) => ({ name, in: "query", required: false, schema })),
+  ];
+  return {
+    summary: route.summary,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: true,
+            content: { "application/json": { schema: jsonSchema(route.body, "input") } },
+          },
+        }),
+    responses: Object.fromEntries(
+      Object.entries(route.responses).map(([status, { description, schema, contentType }]) => [
+        status,
+        {
+          description,
+          ...(schema === undefined && contentType === undefined
+            ? {}
+            : {
+                content: {
+                  [contentType ?? "application/json"]:
+                    schema === undefined ? {} : { schema: jsonSchema(schema, "output") },
+                },
+              }),
+        },
+      ]),
+    ),
+  };
+}
+
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  return rest;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    bodyAsBytes?: boolean;
+  }
+}

@@ -1,0 +1,66 @@
+// The RPC port of a process: Connect and gRPC over cleartext HTTP/2, health and reflection included.
+// Sessions are retired by age, so that new replicas get their share of long-lived connections.
+import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
+import type { AddressInfo } from "node:net";
+import type { Interceptor } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { listenError } from "./listen.ts";
+import type { RpcService } from "./module.ts";
+import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
+
+const SESSION_AGE_MS = 10 * 60_000;
+const SESSION_JITTER_MS = 2 * 60_000;
+
+export interface RpcServer {
+  readonly port: number;
+  /** Refuses new sessions, lets running calls finish for at most `graceMs`, then cuts. */
+  close(graceMs: number): Promise<void>;
+}
+
+export async function startRpcServer(options: {
+  host: string;
+  port: number;
+  services: readonly RpcService[];
+  interceptors: readonly Interceptor[];
+}): Promise<RpcServer> {
+  const handler = connectNodeAdapter({
+    routes: (router) => {
+      for (const { desc, impl } of options.services) router.service(desc, impl);
+    },
+    interceptors: [...options.interceptors],
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    writeMaxBytes: MAX_MESSAGE_BYTES,
+  });
+  const server = createServer({}, handler);
+  const sessions = trackSessions(server);
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error) => reject(listenError(error, "SERVICE_RPC_PORT", options)));
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async (graceMs) => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const session of sessions) session.close();
+      const cut = setTimeout(() => {
+        for (const session of sessions) session.destroy();
+      }, graceMs);
+      await closed;
+      clearTimeout(cut);
+    },
+  };
+}
+
+function trackSessions(server: Http2Server): ReadonlySet<ServerHttp2Session> {
+  const sessions = new Set<ServerHttp2Session>();
+  server.on("session", (session) => {
+    sessions.add(session);
+    const age = SESSION_AGE_MS + Math.random() * SESSION_JITTER_MS;
+    const retire = setTimeout(() => session.close(), age).unref();
+    session.once("close", () => {
+      clearTimeout(retire);
+      sessions.delete(session);
+    });
+  });
+  return sessions;
+}

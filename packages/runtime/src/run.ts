@@ -1,0 +1,224 @@
+// Turns a list of modules into a running process: all configs first, then create and start in the order of needs,
+// stop in reverse. Problems become one sentence for the operator and an exit code, never a stack trace.
+import type { DescService } from "@bufbuild/protobuf";
+import { Code } from "@connectrpc/connect";
+import { collectDefaultMetrics, Registry } from "prom-client";
+import { type Clock, systemClock } from "./clock.ts";
+import { inStartOrder, remoteNeeds } from "./compose.ts";
+import { type Environment, type ProcessConfig, processConfig, readConfig, refuseProblems } from "./config.ts";
+import { createLogger, type Logger } from "./logger.ts";
+import type { Module, ModuleInstance } from "./module.ts";
+import { OperatorError, sentenceOf } from "./operator-error.ts";
+import { Peers, RPC_AUDIENCE, readPeerAddresses } from "./peers.ts";
+import { healthService } from "./rpc-health.ts";
+import { answerErrors, refuseUnless } from "./rpc-interceptors.ts";
+import { reflectionService } from "./rpc-reflection.ts";
+import { startRpcServer } from "./rpc-server.ts";
+import type { ServiceClient } from "./service-client.ts";
+import { startServiceHttp } from "./service-http.ts";
+import { readToken } from "./service-token.ts";
+
+/** How long running work may go on after a stop was asked for. */
+const GRACE_MS = 25_000;
+
+export interface RunningProcess {
+  readonly rpcPort: number;
+  readonly httpPort: number;
+  readonly log: Logger;
+  dial<Desc extends DescService>(module: string, service: Desc): ServiceClient<Desc>;
+  /** Where a module of this process listens for the public, if it does. */
+  publicUrl(module: string): string | undefined;
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly env: Environment;
+  readonly clock?: Clock;
+}
+
+/** @throws OperatorError with a sentence that says what to change. */
+export async function startProcess(
+  modules: readonly Module[],
+  options: StartOptions,
+): Promise<RunningProcess> {
+  const clock = options.clock ?? systemClock;
+  const ordered = inStartOrder(modules);
+  const { config, moduleConfigs, addresses } = readAllConfigs(ordered, options.env);
+  const log = createLogger(config.LOG_LEVEL, ordered.map(({ name }) => name).join("+"));
+  const metrics = new Registry();
+  collectDefaultMetrics({ register: metrics });
+  const peers = new Peers({
+    addresses,
+    interceptors: [answerErrors(log)],
+    secret: config.INTERNAL_AUTH_SECRET,
+    clock,
+  });
+  const running: { module: Module; instance: ModuleInstance }[] = [];
+  const closers: (() => Promise<void>)[] = [];
+  let stopping = false;
+
+  const problems = async (): Promise<string[]> => {
+    if (stopping) return ["the process is stopping"];
+    const answers = await Promise.all(
+      running.map(async ({ module, instance }) => {
+        const answer = (await instance.ready?.()) ?? true;
+        return answer === true ? [] : [`${module.name}: ${answer}`];
+      }),
+    );
+    return answers.flat();
+  };
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => {
+    stopping = true;
+    stopped ??= stopInReverse(closers, log);
+    return stopped;
+  };
+
+  try {
+    for (const module of ordered) {
+      const instance = await module.create({
+        config: moduleConfigs.get(module.name) as never,
+        log: log.child({ module: module.name }),
+        clock,
+        metrics,
+        dial: (name, service) => peers.dial(name, service),
+        mount: (app, name, prefixes) => peers.mount(app, name, prefixes),
+        describeRest: (name) => peers.describeRest(name),
+      });
+      peers.addLocal(module.name, instance);
+      running.push({ module, instance });
+      closers.push(async () => instance.stop?.());
+    }
+    const ports = await openPorts(running, { config, clock, log, metrics, problems });
+    for (const { instance } of running) await instance.start?.();
+    // Ports close first on stop, so that no new work arrives while modules finish theirs.
+    closers.push(ports.close);
+    return {
+      ...ports,
+      log,
+      dial: (name, service) => peers.dial(name, service),
+      publicUrl: (name) => running.find(({ module }) => module.name === name)?.instance.publicUrl?.(),
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function readAllConfigs(modules: readonly Module[], env: Environment) {
+  const problems: string[] = [];
+  const moduleConfigs = new Map<string, unknown>();
+  const own = readConfig("process", processConfig, env);
+  if ("problems" in own) problems.push(...own.problems);
+  for (const module of modules) {
+    const result = readConfig(module.name, module.config, env);
+    if ("problems" in result) problems.push(...result.problems);
+    else moduleConfigs.set(module.name, result.config);
+  }
+  const peers = readPeerAddresses(remoteNeeds(modules), env);
+  refuseProblems([...problems, ...peers.problems]);
+  return {
+    config: (own as { config: ProcessConfig }).config,
+    moduleConfigs,
+    addresses: peers.addresses,
+  };
+}
+
+async function openPorts(
+  running: readonly { module: Module; instance: ModuleInstance }[],
+  shared: {
+    config: ProcessConfig;
+    clock: Clock;
+    log: Logger;
+    metrics: Registry;
+    problems: () => Promise<string[]>;
+  },
+) {
+  const { config, clock, log, metrics, problems } = shared;
+  const services = running.flatMap(({ instance }) => instance.rpc ?? []);
+  const host = config.SERVICE_HOST;
+  const mayCall = (header: Headers): boolean => {
+    const token = header.get("authorization")?.replace(/^Bearer /, "") ?? "";
+    return readToken(config.INTERNAL_AUTH_SECRET, RPC_AUDIENCE, token, clock) !== undefined;
+  };
+  const rpc = await startRpcServer({
+    host,
+    port: config.SERVICE_RPC_PORT,
+    services: [
+      ...services,
+      healthService(async () => (await problems()).length === 0),
+      reflectionService(services),
+    ],
+    interceptors: [
+      answerErrors(log),
+      refuseUnless(mayCall, Code.Unauthenticated, "a service token is required on this port"),
+    ],
+  });
+  try {
+    const http = await startServiceHttp({
+      host,
+      port: config.SERVICE_HTTP_PORT,
+      modules: running.map(({ module, instance }) => ({ name: module.name, rest: instance.rest })),
+      trust: { secret: config.INTERNAL_AUTH_SECRET, clock },
+      readiness: { problems },
+      log,
+      metrics,
+    });
+    const close = async () => {
+      await Promise.all([http.close(), rpc.close(GRACE_MS)]);
+    };
+    return { rpcPort: rpc.port, httpPort: http.port, close };
+  } catch (error) {
+    await rpc.close(0);
+    throw error;
+  }
+}
+
+async function stopInReverse(closers: (() => Promise<void>)[], log: Logger): Promise<void> {
+  for (const close of closers.toReversed()) {
+    try {
+      await close();
+    } catch (error) {
+      log.error({ err: error }, "a part did not stop cleanly");
+    }
+  }
+}
+
+/**
+ * Runs until SIGINT or SIGTERM, then stops gracefully; a second signal ends the process at once.
+ * Sets the exit code; prints one sentence when the process cannot start.
+ */
+export async function runUntilSignal(start: () => Promise<{ stop(): Promise<void> }>): Promise<void> {
+  let signalled = 0;
+  let started: { stop(): Promise<void> } | undefined;
+  const stop = async () => {
+    signalled += 1;
+    if (signalled > 1) process.exit(130);
+    const overdue = setTimeout(() => process.exit(1), GRACE_MS + 5_000);
+    overdue.unref();
+    await started?.stop();
+    clearTimeout(overdue);
+    if (started !== undefined) process.exit(0);
+  };
+  process.on("SIGINT", () => void stop());
+  process.on("SIGTERM", () => void stop());
+  process.on("SIGHUP", () => void stop());
+  try {
+    started = await start();
+    if (signalled > 0) {
+      await started.stop();
+      process.exit(0);
+    }
+  } catch (error) {
+    const sentence = sentenceOf(error);
+    process.stderr.write(`${sentence}\n`);
+    if (!(error instanceof OperatorError) && process.env["LOG_LEVEL"] === "debug") console.error(error);
+    process.exit(1);
+  }
+}
+
+/** The main of a service process. */
+export function run(modules: readonly Module[]): Promise<void> {
+  return runUntilSignal(() => startProcess(modules, { env: process.env }));
+}

@@ -1,0 +1,55 @@
+// The internal HTTP port of a process: REST of its modules for the gateway, their OpenAPI parts, and what a platform
+// asks (alive, ready, metrics). Nothing here is meant for the public.
+
+import { randomUUID } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import type { Registry } from "prom-client";
+import type { Clock } from "./clock.ts";
+import { createHttpApp } from "./http-app.ts";
+import { listenError } from "./listen.ts";
+import type { Logger } from "./logger.ts";
+import { type Readiness, registerOps } from "./ops-routes.ts";
+import { describeRoutes, type RestApi } from "./rest-api.ts";
+import { DESCRIBE_PATH, serveForwarded } from "./rest-mount.ts";
+import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export interface ServiceHttpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly modules: readonly { name: string; rest: RestApi | undefined }[];
+  readonly trust: { secret: string; clock: Clock };
+  readonly readiness: Readiness;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+export async function startServiceHttp(options: ServiceHttpOptions) {
+  const app = createHttpApp({
+    log: options.log,
+    // The gateway's id is kept, so that one request has one id everywhere.
+    requestId: ({ headers }) => {
+      const given = headers[REQUEST_ID_HEADER];
+      return typeof given === "string" && UUID.test(given) ? given : randomUUID();
+    },
+  });
+  registerOps(app, options.readiness, options.metrics);
+  const described: Record<string, object> = {};
+  for (const { name, rest } of options.modules) {
+    if (rest === undefined) continue;
+    described[name] = describeRoutes(rest);
+    await serveForwarded(app, name, rest, options.trust);
+  }
+  app.get(DESCRIBE_PATH, async () => described);
+  try {
+    await app.listen({ host: options.host, port: options.port });
+  } catch (error) {
+    await app.close();
+    throw listenError(error as NodeJS.ErrnoException, "SERVICE_HTTP_PORT", options);
+  }
+  return {
+    port: (app.server.address() as AddressInfo).port,
+    close: () => app.close(),
+  };
+}
