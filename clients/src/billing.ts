@@ -1,0 +1,152 @@
+// The money calls of a request, batched: everything that gathers while a call is in flight leaves as one.
+// Place fails closed (no hold, no upstream call); capture and release are retried, since both are idempotent.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { type Credits, formatCredits, type PicoUsd } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import {
+  type BillingService,
+  type OperationSchema,
+  type Outcome,
+  OutcomeCode,
+  ReleaseReason,
+  SpendPeriod,
+} from "@gr/proto/billing";
+import { createBatcher, type ServiceClient } from "@gr/runtime";
+
+export { ReleaseReason };
+
+const MAX_BATCH = 256;
+const MAX_QUEUE = 20_000;
+const ATTEMPTS = 5;
+const FIRST_PAUSE_MS = 100;
+const IN_FLIGHT_RETRY_MS = 1_000;
+
+export interface PlaceRequest {
+  /** UUID; the id of the request. */
+  readonly holdId: string;
+  readonly accountId: string;
+  readonly spenderId: string;
+  /** Upper bound of the charge. */
+  readonly credits: Credits;
+  /** Module that resolves the hold. */
+  readonly service: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly priceVersion: string;
+  /** Unix milliseconds after which the hold is looked up upstream. */
+  readonly deadlineAt: number;
+}
+
+export interface CaptureRequest {
+  readonly holdId: string;
+  readonly credits: Credits;
+  readonly cost: PicoUsd;
+}
+
+export interface Billing {
+  /**
+   * Reserves credits before anything is sent upstream.
+   * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
+   *   invalid_api_key, api_key_expired; billing_unavailable when it is not known whether the hold exists.
+   */
+  place(request: PlaceRequest): Promise<void>;
+  /** Charges a hold. @throws ServiceError billing_unavailable; the hold then waits for its resolver. */
+  capture(request: CaptureRequest): Promise<void>;
+  /** Frees a hold; `cost` is what the upstream billed all the same. @throws as capture */
+  release(holdId: string, reason: ReleaseReason, cost?: PicoUsd): Promise<void>;
+}
+
+type OperationInit = MessageInitShape<typeof OperationSchema>;
+
+export function createBilling(client: ServiceClient<typeof BillingService>): Billing {
+  const post = createBatcher<OperationInit, Outcome>(
+    async (operations) => (await client.post({ operations })).outcomes,
+    { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, overflow: () => unavailable(undefined) },
+  );
+
+  async function settle(operation: OperationInit): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await post(operation);
+        return;
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw unavailable(error);
+        await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
+      }
+    }
+  }
+
+  return {
+    place: async (request) => {
+      const value = { ...request, deadlineAt: BigInt(request.deadlineAt) };
+      const outcome = await post({ operation: { case: "place", value } }).catch((error) => {
+        throw unavailable(error);
+      });
+      if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome);
+    },
+    capture: ({ holdId, credits, cost }) =>
+      settle({ operation: { case: "capture", value: { holdId, credits, costPicoUsd: cost } } }),
+    release: (holdId, reason, cost = 0n) =>
+      settle({ operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } }),
+  };
+}
+
+function unavailable(cause: unknown): ServiceError {
+  const message = "Billing cannot be reached, so nothing was started and nothing charged; try again shortly.";
+  return new ServiceError("billing_unavailable", message, { retryAfterMs: 1_000, cause });
+}
+
+/** The caller's error for a refused place. */
+function refusal(outcome: Outcome): ServiceError {
+  switch (outcome.code) {
+    case OutcomeCode.INSUFFICIENT_CREDITS:
+      return outcome.inFlight
+        ? new ServiceError(
+            "credits_in_flight",
+            "The remaining credits are reserved by requests that are still running; try again when they have finished.",
+            { retryAfterMs: IN_FLIGHT_RETRY_MS },
+          )
+        : new ServiceError(
+            "insufficient_credits",
+            `This request may cost more than the ${formatCredits(outcome.availableCredits)} USD of credit that are left.`,
+          );
+    case OutcomeCode.SPEND_LIMIT_EXCEEDED:
+      return spendLimit(outcome);
+    case OutcomeCode.SPENDER_EXPIRED:
+      return new ServiceError(
+        "api_key_expired",
+        `This API key expired at ${new Date(Number(outcome.expiresAt)).toISOString()}.`,
+      );
+    case OutcomeCode.SPENDER_INACTIVE:
+      return new ServiceError("invalid_api_key", "This API key is disabled or was deleted.");
+    default:
+      return unavailable(new Error(`place was answered with outcome ${outcome.code}`));
+  }
+}
+
+function spendLimit(outcome: Outcome): ServiceError {
+  const limit = `This API key's spend limit of ${formatCredits(outcome.capCredits)} USD${periodWord(outcome.period)}`;
+  if (outcome.inFlight) {
+    const message = `${limit} is reserved by requests that are still running; try again when they have finished.`;
+    return new ServiceError("spend_limit_in_flight", message, { retryAfterMs: IN_FLIGHT_RETRY_MS });
+  }
+  const resets =
+    outcome.resetsAt === 0n
+      ? "It does not reset."
+      : `It resets at ${new Date(Number(outcome.resetsAt)).toISOString()}.`;
+  return new ServiceError("spend_limit_exceeded", `${limit} does not allow this request. ${resets}`);
+}
+
+function periodWord(period: SpendPeriod): string {
+  switch (period) {
+    case SpendPeriod.DAY:
+      return " a day";
+    case SpendPeriod.WEEK:
+      return " a week";
+    case SpendPeriod.MONTH:
+      return " a month";
+    default:
+      return "";
+  }
+}

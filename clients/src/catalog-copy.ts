@@ -1,0 +1,75 @@
+// A service's own copy of the catalogue: kept fresh by a watch, served from memory, so that no request waits for
+// the catalogue service and its absence stops nothing. The last copy received stays valid.
+import type { CatalogService, Model } from "@gr/proto/catalog";
+import type { Logger, ServiceClient } from "@gr/runtime";
+
+const RETRY_FIRST_MS = 200;
+const RETRY_MAX_MS = 5_000;
+
+export interface CatalogCopy {
+  /** Undefined when there is no such model now. */
+  find(id: string): Model | undefined;
+  /** Version of the copy; empty until the first one has arrived. */
+  version(): string;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Watches from start() to stop(), reconnecting with backoff. */
+export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, log: Logger): CatalogCopy {
+  let models = new Map<string, Model>();
+  let version = "";
+  const stopping = new AbortController();
+  let watching: Promise<void> | undefined;
+
+  async function follow(): Promise<void> {
+    for await (const { catalog } of client.watchCatalog({}, { signal: stopping.signal })) {
+      if (catalog === undefined) continue;
+      models = new Map(catalog.models.map((model) => [model.id, model]));
+      version = catalog.version;
+    }
+  }
+
+  async function watch(): Promise<void> {
+    let wait = RETRY_FIRST_MS;
+    while (!stopping.signal.aborted) {
+      const before = version;
+      try {
+        await follow();
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        log.debug({ err: error }, "the catalogue watch broke off; connecting again");
+      }
+      wait = version === before ? Math.min(wait * 2, RETRY_MAX_MS) : RETRY_FIRST_MS;
+      await pause(wait, stopping.signal);
+    }
+  }
+
+  return {
+    find: (id) => models.get(id),
+    version: () => version,
+    start: async () => {
+      watching ??= watch();
+    },
+    stop: async () => {
+      stopping.abort();
+      await watching;
+    },
+  };
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const done = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal.addEventListener("abort", done, { once: true });
+  });
+}

@@ -1,0 +1,12 @@
+// What every caller of a service needs and must not write twice: batched billing, the live catalogue copy,
+// the one price function, the format of API keys.
+export {
+  type Billing,
+  type CaptureRequest,
+  createBilling,
+  type PlaceRequest,
+  ReleaseReason,
+} from "./billing.ts";
+export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
+export { checksumOf, isWellFormedKey, KEY_PREFIX, makeKeySecret } from "./key-format.ts";
+export { type ImageMeters, priceOfImages, priceOfTokens, type TokenMeters } from "./price.ts";

@@ -1,0 +1,36 @@
+// The format of API keys: prefix, 30 random base62 characters, CRC32 of both in 6 base62 characters.
+// The checksum lets a mistyped or invented key be refused without a look-up, and lets secret scanners be sure.
+import { randomInt } from "node:crypto";
+import { crc32 } from "node:zlib";
+
+export const KEY_PREFIX = { normal: "gr_live_", management: "gr_mgmt_" } as const;
+
+const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_LENGTH = 30;
+const CHECKSUM_LENGTH = 6;
+const FORMAT = /^gr_(?:live|mgmt)_[0-9A-Za-z]{36}$/;
+
+/** A new secret with about 178 bits of randomness. */
+export function makeKeySecret(kind: keyof typeof KEY_PREFIX): string {
+  const random = Array.from({ length: RANDOM_LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
+  const body = KEY_PREFIX[kind] + random;
+  return body + checksumOf(body);
+}
+
+/** CRC32 of the text in 6 base62 digits, most significant first. */
+export function checksumOf(body: string): string {
+  let rest = crc32(body);
+  let digits = "";
+  for (let i = 0; i < CHECKSUM_LENGTH; i += 1) {
+    digits = (ALPHABET[rest % ALPHABET.length] ?? "") + digits;
+    rest = Math.floor(rest / ALPHABET.length);
+  }
+  return digits;
+}
+
+/** Whether a text can be one of our keys at all. */
+export function isWellFormedKey(secret: string): boolean {
+  return (
+    FORMAT.test(secret) && checksumOf(secret.slice(0, -CHECKSUM_LENGTH)) === secret.slice(-CHECKSUM_LENGTH)
+  );
+}
