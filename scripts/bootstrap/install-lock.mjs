@@ -1,0 +1,101 @@
+// One bootstrap at a time installs into a clone. The lock file lists the processes at work, one "pid start-time"
+// per line: the bootstrap and its installers. The lock is held while any of them runs, so an installer that
+// outlives a killed bootstrap is waited for, and a lock nobody holds is taken over.
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { BootstrapError } from "./bootstrap-error.mjs";
+import { note, TOOLS } from "./layout.mjs";
+import { identify, isRunning } from "./process-identity.mjs";
+
+const LOCK = path.join(TOOLS, "lock");
+const WAIT_MS = 10 * 60_000;
+const POLL_MS = 200;
+const SETTLE_MS = 150;
+const WRITE_MS = 5_000;
+const ABANDONED = Symbol("abandoned");
+
+export async function withInstallLock(work) {
+  mkdirSync(TOOLS, { recursive: true });
+  const mine = identify(process.pid);
+  await acquire(mine);
+  try {
+    return await work();
+  } finally {
+    if (firstLine() === mine) rmSync(LOCK, { force: true });
+  }
+}
+
+/** Adds an installer to the holders of the lock. */
+export function recordInstaller(pid) {
+  const identity = identify(pid);
+  if (identity) appendFileSync(LOCK, `${identity}\n`);
+}
+
+async function acquire(mine) {
+  const deadline = Date.now() + WAIT_MS;
+  let waiting = false;
+  while (!create(mine)) {
+    const other = holder();
+    if (other === ABANDONED && (await takeOver(mine))) return;
+    if (other !== ABANDONED && other !== undefined && !waiting) {
+      note(`waiting for another bootstrap of this clone (process ${Number.parseInt(other, 10)}).`);
+      waiting = true;
+    }
+    if (Date.now() > deadline) {
+      throw new BootstrapError(
+        `another bootstrap of this clone has been installing for 10 minutes (${LOCK}).`,
+      );
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+function create(mine) {
+  try {
+    writeFileSync(LOCK, `${mine}\n`, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if (error.code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Replaces an abandoned lock. Of several that try at once the last rename wins; all look again before they go on. */
+async function takeOver(mine) {
+  const draft = `${LOCK}.${process.pid}`;
+  writeFileSync(draft, `${mine}\n`);
+  renameSync(draft, LOCK);
+  await sleep(SETTLE_MS);
+  return firstLine() === mine;
+}
+
+/** A process that holds the lock, ABANDONED when all of them have ended, undefined when there is no telling yet. */
+function holder() {
+  const lines = read().split("\n").filter(Boolean);
+  if (lines.length > 0) return lines.find(isRunning) ?? ABANDONED;
+  const stats = statSync(LOCK, { throwIfNoEntry: false });
+  // Created but not written: by a process that is at it, or one that was killed there.
+  return stats && Date.now() - stats.mtimeMs > WRITE_MS ? ABANDONED : undefined;
+}
+
+function firstLine() {
+  return read().split("\n", 1)[0];
+}
+
+function read() {
+  try {
+    return readFileSync(LOCK, "utf8");
+  } catch (error) {
+    if (error.code === "ENOENT") return "";
+    throw error;
+  }
+}

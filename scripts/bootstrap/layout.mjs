@@ -1,0 +1,14 @@
+// Where the clone is and where the bootstrap keeps its things. Everything it makes lies in .tools/ and
+// node_modules/, so that removing these two folders resets it.
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..");
+export const TOOLS = path.join(ROOT, ".tools");
+export const BIN = path.join(ROOT, "node_modules", ".bin");
+export const CACHE = path.join(ROOT, "node_modules", ".cache");
+
+/** A progress line. On stderr, so that the entry's stdout stays machine-readable. */
+export function note(message) {
+  process.stderr.write(`bootstrap: ${message}\n`);
+}

