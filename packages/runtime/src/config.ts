@@ -19,6 +19,15 @@ export const postgresConfig = z.object({
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10),
 });
 
+/** Config fragment of whatever keeps files. */
+export const dataDirConfig = z.object({
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .default("./.data")
+    .describe("folder for everything that must survive a restart"),
+});
+
 /** Config of the process itself, whatever modules it runs. */
 export const processConfig = z.object({
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),

@@ -1,7 +1,7 @@
 // The runtime: how modules become processes, find each other and answer. Mechanisms only, no product nouns.
 export { type Batcher, type BatcherOptions, createBatcher } from "./batcher.ts";
 export { type Clock, systemClock } from "./clock.ts";
-export { type Environment, milliseconds, port, postgresConfig, readConfig } from "./config.ts";
+export { dataDirConfig, type Environment, milliseconds, port, postgresConfig, readConfig } from "./config.ts";
 export { createHttpApp } from "./http-app.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";
@@ -9,7 +9,7 @@ export { migrate } from "./migrate.ts";
 export { defineModule, implement, type Module, type ModuleContext, type ModuleInstance } from "./module.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
 export { parseRequest } from "./parse-request.ts";
-export { bearServiceToken } from "./peers.ts";
+export { addressVariables, createRemoteTransport } from "./peers.ts";
 export {
   connectPostgres,
   inTransaction,

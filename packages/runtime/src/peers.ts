@@ -23,7 +23,7 @@ interface PeerAddress {
 }
 
 /** Names of the variables that say where a remote module is: MEDIA_GENERATION_RPC_URL, …_HTTP_URL. */
-function addressVariables(module: string): { rpc: string; http: string } {
+export function addressVariables(module: string): { rpc: string; http: string } {
   const prefix = module.toUpperCase().replaceAll("-", "_");
   return { rpc: `${prefix}_RPC_URL`, http: `${prefix}_HTTP_URL` };
 }
@@ -101,23 +101,28 @@ export class Peers {
     const local = this.#local.get(module);
     const transport =
       local === undefined
-        ? createConnectTransport({
-            baseUrl: this.#address(module).rpcUrl,
-            httpVersion: "2",
-            useBinaryFormat: true,
-            readMaxBytes: MAX_MESSAGE_BYTES,
-            writeMaxBytes: MAX_MESSAGE_BYTES,
-            pingIntervalMs: 30_000,
-            interceptors: [bearServiceToken(this.#options.secret, this.#options.clock)],
-          })
+        ? createRemoteTransport(this.#address(module).rpcUrl, this.#options.secret, this.#options.clock)
         : createInProcessTransport(local.rpc ?? [], this.#options.interceptors);
     this.#transports.set(module, transport);
     return transport;
   }
 }
 
+/** Speaks to the RPC port of another process, with a service token on every call. */
+export function createRemoteTransport(rpcUrl: string, secret: string, clock: Clock): Transport {
+  return createConnectTransport({
+    baseUrl: rpcUrl,
+    httpVersion: "2",
+    useBinaryFormat: true,
+    readMaxBytes: MAX_MESSAGE_BYTES,
+    writeMaxBytes: MAX_MESSAGE_BYTES,
+    pingIntervalMs: 30_000,
+    interceptors: [bearServiceToken(secret, clock)],
+  });
+}
+
 /** Adds the service token to every call; one token serves for a while. */
-export function bearServiceToken(secret: string, clock: Clock): Interceptor {
+function bearServiceToken(secret: string, clock: Clock): Interceptor {
   let token = "";
   let madeAt = Number.NEGATIVE_INFINITY;
   return (next) => (request) => {

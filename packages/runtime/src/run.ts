@@ -204,6 +204,8 @@ export async function runUntilSignal(start: () => Promise<{ stop(): Promise<void
   process.on("SIGINT", () => void stop());
   process.on("SIGTERM", () => void stop());
   process.on("SIGHUP", () => void stop());
+  // A launcher that started this process with a channel has died: nobody else would stop it.
+  process.on("disconnect", () => void stop());
   try {
     started = await start();
     if (signalled > 0) {
