@@ -1,0 +1,2 @@
+// The public face of the simulator.
+export { type RunningSimulator, type SimulatorOptions, startSimulator } from "./server.ts";

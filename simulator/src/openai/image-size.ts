@@ -1,0 +1,60 @@
+// Sizes of gpt-image-2 and what each costs in output tokens.
+import { Refusal } from "../refusal.ts";
+
+export interface ImageSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+export type ImageQuality = "low" | "medium" | "high";
+
+/** The limits that OpenAI's reference gives for gpt-image-2. */
+const STEP = 16;
+const LONGEST_EDGE = 3840;
+const STEEPEST_RATIO = 3;
+const FEWEST_PIXELS = 655_360;
+const MOST_PIXELS = 8_294_400;
+
+/** Reads `WIDTHxHEIGHT`. Throws a `Refusal`. */
+export function readImageSize(text: string): ImageSize {
+  const match = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/.exec(text);
+  if (match === null) throw badSize(`Invalid value: '${text}'. Expected 'auto' or a size like '1024x1024'.`);
+  const width = Number(match[1]);
+  const height = Number(match[2]);
+  const longer = Math.max(width, height);
+  const pixels = width * height;
+  if (width % STEP !== 0 || height % STEP !== 0) {
+    throw badSize(`Invalid size '${text}'. Width and height must both be divisible by ${STEP}.`);
+  }
+  if (longer > LONGEST_EDGE)
+    throw badSize(`Invalid size '${text}'. No edge may exceed ${LONGEST_EDGE} pixels.`);
+  if (longer > Math.min(width, height) * STEEPEST_RATIO) {
+    throw badSize(`Invalid size '${text}'. The aspect ratio must be between 1:3 and 3:1.`);
+  }
+  if (pixels < FEWEST_PIXELS || pixels > MOST_PIXELS) {
+    throw badSize(`Invalid size '${text}'. The image must have ${FEWEST_PIXELS} to ${MOST_PIXELS} pixels.`);
+  }
+  return { width, height };
+}
+
+function badSize(message: string): Refusal {
+  return new Refusal("invalid", message, "size", "invalid_value");
+}
+
+/**
+ * Output tokens of one gpt-image-2 image. Source: the formula behind the calculator in OpenAI's image guide,
+ * published at community.openai.com/t/1382699 (2026-06-05):
+ *
+ *     tokens = ceil(long × short × (2,000,000 + pixels) / 4,000,000)
+ *     long = 16 | 48 | 96 by quality, short = round(long × shorter edge / longer edge)
+ *
+ *                 low          medium          high          (at 30 USD per million tokens)
+ *     1024x1024   196 $0.006   1,756 $0.053   7,024 $0.211
+ *     1536x1024   158 $0.005   1,372 $0.041   5,488 $0.165
+ */
+export function imageTokens(size: ImageSize, quality: ImageQuality): number {
+  const long = { low: 16, medium: 48, high: 96 }[quality];
+  const longer = Math.max(size.width, size.height);
+  const short = Math.round((long * Math.min(size.width, size.height)) / longer);
+  return Math.ceil((long * short * (2_000_000 + size.width * size.height)) / 4_000_000);
+}

@@ -1,0 +1,61 @@
+// OpenRouter's HTTP surface, to be mounted at /openrouter/api/v1.
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
+import { startExchange } from "../text-exchange.ts";
+import { isObject, readChatRequest, readResponsesRequest } from "../text-request.ts";
+import { openRouterChat } from "./chat.ts";
+import { openRouterErrorHandler, sendOpenRouterError } from "./errors.ts";
+import { generationBody } from "./generation.ts";
+import { modelList } from "./models.ts";
+import { checkStateless, openRouterResponses } from "./responses.ts";
+
+export function openRouterRoutes(simulation: Simulation) {
+  return async (app: FastifyInstance): Promise<void> => {
+    app.setErrorHandler(openRouterErrorHandler);
+    app.setNotFoundHandler((_request, reply) => sendOpenRouterError(reply, 404, "Not Found"));
+    // Like the real one, the list of models is public.
+    const models = modelList();
+    app.get("/models", (_request, reply) => reply.type("application/json").send(models));
+
+    await app.register(async (keyed) => {
+      keyed.addHook("onRequest", (request, reply, next) => {
+        const problem = credentialProblem(request);
+        if (problem === undefined) next();
+        else sendOpenRouterError(reply, 401, problem);
+      });
+
+      keyed.post("/chat/completions", (request, reply) => {
+        const body = readChatRequest(request.body);
+        startExchange(simulation, openRouterChat, newIds(request), body, reply.raw, () => reply.hijack());
+      });
+
+      keyed.post("/responses", (request, reply) => {
+        if (isObject(request.body)) checkStateless(request.body);
+        const body = readResponsesRequest(request.body);
+        startExchange(simulation, openRouterResponses, newIds(request), body, reply.raw, () =>
+          reply.hijack(),
+        );
+      });
+
+      keyed.get<{ Querystring: { id?: string } }>("/generation", (request, reply) => {
+        const id = request.query.id ?? "";
+        const items = simulation.bill.find(id);
+        const last = items.at(-1);
+        if (last === undefined) return sendOpenRouterError(reply, 404, `Generation ${id} not found`);
+        return reply.type("application/json").send(generationBody(items, last));
+      });
+    });
+  };
+}
+
+function newIds(request: FastifyRequest) {
+  const created = unixSeconds();
+  const id = `gen-${created}-${uniqueHex(20)}`;
+  return { id, requestId: callerRequestId(request.headers) ?? id, created };
+}
+
+function credentialProblem(request: FastifyRequest): string | undefined {
+  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+  if (token === undefined) return "No cookie auth credentials found";
+  return token === "invalid" ? "User not found." : undefined;
+}

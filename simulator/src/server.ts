@@ -1,0 +1,82 @@
+// Puts the simulator together: its bill, its wire formats, its listener, and an orderly stop.
+import fastify, { type FastifyInstance } from "fastify";
+import { Bill } from "./bill.ts";
+import { billRoutes } from "./bill-routes.ts";
+import { openAiRoutes } from "./openai/routes.ts";
+import { openRouterRoutes } from "./openrouter/routes.ts";
+import { Simulation } from "./simulation.ts";
+
+export interface SimulatorOptions {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Where the bill is kept; without it the bill is in memory only. */
+  readonly dataDir?: string | undefined;
+  /** Milliseconds between two tokens of a stream; 0 by default. */
+  readonly tokenDelayMs?: number | undefined;
+  /** Milliseconds before an image is drawn; 0 by default. */
+  readonly imageDelayMs?: number | undefined;
+}
+
+export interface RunningSimulator {
+  /** `http://host:port`, without a slash at the end. */
+  readonly url: string;
+  /** Stops listening, lets running answers end for a while, cuts the rest off (they are billed), closes the bill. */
+  close(): Promise<void>;
+}
+
+const BODY_LIMIT = 50 * 1024 * 1024;
+const GRACE_MS = 2_000;
+const IDLE_SWEEP_MS = 50;
+
+/** Starts a simulator. Rejects when the port is taken or the bill is damaged. */
+export async function startSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
+  const bill = await Bill.open(options.dataDir);
+  const simulation = new Simulation(bill, options.tokenDelayMs ?? 0, options.imageDelayMs ?? 0);
+  const app = buildApp(simulation);
+  try {
+    const url = await app.listen({ host: options.host, port: options.port });
+    return { url, close: closeOnce(app, simulation) };
+  } catch (error) {
+    bill.close();
+    throw error;
+  }
+}
+
+function buildApp(simulation: Simulation): FastifyInstance {
+  const app = fastify({
+    bodyLimit: BODY_LIMIT,
+    exposeHeadRoutes: false,
+    // Request bodies are only ever read from, so a key such as __proto__ is harmless and need not be looked for.
+    onProtoPoisoning: "ignore",
+    onConstructorPoisoning: "ignore",
+    routerOptions: { maxParamLength: 1_000 },
+  });
+  app.get("/livez", (_request, reply) => reply.send({ status: "ok" }));
+  app.register(billRoutes(simulation.bill));
+  app.register(openRouterRoutes(simulation), { prefix: "/openrouter/api/v1" });
+  app.register(openAiRoutes(simulation), { prefix: "/openai/v1" });
+  return app;
+}
+
+function closeOnce(app: FastifyInstance, simulation: Simulation): () => Promise<void> {
+  let closed: Promise<void> | undefined;
+  async function close(): Promise<void> {
+    simulation.stop();
+    // Connections of streams that end during the stop would otherwise stay open, idle.
+    const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+    const deadline = setTimeout(() => app.server.closeAllConnections(), GRACE_MS);
+    try {
+      await app.close();
+    } finally {
+      clearInterval(sweep);
+      clearTimeout(deadline);
+    }
+    await simulation.settled();
+    simulation.bill.close();
+  }
+  return () => {
+    closed ??= close();
+    return closed;
+  };
+}

@@ -1,0 +1,191 @@
+// Reads the bodies of chat completions and responses into what the simulator needs to answer and bill.
+// Unknown fields are let through, as the real providers do for what a model does not support.
+import { TEXT_MODELS, type TextModel } from "./models.ts";
+import { Refusal, unknownModel } from "./refusal.ts";
+import { InputMeter } from "./tokens.ts";
+
+export interface TextRequest {
+  readonly model: TextModel;
+  readonly stream: boolean;
+  /** OpenAI sends the usage of a chat stream only when asked for it. */
+  readonly includeUsage: boolean;
+  readonly inputTokens: number;
+  readonly images: number;
+  /** All text parts of the last message whose role is `user`. */
+  readonly lastUserText: string;
+  /** The caller's limit on output tokens. */
+  readonly outputLimit: number | undefined;
+  readonly body: JsonObject;
+}
+
+export type JsonObject = { readonly [field: string]: unknown };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Reads the body of `POST /chat/completions`. Throws a `Refusal`. */
+export function readChatRequest(body: unknown): TextRequest {
+  const fields = readFields(body);
+  const model = readModel(fields);
+  const messages = fields["messages"];
+  if (messages === undefined) throw missing("messages");
+  if (!Array.isArray(messages)) throw wrongType("messages", "an array of objects", messages);
+  if (messages.length === 0) {
+    throw new Refusal(
+      "invalid",
+      "Invalid 'messages': empty array. Expected an array with minimum length 1, but got an empty array instead.",
+      "messages",
+      "empty_array",
+    );
+  }
+  const options = fields["stream_options"];
+  const limitName = fields["max_completion_tokens"] == null ? "max_tokens" : "max_completion_tokens";
+  const input = readMessages(model, messages, "messages");
+  return {
+    model,
+    stream: readFlag(fields, "stream"),
+    includeUsage: isObject(options) && options["include_usage"] === true,
+    outputLimit: readLimit(fields, limitName),
+    body: fields,
+    ...input,
+  };
+}
+
+/** Reads the body of `POST /responses`. Throws a `Refusal`. */
+export function readResponsesRequest(body: unknown): TextRequest {
+  const fields = readFields(body);
+  const model = readModel(fields);
+  const input = fields["input"];
+  if (input === undefined) throw missing("input");
+  if (typeof input !== "string" && !Array.isArray(input)) {
+    throw wrongType("input", "a string or an array of items", input);
+  }
+  const items: unknown[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
+  const instructions = fields["instructions"];
+  if (instructions != null && typeof instructions !== "string") {
+    throw wrongType("instructions", "a string", instructions);
+  }
+  return {
+    model,
+    stream: readFlag(fields, "stream"),
+    includeUsage: true,
+    outputLimit: readLimit(fields, "max_output_tokens"),
+    body: fields,
+    ...readMessages(model, items, "input", instructions ?? undefined),
+  };
+}
+
+function readFields(body: unknown): JsonObject {
+  if (!isObject(body)) throw new Refusal("invalid", "The request body must be a JSON object.");
+  return body;
+}
+
+function readModel(fields: JsonObject): TextModel {
+  const id = fields["model"];
+  if (id === undefined || id === "") throw new Refusal("invalid", "you must provide a model parameter");
+  if (typeof id !== "string") throw wrongType("model", "a string", id);
+  const model = TEXT_MODELS.get(id);
+  if (model === undefined) throw unknownModel(id);
+  return model;
+}
+
+interface Input {
+  readonly inputTokens: number;
+  readonly images: number;
+  readonly lastUserText: string;
+}
+
+function readMessages(model: TextModel, messages: unknown[], name: string, instructions?: string): Input {
+  const meter = new InputMeter();
+  if (instructions !== undefined) {
+    meter.addMessage();
+    meter.addText(instructions);
+  }
+  let lastUserText = "";
+  for (let index = 0; index < messages.length; index++) {
+    const message: unknown = messages[index];
+    const path = `${name}[${index}]`;
+    if (!isObject(message)) throw wrongType(path, "an object", message);
+    meter.addMessage();
+    const role = message["role"];
+    // In a responses input, items such as function_call_output have a type and no role.
+    if (typeof role !== "string" && (name === "messages" || typeof message["type"] !== "string")) {
+      throw missing(`${path}.role`);
+    }
+    const text = readContent(meter, message["content"], `${path}.content`);
+    if (role === "user") lastUserText = text;
+  }
+  if (meter.images > 0 && !model.vision) {
+    throw new Refusal(
+      "no_vision",
+      "Invalid content type. image_url is only supported by certain models.",
+      `${name}.content`,
+    );
+  }
+  return { inputTokens: meter.tokens, images: meter.images, lastUserText };
+}
+
+/** Meters one message's content and returns its text. */
+function readContent(meter: InputMeter, content: unknown, path: string): string {
+  if (typeof content === "string") {
+    meter.addText(content);
+    return content;
+  }
+  if (content == null) return "";
+  if (!Array.isArray(content)) throw wrongType(path, "a string or an array of content parts", content);
+  let text = "";
+  for (const part of content) {
+    if (!isObject(part)) throw wrongType(path, "an array of content parts", part);
+    const type = part["type"];
+    if (type === "image_url" || type === "input_image") {
+      meter.addImage();
+    } else if (typeof part["text"] === "string") {
+      meter.addText(part["text"]);
+      text += part["text"];
+    }
+  }
+  return text;
+}
+
+function readFlag(fields: JsonObject, name: string): boolean {
+  const value = fields[name];
+  if (value == null) return false;
+  if (typeof value !== "boolean") throw wrongType(name, "a boolean", value);
+  return value;
+}
+
+function readLimit(fields: JsonObject, name: string): number | undefined {
+  const value = fields[name];
+  if (value == null) return undefined;
+  if (typeof value !== "number" || !Number.isInteger(value)) throw wrongType(name, "an integer", value);
+  if (value < 1) {
+    throw new Refusal(
+      "invalid",
+      `Invalid '${name}': integer below minimum value. Expected a value >= 1, but got ${value} instead.`,
+      name,
+      "integer_below_min_value",
+    );
+  }
+  return value;
+}
+
+export function missing(name: string): Refusal {
+  return new Refusal("invalid", `Missing required parameter: '${name}'.`, name, "missing_required_parameter");
+}
+
+export function wrongType(name: string, expected: string, value: unknown): Refusal {
+  return new Refusal(
+    "invalid",
+    `Invalid type for '${name}': expected ${expected}, but got ${describe(value)} instead.`,
+    name,
+    "invalid_type",
+  );
+}
+
+function describe(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "number") return Number.isInteger(value) ? "an integer" : "a decimal number";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
