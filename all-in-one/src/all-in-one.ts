@@ -1,0 +1,48 @@
+// The all-in-one topology: every module in this process.
+import { type Environment, startProcess } from "@gr/runtime";
+import { banner } from "./banner.ts";
+import { ensureDemoAccount } from "./demo-account.ts";
+import { openInstallation } from "./installation.ts";
+import { routerModules } from "./modules.ts";
+import { writeRuntimeFile } from "./runtime-file.ts";
+
+export interface Started {
+  readonly baseUrl: string;
+  stop(): Promise<void>;
+}
+
+/** @throws OperatorError when a part is missing or broken; nothing is left running. */
+export async function startAllInOne(env: Environment, print: (text: string) => void): Promise<Started> {
+  const installation = await openInstallation(env);
+  const { config, publicUrl } = installation;
+  try {
+    // The internal ports serve the operator's CLI only; any free one will do.
+    const running = await startProcess(routerModules, {
+      env: { SERVICE_HTTP_PORT: "0", SERVICE_RPC_PORT: "0", ...installation.env },
+    });
+    const stop = async () => {
+      await running.stop();
+      await installation.close();
+    };
+    try {
+      const rpcUrl = `http://127.0.0.1:${running.rpcPort}`;
+      await writeRuntimeFile(config.DATA_DIR, {
+        rpc_urls: { keys: rpcUrl, billing: rpcUrl, catalog: rpcUrl },
+        internal_auth_secret: installation.env["INTERNAL_AUTH_SECRET"] ?? "",
+      });
+      const demo = await ensureDemoAccount(config.DATA_DIR, publicUrl, running.dial);
+      const database = installation.embeddedPostgres
+        ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
+        : "as given by DATABASE_URL";
+      const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, demo };
+      print(banner({ ...facts, topology: "all in one process" }));
+      return { baseUrl: publicUrl, stop };
+    } catch (error) {
+      await running.stop();
+      throw error;
+    }
+  } catch (error) {
+    await installation.close();
+    throw error;
+  }
+}

@@ -1,0 +1,48 @@
+// What a person sees when the router is up: where it is, what serves it, the demo keys on the first start,
+// and a request that works when pasted.
+import type { Demo } from "./demo-account.ts";
+
+export interface BannerFacts {
+  readonly baseUrl: string;
+  readonly simulatorUrl: string | undefined;
+  readonly database: string;
+  readonly topology: string;
+  readonly demo: Demo;
+}
+
+export function banner({ baseUrl, simulatorUrl, database, topology, demo }: BannerFacts): string {
+  const upstream =
+    simulatorUrl === undefined
+      ? "as configured in the environment"
+      : `simulated at ${simulatorUrl} (no provider is configured: answers are made up, bills are real)`;
+  const { api_key: key, management_key: managementKey } = demo.credentials;
+  const keys = demo.isNew
+    ? [
+        "  A demo account with 10 USD was created. Its keys are shown this once and kept in",
+        `  ${demo.file}:`,
+        "",
+        `    API key         ${key}`,
+        `    management key  ${managementKey}`,
+      ]
+    : [`  The demo keys are in ${demo.file}.`];
+  const shownKey = demo.isNew ? key : "$API_KEY";
+  return [
+    "",
+    `  Generation Router is ready at ${baseUrl}  (${topology})`,
+    "",
+    `  providers  ${upstream}`,
+    `  database   ${database}`,
+    "",
+    ...keys,
+    "",
+    "  Try it:",
+    "",
+    `  curl ${baseUrl}/v1/compat/images/generations \\`,
+    `    -H "Authorization: Bearer ${shownKey}" -H "Content-Type: application/json" \\`,
+    `    -d '{"model":"${simulatorUrl === undefined ? "openai/gpt-image-2" : "sandbox/image"}","prompt":"a lighthouse at dawn"}'`,
+    "",
+    "  Ctrl-C stops everything.",
+    "",
+    "",
+  ].join("\n");
+}

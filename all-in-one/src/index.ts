@@ -1,0 +1,5 @@
+// The two topologies as functions, for the commands and for tests.
+export { type Started, startAllInOne } from "./all-in-one.ts";
+export type { Credentials } from "./demo-account.ts";
+export { sandboxEnvironment } from "./sandbox.ts";
+export { startSplit } from "./split-topology.ts";

@@ -1,0 +1,72 @@
+// What both topologies stand on: the locked data directory, secrets, PostgreSQL, the sandbox, and the environment
+// that follows from them. Opened before any module, closed after the last.
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import { freePort, lockDataDir, startPostgres } from "@gr/embedded";
+import { type Environment, OperatorError } from "@gr/runtime";
+import { type LauncherConfig, readLauncherConfig } from "./launcher-config.ts";
+import { startSandbox } from "./sandbox.ts";
+import { loadSecrets } from "./secrets.ts";
+
+export interface Installation {
+  readonly config: LauncherConfig;
+  /** The environment for every module. */
+  readonly env: Environment;
+  readonly publicUrl: string;
+  /** Undefined when real upstreams are configured. */
+  readonly simulatorUrl: string | undefined;
+  readonly embeddedPostgres: boolean;
+  close(): Promise<void>;
+}
+
+/** @throws OperatorError when a part is missing or broken; what was opened is closed again. */
+export async function openInstallation(outer: Environment): Promise<Installation> {
+  const read = readLauncherConfig(outer);
+  const dataDir = resolve(read.DATA_DIR);
+  const config = { ...read, DATA_DIR: dataDir, PORT: read.PORT === 0 ? await freePort() : read.PORT };
+  await makeDirectory(dataDir);
+  const closers: (() => Promise<unknown>)[] = [];
+  const close = async () => {
+    for (const closer of closers.splice(0).toReversed()) await closer();
+  };
+  try {
+    const lock = await lockDataDir(dataDir);
+    closers.push(() => lock.release());
+    const secrets = await loadSecrets(dataDir, outer);
+    const [sandbox, databaseUrl] = await Promise.all([
+      startSandbox(config, outer).then((started) => {
+        closers.push(() => started.close());
+        return started;
+      }),
+      config.DATABASE_URL ??
+        startPostgres({ dataDir: `${dataDir}/postgres`, durable: true }).then((postgres) => {
+          closers.push(() => postgres.stop());
+          return postgres.url;
+        }),
+    ]);
+    const publicUrl = `http://${config.HOST === "0.0.0.0" ? "127.0.0.1" : config.HOST}:${config.PORT}`;
+    const env = {
+      LOG_LEVEL: "warn",
+      PUBLIC_BASE_URL: publicUrl,
+      ...outer,
+      ...secrets,
+      ...sandbox.env,
+      PORT: String(config.PORT),
+      DATA_DIR: dataDir,
+      DATABASE_URL: databaseUrl,
+    };
+    const embeddedPostgres = config.DATABASE_URL === undefined;
+    return { config, env, publicUrl, simulatorUrl: sandbox.url, embeddedPostgres, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function makeDirectory(dataDir: string): Promise<void> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o755 });
+  } catch (error) {
+    throw new OperatorError(`Cannot make the data directory ${dataDir}: ${(error as Error).message}.`);
+  }
+}

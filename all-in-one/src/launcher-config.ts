@@ -1,0 +1,20 @@
+// What the launchers themselves read from the environment. Everything else belongs to the modules.
+import { gatewayConfig } from "@gr/gateway";
+import { dataDirConfig, type Environment, OperatorError, postgresConfig, readConfig } from "@gr/runtime";
+import { z } from "zod";
+
+const launcherConfig = z.object({
+  ...gatewayConfig.pick({ HOST: true, PORT: true }).shape,
+  ...dataDirConfig.shape,
+  DATABASE_URL: postgresConfig.shape.DATABASE_URL.optional(),
+  SIMULATOR_PORT: z.coerce.number().int().min(0).max(65_535).default(8090),
+  SIMULATOR_TOKEN_DELAY_MS: z.coerce.number().int().min(0).max(10_000).default(15),
+});
+export type LauncherConfig = z.infer<typeof launcherConfig>;
+
+/** @throws OperatorError naming every variable that cannot be used. */
+export function readLauncherConfig(env: Environment): LauncherConfig {
+  const result = readConfig("launcher", launcherConfig, env);
+  if ("config" in result) return result.config;
+  throw new OperatorError(`The configuration is not usable: ${result.problems.join("; ")}.`);
+}

@@ -1,0 +1,16 @@
+// The modules of a whole router, in no particular order: the runtime sorts them by need.
+import { billingModule } from "@gr/billing";
+import { catalogModule } from "@gr/catalog";
+import { gatewayModule } from "@gr/gateway";
+import { keysModule } from "@gr/keys";
+import { mediaGenerationModule } from "@gr/media-generation";
+import { textProxyModule } from "@gr/text-proxy";
+
+export const routerModules = [
+  billingModule,
+  catalogModule,
+  gatewayModule,
+  keysModule,
+  mediaGenerationModule,
+  textProxyModule,
+];

@@ -1,0 +1,95 @@
+// The split topology: one child process per module, each with its own two internal ports. The modules and their
+// code are those of the all-in-one; only their addresses differ.
+import { fileURLToPath } from "node:url";
+import { freePort } from "@gr/embedded";
+import {
+  addressVariables,
+  createRemoteTransport,
+  createServiceClient,
+  type Environment,
+  systemClock,
+} from "@gr/runtime";
+import type { Started } from "./all-in-one.ts";
+import { banner } from "./banner.ts";
+import { ensureDemoAccount } from "./demo-account.ts";
+import { openInstallation } from "./installation.ts";
+import { routerModules } from "./modules.ts";
+import { writeRuntimeFile } from "./runtime-file.ts";
+import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
+
+interface Place {
+  readonly module: string;
+  readonly needs: readonly string[];
+  readonly httpUrl: string;
+  readonly rpcUrl: string;
+  readonly env: Environment;
+}
+
+/** @throws OperatorError when a part is missing or broken; nothing is left running. */
+export async function startSplit(env: Environment, print: (text: string) => void): Promise<Started> {
+  const installation = await openInstallation(env);
+  const { config, publicUrl } = installation;
+  const children: ServiceProcess[] = [];
+  const stop = async () => {
+    // Whoever needs others stops before them.
+    for (const child of children.toReversed()) await child.stop();
+    await installation.close();
+  };
+  try {
+    const places = await Promise.all(routerModules.map(({ name, needs }) => placeOf(name, needs)));
+    const addresses = Object.assign({}, ...places.map(addressesOf));
+    for (const place of inNeedOrder(places)) {
+      children.push(
+        await startServiceProcess({
+          name: place.module,
+          entry: entryOf(place.module),
+          env: { ...installation.env, ...addresses, ...place.env },
+          readyUrl: `${place.httpUrl}/readyz`,
+        }),
+      );
+    }
+    const rpcUrl = (module: string) => places.find((place) => place.module === module)?.rpcUrl ?? "";
+    const secret = installation.env["INTERNAL_AUTH_SECRET"] ?? "";
+    await writeRuntimeFile(config.DATA_DIR, {
+      rpc_urls: { keys: rpcUrl("keys"), billing: rpcUrl("billing"), catalog: rpcUrl("catalog") },
+      internal_auth_secret: secret,
+    });
+    const demo = await ensureDemoAccount(config.DATA_DIR, publicUrl, (module, service) =>
+      createServiceClient(service, module, createRemoteTransport(rpcUrl(module), secret, systemClock)),
+    );
+    const database = installation.embeddedPostgres
+      ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
+      : "as given by DATABASE_URL";
+    const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, demo };
+    print(banner({ ...facts, topology: `${children.length} processes` }));
+    return { baseUrl: publicUrl, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function placeOf(module: string, needs: readonly string[]): Promise<Place> {
+  const [http, rpc] = [await freePort(), await freePort()];
+  return {
+    module,
+    needs,
+    httpUrl: `http://127.0.0.1:${http}`,
+    rpcUrl: `http://127.0.0.1:${rpc}`,
+    env: { SERVICE_HTTP_PORT: String(http), SERVICE_RPC_PORT: String(rpc) },
+  };
+}
+
+function addressesOf({ module, httpUrl, rpcUrl }: Place): Environment {
+  const names = addressVariables(module);
+  return { [names.http]: httpUrl, [names.rpc]: rpcUrl };
+}
+
+/** Fewest needs first is enough here: a service waits for its peers anyway, this only spares it the wait. */
+function inNeedOrder(places: readonly Place[]): Place[] {
+  return places.toSorted((a, b) => a.needs.length - b.needs.length);
+}
+
+function entryOf(module: string): string {
+  return fileURLToPath(import.meta.resolve(`@gr/${module}/main`));
+}

@@ -1,0 +1,54 @@
+// Lengths of all functions of a TypeScript source, from its syntax tree: for the tidy test.
+import { parseSync } from "@swc/core";
+
+export interface FunctionLength {
+  readonly name: string;
+  readonly lines: number;
+}
+
+interface SyntaxNode {
+  readonly type?: string;
+  readonly span?: { readonly start: number; readonly end: number };
+  readonly identifier?: { readonly value?: string } | null;
+  readonly key?: { readonly value?: string };
+}
+
+const FUNCTIONS = new Set([
+  "FunctionDeclaration",
+  "FunctionExpression",
+  "ArrowFunctionExpression",
+  "ClassMethod",
+  "PrivateMethod",
+  "Constructor",
+]);
+
+export function functionLengths(source: string): FunctionLength[] {
+  const bytes = Buffer.from(source);
+  const tree = parseSync(source, { syntax: "typescript", target: "es2024" });
+  // Positions count from where this parser's process-wide source map stood; the tree's own start is the origin,
+  // less the comments that precede its first token.
+  const first = firstTokenOffset(source);
+  const origin = tree.span.start - first;
+  const found: FunctionLength[] = [];
+  const visit = (node: unknown): void => {
+    if (Array.isArray(node)) {
+      for (const child of node) visit(child);
+      return;
+    }
+    if (typeof node !== "object" || node === null) return;
+    const { type, span, identifier, key } = node as SyntaxNode;
+    if (type !== undefined && FUNCTIONS.has(type) && span !== undefined) {
+      const text = bytes.subarray(span.start - origin, span.end - origin).toString();
+      found.push({ name: identifier?.value ?? key?.value ?? "(anonymous)", lines: text.split("\n").length });
+    }
+    for (const child of Object.values(node)) visit(child);
+  };
+  visit(tree.body);
+  return found;
+}
+
+/** Byte offset of the first token after the opening comments. */
+function firstTokenOffset(source: string): number {
+  const match = /^(?:#!.*\n)?(?:\s|\/\/.*(?:\n|$)|\/\*[\s\S]*?\*\/)*/.exec(source);
+  return Buffer.byteLength(match?.[0] ?? "");
+}

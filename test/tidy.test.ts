@@ -1,0 +1,228 @@
+// The style rules that a machine can check. CONTRIBUTING.md names each of them; a rule is changed there and here.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+import { functionLengths } from "./function-lengths.ts";
+
+const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+const LINES_MAX = 300;
+const FUNCTION_LINES_MAX = 70;
+
+const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
+  cwd: ROOT,
+  encoding: "utf8",
+});
+const tracked = listed.split("\n").filter((file) => file !== "" && existsSync(join(ROOT, file)));
+const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
+
+const isTest = (file: string) => file.endsWith(".test.ts");
+const code = tracked.filter((file) => /\.(ts|mjs|cjs)$/.test(file) && !file.startsWith("proto/src/gen/"));
+const sources = code.filter((file) => !isTest(file));
+/** What ships: no tests, no tools. */
+const product = sources.filter((file) =>
+  /^(packages|clients|gateway|services|simulator|all-in-one|cli|proto)\//.test(file),
+);
+
+function offenders(files: readonly string[], pattern: RegExp): string[] {
+  return files.flatMap((file) =>
+    read(file)
+      .split("\n")
+      .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),
+  );
+}
+
+describe("files", () => {
+  test("every source file opens with one to four lines that say what it owns", () => {
+    const bad = code.filter((file) => {
+      const lines = read(file)
+        .replace(/^#!.*\n/, "")
+        .split("\n");
+      const opening = lines.findIndex((line) => !line.startsWith("//"));
+      return opening < 1 || opening > 4;
+    });
+    expect(bad).toEqual([]);
+  });
+
+  test(`no source file is longer than ${LINES_MAX} lines`, () => {
+    expect(sources.filter((file) => read(file).split("\n").length > LINES_MAX + 1)).toEqual([]);
+  });
+
+  test(`no function is longer than ${FUNCTION_LINES_MAX} lines`, () => {
+    const long = sources
+      .filter((file) => file.endsWith(".ts"))
+      .flatMap((file) =>
+        functionLengths(read(file))
+          .filter(({ lines }) => lines > FUNCTION_LINES_MAX)
+          .map(({ name, lines }) => `${file} ${name}: ${lines}`),
+      );
+    expect(long).toEqual([]);
+  });
+
+  test("no file is called after nothing in particular", () => {
+    const vague = /^(utils?|helpers?|common|types?|misc|shared)\.(ts|mjs)$/;
+    expect(code.filter((file) => vague.test(basename(file)))).toEqual([]);
+  });
+
+  test("names are kebab-case", () => {
+    expect(code.filter((file) => !/^[a-z0-9]+([-.][a-z0-9]+)*$/.test(basename(file)))).toEqual([]);
+  });
+});
+
+describe("rooms", () => {
+  const layer: Record<string, readonly string[]> = {
+    proto: [],
+    money: [],
+    embedded: [],
+    runtime: ["proto"],
+    clients: ["proto", "money", "runtime"],
+    simulator: ["money", "runtime"],
+    gateway: ["proto", "money", "runtime", "clients"],
+    services: ["proto", "money", "runtime", "clients"],
+    cli: ["proto", "money", "runtime", "clients"],
+  };
+  const roomOf = (file: string): string | undefined => {
+    const [top = "", second = ""] = file.split("/");
+    return top === "packages" ? second : top;
+  };
+
+  test("imports go one way, and services never import each other", () => {
+    const bad = product.flatMap((file) => {
+      const allowed = layer[roomOf(file) ?? ""];
+      if (allowed === undefined || /\/(bench|test)\//.test(file)) return [];
+      return [...read(file).matchAll(/from "@gr\/([a-z-]+)/g)]
+        .map(([, name = ""]) => name)
+        .filter((name) => !allowed.includes(name))
+        .map((name) => `${file} imports @gr/${name}`);
+    });
+    expect(bad).toEqual([]);
+  });
+
+  test("nothing is imported through another package's folders", () => {
+    expect(offenders(code, /from "(\.\.\/)+(packages|services|gateway|proto|clients|simulator)\//)).toEqual(
+      [],
+    );
+  });
+
+  test("every service has the files where a reader looks for things", () => {
+    const services = [...new Set(tracked.flatMap((file) => /^services\/[^/]+/.exec(file)?.[0] ?? []))];
+    const wanted = ["README.md", "src/main.ts", "src/module.ts", "src/config.ts", "src/index.ts"];
+    const missing = services.flatMap((service) =>
+      wanted.map((file) => `${service}/${file}`).filter((file) => !tracked.includes(file)),
+    );
+    expect(services.length).toBeGreaterThan(0);
+    expect(missing).toEqual([]);
+  });
+
+  test("SQL stands in store.ts and migrations only", () => {
+    const elsewhere = product.filter(
+      (file) =>
+        /^(services|gateway|clients)\//.test(file) &&
+        !/(^|\/|-)store\.ts$/.test(file) &&
+        !/\/bench\//.test(file),
+    );
+    expect(offenders(elsewhere, /["'`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM)\s/)).toEqual([]);
+  });
+});
+
+describe("laws", () => {
+  const modules = product.filter((file) => /^(services|gateway|clients)\//.test(file));
+
+  test("no module knows its topology", () => {
+    expect(offenders(modules, /allInOne|all-in-one|isSplit|singleProcess|isLocal\b/)).toEqual([]);
+  });
+
+  test("the environment is read by launchers only", () => {
+    const launchers =
+      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|^(packages\/(embedded|testing)|scripts|test)\//;
+    expect(
+      offenders(
+        code.filter((file) => !launchers.test(file) && !isTest(file)),
+        /process\.env/,
+      ),
+    ).toEqual([]);
+  });
+
+  test("only the runner ends the process", () => {
+    const runners = /packages\/runtime\/src\/run\.ts$|\/main\.ts$|^scripts\//;
+    expect(
+      offenders(
+        product.filter((file) => !runners.test(file)),
+        /process\.exit\(/,
+      ),
+    ).toEqual([]);
+  });
+
+  test("no floating point touches money", () => {
+    const arithmetic =
+      /(parseFloat|toFixed|Math\.(ceil|round|floor))\(.*(price|cost|credit|spend|amount|usd|charge)/i;
+    expect(offenders(product, arithmetic)).toEqual([]);
+  });
+
+  test("no driver is changed for the whole process", () => {
+    expect(
+      offenders(product, /setTypeParser\(|process\.removeAllListeners|Object\.assign\(globalThis/),
+    ).toEqual([]);
+  });
+
+  test("no error is swallowed without a word", () => {
+    expect(offenders(code, /catch *(\([^)]*\))? *\{ *\}/)).toEqual([]);
+  });
+
+  test("nothing is left for later, and every test runs", () => {
+    const self = "test/tidy.test.ts";
+    const others = code.filter((file) => file !== self);
+    expect(offenders(others, /\b(TODO|FIXME|XXX)\b/)).toEqual([]);
+    expect(offenders(others, /\b(describe|it|test)\.(only|skip|todo)\b|\bx(it|describe)\(/)).toEqual([]);
+  });
+
+  test("any, non-null assertions and ts-ignore are not used", () => {
+    expect(offenders(product, /:\s*any\b|\bas any\b|@ts-(ignore|expect-error|nocheck)/)).toEqual([]);
+  });
+});
+
+describe("the repository", () => {
+  test("names every version exactly and once", () => {
+    const versions = read("pnpm-workspace.yaml").split("catalog:")[1]?.split("\n\n")[0] ?? "";
+    const ranges = versions
+      .split("\n")
+      .filter((line) => /:\s/.test(line) && !/: \d+\.\d+\.\d+(-[a-z0-9.]+)?$/.test(line));
+    expect(ranges).toEqual([]);
+    const manifests = tracked.filter((file) => basename(file) === "package.json");
+    const loose = manifests.flatMap((file) => {
+      const { dependencies = {}, devDependencies = {}, optionalDependencies = {} } = JSON.parse(read(file));
+      return Object.entries({ ...dependencies, ...devDependencies, ...optionalDependencies })
+        .filter(([, version]) => version !== "catalog:" && version !== "workspace:*")
+        .map(([name, version]) => `${file}: ${name} ${version}`);
+    });
+    expect(loose).toEqual([]);
+  });
+
+  test("holds no machine path and no secret of ours", () => {
+    const text = tracked.filter((file) => !/pnpm-lock\.yaml$|\.(png|webp|jpe?g|mp4)$/.test(file));
+    expect(offenders(text, /(^|[^A-Za-z.])\/(w[o]rk|h[o]me|r[o]ot)\/[a-z.]/)).toEqual([]);
+    expect(offenders(text, /gr_(live|mgmt)_[0-9A-Za-z]{36}/)).toEqual([]);
+  });
+
+  test("every command that README names exists", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+    const named = [...read("README.md").matchAll(/npm (?:run )?([a-z]+(?::[a-z]+)?)/g)].map(
+      ([, name = ""]) => name,
+    );
+    expect(
+      named.filter((name) => scripts[name] === undefined && !["install", "init"].includes(name)),
+    ).toEqual([]);
+  });
+
+  test("every file that a document links to exists", () => {
+    const documents = tracked.filter((file) => file.endsWith(".md"));
+    const broken = documents.flatMap((file) =>
+      [...read(file).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
+        .map(([, target = ""]) => target)
+        .filter((target) => !existsSync(join(ROOT, dirname(file), target)))
+        .map((target) => `${file} → ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+});
