@@ -1,0 +1,73 @@
+// kill -9 of the whole router under load: afterwards the ledger adds up, no hold outlives its deadline, and what the
+// upstream billed is in our books to the last unit, charged or lost.
+
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { sandboxEnvironment } from "@gr/all-in-one";
+import { startSimulator } from "@gr/simulator";
+import { until } from "@gr/testing";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { call } from "../e2e/http.ts";
+import { billingOf, overdueHolds } from "../e2e/operator.ts";
+import { type Router, startRouter } from "../e2e/topology.ts";
+
+const RUNNING = 50;
+
+describe("kill -9 of the process", () => {
+  let simulator: Awaited<ReturnType<typeof startSimulator>>;
+  let dataDir: string;
+  let router: Router | undefined;
+  // The upstream lives on while the router dies, as a real one would.
+  const env = () => ({
+    ...(sandboxEnvironment(simulator.url) as Record<string, string>),
+    TEXT_TOTAL_TIMEOUT_MS: "4000",
+    TEXT_HEADERS_TIMEOUT_MS: "4000",
+    HOLD_GRACE_MS: "1000",
+    RESOLVE_INTERVAL_MS: "500",
+  });
+
+  beforeEach(async () => {
+    simulator = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 30 });
+    dataDir = await mkdtemp(join(tmpdir(), "generation-router-kill-"));
+  });
+  afterEach(async () => {
+    await router?.dispose();
+    await simulator.close();
+  }, 60_000);
+
+  test(`during ${RUNNING} running requests loses and doubles nothing`, async () => {
+    router = await startRouter("all-in-one", { dataDir, env: env() });
+    const before = router;
+    const requests = Array.from({ length: RUNNING }, (_, index) =>
+      call(before, "POST", "/v1/compat/chat/completions", {
+        body: {
+          model: "sandbox/chat",
+          stream: index % 2 === 0,
+          messages: [{ role: "user", content: `request ${index} #tokens=60` }],
+        },
+      }).catch(() => undefined),
+    );
+    const billing = await billingOf(dataDir);
+    await until(async () => (await billing.verifyLedger({})).openHolds >= BigInt(RUNNING / 2), {
+      timeoutMs: 10_000,
+    });
+    await router.kill();
+    await Promise.all(requests);
+
+    router = await startRouter("all-in-one", { dataDir, env: env() });
+    const reborn = await billingOf(dataDir);
+    await until(async () => (await reborn.verifyLedger({})).openHolds === 0n, { timeoutMs: 40_000 });
+    expect(await overdueHolds(reborn)).toEqual([]);
+    const verdict = await reborn.verifyLedger({});
+    expect(verdict.differences).toEqual([]);
+    expect(verdict.holds).toBeGreaterThan(0n);
+    const bill = (await (await fetch(`${simulator.url}/bill`)).json()) as { total_pico_usd: string };
+    const booked = BigInt(verdict.chargedCostPicoUsd) + BigInt(verdict.lostCostPicoUsd);
+    expect(booked).toBe(BigInt(bill.total_pico_usd));
+    const again = await call(router, "POST", "/v1/compat/chat/completions", {
+      body: { model: "sandbox/chat", messages: [{ role: "user", content: "still there?" }] },
+    });
+    expect(again.status).toBe(200);
+  }, 150_000);
+});

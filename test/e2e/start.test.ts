@@ -1,0 +1,148 @@
+// `npm start` as an operator meets it: clear refusals, a clean stop, data that survives.
+
+import { spawn } from "node:child_process";
+import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { until } from "@gr/testing";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { call, remainingCredits } from "./http.ts";
+import { type Router, startRouter, topologies } from "./topology.ts";
+
+const MAIN = fileURLToPath(new URL("../../all-in-one/src/main.ts", import.meta.url));
+
+/** Runs the all-in-one until it ends by itself. */
+function runToEnd(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
+  const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env["PATH"] ?? "", ...env } });
+  let stderr = "";
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  return new Promise((resolve) => child.once("exit", (code) => resolve({ code, stderr })));
+}
+
+/** Live processes that have this data directory in their command line or environment. */
+async function processesOf(dataDir: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      try {
+        const [command, environment, status] = await Promise.all(
+          ["cmdline", "environ", "stat"].map((file) => readFile(`/proc/${pid}/${file}`, "utf8")),
+        );
+        const zombie = / Z /.test(status ?? "");
+        return !zombie && `${command}${environment}`.includes(dataDir) ? [`${pid} ${command}`] : [];
+      } catch {
+        // The process ended while we looked at it.
+        return [];
+      }
+    }),
+  );
+  return found.flat();
+}
+
+describe("start and stop", () => {
+  let router: Router | undefined;
+  const directories: string[] = [];
+  const newDirectory = async () => {
+    const directory = await mkdtemp(join(tmpdir(), "generation-router-start-"));
+    directories.push(directory);
+    return directory;
+  };
+  afterEach(async () => {
+    await router?.dispose();
+    router = undefined;
+    for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  test.each(topologies)(
+    "SIGTERM ends %s with exit code 0 and leaves no process behind",
+    async (topology) => {
+      const dataDir = await newDirectory();
+      router = await startRouter(topology, { dataDir });
+      expect(await processesOf(dataDir)).not.toEqual([]);
+      expect(await router.stop()).toBe(0);
+      await until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 5_000 });
+    },
+    120_000,
+  );
+
+  test.each(topologies)(
+    "kill -9 of %s leaves no process behind either",
+    async (topology) => {
+      const dataDir = await newDirectory();
+      router = await startRouter(topology, { dataDir });
+      await router.kill();
+      await until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 40_000 });
+    },
+    120_000,
+  );
+
+  test("account, keys, credit and hosted images survive a restart", async () => {
+    const dataDir = await newDirectory();
+    router = await startRouter("all-in-one", { dataDir });
+    const { body: image } = await call(router, "POST", "/v1/compat/images/generations", {
+      body: { model: "sandbox/image", prompt: "a bridge", size: "512x512" },
+    });
+    const credits = await remainingCredits(router);
+    const { apiKey, managementKey } = router;
+    const path = new URL(image.data[0].url).pathname;
+    await router.stop();
+    router = await startRouter("all-in-one", { dataDir });
+    expect({ apiKey: router.apiKey, managementKey: router.managementKey }).toEqual({ apiKey, managementKey });
+    expect(await remainingCredits(router)).toBe(credits);
+    expect((await fetch(`${router.baseUrl}${path}`)).status).toBe(200);
+    expect(router.output()).not.toContain(apiKey);
+  }, 120_000);
+
+  test("the curl in the banner works when pasted, and secrets are readable by their owner only", async () => {
+    const dataDir = await newDirectory();
+    router = await startRouter("all-in-one", { dataDir });
+    const curl = router.output().match(/curl [\s\S]*?'\{.*\}'/)?.[0] ?? "";
+    expect(curl).toContain(router.apiKey);
+    const child = spawn("sh", ["-c", curl.replace("curl", "curl -sS")]);
+    let answer = "";
+    child.stdout.on("data", (chunk) => {
+      answer += chunk;
+    });
+    await new Promise((resolve) => child.once("close", resolve));
+    expect(JSON.parse(answer).data[0].url).toContain(router.baseUrl);
+    for (const file of ["credentials.json", "secrets.json", "runtime.json"]) {
+      expect((await stat(join(dataDir, file))).mode & 0o777).toBe(0o600);
+    }
+  }, 120_000);
+
+  test("a second router on the same data directory is refused in one sentence", async () => {
+    const dataDir = await newDirectory();
+    router = await startRouter("all-in-one", { dataDir });
+    const { code, stderr } = await runToEnd({ DATA_DIR: dataDir, PORT: "0", SIMULATOR_PORT: "0" });
+    expect(code).not.toBe(0);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+    expect(stderr).toMatch(/in use|running/);
+  }, 120_000);
+
+  test("a port in use, an unreachable database and bad settings are one sentence each, without a stack trace", async () => {
+    const blocker = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => blocker.once("listening", resolve));
+    const taken = String((blocker.address() as { port: number }).port);
+    const base = { SIMULATOR_PORT: "0" };
+    const outcomes = [
+      { problem: { PORT: taken }, says: /PORT/ },
+      {
+        problem: { PORT: "0", DATABASE_URL: `postgres://nobody:x@127.0.0.1:${taken}/none` },
+        says: /PostgreSQL at/,
+      },
+      { problem: { PORT: "http", DATABASE_URL: "mysql://x" }, says: /PORT.*DATABASE_URL|DATABASE_URL.*PORT/ },
+      { problem: { PORT: "0", SIMULATOR_PORT: taken }, says: /SIMULATOR_PORT|in use/ },
+    ];
+    for (const { problem, says } of outcomes) {
+      const { code, stderr } = await runToEnd({ ...base, DATA_DIR: await newDirectory(), ...problem });
+      expect({ problem, code: code === 0 }).toEqual({ problem, code: false });
+      expect(stderr).toMatch(says);
+      expect(stderr.trim().split("\n")).toHaveLength(1);
+    }
+    blocker.close();
+  }, 120_000);
+});

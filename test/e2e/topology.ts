@@ -1,0 +1,118 @@
+// Starts the router as users do, as a process of its own with a fresh DATA_DIR, and tells tests where it is.
+// Tests see it over HTTP only.
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { freePort } from "@gr/testing";
+
+export type Topology = "all-in-one" | "split";
+export const topologies: readonly Topology[] = ["all-in-one", "split"];
+
+const entries: Record<Topology, string> = {
+  "all-in-one": fileURLToPath(new URL("../../all-in-one/src/main.ts", import.meta.url)),
+  split: fileURLToPath(new URL("../../all-in-one/src/split.ts", import.meta.url)),
+};
+const START_TIMEOUT_MS = 60_000;
+const STOP_TIMEOUT_MS = 40_000;
+
+export interface Router {
+  readonly baseUrl: string;
+  readonly simulatorUrl: string;
+  readonly dataDir: string;
+  readonly apiKey: string;
+  readonly managementKey: string;
+  readonly accountId: string;
+  readonly pid: number;
+  /** Everything the process has printed. */
+  output(): string;
+  /** SIGTERM, then waits; answers the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL, then waits. */
+  kill(): Promise<void>;
+  /** Stops if need be and removes the data. */
+  dispose(): Promise<void>;
+}
+
+export interface RouterOptions {
+  readonly dataDir?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Starts a router; with `dataDir`, on the data of an earlier one. */
+export async function startRouter(topology: Topology, options: RouterOptions = {}): Promise<Router> {
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "generation-router-")));
+  const child = spawn(process.execPath, [entries[topology]], {
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      DATA_DIR: dataDir,
+      PORT: String(await freePort()),
+      SIMULATOR_PORT: String(await freePort()),
+      SIMULATOR_TOKEN_DELAY_MS: "0",
+      LOG_LEVEL: "error",
+      ...options.env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  child.stdout.on("data", (chunk) => {
+    output += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    output += chunk;
+  });
+  await ready(child, () => output);
+  const credentials = JSON.parse(await readFile(join(dataDir, "credentials.json"), "utf8"));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  const stop = async (): Promise<number | null> => {
+    if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
+    child.kill("SIGTERM");
+    const overdue = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    const code = await exited;
+    clearTimeout(overdue);
+    return code;
+  };
+  return {
+    baseUrl: credentials.base_url,
+    simulatorUrl: /simulated at (\S+)/.exec(output)?.[1] ?? "",
+    dataDir,
+    apiKey: credentials.api_key,
+    managementKey: credentials.management_key,
+    accountId: credentials.account_id,
+    pid: child.pid ?? 0,
+    output: () => output,
+    stop,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
+    dispose: async () => {
+      await stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function ready(child: ChildProcess, output: () => string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const poll = setInterval(() => {
+      if (!output().includes("Ctrl-C stops everything")) return;
+      done();
+      resolve();
+    }, 20);
+    const fail = (why: string) => {
+      done();
+      child.kill("SIGKILL");
+      reject(new Error(`${why}; it printed:\n${output()}`));
+    };
+    const late = setTimeout(() => fail("the router did not become ready in time"), START_TIMEOUT_MS);
+    const ended = (code: number | null) => fail(`the router ended with exit code ${code}`);
+    const done = () => {
+      clearInterval(poll);
+      clearTimeout(late);
+      child.off("exit", ended);
+    };
+    child.once("exit", ended);
+  });
+}
