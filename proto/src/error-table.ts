@@ -19,6 +19,8 @@ const unauthorized = { rpc: Code.Unauthenticated, status: 401, type: "unauthoriz
 const payment = { rpc: Code.FailedPrecondition, status: 402 } as const;
 
 export const errorTable = {
+  /** The request is not HTTP, or it is HTTP that two readers could understand in two ways. */
+  invalid_http: { ...badRequest, code: "invalid_http" },
   invalid_json: { ...badRequest, code: "invalid_json" },
   invalid_value: { ...badRequest, code: "invalid_value" },
   vision_not_supported: { ...badRequest, code: "vision_not_supported" },
@@ -51,6 +53,12 @@ export const errorTable = {
     status: 405,
     type: "invalid_request_error",
     code: "method_not_allowed",
+  },
+  request_timeout: {
+    rpc: Code.DeadlineExceeded,
+    status: 408,
+    type: "invalid_request_error",
+    code: "request_timeout",
   },
   idempotency_in_progress: {
     rpc: Code.Aborted,
@@ -92,6 +100,14 @@ export const errorTable = {
   },
   credits_unavailable: { rpc: Code.Internal, status: 500, type: "internal_error" },
   internal_error: { rpc: Code.Internal, status: 500, type: "internal_error" },
+  /** One of our services was lost after it had been given the request: it may have been carried out. */
+  outcome_unknown: {
+    rpc: Code.Unknown,
+    status: 500,
+    type: "internal_error",
+    code: "outcome_unknown",
+    retry: "never",
+  },
   provider_error: {
     rpc: Code.Unavailable,
     status: 502,

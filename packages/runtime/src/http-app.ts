@@ -1,14 +1,18 @@
 // The Fastify app that every HTTP port of ours is: request ids, the one error renderer, 404 and 405 in our envelope,
-// limits against slow and oversized requests. Routes are added by the callers.
+// limits against slow, oversized and ambiguous requests. Routes are added by the callers.
 import type { IncomingMessage, Server } from "node:http";
 import type { Socket } from "node:net";
 import { ServiceError } from "@gr/proto";
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Logger } from "./logger.ts";
+import { refuseAmbiguous } from "./refuse-ambiguous.ts";
 import { renderError, renderRawHttp } from "./render-error.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
+const MAX_CONNECTIONS = 20_000;
+/** How often connections that have become idle are looked for while the app closes. */
+const IDLE_SWEEP_MS = 50;
 
 export interface HttpAppOptions {
   readonly log: Logger;
@@ -27,7 +31,13 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
     connectionTimeout: 0,
     forceCloseConnections: "idle",
     return503OnClosing: false,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 5_000, maxHeaderSize: 16 * 1024 },
+    http: {
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 5_000,
+      maxHeaderSize: 16 * 1024,
+      // Refused in refuseAmbiguous instead, with our envelope.
+      requireHostHeader: false,
+    },
     routerOptions: { maxParamLength: 500 },
     clientErrorHandler: (error, socket) =>
       refuseBadHttp(error as NodeJS.ErrnoException, socket, requestId({ headers: {} } as IncomingMessage)),
@@ -38,9 +48,14 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
     },
   };
   const app: FastifyInstance = fastify(settings);
+  app.server.maxConnections = MAX_CONNECTIONS;
+  // An expectation that Node does not know is no reason to answer outside our envelope.
+  app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   app.decorateRequest("principal", null);
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     reply.header(REQUEST_ID_HEADER, request.id);
+    refuseAmbiguous(request.raw);
+    done();
   });
   app.setErrorHandler((error, request, reply) => {
     const rendered = renderError(error, request.id);
@@ -53,10 +68,25 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
   return app;
 }
 
+/** Stops accepting, lets running requests finish for at most `graceMs`, then cuts their connections. */
+export async function closeHttpApp(app: FastifyInstance, graceMs: number): Promise<void> {
+  // Connections whose request ends after the close has begun would otherwise stay for their keep-alive time.
+  const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
+  const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(cut);
+  }
+}
+
 /** 405 with Allow when the path exists under another method, else 404. */
 function answerUnknownRoutes(app: FastifyInstance): void {
   const routes: { pattern: RegExp; methods: readonly string[] }[] = [];
   app.addHook("onRoute", ({ url, method }) => {
+    // A route for all paths (CORS has one) says nothing about which paths exist.
+    if (url === "*") return;
     const source = url
       .replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&")
       .replaceAll(/:\w+/g, "[^/]+")
@@ -74,7 +104,9 @@ function answerUnknownRoutes(app: FastifyInstance): void {
 
 /** Requests that Node's parser refuses never reach Fastify; they get our envelope too. */
 function refuseBadHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
+  // Node keeps the answer that is being sent here; another one in its middle would be read as part of it.
+  const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } })._httpMessage;
+  if (error.code === "ECONNRESET" || !socket.writable || answering?.headersSent === true) {
     socket.destroy();
     return;
   }
@@ -82,7 +114,7 @@ function refuseBadHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: 
     error.code === "HPE_HEADER_OVERFLOW"
       ? new ServiceError("headers_too_large", "The request headers are larger than 16 KB.")
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? new ServiceError("invalid_json", "The request did not arrive in time.")
-        : new ServiceError("invalid_json", "The request is not valid HTTP.");
+        ? new ServiceError("request_timeout", "The request did not arrive in time.")
+        : new ServiceError("invalid_http", "The request is not valid HTTP.");
   socket.end(renderRawHttp(refusal, requestId));
 }

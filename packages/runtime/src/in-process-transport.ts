@@ -26,7 +26,14 @@ export function createInProcessTransport(
     (router) => {
       for (const { desc, impl } of services) router.service(desc, impl);
     },
-    { router: { interceptors: [...interceptors] } },
+    {
+      router: {
+        interceptors: [...interceptors],
+        readMaxBytes: MAX_MESSAGE_BYTES,
+        writeMaxBytes: MAX_MESSAGE_BYTES,
+      },
+      transport: { readMaxBytes: MAX_MESSAGE_BYTES, writeMaxBytes: MAX_MESSAGE_BYTES },
+    },
   );
   const implementations = new Map<string, UnaryFn>();
   for (const { desc, impl } of services) {

@@ -2,7 +2,7 @@
 export { type Batcher, type BatcherOptions, createBatcher } from "./batcher.ts";
 export { type Clock, systemClock } from "./clock.ts";
 export { dataDirConfig, type Environment, milliseconds, port, postgresConfig, readConfig } from "./config.ts";
-export { createHttpApp } from "./http-app.ts";
+export { closeHttpApp, createHttpApp } from "./http-app.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { migrate } from "./migrate.ts";

@@ -8,8 +8,8 @@ import type { Clock } from "./clock.ts";
 import { type Environment, readConfig } from "./config.ts";
 import { createInProcessTransport } from "./in-process-transport.ts";
 import type { ModuleInstance } from "./module.ts";
-import { describeRoutes, registerRest } from "./rest-api.ts";
-import { describeRemote, mountRemote, type RemoteRest } from "./rest-mount.ts";
+import { describeRoutes } from "./rest-api.ts";
+import { describeRemote, mountLocal, mountRemote, type RemoteRest } from "./rest-mount.ts";
 import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 import { signToken } from "./service-token.ts";
@@ -75,7 +75,7 @@ export class Peers {
   async mount(app: FastifyInstance, module: string, prefixes: readonly string[]): Promise<void> {
     const local = this.#local.get(module);
     if (local === undefined) await mountRemote(app, prefixes, this.#remoteRest(module));
-    else if (local.rest !== undefined) await registerRest(app, local.rest);
+    else if (local.rest !== undefined) await mountLocal(app, prefixes, local.rest);
   }
 
   async describeRest(module: string): Promise<Record<string, object>> {

@@ -1,10 +1,11 @@
-// REST across module borders: a local module's routes are registered on the public app, a remote one's are proxied
-// with a signed principal. Both ways the module sees the same request and the same `request.principal`.
-import proxy from "@fastify/http-proxy";
+// REST across module borders: a local module's routes are registered on the public app, requests for a remote one
+// are handed on with a signed principal. Both ways the module sees the same request and the same `request.principal`.
 import { ServiceError } from "@gr/proto";
 import type { FastifyInstance } from "fastify";
 import { request as httpRequest } from "undici";
+import { headersForModules } from "./client-headers.ts";
 import type { Clock } from "./clock.ts";
+import { createForwarder } from "./forward-request.ts";
 import { PRINCIPAL_HEADER, readPrincipal, signPrincipal } from "./principal.ts";
 import { type RestApi, registerRest } from "./rest-api.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
@@ -12,8 +13,8 @@ import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 /** Where a module describes its REST routes to the gateway; never reachable from outside. */
 export const DESCRIBE_PATH = "/openapi-paths.json";
 
-/** Headers of a client's request that no service may see. */
-const WITHHELD = new Set(["authorization", "cookie", "forwarded", PRINCIPAL_HEADER, REQUEST_ID_HEADER]);
+const DESCRIBE_TIMEOUT_MS = 5_000;
+const ALL_METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
 export interface RemoteRest {
   readonly module: string;
@@ -22,31 +23,37 @@ export interface RemoteRest {
   readonly clock: Clock;
 }
 
-/** Forwards everything under the prefixes, bodies streamed both ways. */
-export async function mountRemote(app: FastifyInstance, prefixes: readonly string[], remote: RemoteRest) {
-  for (const prefix of prefixes) {
-    await app.register(proxy, {
-      upstream: remote.baseUrl,
-      prefix,
-      rewritePrefix: prefix,
-      undici: { connections: 256, pipelining: 1, headersTimeout: 0, bodyTimeout: 0 },
-      replyOptions: {
-        rewriteRequestHeaders: (request, headers) => ({
-          ...Object.fromEntries(
-            Object.entries(headers).filter(
-              ([name]) => !WITHHELD.has(name) && !name.startsWith("x-forwarded"),
-            ),
-          ),
-          [PRINCIPAL_HEADER]: signPrincipal(remote.secret, remote.module, request.principal, remote.clock),
-          [REQUEST_ID_HEADER]: request.id,
-        }),
-        onError: (reply) => {
-          const message = "This part of the service is not reachable; try again shortly.";
-          void reply.send(new ServiceError("service_unavailable", message, { retryAfterMs: 1_000 }));
-        },
-      },
+/** Serves those routes of a module of this process that lie under the prefixes. */
+export async function mountLocal(app: FastifyInstance, prefixes: readonly string[], api: RestApi) {
+  const routes = api.routes.filter(({ path }) =>
+    prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)),
+  );
+  await app.register(async (scope) => {
+    scope.addHook("onRequest", (request, _reply, done) => {
+      request.raw.headers = headersForModules(request.raw.headers);
+      done();
     });
-  }
+    await registerRest(scope, { routes });
+  });
+}
+
+/** Hands on everything under the prefixes, whatever the method: the module knows which it answers. */
+export async function mountRemote(app: FastifyInstance, prefixes: readonly string[], remote: RemoteRest) {
+  const { secret, module, clock } = remote;
+  const forwarder = createForwarder(remote.baseUrl, (request) => ({
+    [PRINCIPAL_HEADER]: signPrincipal(secret, module, request.principal, clock),
+    [REQUEST_ID_HEADER]: request.id,
+  }));
+  await app.register(async (scope) => {
+    scope.addHook("onClose", () => forwarder.close());
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+    for (const prefix of prefixes) {
+      for (const url of [prefix, `${prefix}/*`]) {
+        scope.route({ method: ALL_METHODS, url, handler: forwarder.forward });
+      }
+    }
+  });
 }
 
 /** Serves a module's routes in a service process: whoever has no valid principal token is refused. */
@@ -72,9 +79,14 @@ export async function serveForwarded(
 /** OpenAPI path items of a remote module. @throws ServiceError service_unavailable */
 export async function describeRemote(remote: RemoteRest): Promise<Record<string, object>> {
   try {
-    const response = await httpRequest(`${remote.baseUrl}${DESCRIBE_PATH}`, { headersTimeout: 5_000 });
+    const response = await httpRequest(new URL(DESCRIBE_PATH, remote.baseUrl), {
+      headersTimeout: DESCRIBE_TIMEOUT_MS,
+      bodyTimeout: DESCRIBE_TIMEOUT_MS,
+    });
     const described = (await response.body.json()) as Record<string, Record<string, object>>;
-    return described[remote.module] ?? {};
+    const own = response.statusCode === 200 ? described[remote.module] : undefined;
+    if (own === undefined) throw new Error(`${DESCRIBE_PATH} was answered with ${response.statusCode}`);
+    return own;
   } catch (error) {
     const message = `The ${remote.module} service did not describe its routes; try again shortly.`;
     throw new ServiceError("service_unavailable", message, { retryAfterMs: 1_000, cause: error });

@@ -1,7 +1,7 @@
 // Server-side behaviour of every RPC, the same for calls over the network and within the process:
 // errors become wire errors (also in the middle of a stream), unexpected ones are logged with their request id.
 
-import { type Code, ConnectError, type Interceptor } from "@connectrpc/connect";
+import { Code, ConnectError, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { ServiceError, toConnectError } from "@gr/proto";
 import type { Logger } from "./logger.ts";
 
@@ -37,15 +37,24 @@ async function* mapErrors<T>(
   }
 }
 
-/** Refuses a call before it reaches an implementation; used for the service token check. */
-export function refuseUnless(
-  allowed: (header: Headers) => boolean,
-  code: Code,
-  message: string,
-): Interceptor {
-  return (next) => async (request) => {
-    const open = request.service.typeName.startsWith("grpc.");
-    if (!open && !allowed(request.header)) throw new ConnectError(message, code);
-    return next(request);
+/**
+ * Lets a call pass only with a service token, before its body is read.
+ * Health and reflection (grpc.*) are open: platforms and tools ask them.
+ */
+export function requireServiceToken(allowed: (header: Headers) => boolean) {
+  return (context: HandlerContext): void => {
+    if (context.service.typeName.startsWith("grpc.") || allowed(context.requestHeader)) return;
+    throw new ConnectError("a service token is required on this port", Code.Unauthenticated);
   };
+}
+
+/**
+ * Tells the implementations of streams that the process stops, through the signal that they watch anyway.
+ * Unary calls are left to finish.
+ */
+export function endStreams(stopping: AbortSignal): Interceptor {
+  return (next) => (request) =>
+    request.stream
+      ? next({ ...request, signal: AbortSignal.any([request.signal, stopping]) })
+      : next(request);
 }

@@ -2,10 +2,11 @@
 // Sessions are retired by age, so that new replicas get their share of long-lived connections.
 import { createServer, type Http2Server, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
-import type { Interceptor } from "@connectrpc/connect";
+import type { HandlerContext, Interceptor } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { listenError } from "./listen.ts";
 import type { RpcService } from "./module.ts";
+import { endStreams } from "./rpc-interceptors.ts";
 import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
 
 const SESSION_AGE_MS = 10 * 60_000;
@@ -13,7 +14,7 @@ const SESSION_JITTER_MS = 2 * 60_000;
 
 export interface RpcServer {
   readonly port: number;
-  /** Refuses new sessions, lets running calls finish for at most `graceMs`, then cuts. */
+  /** Refuses new sessions, ends streams, lets running calls finish for at most `graceMs`, then cuts. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -22,12 +23,16 @@ export async function startRpcServer(options: {
   port: number;
   services: readonly RpcService[];
   interceptors: readonly Interceptor[];
+  /** Throws to refuse a call before its body is read. */
+  gate: (context: HandlerContext) => void;
 }): Promise<RpcServer> {
+  const stopping = new AbortController();
   const handler = connectNodeAdapter({
     routes: (router) => {
       for (const { desc, impl } of options.services) router.service(desc, impl);
     },
-    interceptors: [...options.interceptors],
+    interceptors: [...options.interceptors, endStreams(stopping.signal)],
+    requestGate: options.gate,
     readMaxBytes: MAX_MESSAGE_BYTES,
     writeMaxBytes: MAX_MESSAGE_BYTES,
   });
@@ -40,6 +45,7 @@ export async function startRpcServer(options: {
   return {
     port: (server.address() as AddressInfo).port,
     close: async (graceMs) => {
+      stopping.abort();
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.close();
       const cut = setTimeout(() => {

@@ -1,7 +1,6 @@
 // Turns a list of modules into a running process: all configs first, then create and start in the order of needs,
 // stop in reverse. Problems become one sentence for the operator and an exit code, never a stack trace.
 import type { DescService } from "@bufbuild/protobuf";
-import { Code } from "@connectrpc/connect";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { type Clock, systemClock } from "./clock.ts";
 import { inStartOrder, remoteNeeds } from "./compose.ts";
@@ -11,7 +10,7 @@ import type { Module, ModuleInstance } from "./module.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import { Peers, RPC_AUDIENCE, readPeerAddresses } from "./peers.ts";
 import { healthService } from "./rpc-health.ts";
-import { answerErrors, refuseUnless } from "./rpc-interceptors.ts";
+import { answerErrors, requireServiceToken } from "./rpc-interceptors.ts";
 import { reflectionService } from "./rpc-reflection.ts";
 import { startRpcServer } from "./rpc-server.ts";
 import type { ServiceClient } from "./service-client.ts";
@@ -20,6 +19,7 @@ import { readToken } from "./service-token.ts";
 
 /** How long running work may go on after a stop was asked for. */
 const GRACE_MS = 25_000;
+const SAME_SIGNAL_MS = 1_000;
 
 export interface RunningProcess {
   readonly rpcPort: number;
@@ -61,8 +61,12 @@ export async function startProcess(
     if (stopping) return ["the process is stopping"];
     const answers = await Promise.all(
       running.map(async ({ module, instance }) => {
-        const answer = (await instance.ready?.()) ?? true;
-        return answer === true ? [] : [`${module.name}: ${answer}`];
+        try {
+          const answer = (await instance.ready?.()) ?? true;
+          return answer === true ? [] : [`${module.name}: ${answer}`];
+        } catch (error) {
+          return [`${module.name}: ${sentenceOf(error)}`];
+        }
       }),
     );
     return answers.flat();
@@ -90,9 +94,9 @@ export async function startProcess(
       closers.push(async () => instance.stop?.());
     }
     const ports = await openPorts(running, { config, clock, log, metrics, problems });
-    for (const { instance } of running) await instance.start?.();
     // Ports close first on stop, so that no new work arrives while modules finish theirs.
     closers.push(ports.close);
+    for (const { instance } of running) await instance.start?.();
     return {
       ...ports,
       log,
@@ -150,10 +154,8 @@ async function openPorts(
       healthService(async () => (await problems()).length === 0),
       reflectionService(services),
     ],
-    interceptors: [
-      answerErrors(log),
-      refuseUnless(mayCall, Code.Unauthenticated, "a service token is required on this port"),
-    ],
+    interceptors: [answerErrors(log)],
+    gate: requireServiceToken(mayCall),
   });
   try {
     const http = await startServiceHttp({
@@ -166,7 +168,7 @@ async function openPorts(
       metrics,
     });
     const close = async () => {
-      await Promise.all([http.close(), rpc.close(GRACE_MS)]);
+      await Promise.all([http.close(GRACE_MS), rpc.close(GRACE_MS)]);
     };
     return { rpcPort: rpc.port, httpPort: http.port, close };
   } catch (error) {
@@ -190,11 +192,15 @@ async function stopInReverse(closers: (() => Promise<void>)[], log: Logger): Pro
  * Sets the exit code; prints one sentence when the process cannot start.
  */
 export async function runUntilSignal(start: () => Promise<{ stop(): Promise<void> }>): Promise<void> {
-  let signalled = 0;
+  let signalledAt: number | undefined;
   let started: { stop(): Promise<void> } | undefined;
   const stop = async () => {
-    signalled += 1;
-    if (signalled > 1) process.exit(130);
+    if (signalledAt !== undefined) {
+      // One Ctrl-C reaches us twice when npm hands it on as well; only a later one is impatience.
+      if (Date.now() - signalledAt > SAME_SIGNAL_MS) process.exit(130);
+      return;
+    }
+    signalledAt = Date.now();
     const overdue = setTimeout(() => process.exit(1), GRACE_MS + 5_000);
     overdue.unref();
     await started?.stop();
@@ -208,7 +214,7 @@ export async function runUntilSignal(start: () => Promise<{ stop(): Promise<void
   process.on("disconnect", () => void stop());
   try {
     started = await start();
-    if (signalled > 0) {
+    if (signalledAt !== undefined) {
       await started.stop();
       process.exit(0);
     }

@@ -5,7 +5,7 @@ import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 import type { Clock } from "./clock.ts";
-import { createHttpApp } from "./http-app.ts";
+import { closeHttpApp, createHttpApp } from "./http-app.ts";
 import { listenError } from "./listen.ts";
 import type { Logger } from "./logger.ts";
 import { type Readiness, registerOps } from "./ops-routes.ts";
@@ -50,6 +50,6 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
   }
   return {
     port: (app.server.address() as AddressInfo).port,
-    close: () => app.close(),
+    close: (graceMs: number) => closeHttpApp(app, graceMs),
   };
 }

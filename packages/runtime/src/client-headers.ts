@@ -1,0 +1,29 @@
+// The headers of a client's request that a module may see, the same whether it shares the gateway's process or not.
+// A list of what is let through, so that credentials, cookies, forged identities and hop-by-hop headers are not.
+import type { IncomingHttpHeaders } from "node:http";
+
+const FOR_MODULES = new Set([
+  "accept",
+  "accept-encoding",
+  "accept-language",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "idempotency-key",
+  "if-match",
+  "if-modified-since",
+  "if-none-match",
+  "if-range",
+  "if-unmodified-since",
+  "range",
+  "transfer-encoding",
+  "user-agent",
+]);
+
+export function headersForModules(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const kept: IncomingHttpHeaders = {};
+  for (const name in headers) {
+    if (FOR_MODULES.has(name)) kept[name] = headers[name];
+  }
+  return kept;
+}

@@ -1,0 +1,33 @@
+// Node accepts some requests that two readers could understand in two ways; none of our ports answers them.
+// Paths are compared as they arrive, so whoever routes or authenticates later may rely on their text.
+import type { IncomingMessage } from "node:http";
+import { ServiceError } from "@gr/proto";
+
+/** A segment "." or "..", also when encoded, which a URL parser would resolve; and what it would read as a slash. */
+const DOT_SEGMENT_OR_BACKSLASH = /\/(?:\.|%2e){1,2}(?:\/|$)|\\/i;
+
+/** @throws ServiceError invalid_http */
+export function refuseAmbiguous(request: IncomingMessage): void {
+  const target = request.url ?? "";
+  if (!target.startsWith("/") || target.includes("#")) {
+    throw new ServiceError("invalid_http", "The request target must be a path.");
+  }
+  const query = target.indexOf("?");
+  if (DOT_SEGMENT_OR_BACKSLASH.test(query === -1 ? target : target.slice(0, query))) {
+    throw new ServiceError("invalid_http", "The path must not contain backslashes or the segments . and ...");
+  }
+  const hosts = countHeader(request.rawHeaders, "host");
+  if (hosts > 1 || (hosts === 0 && request.httpVersion !== "1.0")) {
+    throw new ServiceError("invalid_http", "The request must have exactly one Host header.");
+  }
+}
+
+/** How often a header was sent; `request.headers` hides repetitions. @param name in lower case */
+export function countHeader(rawHeaders: readonly string[], name: string): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const given = rawHeaders[i] ?? "";
+    if (given.length === name.length && given.toLowerCase() === name) count += 1;
+  }
+  return count;
+}
