@@ -39,6 +39,8 @@ export interface StreamFrames {
 
 /** `sandbox/chat-reset` makes this many tokens before it breaks the connection. */
 export const TOKENS_BEFORE_RESET = 3;
+/** Long enough for a caller to read them: many HTTP clients drop what they have not yet read at a reset. */
+const PAUSE_BEFORE_RESET_MS = 20;
 
 /**
  * Starts the answer. Throws before anything is sent (a `Refusal`, or a bill that cannot be written);
@@ -69,11 +71,12 @@ export function startExchange(
     response.destroy();
   } else {
     const usage = book(simulation, answer, answer.reply.tokens.length, false);
-    const body = Buffer.from(wire.whole(answer, fault === "no-usage" ? undefined : usage));
+    const body = wire.whole(answer, fault === "no-usage" ? undefined : usage);
     takeOver();
     const headers = wire.headers(answer);
     headers["content-type"] = "application/json";
-    headers["content-length"] = body.length;
+    // A string, not bytes: node then sends head and body in one write.
+    headers["content-length"] = Buffer.byteLength(body);
     response.writeHead(200, headers).end(body);
   }
 }
@@ -104,8 +107,7 @@ function streamAnswer(
         if (!gone && !resets) response.write(frames.ending());
         const usage = book(simulation, answer, made, gone || resets);
         if (gone) return;
-        // Not at once: the tokens made so far are still to reach the caller.
-        if (resets) response.socket?.destroySoon();
+        if (resets) breakOff(response);
         else response.end(frames.closing(fault === "no-usage" ? undefined : usage));
       } catch (error) {
         console.error(`The simulator broke off the stream ${answer.id}:`, error);
@@ -115,6 +117,11 @@ function streamAnswer(
       }
     },
   });
+}
+
+/** Destroys the connection, but not before the tokens made so far are on their way. */
+function breakOff(response: ServerResponse): void {
+  setTimeout(() => response.socket?.destroySoon(), PAUSE_BEFORE_RESET_MS);
 }
 
 function book(simulation: Simulation, answer: TextAnswer, outputTokens: number, cancelled: boolean): Usage {

@@ -1,0 +1,218 @@
+// Each fault does what its name says, in both formats, and is billed as README.md says.
+import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { request } from "undici";
+import { Bill } from "./bill.ts";
+import { type RunningSimulator, startSimulator } from "./server.ts";
+import { chat, costsIn, payloadsOf, TestClient, withFolder } from "./test-client.ts";
+
+const CHAT = "/openrouter/api/v1/chat/completions";
+const RESPONSES = "/openrouter/api/v1/responses";
+/** "hi" is one token, its message four. */
+const INPUT_COST = 5n * 500_000n;
+const OUTPUT_PRICE = 1_500_000n;
+
+let simulator: RunningSimulator;
+let client: TestClient;
+let number = 0;
+
+beforeAll(async () => {
+  simulator = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 1 });
+  client = new TestClient(simulator.url);
+});
+afterAll(() => simulator.close());
+
+function freshId(): Record<"x-request-id", string> {
+  number++;
+  return { "x-request-id": `fault-${number}` };
+}
+
+async function total(): Promise<string> {
+  return (await client.bill()).total_pico_usd;
+}
+
+/** Sends bytes and collects all that comes back until the connection ends. */
+async function exchange(bytes: string): Promise<string> {
+  const { hostname, port } = new URL(simulator.url);
+  const socket = connect(Number(port), hostname);
+  socket.write(bytes);
+  let received = "";
+  for await (const chunk of socket) received += String(chunk);
+  return received;
+}
+
+describe("sandbox/chat-error", () => {
+  test("fails with 500 before the first byte, in the format's shape, and bills nothing", async () => {
+    const before = await total();
+    for (const stream of [false, true]) {
+      const there = await client.post(CHAT, chat("sandbox/chat-error", "hi", { stream }));
+      expect([there.status, JSON.parse(there.text).error.code]).toEqual([500, 500]);
+      const here = await client.post("/openai/v1/responses", {
+        model: "sandbox/chat-error",
+        input: "hi",
+        stream,
+      });
+      expect([here.status, JSON.parse(here.text).error.type]).toEqual([500, "server_error"]);
+    }
+    expect(await total()).toBe(before);
+  });
+});
+
+describe("a hanging model", () => {
+  test.each([
+    [CHAT, chat("sandbox/chat-hang", "hi")],
+    [RESPONSES, { model: "sandbox/chat-hang", input: "hi", stream: true }],
+    ["/openai/v1/images/generations", { model: "sandbox/image-hang", prompt: "hi" }],
+  ])("at %s never answers, ends with its client, and bills nothing", async (path, body) => {
+    const before = await total();
+    const leave = new AbortController();
+    const answer = client.open(path, body, freshId(), leave.signal);
+    expect(await Promise.race([answer.then(() => "answered"), sleep(100, "silent")])).toBe("silent");
+    leave.abort();
+    await expect(answer).rejects.toThrow();
+    expect(await total()).toBe(before);
+  });
+
+  test("is let go when the simulator stops", async () => {
+    const other = await startSimulator({ host: "127.0.0.1", port: 0 });
+    const answer = new TestClient(other.url).open(CHAT, chat("sandbox/chat-hang", "hi"));
+    const failed = expect(answer).rejects.toThrow();
+    await sleep(50);
+    await other.close();
+    await failed;
+  });
+});
+
+describe("sandbox/chat-reset", () => {
+  test("breaks a stream after three tokens and bills them", async () => {
+    const id = freshId();
+    const body = JSON.stringify(chat("sandbox/chat-reset", "hi", { stream: true }));
+    // A plain socket: HTTP clients drop what they have not read yet when a connection breaks.
+    const text = await exchange(
+      `POST ${CHAT} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer test\r\ncontent-type: application/json\r\n` +
+        `x-request-id: ${id["x-request-id"]}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+    expect(payloadsOf(text)).toHaveLength(1 + 3);
+    expect(text).not.toContain("[DONE]");
+    expect(text.endsWith("0\r\n\r\n")).toBe(false);
+    expect(await client.billed(id["x-request-id"])).toBe(INPUT_COST + 3n * OUTPUT_PRICE);
+    await expect(
+      client.post(RESPONSES, { model: "sandbox/chat-reset", input: "hi", stream: true }),
+    ).rejects.toThrow();
+  });
+
+  test("breaks a whole answer before its first byte and bills three tokens", async () => {
+    for (const path of [CHAT, "/openai/v1/chat/completions"]) {
+      const id = freshId();
+      await expect(client.post(path, chat("sandbox/chat-reset", "hi"), id)).rejects.toThrow();
+      expect(await client.billed(id["x-request-id"])).toBe(INPUT_COST + 3n * OUTPUT_PRICE);
+    }
+  });
+
+  test("tells the look-up that it was cut off", async () => {
+    const id = freshId();
+    await expect(client.post(CHAT, chat("sandbox/chat-reset", "hi"), id)).rejects.toThrow();
+    const found = await client.get(`/openrouter/api/v1/generation?id=${id["x-request-id"]}`);
+    expect(JSON.parse(found.text).data).toMatchObject({ cancelled: true, native_tokens_completion: 3 });
+  });
+});
+
+describe("sandbox/chat-no-usage", () => {
+  test("answers without any usage, is billed, and can be looked up", async () => {
+    for (const [path, body] of [
+      [CHAT, chat("sandbox/chat-no-usage", "hi")],
+      [CHAT, chat("sandbox/chat-no-usage", "hi", { stream: true })],
+      [RESPONSES, { model: "sandbox/chat-no-usage", input: "hi" }],
+      [RESPONSES, { model: "sandbox/chat-no-usage", input: "hi", stream: true }],
+    ] as const) {
+      const id = freshId();
+      const answer = await client.post(path, body, id);
+      expect(answer.status).toBe(200);
+      expect(costsIn(answer.text)).toEqual([]);
+      expect(answer.text).not.toMatch(/"usage":\{/);
+      expect(answer.text).toContain("hi");
+      const billed = await client.billed(id["x-request-id"]);
+      expect(billed).toBeGreaterThan(INPUT_COST);
+      const found = await client.get(`/openrouter/api/v1/generation?id=${id["x-request-id"]}`);
+      expect(JSON.parse(found.text).data.native_tokens_prompt).toBe(5);
+    }
+  });
+});
+
+describe("a client that leaves", () => {
+  test("mid-stream is billed for the tokens made so far, once", async () => {
+    const id = freshId();
+    const leave = new AbortController();
+    const body = chat("sandbox/chat", "hi #tokens=16000", { stream: true });
+    const response = await client.open(CHAT, body, id, leave.signal);
+    const reader = response.body?.getReader();
+    for (let read = 0; read < 3; read++) await reader?.read();
+    leave.abort();
+    const billed = await client.billed(id["x-request-id"]);
+    expect(billed).toBeGreaterThan(INPUT_COST);
+    expect(billed).toBeLessThan(INPUT_COST + 16_000n * OUTPUT_PRICE);
+    await sleep(50);
+    expect(await client.billed(id["x-request-id"])).toBe(billed);
+  });
+
+  test("is billed also when the simulator stops under it", () =>
+    withFolder(async (dataDir) => {
+      const other = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 60_000, dataDir });
+      const there = new TestClient(other.url);
+      const response = await there.open(CHAT, chat("sandbox/chat", "hi", { stream: true }));
+      const ended = expect(response.text()).rejects.toThrow();
+      await other.close();
+      await ended;
+      const bill = await Bill.open(dataDir);
+      expect(bill.items).toMatchObject([{ outputTokens: 1, cancelled: true }]);
+      expect(bill.total).toBe(INPUT_COST + OUTPUT_PRICE);
+      bill.close();
+    }));
+});
+
+describe("a slow reader", () => {
+  test("holds the tokens back instead of filling the memory", async () => {
+    const fast = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 0 });
+    const there = new TestClient(fast.url);
+    const opened = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        request(`${fast.url}${CHAT}`, {
+          method: "POST",
+          headers: {
+            authorization: "Bearer test",
+            "content-type": "application/json",
+            "x-request-id": `slow-${index}`,
+          },
+          body: JSON.stringify(chat("sandbox/chat", "hi #tokens=16000", { stream: true })),
+        }),
+      ),
+    );
+    await sleep(300);
+    // All tokens are 5 MB a stream; a stream that nobody reads stops far below its end, and so is not billed.
+    expect((await there.bill()).items).toEqual([]);
+    const [first, ...others] = opened;
+    expect(await first?.body.text()).toContain("[DONE]");
+    for (const { body } of others) body.destroy();
+    for (let index = 0; index < 20; index++) {
+      const billed = await there.billed(`slow-${index}`);
+      if (index > 0) expect(billed).toBeLessThan(INPUT_COST + 16_000n * OUTPUT_PRICE);
+    }
+    await fast.close();
+  });
+});
+
+test("200 streams at once and thousands of requests on few connections are all answered and billed", async () => {
+  const before = (await client.bill()).items.length;
+  const streams = await Promise.all(
+    Array.from({ length: 200 }, () => client.post(CHAT, chat("sandbox/chat", "hi", { stream: true }))),
+  );
+  expect(streams.filter(({ text }) => text.endsWith("data: [DONE]\n\n"))).toHaveLength(200);
+  for (let round = 0; round < 40; round++) {
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => client.post(CHAT, chat("sandbox/chat", "hi"))),
+    );
+    expect(answers.every(({ status }) => status === 200)).toBe(true);
+  }
+  expect((await client.bill()).items.length - before).toBe(2200);
+});
