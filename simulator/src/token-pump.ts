@@ -12,6 +12,8 @@ export interface PumpedStream {
   done(made: number, gone: boolean): void;
 }
 
+/** A reader that takes nothing for this long is given up: its stream ends as if it had left. */
+const LONGEST_STALL_MS = 300_000;
 /** Without a delay, the event loop gets a turn after this many tokens. */
 const TOKENS_PER_TURN = 32;
 
@@ -35,6 +37,7 @@ export function pumpTokens(stream: PumpedStream): void {
   }
 
   function step(): void {
+    clearTimeout(timer);
     while (!over) {
       if (made === count) {
         finish(false);
@@ -44,6 +47,7 @@ export function pumpTokens(stream: PumpedStream): void {
       made++;
       if (!flowing) {
         response.once("drain", step);
+        timer = setTimeout(() => response.destroy(), LONGEST_STALL_MS);
         return;
       }
       if (made === count) continue;
