@@ -79,6 +79,13 @@ export const errorTable = {
     type: "invalid_request_error",
     code: "unsupported_media_type",
   },
+  /** The Content-Range header of the answer names the size. */
+  range_not_satisfiable: {
+    rpc: Code.OutOfRange,
+    status: 416,
+    type: "invalid_request_error",
+    code: "range_not_satisfiable",
+  },
   idempotency_mismatch: {
     rpc: Code.InvalidArgument,
     status: 422,

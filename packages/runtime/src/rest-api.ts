@@ -24,6 +24,8 @@ export interface RestRoute {
    * and checks them itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
+  /** Content types that `setup` has taught the scope besides JSON; for the OpenAPI document. */
+  readonly otherBodyTypes?: readonly string[];
   /** Bytes; 1 MB when absent. */
   readonly bodyLimit?: number;
   /** Documented answers by status. */
@@ -36,6 +38,8 @@ export interface RestRoute {
 
 export interface RestApi {
   readonly routes: readonly RestRoute[];
+  /** Prepares the routes' own scope before they are added to it: body parsers, hooks, an error handler. */
+  readonly setup?: (scope: FastifyInstance) => Promise<void>;
 }
 
 /** Declares a route whose handler sees the types of its schemas. */
@@ -58,6 +62,7 @@ export async function registerRest(app: FastifyInstance, api: RestApi): Promise<
       if (asBytes) done(null, bytes);
       else parseJson(bytes as Buffer, done);
     });
+    await api.setup?.(scope);
     for (const route of api.routes) registerRoute(scope, route);
   });
 }
@@ -125,12 +130,7 @@ function describeRoute(route: RestRoute, pathNames: readonly string[]): object {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined
       ? {}
-      : {
-          requestBody: {
-            required: true,
-            content: { "application/json": { schema: jsonSchema(route.body, "input") } },
-          },
-        }),
+      : { requestBody: describeBody(route.body, ["application/json", ...(route.otherBodyTypes ?? [])]) }),
     responses: Object.fromEntries(
       Object.entries(route.responses).map(([status, { description, schema, contentType }]) => [
         status,
@@ -148,6 +148,11 @@ function describeRoute(route: RestRoute, pathNames: readonly string[]): object {
       ]),
     ),
   };
+}
+
+function describeBody(body: z.ZodType, contentTypes: readonly string[]): object {
+  const schema = jsonSchema(body, "input");
+  return { required: true, content: Object.fromEntries(contentTypes.map((type) => [type, { schema }])) };
 }
 
 function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {

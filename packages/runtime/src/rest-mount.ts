@@ -33,7 +33,7 @@ export async function mountLocal(app: FastifyInstance, prefixes: readonly string
       request.raw.headers = headersForModules(request.raw.headers);
       done();
     });
-    await registerRest(scope, { routes });
+    await registerRest(scope, { ...api, routes });
   });
 }
 
