@@ -23,12 +23,13 @@ describe("kill -9 of the process", () => {
     ...(sandboxEnvironment(simulator.url) as Record<string, string>),
     TEXT_TOTAL_TIMEOUT_MS: "4000",
     TEXT_HEADERS_TIMEOUT_MS: "4000",
+    MEDIA_TIMEOUT_MS: "4000",
     HOLD_GRACE_MS: "1000",
     RESOLVE_INTERVAL_MS: "500",
   });
 
   beforeEach(async () => {
-    simulator = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 30 });
+    simulator = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 30, imageDelayMs: 3_000 });
     dataDir = await mkdtemp(join(tmpdir(), "generation-router-kill-"));
   });
   afterEach(async () => {
@@ -39,17 +40,19 @@ describe("kill -9 of the process", () => {
   test(`during ${RUNNING} running requests loses and doubles nothing`, async () => {
     router = await startRouter("all-in-one", { dataDir, env: env() });
     const before = router;
-    const requests = Array.from({ length: RUNNING }, (_, index) =>
-      call(before, "POST", "/v1/compat/chat/completions", {
-        body: {
-          model: "sandbox/chat",
-          stream: index % 2 === 0,
-          messages: [{ role: "user", content: `request ${index} #tokens=60` }],
-        },
-      }).catch(() => undefined),
-    );
+    const requests = Array.from({ length: RUNNING }, (_, index) => {
+      const prompt = `request ${index} #tokens=100`;
+      const [path, body] =
+        index % 10 === 0
+          ? ["images/generations", { model: "sandbox/image", prompt }]
+          : [
+              "chat/completions",
+              { model: "sandbox/chat", stream: true, messages: [{ role: "user", content: prompt }] },
+            ];
+      return call(before, "POST", `/v1/compat/${path}`, { body }).catch(() => undefined);
+    });
     const billing = await billingOf(dataDir);
-    await until(async () => (await billing.verifyLedger({})).openHolds >= BigInt(RUNNING / 2), {
+    await until(async () => (await billing.verifyLedger({})).openHolds >= BigInt(RUNNING), {
       timeoutMs: 10_000,
     });
     await router.kill();

@@ -36,7 +36,7 @@ describe.each(topologies)("first steps (%s)", (topology) => {
     const asBase64 = await client.images.generate({
       model: "sandbox/image",
       prompt: "a lighthouse at dusk",
-      size: "512x512",
+      size: "1024x1024",
       response_format: "b64_json",
       output_format: "png",
     });

@@ -3,7 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call } from "./http.ts";
 import { type Router, startRouter, topologies } from "./topology.ts";
 
-const image = { model: "sandbox/image", prompt: "a kite", size: "512x512", response_format: "b64_ephemeral" };
+const image = {
+  model: "sandbox/image",
+  prompt: "a kite",
+  size: "1024x1024",
+  response_format: "b64_ephemeral",
+};
 
 describe.each(topologies)("keys (%s)", (topology) => {
   let router: Router;

@@ -84,7 +84,7 @@ describe("start and stop", () => {
     const dataDir = await newDirectory();
     router = await startRouter("all-in-one", { dataDir });
     const { body: image } = await call(router, "POST", "/v1/compat/images/generations", {
-      body: { model: "sandbox/image", prompt: "a bridge", size: "512x512" },
+      body: { model: "sandbox/image", prompt: "a bridge", size: "1024x1024" },
     });
     const credits = await remainingCredits(router);
     const { apiKey, managementKey } = router;
