@@ -6,7 +6,14 @@ export { closeHttpApp, createHttpApp } from "./http-app.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { migrate } from "./migrate.ts";
-export { defineModule, implement, type Module, type ModuleContext, type ModuleInstance } from "./module.ts";
+export {
+  defineModule,
+  implement,
+  type Module,
+  type ModuleContext,
+  type ModuleInstance,
+  type RpcService,
+} from "./module.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
 export { parseRequest } from "./parse-request.ts";
 export { addressVariables, createRemoteTransport } from "./peers.ts";
@@ -18,6 +25,7 @@ export {
   type PoolClient,
 } from "./postgres.ts";
 export type { Principal } from "./principal.ts";
+export { countHeader } from "./refuse-ambiguous.ts";
 export { renderError } from "./render-error.ts";
 export { parseJsonBytes, type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";
 export { type RunningProcess, run, runUntilSignal, type StartOptions, startProcess } from "./run.ts";
