@@ -8,5 +8,6 @@ export {
   ReleaseReason,
 } from "./billing.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
+export { holdConfig } from "./hold-config.ts";
 export { checksumOf, isWellFormedKey, KEY_PREFIX, makeKeySecret } from "./key-format.ts";
 export { type ImageMeters, priceOfImages, priceOfTokens, type TokenMeters } from "./price.ts";

@@ -1,0 +1,10 @@
+// Settings that every module shares which places holds and resolves those whose outcome is unknown.
+import { milliseconds } from "@gr/runtime";
+import { z } from "zod";
+
+export const holdConfig = z.object({
+  HOLD_GRACE_MS: milliseconds(60_000).describe(
+    "how long after its last moment to answer an upstream may still book a request",
+  ),
+  RESOLVE_INTERVAL_MS: milliseconds(10_000).describe("pause between two rounds of resolving open holds"),
+});
