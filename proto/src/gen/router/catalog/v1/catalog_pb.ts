@@ -12,7 +12,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/catalog/v1/catalog.proto.
  */
 export const file_router_catalog_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwirQMKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUiOQoKQXJlbmFTY29yZRINCgVzY29yZRgBIAEoARINCgVib2FyZBgCIAEoCRINCgVhc19vZhgDIAEoCSJZCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2UisgEKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIAEIGCgRydWxlIjkKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXIiPQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMiOwoLU2Vjb25kUHJpY2USLAoFdGllcnMYASADKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5TZWNvbmRUaWVyIi0KClNlY29uZFRpZXISDQoFc2l6ZXMYASADKAkSEAoIcGljb191c2QYAiABKAMiiQIKClRva2VuUHJpY2USFgoOaW5wdXRfcGljb191c2QYASABKAMSFwoPb3V0cHV0X3BpY29fdXNkGAIgASgDEiIKFWNhY2hlZF9pbnB1dF9waWNvX3VzZBgDIAEoA0gAiAEBEh8KEnJlYXNvbmluZ19waWNvX3VzZBgEIAEoA0gBiAEBEiEKFGltYWdlX2lucHV0X3BpY29fdXNkGAUgASgDSAKIAQESGAoQcmVxdWVzdF9waWNvX3VzZBgGIAEoA0IYChZfY2FjaGVkX2lucHV0X3BpY29fdXNkQhUKE19yZWFzb25pbmdfcGljb191c2RCFwoVX2ltYWdlX2lucHV0X3BpY29fdXNkKmgKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTU9ERUxfS0lORF9JTUFHRRABEhQKEE1PREVMX0tJTkRfVklERU8QAhITCg9NT0RFTF9LSU5EX1RFWFQQAzLOAQoOQ2F0YWxvZ1NlcnZpY2USWQoKR2V0Q2F0YWxvZxIkLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXF1ZXN0GiUucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1Jlc3BvbnNlEmEKDFdhdGNoQ2F0YWxvZxImLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJy5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXNwb25zZTABYgZwcm90bzM");
+  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwiqQQKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSI5CgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJIlkKBVJvdXRlEhAKCHByb3ZpZGVyGAEgASgJEhYKDnVwc3RyZWFtX21vZGVsGAIgASgJEiYKBGNvc3QYAyABKAsyGC5yb3V0ZXIuY2F0YWxvZy52MS5QcmljZSKYAgoFUHJpY2USDwoHdmVyc2lvbhgBIAEoCRIuCgVpbWFnZRgCIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLkltYWdlUHJpY2VIABIwCgZzZWNvbmQYAyABKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5TZWNvbmRQcmljZUgAEi4KBXRva2VuGAQgASgLMh0ucm91dGVyLmNhdGFsb2cudjEuVG9rZW5QcmljZUgAEjYKCW1lZ2FwaXhlbBgFIAEoCzIhLnJvdXRlci5jYXRhbG9nLnYxLk1lZ2FwaXhlbFByaWNlSAASLAoEY2xpcBgGIAEoCzIcLnJvdXRlci5jYXRhbG9nLnYxLkNsaXBQcmljZUgAQgYKBHJ1bGUicgoKSW1hZ2VQcmljZRIrCgV0aWVycxgBIAMoCzIcLnJvdXRlci5jYXRhbG9nLnYxLkltYWdlVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAxIZChFmcmVlX2lucHV0X2ltYWdlcxgDIAEoBSJRCglJbWFnZVRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIQCghwaWNvX3VzZBgDIAEoAxISCgptYXhfcGl4ZWxzGAQgASgDInUKDk1lZ2FwaXhlbFByaWNlEhMKC3VuaXRfcGl4ZWxzGAEgASgDEhYKDmZpcnN0X3BpY29fdXNkGAIgASgDEhgKEGZ1cnRoZXJfcGljb191c2QYAyABKAMSHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYBCABKAMiWQoLU2Vjb25kUHJpY2USLAoFdGllcnMYASADKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5TZWNvbmRUaWVyEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAIgASgDIj4KClNlY29uZFRpZXISDQoFc2l6ZXMYASADKAkSEAoIcGljb191c2QYAiABKAMSDwoHcXVhbGl0eRgDIAEoCSI3CglDbGlwUHJpY2USKgoFdGllcnMYASADKAsyGy5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwVGllciJNCghDbGlwVGllchIPCgdxdWFsaXR5GAEgASgJEg0KBXNpemVzGAIgAygJEg8KB3NlY29uZHMYAyADKAUSEAoIcGljb191c2QYBCABKAMigQMKClRva2VuUHJpY2USFgoOaW5wdXRfcGljb191c2QYASABKAMSFwoPb3V0cHV0X3BpY29fdXNkGAIgASgDEiIKFWNhY2hlZF9pbnB1dF9waWNvX3VzZBgDIAEoA0gAiAEBEh8KEnJlYXNvbmluZ19waWNvX3VzZBgEIAEoA0gBiAEBEiEKFGltYWdlX2lucHV0X3BpY29fdXNkGAUgASgDSAKIAQESGAoQcmVxdWVzdF9waWNvX3VzZBgGIAEoAxIhChRjYWNoZV93cml0ZV9waWNvX3VzZBgHIAEoA0gDiAEBEiEKFGF1ZGlvX2lucHV0X3BpY29fdXNkGAggASgDSASIAQFCGAoWX2NhY2hlZF9pbnB1dF9waWNvX3VzZEIVChNfcmVhc29uaW5nX3BpY29fdXNkQhcKFV9pbWFnZV9pbnB1dF9waWNvX3VzZEIXChVfY2FjaGVfd3JpdGVfcGljb191c2RCFwoVX2F1ZGlvX2lucHV0X3BpY29fdXNkKmgKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTU9ERUxfS0lORF9JTUFHRRABEhQKEE1PREVMX0tJTkRfVklERU8QAhITCg9NT0RFTF9LSU5EX1RFWFQQAzLOAQoOQ2F0YWxvZ1NlcnZpY2USWQoKR2V0Q2F0YWxvZxIkLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXF1ZXN0GiUucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1Jlc3BvbnNlEmEKDFdhdGNoQ2F0YWxvZxImLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJy5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXNwb25zZTABYgZwcm90bzM");
 
 /**
  * @generated from message router.catalog.v1.GetCatalogRequest
@@ -195,6 +195,30 @@ export type Model = Message<"router.catalog.v1.Model"> & {
    * @generated from field: repeated router.catalog.v1.Route routes = 16;
    */
   routes: Route[];
+
+  /**
+   * What "auto" and an absent parameter stand for; empty or 0 = the model ignores the parameter.
+   *
+   * @generated from field: string default_size = 17;
+   */
+  defaultSize: string;
+
+  /**
+   * @generated from field: string default_quality = 18;
+   */
+  defaultQuality: string;
+
+  /**
+   * @generated from field: int32 default_seconds = 19;
+   */
+  defaultSeconds: number;
+
+  /**
+   * When set, any WIDTHxHEIGHT within these bounds is accepted besides `sizes`.
+   *
+   * @generated from field: router.catalog.v1.CustomSize custom_size = 20;
+   */
+  customSize?: CustomSize | undefined;
 };
 
 /**
@@ -203,6 +227,52 @@ export type Model = Message<"router.catalog.v1.Model"> & {
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 5);
+
+/**
+ * Bounds of a free WIDTHxHEIGHT; 0 = no such bound.
+ *
+ * @generated from message router.catalog.v1.CustomSize
+ */
+export type CustomSize = Message<"router.catalog.v1.CustomSize"> & {
+  /**
+   * @generated from field: int32 edge_multiple = 1;
+   */
+  edgeMultiple: number;
+
+  /**
+   * @generated from field: int32 min_edge = 2;
+   */
+  minEdge: number;
+
+  /**
+   * @generated from field: int32 max_edge = 3;
+   */
+  maxEdge: number;
+
+  /**
+   * @generated from field: int64 min_pixels = 4;
+   */
+  minPixels: bigint;
+
+  /**
+   * @generated from field: int64 max_pixels = 5;
+   */
+  maxPixels: bigint;
+
+  /**
+   * Longer edge divided by shorter edge is at most this.
+   *
+   * @generated from field: int32 max_ratio = 6;
+   */
+  maxRatio: number;
+};
+
+/**
+ * Describes the message router.catalog.v1.CustomSize.
+ * Use `create(CustomSizeSchema)` to create a new message.
+ */
+export const CustomSizeSchema: GenMessage<CustomSize> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 6);
 
 /**
  * @generated from message router.catalog.v1.ArenaScore
@@ -229,7 +299,7 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
  * Use `create(ArenaScoreSchema)` to create a new message.
  */
 export const ArenaScoreSchema: GenMessage<ArenaScore> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 6);
+  messageDesc(file_router_catalog_v1_catalog, 7);
 
 /**
  * One way to reach the model.
@@ -262,7 +332,7 @@ export type Route = Message<"router.catalog.v1.Route"> & {
  * Use `create(RouteSchema)` to create a new message.
  */
 export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 7);
+  messageDesc(file_router_catalog_v1_catalog, 8);
 
 /**
  * @generated from message router.catalog.v1.Price
@@ -296,6 +366,18 @@ export type Price = Message<"router.catalog.v1.Price"> & {
      */
     value: TokenPrice;
     case: "token";
+  } | {
+    /**
+     * @generated from field: router.catalog.v1.MegapixelPrice megapixel = 5;
+     */
+    value: MegapixelPrice;
+    case: "megapixel";
+  } | {
+    /**
+     * @generated from field: router.catalog.v1.ClipPrice clip = 6;
+     */
+    value: ClipPrice;
+    case: "clip";
   } | { case: undefined; value?: undefined };
 };
 
@@ -304,7 +386,7 @@ export type Price = Message<"router.catalog.v1.Price"> & {
  * Use `create(PriceSchema)` to create a new message.
  */
 export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 8);
+  messageDesc(file_router_catalog_v1_catalog, 9);
 
 /**
  * Per image. The tier whose quality and size both match applies; an empty field matches all; first match wins.
@@ -316,6 +398,18 @@ export type ImagePrice = Message<"router.catalog.v1.ImagePrice"> & {
    * @generated from field: repeated router.catalog.v1.ImageTier tiers = 1;
    */
   tiers: ImageTier[];
+
+  /**
+   * Added to each image for each input image beyond the free ones.
+   *
+   * @generated from field: int64 input_image_pico_usd = 2;
+   */
+  inputImagePicoUsd: bigint;
+
+  /**
+   * @generated from field: int32 free_input_images = 3;
+   */
+  freeInputImages: number;
 };
 
 /**
@@ -323,7 +417,7 @@ export type ImagePrice = Message<"router.catalog.v1.ImagePrice"> & {
  * Use `create(ImagePriceSchema)` to create a new message.
  */
 export const ImagePriceSchema: GenMessage<ImagePrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 9);
+  messageDesc(file_router_catalog_v1_catalog, 10);
 
 /**
  * @generated from message router.catalog.v1.ImageTier
@@ -343,6 +437,13 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
    * @generated from field: int64 pico_usd = 3;
    */
   picoUsd: bigint;
+
+  /**
+   * The tier holds for sizes of at most so many pixels; 0 = for all.
+   *
+   * @generated from field: int64 max_pixels = 4;
+   */
+  maxPixels: bigint;
 };
 
 /**
@@ -350,10 +451,48 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
  * Use `create(ImageTierSchema)` to create a new message.
  */
 export const ImageTierSchema: GenMessage<ImageTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 10);
+  messageDesc(file_router_catalog_v1_catalog, 11);
 
 /**
- * Per second of video, by size as above.
+ * Per image by its area, in started units of `unit_pixels`.
+ *
+ * @generated from message router.catalog.v1.MegapixelPrice
+ */
+export type MegapixelPrice = Message<"router.catalog.v1.MegapixelPrice"> & {
+  /**
+   * @generated from field: int64 unit_pixels = 1;
+   */
+  unitPixels: bigint;
+
+  /**
+   * @generated from field: int64 first_pico_usd = 2;
+   */
+  firstPicoUsd: bigint;
+
+  /**
+   * Each unit after the first.
+   *
+   * @generated from field: int64 further_pico_usd = 3;
+   */
+  furtherPicoUsd: bigint;
+
+  /**
+   * Added to each image for each input image.
+   *
+   * @generated from field: int64 input_image_pico_usd = 4;
+   */
+  inputImagePicoUsd: bigint;
+};
+
+/**
+ * Describes the message router.catalog.v1.MegapixelPrice.
+ * Use `create(MegapixelPriceSchema)` to create a new message.
+ */
+export const MegapixelPriceSchema: GenMessage<MegapixelPrice> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 12);
+
+/**
+ * Per second of video, by quality and size as above.
  *
  * @generated from message router.catalog.v1.SecondPrice
  */
@@ -362,6 +501,13 @@ export type SecondPrice = Message<"router.catalog.v1.SecondPrice"> & {
    * @generated from field: repeated router.catalog.v1.SecondTier tiers = 1;
    */
   tiers: SecondTier[];
+
+  /**
+   * Added to the video for each input image.
+   *
+   * @generated from field: int64 input_image_pico_usd = 2;
+   */
+  inputImagePicoUsd: bigint;
 };
 
 /**
@@ -369,7 +515,7 @@ export type SecondPrice = Message<"router.catalog.v1.SecondPrice"> & {
  * Use `create(SecondPriceSchema)` to create a new message.
  */
 export const SecondPriceSchema: GenMessage<SecondPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 11);
+  messageDesc(file_router_catalog_v1_catalog, 13);
 
 /**
  * @generated from message router.catalog.v1.SecondTier
@@ -384,6 +530,11 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
    * @generated from field: int64 pico_usd = 2;
    */
   picoUsd: bigint;
+
+  /**
+   * @generated from field: string quality = 3;
+   */
+  quality: string;
 };
 
 /**
@@ -391,7 +542,58 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
  * Use `create(SecondTierSchema)` to create a new message.
  */
 export const SecondTierSchema: GenMessage<SecondTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 12);
+  messageDesc(file_router_catalog_v1_catalog, 14);
+
+/**
+ * Per video, whatever its length; the tier whose quality, size and length all match applies.
+ *
+ * @generated from message router.catalog.v1.ClipPrice
+ */
+export type ClipPrice = Message<"router.catalog.v1.ClipPrice"> & {
+  /**
+   * @generated from field: repeated router.catalog.v1.ClipTier tiers = 1;
+   */
+  tiers: ClipTier[];
+};
+
+/**
+ * Describes the message router.catalog.v1.ClipPrice.
+ * Use `create(ClipPriceSchema)` to create a new message.
+ */
+export const ClipPriceSchema: GenMessage<ClipPrice> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 15);
+
+/**
+ * @generated from message router.catalog.v1.ClipTier
+ */
+export type ClipTier = Message<"router.catalog.v1.ClipTier"> & {
+  /**
+   * @generated from field: string quality = 1;
+   */
+  quality: string;
+
+  /**
+   * @generated from field: repeated string sizes = 2;
+   */
+  sizes: string[];
+
+  /**
+   * @generated from field: repeated int32 seconds = 3;
+   */
+  seconds: number[];
+
+  /**
+   * @generated from field: int64 pico_usd = 4;
+   */
+  picoUsd: bigint;
+};
+
+/**
+ * Describes the message router.catalog.v1.ClipTier.
+ * Use `create(ClipTierSchema)` to create a new message.
+ */
+export const ClipTierSchema: GenMessage<ClipTier> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 16);
 
 /**
  * Per token.
@@ -436,6 +638,20 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
    * @generated from field: int64 request_pico_usd = 6;
    */
   requestPicoUsd: bigint;
+
+  /**
+   * Input tokens written to the provider's cache; absent = as input.
+   *
+   * @generated from field: optional int64 cache_write_pico_usd = 7;
+   */
+  cacheWritePicoUsd?: bigint | undefined;
+
+  /**
+   * Tokens of audio in the input; absent = as input.
+   *
+   * @generated from field: optional int64 audio_input_pico_usd = 8;
+   */
+  audioInputPicoUsd?: bigint | undefined;
 };
 
 /**
@@ -443,7 +659,7 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
  * Use `create(TokenPriceSchema)` to create a new message.
  */
 export const TokenPriceSchema: GenMessage<TokenPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 13);
+  messageDesc(file_router_catalog_v1_catalog, 17);
 
 /**
  * @generated from enum router.catalog.v1.ModelKind
