@@ -1,0 +1,51 @@
+// What happens to keys, each as one function: a counter and a log line. Ids and reasons only, never a secret or hint.
+import type { Logger } from "@gr/runtime";
+import { Counter, type Registry } from "prom-client";
+import type { ApiKey, Unusable } from "./key.ts";
+
+/** "malformed": wrong checksum; "unknown": well-formed, but no key of ours. */
+export type RefusalCause = Unusable | "malformed" | "unknown";
+
+export interface KeyEvents {
+  accountCreated(accountId: string): void;
+  keyMinted(key: ApiKey): void;
+  keyDeleted(key: ApiKey): void;
+  /** @param key the key, when the secret belongs to one. */
+  keyRefused(cause: RefusalCause, key?: ApiKey): void;
+  /** A key could not be stored and its spender could not be switched off again; nobody holds its secret. */
+  spenderLeftActive(keyId: string, error: unknown): void;
+}
+
+export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
+  const registers = [metrics];
+  const minted = new Counter({
+    name: "keys_minted_total",
+    help: "API keys minted, by kind",
+    labelNames: ["kind"],
+    registers,
+  });
+  const deleted = new Counter({ name: "keys_deleted_total", help: "API keys deleted", registers });
+  const refused = new Counter({
+    name: "keys_refused_total",
+    help: "Secrets refused, by cause",
+    labelNames: ["cause"],
+    registers,
+  });
+  return {
+    accountCreated: (accountId) => log.info({ accountId }, "account created"),
+    keyMinted: ({ id, accountId, kind }) => {
+      minted.inc({ kind });
+      log.info({ keyId: id, accountId, kind }, "key minted");
+    },
+    keyDeleted: ({ id, accountId }) => {
+      deleted.inc();
+      log.info({ keyId: id, accountId }, "key deleted");
+    },
+    keyRefused: (cause, key) => {
+      refused.inc({ cause });
+      log.debug({ cause, keyId: key?.id, accountId: key?.accountId }, "key refused");
+    },
+    spenderLeftActive: (keyId, error) =>
+      log.error({ keyId, err: error }, "the spender of a key that was never stored is still active"),
+  };
+}

@@ -1,0 +1,23 @@
+// What the key operations work with; module.ts makes one of these.
+import type { BillingService } from "@gr/proto/billing";
+import type { Clock, ServiceClient } from "@gr/runtime";
+import type { KeyEvents } from "./events.ts";
+import type { DigestOf } from "./key-digest.ts";
+import type { KeyStore } from "./store.ts";
+import type { UnknownDigests } from "./unknown-digests.ts";
+
+export interface KeyDeps {
+  readonly store: KeyStore;
+  readonly billing: ServiceClient<typeof BillingService>;
+  readonly clock: Clock;
+  readonly digestOf: DigestOf;
+  readonly unknownDigests: UnknownDigests;
+  readonly events: KeyEvents;
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Ids from callers are checked before they reach a query: Postgres refuses what is no UUID. */
+export function isUuid(id: string): boolean {
+  return UUID.test(id);
+}

@@ -1,0 +1,88 @@
+// The rules for what a caller may choose about a key, as zod schemas: names, caps, expiries. REST bodies and RPC
+// messages are built from the same ones, so that both doors have the same lock.
+import { type Credits, formatCredits, parseCredits } from "@gr/money";
+import type { Clock } from "@gr/runtime";
+import { z } from "zod";
+
+const NAME_MAX = 200;
+/** 9999-12-31T23:59:59.999Z: the last instant that ISO 8601 writes with four digits. */
+const LAST_EXPIRY = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+const LARGEST_CAP = "100,000,000,000 USD";
+
+/** 1 to 200 Unicode code points, not only whitespace. Kept as given, without trimming. */
+export const nameField = z
+  .string({
+    error: ({ input }) => (input === undefined ? "The name is missing" : "The name must be a string"),
+  })
+  .check((context) => {
+    const problem = problemOfName(context.value);
+    if (problem !== undefined) {
+      context.issues.push({ code: "custom", message: problem, input: context.value });
+    }
+  })
+  .meta({ minLength: 1, maxLength: NAME_MAX });
+
+function problemOfName(name: string): string | undefined {
+  if (name.trim() === "") return "The name must not be empty";
+  // A code point is one or two UTF-16 units; the first test spares the count of enormous texts.
+  if (name.length > 2 * NAME_MAX || [...name].length > NAME_MAX) {
+    return `The name must have at most ${NAME_MAX} characters`;
+  }
+  if (name.includes("\0") || !name.isWellFormed()) {
+    return "The name must not contain NUL or half of a surrogate pair";
+  }
+  return undefined;
+}
+
+/** USD as a JSON number; becomes Credits, read digit by digit. */
+export const spendLimitField = z
+  .number({ error: "The spend limit must be a number of US dollars, or null" })
+  .meta({ minimum: 0 })
+  .transform((usd, context): Credits => {
+    const credits = parseCredits(usd);
+    if (credits !== undefined && credits >= 0n) return credits;
+    const message =
+      usd < 0
+        ? "The spend limit must not be negative"
+        : `The spend limit must have at most four decimals and be at most ${LARGEST_CAP}`;
+    context.issues.push({ code: "custom", message, input: usd });
+    return z.NEVER;
+  });
+
+/** Credits as they come over RPC. */
+export const capField = z
+  .bigint()
+  .refine(
+    (credits) => credits >= 0n && parseCredits(formatCredits(credits)) === credits,
+    `The cap must be from 0 to ${LARGEST_CAP}`,
+  );
+
+export const periodField = z.enum(["day", "week", "month"], {
+  error: "The spend limit period must be day, week, month, or null",
+});
+
+/** ISO 8601 with a zone, seconds and fractions optional; becomes Unix milliseconds, digits beyond them are cut. */
+export const expiryField = (clock: Clock) =>
+  z
+    .union([z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })], {
+      error: "The expiry must be an existing ISO 8601 date-time with a zone, such as 2027-01-31T18:00:00Z",
+    })
+    .transform((text) => Date.parse(text))
+    .pipe(expiryInstantField(clock));
+
+/** Unix milliseconds, later than now. */
+export const expiryInstantField = (clock: Clock) =>
+  z
+    .number()
+    .refine((expiresAt) => expiresAt > clock.now(), "The expiry must be in the future")
+    .refine((expiresAt) => expiresAt <= LAST_EXPIRY, "The expiry must be before the year 10000");
+
+/** A period says when a cap starts anew, so it means nothing without one. */
+export function periodNeedsCap(field: string, capField: string) {
+  return (context: z.core.ParsePayload<Record<string, unknown>>): void => {
+    const { value } = context;
+    if (value[field] === null || value[capField] !== null) return;
+    const message = `The period ${String(value[field])} needs a spend limit to apply to`;
+    context.issues.push({ code: "custom", message, path: [field], input: value });
+  };
+}

@@ -1,0 +1,52 @@
+// Mints a key. The spending authority is written to billing before the key's own row: a key that exists can always be
+// judged by billing, and a mint that fails leaves no key.
+import { randomUUID } from "node:crypto";
+import { makeKeySecret } from "@gr/clients";
+import { ServiceError } from "@gr/proto";
+import type { ApiKey } from "./key.ts";
+import { isUuid, type KeyDeps } from "./key-deps.ts";
+import { hintOf } from "./key-digest.ts";
+import { spenderOf } from "./spender.ts";
+
+export type NewKey = Pick<ApiKey, "accountId" | "name" | "kind" | "capCredits" | "period" | "expiresAt">;
+
+/** @throws ServiceError account_not_found; whatever billing throws. */
+export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {
+  const { store, billing, clock, digestOf, unknownDigests, events } = deps;
+  await requireAccount(deps, wanted.accountId);
+  const secret = makeKeySecret(wanted.kind);
+  const key: ApiKey = {
+    ...wanted,
+    id: randomUUID(),
+    hint: hintOf(secret),
+    active: true,
+    createdAt: clock.now(),
+    deletedAt: null,
+  };
+  if (key.kind === "normal") await billing.putSpender({ spender: spenderOf(key, true) });
+  try {
+    await store.addKey(key, digestOf(secret));
+  } catch (error) {
+    await switchOffSpender(deps, key);
+    throw error;
+  }
+  unknownDigests.clear();
+  events.keyMinted(key);
+  return { key, secret };
+}
+
+/** @throws ServiceError account_not_found */
+export async function requireAccount({ store }: KeyDeps, accountId: string): Promise<void> {
+  if (isUuid(accountId) && (await store.hasAccount(accountId))) return;
+  throw new ServiceError("account_not_found", "There is no account with this id.", { param: "account_id" });
+}
+
+/** The secret of a key that was not stored reached nobody, so its spender must not look alive in usage lists. */
+async function switchOffSpender({ billing, events }: KeyDeps, key: ApiKey): Promise<void> {
+  if (key.kind !== "normal") return;
+  try {
+    await billing.putSpender({ spender: spenderOf(key, false) });
+  } catch (error) {
+    events.spenderLeftActive(key.id, error);
+  }
+}

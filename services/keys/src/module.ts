@@ -1,0 +1,53 @@
+// The keys module: opens its schema, then serves RPC to the gateway and operators, and REST to management keys.
+import { join } from "node:path";
+import { BillingService } from "@gr/proto/billing";
+import { connectPostgres, defineModule, migrate } from "@gr/runtime";
+import { keysConfig } from "./config.ts";
+import { createKeyEvents } from "./events.ts";
+import type { KeyDeps } from "./key-deps.ts";
+import { digestWith } from "./key-digest.ts";
+import { keysRest } from "./rest.ts";
+import { keysRpc } from "./rpc.ts";
+import { createKeyStore } from "./store.ts";
+import { createUnknownDigests } from "./unknown-digests.ts";
+
+export const keysModule = defineModule({
+  name: "keys",
+  needs: ["billing"],
+  config: keysConfig,
+  async create({ config, log, clock, metrics, dial }) {
+    const pool = await connectPostgres({
+      url: config.DATABASE_URL,
+      poolSize: config.DATABASE_POOL_SIZE,
+      schema: "keys",
+      log,
+    });
+    try {
+      await migrate(pool, join(import.meta.dirname, "../migrations"));
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+    const deps: KeyDeps = {
+      store: createKeyStore(pool),
+      billing: dial("billing", BillingService),
+      clock,
+      digestOf: digestWith(config.KEY_PEPPER),
+      unknownDigests: createUnknownDigests(clock),
+      events: createKeyEvents(log, metrics),
+    };
+    return {
+      rpc: [keysRpc(deps)],
+      rest: keysRest(deps),
+      ready: async () => {
+        try {
+          await deps.store.ping();
+          return true;
+        } catch (error) {
+          return `PostgreSQL does not answer (${(error as Error).message})`;
+        }
+      },
+      stop: () => pool.end(),
+    };
+  },
+});

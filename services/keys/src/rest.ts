@@ -1,0 +1,161 @@
+// The public paths of the module: POST /v1/auth/test and the three /v1/api-keys operations of management keys.
+import { formatCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { type Principal, type RestApi, restRoute } from "@gr/runtime";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { deleteKey } from "./delete-key.ts";
+import { type ApiKey, invalidKey, isoTime, type KeyKind } from "./key.ts";
+import type { KeyDeps } from "./key-deps.ts";
+import { expiryField, nameField, periodField, periodNeedsCap, spendLimitField } from "./key-fields.ts";
+import { mintKey } from "./mint-key.ts";
+import { currentKey } from "./verify-key.ts";
+
+const keyRecord = z.object({
+  id: z.string(),
+  name: z.string(),
+  created_at: z.string(),
+  is_active: z.boolean(),
+  is_management: z.boolean(),
+  spend_limit: z.number().nullable(),
+  spend_limit_period: periodField.nullable(),
+  expires_at: z.string().nullable(),
+});
+const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
+type KeyRecord = z.infer<typeof keyRecord>;
+
+const refusals = {
+  401: { description: "Missing, invalid, expired or wrong kind of key" },
+  500: { description: "Internal error" },
+};
+
+/** The body of POST /v1/api-keys. Fields that it does not know are ignored. */
+export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
+  z
+    .object(
+      {
+        name: nameField,
+        spend_limit: spendLimitField.nullable().default(null),
+        spend_limit_period: periodField.nullable().default(null),
+        expires_at: expiryField(deps.clock).nullable().default(null),
+      },
+      { error: "The body must be a JSON object" },
+    )
+    .check(periodNeedsCap("spend_limit_period", "spend_limit"));
+
+export function keysRest(deps: KeyDeps): RestApi {
+  return { routes: [testRoute(deps), mintRoute(deps), listRoute(deps), deleteRoute(deps)] };
+}
+
+const testRoute = (deps: KeyDeps) =>
+  restRoute({
+    method: "POST",
+    path: "/v1/auth/test",
+    summary: "Check an API key",
+    // The endpoint takes no body; whatever a client sends all the same is not looked at.
+    bodyAs: "bytes",
+    responses: {
+      200: {
+        description: "The key is valid",
+        schema: z.object({
+          success: z.literal(true),
+          api_key: keyRecord.pick({ id: true, name: true, expires_at: true }),
+        }),
+      },
+      401: refusals[401],
+    },
+    handle: async ({ http }) => {
+      const { accountId, keyId } = requirePrincipal(http, "normal");
+      const { id, name, expires_at } = recordOf(await currentKey(deps, accountId, keyId));
+      return { success: true, api_key: { id, name, expires_at } };
+    },
+  });
+
+const mintRoute = (deps: KeyDeps) =>
+  restRoute({
+    method: "POST",
+    path: "/v1/api-keys",
+    summary: "Mint a normal key for the account of the management key",
+    body: newKeyBody(deps),
+    responses: {
+      201: { description: "The new key, with its secret", schema: mintedRecord },
+      400: { description: "A field is not valid; param names it" },
+      ...refusals,
+    },
+    handle: async ({ body, http, reply }) => {
+      const { accountId } = requirePrincipal(http, "management");
+      const { key, secret } = await mintKey(deps, {
+        accountId,
+        kind: "normal",
+        name: body.name,
+        capCredits: body.spend_limit,
+        period: body.spend_limit_period,
+        expiresAt: body.expires_at,
+      });
+      return reply
+        .status(201)
+        .header("cache-control", "no-store")
+        .send({ ...recordOf(key), key: secret });
+    },
+  });
+
+const listRoute = (deps: KeyDeps) =>
+  restRoute({
+    method: "GET",
+    path: "/v1/api-keys",
+    summary: "List the normal keys of the account, newest first",
+    responses: {
+      200: { description: "The keys, without secrets", schema: z.object({ data: z.array(keyRecord) }) },
+      ...refusals,
+    },
+    handle: async ({ http }) => {
+      const { accountId } = requirePrincipal(http, "management");
+      return { data: (await deps.store.list(accountId, "normal")).map(recordOf) };
+    },
+  });
+
+const deleteRoute = (deps: KeyDeps) =>
+  restRoute({
+    method: "DELETE",
+    path: "/v1/api-keys/:id",
+    summary: "Delete a normal key of the account, at once and for good",
+    bodyAs: "bytes",
+    responses: {
+      200: {
+        description: "The key is deleted",
+        schema: z.object({ id: z.string(), deleted: z.literal(true) }),
+      },
+      404: { description: "No normal key of this account has this id" },
+      ...refusals,
+    },
+    handle: async ({ http }) => {
+      const { accountId } = requirePrincipal(http, "management");
+      const { id } = http.params as { id: string };
+      return { id: await deleteKey(deps, accountId, id), deleted: true };
+    },
+  });
+
+/** The gateway has checked this; it is checked again because these routes decide who may mint. */
+function requirePrincipal({ principal }: FastifyRequest, kind: KeyKind): Principal {
+  if (principal === null) throw invalidKey();
+  if (principal.kind === kind) return principal;
+  const message =
+    kind === "management"
+      ? "A management key is required for this endpoint; this is a normal key."
+      : "A management key cannot be used on this endpoint; use a normal key.";
+  throw new ServiceError("wrong_key_kind", message);
+}
+
+function recordOf(key: ApiKey): KeyRecord {
+  return {
+    id: key.id,
+    name: key.name,
+    created_at: isoTime(key.createdAt),
+    is_active: key.active,
+    is_management: key.kind === "management",
+    // A double holds every amount of at most 15 digits exactly enough to print the same decimal.
+    spend_limit: key.capCredits === null ? null : Number(formatCredits(key.capCredits)),
+    spend_limit_period: key.period,
+    expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
+  };
+}
