@@ -9,7 +9,7 @@ const RETRY_MAX_MS = 5_000;
 export interface CatalogCopy {
   /** Undefined when there is no such model now. */
   find(id: string): Model | undefined;
-  /** Version of the copy; empty until the first one has arrived. */
+  /** Version of the copy; empty until the first one has arrived: not yet ready to serve. */
   version(): string;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -22,26 +22,34 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
   const stopping = new AbortController();
   let watching: Promise<void> | undefined;
 
-  async function follow(): Promise<void> {
-    for await (const { catalog } of client.watchCatalog({}, { signal: stopping.signal })) {
+  async function follow(signal: AbortSignal, received: () => void): Promise<void> {
+    for await (const { catalog } of client.watchCatalog({}, { signal })) {
       if (catalog === undefined) continue;
       models = new Map(catalog.models.map((model) => [model.id, model]));
       version = catalog.version;
+      received();
     }
   }
 
   async function watch(): Promise<void> {
     let wait = RETRY_FIRST_MS;
     while (!stopping.signal.aborted) {
-      const before = version;
+      // A signal of its own for each connection: whatever listens to it goes when the connection goes.
+      const connection = new AbortController();
+      const end = () => connection.abort();
+      stopping.signal.addEventListener("abort", end, { once: true });
       try {
-        await follow();
+        await follow(connection.signal, () => {
+          wait = RETRY_FIRST_MS;
+        });
       } catch (error) {
         if (stopping.signal.aborted) return;
         log.debug({ err: error }, "the catalogue watch broke off; connecting again");
+      } finally {
+        stopping.signal.removeEventListener("abort", end);
       }
-      wait = version === before ? Math.min(wait * 2, RETRY_MAX_MS) : RETRY_FIRST_MS;
       await pause(wait, stopping.signal);
+      wait = Math.min(wait * 2, RETRY_MAX_MS);
     }
   }
 

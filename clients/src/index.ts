@@ -1,5 +1,5 @@
 // What every caller of a service needs and must not write twice: batched billing, the live catalogue copy,
-// the one price function, the format of API keys.
+// the one price function, the format of API keys, settings that several modules share.
 export {
   type Billing,
   type CaptureRequest,
@@ -10,4 +10,19 @@ export {
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
 export { holdConfig } from "./hold-config.ts";
 export { checksumOf, isWellFormedKey, KEY_PREFIX, makeKeySecret } from "./key-format.ts";
-export { type ImageMeters, priceOfImages, priceOfTokens, type TokenMeters } from "./price.ts";
+export {
+  type ImageMeters,
+  priceOfImageRequest,
+  priceOfImages,
+  priceOfTokens,
+  priceOfVideoRequest,
+  type TokenMeters,
+  type VideoMeters,
+} from "./price.ts";
+export { acceptsSize, parseSize, type Size } from "./size.ts";
+export {
+  type TextUpstream,
+  type TextUpstreamKind,
+  textUpstreamConfig,
+  textUpstreamOf,
+} from "./text-upstream-config.ts";

@@ -1,0 +1,34 @@
+// Sizes as text, WIDTHxHEIGHT, and which of them a model accepts.
+import type { Model } from "@gr/proto/catalog";
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const SIZE = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/;
+
+/** Undefined when the text is no WIDTHxHEIGHT. */
+export function parseSize(text: string): Size | undefined {
+  const match = SIZE.exec(text);
+  return match === null ? undefined : { width: Number(match[1]), height: Number(match[2]) };
+}
+
+/** Whether a size is listed by the model or lies within its bounds for free sizes. */
+export function acceptsSize(model: Pick<Model, "sizes" | "customSize">, text: string): boolean {
+  if (model.sizes.includes(text)) return true;
+  const size = parseSize(text);
+  if (size === undefined || model.customSize === undefined) return false;
+  const { edgeMultiple, minEdge, maxEdge, minPixels, maxPixels, maxRatio } = model.customSize;
+  const shorter = Math.min(size.width, size.height);
+  const longer = Math.max(size.width, size.height);
+  const pixels = BigInt(shorter) * BigInt(longer);
+  return (
+    (edgeMultiple === 0 || (shorter % edgeMultiple === 0 && longer % edgeMultiple === 0)) &&
+    shorter >= minEdge &&
+    (maxEdge === 0 || longer <= maxEdge) &&
+    pixels >= minPixels &&
+    (maxPixels === 0n || pixels <= maxPixels) &&
+    (maxRatio === 0 || longer <= shorter * maxRatio)
+  );
+}
