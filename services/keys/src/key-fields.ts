@@ -61,13 +61,23 @@ export const periodField = z.enum(["day", "week", "month"], {
   error: "The spend limit period must be day, week, month, or null",
 });
 
+const isoDateTime = z.union([
+  z.iso.datetime({ offset: true }),
+  z.iso.datetime({ offset: true, precision: -1 }),
+]);
+const EXPIRY_FORM =
+  "The expiry must be an existing ISO 8601 date-time with a zone, such as 2027-01-31T18:00:00Z, or null";
+
 /** ISO 8601 with a zone, seconds and fractions optional; becomes Unix milliseconds, digits beyond them are cut. */
 export const expiryField = (clock: Clock) =>
   z
-    .union([z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 })], {
-      error: "The expiry must be an existing ISO 8601 date-time with a zone, such as 2027-01-31T18:00:00Z",
+    .string({ error: EXPIRY_FORM })
+    .meta({ format: "date-time" })
+    .transform((text, context): number => {
+      if (isoDateTime.safeParse(text).success) return Date.parse(text);
+      context.issues.push({ code: "custom", message: EXPIRY_FORM, input: text });
+      return z.NEVER;
     })
-    .transform((text) => Date.parse(text))
     .pipe(expiryInstantField(clock));
 
 /** Unix milliseconds, later than now. */

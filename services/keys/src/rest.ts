@@ -14,12 +14,12 @@ import { currentKey } from "./verify-key.ts";
 const keyRecord = z.object({
   id: z.string(),
   name: z.string(),
-  created_at: z.string(),
+  created_at: z.string().meta({ format: "date-time" }),
   is_active: z.boolean(),
   is_management: z.boolean(),
   spend_limit: z.number().nullable(),
   spend_limit_period: periodField.nullable(),
-  expires_at: z.string().nullable(),
+  expires_at: z.string().meta({ format: "date-time" }).nullable(),
 });
 const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
 type KeyRecord = z.infer<typeof keyRecord>;

@@ -1,0 +1,261 @@
+// Guarantees of the body of POST /v1/api-keys: what is malformed is refused with the field's name, what is valid is
+// read exactly.
+import { creditsOf, formatCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { parseJsonBytes, parseRequest } from "@gr/runtime";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { newKeyBody } from "./rest.ts";
+
+const NOW = Date.UTC(2026, 5, 15, 12);
+const schema = newKeyBody({ clock: { now: () => NOW } });
+
+/** As the route does it: bytes, JSON, schema. */
+const read = (json: string) => parseRequest(schema, parseJsonBytes(Buffer.from(json)));
+const readWith = (field: string, json: string) => read(`{"name":"a key","${field}":${json}}`);
+
+function refusal(attempt: () => unknown): { reason: string; param: string | undefined; message: string } {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof ServiceError)
+      return { reason: error.reason, param: error.param, message: error.message };
+    throw error;
+  }
+  throw new Error("it was accepted");
+}
+
+/** Every refusal is a 400 of the right field, and its message says so too. */
+function expectRefused(field: string, attempt: () => unknown): string {
+  const { reason, param, message } = refusal(attempt);
+  expect({ reason, param }).toEqual({ reason: "invalid_value", param: field });
+  expect(message).toContain(`"${field}"`);
+  return message;
+}
+
+const otherThan = (...kinds: string[]) =>
+  fc.jsonValue().filter((value) => value !== null && !kinds.includes(typeof value));
+
+describe("name", () => {
+  test("one to 200 code points are kept as they are", () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: "binary", minLength: 1, maxLength: 200 }).filter((name) => name.trim() !== ""),
+        (name) => {
+          fc.pre(!name.includes("\0"));
+          expect(read(JSON.stringify({ name })).name).toBe(name);
+        },
+      ),
+    );
+  });
+
+  test("a character outside the basic plane counts as one", () => {
+    expect(read(JSON.stringify({ name: "😀".repeat(200) })).name).toHaveLength(400);
+    expectRefused("name", () => read(JSON.stringify({ name: "😀".repeat(201) })));
+    expectRefused("name", () => read(JSON.stringify({ name: "x".repeat(201) })));
+    expectRefused("name", () => read(JSON.stringify({ name: "x".repeat(900_000) })));
+  });
+
+  test.each([
+    "{}",
+    '{"name":null}',
+    '{"name":""}',
+    '{"name":" \\t\\n\\u00a0\\u2003"}',
+    '{"name":"a\\u0000b"}',
+    '{"name":"a\\ud800b"}',
+    '{"name":"\\udc00"}',
+  ])("%s is refused", (json) => {
+    expectRefused("name", () => read(json));
+  });
+
+  test("anything but a string is refused", () => {
+    fc.assert(
+      fc.property(otherThan("string"), (name) => {
+        expectRefused("name", () => read(JSON.stringify({ name })));
+      }),
+    );
+  });
+});
+
+describe("spend_limit", () => {
+  test("every amount of four decimals up to 1e11 USD is read exactly from its JSON number", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (credits) => {
+        expect(readWith("spend_limit", formatCredits(credits)).spend_limit).toBe(credits);
+      }),
+    );
+  });
+
+  test("the number that is answered prints the same decimal", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 10n ** 15n }), (credits) => {
+        expect(creditsOf(JSON.stringify(Number(formatCredits(credits))))).toBe(credits);
+      }),
+    );
+  });
+
+  test.each([
+    ["0", 0n],
+    ["-0", 0n],
+    ["-0.0", 0n],
+    ["1e2", 1_000_000n],
+    ["2.5e-3", 25n],
+    ["null", null],
+  ])("%s is allowed", (json, credits) => {
+    expect(readWith("spend_limit", json).spend_limit).toBe(credits);
+  });
+
+  test.each([
+    "-0.0001",
+    "-1",
+    "1e400",
+    "-1e400",
+    String(0.1 + 0.2),
+    "0.00001",
+    "1e-5",
+    "1e12",
+    "100000000000.0001",
+    '"5"',
+    '""',
+    '"NaN"',
+    "[]",
+    "{}",
+    "true",
+  ])("%s is refused", (json) => {
+    expectRefused("spend_limit", () => readWith("spend_limit", json));
+  });
+
+  test("a number with a fifth decimal is never rounded, whatever it is", () => {
+    fc.assert(
+      fc.property(fc.nat(1_000_000), fc.nat(99_999), (whole, fraction) => {
+        fc.pre(fraction % 10 !== 0);
+        const json = `${whole}.${String(fraction).padStart(5, "0")}`;
+        expectRefused("spend_limit", () => readWith("spend_limit", json));
+      }),
+    );
+  });
+
+  test("anything but a number or null is refused", () => {
+    fc.assert(
+      fc.property(otherThan("number"), (value) => {
+        expectRefused("spend_limit", () => readWith("spend_limit", JSON.stringify(value)));
+      }),
+    );
+  });
+});
+
+describe("spend_limit_period", () => {
+  test.each(["day", "week", "month"])("%s goes with a limit, also with a limit of zero", (period) => {
+    const body = read(JSON.stringify({ name: "k", spend_limit: 0, spend_limit_period: period }));
+    expect(body.spend_limit_period).toBe(period);
+  });
+
+  test.each([undefined, null])("without a limit (%s) a period is refused", (limit) => {
+    const body = { name: "k", spend_limit: limit, spend_limit_period: "day" };
+    expectRefused("spend_limit_period", () => read(JSON.stringify(body)));
+  });
+
+  test("anything else is refused", () => {
+    const value = fc.jsonValue().filter((v) => v !== null && !["day", "week", "month"].includes(String(v)));
+    fc.assert(
+      fc.property(value, (period) => {
+        const body = { name: "k", spend_limit: 1, spend_limit_period: period };
+        expectRefused("spend_limit_period", () => read(JSON.stringify(body)));
+      }),
+    );
+  });
+});
+
+describe("expires_at", () => {
+  test("every future instant is read to the millisecond, in every zone", () => {
+    const offset = fc.integer({ min: -23 * 60 - 59, max: 23 * 60 + 59 });
+    const instant = fc.integer({ min: NOW + 1, max: Date.UTC(9998, 0) });
+    fc.assert(
+      fc.property(instant, offset, (at, minutes) => {
+        const local = new Date(at + minutes * 60_000).toISOString().slice(0, -1);
+        const size = Math.abs(minutes);
+        const zone = `${minutes < 0 ? "-" : "+"}${two(Math.trunc(size / 60))}:${two(size % 60)}`;
+        expect(readWith("expires_at", JSON.stringify(local + zone)).expires_at).toBe(at);
+      }),
+    );
+  });
+
+  test.each([
+    ["2027-01-31T18:00Z", Date.UTC(2027, 0, 31, 18)],
+    ["2027-01-31T18:00+02:00", Date.UTC(2027, 0, 31, 16)],
+    ["2027-01-31T18:00:01.5Z", Date.UTC(2027, 0, 31, 18, 0, 1, 500)],
+    ["2027-01-31T18:00:01.123456789Z", Date.UTC(2027, 0, 31, 18, 0, 1, 123)],
+    ["2028-02-29T00:00:00Z", Date.UTC(2028, 1, 29)],
+    ["9999-12-31T23:59:59.999Z", Date.UTC(9999, 11, 31, 23, 59, 59, 999)],
+  ])("%s is read", (text, at) => {
+    expect(readWith("expires_at", JSON.stringify(text)).expires_at).toBe(at);
+  });
+
+  test.each([
+    "",
+    "tomorrow",
+    "2027-01-31",
+    "2027-01-31T18:00:00",
+    "2027-01-31 18:00:00Z",
+    "2027-02-30T00:00:00Z",
+    "2027-02-29T00:00:00Z",
+    "2027-13-01T00:00:00Z",
+    "2027-00-10T00:00:00Z",
+    "2027-04-31T00:00:00Z",
+    "2027-01-31T24:00:01Z",
+    "2027-01-31T18:60:00Z",
+    "2027-01-31T18:00:61Z",
+    "2027-01-31T18:00:00+25:00",
+    "2027-01-31T18:00:00Z\n",
+    " 2027-01-31T18:00:00Z",
+    "+010000-01-01T00:00:00Z",
+    "10000-01-01T00:00:00Z",
+    "9999-12-31T23:59:59-05:00",
+    "2027-01-31T18:00:00Zjunk",
+    "1830297600",
+  ])("%j is refused", (text) => {
+    expectRefused("expires_at", () => readWith("expires_at", JSON.stringify(text)));
+  });
+
+  test("now and every instant before it are refused, and the message says why", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: Date.UTC(1, 0), max: NOW }), (at) => {
+        const text = JSON.stringify(new Date(at).toISOString());
+        expect(expectRefused("expires_at", () => readWith("expires_at", text))).toContain("future");
+      }),
+      { examples: [[NOW]] },
+    );
+  });
+
+  test("anything but a string or null is refused", () => {
+    fc.assert(
+      fc.property(otherThan("string"), (value) => {
+        expectRefused("expires_at", () => readWith("expires_at", JSON.stringify(value)));
+      }),
+    );
+  });
+});
+
+describe("the body", () => {
+  test("all but the name may be left out or null", () => {
+    const nothing = { name: "k", spend_limit: null, spend_limit_period: null, expires_at: null };
+    expect(read('{"name":"k"}')).toEqual(nothing);
+    expect(read(JSON.stringify(nothing))).toEqual(nothing);
+  });
+
+  test("unknown fields are ignored and not passed on", () => {
+    const body = read('{"name":"k","is_management":true,"kind":"management","account_id":"x","id":"y"}');
+    expect(Object.keys(body).sort()).toEqual(["expires_at", "name", "spend_limit", "spend_limit_period"]);
+  });
+
+  test.each(["null", "[]", "1", '"name"', "true"])("%s is no body", (json) => {
+    expect(refusal(() => read(json))).toMatchObject({
+      reason: "invalid_value",
+      message: "The body must be a JSON object.",
+    });
+  });
+});
+
+function two(value: number): string {
+  return String(value).padStart(2, "0");
+}
