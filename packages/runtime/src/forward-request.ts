@@ -65,8 +65,6 @@ export function createForwarder(
           signal: gone.signal,
         });
         reply.status(answer.statusCode).headers(withoutHops(answer.headers));
-        // The rest of an upload that the module refused will not be read, so the connection cannot be reused.
-        if (!request.raw.complete) reply.header("connection", "close");
         return reply.send(answer.body);
       } catch (error) {
         throw lost(request.method, error);

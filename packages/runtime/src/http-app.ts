@@ -11,6 +11,8 @@ import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 const MAX_CONNECTIONS = 20_000;
+/** How long the rest of a body is read and thrown away after the answer has been sent. */
+const LINGER_MS = 10_000;
 /** How often connections that have become idle are looked for while the app closes. */
 const IDLE_SWEEP_MS = 50;
 
@@ -62,10 +64,26 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
     if (rendered.unexpected) {
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, "request failed");
     }
+    // Fastify closes the connection on bodies that are too large; see linger.
+    reply.removeHeader("connection");
     return reply.status(rendered.status).headers(rendered.headers).send(rendered.body);
+  });
+  app.addHook("onResponse", (request, _reply, done) => {
+    if (!request.raw.complete) linger(request.raw);
+    done();
   });
   answerUnknownRoutes(app);
   return app;
+}
+
+/**
+ * A client that is still sending when it is refused would lose the answer if the connection were closed at once:
+ * what arrives at a closed socket resets it. So the rest is read for a while and dropped.
+ */
+function linger(request: IncomingMessage): void {
+  const cut = setTimeout(() => request.socket.destroy(), LINGER_MS).unref();
+  request.once("close", () => clearTimeout(cut));
+  request.resume();
 }
 
 /** Stops accepting, lets running requests finish for at most `graceMs`, then cuts their connections. */

@@ -56,7 +56,7 @@ export function restRoute<Body extends z.ZodType = z.ZodUndefined, Query extends
 /** Registers the routes in an encapsulated scope, so that their body parsers touch nothing else. */
 export async function registerRest(app: FastifyInstance, api: RestApi): Promise<void> {
   await app.register(async (scope) => {
-    scope.removeContentTypeParser("application/json");
+    scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
       const asBytes = request.routeOptions.config.bodyAsBytes === true;
       if (asBytes) done(null, bytes);

@@ -1,0 +1,67 @@
+// Finds out who makes a request before anything of its body is read. What a client says about itself in other
+// headers is never looked at.
+import { ServiceError } from "@gr/proto";
+import { countHeader, type Principal } from "@gr/runtime";
+import type { FastifyRequest, onRequestHookHandler } from "fastify";
+import { type RouteRow, rowOf } from "./routes.ts";
+import type { VerifiedKeys } from "./verified-keys.ts";
+
+const BEARER = /^bearer +(\S+)$/i;
+
+/** @param openPaths paths of the gateway itself, for everybody. */
+export function authenticate(keys: VerifiedKeys, openPaths: readonly string[]): onRequestHookHandler {
+  const open = new Set(openPaths);
+  return (request, _reply, done) => {
+    const row = rowOf(request.raw.url ?? "");
+    if (row === undefined) {
+      const path = pathOf(request);
+      if (!open.has(path)) throw new ServiceError("route_not_found", `There is no ${path} here.`);
+      return done();
+    }
+    if (row.access === "public" || (row.access === "optional" && !hasCredentials(request))) return done();
+    const secret = secretOf(request);
+    const found = row.spends ? keys.ofSpender(secret, request.id) : keys.asOfNow(secret, request.id);
+    if (!(found instanceof Promise)) {
+      admit(request, row, found);
+      return done();
+    }
+    found.then((principal) => admit(request, row, principal)).then(() => done(), done);
+  };
+}
+
+function hasCredentials(request: FastifyRequest): boolean {
+  return request.headers.authorization !== undefined;
+}
+
+function secretOf(request: FastifyRequest): string {
+  const { authorization } = request.headers;
+  if (authorization === undefined) {
+    throw new ServiceError(
+      "invalid_api_key",
+      "The Authorization header is missing; send Authorization: Bearer <API key>.",
+    );
+  }
+  if (countHeader(request.raw.rawHeaders, "authorization") > 1) {
+    throw new ServiceError("invalid_api_key", "Send exactly one Authorization header.");
+  }
+  const secret = BEARER.exec(authorization)?.[1];
+  if (secret === undefined) {
+    throw new ServiceError("invalid_api_key", "The Authorization header must be Bearer <API key>.");
+  }
+  return secret;
+}
+
+function admit(request: FastifyRequest, row: RouteRow, principal: Principal): void {
+  if (row.access === "management" && principal.kind !== "management") {
+    throw new ServiceError("wrong_key_kind", "A management key is required here; this is a normal API key.");
+  }
+  if (row.access !== "management" && principal.kind === "management") {
+    const message = "A management key can only be used on /v1/api-keys; use a normal API key here.";
+    throw new ServiceError("wrong_key_kind", message);
+  }
+  request.principal = principal;
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split("?", 1)[0] ?? "";
+}

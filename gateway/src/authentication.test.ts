@@ -1,0 +1,212 @@
+// Who gets in, and what everybody else is told, over real HTTP in both topologies.
+
+import { makeKeySecret } from "@gr/clients";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { routeTable } from "./routes.ts";
+import { call, errorOf } from "./test/call.ts";
+import type { FakeKey } from "./test/fake-keys.ts";
+import type { Seen } from "./test/fake-modules.ts";
+import { type Ring, startRing, topologies } from "./test/ring.ts";
+
+/** A path that exists under each prefix of the table. */
+const EXAMPLES: Record<string, { path: string; body?: object }> = {
+  "/v1/compat/chat/completions": { path: "/v1/compat/chat/completions", body: {} },
+  "/v1/compat/responses": { path: "/v1/compat/responses", body: {} },
+  "/v1/compat/images": { path: "/v1/compat/images/generations", body: {} },
+  "/v1/compat/videos": { path: "/v1/compat/videos/generations", body: {} },
+  "/media": { path: "/media/some/file.webp" },
+  "/v1/models": { path: "/v1/models/a%2Fb" },
+  "/v1/compat/models": { path: "/v1/compat/models" },
+  "/v1/api-keys": { path: "/v1/api-keys" },
+  "/v1/auth": { path: "/v1/auth/test", body: {} },
+  "/v1/credits": { path: "/v1/credits?by_api_key=true" },
+};
+
+describe.each(topologies)("authentication, %s", (topology) => {
+  let ring: Ring;
+  let normal: FakeKey;
+  let management: FakeKey;
+  const url = (path: string) => `${ring.baseUrl}${path}`;
+
+  beforeAll(async () => {
+    ring = await startRing(topology);
+    normal = ring.keys.add("normal");
+    management = ring.keys.add("management");
+  });
+  afterAll(() => ring.stop());
+
+  describe.each(routeTable)("$prefix", ({ prefix, access }) => {
+    const { path, body } = EXAMPLES[prefix] ?? { path: prefix };
+    const send = (key?: string) =>
+      call(url(path), { ...(key === undefined ? {} : { key }), ...(body === undefined ? {} : { body }) });
+
+    test("a normal key gets in where its kind is wanted, and the module knows whose it is", async () => {
+      const answer = await send(normal.secret);
+      if (access === "management") {
+        expect(answer.status).toBe(401);
+        expect(errorOf(answer)).toMatchObject({ type: "unauthorized", code: "wrong_key_kind" });
+        expect(errorOf(answer).message).toContain("management key is required");
+        return;
+      }
+      expect(answer.status).toBe(200);
+      const { accountId, keyId } = normal;
+      expect((answer.body as Seen).principal).toEqual(
+        access === "public" ? null : { accountId, keyId, kind: "normal" },
+      );
+    });
+
+    test("a management key gets in where keys are managed and nowhere else", async () => {
+      const answer = await send(management.secret);
+      if (access === "management" || access === "public") {
+        expect(answer.status).toBe(200);
+        return;
+      }
+      expect(answer.status).toBe(401);
+      expect(errorOf(answer)).toMatchObject({ type: "unauthorized", code: "wrong_key_kind" });
+    });
+
+    test("without a header only open routes answer", async () => {
+      const answer = await send();
+      const isOpen = access === "public" || access === "optional";
+      expect(answer.status).toBe(isOpen ? 200 : 401);
+      if (isOpen) {
+        expect((answer.body as Seen).principal).toBeNull();
+        return;
+      }
+      expect(errorOf(answer)).toMatchObject({ type: "unauthorized", code: "invalid_api_key" });
+      expect(errorOf(answer).message).toContain("missing");
+      expect(answer.headers.get("www-authenticate")).toBe("Bearer");
+    });
+
+    test("unknown, deleted and malformed keys are told the same", async () => {
+      const deleted = ring.keys.add("normal");
+      ring.keys.delete(deleted);
+      const secrets = [deleted.secret, makeKeySecret("normal"), makeKeySecret("management"), "gr_live_short"];
+      const answers = await Promise.all(secrets.map((secret) => send(secret)));
+      if (access === "public") return;
+      const [first] = answers;
+      expect(first?.status).toBe(401);
+      for (const answer of answers) {
+        expect(answer.status).toBe(401);
+        expect(answer.body).toEqual(first?.body);
+      }
+      expect(JSON.stringify(first?.body)).not.toContain("table");
+    });
+
+    test("an expired key is told when it expired", async () => {
+      if (access === "public") return;
+      const expired = ring.keys.add("normal", { expiresAt: Date.UTC(2024, 1, 29, 12) });
+      const answer = await send(expired.secret);
+      expect(answer.status).toBe(401);
+      expect(errorOf(answer)).toMatchObject({ type: "unauthorized", code: "api_key_expired" });
+      expect(errorOf(answer).message).toContain("2024-02-29T12:00:00.000Z");
+    });
+  });
+
+  test("the scheme's case does not matter, everything else does", async () => {
+    const send = async (authorization: string) =>
+      (await call(url("/v1/credits"), { headers: { authorization } })).status;
+    expect(await send(`bearer ${normal.secret}`)).toBe(200);
+    expect(await send(`BEARER  ${normal.secret}`)).toBe(200);
+    for (const wrong of [
+      normal.secret,
+      `Basic ${normal.secret}`,
+      `Bearer ${normal.secret} ${normal.secret}`,
+      `Bearer ${normal.secret},`,
+      "Bearer",
+      "Bearer ",
+      `Bearer ${normal.secret.toUpperCase()}`,
+      `Bearer ${"a".repeat(10_000)}`,
+    ]) {
+      expect([wrong.slice(0, 60), await send(wrong)]).toEqual([wrong.slice(0, 60), 401]);
+    }
+  });
+
+  test("a malformed key is refused without asking the keys service", async () => {
+    const before = ring.keys.lookUps;
+    const oneOff = normal.secret.slice(0, -1) + (normal.secret.endsWith("0") ? "1" : "0");
+    for (const secret of ["x", "gr_live_", oneOff]) {
+      expect((await call(url("/v1/credits"), { key: secret })).status).toBe(401);
+      expect((await call(url("/v1/compat/responses"), { key: secret, body: {} })).status).toBe(401);
+    }
+    expect(ring.keys.lookUps).toBe(before);
+  });
+
+  test("a deleted key stops at once wherever nothing is spent", async () => {
+    const key = ring.keys.add("normal");
+    const probes = ["/v1/credits", "/v1/models"];
+    for (const path of probes) expect((await call(url(path), { key: key.secret })).status).toBe(200);
+    expect((await call(url("/v1/compat/responses"), { key: key.secret, body: {} })).status).toBe(200);
+    ring.keys.delete(key);
+    for (const path of probes) expect((await call(url(path), { key: key.secret })).status).toBe(401);
+    expect((await call(url("/v1/auth/test"), { key: key.secret, body: {} })).status).toBe(401);
+    // The refusal is remembered better than the earlier answer.
+    expect((await call(url("/v1/compat/responses"), { key: key.secret, body: {} })).status).toBe(401);
+  });
+
+  test("requests that spend ask the keys service once for many", async () => {
+    const key = ring.keys.add("normal");
+    const before = ring.keys.lookUps;
+    const send = () => call(url("/v1/compat/responses"), { key: key.secret, body: {} });
+    const together = await Promise.all(Array.from({ length: 20 }, send));
+    expect(together.map(({ status }) => status)).toEqual(Array(20).fill(200));
+    expect((await send()).status).toBe(200);
+    expect(ring.keys.lookUps - before).toBe(1);
+  });
+
+  test("when keys cannot be checked the answer is 503 and says nothing of the inside", async () => {
+    const key = ring.keys.add("normal");
+    ring.keys.broken = true;
+    try {
+      const answers = [
+        await call(url("/v1/credits"), { key: key.secret }),
+        await call(url("/v1/compat/responses"), { key: key.secret, body: {} }),
+      ];
+      for (const answer of answers) {
+        expect(answer.status).toBe(503);
+        expect(errorOf(answer)).toMatchObject({ type: "internal_error", code: "service_unavailable" });
+        expect(JSON.stringify(answer.body)).not.toContain("database");
+        expect(answer.headers.get("retry-after")).toBe("1");
+      }
+      // Routes that need no key go on.
+      expect((await call(url("/v1/models"))).status).toBe(200);
+    } finally {
+      ring.keys.broken = false;
+    }
+    expect((await call(url("/v1/compat/responses"), { key: key.secret, body: {} })).status).toBe(200);
+  });
+
+  test("nothing that a client says about itself reaches a module", async () => {
+    const forged = {
+      "x-gr-principal": Buffer.from(
+        JSON.stringify({ ...management, accountId: "other", kind: "management" }),
+      ).toString("base64url"),
+      "x-gr-anything": "1",
+      "x-request-id": "mine",
+      "x-forwarded-for": "10.0.0.1",
+      "x-forwarded-host": "evil",
+      "x-real-ip": "10.0.0.1",
+      forwarded: "for=10.0.0.1",
+      cookie: "session=1",
+      "idempotency-key": "abc",
+    };
+    const answer = await call(url("/v1/credits"), { key: normal.secret, headers: forged });
+    const seen = answer.body as Seen;
+    expect(seen.principal).toEqual({ accountId: normal.accountId, keyId: normal.keyId, kind: "normal" });
+    expect(seen.requestId).toBe(answer.headers.get("x-request-id"));
+    expect(seen.headers["idempotency-key"]).toBe("abc");
+    const text = JSON.stringify(seen.headers);
+    for (const word of ["10.0.0.1", "evil", "session", "mine", "anything", normal.secret]) {
+      expect(text).not.toContain(word);
+    }
+  });
+
+  test("a forged principal does not open a route to a caller without a key", async () => {
+    const principal = JSON.stringify({ accountId: normal.accountId, keyId: normal.keyId, kind: "normal" });
+    for (const token of [principal, Buffer.from(principal).toString("base64url"), `${"a.".repeat(2)}b`]) {
+      const headers = { "x-gr-principal": token };
+      expect((await call(url("/v1/credits"), { headers })).status).toBe(401);
+      expect(((await call(url("/v1/models"), { headers })).body as Seen).principal).toBeNull();
+    }
+  });
+});

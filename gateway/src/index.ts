@@ -1,0 +1,2 @@
+// The gateway: the only public listener.
+export { gatewayModule } from "./module.ts";

@@ -1,0 +1,72 @@
+// The gateway as a module: everything that a client's request passes before a module sees it, in this order:
+// request id, refusal of ambiguous HTTP, CORS, authentication, routing.
+import type { AddressInfo } from "node:net";
+import cors from "@fastify/cors";
+import { KeysService } from "@gr/proto/keys";
+import { closeHttpApp, createHttpApp, defineModule, listenError } from "@gr/runtime";
+import type { FastifyInstance } from "fastify";
+import { v7 as uuidv7 } from "uuid";
+import { authenticate } from "./authenticate.ts";
+import { type GatewayConfig, gatewayConfig } from "./config.ts";
+import { countRequests } from "./http-metrics.ts";
+import { prefixesByModule } from "./routes.ts";
+import { OPENAPI_PATH, serveOpenApi } from "./serve-openapi.ts";
+import { VerifiedKeys } from "./verified-keys.ts";
+
+/** How long running requests may go on after a stop was asked for. */
+const DRAIN_MS = 20_000;
+const PREFLIGHT_KEPT_SECONDS = 86_400;
+
+/** Browsers show scripts these headers of an answer. */
+const EXPOSED_HEADERS = [
+  "x-request-id",
+  "x-should-retry",
+  "retry-after",
+  "retry-after-ms",
+  "x-ratelimit-limit-requests",
+  "x-ratelimit-remaining-requests",
+  "x-ratelimit-reset-requests",
+  "idempotency-replayed",
+];
+
+const mounted = prefixesByModule();
+
+export const gatewayModule = defineModule({
+  name: "gateway",
+  needs: [...new Set(["keys", ...mounted.keys()])],
+  config: gatewayConfig,
+  async create({ config, log, clock, metrics, dial, mount, describeRest }) {
+    const app = createHttpApp({ log, requestId: () => uuidv7() });
+    countRequests(app, metrics);
+    // A key is sent by the script itself and never by the browser, so any origin may call.
+    await app.register(cors, {
+      origin: "*",
+      credentials: false,
+      methods: ["GET", "HEAD", "POST", "DELETE"],
+      exposedHeaders: EXPOSED_HEADERS.join(", "),
+      maxAge: PREFLIGHT_KEPT_SECONDS,
+      strictPreflight: false,
+    });
+    const keys = new VerifiedKeys(dial("keys", KeysService), clock);
+    app.addHook("onRequest", authenticate(keys, [OPENAPI_PATH]));
+    for (const [module, prefixes] of mounted) await mount(app, module, prefixes);
+    serveOpenApi(app, { modules: [...mounted.keys()], describeRest, clock });
+    return {
+      start: () => listen(app, config),
+      publicUrl: () => urlOf(config.HOST, (app.server.address() as AddressInfo).port),
+      stop: () => closeHttpApp(app, DRAIN_MS),
+    };
+  },
+});
+
+async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Promise<void> {
+  try {
+    await app.listen({ host: HOST, port: PORT });
+  } catch (error) {
+    throw listenError(error as NodeJS.ErrnoException, "PORT", { host: HOST, port: PORT });
+  }
+}
+
+function urlOf(host: string, port: number): string {
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,154 @@
+// The machine-readable description of the whole API: what the modules say of their routes, with what the gateway
+// adds to each (who may call it, how it fails). Nothing of it is written by hand twice.
+import { errorTable } from "@gr/proto";
+import { hoistDefinitions } from "./hoist-definitions.ts";
+import { type Access, type RouteRow, rowOf } from "./routes.ts";
+
+/** Label of the description, as the API's contract fixes it. */
+const API_VERSION = "0.0.1";
+
+interface MediaTypes {
+  readonly content?: Record<string, { schema?: object }>;
+}
+
+interface Operation {
+  readonly requestBody?: MediaTypes;
+  readonly responses?: Record<string, MediaTypes>;
+}
+
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: object;
+  readonly paths: Record<string, Record<string, object>>;
+  readonly components: Record<string, object>;
+}
+
+/** @param parts path items of each module, as `describeRest` answers them. */
+export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiDocument {
+  const schemas = new Map<string, object>([["Error", errorSchema]]);
+  const paths: Record<string, Record<string, object>> = {};
+  for (const part of parts) {
+    for (const [path, item] of Object.entries(part)) {
+      const row = rowOf(path);
+      if (row === undefined) continue;
+      const operations = Object.entries(item as Record<string, Operation>);
+      paths[path] = Object.fromEntries(
+        operations.map(([method, operation]) => [
+          method,
+          completeOperation(operation, operationId(method, path), row, schemas),
+        ]),
+      );
+    }
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Generation Router",
+      version: API_VERSION,
+      description:
+        "One API in front of many image, video and text models, with prepaid credits and API keys.",
+    },
+    paths,
+    components: {
+      securitySchemes,
+      schemas: Object.fromEntries(schemas),
+      responses: errorResponses(),
+    },
+  };
+}
+
+function completeOperation(operation: Operation, id: string, row: RouteRow, schemas: Map<string, object>) {
+  const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => [
+    status,
+    hoistContent(response, `${id}_${status}`, schemas),
+  ]);
+  const failures = statusesOf(row, operation.requestBody !== undefined).map((status) => [
+    String(status),
+    { $ref: `#/components/responses/${status}` },
+  ]);
+  return {
+    operationId: id,
+    tags: [row.module],
+    ...operation,
+    ...(operation.requestBody === undefined
+      ? {}
+      : { requestBody: hoistContent(operation.requestBody, `${id}_request`, schemas) }),
+    // What a module says of a status goes before what is true of all routes.
+    responses: { ...Object.fromEntries(failures), ...Object.fromEntries(responses) },
+    security: securityOf(row.access),
+  };
+}
+
+function hoistContent<Part extends MediaTypes>(part: Part, name: string, schemas: Map<string, object>): Part {
+  if (part.content === undefined) return part;
+  const content = Object.entries(part.content).map(([type, media]) => [
+    type,
+    media.schema === undefined ? media : { ...media, schema: hoistDefinitions(media.schema, name, schemas) },
+  ]);
+  return { ...part, content: Object.fromEntries(content) };
+}
+
+function operationId(method: string, path: string): string {
+  return `${method}${path.replaceAll(/[^A-Za-z0-9]+/g, "_")}`.replace(/_$/, "");
+}
+
+function statusesOf(row: RouteRow, hasBody: boolean): number[] {
+  return [
+    400,
+    404,
+    429,
+    500,
+    503,
+    ...(hasBody ? [413, 415] : []),
+    ...(row.access === "public" ? [] : [401]),
+    ...(row.spends ? [402, 409, 422, 502, 504] : []),
+  ];
+}
+
+function securityOf(access: Access): object[] {
+  switch (access) {
+    case "normal":
+      return [{ apiKey: [] }];
+    case "management":
+      return [{ managementKey: [] }];
+    case "optional":
+      return [{}, { apiKey: [] }];
+    case "public":
+      return [];
+  }
+}
+
+const securitySchemes = {
+  apiKey: { type: "http", scheme: "bearer", description: "A normal API key." },
+  managementKey: { type: "http", scheme: "bearer", description: "A management key." },
+};
+
+const errorSchema = {
+  type: "object",
+  required: ["error"],
+  properties: {
+    error: {
+      type: "object",
+      required: ["message", "type"],
+      properties: {
+        message: { type: "string" },
+        type: { type: "string", enum: [...new Set(Object.values(errorTable).map(({ type }) => type))] },
+        param: { type: "string", description: "The field at fault." },
+        code: { type: "string" },
+      },
+    },
+  },
+};
+
+/** One answer for each status of the error table; its description lists the codes. */
+function errorResponses(): Record<string, object> {
+  const codes = new Map<number, Set<string>>();
+  for (const row of Object.values(errorTable)) {
+    const known = codes.get(row.status) ?? new Set();
+    codes.set(row.status, known.add("code" in row ? row.code : row.type));
+  }
+  const content = { "application/json": { schema: { $ref: "#/components/schemas/Error" } } };
+  return Object.fromEntries(
+    [...codes].map(([status, known]) => [status, { description: [...known].join(", "), content }]),
+  );
+}

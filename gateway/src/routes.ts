@@ -1,0 +1,54 @@
+// The public API by path prefix: which module serves it, who may call it, how it is limited, whether it spends.
+// One table decides authentication and routing, by the text of the path as it arrived, so they cannot differ.
+
+/** normal or management: that kind of key only; optional: a key is checked when given; public: keys are ignored. */
+export type Access = "normal" | "management" | "optional" | "public";
+
+export interface RouteRow {
+  readonly prefix: string;
+  readonly module: string;
+  readonly access: Access;
+  /** What its requests count as in rate limits. */
+  readonly class: "text" | "media" | "other";
+  /** Billing checks the key again before anything is spent, so its requests may rest on a recent verification. */
+  readonly spends: boolean;
+}
+
+const textProxy = { module: "text-proxy", access: "normal", class: "text", spends: true } as const;
+const media = { module: "media-generation", access: "normal", class: "media", spends: true } as const;
+const other = { class: "other", spends: false } as const;
+
+export const routeTable: readonly RouteRow[] = [
+  { prefix: "/v1/compat/chat/completions", ...textProxy },
+  { prefix: "/v1/compat/responses", ...textProxy },
+  { prefix: "/v1/compat/images", ...media },
+  { prefix: "/v1/compat/videos", ...media },
+  { prefix: "/media", module: "media-generation", access: "public", class: "media", spends: false },
+  { prefix: "/v1/models", module: "catalog", access: "optional", ...other },
+  { prefix: "/v1/compat/models", module: "catalog", access: "optional", ...other },
+  { prefix: "/v1/api-keys", module: "keys", access: "management", ...other },
+  { prefix: "/v1/auth", module: "keys", access: "normal", ...other },
+  { prefix: "/v1/credits", module: "billing", access: "normal", ...other },
+];
+
+/**
+ * The row that a request target lies under, compared in whole segments and without decoding: a path that spells a
+ * prefix in another way is under no row.
+ */
+export function rowOf(target: string): RouteRow | undefined {
+  for (const row of routeTable) {
+    if (!target.startsWith(row.prefix)) continue;
+    const next = target[row.prefix.length];
+    if (next === undefined || next === "/" || next === "?") return row;
+  }
+  return undefined;
+}
+
+/** Prefixes of each module, as it is mounted. */
+export function prefixesByModule(): Map<string, string[]> {
+  const prefixes = new Map<string, string[]>();
+  for (const { module, prefix } of routeTable) {
+    prefixes.set(module, [...(prefixes.get(module) ?? []), prefix]);
+  }
+  return prefixes;
+}

@@ -1,0 +1,67 @@
+// A keys service in memory: resolves the secrets that a test has given it, and counts how often it is asked.
+import { randomUUID } from "node:crypto";
+import { makeKeySecret } from "@gr/clients";
+import { ServiceError } from "@gr/proto";
+import { KeyKind, KeysService } from "@gr/proto/keys";
+import { implement } from "@gr/runtime";
+
+export interface FakeKey {
+  readonly secret: string;
+  readonly keyId: string;
+  readonly accountId: string;
+}
+
+export class FakeKeys {
+  /** Look-ups so far. */
+  lookUps = 0;
+  /** True = every look-up fails as if the database were down. */
+  broken = false;
+  readonly #keys = new Map<string, FakeKey & { kind: KeyKind; expiresAt: bigint | undefined }>();
+
+  add(kind: "normal" | "management", options: { expiresAt?: number } = {}): FakeKey {
+    const key = { secret: makeKeySecret(kind), keyId: randomUUID(), accountId: randomUUID() };
+    this.#keys.set(key.secret, {
+      ...key,
+      kind: kind === "normal" ? KeyKind.NORMAL : KeyKind.MANAGEMENT,
+      expiresAt: options.expiresAt === undefined ? undefined : BigInt(options.expiresAt),
+    });
+    return key;
+  }
+
+  delete({ secret }: FakeKey): void {
+    this.#keys.delete(secret);
+  }
+
+  service() {
+    const unused = async (): Promise<never> => {
+      throw new ServiceError("internal_error", "not part of this fake");
+    };
+    return implement(KeysService, {
+      createAccount: unused,
+      mintKey: unused,
+      listKeys: unused,
+      deleteKey: unused,
+      verifyKey: async ({ secret }) => {
+        this.lookUps += 1;
+        if (this.broken) throw new Error("the database password is wrong");
+        const key = this.#keys.get(secret);
+        if (key === undefined) throw new ServiceError("invalid_api_key", "No such key in the table.");
+        if (key.expiresAt !== undefined && key.expiresAt <= Date.now()) {
+          const when = new Date(Number(key.expiresAt)).toISOString();
+          throw new ServiceError("api_key_expired", `This API key expired at ${when}.`);
+        }
+        const { keyId, accountId, kind, expiresAt } = key;
+        return {
+          key: {
+            keyId,
+            accountId,
+            kind,
+            active: true,
+            name: "fake",
+            ...(expiresAt === undefined ? {} : { expiresAt }),
+          },
+        };
+      },
+    });
+  }
+}

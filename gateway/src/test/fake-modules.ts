@@ -1,0 +1,158 @@
+// Tiny modules in the places of the real ones. Each route tells what it saw of the request, so that a test can
+// compare it with what the client sent; some can be told to fail, to stream, or to wait.
+import { Readable } from "node:stream";
+import { isReason, ServiceError } from "@gr/proto";
+import { defineModule, type Module, type ModuleInstance, type RestRequest, restRoute } from "@gr/runtime";
+import { z } from "zod";
+import type { FakeKeys } from "./fake-keys.ts";
+
+/** What a route saw. */
+export interface Seen {
+  readonly route: string;
+  readonly principal: unknown;
+  readonly requestId: string;
+  readonly headers: Record<string, unknown>;
+  readonly bytes: number;
+}
+
+/** Lets a test stand inside a running request. */
+export class Stage {
+  /** Resolves when a request has entered the waiting route. */
+  entered = Promise.withResolvers<void>();
+  /** Resolved by the test: the waiting route goes on. */
+  goOn = Promise.withResolvers<void>();
+  /** Resolves when the client of the waiting request has left. */
+  left = Promise.withResolvers<void>();
+
+  reset(): void {
+    this.entered = Promise.withResolvers();
+    this.goOn = Promise.withResolvers();
+    this.left = Promise.withResolvers();
+  }
+}
+
+const ok = { 200: { description: "What was seen", schema: z.object({ route: z.string() }) } };
+const MB = 1024 * 1024;
+
+function see(route: string) {
+  return async ({ http, body }: RestRequest): Promise<Seen> => ({
+    route,
+    principal: http.principal,
+    requestId: http.id,
+    headers: http.headers,
+    bytes: body instanceof Uint8Array ? body.byteLength : JSON.stringify(body ?? "").length,
+  });
+}
+
+function get(path: string) {
+  return restRoute({ method: "GET", path, summary: path, responses: ok, handle: see(path) });
+}
+
+const directions = z.object({
+  do: z.enum(["tell", "fail", "crash", "stream", "break", "wait"]).default("tell"),
+  reason: z.string().optional(),
+});
+
+function text(stage: Stage, path: string) {
+  return restRoute({
+    method: "POST",
+    path,
+    summary: path,
+    body: directions,
+    bodyLimit: 20 * MB,
+    responses: ok,
+    handle: async (request) => {
+      const { do: what, reason = "" } = request.body;
+      if (what === "fail" && isReason(reason)) {
+        throw new ServiceError(reason, `It failed: ${reason}.`, { param: "model", retryAfterMs: 1_500 });
+      }
+      if (what === "crash") throw new Error("secret of the inside");
+      if (what === "wait") {
+        request.reply.raw.once("close", () => stage.left.resolve());
+        stage.entered.resolve();
+        await stage.goOn.promise;
+      }
+      if (what === "stream" || what === "break") {
+        return request.reply.type("text/event-stream").send(Readable.from(events(stage, what)));
+      }
+      return see(path)(request as RestRequest);
+    },
+  });
+}
+
+/** The second event is sent when the test says so; "break" fails instead. */
+async function* events(stage: Stage, what: "stream" | "break") {
+  yield "data: first\n\n";
+  stage.entered.resolve();
+  await stage.goOn.promise;
+  if (what === "break") throw new Error("lost the upstream");
+  yield "data: second\n\n";
+}
+
+const bytesRoute = (path: string) =>
+  restRoute({
+    method: "POST",
+    path,
+    summary: path,
+    body: z.object({ prompt: z.string().optional() }),
+    bodyAs: "bytes",
+    bodyLimit: 50 * MB,
+    responses: ok,
+    handle: see(path),
+  });
+
+function fake(name: string, instance: ModuleInstance): Module {
+  return defineModule({ name, needs: [], config: z.object({}), create: async () => instance });
+}
+
+export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
+  const named = z.object({ name: z.string().min(1).max(200) });
+  const mint = {
+    method: "POST",
+    path: "/v1/api-keys",
+    summary: "Mint",
+    body: named,
+    responses: { 201: ok[200] },
+    handle: async (request: RestRequest<{ name: string }, undefined>) => {
+      void request.reply.status(201);
+      return see("/v1/api-keys")(request);
+    },
+  } as const;
+  const remove = {
+    method: "DELETE",
+    path: "/v1/api-keys/:id",
+    summary: "Delete",
+    responses: ok,
+    handle: see("/v1/api-keys/:id"),
+  } as const;
+  const test = {
+    method: "POST",
+    path: "/v1/auth/test",
+    summary: "Test",
+    responses: ok,
+    handle: see("/v1/auth/test"),
+  } as const;
+  // A route that the gateway's table does not know must not be reachable from outside.
+  const inside = get("/inside/secrets");
+  return [
+    fake("keys", {
+      rpc: [keys.service()],
+      rest: { routes: [get("/v1/api-keys"), restRoute(mint), restRoute(remove), restRoute(test), inside] },
+    }),
+    fake("billing", { rest: { routes: [get("/v1/credits")] } }),
+    fake("catalog", { rest: { routes: [get("/v1/models"), get("/v1/models/*"), get("/v1/compat/models")] } }),
+    fake("text-proxy", {
+      rest: { routes: [text(stage, "/v1/compat/chat/completions"), text(stage, "/v1/compat/responses")] },
+    }),
+    fake("media-generation", {
+      rest: {
+        routes: [
+          bytesRoute("/v1/compat/images/generations"),
+          bytesRoute("/v1/compat/images/edits"),
+          bytesRoute("/v1/compat/videos/generations"),
+          get("/media/*"),
+        ],
+      },
+    }),
+  ];
+}
