@@ -1,0 +1,13 @@
+// What the jest run has started. Setup and teardown are loaded apart from each other in one process, so they meet
+// on a symbol of the process.
+
+export interface Infrastructure {
+  dataDir: string | undefined;
+  readonly servers: { stop(): Promise<void> }[];
+}
+
+const KEY = Symbol.for("generation-router test infrastructure");
+const holder = globalThis as { [KEY]?: Infrastructure };
+
+holder[KEY] ??= { dataDir: undefined, servers: [] };
+export const infrastructure: Infrastructure = holder[KEY];

@@ -1,0 +1,66 @@
+// Databases for tests: a template is prepared once per jest run and cloned for each caller, so that every test file
+// has a real, migrated PostgreSQL database of its own within milliseconds.
+import { randomUUID } from "node:crypto";
+import pg from "pg";
+
+export interface TestDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/**
+ * A fresh database whose content `prepare` made.
+ * @param name what the template is shared by: the same name means the same preparation.
+ * @param prepare runs once per jest run, on the template.
+ */
+export async function testDatabase(
+  name: string,
+  prepare: (url: string) => Promise<void> = async () => undefined,
+): Promise<TestDatabase> {
+  const server = process.env["TEST_POSTGRES_URL"];
+  if (server === undefined)
+    throw new Error("tests need PostgreSQL: run them with `npm test`, which starts one");
+  const template = `template_${name.replaceAll(/[^a-z0-9]/gi, "_").toLowerCase()}`;
+  const database = `test_${randomUUID().replaceAll("-", "")}`;
+  await withAdmin(server, async (admin) => {
+    // Two workers may want the same template at the same time: the second waits and finds it made.
+    await admin.query("SELECT pg_advisory_lock(hashtext($1))", [template]);
+    const { rowCount } = await admin.query("SELECT FROM pg_database WHERE datname = $1", [template]);
+    if (rowCount === 0) await makeTemplate(admin, server, template, prepare);
+    await admin.query(`CREATE DATABASE ${database} TEMPLATE ${template} STRATEGY FILE_COPY`);
+  });
+  return {
+    url: onDatabase(server, database),
+    drop: () =>
+      withAdmin(server, async (admin) => void (await admin.query(`DROP DATABASE ${database} WITH (FORCE)`))),
+  };
+}
+
+async function makeTemplate(
+  admin: pg.Client,
+  server: string,
+  template: string,
+  prepare: (url: string) => Promise<void>,
+): Promise<void> {
+  const draft = `${template}_draft`;
+  await admin.query(`DROP DATABASE IF EXISTS ${draft} WITH (FORCE)`);
+  await admin.query(`CREATE DATABASE ${draft}`);
+  await prepare(onDatabase(server, draft));
+  await admin.query(`ALTER DATABASE ${draft} RENAME TO ${template}`);
+}
+
+function onDatabase(server: string, database: string): string {
+  const url = new URL(server);
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+async function withAdmin(server: string, work: (admin: pg.Client) => Promise<void>): Promise<void> {
+  const admin = new pg.Client({ connectionString: server });
+  await admin.connect();
+  try {
+    await work(admin);
+  } finally {
+    await admin.end();
+  }
+}

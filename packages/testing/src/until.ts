@@ -1,0 +1,24 @@
+// Waits for something to become true, and says what was wrong last when it does not.
+
+const PAUSE_MS = 10;
+
+/** Polls until `check` answers true. A check that throws counts as not yet. @throws Error when time runs out. */
+export async function until(
+  check: () => Promise<boolean> | boolean,
+  options: { timeoutMs: number },
+): Promise<void> {
+  const deadline = Date.now() + options.timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      if (await check()) return;
+      last = undefined;
+    } catch (error) {
+      last = error;
+    }
+    if (Date.now() >= deadline) {
+      throw new Error(`not true within ${options.timeoutMs} ms`, last === undefined ? {} : { cause: last });
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+}
