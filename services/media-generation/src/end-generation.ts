@@ -1,0 +1,117 @@
+// The ends of a running generation: files hosted and the charge captured, or a failure recorded and the hold released,
+// or the outcome left open for the resolver. Settles before it returns; on every path the row decides first.
+import { ServiceError } from "@gr/proto";
+import { callerError } from "./caller-error.ts";
+import type { Ending, NewGeneration } from "./generation.ts";
+import type { GenerationDeps } from "./generation-deps.ts";
+import { type ImageFile, InvalidImageError } from "./image-file.ts";
+import type { MediaProvider } from "./provider.ts";
+import { ProviderError } from "./provider-error.ts";
+import type { Succeeded } from "./run-job.ts";
+import { settle } from "./settle.ts";
+import { type Costing, costOfFailure, trueCost } from "./true-cost.ts";
+
+export interface RunningGeneration {
+  readonly generation: NewGeneration;
+  readonly costing: Costing;
+  readonly provider: MediaProvider;
+}
+
+/** Converts, hosts, charges. @throws ServiceError, when it has ended in another way */
+export async function endInSuccess(
+  deps: GenerationDeps,
+  running: RunningGeneration,
+  { outputs, usage }: Succeeded,
+): Promise<{ files: ImageFile[]; ending: Ending }> {
+  const { generation, costing } = running;
+  const cost = trueCost(usage, costing);
+  let files: ImageFile[];
+  try {
+    const format = generation.request.output_format;
+    files = await Promise.all(outputs.map(({ bytes }) => deps.convert(bytes, format)));
+    await Promise.all(
+      generation.outputs.map((name, index) => deps.storage.put(name, files[index]?.bytes ?? Buffer.alloc(0))),
+    );
+  } catch (error) {
+    // The provider has done its part and will bill it.
+    if (error instanceof InvalidImageError) {
+      const options = { accepted: true, usage: { billed: cost }, cause: error };
+      throw await endInFailure(deps, running, new ProviderError("failed", error.message, options));
+    }
+    deps.events.notStored(generation, error);
+    await recordFailure(deps, generation, {
+      cost,
+      kind: "not_stored",
+      message: "the media could not be stored",
+    });
+    throw error;
+  }
+  const ending: Ending = {
+    state: "succeeded",
+    charge: generation.hold,
+    cost,
+    errorKind: null,
+    errorMessage: null,
+  };
+  if (!(await deps.store.finish(generation.id, ending))) {
+    throw unknownOutcome("This request was taken over by another process while the image was made.");
+  }
+  try {
+    await settle(deps, generation.id, ending);
+  } catch (error) {
+    deps.events.notSettled(generation.id, error);
+    throw unknownOutcome("The image was made, but could not be charged for yet; it will be.", error);
+  }
+  return { files, ending };
+}
+
+/** Records the failure and frees the hold, or leaves both to the resolver. @returns what the caller is told */
+export async function endInFailure(
+  deps: GenerationDeps,
+  { generation, costing, provider }: RunningGeneration,
+  error: ProviderError,
+): Promise<ServiceError> {
+  const { kind, message } = error;
+  const lost = kind === "timeout" || kind === "unknown_outcome";
+  const unbilled = error.accepted && error.usage === undefined;
+  if (lost || (kind === "failed" && unbilled && provider.lookUp !== undefined)) {
+    deps.events.outcomeUnknown(generation, error);
+    // Should this fail, the lease runs out and the row is found all the same.
+    await deps.store
+      .markUnknown(generation.id, kind, message)
+      .catch((storeError) => deps.events.notSettled(generation.id, storeError));
+  } else {
+    deps.events.failed(generation, error);
+    await recordFailure(deps, generation, { cost: costOfFailure(error.usage, costing), kind, message });
+  }
+  return callerError(error);
+}
+
+/** Never rejects: the caller has an error to report already, and the resolver repeats what did not work. */
+async function recordFailure(
+  deps: GenerationDeps,
+  generation: NewGeneration,
+  { cost, kind, message }: { cost: bigint; kind: string; message: string },
+): Promise<void> {
+  const state = kind === "blocked" ? "blocked" : "failed";
+  const ending: Ending = { state, charge: 0n, cost, errorKind: kind, errorMessage: message };
+  try {
+    if (!(await deps.store.finish(generation.id, ending))) return;
+    await settle(deps, generation.id, ending);
+    await discardOutputs(deps, generation);
+  } catch (error) {
+    deps.events.notSettled(generation.id, error);
+  }
+}
+
+/** Removes files that nobody has paid for. */
+export async function discardOutputs(
+  { storage }: Pick<GenerationDeps, "storage">,
+  { outputs }: Pick<NewGeneration, "outputs">,
+): Promise<void> {
+  await Promise.all(outputs.map((name) => storage.delete(name)));
+}
+
+function unknownOutcome(message: string, cause?: unknown): ServiceError {
+  return new ServiceError("outcome_unknown", message, { cause });
+}

@@ -1,0 +1,72 @@
+// The generations that this process works on now. As long as it lives it renews their leases, so that no other process
+// takes them; when it stops it waits for them, then tells them to give up.
+import type { GenerationEvents } from "./events.ts";
+import type { GenerationStore } from "./store.ts";
+
+export interface LeaseKeeper {
+  readonly size: number;
+  /** Aborted when the process has waited long enough for what runs. */
+  readonly stopping: AbortSignal;
+  has(id: string): boolean;
+  /** Keeps the row while `work` runs. @throws Error when it is running already */
+  during<T>(id: string, work: () => Promise<T>): Promise<T>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** The platform kills after 30 s; what runs gets most of that. */
+const DRAIN_MS = 20_000;
+const GIVE_UP_MS = 2_000;
+
+export function createLeaseKeeper(
+  store: GenerationStore,
+  leaseMs: number,
+  events: GenerationEvents,
+): LeaseKeeper {
+  const running = new Map<string, Promise<unknown>>();
+  const giveUp = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+
+  async function renew(): Promise<void> {
+    if (running.size > 0) {
+      await store.renew([...running.keys()], leaseMs).catch((error) => events.leasesNotRenewed(error));
+    }
+    timer = setTimeout(() => void renew(), leaseMs / 3);
+  }
+
+  return {
+    get size() {
+      return running.size;
+    },
+    stopping: giveUp.signal,
+    has: (id) => running.has(id),
+    during: async (id, work) => {
+      if (running.has(id)) throw new Error(`generation ${id} is running already`);
+      const promise = work();
+      running.set(id, promise);
+      try {
+        return await promise;
+      } finally {
+        running.delete(id);
+      }
+    },
+    start: () => {
+      timer ??= setTimeout(() => void renew(), leaseMs / 3);
+    },
+    stop: async () => {
+      await settledWithin(running, DRAIN_MS);
+      giveUp.abort();
+      await settledWithin(running, GIVE_UP_MS);
+      clearTimeout(timer);
+    },
+  };
+}
+
+async function settledWithin(running: ReadonlyMap<string, Promise<unknown>>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([Promise.allSettled(running.values()), timeout]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,74 @@
+// Hosted media for everybody who knows the name: GET and HEAD, ranges, headers that keep a browser from treating a
+// picture as anything else.
+import { Readable } from "node:stream";
+import { ServiceError } from "@gr/proto";
+import { type RestRoute, restRoute } from "@gr/runtime";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { readByteRange } from "./byte-range.ts";
+import { contentTypeOf } from "./media-name.ts";
+import type { MediaStorage } from "./storage/media-storage.ts";
+
+export const MEDIA_PATH = "/media";
+
+/** Set on every answer that carries a file. A name never gets another content, so caches may keep it for ever. */
+const HEADERS = {
+  "accept-ranges": "bytes",
+  "cache-control": "public, max-age=31536000, immutable",
+  "content-disposition": "inline",
+  "content-security-policy": "sandbox; default-src 'none'",
+  "cross-origin-resource-policy": "cross-origin",
+  "x-content-type-options": "nosniff",
+};
+
+export function mediaRoute(storage: MediaStorage): RestRoute {
+  return restRoute({
+    method: "GET",
+    path: `${MEDIA_PATH}/:name`,
+    summary: "A generated image, for everybody who knows its URL",
+    responses: {
+      200: { description: "The image", contentType: "image/*" },
+      206: { description: "The part named by the Range header", contentType: "image/*" },
+      304: { description: "The caller has it already" },
+      404: { description: "There is no such image" },
+      416: { description: "The Range header names a part beyond the end" },
+    },
+    handle: ({ http, reply }) => sendMedia(storage, http, reply),
+  });
+}
+
+async function sendMedia(
+  storage: MediaStorage,
+  http: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { name } = http.params as { name: string };
+  const contentType = contentTypeOf(name);
+  const size = contentType === undefined ? undefined : await storage.size(name);
+  if (contentType === undefined || size === undefined) {
+    throw new ServiceError("media_not_found", "There is no such image; it may have been deleted.");
+  }
+  const tag = `"${name}"`;
+  if (http.headers["if-none-match"]?.split(/\s*,\s*/).includes(tag)) {
+    return reply.status(304).headers(HEADERS).header("etag", tag).send();
+  }
+  const range = readByteRange(rangeHeader(http, tag), size);
+  if (range === "unsatisfiable") {
+    reply.header("content-range", `bytes */${size}`);
+    throw new ServiceError("range_not_satisfiable", `The range lies outside of the image's ${size} bytes.`);
+  }
+  reply.headers(HEADERS).header("etag", tag).type(contentType);
+  if (range === undefined) reply.header("content-length", size);
+  else {
+    reply
+      .status(206)
+      .header("content-range", `bytes ${range.start}-${range.end}/${size}`)
+      .header("content-length", range.end - range.start + 1);
+  }
+  return reply.send(http.method === "HEAD" ? Readable.from([]) : storage.read(name, range));
+}
+
+/** Ranges are for GET only, and only of the version that the caller has. */
+function rangeHeader(http: FastifyRequest, tag: string): string | undefined {
+  const { range, "if-range": ifRange } = http.headers;
+  return http.method !== "GET" || (ifRange !== undefined && ifRange !== tag) ? undefined : range;
+}

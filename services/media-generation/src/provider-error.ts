@@ -1,0 +1,46 @@
+// How a provider can fail, told apart by what it means for the money and for the caller, not by the provider's words.
+import type { ReportedUsage } from "./provider.ts";
+
+/**
+ * - rejected: refused as invalid; the message is the provider's and goes to the caller
+ * - blocked: refused by moderation, before or after generating
+ * - rate_limited, unavailable: try again later
+ * - failed: the provider gave up, or answered nonsense
+ * - timeout, unknown_outcome: no answer, or only part of one; it may have been billed
+ * - misconfigured: our key, our URL or our catalogue is wrong; an operator must act
+ */
+export type ProviderFailure =
+  | "rejected"
+  | "blocked"
+  | "rate_limited"
+  | "unavailable"
+  | "failed"
+  | "timeout"
+  | "unknown_outcome"
+  | "misconfigured";
+
+export interface ProviderErrorOptions {
+  /** Whether the provider may have begun, and billed, the job. */
+  readonly accepted: boolean;
+  readonly retryAfterMs?: number;
+  /** What the provider reported before it failed. */
+  readonly usage?: ReportedUsage;
+  readonly cause?: unknown;
+}
+
+export class ProviderError extends Error {
+  override readonly name = "ProviderError";
+  readonly kind: ProviderFailure;
+  readonly accepted: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly usage: ReportedUsage | undefined;
+
+  /** @param message for the log, and for the caller when rejected; never holds a secret. */
+  constructor(kind: ProviderFailure, message: string, options: ProviderErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.accepted = options.accepted;
+    this.retryAfterMs = options.retryAfterMs;
+    this.usage = options.usage;
+  }
+}

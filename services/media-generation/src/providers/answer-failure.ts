@@ -1,0 +1,67 @@
+// What every HTTP provider's failures have in common: how a failed exchange and a status become a ProviderError.
+// Adapters look at their provider's documented error codes first and come here with the rest.
+import type { OutboundAnswer, OutboundError } from "../outbound.ts";
+import { ProviderError } from "../provider-error.ts";
+
+const MAX_RETRY_AFTER_MS = 60_000;
+const MAX_MESSAGE_CHARACTERS = 500;
+
+/** An exchange that brought no usable answer. */
+export function exchangeFailure(provider: string, error: OutboundError): ProviderError {
+  const message = `${provider}: ${error.message}`;
+  switch (error.kind) {
+    case "not_sent":
+      return new ProviderError("unavailable", message, { accepted: false, cause: error });
+    case "timeout":
+      return new ProviderError("timeout", message, { accepted: true, cause: error });
+    case "lost":
+      return new ProviderError("unknown_outcome", message, { accepted: true, cause: error });
+    case "unreadable":
+      return new ProviderError("failed", message, { accepted: true, cause: error });
+  }
+}
+
+/** An answer that is none of the provider's documented errors. @param message the provider's own, if it had one */
+export function statusFailure(
+  provider: string,
+  answer: OutboundAnswer,
+  message: string | undefined,
+): ProviderError {
+  const { status } = answer;
+  const what = `${provider} answered ${status}`;
+  if (status === 429 || status === 503) {
+    const retryAfterMs = readRetryAfter(answer);
+    const kind = status === 429 ? "rate_limited" : "unavailable";
+    return new ProviderError(kind, what, {
+      accepted: false,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    });
+  }
+  // A proxy in front of the provider gave up waiting: what it waited for may be done.
+  if (status === 408 || status === 502 || status === 504 || (status >= 520 && status <= 527)) {
+    return new ProviderError("unknown_outcome", what, { accepted: true });
+  }
+  if (status >= 500) return new ProviderError("failed", what, { accepted: false });
+  if (status === 400 || status === 413 || status === 415 || status === 422) {
+    return new ProviderError("rejected", message ?? what, { accepted: false });
+  }
+  // Redirects, our key, our account, our model names: nothing that a caller can mend.
+  return new ProviderError("misconfigured", what, { accepted: false });
+}
+
+/** A provider's sentence made fit to be passed on: one line, bounded, without our secret. */
+export function safeMessage(text: string, secret: string): string {
+  const line = text
+    .replaceAll(secret, "[redacted]")
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
+    .trim();
+  return line.length > MAX_MESSAGE_CHARACTERS ? `${line.slice(0, MAX_MESSAGE_CHARACTERS)}…` : line;
+}
+
+/** Milliseconds, at most a minute. Dates are not read: no provider of ours sends them. */
+function readRetryAfter(answer: OutboundAnswer): number | undefined {
+  const ms = Number(answer.header("retry-after-ms") ?? Number.NaN);
+  const seconds = Number(answer.header("retry-after") ?? Number.NaN);
+  const wait = Number.isFinite(ms) ? ms : seconds * 1_000;
+  return Number.isFinite(wait) && wait > 0 ? Math.min(Math.ceil(wait), MAX_RETRY_AFTER_MS) : undefined;
+}

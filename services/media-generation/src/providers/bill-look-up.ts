@@ -1,0 +1,31 @@
+// Asks a bill what a request of ours cost: GET {url}/{request id}. The simulator answers for every provider that it
+// plays; real providers with a look-up of their own bring it in their adapters.
+import type { PicoUsd } from "@gr/money";
+import { z } from "zod";
+import { type Outbound, OutboundError } from "../outbound.ts";
+import type { MediaProvider } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
+import { exchangeFailure } from "./answer-failure.ts";
+
+const billSchema = z.object({ pico_usd: z.string().regex(/^\d{1,18}$/) });
+
+export function createBillLookUp(url: string, outbound: Outbound): NonNullable<MediaProvider["lookUp"]> {
+  return async (requestId, signal): Promise<PicoUsd | undefined> => {
+    const answer = await outbound
+      .send({
+        method: "GET",
+        url: `${url.replace(/\/+$/, "")}/${encodeURIComponent(requestId)}`,
+        headers: { accept: "application/json" },
+        signal,
+      })
+      .catch((error: unknown) => {
+        throw error instanceof OutboundError ? exchangeFailure("bill look-up", error) : error;
+      });
+    if (answer.status === 404) return undefined;
+    const bill = answer.status === 200 ? billSchema.safeParse(answer.json()) : undefined;
+    if (bill?.success !== true) {
+      throw new ProviderError("unavailable", `bill look-up: answered ${answer.status}`, { accepted: false });
+    }
+    return BigInt(bill.data.pico_usd);
+  };
+}

@@ -1,0 +1,74 @@
+// Reads OpenAI's answers to image requests. Schemas name only what we use, so that additions break nothing.
+import { z } from "zod";
+import type { OutboundAnswer } from "../../outbound.ts";
+import type { MediaOutput, ReportedUsage } from "../../provider.ts";
+import { ProviderError } from "../../provider-error.ts";
+import { safeMessage, statusFailure } from "../answer-failure.ts";
+
+const count = z.number().int().min(0).max(1_000_000_000);
+
+const usageSchema = z.object({
+  input_tokens: count,
+  output_tokens: count,
+  input_tokens_details: z.object({ image_tokens: count.nullish() }).nullish(),
+});
+
+const imagesSchema = z.object({
+  data: z.array(z.object({ b64_json: z.string().min(1) })),
+});
+
+const errorSchema = z.object({
+  error: z.object({ message: z.string().nullish(), code: z.string().nullish() }),
+});
+
+/** Codes with which OpenAI's moderation refuses a prompt or a picture. */
+const BLOCKED = new Set(["moderation_blocked", "content_policy_violation"]);
+/** A 429 with this code is about our account, not about the pace. */
+const NO_QUOTA = "insufficient_quota";
+
+export interface Images {
+  readonly outputs: readonly MediaOutput[];
+  readonly usage?: ReportedUsage;
+}
+
+/** @throws ProviderError failed, when the pictures are not as many as asked for, or are no JSON at all. */
+export function readImages(answer: OutboundAnswer, wanted: number): Images {
+  const body = answer.json();
+  const usage = readUsage(body);
+  const images = imagesSchema.safeParse(body);
+  if (!images.success || images.data.data.length !== wanted) {
+    const message = images.success
+      ? `openai: ${images.data.data.length} pictures instead of ${wanted}`
+      : "openai: the answer is not a list of pictures";
+    throw new ProviderError("failed", message, { accepted: true, ...(usage === undefined ? {} : { usage }) });
+  }
+  const outputs = images.data.data.map(({ b64_json }) => ({ bytes: Buffer.from(b64_json, "base64") }));
+  return { outputs, ...(usage === undefined ? {} : { usage }) };
+}
+
+/** Undefined when it is missing or nonsense: the pictures are good all the same. */
+function readUsage(body: unknown): ReportedUsage | undefined {
+  const parsed = z.object({ usage: usageSchema }).safeParse(body);
+  if (!parsed.success) return undefined;
+  const { input_tokens, output_tokens, input_tokens_details } = parsed.data.usage;
+  return {
+    tokens: {
+      inputTokens: input_tokens,
+      outputTokens: output_tokens,
+      imageInputTokens: input_tokens_details?.image_tokens ?? 0,
+    },
+  };
+}
+
+/** What an answer other than 200 means. */
+export function readFailure(answer: OutboundAnswer, apiKey: string): ProviderError {
+  const parsed = errorSchema.safeParse(answer.json());
+  const { message, code } = parsed.success ? parsed.data.error : {};
+  if (code != null && BLOCKED.has(code)) {
+    return new ProviderError("blocked", `openai: ${code}`, { accepted: false });
+  }
+  if (code === NO_QUOTA) {
+    return new ProviderError("misconfigured", `openai: ${NO_QUOTA}`, { accepted: false });
+  }
+  return statusFailure("openai", answer, message == null ? undefined : safeMessage(message, apiKey));
+}

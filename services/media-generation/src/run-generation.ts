@@ -1,0 +1,29 @@
+// The provider's part of a generation: its job is run within the time that the hold leaves, and every failure of the
+// provider ends or hands over the generation before it is reported.
+import { endInFailure, type RunningGeneration } from "./end-generation.ts";
+import type { GenerationDeps } from "./generation-deps.ts";
+import type { Progress } from "./provider.ts";
+import { ProviderError } from "./provider-error.ts";
+import { runJob, type Succeeded } from "./run-job.ts";
+
+/** @param first submits the job, or finds it where another process left it. @throws ServiceError */
+export async function runGeneration(
+  deps: GenerationDeps,
+  running: RunningGeneration,
+  first: (signal: AbortSignal) => Promise<Progress>,
+): Promise<Succeeded> {
+  const { generation, provider } = running;
+  // The hold's deadline leaves the grace for a bill that comes late; the work must be over before it.
+  const left = generation.deadlineAt - deps.config.HOLD_GRACE_MS - deps.clock.now();
+  const timeout = AbortSignal.timeout(Math.max(1, Math.min(left, deps.config.MEDIA_TIMEOUT_MS)));
+  const signal = AbortSignal.any([timeout, deps.leases.stopping]);
+  try {
+    return await runJob(
+      { provider, signal, saveOperation: (operation) => deps.store.saveOperation(generation.id, operation) },
+      () => first(signal),
+    );
+  } catch (error) {
+    if (!(error instanceof ProviderError)) throw error;
+    throw await endInFailure(deps, running, error);
+  }
+}

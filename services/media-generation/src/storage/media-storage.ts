@@ -1,0 +1,17 @@
+// The port to wherever hosted files lie. A file is written once, whole, and never changed.
+import type { Readable } from "node:stream";
+import type { ByteRange } from "../byte-range.ts";
+
+/** Names are checked by the callers (media-name.ts). */
+export interface MediaStorage {
+  /** Resolves when the file is durable; a crash in between leaves no file under the name. */
+  put(name: string, bytes: Uint8Array): Promise<void>;
+  /** Size in bytes; undefined when there is no such file. */
+  size(name: string): Promise<number | undefined>;
+  /** The file or a part of it. The stream fails when the file has gone meanwhile. */
+  read(name: string, range?: ByteRange): Readable;
+  /** Does nothing when there is no such file. */
+  delete(name: string): Promise<void>;
+  /** Rejects when nothing can be stored. */
+  check(): Promise<void>;
+}

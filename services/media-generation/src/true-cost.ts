@@ -1,0 +1,44 @@
+// What a generation cost us: as billed when the provider says so, else by the route's cost price and the reported
+// usage, else the customer's price. Never refuses: nonsense from a provider must not stop a settlement.
+import { priceOfImages, priceOfTokens } from "@gr/clients";
+import type { PicoUsd } from "@gr/money";
+import type { Price } from "@gr/proto/catalog";
+import type { ReportedUsage } from "./provider.ts";
+
+/** Largest cost that a 64-bit column holds. */
+const LIMIT: PicoUsd = 2n ** 63n - 1n;
+
+export interface Costing {
+  /** What the provider bills us by the catalogue; absent = the list price. */
+  readonly costPrice: Price | undefined;
+  readonly listPrice: PicoUsd;
+  readonly count: number;
+  readonly size: string | undefined;
+  readonly quality: string | undefined;
+}
+
+export function trueCost(usage: ReportedUsage | undefined, costing: Costing): PicoUsd {
+  const cost = usage?.billed ?? priced(usage, costing) ?? costing.listPrice;
+  return cost >= 0n && cost <= LIMIT ? cost : costing.listPrice;
+}
+
+/** The cost of a failure: nothing, unless the provider reported that it has worked. */
+export function costOfFailure(usage: ReportedUsage | undefined, costing: Costing): PicoUsd {
+  return usage === undefined ? 0n : trueCost(usage, costing);
+}
+
+function priced(usage: ReportedUsage | undefined, costing: Costing): PicoUsd | undefined {
+  const rule = costing.costPrice?.rule;
+  switch (rule?.case) {
+    case "token":
+      return usage?.tokens === undefined ? undefined : priceOfTokens(rule.value, usage.tokens);
+    case "image":
+      return priceOfImages(rule.value, {
+        images: costing.count,
+        quality: costing.quality ?? "auto",
+        size: costing.size ?? "auto",
+      });
+    default:
+      return undefined;
+  }
+}
