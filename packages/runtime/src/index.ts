@@ -24,7 +24,7 @@ export {
   type Pool,
   type PoolClient,
 } from "./postgres.ts";
-export type { Principal } from "./principal.ts";
+export { PRINCIPAL_HEADER, type Principal, signPrincipal } from "./principal.ts";
 export { countHeader } from "./refuse-ambiguous.ts";
 export { renderError } from "./render-error.ts";
 export { parseJsonBytes, type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";
