@@ -3,6 +3,7 @@
 // outlives a killed bootstrap is waited for, and a lock nobody holds is taken over.
 import {
   appendFileSync,
+  existsSync,
   mkdirSync,
   readFileSync,
   renameSync,
@@ -24,7 +25,8 @@ const WRITE_MS = 5_000;
 const ABANDONED = Symbol("abandoned");
 
 export async function withInstallLock(work) {
-  mkdirSync(TOOLS, { recursive: true });
+  // Not `recursive`: that reports a read-only file system as a missing folder.
+  if (!existsSync(TOOLS)) mkdirSync(TOOLS);
   const mine = identify(process.pid);
   await acquire(mine);
   try {

@@ -7,6 +7,13 @@ import { recordInstaller } from "./install-lock.mjs";
 const KEPT_OUTPUT = 64 * 1024;
 const running = new Set();
 
+/** npm's and pnpm's own waits add up to minutes before either says that there is no network. */
+export const FETCH_RETRIES = [
+  "fetch-retries=2",
+  "fetch-retry-mintimeout=1000",
+  "fetch-retry-maxtimeout=5000",
+];
+
 /** `what` names the thing to install in messages. Rejects with a BootstrapError when the command fails. */
 export function runInstaller(what, command, args, cwd) {
   return new Promise((resolve, reject) => {

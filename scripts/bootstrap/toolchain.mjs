@@ -2,11 +2,11 @@
 // else the pinned versions, fetched as plain platform packages from the npm registry (no install scripts).
 // A tool is installed beside its place and renamed into it, so a folder that exists is whole.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { BootstrapError } from "./bootstrap-error.mjs";
-import { npmCommand, runInstaller } from "./installer.mjs";
+import { FETCH_RETRIES, npmCommand, runInstaller } from "./installer.mjs";
 import { note, TOOLS } from "./layout.mjs";
 
 const NODE_MAJOR = 24;
@@ -15,6 +15,7 @@ const NODE_PINS = ["26.10.0", "24.21.0"];
 const PNPM_PIN = "12.21.0";
 const PNPM_MAJOR = "12.";
 const DRAFT = "new-";
+const FULL_BYTES = 64 * 1024 * 1024;
 const PLATFORM = `${process.platform}-${process.arch}`;
 
 /** Path of a Node binary that fits, if there is one already. */
@@ -84,18 +85,26 @@ async function install({ version: pin, dir, name, file }) {
       "--no-fund",
       "--prefer-offline",
     ];
-    const retries = ["--fetch-retries=2", "--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"];
+    const retries = FETCH_RETRIES.map((flag) => `--${flag}`);
     const args = [...cli, "install", ...flags, ...retries, "--loglevel=error", `${name}@${pin}`];
     await runInstaller(`${name} ${pin}`, npm, args, draft);
     const runs = version(path.join(draft, "node_modules", name, file))?.replace(/^v/, "") === pin;
     if (runs) {
       rmSync(dir, { recursive: true, force: true });
       renameSync(draft, dir);
+    } else if (diskIsFull()) {
+      // npm can end well with a file cut short.
+      throw new BootstrapError(`could not install ${name} ${pin}: the disk is full.`);
     }
     return runs;
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+function diskIsFull() {
+  const { bavail, bsize } = statfsSync(TOOLS);
+  return bavail * bsize < FULL_BYTES;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { runInstaller } from "./installer.mjs";
+import { FETCH_RETRIES, runInstaller } from "./installer.mjs";
 import { CACHE, note, ROOT } from "./layout.mjs";
 import { readyPnpm } from "./toolchain.mjs";
 
@@ -19,7 +19,9 @@ export async function installWorkspace() {
   if (readStamp() === UNFINISHED) removePackages();
   writeStamp(UNFINISHED);
   note("installing the packages…");
-  await runInstaller("the packages", pnpm, ["install", "--frozen-lockfile", "--reporter=append-only"], ROOT);
+  const retries = FETCH_RETRIES.map((flag) => `--config.${flag}`);
+  const args = ["install", "--frozen-lockfile", "--reporter=append-only", ...retries];
+  await runInstaller("the packages", pnpm, args, ROOT);
   writeStamp(fingerprint());
 }
 
