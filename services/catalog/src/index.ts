@@ -1,0 +1,2 @@
+// The catalogue module: models, prices, capabilities, routes to providers.
+export { catalogModule } from "./module.ts";

@@ -1,0 +1,88 @@
+// The current catalogue of this process: seed models and imported text models, less what was shut down by today.
+// Watchers get the newest state and never a backlog; nothing of a watcher stays behind when it leaves.
+import type { Catalog, Model } from "@gr/proto/catalog";
+import type { Clock } from "@gr/runtime";
+import { type Snapshot, takeSnapshot } from "./snapshot.ts";
+
+export interface LiveCatalog {
+  current(): Snapshot;
+  /** Replaces the text models. */
+  setTextModels(models: readonly Model[]): void;
+  /** Hides what was shut down since; called from time to time. */
+  refresh(): void;
+  /** The catalogue now and after each change, until the signal is aborted or the catalogue closes. */
+  watch(signal: AbortSignal): AsyncGenerator<Catalog>;
+  /** Watchers that wait for a change now. */
+  waiting(): number;
+  close(): void;
+}
+
+export function createLiveCatalog(options: {
+  seed: readonly Model[];
+  clock: Clock;
+  onChange: (before: Snapshot, after: Snapshot) => void;
+}): LiveCatalog {
+  const { seed, clock, onChange } = options;
+  const today = () => new Date(clock.now()).toISOString().slice(0, 10);
+  const wakers = new Set<() => void>();
+  let closed = false;
+  let text: readonly Model[] = [];
+  let date = today();
+  let snapshot = takeSnapshot([seed, text], date);
+
+  function rebuild(): void {
+    const before = snapshot;
+    date = today();
+    const after = takeSnapshot([seed, text], date);
+    if (after.catalog.version === before.catalog.version) return;
+    snapshot = after;
+    onChange(before, after);
+    wakeAll();
+  }
+
+  function wakeAll(): void {
+    for (const wake of [...wakers]) wake();
+  }
+
+  function change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        wakers.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      wakers.add(wake);
+      signal.addEventListener("abort", wake, { once: true });
+    });
+  }
+
+  async function* watch(signal: AbortSignal): AsyncGenerator<Catalog> {
+    let sent: string | undefined;
+    while (!signal.aborted && !closed) {
+      const { catalog } = snapshot;
+      if (catalog.version === sent) {
+        await change(signal);
+      } else {
+        sent = catalog.version;
+        yield catalog;
+      }
+    }
+  }
+
+  return {
+    current: () => snapshot,
+    setTextModels: (models) => {
+      text = models;
+      rebuild();
+    },
+    refresh: () => {
+      if (today() !== date) rebuild();
+    },
+    watch,
+    waiting: () => wakers.size,
+    close: () => {
+      closed = true;
+      wakeAll();
+    },
+  };
+}

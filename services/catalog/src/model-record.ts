@@ -1,0 +1,109 @@
+// A model as callers see it: the same record in every list and on its own.
+import { type Model, ModelKind } from "@gr/proto/catalog";
+import { z } from "zod";
+import { modelPricing, pricingOf } from "./model-pricing.ts";
+
+/** 2026-11-20: when the catalogue began; the `created` of models whose release date is not known. */
+const CATALOGUE_BEGAN = Date.UTC(2026, 10, 20) / 1_000;
+
+const tokens = z.number().int().nullable().describe("tokens; null = unknown, or not a text model");
+const date = z.string().nullable().describe("YYYY-MM-DD; null = unknown");
+
+export const modelRecord = z.object({
+  id: z.string().describe("what a request names; may contain slashes"),
+  object: z.literal("model"),
+  created: z.number().int().describe("Unix seconds of the release date, else of the catalogue's first day"),
+  owned_by: z.string().describe("the vendor that made the model"),
+  type: z.enum(["image", "video", "text"]),
+  name: z.string(),
+  providers: z.array(z.string()).describe("who serves it, the first choice first"),
+  pricing: modelPricing,
+  capabilities: z.array(z.string()),
+  supported_parameters: z.array(z.string()),
+  sizes: z.array(z.string()).describe("accepted sizes; empty = ignored by the model"),
+  custom_size: z
+    .object({
+      edge_multiple: z.number().int(),
+      min_edge: z.number().int(),
+      max_edge: z.number().int(),
+      min_pixels: z.number().int(),
+      max_pixels: z.number().int(),
+      max_ratio: z.number().int(),
+    })
+    .nullable()
+    .describe("bounds within which any other size is accepted too; a bound of 0 is none"),
+  qualities: z.array(z.string()).describe("accepted qualities besides auto; empty = ignored by the model"),
+  seconds: z.array(z.number().int()).describe("accepted lengths of a video"),
+  default: z
+    .object({
+      size: z.string().nullable(),
+      quality: z.string().nullable(),
+      seconds: z.number().int().nullable(),
+    })
+    .describe("what auto stands for; null = ignored by the model"),
+  context_length: tokens,
+  max_output_tokens: tokens,
+  arena_score: z.number().nullable().describe("arena.ai rating (CC-BY 4.0); compare within one type only"),
+  release_date: date,
+  shutdown_date: date.describe("YYYY-MM-DD from which on it is not listed any more; null = none announced"),
+});
+export type ModelRecord = z.infer<typeof modelRecord>;
+
+export const modelList = z.object({ object: z.literal("list"), data: z.array(modelRecord) });
+
+export function recordOf(model: Model): ModelRecord {
+  return {
+    id: model.id,
+    object: "model",
+    created: model.releaseDate === "" ? CATALOGUE_BEGAN : Date.parse(model.releaseDate) / 1_000,
+    owned_by: model.ownedBy,
+    type: typeOf(model),
+    name: model.name,
+    providers: providersOf(model),
+    pricing: pricingOf(model),
+    capabilities: model.capabilities,
+    supported_parameters: model.supportedParameters,
+    sizes: model.sizes,
+    custom_size: customSizeOf(model),
+    qualities: model.qualities,
+    seconds: model.seconds,
+    default: {
+      size: model.defaultSize || null,
+      quality: model.defaultQuality || null,
+      seconds: model.defaultSeconds || null,
+    },
+    context_length: Number(model.contextTokens) || null,
+    max_output_tokens: Number(model.maxOutputTokens) || null,
+    arena_score: model.arenaScore?.score ?? null,
+    release_date: model.releaseDate || null,
+    shutdown_date: model.shutdownDate || null,
+  };
+}
+
+export function typeOf(model: Model): ModelRecord["type"] {
+  switch (model.kind) {
+    case ModelKind.IMAGE:
+      return "image";
+    case ModelKind.VIDEO:
+      return "video";
+    default:
+      return "text";
+  }
+}
+
+/** In order of preference, each once. */
+export function providersOf(model: Model): string[] {
+  return [...new Set(model.routes.map(({ provider }) => provider))];
+}
+
+function customSizeOf({ customSize }: Model): ModelRecord["custom_size"] {
+  if (customSize === undefined) return null;
+  return {
+    edge_multiple: customSize.edgeMultiple,
+    min_edge: customSize.minEdge,
+    max_edge: customSize.maxEdge,
+    min_pixels: Number(customSize.minPixels),
+    max_pixels: Number(customSize.maxPixels),
+    max_ratio: customSize.maxRatio,
+  };
+}

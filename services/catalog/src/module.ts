@@ -1,0 +1,68 @@
+// The catalogue module: seed files and the last good text listing at start, then imports, watches and lists.
+import { join } from "node:path";
+import { textUpstreamOf } from "@gr/clients";
+import { connectPostgres, defineModule, migrate } from "@gr/runtime";
+import { catalogConfig } from "./config.ts";
+import { createCatalogEvents } from "./events.ts";
+import { createLiveCatalog, type LiveCatalog } from "./live-catalog.ts";
+import { catalogRest } from "./rest.ts";
+import { catalogRpc } from "./rpc.ts";
+import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
+import { createTextStore } from "./store.ts";
+import { createTextImport } from "./text-import.ts";
+
+/** How often it is looked whether a day has begun that hides a model. */
+const DAY_CHECK_MS = 1_000;
+
+export const catalogModule = defineModule({
+  name: "catalog",
+  needs: [],
+  config: catalogConfig,
+  async create({ config, log, clock, metrics }) {
+    const seed = await loadSeed(SEED_DIRECTORY, { sandbox: config.SANDBOX_MODELS });
+    const events = createCatalogEvents(log, metrics, {
+      models: () => live.current().catalog.models.length,
+      watchers: () => live.waiting(),
+    });
+    const live: LiveCatalog = createLiveCatalog({ seed, clock, onChange: events.changed });
+    const pool = await connectPostgres({
+      url: config.DATABASE_URL,
+      poolSize: config.DATABASE_POOL_SIZE,
+      schema: "catalog",
+      log,
+    });
+    try {
+      await migrate(pool, join(import.meta.dirname, "../migrations"));
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+    const upstream = textUpstreamOf(config);
+    const textImport =
+      upstream === undefined
+        ? undefined
+        : createTextImport({
+            upstream,
+            store: createTextStore(pool),
+            live,
+            events,
+            clock,
+            intervalMs: config.TEXT_IMPORT_INTERVAL_MS,
+            timeoutMs: config.TEXT_IMPORT_TIMEOUT_MS,
+          });
+    const days = setInterval(live.refresh, DAY_CHECK_MS).unref();
+    return {
+      rpc: [catalogRpc(live)],
+      rest: catalogRest(live),
+      start: async () => textImport?.start(),
+      // The seed was read before there was an instance; Postgres is needed for imports only.
+      ready: async () => true,
+      stop: async () => {
+        clearInterval(days);
+        live.close();
+        await textImport?.stop();
+        await pool.end();
+      },
+    };
+  },
+});

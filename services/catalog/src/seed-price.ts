@@ -1,0 +1,151 @@
+// Prices as the seed files write them: decimal strings in USD, each with its source and date, and how they become
+// rules of the contract. An amount that is not exact in 1e-12 USD is refused, never rounded.
+import { createHash } from "node:crypto";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import { type PicoUsd, parseDecimal } from "@gr/money";
+import { type Price, PriceSchema } from "@gr/proto/catalog";
+import { z } from "zod";
+
+const PICO_DIGITS = 12;
+/** 1e-12 USD a token is 1e-6 USD a million tokens. */
+const PER_MILLION_DIGITS = 6;
+/** One unit cannot cost more: beyond this an amount is a slip of the pen, and products still fit 64 bits. */
+const MOST_USD = 10_000n * 10n ** 12n;
+
+export const sizeText = z
+  .string()
+  .regex(/^[1-9]\d{0,4}x[1-9]\d{0,4}$/, "must be <WIDTH>x<HEIGHT>, for example 1024x1024");
+
+const amount = (digits: number) =>
+  z.string({ error: "must be a decimal string" }).transform((text, context): PicoUsd => {
+    const pico = parseDecimal(text, digits, "exact");
+    if (pico !== undefined && pico >= 0n && pico <= MOST_USD) return pico;
+    context.addIssue({ code: "custom", message: `"${text}" is not an exact amount of USD from 0 to 10,000` });
+    return z.NEVER;
+  });
+const usd = amount(PICO_DIGITS);
+const usdPerMillion = amount(PER_MILLION_DIGITS);
+
+export const isoDate = z.iso.date("must be a date such as 2026-11-20");
+export const sourced = { source: z.string().min(1), as_of: isoDate };
+
+/** A tier holds for what it names; what it leaves out does not matter. The first that holds applies. */
+const quality = z.enum(["low", "medium", "high"]).optional();
+const sizes = z.array(sizeText).min(1).optional();
+
+export const seedPrice = z.discriminatedUnion("basis", [
+  z.strictObject({
+    basis: z.literal("image"),
+    tiers: z.array(z.strictObject({ quality, sizes, max_pixels: z.int().positive().optional(), usd })).min(1),
+    /** For each input image beyond the free ones, with each image made. */
+    input_image_usd: usd.optional(),
+    free_input_images: z.int().min(0).max(100).optional(),
+    ...sourced,
+  }),
+  z.strictObject({
+    basis: z.literal("megapixel"),
+    unit_pixels: z.int().positive(),
+    first_usd: usd,
+    further_usd: usd,
+    input_image_usd: usd.optional(),
+    ...sourced,
+  }),
+  z.strictObject({
+    basis: z.literal("second"),
+    tiers: z.array(z.strictObject({ quality, sizes, usd })).min(1),
+    /** For each input image, whatever the length of the video. */
+    input_image_usd: usd.optional(),
+    ...sourced,
+  }),
+  z.strictObject({
+    basis: z.literal("clip"),
+    tiers: z
+      .array(z.strictObject({ quality, sizes, seconds: z.array(z.int().positive()).min(1).optional(), usd }))
+      .min(1),
+    ...sourced,
+  }),
+  z.strictObject({
+    basis: z.literal("token"),
+    /** Meters that are left out are billed as input, `reasoning` as output. */
+    usd_per_million: z.strictObject({
+      input: usdPerMillion,
+      output: usdPerMillion,
+      cached_input: usdPerMillion.optional(),
+      cache_write: usdPerMillion.optional(),
+      image_input: usdPerMillion.optional(),
+      audio_input: usdPerMillion.optional(),
+      reasoning: usdPerMillion.optional(),
+    }),
+    request_usd: usd.optional(),
+    ...sourced,
+  }),
+]);
+export type SeedPrice = z.infer<typeof seedPrice>;
+
+type Rule = NonNullable<MessageInitShape<typeof PriceSchema>["rule"]>;
+
+export function priceOfSeed(price: SeedPrice): Price {
+  return versioned(ruleOf(price));
+}
+
+/** A price whose version is the hash of its rule: the same rule has the same version everywhere and for ever. */
+export function versioned(rule: Rule): Price {
+  const unnamed = create(PriceSchema, { rule });
+  const version = createHash("sha256").update(toBinary(PriceSchema, unnamed)).digest("hex").slice(0, 16);
+  return create(PriceSchema, { version, rule });
+}
+
+function ruleOf(price: SeedPrice): Rule {
+  switch (price.basis) {
+    case "image":
+      return {
+        case: "image",
+        value: {
+          tiers: price.tiers.map((tier) => ({ ...tierOf(tier), maxPixels: BigInt(tier.max_pixels ?? 0) })),
+          inputImagePicoUsd: price.input_image_usd ?? 0n,
+          freeInputImages: price.free_input_images ?? 0,
+        },
+      };
+    case "megapixel":
+      return {
+        case: "megapixel",
+        value: {
+          unitPixels: BigInt(price.unit_pixels),
+          firstPicoUsd: price.first_usd,
+          furtherPicoUsd: price.further_usd,
+          inputImagePicoUsd: price.input_image_usd ?? 0n,
+        },
+      };
+    case "second":
+      return {
+        case: "second",
+        value: { tiers: price.tiers.map(tierOf), inputImagePicoUsd: price.input_image_usd ?? 0n },
+      };
+    case "clip":
+      return {
+        case: "clip",
+        value: { tiers: price.tiers.map((tier) => ({ ...tierOf(tier), seconds: tier.seconds ?? [] })) },
+      };
+    case "token":
+      return { case: "token", value: tokenRuleOf(price) };
+  }
+}
+
+function tierOf(tier: { quality?: string | undefined; sizes?: string[] | undefined; usd: PicoUsd }) {
+  return { quality: tier.quality ?? "", sizes: tier.sizes ?? [], picoUsd: tier.usd };
+}
+
+function tokenRuleOf(price: Extract<SeedPrice, { basis: "token" }>) {
+  const { input, output, cached_input, cache_write, image_input, audio_input, reasoning } =
+    price.usd_per_million;
+  return {
+    inputPicoUsd: input,
+    outputPicoUsd: output,
+    requestPicoUsd: price.request_usd ?? 0n,
+    ...(cached_input === undefined ? {} : { cachedInputPicoUsd: cached_input }),
+    ...(cache_write === undefined ? {} : { cacheWritePicoUsd: cache_write }),
+    ...(image_input === undefined ? {} : { imageInputPicoUsd: image_input }),
+    ...(audio_input === undefined ? {} : { audioInputPicoUsd: audio_input }),
+    ...(reasoning === undefined ? {} : { reasoningPicoUsd: reasoning }),
+  };
+}

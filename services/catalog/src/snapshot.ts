@@ -1,0 +1,29 @@
+// The catalogue at one moment: the models that may be shown that day, sorted by id, under a version that is the hash
+// of their content. Two processes with the same models have the same version.
+import { createHash } from "node:crypto";
+import { create, toBinary } from "@bufbuild/protobuf";
+import { type Catalog, CatalogSchema, type Model } from "@gr/proto/catalog";
+
+export interface Snapshot {
+  readonly catalog: Catalog;
+  find(id: string): Model | undefined;
+}
+
+/**
+ * @param lists models by source, the most trusted first: an id of an earlier list hides the same id of a later one.
+ * @param today ISO date; a model is hidden from its shutdown date on.
+ */
+export function takeSnapshot(lists: readonly (readonly Model[])[], today: string): Snapshot {
+  const byId = new Map<string, Model>();
+  for (const models of lists) {
+    for (const model of models) {
+      if (!byId.has(model.id)) byId.set(model.id, model);
+    }
+  }
+  const shown = [...byId.values()].filter(({ shutdownDate }) => shutdownDate === "" || today < shutdownDate);
+  const models = shown.sort((one, other) => (one.id < other.id ? -1 : 1));
+  const content = toBinary(CatalogSchema, create(CatalogSchema, { models }));
+  const version = createHash("sha256").update(content).digest("hex").slice(0, 16);
+  const listed = new Map(models.map((model) => [model.id, model]));
+  return { catalog: create(CatalogSchema, { version, models }), find: (id) => listed.get(id) };
+}

@@ -1,0 +1,140 @@
+// Every SQL statement of the catalogue: the last good listing of a text upstream, replaced as a whole.
+import type { TextUpstream } from "@gr/clients";
+import { inTransaction, type Pool } from "@gr/runtime";
+import type { TextModel } from "./text-model.ts";
+
+export interface TextStore {
+  /** The last good listing of this very upstream; undefined when there is none. */
+  load(upstream: TextUpstream): Promise<TextModel[] | undefined>;
+  /** Replaces the listing, in one transaction. @param at Unix milliseconds */
+  save(upstream: TextUpstream, models: readonly TextModel[], at: number): Promise<void>;
+}
+
+interface TextRow {
+  id: string;
+  name: string;
+  owned_by: string;
+  capabilities: string[];
+  supported_parameters: string[];
+  context_tokens: bigint | null;
+  max_output_tokens: bigint | null;
+  release_date: string | null;
+  shutdown_date: string | null;
+  input_pico_usd: bigint;
+  output_pico_usd: bigint;
+  cached_input_pico_usd: bigint | null;
+  cache_write_pico_usd: bigint | null;
+  audio_input_pico_usd: bigint | null;
+  reasoning_pico_usd: bigint | null;
+  request_pico_usd: bigint;
+}
+
+/** Written as the types that a row of JSON is read into; dates come back as the text they went in as. */
+const COLUMNS: Readonly<Record<keyof TextRow, string>> = {
+  id: "text",
+  name: "text",
+  owned_by: "text",
+  capabilities: "text[]",
+  supported_parameters: "text[]",
+  context_tokens: "bigint",
+  max_output_tokens: "bigint",
+  release_date: "date",
+  shutdown_date: "date",
+  input_pico_usd: "bigint",
+  output_pico_usd: "bigint",
+  cached_input_pico_usd: "bigint",
+  cache_write_pico_usd: "bigint",
+  audio_input_pico_usd: "bigint",
+  reasoning_pico_usd: "bigint",
+  request_pico_usd: "bigint",
+};
+const NAMES = Object.keys(COLUMNS).join(", ");
+const TYPED = Object.entries(COLUMNS)
+  .map(([name, type]) => `${name} ${type}`)
+  .join(", ");
+const READ = Object.entries(COLUMNS)
+  .map(([name, type]) => (type === "date" ? `${name}::text` : name))
+  .join(", ");
+
+export function createTextStore(pool: Pool): TextStore {
+  return {
+    load: async ({ name, kind, baseUrl }) => {
+      const { rowCount } = await pool.query(
+        "SELECT 1 FROM text_listing WHERE upstream = $1 AND kind = $2 AND base_url = $3",
+        [name, kind, baseUrl],
+      );
+      if (rowCount === 0) return undefined;
+      const { rows } = await pool.query<TextRow>(
+        `SELECT ${READ} FROM text_model WHERE upstream = $1 ORDER BY id`,
+        [name],
+      );
+      return rows.map(modelOf);
+    },
+    save: (upstream, models, at) =>
+      inTransaction(pool, async (client) => {
+        // The row of the listing is locked first, so that two processes replace it one after the other.
+        await client.query(
+          `INSERT INTO text_listing (upstream, kind, base_url, imported_at) VALUES ($1, $2, $3, $4)
+           ON CONFLICT (upstream) DO UPDATE
+           SET kind = excluded.kind, base_url = excluded.base_url, imported_at = excluded.imported_at`,
+          [upstream.name, upstream.kind, upstream.baseUrl, new Date(at)],
+        );
+        await client.query("DELETE FROM text_model WHERE upstream = $1", [upstream.name]);
+        await client.query(
+          `INSERT INTO text_model (upstream, ${NAMES})
+           SELECT $1, ${NAMES} FROM jsonb_to_recordset($2::jsonb) AS row (${TYPED})`,
+          [upstream.name, JSON.stringify(models.map(rowOf), digits)],
+        );
+      }),
+  };
+}
+
+/** JSON has no 64-bit integers; Postgres reads them from text. */
+function digits(_key: string, value: unknown): unknown {
+  return typeof value === "bigint" ? value.toString() : value;
+}
+
+function rowOf(model: TextModel): TextRow {
+  const { prices } = model;
+  return {
+    id: model.id,
+    name: model.name,
+    owned_by: model.ownedBy,
+    capabilities: [...model.capabilities],
+    supported_parameters: [...model.supportedParameters],
+    context_tokens: model.contextTokens === null ? null : BigInt(model.contextTokens),
+    max_output_tokens: model.maxOutputTokens === null ? null : BigInt(model.maxOutputTokens),
+    release_date: model.releaseDate,
+    shutdown_date: model.shutdownDate,
+    input_pico_usd: prices.input,
+    output_pico_usd: prices.output,
+    cached_input_pico_usd: prices.cachedInput,
+    cache_write_pico_usd: prices.cacheWrite,
+    audio_input_pico_usd: prices.audioInput,
+    reasoning_pico_usd: prices.reasoning,
+    request_pico_usd: prices.request,
+  };
+}
+
+function modelOf(row: TextRow): TextModel {
+  return {
+    id: row.id,
+    name: row.name,
+    ownedBy: row.owned_by,
+    capabilities: row.capabilities,
+    supportedParameters: row.supported_parameters,
+    contextTokens: row.context_tokens === null ? null : Number(row.context_tokens),
+    maxOutputTokens: row.max_output_tokens === null ? null : Number(row.max_output_tokens),
+    releaseDate: row.release_date,
+    shutdownDate: row.shutdown_date,
+    prices: {
+      input: row.input_pico_usd,
+      output: row.output_pico_usd,
+      cachedInput: row.cached_input_pico_usd,
+      cacheWrite: row.cache_write_pico_usd,
+      audioInput: row.audio_input_pico_usd,
+      reasoning: row.reasoning_pico_usd,
+      request: row.request_pico_usd,
+    },
+  };
+}

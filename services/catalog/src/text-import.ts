@@ -1,0 +1,115 @@
+// Keeps the text models of one upstream up to date: at start, then at every interval, sooner after a failure.
+// Whatever goes wrong, the last good listing stays: in memory, and in Postgres for the next start.
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TextUpstream } from "@gr/clients";
+import { type Clock, sentenceOf } from "@gr/runtime";
+import type { CatalogEvents } from "./events.ts";
+import { fetchListing } from "./fetch-listing.ts";
+import type { LiveCatalog } from "./live-catalog.ts";
+import type { TextStore } from "./store.ts";
+import { type Listing, readListing, UnusableListing } from "./text-listing.ts";
+import { modelOfText, type TextModel } from "./text-model.ts";
+
+const RETRY_FIRST_MS = 200;
+const RETRY_MAX_MS = 60_000;
+/** A listing that lost more than half of its models is believed when so many intervals have shown it. */
+const SHRUNKEN_SEEN = 3;
+/** How long a start waits for the first import, so that whoever starts next finds the models. */
+const START_PATIENCE_MS = 1_000;
+
+export interface TextImport {
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface TextImportOptions {
+  readonly upstream: TextUpstream;
+  readonly store: TextStore;
+  readonly live: LiveCatalog;
+  readonly events: CatalogEvents;
+  readonly clock: Clock;
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+}
+
+export function createTextImport(options: TextImportOptions): TextImport {
+  const { upstream, store, live, events, clock } = options;
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  let good: readonly TextModel[] = [];
+  let shrunken = 0;
+  let running: Promise<void> | undefined;
+
+  function show(models: readonly TextModel[]): void {
+    good = models;
+    live.setTextModels(models.map((model) => modelOfText(model, upstream.name)));
+  }
+
+  /** False while it may be an accident. @throws UnusableListing */
+  function believe({ models, skipped }: Listing): boolean {
+    if (models.length === 0) {
+      throw new UnusableListing(`none of its models can be used (${JSON.stringify(skipped)})`);
+    }
+    shrunken = models.length * 2 < good.length ? shrunken + 1 : 0;
+    if (shrunken > 0 && shrunken < SHRUNKEN_SEEN) return false;
+    shrunken = 0;
+    return true;
+  }
+
+  async function importOnce(kind: "openrouter" | "vercel"): Promise<void> {
+    const listing = readListing(kind, await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal }));
+    if (!believe(listing)) {
+      events.textListingDoubted(upstream.name, good.length, listing.models.length);
+      return;
+    }
+    await store.save(upstream, listing.models, clock.now());
+    show(listing.models);
+    events.textImported(upstream.name, listing);
+  }
+
+  async function importForever(kind: "openrouter" | "vercel", attempted: () => void): Promise<void> {
+    let failures = 0;
+    while (!signal.aborted) {
+      let wait = options.intervalMs;
+      try {
+        await importOnce(kind);
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        wait = Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_MAX_MS, options.intervalMs);
+        failures = Math.min(failures + 1, 20);
+        events.textImportFailed(upstream.name, sentenceOf(error), wait);
+      }
+      attempted();
+      await pause(wait, signal);
+    }
+  }
+
+  return {
+    start: async () => {
+      const { kind } = upstream;
+      if (kind === "openai") {
+        events.textImportImpossible(upstream.name);
+        return;
+      }
+      const stored = await store.load(upstream);
+      if (stored !== undefined) show(stored);
+      const first = Promise.withResolvers<void>();
+      running = importForever(kind, first.resolve);
+      if (stored === undefined) await Promise.race([first.promise, pause(START_PATIENCE_MS, signal)]);
+    },
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** Ends early, and without an error, when the signal is aborted. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal, ref: false });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+}

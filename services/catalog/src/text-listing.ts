@@ -1,0 +1,201 @@
+// Reads what an upstream answers to GET /models. A row that has no exact price, or makes anything but text, is left
+// out and counted; a body that is no listing at all is an error, so that it can never pass for an empty catalogue.
+import { type PicoUsd, parsePicoUsd } from "@gr/money";
+import { z } from "zod";
+import { MODEL_ID, MOST_ID_CHARACTERS } from "./seed-model.ts";
+import type { TextModel } from "./text-model.ts";
+
+/** Beyond this a listing is not believed. */
+const MOST_ROWS = 5_000;
+const MOST_NAME_CHARACTERS = 200;
+
+export type SkipReason = "malformed" | "not_text" | "no_price" | "repeated";
+
+export interface Listing {
+  readonly models: readonly TextModel[];
+  readonly skipped: Readonly<Record<SkipReason, number>>;
+}
+
+/** The upstream's answer cannot be used; the message is for the operator. */
+export class UnusableListing extends Error {
+  override readonly name = "UnusableListing";
+}
+
+type RowReader = (row: unknown) => TextModel | SkipReason;
+
+/** @throws UnusableListing */
+export function readListing(kind: "openrouter" | "vercel", body: unknown): Listing {
+  const shape = z.object({ data: z.array(z.unknown()).max(MOST_ROWS) }).safeParse(body);
+  if (!shape.success) {
+    throw new UnusableListing(`it is not an object with a list "data" of at most ${MOST_ROWS} models`);
+  }
+  const read: RowReader = kind === "openrouter" ? readOpenRouterRow : readVercelRow;
+  const models = new Map<string, TextModel>();
+  const skipped: Record<SkipReason, number> = { malformed: 0, not_text: 0, no_price: 0, repeated: 0 };
+  for (const row of shape.data.data) {
+    const outcome = read(row);
+    if (typeof outcome === "string") skipped[outcome] += 1;
+    else if (models.has(outcome.id)) skipped.repeated += 1;
+    else models.set(outcome.id, outcome);
+  }
+  return { models: [...models.values()], skipped };
+}
+
+// A price is kept as it came and read with its digits; a number is read through its shortest decimal form.
+const rawPrice = z.union([z.string(), z.number()]);
+const tokens = z.int().positive().nullish().catch(undefined);
+const words = z
+  .array(z.unknown())
+  .catch([])
+  .transform((list) => list.filter(isWord).slice(0, 100));
+const rowName = z.string().nullish().catch(undefined);
+const unixSeconds = z.int().positive().max(4_102_444_800).nullish().catch(undefined);
+const rowId = z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS);
+
+const openRouterRow = z.object({
+  id: rowId,
+  name: rowName,
+  created: unixSeconds,
+  context_length: tokens,
+  architecture: z.object({ input_modalities: words, output_modalities: z.array(z.string()) }),
+  pricing: z.record(z.string(), z.unknown()),
+  top_provider: z
+    .object({ context_length: tokens, max_completion_tokens: tokens })
+    .nullish()
+    .catch(undefined),
+  supported_parameters: words,
+  expiration_date: z.string().nullish().catch(undefined),
+});
+
+function readOpenRouterRow(row: unknown): TextModel | SkipReason {
+  const result = openRouterRow.safeParse(row);
+  if (!result.success) return "malformed";
+  const { id, architecture, pricing, top_provider: provider, supported_parameters: parameters } = result.data;
+  // A model that also makes images or audio costs more than its text tokens.
+  if (!isTextOnly(architecture.output_modalities)) return "not_text";
+  const input = priceOf(pricing["prompt"]);
+  const output = priceOf(pricing["completion"]);
+  const request = pricing["request"] == null ? 0n : priceOf(pricing["request"]);
+  if (input === undefined || output === undefined || request === undefined) return "no_price";
+  const extras = {
+    cachedInput: extraPrice(pricing["input_cache_read"]),
+    cacheWrite: extraPrice(pricing["input_cache_write"]),
+    audioInput: extraPrice(pricing["audio"]),
+    reasoning: extraPrice(pricing["internal_reasoning"]),
+  };
+  const inputs = architecture.input_modalities;
+  return {
+    id,
+    name: nameOf(result.data.name, id),
+    ownedBy: vendorOf(id),
+    capabilities: [
+      "chat",
+      ...(inputs.includes("image") ? ["vision"] : []),
+      ...(inputs.includes("audio") ? ["audio-input"] : []),
+      ...(inputs.includes("file") ? ["file-input"] : []),
+      ...(parameters.includes("tools") ? ["tools"] : []),
+      ...(parameters.includes("reasoning") ? ["reasoning"] : []),
+    ],
+    supportedParameters: parameters,
+    contextTokens: result.data.context_length ?? provider?.context_length ?? null,
+    maxOutputTokens: provider?.max_completion_tokens ?? null,
+    releaseDate: dayOf(result.data.created),
+    shutdownDate: dateIn(result.data.expiration_date),
+    prices: { input, output, request, ...extras },
+  };
+}
+
+const vercelRow = z.object({
+  id: rowId,
+  name: rowName,
+  type: z.string(),
+  owned_by: rowName,
+  released: unixSeconds,
+  context_window: tokens,
+  max_tokens: tokens,
+  tags: words,
+  pricing: z.record(z.string(), z.unknown()).nullish(),
+});
+
+function readVercelRow(row: unknown): TextModel | SkipReason {
+  const result = vercelRow.safeParse(row);
+  if (!result.success) return "malformed";
+  const { id, tags } = result.data;
+  if (result.data.type !== "language" || tags.includes("image-generation")) return "not_text";
+  const pricing = result.data.pricing ?? {};
+  const input = priceOf(pricing["input"]);
+  const output = priceOf(pricing["output"]);
+  if (input === undefined || output === undefined) return "no_price";
+  return {
+    id,
+    name: nameOf(result.data.name, id),
+    ownedBy: nameOf(result.data.owned_by, vendorOf(id)),
+    capabilities: [
+      "chat",
+      ...(tags.includes("vision") ? ["vision"] : []),
+      ...(tags.includes("file-input") ? ["file-input"] : []),
+      ...(tags.includes("tool-use") ? ["tools"] : []),
+      ...(tags.includes("reasoning") ? ["reasoning"] : []),
+    ],
+    supportedParameters: [],
+    contextTokens: result.data.context_window ?? null,
+    maxOutputTokens: result.data.max_tokens ?? null,
+    releaseDate: dayOf(result.data.released),
+    shutdownDate: null,
+    prices: {
+      input,
+      output,
+      request: 0n,
+      cachedInput: extraPrice(pricing["input_cache_read"]),
+      cacheWrite: extraPrice(pricing["input_cache_write"]),
+      audioInput: null,
+      reasoning: null,
+    },
+  };
+}
+
+/** Undefined for what is missing, negative ("-1" means "it depends"), no number, or absurd. */
+function priceOf(value: unknown): PicoUsd | undefined {
+  const raw = rawPrice.safeParse(value);
+  return raw.success ? parsePicoUsd(raw.data) : undefined;
+}
+
+/**
+ * Price of a meter that has a parent. Listings say "0" for "not priced apart", so zero counts as absent: a free
+ * part of a paid whole would let tokens go unbilled.
+ */
+function extraPrice(value: unknown): PicoUsd | null {
+  const price = priceOf(value);
+  return price === undefined || price === 0n ? null : price;
+}
+
+function isTextOnly(modalities: readonly string[]): boolean {
+  return modalities.length > 0 && modalities.every((modality) => modality === "text");
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === "string" && /^[\w.:/-]{1,64}$/.test(value);
+}
+
+/** Fit to be stored and shown: no control characters, no halves of characters, not endless. */
+function nameOf(name: string | null | undefined, otherwise: string): string {
+  const clean = (name ?? "")
+    .toWellFormed()
+    .replaceAll(/\p{Cc}/gu, "")
+    .trim()
+    .slice(0, MOST_NAME_CHARACTERS);
+  return clean === "" ? otherwise : clean.toWellFormed();
+}
+
+function vendorOf(id: string): string {
+  return id.split("/", 1)[0] ?? id;
+}
+
+function dayOf(seconds: number | null | undefined): string | null {
+  return seconds == null ? null : new Date(seconds * 1000).toISOString().slice(0, 10);
+}
+
+function dateIn(text: string | null | undefined): string | null {
+  const day = z.iso.date().safeParse(text?.slice(0, 10));
+  return day.success ? day.data : null;
+}
