@@ -1,0 +1,40 @@
+// A TCP proxy that a test can cut: connections break and new ones are refused, as when a server goes away.
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+
+export interface CuttableProxy {
+  readonly port: number;
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+}
+
+export async function startCuttableProxy(target: { host: string; port: number }): Promise<CuttableProxy> {
+  const sockets = new Set<Socket>();
+  const track = (socket: Socket): Socket => {
+    sockets.add(socket);
+    // A broken connection is what this proxy is for; `close` follows and cleans up.
+    socket.on("error", () => socket.destroy());
+    return socket.on("close", () => sockets.delete(socket));
+  };
+  const server = createServer((client) => {
+    const upstream = track(connect(target));
+    track(client).pipe(upstream).pipe(client);
+    client.on("close", () => upstream.destroy());
+    upstream.on("close", () => client.destroy());
+  });
+  const listen = (port: number) =>
+    new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, "127.0.0.1", resolve);
+    });
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  return {
+    port,
+    mend: () => listen(port),
+    cut: () => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+// The keys module in a process of its own ports, over a database of its own, with the recording billing beside it.
+// Tests reach it as its peers do: RPC over the network with a service token, REST with a signed principal.
+import { KeysService } from "@gr/proto/keys";
+import {
+  createRemoteTransport,
+  createServiceClient,
+  type Principal,
+  type ServiceClient,
+  startProcess,
+} from "@gr/runtime";
+import { ManualClock, testDatabase } from "@gr/testing";
+import pg from "pg";
+import { keysModule } from "../module.ts";
+import { type CuttableProxy, startCuttableProxy } from "./cuttable-proxy.ts";
+import { createRecordingBilling, type RecordingBilling } from "./recording-billing.ts";
+import { type RestAnswer, restCaller } from "./rest-caller.ts";
+
+const SECRET = "internal-secret-of-the-keys-tests-0123456789";
+export const PEPPER = "pepper-of-the-keys-tests-0123456789-abcdef";
+
+export interface KeysUnderTest {
+  readonly keys: ServiceClient<typeof KeysService>;
+  readonly billing: RecordingBilling;
+  readonly clock: ManualClock;
+  readonly db: pg.Pool;
+  /** Between the module and its database. */
+  readonly proxy: CuttableProxy;
+  /** Calls a REST path of the module as this principal. */
+  rest(method: string, path: string, as: Principal | null, body?: string | object): Promise<RestAnswer>;
+  /** Prometheus text of the process. */
+  metrics(): Promise<string>;
+  readyz(): Promise<{ status: number; body: unknown }>;
+  stop(): Promise<void>;
+}
+
+export async function startKeys(): Promise<KeysUnderTest> {
+  const database = await testDatabase("keys");
+  const moduleUrl = new URL(database.url);
+  const proxy = await startCuttableProxy({ host: moduleUrl.hostname, port: Number(moduleUrl.port) });
+  moduleUrl.hostname = "127.0.0.1";
+  moduleUrl.port = String(proxy.port);
+  const clock = new ManualClock(Date.now());
+  const billing = createRecordingBilling();
+  const running = await startProcess([keysModule, billing.module], {
+    env: {
+      DATABASE_URL: moduleUrl.href,
+      DATABASE_POOL_SIZE: "4",
+      KEY_PEPPER: PEPPER,
+      INTERNAL_AUTH_SECRET: SECRET,
+      SERVICE_HTTP_PORT: "0",
+      SERVICE_RPC_PORT: "0",
+      LOG_LEVEL: "silent",
+    },
+    clock,
+  });
+  const db = new pg.Pool({ connectionString: database.url, max: 2 });
+  const httpUrl = `http://127.0.0.1:${running.httpPort}`;
+  const transport = createRemoteTransport(`http://127.0.0.1:${running.rpcPort}`, SECRET, clock);
+  return {
+    keys: createServiceClient(KeysService, "keys", transport),
+    billing,
+    clock,
+    db,
+    proxy,
+    rest: restCaller(httpUrl, "keys", SECRET, clock),
+    metrics: async () => (await fetch(`${httpUrl}/metrics`)).text(),
+    readyz: async () => {
+      const response = await fetch(`${httpUrl}/readyz`);
+      return { status: response.status, body: await response.json() };
+    },
+    stop: async () => {
+      await db.end();
+      await running.stop();
+      await proxy.cut();
+      await database.drop();
+    },
+  };
+}
