@@ -1,0 +1,64 @@
+// `npm run check`: everything about the source that needs no running part. `--fix` (`npm run fix`) lets Biome
+// repair what it can first. One line per step; a step that fails also shows what its tool said.
+import { createRequire } from "node:module";
+import { checkGeneratedCode } from "./generated-code.ts";
+import { ROOT, runTool, ToolError } from "./tool.ts";
+
+interface Step {
+  readonly name: string;
+  run(): Promise<void>;
+}
+
+const require = createRequire(import.meta.url);
+const PARALLEL = 2;
+
+const fix = process.argv.includes("--fix");
+const format: Step = {
+  name: "format and lint",
+  run: () => runTool("biome", [...(fix ? ["check", "--write"] : ["ci"]), "--colors=off"]),
+};
+// The longest first.
+const inspect: Step[] = [
+  { name: "types", run: () => runTool("tsc", ["-b"]) },
+  { name: "house rules", run: checkHouseRules },
+  { name: "generated code", run: checkGeneratedCode },
+  { name: "contract lint", run: () => runTool("buf", ["lint"], `${ROOT}/proto`) },
+];
+
+// Repairs change the files that the other steps read.
+const passed = fix
+  ? [await runStep(format), ...(await runSteps(inspect))]
+  : await runSteps([...inspect, format]);
+process.exitCode = passed.every(Boolean) ? 0 : 1;
+
+/** The tidy test alone, without the servers that jest's global setup starts. */
+async function checkHouseRules(): Promise<void> {
+  const { globalSetup: _setup, globalTeardown: _teardown, ...config } = require("../jest.config.cjs");
+  const serverless = JSON.stringify({ ...config, rootDir: ROOT });
+  const jest = [require.resolve("jest/bin/jest"), "--config", serverless, "test/tidy.test.ts"];
+  await runTool(process.execPath, ["--experimental-vm-modules", "--no-warnings", ...jest]);
+}
+
+async function runSteps(steps: readonly Step[]): Promise<boolean[]> {
+  const queue = [...steps];
+  const results: boolean[] = [];
+  const worker = async () => {
+    for (let step = queue.shift(); step !== undefined; step = queue.shift())
+      results.push(await runStep(step));
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
+  return results;
+}
+
+async function runStep({ name, run }: Step): Promise<boolean> {
+  const start = performance.now();
+  const failure = await run().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  process.stdout.write(`${failure === undefined ? "ok    " : "FAILED"}  ${name}  ${seconds} s\n`);
+  if (failure === undefined) return true;
+  process.stdout.write(`${failure instanceof ToolError ? failure.message : String(failure)}\n\n`);
+  return false;
+}

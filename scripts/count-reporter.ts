@@ -1,0 +1,22 @@
+// A jest reporter that prints nothing and hands the totals to scripts/test.ts, which started jest.
+
+export interface JestCounts {
+  readonly passed: number;
+  /** Failed tests, and files that could not be run at all. */
+  readonly failed: number;
+}
+
+/** The part of jest's AggregatedResult that counts. */
+interface RunResults {
+  readonly numPassedTests: number;
+  readonly numFailedTests: number;
+  readonly numRuntimeErrorTestSuites: number;
+}
+
+export default class CountReporter {
+  onRunComplete(_contexts: unknown, results: RunResults): void {
+    const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
+    const counts: JestCounts = { passed: results.numPassedTests, failed };
+    process.send?.(counts);
+  }
+}

@@ -1,0 +1,11 @@
+// `npm run generate`: makes proto/src/gen again from the contract in proto/.
+import { generateCode } from "./generated-code.ts";
+import { ToolError } from "./tool.ts";
+
+try {
+  await generateCode();
+} catch (error) {
+  if (!(error instanceof ToolError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,35 @@
+// `npm test`: runs jest under this Node and passes every argument on. The last line is `N passed, N failed`, alone
+// and plain, for whoever reads the log; a run without a result counts as one failure.
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { JestCounts } from "./count-reporter.ts";
+
+const COUNT_REPORTER = fileURLToPath(new URL("./count-reporter.ts", import.meta.url));
+const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
+const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+const args = process.argv.slice(2);
+const reporters = ["--reporters=default", `--reporters=${COUNT_REPORTER}`];
+const jest = spawn(
+  process.execPath,
+  ["--experimental-vm-modules", "--no-warnings", JEST, ...args, ...reporters],
+  { stdio: ["inherit", "inherit", "inherit", "ipc"] },
+);
+for (const signal of STOP_SIGNALS) process.on(signal, () => jest.kill(signal));
+
+let counts: JestCounts | undefined;
+jest.on("message", (message) => {
+  counts = message as JestCounts;
+});
+jest.once("error", (error) => {
+  process.stderr.write(`jest did not start: ${error.message}\n`);
+});
+jest.once("close", (code) => {
+  const asked = args.some((arg) => /^--(help|version|listTests|showConfig|clearCache)$/.test(arg));
+  if (!asked) {
+    const { passed, failed } = counts ?? { passed: 0, failed: code === 0 ? 0 : 1 };
+    process.stdout.write(`${passed} passed, ${failed} failed\n`);
+  }
+  process.exit(code ?? 1);
+});
