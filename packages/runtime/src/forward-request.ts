@@ -1,7 +1,8 @@
-// Hands requests on to a module in another process: bodies are streamed both ways, nothing is ever sent twice, and
-// a client that leaves ends the request there too. Whether an error is safe to retry is told apart here: a request
-// that was never sent is, one that was sent and changes something has an unknown outcome.
-import type { IncomingHttpHeaders } from "node:http";
+// Hands requests on to a module in another process: bodies flow both ways, nothing is ever sent twice, and a client
+// that leaves ends the request there too. Whether an error is safe to retry is told apart here: a request that was
+// never sent is, one that was sent and changes something has an unknown outcome.
+import { EventEmitter } from "node:events";
+import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
 import { PassThrough, type Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -9,6 +10,8 @@ import { type Dispatcher, Pool } from "undici";
 import { headersForModules } from "./client-headers.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
+/** Bodies up to this many bytes are sent in one piece, which costs a fraction of a stream. */
+const SMALL_BODY = 64 * 1024;
 /** Requests that change nothing may always be sent again. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 /** Headers that describe a connection, not the answer. */
@@ -33,7 +36,7 @@ const NOT_SENT = new Set([
 ]);
 
 export interface Forwarder {
-  forward(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+  forward(request: FastifyRequest, reply: FastifyReply): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -52,36 +55,66 @@ export function createForwarder(
   });
   return {
     async forward(request, reply) {
-      const gone = new AbortController();
+      const gone = new EventEmitter();
       reply.raw.once("close", () => {
-        if (!reply.raw.writableFinished) gone.abort();
+        if (!reply.raw.writableFinished) gone.emit("abort");
       });
+      const body = bodyOf(request);
+      const options = {
+        method: request.method as Dispatcher.HttpMethod,
+        path: request.raw.url ?? "/",
+        headers: { ...requestHeaders(request.headers, body), ...ownHeaders(request) },
+        body,
+        signal: gone,
+      };
       try {
-        const answer = await pool.request({
-          method: request.method as Dispatcher.HttpMethod,
-          path: request.raw.url ?? "/",
-          headers: { ...withoutHops(headersForModules(request.headers)), ...ownHeaders(request) },
-          body: bodyOf(request),
-          signal: gone.signal,
+        await pool.stream(options, ({ statusCode, headers }) => {
+          const own = reply.getHeaders() as OutgoingHttpHeaders;
+          reply.raw.writeHead(statusCode, { ...own, ...withoutHops(headers) });
+          reply.hijack();
+          return reply.raw;
         });
-        reply.status(answer.statusCode).headers(withoutHops(answer.headers));
-        return reply.send(answer.body);
       } catch (error) {
-        throw lost(request.method, error);
+        // Once the answer has begun, the only honest way to tell of a failure is its cut connection.
+        if (!reply.sent) throw lost(request.method, error);
       }
     },
     close: () => pool.close(),
   };
 }
 
-/** Piped, because undici destroys the body that it is given when an answer comes early, and with it the client. */
-function bodyOf({ raw, headers }: FastifyRequest): Readable | null {
-  const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
-  return hasBody ? raw.pipe(new PassThrough()) : null;
+/** Body parser of forwarded routes: small bodies as bytes, others as they come. */
+export function takeBody(
+  request: FastifyRequest,
+  payload: IncomingMessage,
+  done: (error: Error | null, body?: unknown) => void,
+): void {
+  const length = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY);
+  // Piped, because undici destroys the body that it is given when an answer comes early, and with it the client.
+  if (!(length <= SMALL_BODY)) {
+    done(null, payload.pipe(new PassThrough()));
+    return;
+  }
+  const chunks: Buffer[] = [];
+  payload.on("data", (chunk: Buffer) => chunks.push(chunk));
+  payload.once("end", () => done(null, Buffer.concat(chunks)));
+  payload.once("error", done);
 }
 
-function withoutHops(headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const kept: IncomingHttpHeaders = {};
+function bodyOf({ body }: FastifyRequest): Buffer | Readable | null {
+  return body === undefined || body === null ? null : (body as Buffer | Readable);
+}
+
+function requestHeaders(headers: IncomingHttpHeaders, body: Buffer | Readable | null): IncomingHttpHeaders {
+  const kept = headersForModules(headers);
+  delete kept["transfer-encoding"];
+  // A body that is not read (that of a GET) is not sent either.
+  if (body === null) delete kept["content-length"];
+  return kept;
+}
+
+function withoutHops(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
+  const kept: OutgoingHttpHeaders = {};
   for (const name in headers) {
     if (!HOP_BY_HOP.has(name)) kept[name] = headers[name];
   }

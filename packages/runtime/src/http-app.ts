@@ -61,7 +61,8 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
   });
   app.setErrorHandler((error, request, reply) => {
     const rendered = renderError(error, request.id);
-    if (rendered.unexpected) {
+    // Whatever a client that has left runs into is nobody's failure.
+    if (rendered.unexpected && !request.raw.socket.destroyed) {
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, "request failed");
     }
     // Fastify closes the connection on bodies that are too large; see linger.
@@ -81,8 +82,12 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
  * what arrives at a closed socket resets it. So the rest is read for a while and dropped.
  */
 function linger(request: IncomingMessage): void {
-  const cut = setTimeout(() => request.socket.destroy(), LINGER_MS).unref();
-  request.once("close", () => clearTimeout(cut));
+  const { socket } = request;
+  // Once the rest has come, the connection belongs to other requests.
+  setTimeout(() => {
+    if (!request.complete) socket.destroy();
+  }, LINGER_MS).unref();
+  request.unpipe();
   request.resume();
 }
 

@@ -5,8 +5,8 @@ import type { FastifyInstance } from "fastify";
 import { request as httpRequest } from "undici";
 import { headersForModules } from "./client-headers.ts";
 import type { Clock } from "./clock.ts";
-import { createForwarder } from "./forward-request.ts";
-import { PRINCIPAL_HEADER, readPrincipal, signPrincipal } from "./principal.ts";
+import { createForwarder, takeBody } from "./forward-request.ts";
+import { PRINCIPAL_HEADER, type Principal, readPrincipal, signPrincipal } from "./principal.ts";
 import { type RestApi, registerRest } from "./rest-api.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 
@@ -14,6 +14,8 @@ import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 export const DESCRIBE_PATH = "/openapi-paths.json";
 
 const DESCRIBE_TIMEOUT_MS = 5_000;
+/** Well below the lifetime of a token. */
+const TOKEN_REUSE_MS = 20_000;
 const ALL_METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
 export interface RemoteRest {
@@ -39,21 +41,35 @@ export async function mountLocal(app: FastifyInstance, prefixes: readonly string
 
 /** Hands on everything under the prefixes, whatever the method: the module knows which it answers. */
 export async function mountRemote(app: FastifyInstance, prefixes: readonly string[], remote: RemoteRest) {
-  const { secret, module, clock } = remote;
+  const sign = principalSigner(remote);
   const forwarder = createForwarder(remote.baseUrl, (request) => ({
-    [PRINCIPAL_HEADER]: signPrincipal(secret, module, request.principal, clock),
+    [PRINCIPAL_HEADER]: sign(request.principal),
     [REQUEST_ID_HEADER]: request.id,
   }));
   await app.register(async (scope) => {
     scope.addHook("onClose", () => forwarder.close());
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", (_request, payload, done) => done(null, payload));
+    scope.addContentTypeParser("*", takeBody);
     for (const prefix of prefixes) {
       for (const url of [prefix, `${prefix}/*`]) {
         scope.route({ method: ALL_METHODS, url, handler: forwarder.forward });
       }
     }
   });
+}
+
+const NOBODY = {};
+
+/** Signs a principal anew only now and then: requests of one caller in a row carry the same token. */
+function principalSigner({ secret, module, clock }: RemoteRest): (principal: Principal | null) => string {
+  const signed = new WeakMap<object, { token: string; at: number }>();
+  return (principal) => {
+    const known = signed.get(principal ?? NOBODY);
+    if (known !== undefined && clock.now() - known.at < TOKEN_REUSE_MS) return known.token;
+    const token = signPrincipal(secret, module, principal, clock);
+    signed.set(principal ?? NOBODY, { token, at: clock.now() });
+    return token;
+  };
 }
 
 /** Serves a module's routes in a service process: whoever has no valid principal token is refused. */

@@ -1,0 +1,42 @@
+// Properties that the table must keep for its look-up to be right.
+import { describe, expect, test } from "@jest/globals";
+import { prefixesByModule, routeTable, rowOf } from "./routes.ts";
+
+describe("the route table", () => {
+  test("no prefix lies under another, so the order of rows does not matter", () => {
+    for (const row of routeTable) {
+      const others = routeTable.filter((other) => other !== row);
+      expect(
+        others.filter(({ prefix }) => prefix === row.prefix || prefix.startsWith(`${row.prefix}/`)),
+      ).toEqual([]);
+    }
+  });
+
+  test.each(routeTable)("$prefix matches itself and what lies under it, in whole segments", (row) => {
+    for (const rest of ["", "/", "?a=b", "/x", "/x/y?z=/v1/credits"])
+      expect(rowOf(row.prefix + rest)).toBe(row);
+    for (const rest of ["x", "-", ".", "%2F", "%3F", ";", "#", "\\"]) {
+      expect(rowOf(row.prefix + rest)).toBeUndefined();
+    }
+    expect(rowOf(row.prefix.slice(0, -1))).toBeUndefined();
+    expect(rowOf(`/${row.prefix}`)).toBeUndefined();
+    expect(rowOf(row.prefix.toUpperCase())).toBeUndefined();
+  });
+
+  test("only routes whose key billing checks again may rest on a recent verification", () => {
+    const spending = routeTable.filter(({ spends }) => spends).map(({ prefix }) => prefix);
+    expect(spending).toEqual([
+      "/v1/compat/chat/completions",
+      "/v1/compat/responses",
+      "/v1/compat/images",
+      "/v1/compat/videos",
+    ]);
+    for (const { access } of routeTable.filter(({ spends }) => spends)) expect(access).toBe("normal");
+  });
+
+  test("every prefix is mounted", () => {
+    expect([...prefixesByModule().values()].flat().sort()).toEqual(
+      routeTable.map(({ prefix }) => prefix).sort(),
+    );
+  });
+});
