@@ -1,2 +1,3 @@
 // The gateway: the only public listener.
+export { gatewayConfig } from "./config.ts";
 export { gatewayModule } from "./module.ts";
