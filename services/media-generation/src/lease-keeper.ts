@@ -14,9 +14,9 @@ export interface LeaseKeeper {
   stop(): Promise<void>;
 }
 
-/** The platform kills after 30 s; what runs gets most of that. */
-const DRAIN_MS = 20_000;
-const GIVE_UP_MS = 2_000;
+/** The listeners have waited for their requests already; this is for work whose client has gone. */
+const DRAIN_MS = 3_000;
+const GIVE_UP_MS = 1_000;
 
 export function createLeaseKeeper(
   store: GenerationStore,

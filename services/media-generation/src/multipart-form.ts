@@ -2,7 +2,7 @@
 // limited, and counted as it arrives: a form may lie about its length. Files are read past, never kept.
 import multipart from "@fastify/multipart";
 import { ServiceError } from "@gr/proto";
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyRequest } from "fastify";
 
 export const MULTIPART = "multipart/form-data";
 
@@ -30,12 +30,13 @@ export async function acceptForms(scope: FastifyInstance, maxBytes: number): Pro
       headerPairs: 20,
     },
   });
-  scope.addHook("preValidation", async (request, reply) => {
-    if (request.isMultipart()) request.body = await readWithin(maxBytes, request, reply);
+  scope.addHook("preValidation", async (request) => {
+    if (request.isMultipart()) request.body = await readWithin(maxBytes, request);
   });
 }
 
-async function readWithin(maxBytes: number, request: FastifyRequest, reply: FastifyReply): Promise<object> {
+async function readWithin(maxBytes: number, request: FastifyRequest): Promise<object> {
+  if (Number(request.headers["content-length"] ?? 0) > maxBytes) throw tooLarge();
   let arrived = 0;
   let refuse: (error: ServiceError) => void = () => undefined;
   const overflow = new Promise<never>((_, reject) => {
@@ -52,9 +53,8 @@ async function readWithin(maxBytes: number, request: FastifyRequest, reply: Fast
   try {
     return await Promise.race([form, overflow]);
   } catch (error) {
-    // Whatever else the client sends will not be read, so the connection cannot be used again.
+    // Whatever else the client sends is no part of a form any more.
     request.raw.unpipe();
-    reply.header("connection", "close");
     throw explain(error);
   } finally {
     request.raw.off("data", count);

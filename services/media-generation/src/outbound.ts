@@ -119,7 +119,8 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 async function readAnswer(answer: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
   const encoding = answer.headers["content-encoding"] ?? "identity";
   if (encoding !== "identity") {
-    answer.body.destroy();
+    // Destroying emits its own error, which would end the process if nobody listened; ours is the one that counts.
+    answer.body.on("error", () => undefined).destroy();
     throw new OutboundError("unreadable", "the answer is compressed although that was not accepted");
   }
   const chunks: Buffer[] = [];

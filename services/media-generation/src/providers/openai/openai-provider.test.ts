@@ -1,0 +1,130 @@
+// OpenAI's wire format: what is sent, what is read, and the conformance suite over both.
+import { readFile } from "node:fs/promises";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createOutbound, type Outbound } from "../../outbound.ts";
+import type { ImageJob, MediaProvider } from "../../provider.ts";
+import { drawPicture } from "../../test/pictures.ts";
+import { type ScriptedServer, startScriptedServer } from "../../test/scripted-server.ts";
+import { describeConformance } from "../conformance.ts";
+import { createOpenAiProvider } from "./openai-provider.ts";
+
+const fixture = async (name: string) =>
+  JSON.parse(await readFile(new URL(`./fixtures/${name}.json`, import.meta.url), "utf8"));
+const images = await fixture("images");
+const errors = await fixture("errors");
+
+const job: ImageJob = {
+  kind: "image",
+  requestId: "0b1f5f2e-7f0f-4a51-9d5c-3f1f5f0f4a51",
+  model: "gpt-image-2",
+  prompt: 'a "fox" \u{1f98a}',
+  count: 1,
+  size: "1536x1024",
+  quality: "high",
+};
+const answerOf = (pictures: readonly Buffer[]) => ({
+  ...images,
+  data: pictures.map((picture) => ({ b64_json: picture.toString("base64") })),
+});
+
+describeConformance({
+  name: "openai",
+  create: ({ baseUrl, secret, outbound }) => createOpenAiProvider({ apiKey: secret, baseUrl, outbound }),
+  job,
+  success: (pictures) => [{ status: 200, body: answerOf(pictures) }],
+  blocked: errors.moderation,
+  invalid: (quoting) => ({
+    status: 400,
+    body: { error: { ...errors.invalid.body.error, message: quoting } },
+  }),
+});
+
+describe("openai", () => {
+  let server: ScriptedServer;
+  let outbound: Outbound;
+  let provider: MediaProvider;
+  const signal = AbortSignal.timeout(20_000);
+  beforeEach(async () => {
+    server = await startScriptedServer();
+    outbound = createOutbound();
+    provider = createOpenAiProvider({ apiKey: "sk-secret", baseUrl: `${server.url}/v1/`, outbound });
+  });
+  afterEach(async () => {
+    await outbound.close();
+    await server.close();
+  });
+
+  test("is asked for exactly the job, and never for a response_format, which its models refuse", async () => {
+    server.play({ status: 200, body: answerOf([await drawPicture()]) });
+    await provider.submit(job, signal);
+    const [request] = server.requests;
+    expect(request).toMatchObject({ method: "POST", path: "/v1/images/generations" });
+    expect(JSON.parse(request?.body ?? "")).toEqual({
+      model: "gpt-image-2",
+      prompt: 'a "fox" \u{1f98a}',
+      n: 1,
+      size: "1536x1024",
+      quality: "high",
+      output_format: "png",
+    });
+    expect(request?.headers).toMatchObject({
+      authorization: "Bearer sk-secret",
+      "x-request-id": job.requestId,
+      "x-client-request-id": job.requestId,
+    });
+  });
+
+  test("is not told a size or quality that the model does not take", async () => {
+    server.play({ status: 200, body: answerOf([await drawPicture()]) });
+    const { size: _, quality: __, ...plain } = job;
+    await provider.submit(plain, signal);
+    expect(Object.keys(JSON.parse(server.requests[0]?.body ?? ""))).toEqual([
+      "model",
+      "prompt",
+      "n",
+      "output_format",
+    ]);
+  });
+
+  test("reports its tokens as meters", async () => {
+    server.play({ status: 200, body: answerOf([await drawPicture()]) });
+    expect(await provider.submit(job, signal)).toMatchObject({
+      usage: { tokens: { inputTokens: 50, outputTokens: 50, imageInputTokens: 40 } },
+    });
+  });
+
+  test.each([
+    [undefined],
+    [null],
+    ["many"],
+    [{ input_tokens: -1, output_tokens: 5 }],
+    [{ input_tokens: 1e300, output_tokens: 5 }],
+    [{ input_tokens: 1.5, output_tokens: 5 }],
+  ])("usage of %j is as good as none; the picture is good all the same", async (usage) => {
+    server.play({ status: 200, body: { ...answerOf([await drawPicture()]), usage } });
+    const progress = await provider.submit(job, signal);
+    expect(progress.state).toBe("succeeded");
+    expect(progress).not.toHaveProperty("usage");
+  });
+
+  test("usage comes along when the pictures are missing", async () => {
+    server.play({ status: 200, body: answerOf([]) });
+    await expect(provider.submit(job, signal)).rejects.toMatchObject({
+      kind: "failed",
+      usage: { tokens: { inputTokens: 50 } },
+    });
+  });
+
+  test("an empty account is an operator's matter, not a rate limit", async () => {
+    server.play(errors.no_quota);
+    await expect(provider.submit(job, signal)).rejects.toMatchObject({ kind: "misconfigured" });
+  });
+
+  test("a wrong key is an operator's matter, and is not quoted", async () => {
+    server.play(errors.wrong_key);
+    await expect(provider.submit(job, signal)).rejects.toMatchObject({
+      kind: "misconfigured",
+      message: "openai answered 401",
+    });
+  });
+});

@@ -1,0 +1,53 @@
+// The folder: what is there is whole, what is not there is no error.
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { makeMediaName } from "../media-name.ts";
+import { createFolderStorage } from "./folder-storage.ts";
+import type { MediaStorage } from "./media-storage.ts";
+
+describe("folder storage", () => {
+  let folder: string;
+  let storage: MediaStorage;
+  const name = makeMediaName("png");
+  const bytes = Buffer.from("0123456789");
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "media-"));
+    storage = await createFolderStorage(join(folder, "deep", "media"));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+
+  test("gives back what was put, whole or in part", async () => {
+    await storage.put(name, bytes);
+    expect(await storage.size(name)).toBe(10);
+    expect(await buffer(storage.read(name))).toEqual(bytes);
+    expect((await buffer(storage.read(name, { start: 2, end: 4 }))).toString()).toBe("234");
+  });
+
+  test("leaves nothing but the file behind", async () => {
+    await storage.put(name, bytes);
+    expect(await readdir(join(folder, "deep", "media", name.slice(0, 2)))).toEqual([name]);
+  });
+
+  test("knows what it does not have, and deleting it is no error", async () => {
+    expect(await storage.size(name)).toBeUndefined();
+    await storage.put(name, bytes);
+    await storage.delete(name);
+    await storage.delete(name);
+    expect(await storage.size(name)).toBeUndefined();
+  });
+
+  test("two processes that put the same name leave one whole file", async () => {
+    const other = await createFolderStorage(join(folder, "deep", "media"));
+    await Promise.all([storage.put(name, bytes), other.put(name, bytes)]);
+    expect(await buffer(storage.read(name))).toEqual(bytes);
+  });
+
+  test("check tells when the folder is gone", async () => {
+    await expect(storage.check()).resolves.toBeUndefined();
+    await rm(folder, { recursive: true });
+    await expect(storage.check()).rejects.toThrow();
+  });
+});

@@ -1,0 +1,31 @@
+// What the gateway is to media generation: a public listener that has authenticated its caller already.
+import { randomUUID } from "node:crypto";
+import type { AddressInfo } from "node:net";
+import { createHttpApp, defineModule, type Module, type Principal, port } from "@gr/runtime";
+import { z } from "zod";
+
+export const caller: Principal = {
+  accountId: "0b1f5f2e-7f0f-4a51-9d5c-3f1f5f0f4a51",
+  keyId: "5d9c3f1f-0f4a-4a51-9d5c-0b1f5f2e7f0f",
+  kind: "normal",
+};
+
+export const edgeModule: Module = defineModule({
+  name: "edge",
+  needs: ["media-generation"],
+  config: z.object({ EDGE_PORT: port(0) }),
+  create: async ({ config, log, mount }) => {
+    const app = createHttpApp({ log, requestId: () => randomUUID() });
+    app.addHook("onRequest", async (request) => {
+      request.principal = caller;
+    });
+    await mount(app, "media-generation", ["/v1/compat/images", "/media"]);
+    return {
+      start: async () => {
+        await app.listen({ host: "127.0.0.1", port: config.EDGE_PORT });
+      },
+      publicUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
+      stop: () => app.close(),
+    };
+  },
+});

@@ -1,0 +1,94 @@
+// A catalogue service at the process edge: a few models with their real prices, sent once to whoever watches.
+import { create } from "@bufbuild/protobuf";
+import { CatalogService, type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
+import { defineModule, implement, type Module } from "@gr/runtime";
+import { z } from "zod";
+
+const GPT_SIZES = ["auto", "1024x1024", "1536x1024", "1024x1536"];
+const SQUARE = ["1024x1024"];
+const OBLONG = ["1536x1024", "1024x1536"];
+const QUALITIES = ["low", "medium", "high"];
+
+/** OpenAI's list: per image by tier for the customer, per token for us. */
+export const gptImage: Model = create(ModelSchema, {
+  id: "openai/gpt-image-2",
+  kind: ModelKind.IMAGE,
+  capabilities: ["text-to-image"],
+  sizes: GPT_SIZES,
+  qualities: QUALITIES,
+  price: {
+    version: "gpt-1",
+    rule: {
+      case: "image",
+      value: {
+        tiers: [
+          { quality: "low", sizes: SQUARE, picoUsd: 6_000_000_000n },
+          { quality: "medium", sizes: SQUARE, picoUsd: 53_000_000_000n },
+          { quality: "high", sizes: SQUARE, picoUsd: 211_000_000_000n },
+          { quality: "low", sizes: OBLONG, picoUsd: 5_000_000_000n },
+          { quality: "medium", sizes: OBLONG, picoUsd: 41_000_000_000n },
+          { quality: "high", sizes: OBLONG, picoUsd: 165_000_000_000n },
+        ],
+      },
+    },
+  },
+  routes: [
+    {
+      provider: "openai",
+      upstreamModel: "gpt-image-2",
+      cost: {
+        version: "gpt-cost-1",
+        rule: {
+          case: "token",
+          value: {
+            inputPicoUsd: 5_000_000n,
+            imageInputPicoUsd: 8_000_000n,
+            outputPicoUsd: 30_000_000n,
+            requestPicoUsd: 0n,
+          },
+        },
+      },
+    },
+  ],
+});
+
+function sandbox(id: string, picoUsd = 10_000_000_000n, provider = "openai"): Model {
+  return create(ModelSchema, {
+    id: `sandbox/${id}`,
+    kind: ModelKind.IMAGE,
+    capabilities: ["text-to-image"],
+    sizes: ["1024x1024", "1280x720"],
+    price: { version: "sandbox-1", rule: { case: "image", value: { tiers: [{ picoUsd }] } } },
+    routes: [{ provider, upstreamModel: `sandbox/${id}` }],
+  });
+}
+
+export const fixedModels: readonly Model[] = [
+  gptImage,
+  sandbox("image"),
+  sandbox("image-free", 0n),
+  sandbox("image-error"),
+  sandbox("image-blocked"),
+  sandbox("image-hang"),
+  sandbox("elsewhere", 10_000_000_000n, "nobody"),
+  sandbox("queue", 10_000_000_000n, "queue"),
+  create(ModelSchema, { id: "sandbox/chat", kind: ModelKind.TEXT }),
+  create(ModelSchema, { id: "sandbox/video", kind: ModelKind.VIDEO }),
+];
+
+export const fixedCatalog: Module = defineModule({
+  name: "catalog",
+  needs: [],
+  config: z.object({}),
+  create: async () => ({
+    rpc: [
+      implement(CatalogService, {
+        getCatalog: async () => ({ catalog: { version: "1", models: [...fixedModels] } }),
+        async *watchCatalog(_request, { signal }) {
+          yield { catalog: { version: "1", models: [...fixedModels] } };
+          await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        },
+      }),
+    ],
+  }),
+});

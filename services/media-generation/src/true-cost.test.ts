@@ -1,0 +1,40 @@
+// What a generation cost us: never a guess where a number is known, never nonsense from outside.
+import { describe, expect, test } from "@jest/globals";
+import { gptImage } from "./test/fixed-catalog.ts";
+import { costOfFailure, trueCost } from "./true-cost.ts";
+
+const listPrice = 53_000_000_000n;
+const order = { listPrice, count: 2, size: "1024x1024", quality: "medium" };
+const byTokens = { ...order, costPrice: gptImage.routes[0]?.cost };
+const byImage = { ...order, costPrice: gptImage.price };
+const tokens = { inputTokens: 50, outputTokens: 1_756, imageInputTokens: 40 };
+
+describe("true cost", () => {
+  test("of a token price is text in, image in and image out, each at its own", () => {
+    expect(trueCost({ tokens }, byTokens)).toBe(10n * 5_000_000n + 40n * 8_000_000n + 1_756n * 30_000_000n);
+  });
+
+  test("is what the provider says it billed, whatever the tokens", () => {
+    expect(trueCost({ tokens, billed: 7n }, byTokens)).toBe(7n);
+    expect(trueCost({ billed: 0n }, byTokens)).toBe(0n);
+  });
+
+  test("of an image price needs no usage", () => {
+    expect(trueCost(undefined, byImage)).toBe(2n * 53_000_000_000n);
+  });
+
+  test("is the list price when the route has none, or its tokens are not known", () => {
+    expect(trueCost({ tokens }, { ...order, costPrice: undefined })).toBe(listPrice);
+    expect(trueCost(undefined, byTokens)).toBe(listPrice);
+  });
+
+  test("is the list price when the provider's number is nonsense", () => {
+    expect(trueCost({ billed: -1n }, byTokens)).toBe(listPrice);
+    expect(trueCost({ billed: 2n ** 63n }, byTokens)).toBe(listPrice);
+  });
+
+  test("of a failure is nothing, unless work was reported", () => {
+    expect(costOfFailure(undefined, byImage)).toBe(0n);
+    expect(costOfFailure({ tokens }, byTokens)).toBe(trueCost({ tokens }, byTokens));
+  });
+});
