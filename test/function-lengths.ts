@@ -1,4 +1,5 @@
-// Lengths of all functions of a TypeScript source, from its syntax tree: for the tidy test.
+// Lengths of all functions of a TypeScript source, from its syntax tree: for the tidy test. A function's length is
+// its own lines: those of functions inside it count for them.
 import { parseSync } from "@swc/core";
 
 export interface FunctionLength {
@@ -30,18 +31,19 @@ export function functionLengths(source: string): FunctionLength[] {
   const first = firstTokenOffset(source);
   const origin = tree.span.start - first;
   const found: FunctionLength[] = [];
-  const visit = (node: unknown): void => {
-    if (Array.isArray(node)) {
-      for (const child of node) visit(child);
-      return;
-    }
-    if (typeof node !== "object" || node === null) return;
+  /** Visits a node; answers how many lines the functions below it take. */
+  const visit = (node: unknown): number => {
+    if (Array.isArray(node)) return node.reduce((sum: number, child) => sum + visit(child), 0);
+    if (typeof node !== "object" || node === null) return 0;
+    const inner = Object.values(node).reduce((sum: number, child) => sum + visit(child), 0);
     const { type, span, identifier, key } = node as SyntaxNode;
-    if (type !== undefined && FUNCTIONS.has(type) && span !== undefined) {
-      const text = bytes.subarray(span.start - origin, span.end - origin).toString();
-      found.push({ name: identifier?.value ?? key?.value ?? "(anonymous)", lines: text.split("\n").length });
-    }
-    for (const child of Object.values(node)) visit(child);
+    if (type === undefined || !FUNCTIONS.has(type) || span === undefined) return inner;
+    const lines = bytes
+      .subarray(span.start - origin, span.end - origin)
+      .toString()
+      .split("\n").length;
+    found.push({ name: identifier?.value ?? key?.value ?? "(anonymous)", lines: lines - inner });
+    return lines - 1;
   };
   visit(tree.body);
   return found;

@@ -207,12 +207,29 @@ describe("the repository", () => {
 
   test("every command that README names exists", () => {
     const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
-    const named = [...read("README.md").matchAll(/npm (?:run )?([a-z]+(?::[a-z]+)?)/g)].map(
+    const named = [...read("README.md").matchAll(/(?:^|`|… )npm (?:run )?([a-z]+(?::[a-z]+)?)/gm)].map(
       ([, name = ""]) => name,
     );
     expect(
       named.filter((name) => scripts[name] === undefined && !["install", "init"].includes(name)),
     ).toEqual([]);
+  });
+
+  test("docs/operations.md names every setting, and no other", () => {
+    const settings = new Set(
+      product.flatMap((file) =>
+        [
+          ...read(file).matchAll(
+            /^\s+([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*): *(?:z\b|port\(|milliseconds\(|httpUrl\(|postgresConfig)/gm,
+          ),
+        ].map(([, name = ""]) => name),
+      ),
+    );
+    const documented = new Set(
+      [...read("docs/operations.md").matchAll(/^\| `([A-Z][A-Z0-9_]+)`/gm)].map(([, name = ""]) => name),
+    );
+    expect(settings.size).toBeGreaterThan(20);
+    expect([...documented].sort()).toEqual([...settings].sort());
   });
 
   test("every file that a document links to exists", () => {
