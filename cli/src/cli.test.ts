@@ -1,0 +1,409 @@
+// Guarantees of the operator's commands, against a real keys service and fake peers over the real transport.
+import { randomUUID } from "node:crypto";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isWellFormedKey } from "@gr/clients";
+import { ServiceError } from "@gr/proto";
+import { DepositStatus, HoldState, SpendPeriod } from "@gr/proto/billing";
+import { ModelKind } from "@gr/proto/catalog";
+import { freePort } from "@gr/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import {
+  type RouterUnderTest,
+  runMain,
+  runWith,
+  SECRET,
+  startRouter,
+  writeRuntimeFile,
+} from "./test/start-router.ts";
+
+let router: RouterUnderTest;
+let scratch: string;
+
+beforeAll(async () => {
+  router = await startRouter();
+  scratch = await mkdtemp(join(tmpdir(), "generation-router-cli-"));
+});
+afterAll(async () => {
+  await router?.stop();
+  await rm(scratch, { recursive: true, force: true });
+});
+afterEach(() => {
+  router.peers.beforePutDeposit = async () => undefined;
+  router.peers.catalogReady = true;
+});
+
+const newAccount = async (): Promise<string> =>
+  (await router.json("account", "create", "--name", "Acme")).account_id;
+
+/** One sentence on stderr, nothing on stdout, an exit code that scripts notice. */
+async function expectFailure(sentence: RegExp, ...args: string[]): Promise<string> {
+  const { code, out, err } = await router.cli(...args);
+  expect({ code: code !== 0, out }).toEqual({ code: true, out: "" });
+  expect(err).toMatch(sentence);
+  return err;
+}
+
+describe("keys", () => {
+  test("are minted with all that was asked for, listed without secret, and revoked", async () => {
+    const account = await newAccount();
+    const minted = await router.json(
+      ...["key", "mint", "--account", account, "--name", "CI", "--spend-limit", "12.3456"],
+      ...["--period", "week", "--expires-at", "2199-01-31T18:00:00+02:00"],
+    );
+    expect(minted).toMatchObject({
+      name: "CI",
+      kind: "normal",
+      is_active: true,
+      spend_limit: "12.3456",
+      spend_limit_period: "week",
+      expires_at: "2199-01-31T16:00:00.000Z",
+    });
+    expect(isWellFormedKey(minted.key)).toBe(true);
+    const { key: secret, ...record } = minted;
+    const listed = await router.cli("key", "list", "--account", account, "--json");
+    expect(JSON.parse(listed.out)).toEqual({ keys: [record] });
+    expect(listed.out).not.toContain(secret);
+    const table = await router.cli("key", "list", "--account", account);
+    expect(table.out).toMatch(/ID +NAME +KIND/);
+    expect(table.out).toMatch(new RegExp(`${minted.id} +CI +normal +yes +gr_live_….{4} +12\\.3456 +week`));
+    expect(await router.json("key", "revoke", "--account", account, "--id", minted.id)).toEqual({
+      id: minted.id,
+      deleted: true,
+    });
+    expect((await router.cli("key", "list", "--account", account)).out).toBe("This account has no keys.\n");
+    await expectFailure(/not found/, "key", "revoke", "--account", account, "--id", minted.id);
+  });
+
+  test("of the management kind can be minted here", async () => {
+    const account = await newAccount();
+    const { out } = await router.cli("key", "mint", "--account", account, "--name", "m", "--management");
+    expect(out).toMatch(/shown this once:\n\n {2}gr_mgmt_[0-9A-Za-z]{36}\n/);
+  });
+
+  test("with names that move the cursor are printed harmlessly", async () => {
+    const account = await newAccount();
+    await router.cli("key", "mint", "--account", account, "--name", "a\u001b[2Jb\u202ec");
+    const { out } = await router.cli("key", "list", "--account", account);
+    expect(out).toContain("a\ufffd[2Jb\ufffdc");
+  });
+
+  test("are refused with the service's own sentence", async () => {
+    await expectFailure(
+      /no account with this id.*account_id/,
+      ...["key", "mint", "--account", randomUUID(), "--name", "k"],
+    );
+    const account = await newAccount();
+    await expectFailure(/must not be empty/, "key", "mint", "--account", account, "--name", " ");
+    await expectFailure(/future/, ...mintUntil(account, "2001-01-01T00:00:00Z"));
+    await expectFailure(/"period"/, "key", "mint", "--account", account, "--name", "k", "--period", "day");
+  });
+});
+
+const mintUntil = (account: string, time: string) =>
+  ["key", "mint", "--account", account, "--name", "k", "--expires-at", time] as const;
+
+describe("options", () => {
+  test.each([
+    [["deposit", "add", "--account", "a", "--usd", "1.00001"], /at most four decimals/],
+    [["deposit", "add", "--account", "a", "--usd", "ten"], /at most four decimals/],
+    [["deposit", "add", "--account", "a", "--usd", "-1"], /at most four decimals/],
+    [["deposit", "add", "--account", "a", "--usd", "0"], /more than zero/],
+    [["deposit", "add", "--account", "a", "--usd", "1", "--status", "done"], /one of: completed/],
+    [["deposit", "add", "--account", "a", "--usd", "1", "--id", "7"], /UUID/],
+    [["key", "mint", "--account", "a", "--name", "k", "--period", "year"], /one of: day, week, month/],
+    [["key", "mint", "--account", "a", "--name", "k", "--expires-at", "2027-02-30T00:00:00Z"], /ISO 8601/],
+    [["hold", "list", "--limit", "0"], /1 to 1000/],
+    [["key", "mint", "--name", "k"], /required option '--account <id>'/],
+    [["key", "steal"], /unknown command 'steal'/],
+    [["frobnicate"], /unknown command 'frobnicate'/],
+  ])("%j is refused before anything is sent", async (args, sentence) => {
+    const before = router.peers.deposits.length;
+    await expectFailure(sentence, ...args);
+    expect(router.peers.deposits).toHaveLength(before);
+  });
+
+  test("help is no failure, and names every noun", async () => {
+    const { code, out } = await router.cli("--help");
+    expect(code).toBe(0);
+    for (const noun of ["account", "key", "deposit", "credits", "hold", "ledger", "catalog", "doctor"]) {
+      expect(out).toContain(`\n  ${noun}`);
+    }
+  });
+});
+
+describe("deposits", () => {
+  test("are booked exactly as written", async () => {
+    const account = await newAccount();
+    const booked = await router.json("deposit", "add", "--account", account, "--usd", "90071992547.4099");
+    expect(booked).toMatchObject({ usd: "90071992547.4099", status: "completed", source: "operator" });
+    expect(router.peers.deposits.at(-1)).toMatchObject({
+      depositId: booked.deposit_id,
+      accountId: account,
+      credits: 900_719_925_474_099n,
+      status: DepositStatus.COMPLETED,
+      source: "operator",
+    });
+  });
+
+  test("change their status when the id is given again", async () => {
+    const id = randomUUID();
+    const add = (status: string) =>
+      router.cli("deposit", "add", "--account", "a", "--usd", "5", "--id", id, "--status", status);
+    expect((await add("pending")).out).toContain(
+      `Booked 5.0000 USD (pending) to account a as deposit ${id}.`,
+    );
+    await add("refunded");
+    const statuses = router.peers.deposits.filter(({ depositId }) => depositId === id).map((d) => d.status);
+    expect(statuses).toEqual([DepositStatus.PENDING, DepositStatus.REFUNDED]);
+  });
+
+  test("whose fate is unknown name the id to try again with", async () => {
+    const err = await runMain(
+      { BILLING_RPC_URL: `http://127.0.0.1:${await freePort()}`, INTERNAL_AUTH_SECRET: SECRET },
+      ...["deposit", "add", "--account", "a", "--usd", "5"],
+    );
+    expect(err.code).toBe(1);
+    expect(err.err).toMatch(/may be booked or not; repeat the command with --id [0-9a-f-]{36}\.\n$/);
+  });
+
+  test("that billing refuses are reported with its sentence", async () => {
+    router.peers.beforePutDeposit = async () => {
+      throw new ServiceError("account_not_found", "There is no account with this id.", {
+        param: "account_id",
+      });
+    };
+    await expectFailure(/no account with this id/, "deposit", "add", "--account", "a", "--usd", "5");
+  });
+});
+
+test("credits are shown exactly, by key", async () => {
+  router.peers.credits = {
+    depositedCredits: 100_000n,
+    remainingCredits: -25n,
+    heldCredits: 7n,
+    usage: [
+      {
+        spender: {
+          spenderId: "s1",
+          name: "CI",
+          active: true,
+          capCredits: 50_000n,
+          period: SpendPeriod.DAY,
+        },
+        usedCredits: 100_025n,
+        requests: 12n,
+        windowUsedCredits: 25n,
+      },
+    ],
+  };
+  expect(await router.json("credits", "show", "--account", "a")).toEqual({
+    account_id: "a",
+    total_deposits: "10.0000",
+    credit_usage: "10.0025",
+    remaining_credits: "-0.0025",
+    held_credits: "0.0007",
+    usage_by_api_key: [
+      {
+        api_key_id: "s1",
+        api_key_name: "CI",
+        is_active: true,
+        credit_usage: "10.0025",
+        total_requests: 12,
+        spend_limit: "5.0000",
+        spend_limit_period: "day",
+        period_spend: "0.0025",
+        expires_at: null,
+      },
+    ],
+  });
+  const { out } = await router.cli("credits", "show", "--account", "a");
+  expect(out).toMatch(/remaining +-0\.0025/);
+  expect(out).toMatch(/s1 +CI +yes +10\.0025 +12 +5\.0000 +day +0\.0025 +never/);
+});
+
+test("holds are listed as asked", async () => {
+  const id = randomUUID();
+  router.peers.holds = {
+    holds: [
+      {
+        holdId: id,
+        accountId: "a",
+        spenderId: "s1",
+        credits: 100n,
+        state: HoldState.OPEN,
+        model: "sandbox/image",
+        placedAt: 1_000n,
+        deadlineAt: 2_000n,
+      },
+    ],
+  };
+  const { holds } = await router.json("hold", "list", "--account", "a", "--open", "--limit", "5");
+  expect(holds).toMatchObject([
+    { id, state: "open", held: "0.0100", charged: "0.0000", placed_at: "1970-01-01T00:00:01.000Z" },
+  ]);
+  expect(router.peers.holdRequests.at(-1)).toMatchObject({ accountId: "a", state: HoldState.OPEN, limit: 5 });
+  expect((await router.cli("hold", "list")).out).toMatch(new RegExp(`${id} +open +0\\.0100`));
+  expect(router.peers.holdRequests.at(-1)).toMatchObject({
+    accountId: "",
+    state: HoldState.UNSPECIFIED,
+    limit: 100,
+  });
+});
+
+test("ledger verify ends with 0 when the books are right and with 1 when they are not", async () => {
+  const books = {
+    accounts: 2n,
+    holds: 3n,
+    openHolds: 1n,
+    chargedCredits: 15_000n,
+    chargedCostPicoUsd: "123456789012345678901234567890",
+    lostCostPicoUsd: "5",
+  };
+  router.peers.ledger = books;
+  const right = await router.cli("ledger", "verify");
+  expect(right.code).toBe(0);
+  expect(right.out).toMatch(/^The ledger is right: 2 accounts, 3 holds \(1 open\), charged 1\.5000 USD/);
+  expect(right.out).toContain("123456789012345678.90123456789 USD");
+  const difference = {
+    invariant: "account.held = sum of open holds",
+    subject: "a1",
+    expected: "7",
+    actual: "8",
+  };
+  router.peers.ledger = { ...books, differences: [difference] };
+  const wrong = await router.cli("ledger", "verify", "--json");
+  expect(wrong.code).toBe(1);
+  expect(JSON.parse(wrong.out).differences).toEqual([difference]);
+  expect((await router.cli("ledger", "verify")).out).toMatch(/differences: 1\).*\n\nINVARIANT/s);
+});
+
+test("the catalogue is listed with prices in words", async () => {
+  router.peers.catalog = {
+    version: "v1",
+    models: [
+      {
+        id: "x/image",
+        kind: ModelKind.IMAGE,
+        price: {
+          version: "p1",
+          rule: {
+            case: "image",
+            value: { tiers: [{ picoUsd: 40_000_000_000n }, { picoUsd: 9_000_000_000n }] },
+          },
+        },
+        routes: [{ provider: "openai" }, { provider: "fal" }, { provider: "openai" }],
+      },
+      {
+        id: "x/chat",
+        kind: ModelKind.TEXT,
+        price: { rule: { case: "token", value: { inputPicoUsd: 500_000n, outputPicoUsd: 1_500_000n } } },
+        routes: [{ provider: "openrouter" }],
+      },
+    ],
+  };
+  expect(await router.json("catalog", "list", "--kind", "image")).toMatchObject({
+    version: "v1",
+    models: [{ id: "x/image", price: "from 0.009 USD an image", providers: ["openai", "fal"] }],
+  });
+  const { out } = await router.cli("catalog", "list");
+  expect(out).toMatch(/x\/chat +text +0\.5 \/ 1\.5 USD a million tokens in \/ out +openrouter/);
+});
+
+describe("doctor", () => {
+  test("says that all is well, and what is configured", async () => {
+    const { code, out } = await router.cli("doctor");
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("Everything answers.") });
+    expect(out).toContain(join(router.dataDir, "runtime.json"));
+    expect(out).toMatch(/catalog +\S+ +yes +yes +yes +models: 1 image, 1 text; providers: fal, openai/);
+  });
+
+  test("tells unready from unreachable, and names what is not set", async () => {
+    router.peers.catalogReady = "no models yet";
+    const { code, out } = await runMain(
+      {
+        KEYS_RPC_URL: router.rpcUrl,
+        BILLING_RPC_URL: `http://127.0.0.1:${await freePort()}`,
+        INTERNAL_AUTH_SECRET: SECRET,
+      },
+      ...["doctor", "--json"],
+    );
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({
+      ok: false,
+      source: "the environment",
+      services: [
+        { service: "keys", reachable: true, ready: false, answers: true },
+        { service: "billing", reachable: false, note: expect.stringMatching(/did not answer.*running\?/) },
+        { service: "catalog", url: null, note: "CATALOG_RPC_URL is not set" },
+      ],
+    });
+  });
+
+  test("says that the secret is wrong", async () => {
+    const { code, out } = await runWith(
+      { KEYS_RPC_URL: router.rpcUrl, INTERNAL_AUTH_SECRET: "another-secret-of-more-than-32-characters" },
+      ...["doctor", "--json"],
+    );
+    expect(code).toBe(1);
+    expect(JSON.parse(out).services[0]).toMatchObject({
+      reachable: true,
+      ready: true,
+      answers: false,
+      note: expect.stringContaining("INTERNAL_AUTH_SECRET"),
+    });
+  });
+});
+
+describe("finding the router", () => {
+  test("without one, the sentence says where it looked", async () => {
+    const { code, err } = await runWith({ DATA_DIR: scratch }, "ledger", "verify");
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `No router has run on ${scratch} (there is no ${join(scratch, "runtime.json")}); start one, or name its folder with --data-dir.\n`,
+    );
+  });
+
+  test("a stopped one is named by its file", async () => {
+    const dataDir = join(scratch, "stopped");
+    await mkdir(dataDir);
+    await writeRuntimeFile(dataDir, `http://127.0.0.1:${await freePort()}`, SECRET);
+    const { code, err } = await runMain({}, "account", "create", "--name", "x", "--data-dir", dataDir);
+    expect(code).toBe(1);
+    expect(err).toBe(
+      `The keys service did not answer (its address is from ${join(dataDir, "runtime.json")}); is the router running?\n`,
+    );
+  });
+
+  test("a file that is not ours is refused", async () => {
+    const dataDir = join(scratch, "broken");
+    await mkdir(dataDir);
+    for (const content of ["{", "{}", '{"rpc_urls":{"keys":"x"}}']) {
+      await writeFile(join(dataDir, "runtime.json"), content);
+      const { code, err } = await runWith({}, "--data-dir", dataDir, "doctor");
+      expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("restart it") });
+    }
+  });
+
+  test("a named folder wins over the environment", async () => {
+    const env = { KEYS_RPC_URL: "http://127.0.0.1:1", INTERNAL_AUTH_SECRET: SECRET };
+    const { code } = await runWith(env, "account", "create", "--name", "x", "--data-dir", router.dataDir);
+    expect(code).toBe(0);
+  });
+
+  test("addresses without a secret are refused", async () => {
+    const { err } = await runWith({ KEYS_RPC_URL: router.rpcUrl }, "doctor");
+    expect(err).toMatch(/INTERNAL_AUTH_SECRET must be set/);
+  });
+});
+
+test("the command itself ends with its exit code and leaves no connection behind", async () => {
+  const run = (...args: string[]) => runMain({ DATA_DIR: router.dataDir }, ...args);
+  expect(await run("account", "create", "--name", "x")).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^Created account [0-9a-f-]{36}\.\n$/),
+    err: "",
+  });
+  expect(await run("account", "create", "--name", "")).toMatchObject({ code: 1, out: "" });
+});

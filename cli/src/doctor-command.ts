@@ -1,0 +1,105 @@
+// doctor: is the router reachable, healthy and ready, does it take our secret, and what is configured. Asks every
+// service and reports all that it finds; exit code 1 when anything is wrong.
+import { ServiceError } from "@gr/proto";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "@gr/proto/health";
+import { addressVariables } from "@gr/runtime";
+import type { Command } from "commander";
+import { kindName } from "./catalog-commands.ts";
+import { sentenceOfFailure, wasNotReached } from "./failure.ts";
+import { report } from "./report.ts";
+import type { Router } from "./router.ts";
+import { SERVICES, type ServiceName } from "./router-address.ts";
+import type { Runs } from "./run-cli.ts";
+import { table } from "./table.ts";
+
+const TIMEOUT_MS = 3_000;
+const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
+
+interface Finding {
+  readonly service: ServiceName;
+  readonly url: string | null;
+  /** Something answered there. */
+  readonly reachable: boolean;
+  /** grpc.health.v1 says SERVING: every module of the process can serve. */
+  readonly ready: boolean;
+  /** It took our secret and answered a question of its own. */
+  readonly answers: boolean;
+  /** What is configured there, or what is wrong. */
+  readonly note: string;
+}
+
+export function addDoctorCommand(program: Command, runs: Runs): void {
+  program
+    .command("doctor")
+    .description("check that the router is reachable, healthy and ready, and say what is configured")
+    .action(
+      runs(async (router) => {
+        const findings = await Promise.all(SERVICES.map((service) => examine(router, service)));
+        const ok = findings.every(({ reachable, ready, answers }) => reachable && ready && answers);
+        const verdict = ok ? "Everything answers." : "Something is wrong.";
+        const text = `Addresses are from ${router.address.source}.\n\n${table(
+          findings,
+          [
+            { title: "SERVICE", cell: ({ service }) => service },
+            { title: "ADDRESS", cell: ({ url }) => url ?? "-" },
+            { title: "REACHABLE", cell: ({ reachable }) => yesNo(reachable) },
+            { title: "READY", cell: ({ ready }) => yesNo(ready) },
+            { title: "ANSWERS", cell: ({ answers }) => yesNo(answers) },
+            { title: "", cell: ({ note }) => note },
+          ],
+          "",
+        )}\n\n${verdict}`;
+        return report({ ok, source: router.address.source, services: findings }, text, ok);
+      }),
+    );
+}
+
+async function examine(router: Router, service: ServiceName): Promise<Finding> {
+  const url = router.address.rpcUrls[service] ?? null;
+  const nothing = { service, url, reachable: false, ready: false, answers: false };
+  if (url === null) return { ...nothing, note: `${addressVariables(service).rpc} is not set` };
+  let ready: boolean;
+  try {
+    const { status } = await router.dial(service, Health).check({}, { timeoutMs: TIMEOUT_MS });
+    ready = status === Status.SERVING;
+  } catch (error) {
+    return { ...nothing, reachable: !wasNotReached(error), note: sentenceOfFailure(error, router.address) };
+  }
+  try {
+    const configured = await QUESTIONS[service](router);
+    const note = ready ? configured : `its process is not ready; /readyz says why. ${configured}`;
+    return { service, url, reachable: true, ready, answers: true, note };
+  } catch (error) {
+    return { ...nothing, reachable: true, ready, note: sentenceOfFailure(error, router.address) };
+  }
+}
+
+/** One cheap question for each service, whose answer says something about its configuration. */
+const QUESTIONS: Readonly<Record<ServiceName, (router: Router) => Promise<string>>> = {
+  keys: async (router) => {
+    try {
+      await router.keys().listKeys({ accountId: NO_ACCOUNT }, { timeoutMs: TIMEOUT_MS });
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.reason === "account_not_found")) throw error;
+    }
+    return "reads its keys";
+  },
+  billing: async (router) => {
+    await router.billing().listHolds({ limit: 1 }, { timeoutMs: TIMEOUT_MS });
+    return "reads its holds";
+  },
+  catalog: async (router) => {
+    const { catalog } = await router.catalog().getCatalog({}, { timeoutMs: TIMEOUT_MS });
+    const models = catalog?.models ?? [];
+    const kinds = Map.groupBy(models, ({ kind }) => kindName(kind));
+    const counts = [...kinds].map(([kind, { length }]) => `${length} ${kind}`).join(", ");
+    const providers = new Set(models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
+    return models.length === 0
+      ? "it has no models"
+      : `models: ${counts}; providers: ${[...providers].sort().join(", ")}`;
+  },
+};
+
+function yesNo(value: boolean): string {
+  return value ? "yes" : "no";
+}

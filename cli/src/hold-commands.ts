@@ -1,0 +1,70 @@
+// hold list
+import { formatCredits, formatPicoUsd } from "@gr/money";
+import { type Hold, HoldState } from "@gr/proto/billing";
+import type { Command } from "commander";
+import { countOf, isoText } from "./option-values.ts";
+import { report } from "./report.ts";
+import type { Runs } from "./run-cli.ts";
+import { type Column, table } from "./table.ts";
+
+const STATES: Readonly<Record<HoldState, string>> = {
+  [HoldState.UNSPECIFIED]: "unknown",
+  [HoldState.OPEN]: "open",
+  [HoldState.CAPTURED]: "captured",
+  [HoldState.RELEASED]: "released",
+};
+
+interface HoldOptions {
+  account?: string;
+  open?: boolean;
+  limit: number;
+}
+
+export function addHoldCommands(program: Command, runs: Runs): void {
+  const hold = program.command("hold").description("credit that requests have reserved");
+  hold
+    .command("list")
+    .description("list holds, oldest first")
+    .option("--account <id>", "of this account only")
+    .option("--open", "those that are not resolved yet")
+    .option("--limit <count>", "at most so many, up to 1000", countOf, 100)
+    .action(
+      runs(async (router, { account = "", open = false, limit }: HoldOptions) => {
+        const state = open ? HoldState.OPEN : HoldState.UNSPECIFIED;
+        const { holds } = await router.billing().listHolds({ accountId: account, state, limit });
+        const records = holds.map(recordOf);
+        return report({ holds: records }, table(records, COLUMNS, "There are no such holds."));
+      }),
+    );
+}
+
+type HoldRecord = ReturnType<typeof recordOf>;
+
+function recordOf(hold: Hold) {
+  return {
+    id: hold.holdId,
+    account_id: hold.accountId,
+    api_key_id: hold.spenderId,
+    state: STATES[hold.state] ?? "unknown",
+    held: formatCredits(hold.credits),
+    charged: formatCredits(hold.chargedCredits),
+    cost: formatPicoUsd(hold.costPicoUsd),
+    service: hold.service,
+    provider: hold.provider,
+    model: hold.model,
+    price_version: hold.priceVersion,
+    placed_at: isoText(hold.placedAt),
+    deadline_at: isoText(hold.deadlineAt),
+  };
+}
+
+const COLUMNS: readonly Column<HoldRecord>[] = [
+  { title: "ID", cell: ({ id }) => id },
+  { title: "STATE", cell: ({ state }) => state },
+  { title: "HELD USD", cell: ({ held }) => held, right: true },
+  { title: "CHARGED USD", cell: ({ charged }) => charged, right: true },
+  { title: "COST USD", cell: ({ cost }) => cost, right: true },
+  { title: "MODEL", cell: ({ model }) => model },
+  { title: "PLACED", cell: ({ placed_at }) => placed_at ?? "-" },
+  { title: "DEADLINE", cell: ({ deadline_at }) => deadline_at ?? "-" },
+];

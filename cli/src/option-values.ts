@@ -1,0 +1,73 @@
+// Reads the values of options; what cannot be read is refused before anything is sent.
+import { type Credits, formatCredits, parseCredits } from "@gr/money";
+import { SpendPeriod } from "@gr/proto/billing";
+import { InvalidArgumentError } from "commander";
+import { z } from "zod";
+
+const instant = z.iso.datetime({ offset: true });
+
+/** USD with at most four decimals, zero or more. */
+export function usdOf(text: string): Credits {
+  const credits = parseCredits(text);
+  if (credits === undefined || credits < 0n) {
+    throw new InvalidArgumentError("It must be USD with at most four decimals, such as 12.50.");
+  }
+  return credits;
+}
+
+/** As usdOf, but more than zero. */
+export function positiveUsdOf(text: string): Credits {
+  const credits = usdOf(text);
+  if (credits === 0n) throw new InvalidArgumentError("It must be more than zero.");
+  return credits;
+}
+
+/** ISO 8601 with a zone, as Unix milliseconds. */
+export function instantOf(text: string): bigint {
+  if (!instant.safeParse(text).success) {
+    throw new InvalidArgumentError("It must be ISO 8601 with a zone, such as 2027-01-31T18:00:00Z.");
+  }
+  return BigInt(Date.parse(text));
+}
+
+/** A choice by its name. */
+export function oneOf<Value>(choices: Readonly<Record<string, Value>>): (text: string) => Value {
+  return (text) => {
+    const value = Object.hasOwn(choices, text) ? choices[text] : undefined;
+    if (value === undefined) {
+      throw new InvalidArgumentError(`It must be one of: ${Object.keys(choices).join(", ")}.`);
+    }
+    return value;
+  };
+}
+
+export function uuidOf(text: string): string {
+  if (!z.guid().safeParse(text).success) throw new InvalidArgumentError("It must be a UUID.");
+  return text;
+}
+
+export function countOf(text: string): number {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (count < 1 || count > 1000) throw new InvalidArgumentError("It must be a number from 1 to 1000.");
+  return count;
+}
+
+export const PERIODS = {
+  day: SpendPeriod.DAY,
+  week: SpendPeriod.WEEK,
+  month: SpendPeriod.MONTH,
+} as const;
+
+export function periodName(period: SpendPeriod): string | null {
+  return Object.entries(PERIODS).find(([, value]) => value === period)?.[0] ?? null;
+}
+
+/** "1.5000", or null for an amount that is not set. */
+export function usdText(credits: Credits | undefined): string | null {
+  return credits === undefined ? null : formatCredits(credits);
+}
+
+/** ISO 8601 in UTC, or null for an instant that is not set. */
+export function isoText(unixMs: bigint | undefined): string | null {
+  return unixMs === undefined ? null : new Date(Number(unixMs)).toISOString();
+}

@@ -1,0 +1,67 @@
+// Runs one command: arguments in, text or JSON out, and an exit code that is 0 only when all went well.
+// Every failure is one sentence on stderr.
+import { type Environment, OperatorError } from "@gr/runtime";
+import { Command, CommanderError } from "commander";
+import { addAccountCommands } from "./account-commands.ts";
+import { addCatalogCommands } from "./catalog-commands.ts";
+import { addCreditsCommands } from "./credits-commands.ts";
+import { addDepositCommands } from "./deposit-commands.ts";
+import { addDoctorCommand } from "./doctor-command.ts";
+import { sentenceOfFailure } from "./failure.ts";
+import { addHoldCommands } from "./hold-commands.ts";
+import { addKeyCommands } from "./key-commands.ts";
+import { addLedgerCommands } from "./ledger-commands.ts";
+import { printable } from "./printable.ts";
+import type { Report } from "./report.ts";
+import { type Router, reachRouter } from "./router.ts";
+import { findRouter, type RouterAddress } from "./router-address.ts";
+
+export interface CliIo {
+  readonly env: Environment;
+  readonly stdout: (text: string) => void;
+  readonly stderr: (text: string) => void;
+}
+
+/** Wraps what a command does into a commander action. */
+export type Runs = <Options>(
+  work: (router: Router, options: Options) => Promise<Report>,
+) => (options: Options) => Promise<void>;
+
+/** @returns the exit code. */
+export async function runCli(args: readonly string[], io: CliIo): Promise<number> {
+  let exitCode = 0;
+  let address: RouterAddress | undefined;
+  const program = new Command("cli")
+    .usage("<noun> <verb> [options]")
+    .description("Operates a running Generation Router.")
+    .option("--json", "print JSON instead of text")
+    .option("--data-dir <folder>", "data directory of the router (default: DATA_DIR, else ./.data)")
+    .exitOverride()
+    .configureOutput({ writeOut: io.stdout, writeErr: io.stderr })
+    .showHelpAfterError("(--help lists what there is)");
+  const runs: Runs = (work) => async (options) => {
+    const { json = false, dataDir } = program.opts<{ json?: boolean; dataDir?: string }>();
+    address = await findRouter(dataDir, io.env);
+    const report = await work(reachRouter(address), options);
+    io.stdout(json ? `${JSON.stringify(report.data, null, 2)}\n` : `${report.text}\n`);
+    exitCode = report.ok ? 0 : 1;
+  };
+  addAccountCommands(program, runs);
+  addKeyCommands(program, runs);
+  addDepositCommands(program, runs);
+  addCreditsCommands(program, runs);
+  addHoldCommands(program, runs);
+  addLedgerCommands(program, runs);
+  addCatalogCommands(program, runs);
+  addDoctorCommand(program, runs);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return exitCode;
+  } catch (error) {
+    // Commander has written its own sentence already.
+    if (error instanceof CommanderError) return error.exitCode;
+    const sentence = error instanceof OperatorError ? error.message : sentenceOfFailure(error, address);
+    io.stderr(`${printable(sentence)}\n`);
+    return 1;
+  }
+}

@@ -1,0 +1,81 @@
+// Billing and catalogue at the process edge, with answers that a test sets.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ServiceError } from "@gr/proto";
+import {
+  BillingService,
+  type GetCreditsResponseSchema,
+  type ListHoldsRequest,
+  type ListHoldsResponseSchema,
+  type PutDepositRequest,
+  type VerifyLedgerResponseSchema,
+} from "@gr/proto/billing";
+import { type CatalogSchema, CatalogService } from "@gr/proto/catalog";
+import { defineModule, implement, type Module } from "@gr/runtime";
+import { z } from "zod";
+
+export interface FakePeers {
+  readonly modules: readonly Module[];
+  readonly deposits: PutDepositRequest[];
+  readonly holdRequests: ListHoldsRequest[];
+  credits: MessageInitShape<typeof GetCreditsResponseSchema>;
+  holds: MessageInitShape<typeof ListHoldsResponseSchema>;
+  ledger: MessageInitShape<typeof VerifyLedgerResponseSchema>;
+  catalog: MessageInitShape<typeof CatalogSchema>;
+  /** What /readyz and grpc.health.v1 say of the catalogue. */
+  catalogReady: true | string;
+  beforePutDeposit: (request: PutDepositRequest) => Promise<void>;
+}
+
+export function createFakePeers(): FakePeers {
+  const unused = async (): Promise<never> => {
+    throw new ServiceError("internal_error", "no command calls this");
+  };
+  const peers: FakePeers = {
+    deposits: [],
+    holdRequests: [],
+    credits: {},
+    holds: {},
+    ledger: { chargedCostPicoUsd: "0", lostCostPicoUsd: "0" },
+    catalog: {},
+    catalogReady: true,
+    beforePutDeposit: async () => undefined,
+    modules: [
+      defineModule({
+        name: "billing",
+        needs: [],
+        config: z.object({}),
+        create: async () => ({ rpc: [billing] }),
+      }),
+      defineModule({
+        name: "catalog",
+        needs: [],
+        config: z.object({}),
+        create: async () => ({ rpc: [catalog], ready: async () => peers.catalogReady }),
+      }),
+    ],
+  };
+  const billing = implement(BillingService, {
+    openAccount: async () => ({}),
+    putSpender: async () => ({}),
+    async putDeposit(request) {
+      await peers.beforePutDeposit(request);
+      peers.deposits.push(request);
+      return {};
+    },
+    getCredits: async () => peers.credits,
+    async listHolds(request) {
+      peers.holdRequests.push(request);
+      return peers.holds;
+    },
+    verifyLedger: async () => peers.ledger,
+    post: unused,
+    leaseExpiredHolds: unused,
+  });
+  const catalog = implement(CatalogService, {
+    getCatalog: async () => ({ catalog: peers.catalog }),
+    async *watchCatalog() {
+      yield { catalog: peers.catalog };
+    },
+  });
+  return peers;
+}
