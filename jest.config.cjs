@@ -9,6 +9,7 @@ module.exports = {
   watchman: false,
   globalSetup: "<rootDir>/packages/testing/src/global-setup.ts",
   globalTeardown: "<rootDir>/packages/testing/src/global-teardown.ts",
+  setupFiles: ["<rootDir>/packages/testing/src/one-error-realm.ts"],
   testTimeout: 30_000,
   maxWorkers: 2,
   transform: {
