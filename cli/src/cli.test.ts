@@ -160,12 +160,18 @@ describe("deposits", () => {
   });
 
   test("whose fate is unknown name the id to try again with", async () => {
-    const err = await runMain(
+    const unknown = /may be booked or not; repeat the command with --id [0-9a-f-]{36}\.\n$/;
+    const nobody = await runWith(
       { BILLING_RPC_URL: `http://127.0.0.1:${await freePort()}`, INTERNAL_AUTH_SECRET: SECRET },
       ...["deposit", "add", "--account", "a", "--usd", "5"],
     );
-    expect(err.code).toBe(1);
-    expect(err.err).toMatch(/may be booked or not; repeat the command with --id [0-9a-f-]{36}\.\n$/);
+    expect(nobody).toMatchObject({ code: 1, err: expect.stringMatching(unknown) });
+    for (const failure of [new Error("lost the commit"), new ServiceError("billing_unavailable", "Down.")]) {
+      router.peers.beforePutDeposit = async () => {
+        throw failure;
+      };
+      await expectFailure(unknown, "deposit", "add", "--account", "a", "--usd", "5");
+    }
   });
 
   test("that billing refuses are reported with its sentence", async () => {
@@ -174,7 +180,11 @@ describe("deposits", () => {
         param: "account_id",
       });
     };
-    await expectFailure(/no account with this id/, "deposit", "add", "--account", "a", "--usd", "5");
+    const err = await expectFailure(
+      /no account with this id/,
+      ...["deposit", "add", "--account", "a", "--usd", "5"],
+    );
+    expect(err).not.toContain("--id");
   });
 });
 
@@ -321,7 +331,7 @@ describe("doctor", () => {
 
   test("tells unready from unreachable, and names what is not set", async () => {
     router.peers.catalogReady = "no models yet";
-    const { code, out } = await runMain(
+    const { code, out } = await runWith(
       {
         KEYS_RPC_URL: router.rpcUrl,
         BILLING_RPC_URL: `http://127.0.0.1:${await freePort()}`,
@@ -369,7 +379,7 @@ describe("finding the router", () => {
     const dataDir = join(scratch, "stopped");
     await mkdir(dataDir);
     await writeRuntimeFile(dataDir, `http://127.0.0.1:${await freePort()}`, SECRET);
-    const { code, err } = await runMain({}, "account", "create", "--name", "x", "--data-dir", dataDir);
+    const { code, err } = await runWith({}, "account", "create", "--name", "x", "--data-dir", dataDir);
     expect(code).toBe(1);
     expect(err).toBe(
       `The keys service did not answer (its address is from ${join(dataDir, "runtime.json")}); is the router running?\n`,

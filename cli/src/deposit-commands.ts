@@ -4,7 +4,7 @@ import { formatCredits } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
-import { wasNotReached } from "./failure.ts";
+import { mayHaveHappened, sentenceOfFailure } from "./failure.ts";
 import { oneOf, positiveUsdOf, uuidOf } from "./option-values.ts";
 import { report } from "./report.ts";
 import type { Runs } from "./run-cli.ts";
@@ -45,9 +45,9 @@ export function addDepositCommands(program: Command, runs: Runs): void {
         try {
           await router.billing().putDeposit({ depositId, accountId: account, credits: usd, status, source });
         } catch (error) {
-          if (!wasNotReached(error)) throw error;
+          if (!mayHaveHappened(error)) throw error;
           throw new OperatorError(
-            `Billing did not answer, so the deposit may be booked or not; repeat the command with --id ${depositId}.`,
+            `${sentenceOfFailure(error, router.address)} The deposit may be booked or not; repeat the command with --id ${depositId}.`,
           );
         }
         const amount = formatCredits(usd);

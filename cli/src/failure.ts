@@ -1,6 +1,6 @@
 // Turns whatever went wrong into the sentence that helps the operator.
 import { Code, ConnectError } from "@connectrpc/connect";
-import { ServiceError } from "@gr/proto";
+import { errorRow, ServiceError } from "@gr/proto";
 import { ErrorDetailSchema } from "@gr/proto/errors";
 import { sentenceOf } from "@gr/runtime";
 import type { RouterAddress } from "./router-address.ts";
@@ -27,6 +27,13 @@ export function wasNotReached(error: unknown): error is ServiceError {
     error.cause instanceof ConnectError &&
     error.cause.findDetails(ErrorDetailSchema).length === 0
   );
+}
+
+/** True unless the other side certainly refused: then what was asked for may have been done all the same. */
+export function mayHaveHappened(error: unknown): boolean {
+  if (error instanceof ServiceError) return errorRow(error.reason).status >= 500;
+  if (!(error instanceof ConnectError)) return true;
+  return error.code !== Code.Unauthenticated && error.code !== Code.Unimplemented;
 }
 
 function sentenceOfCode(error: ConnectError, source: string): string {

@@ -91,10 +91,7 @@ export async function runWith(env: Environment, ...args: string[]): Promise<CliO
 
 const MAIN = fileURLToPath(new URL("../main.ts", import.meta.url));
 
-/**
- * Runs the command in a process of its own. Needed where nothing listens: within jest, errors of Node's own modules
- * are of another realm, and connect-node does not know a refused connection there.
- */
+/** Runs the command in a process of its own, with this environment and no other. */
 export function runMain(env: Environment, ...args: string[]): Promise<CliOutcome> {
   return new Promise((resolve) => {
     const childEnv = { ...env };
