@@ -146,11 +146,16 @@ describe("MintKey", () => {
   test("switches the spender off again when the key cannot be stored", async () => {
     await world.db.query("ALTER TABLE keys.api_key ADD CONSTRAINT full_up CHECK (name <> 'a key') NOT VALID");
     try {
-      await expect(mint()).rejects.toThrow();
+      await expect(mint()).rejects.toThrow("internal error");
+      world.billing.beforePutSpender = async ({ active }) => {
+        if (!active) throw new ServiceError("billing_unavailable", "down");
+      };
+      // Not billing's error: what the caller must know is that no key was made.
+      await expect(mint()).rejects.toThrow("internal error");
     } finally {
       await world.db.query("ALTER TABLE keys.api_key DROP CONSTRAINT full_up");
     }
-    expect(world.billing.spenders.map(({ active }) => active)).toEqual([true, false]);
+    expect(world.billing.spenders.map(({ active }) => active)).toEqual([true, false, true]);
     expect((await world.keys.listKeys({ accountId })).keys).toEqual([]);
   });
 

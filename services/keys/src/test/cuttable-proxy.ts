@@ -1,5 +1,5 @@
 // A TCP proxy that a test can cut: connections break and new ones are refused, as when a server goes away.
-import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
 
 export interface CuttableProxy {
   readonly port: number;
@@ -7,7 +7,7 @@ export interface CuttableProxy {
   mend(): Promise<void>;
 }
 
-export async function startCuttableProxy(target: { host: string; port: number }): Promise<CuttableProxy> {
+export async function startCuttableProxy(target: NetConnectOpts): Promise<CuttableProxy> {
   const sockets = new Set<Socket>();
   const track = (socket: Socket): Socket => {
     sockets.add(socket);

@@ -35,10 +35,14 @@ export interface KeysUnderTest {
 
 export async function startKeys(): Promise<KeysUnderTest> {
   const database = await testDatabase("keys");
+  // pg knows how a URL names a server: by host and port, or by the folder of its socket.
+  const { host, port } = new pg.Client({ connectionString: database.url });
+  const proxy = await startCuttableProxy(
+    host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port },
+  );
   const moduleUrl = new URL(database.url);
-  const proxy = await startCuttableProxy({ host: moduleUrl.hostname, port: Number(moduleUrl.port) });
-  moduleUrl.hostname = "127.0.0.1";
-  moduleUrl.port = String(proxy.port);
+  moduleUrl.search = "";
+  moduleUrl.host = `127.0.0.1:${proxy.port}`;
   const clock = new ManualClock(Date.now());
   const billing = createRecordingBilling();
   const running = await startProcess([keysModule, billing.module], {
