@@ -33,6 +33,7 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
 
   async function watch(): Promise<void> {
     let wait = RETRY_FIRST_MS;
+    let warned = false;
     while (!stopping.signal.aborted) {
       // A signal of its own for each connection: whatever listens to it goes when the connection goes.
       const connection = new AbortController();
@@ -41,10 +42,13 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
       try {
         await follow(connection.signal, () => {
           wait = RETRY_FIRST_MS;
+          warned = false;
         });
       } catch (error) {
         if (stopping.signal.aborted) return;
-        log.debug({ err: error }, "the catalogue watch broke off; connecting again");
+        // One line for each time that it is away, however often it is tried.
+        log[warned ? "debug" : "warn"]({ err: error }, "the catalogue cannot be watched; trying again");
+        warned = true;
       } finally {
         stopping.signal.removeEventListener("abort", end);
       }

@@ -1,0 +1,135 @@
+// Guarantees of prices as callers see them: exact decimals, the price of the default request, and what is free.
+import { create } from "@bufbuild/protobuf";
+import { priceOfTokens } from "@gr/clients";
+import { parseDecimal } from "@gr/money";
+import { ModelKind, ModelSchema } from "@gr/proto/catalog";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { isFree, modelPricing, pricingOf } from "./model-pricing.ts";
+import { versioned } from "./seed-price.ts";
+
+type Rule = Parameters<typeof versioned>[0];
+
+const model = (rule: Rule, kind: ModelKind = ModelKind.IMAGE) =>
+  create(ModelSchema, {
+    id: "a/b",
+    kind,
+    defaultSize: "1024x1024",
+    defaultQuality: "medium",
+    defaultSeconds: kind === ModelKind.VIDEO ? 5 : 0,
+    price: versioned(rule),
+  });
+
+const pico = fc.bigInt({ min: 0n, max: 2n ** 50n });
+
+describe("pricing", () => {
+  test("of images has its tiers and the price of the default request", () => {
+    const rule: Rule = {
+      case: "image",
+      value: {
+        tiers: [
+          { quality: "low", sizes: ["1024x1024"], picoUsd: 6_000_000_000n },
+          { maxPixels: 2_000_000n, picoUsd: 53_000_000_000n },
+        ],
+        inputImagePicoUsd: 2_000_000_000n,
+        freeInputImages: 1,
+      },
+    };
+    expect(pricingOf(model(rule))).toEqual({
+      unit: "image",
+      currency: "USD",
+      version: versioned(rule).version,
+      default_request: "0.053",
+      tiers: [
+        { quality: "low", sizes: ["1024x1024"], max_pixels: null, price: "0.006" },
+        { quality: null, sizes: null, max_pixels: 2_000_000, price: "0.053" },
+      ],
+      input_image: "0.002",
+      free_input_images: 1,
+    });
+  });
+
+  test("of videos is that of the default length", () => {
+    const second: Rule = { case: "second", value: { tiers: [{ picoUsd: 50_000_000_000n }] } };
+    expect(pricingOf(model(second, ModelKind.VIDEO))).toMatchObject({
+      unit: "second",
+      default_request: "0.25",
+    });
+    const clip: Rule = { case: "clip", value: { tiers: [{ seconds: [5], picoUsd: 280_000_000_000n }] } };
+    expect(pricingOf(model(clip, ModelKind.VIDEO))).toMatchObject({
+      unit: "clip",
+      default_request: "0.28",
+      tiers: [{ quality: null, sizes: null, seconds: [5], price: "0.28" }],
+    });
+  });
+
+  test("by area is that of the default size", () => {
+    const value = { unitPixels: 1_000_000n, firstPicoUsd: 30_000_000_000n, furtherPicoUsd: 15_000_000_000n };
+    expect(pricingOf(model({ case: "megapixel", value }))).toMatchObject({
+      unit: "megapixel",
+      default_request: "0.045",
+      unit_pixels: 1_000_000,
+      first: "0.03",
+      further: "0.015",
+    });
+  });
+
+  test("of tokens shows each meter at the price that it is billed at", () => {
+    fc.assert(
+      fc.property(pico, pico, fc.option(pico, { nil: undefined }), (input, output, cached) => {
+        const value = {
+          inputPicoUsd: input,
+          outputPicoUsd: output,
+          ...(cached === undefined ? {} : { cachedInputPicoUsd: cached }),
+        };
+        const priced = model({ case: "token", value }, ModelKind.TEXT);
+        const shown = pricingOf(priced);
+        if (shown.unit !== "token" || priced.price?.rule.case !== "token") throw new Error("not tokens");
+        const billed = priceOfTokens(priced.price.rule.value, {
+          inputTokens: 1,
+          cachedInputTokens: 1,
+          outputTokens: 0,
+        });
+        expect(parseDecimal(shown.cached_input, 12, "exact")).toBe(billed);
+        expect(parseDecimal(shown.input, 12, "exact")).toBe(input);
+        expect(shown.reasoning).toBe(shown.output);
+      }),
+    );
+  });
+
+  test("always has the documented shape", () => {
+    const rules: [Rule, ModelKind][] = [
+      [{ case: "image", value: { tiers: [{ picoUsd: 1n }] } }, ModelKind.IMAGE],
+      [{ case: "megapixel", value: { unitPixels: 1n } }, ModelKind.IMAGE],
+      [{ case: "second", value: { tiers: [{ picoUsd: 1n }] } }, ModelKind.VIDEO],
+      [{ case: "clip", value: { tiers: [{ picoUsd: 1n }] } }, ModelKind.VIDEO],
+      [{ case: "token", value: {} }, ModelKind.TEXT],
+    ];
+    for (const [rule, kind] of rules) {
+      const shown = pricingOf(model(rule, kind));
+      expect(modelPricing.parse(shown)).toEqual(shown);
+    }
+  });
+});
+
+describe("a model is free", () => {
+  test.each<[string, Rule, boolean]>([
+    ["when every tier is", { case: "image", value: { tiers: [{ picoUsd: 0n }, { picoUsd: 0n }] } }, true],
+    [
+      "not when one tier costs",
+      { case: "image", value: { tiers: [{ picoUsd: 0n }, { picoUsd: 1n }] } },
+      false,
+    ],
+    [
+      "not when input images cost",
+      { case: "image", value: { tiers: [{ picoUsd: 0n }], inputImagePicoUsd: 1n } },
+      false,
+    ],
+    ["when all tokens are", { case: "token", value: {} }, true],
+    ["not when a request costs", { case: "token", value: { requestPicoUsd: 1n } }, false],
+    ["not when reasoning costs", { case: "token", value: { reasoningPicoUsd: 1n } }, false],
+    ["not when more area costs", { case: "megapixel", value: { unitPixels: 1n, furtherPicoUsd: 1n } }, false],
+  ])("%s", (_when, rule, free) => {
+    expect(isFree(versioned(rule))).toBe(free);
+  });
+});

@@ -1,0 +1,246 @@
+// Guarantees of GET /v1/models and its compat twin, asked over HTTP as the gateway asks.
+
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import OpenAI from "openai";
+import { modelList, modelRecord } from "./model-record.ts";
+import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
+import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
+
+let upstream: FakeUpstream;
+let world: CatalogUnderTest;
+
+beforeAll(async () => {
+  upstream = await startFakeUpstream(
+    listing(
+      openRouterRow("vendor/chat:free", { pricing: { prompt: "0", completion: "0" } }),
+      openRouterRow("vendor/chat"),
+    ),
+  );
+  world = await startCatalog({ env: { TEXT_UPSTREAM_BASE_URL: upstream.url, SANDBOX_MODELS: "true" } });
+});
+afterAll(async () => {
+  await world?.stop();
+  await world?.database.drop();
+  await upstream?.close();
+});
+
+async function ids(path: string): Promise<string[]> {
+  const response = await world.get(path);
+  expect(response.status).toBe(200);
+  return modelList.parse(await response.json()).data.map(({ id }) => id);
+}
+
+async function refusal(path: string) {
+  const response = await world.get(path);
+  return { status: response.status, body: await response.json() };
+}
+
+const SANDBOX = ["image", "image-blocked", "image-error", "image-free", "image-hang"].map(
+  (id) => `sandbox/${id}`,
+);
+
+describe("GET /v1/models", () => {
+  test("lists image and video models, text models only where they are asked for", async () => {
+    expect(await ids("/v1/models")).toEqual(["openai/gpt-image-2", ...SANDBOX]);
+    expect(await ids("/v1/models?type=text")).toEqual(["vendor/chat", "vendor/chat:free"]);
+    expect(await ids("/v1/models?type=video")).toEqual([]);
+  });
+
+  test("filters, sorts and limits", async () => {
+    expect(await ids("/v1/models?free=true")).toEqual(["sandbox/image-free"]);
+    expect(await ids("/v1/models?type=text&free=true")).toEqual(["vendor/chat:free"]);
+    expect(await ids("/v1/models?name=GPT")).toEqual(["openai/gpt-image-2"]);
+    expect(await ids("/v1/models?provider=SAND&limit=2")).toEqual(["sandbox/image", "sandbox/image-blocked"]);
+    expect(await ids("/v1/models?provider=openai&sort=price&limit=1")).toEqual(["sandbox/image-free"]);
+    expect((await ids("/v1/models?sort=price")).at(-1)).toBe("openai/gpt-image-2");
+    for (const sort of ["arena_score", "date"]) {
+      expect(await ids(`/v1/models?sort=${sort}`)).toEqual(["openai/gpt-image-2", ...SANDBOX]);
+    }
+  });
+
+  test.each([
+    ["type", "audio", "The type must be one of image, video, text"],
+    ["sort", "best", "The sort must be one of name, provider, arena_score, price, date"],
+    ["free", "yes", "free must be true or false"],
+    ["limit", "0", "The limit must be a whole number of at least 1"],
+    ["limit", "2.5", "The limit must be a whole number of at least 1"],
+  ])("answers 400 that names the parameter for %s=%s", async (param, value, message) => {
+    expect(await refusal(`/v1/models?${param}=${value}`)).toEqual({
+      status: 400,
+      body: {
+        error: {
+          message: `${message} (field "${param}").`,
+          type: "invalid_request_error",
+          param,
+          code: "invalid_value",
+        },
+      },
+    });
+  });
+
+  test("answers whole records with exact prices", async () => {
+    const response = await world.get("/v1/models/openai/gpt-image-2");
+    expect(modelRecord.parse(await response.json())).toEqual({
+      id: "openai/gpt-image-2",
+      object: "model",
+      created: Date.UTC(2026, 3, 21) / 1_000,
+      owned_by: "openai",
+      type: "image",
+      name: "GPT Image 2",
+      providers: ["openai"],
+      pricing: {
+        unit: "image",
+        currency: "USD",
+        version: expect.stringMatching(/^[0-9a-f]{16}$/),
+        default_request: "0.053",
+        tiers: expect.arrayContaining([
+          { quality: "high", sizes: ["1536x1024", "1024x1536"], max_pixels: null, price: "0.165" },
+        ]),
+        input_image: "0",
+        free_input_images: 0,
+      },
+      capabilities: ["text-to-image"],
+      supported_parameters: ["prompt", "quality", "size", "n", "output_format", "response_format"],
+      sizes: ["auto", "1024x1024", "1536x1024", "1024x1536"],
+      custom_size: null,
+      qualities: ["low", "medium", "high"],
+      seconds: [],
+      default: { size: "1024x1024", quality: "medium", seconds: null },
+      context_length: null,
+      max_output_tokens: null,
+      arena_score: 1381,
+      release_date: "2026-04-21",
+      shutdown_date: null,
+    });
+  });
+
+  test("knows models whose release date it does not know", async () => {
+    const response = await world.get("/v1/models/sandbox/image");
+    expect(await response.json()).toMatchObject({
+      created: Date.UTC(2026, 10, 20) / 1_000,
+      release_date: null,
+      arena_score: null,
+    });
+  });
+});
+
+describe("GET /v1/models/:id", () => {
+  test.each([
+    "sandbox/image",
+    "sandbox%2Fimage",
+    "sandbox%2fimage",
+    "vendor/chat:free",
+    "vendor%2Fchat%3Afree",
+  ])("finds %s", async (path) => {
+    for (const prefix of ["/v1/models", "/v1/compat/models"]) {
+      const response = await world.get(`${prefix}/${path}`);
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ id: decodeURIComponent(path), object: "model" });
+    }
+  });
+
+  test.each([
+    ["no/such-model", "no/such-model"],
+    ["sandbox", "sandbox"],
+    ["sandbox/image/", "sandbox/image/"],
+    ["Sandbox/Image", "Sandbox/Image"],
+    ["sandbox%252Fimage", "sandbox%2Fimage"],
+    ["", ""],
+    ["__proto__", "__proto__"],
+    ["%22%0A", '"\n'],
+  ])("answers 404 for %s", async (path, id) => {
+    for (const prefix of ["/v1/models", "/v1/compat/models"]) {
+      expect(await refusal(`${prefix}/${path}`)).toEqual({
+        status: 404,
+        body: {
+          error: {
+            message: `The model "${id}" does not exist.`,
+            type: "invalid_request_error",
+            param: "model",
+            code: "model_not_found",
+          },
+        },
+      });
+    }
+  });
+
+  test("does not echo an id without end", async () => {
+    const { status, body } = await refusal(`/v1/models/${"a".repeat(450)}`);
+    expect(status).toBe(404);
+    expect(body).toMatchObject({ error: { message: `The model "${"a".repeat(200)}" does not exist.` } });
+  });
+});
+
+describe("the compat paths", () => {
+  test("list every kind of model", async () => {
+    const all = ["openai/gpt-image-2", ...SANDBOX, "vendor/chat", "vendor/chat:free"];
+    expect(await ids("/v1/compat/models")).toEqual(all);
+    expect(await ids("/v1/compat/models?type=text&limit=1")).toEqual(["vendor/chat"]);
+  });
+
+  test("work with the official SDK", async () => {
+    const client = new OpenAI({
+      apiKey: "unused",
+      baseURL: "http://service/v1/compat",
+      fetch: (url) => world.get(new URL(String(url)).pathname),
+    });
+    const listed = [];
+    for await (const { id, object, owned_by } of client.models.list()) listed.push({ id, object, owned_by });
+    expect(listed).toContainEqual({ id: "vendor/chat", object: "model", owned_by: "vendor" });
+    expect((await client.models.retrieve("sandbox/image-free")).id).toBe("sandbox/image-free");
+    await expect(client.models.retrieve("no/such-model")).rejects.toMatchObject({
+      status: 404,
+      code: "model_not_found",
+      param: "model",
+      type: "invalid_request_error",
+    });
+  });
+});
+
+describe("caching", () => {
+  test("an answer says how long it holds, and is not sent again to who has it", async () => {
+    for (const path of [
+      "/v1/models",
+      "/v1/models?sort=price",
+      "/v1/models/sandbox/image",
+      "/v1/compat/models",
+    ]) {
+      const first = await world.get(path);
+      const etag = first.headers.get("etag") ?? "";
+      expect(etag).toMatch(/^"[\w-]+"$/);
+      expect(first.headers.get("cache-control")).toBe("public, max-age=60");
+      expect(first.headers.get("content-type")).toBe("application/json; charset=utf-8");
+      for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
+        const again = await world.get(path, { "if-none-match": given });
+        expect([again.status, await again.text()]).toEqual([304, ""]);
+        expect(again.headers.get("etag")).toBe(etag);
+        expect(again.headers.get("cache-control")).toBe("public, max-age=60");
+      }
+      expect((await world.get(path, { "if-none-match": '"other"' })).status).toBe(200);
+    }
+  });
+
+  test("a change of the catalogue is in the next answer", async () => {
+    const changing = await startFakeUpstream(listing(openRouterRow("vendor/one")));
+    const env = { TEXT_UPSTREAM_BASE_URL: changing.url, TEXT_IMPORT_INTERVAL_MS: "20" };
+    const other = await startCatalog({ env });
+    try {
+      const before = await other.get("/v1/compat/models");
+      changing.respond = listing(openRouterRow("vendor/one"), openRouterRow("vendor/two"));
+      while ((await other.ids()).length < 3) await new Promise((resolve) => setImmediate(resolve));
+      const after = await other.get("/v1/compat/models", {
+        "if-none-match": before.headers.get("etag") ?? "",
+      });
+      expect(after.status).toBe(200);
+      expect(modelList.parse(await after.json()).data).toHaveLength(3);
+    } finally {
+      await other.stop();
+      await other.database.drop();
+      await changing.close();
+    }
+  });
+});
+
+test("the process is ready", async () => {
+  expect((await fetch(`http://127.0.0.1:${world.process.httpPort}/readyz`)).status).toBe(200);
+});

@@ -1,0 +1,74 @@
+// The catalogue in a process of its own ports, over a database of its own. Tests reach it as its peers do: RPC over
+// the network with a service token, REST with a signed principal.
+import { CatalogService } from "@gr/proto/catalog";
+import {
+  createRemoteTransport,
+  createServiceClient,
+  PRINCIPAL_HEADER,
+  type RunningProcess,
+  type ServiceClient,
+  signPrincipal,
+  startProcess,
+} from "@gr/runtime";
+import { ManualClock, type TestDatabase, testDatabase } from "@gr/testing";
+import { catalogModule } from "../module.ts";
+
+export const SECRET = "internal-secret-of-the-catalogue-tests-01234";
+
+export interface CatalogUnderTest {
+  readonly catalog: ServiceClient<typeof CatalogService>;
+  readonly database: TestDatabase;
+  readonly clock: ManualClock;
+  readonly process: RunningProcess;
+  get(path: string, headers?: Record<string, string>): Promise<Response>;
+  /** Ids that are listed now, text models included. */
+  ids(): Promise<string[]>;
+  metric(name: string): Promise<number>;
+  /** Stops the process; the database stays. */
+  stop(): Promise<void>;
+}
+
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  readonly clock?: ManualClock;
+  readonly database?: TestDatabase;
+}
+
+export async function startCatalog(options: StartOptions = {}): Promise<CatalogUnderTest> {
+  const database = options.database ?? (await testDatabase("catalog"));
+  const clock = options.clock ?? new ManualClock(Date.UTC(2026, 10, 20, 12));
+  const running = await startProcess([catalogModule], {
+    env: {
+      DATABASE_URL: database.url,
+      DATABASE_POOL_SIZE: "2",
+      INTERNAL_AUTH_SECRET: SECRET,
+      SERVICE_HTTP_PORT: "0",
+      SERVICE_RPC_PORT: "0",
+      LOG_LEVEL: "silent",
+      ...options.env,
+    },
+    clock,
+  });
+  const http = `http://127.0.0.1:${running.httpPort}`;
+  const transport = createRemoteTransport(`http://127.0.0.1:${running.rpcPort}`, SECRET, clock);
+  const catalog = createServiceClient(CatalogService, "catalog", transport);
+  return {
+    catalog,
+    database,
+    clock,
+    process: running,
+    get: (path, headers = {}) =>
+      fetch(http + path, {
+        headers: { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "catalog", null, clock), ...headers },
+      }),
+    ids: async () => (await catalog.getCatalog({})).catalog?.models.map(({ id }) => id) ?? [],
+    metric: async (name) => {
+      const text = await (await fetch(`${http}/metrics`)).text();
+      const line = text
+        .split("\n")
+        .find((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{`));
+      return Number(line?.split(" ").at(-1) ?? Number.NaN);
+    },
+    stop: () => running.stop(),
+  };
+}

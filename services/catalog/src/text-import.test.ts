@@ -1,0 +1,187 @@
+// Guarantees of the import: what an upstream lists is sold at its price; what it does wrong costs nobody a model.
+import { priceOfTokens } from "@gr/clients";
+import { ModelKind } from "@gr/proto/catalog";
+import { until } from "@gr/testing";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { MOST_LISTING_BYTES } from "./fetch-listing.ts";
+import { type FakeUpstream, json, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
+import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
+
+const PATIENCE = { timeoutMs: 10_000 };
+const rows = (count: number) => Array.from({ length: count }, (_, i) => openRouterRow(`vendor/model-${i}`));
+
+let upstream: FakeUpstream;
+let world: CatalogUnderTest | undefined;
+
+beforeEach(async () => {
+  upstream = await startFakeUpstream(listing(openRouterRow("vendor/one"), openRouterRow("vendor/two")));
+});
+afterEach(async () => {
+  await world?.stop();
+  await world?.database.drop();
+  world = undefined;
+  await upstream.close();
+});
+
+/** Imports again every 20 ms, unless told otherwise. */
+async function start(env: Record<string, string> = {}): Promise<CatalogUnderTest> {
+  world = await startCatalog({
+    env: { TEXT_UPSTREAM_BASE_URL: upstream.url, TEXT_IMPORT_INTERVAL_MS: "20", ...env },
+  });
+  return world;
+}
+
+const textIds = async () => (await world?.ids())?.filter((id) => id.startsWith("vendor/")) ?? [];
+const askedAgain = async (times = 2) => {
+  const before = upstream.asked;
+  await until(() => upstream.asked >= before + times, PATIENCE);
+};
+
+describe("an import", () => {
+  test("is done when the start is, and gives models that route to the upstream", async () => {
+    const { catalog } = await start({ TEXT_UPSTREAM_NAME: "main", TEXT_UPSTREAM_API_KEY: "sk-upstream" });
+    const answer = await catalog.getCatalog({});
+    const model = answer.catalog?.models.find(({ id }) => id === "vendor/one");
+    expect(model).toMatchObject({
+      kind: ModelKind.TEXT,
+      ownedBy: "vendor",
+      contextTokens: 128_000n,
+      maxOutputTokens: 16_000n,
+      routes: [{ provider: "main", upstreamModel: "vendor/one" }],
+    });
+    if (model?.price?.rule.case !== "token") throw new Error("no token price");
+    expect(priceOfTokens(model.price.rule.value, { inputTokens: 3, outputTokens: 2 })).toBe(4_500_000n);
+    expect(upstream.lastRequest?.url).toBe("/api/v1/models");
+    expect(upstream.lastRequest?.headers.authorization).toBe("Bearer sk-upstream");
+  });
+
+  test("follows the upstream: new models, new prices, models that are gone", async () => {
+    await start();
+    expect(await textIds()).toEqual(["vendor/one", "vendor/two"]);
+    upstream.respond = listing(openRouterRow("vendor/two"), openRouterRow("vendor/three"));
+    await until(async () => String(await textIds()) === "vendor/three,vendor/two", PATIENCE);
+  });
+
+  test("never replaces a seed model by an upstream's of the same id", async () => {
+    upstream.respond = listing(openRouterRow("openai/gpt-image-2"), openRouterRow("vendor/one"));
+    const { catalog } = await start();
+    const { models } = (await catalog.getCatalog({})).catalog ?? { models: [] };
+    expect(models.filter(({ id }) => id === "openai/gpt-image-2")).toMatchObject([{ kind: ModelKind.IMAGE }]);
+  });
+
+  test("of an upstream without prices is not tried", async () => {
+    const { ids } = await start({ TEXT_UPSTREAM_KIND: "openai" });
+    expect(await ids()).toEqual(["openai/gpt-image-2"]);
+    expect(upstream.asked).toBe(0);
+  });
+
+  test("does not happen when no upstream is configured", async () => {
+    const { ids } = await start({ TEXT_UPSTREAM_BASE_URL: "" });
+    expect(await ids()).toEqual(["openai/gpt-image-2"]);
+  });
+
+  test("that failed at the start is repeated soon, not after a whole interval", async () => {
+    const respond = upstream.respond;
+    upstream.respond = (response) => response.writeHead(503).end();
+    await start({ TEXT_IMPORT_INTERVAL_MS: "3600000" });
+    expect(await textIds()).toEqual([]);
+    upstream.respond = respond;
+    await until(async () => (await textIds()).length === 2, PATIENCE);
+  });
+});
+
+describe("the last good listing stays when the upstream", () => {
+  test.each<[string, FakeUpstream["respond"]]>([
+    ["fails", (response) => response.writeHead(500).end("oops")],
+    ["asks for another key", (response) => response.writeHead(401).end("{}")],
+    ["sends no JSON", json("<html>")],
+    ["sends cut JSON", json('{"data":[{"id":"vendor/one"')],
+    ["sends another shape", json({ models: [] })],
+    ["lists nothing", listing()],
+    [
+      "lists nothing usable",
+      listing(openRouterRow("vendor/one", { pricing: { prompt: "-1", completion: "-1" } })),
+    ],
+    ["redirects", (response) => response.writeHead(302, { location: "/api/v1/other" }).end()],
+    ["breaks off", (response) => response.writeHead(200).write('{"data":', () => response.destroy())],
+  ])("%s", async (_what, respond) => {
+    const { metric } = await start();
+    upstream.respond = respond;
+    await until(async () => (await metric('catalog_text_imports_total{result="failed"}')) >= 2, PATIENCE);
+    expect(await textIds()).toEqual(["vendor/one", "vendor/two"]);
+  });
+
+  test("sends more than can be a listing, of which no more is read", async () => {
+    const { metric } = await start();
+    const chunk = Buffer.alloc(1024 * 1024, " ");
+    let most = 0;
+    upstream.respond = (response) => {
+      let sent = 0;
+      const more = (error?: Error | null) => {
+        if (error) return;
+        sent += chunk.length;
+        most = Math.max(most, sent);
+        if (sent < MOST_LISTING_BYTES * 4) response.write(chunk, more);
+      };
+      response.writeHead(200);
+      more();
+    };
+    await until(async () => (await metric('catalog_text_imports_total{result="failed"}')) >= 1, PATIENCE);
+    expect(most).toBeLessThan(MOST_LISTING_BYTES * 2);
+    expect(await textIds()).toEqual(["vendor/one", "vendor/two"]);
+  });
+
+  test("hangs, before the answer or within it", async () => {
+    const { metric } = await start({ TEXT_IMPORT_TIMEOUT_MS: "50" });
+    upstream.respond = () => undefined;
+    await until(async () => (await metric('catalog_text_imports_total{result="failed"}')) >= 1, PATIENCE);
+    upstream.respond = (response) => response.writeHead(200).write("[");
+    await until(async () => (await metric('catalog_text_imports_total{result="failed"}')) >= 3, PATIENCE);
+    expect(await textIds()).toEqual(["vendor/one", "vendor/two"]);
+  });
+
+  test("loses most of its models, until it has lost them for three intervals", async () => {
+    upstream.respond = listing(...rows(10));
+    const { metric } = await start({ TEXT_IMPORT_INTERVAL_MS: "150" });
+    upstream.respond = listing(...rows(4));
+    await until(async () => (await metric('catalog_text_imports_total{result="doubted"}')) === 1, PATIENCE);
+    upstream.respond = listing(...rows(10));
+    await askedAgain();
+    expect(await metric('catalog_text_imports_total{result="doubted"}')).toBe(1);
+    upstream.respond = listing(...rows(4));
+    await until(async () => (await metric('catalog_text_imports_total{result="doubted"}')) === 3, PATIENCE);
+    await until(async () => (await textIds()).length === 4, PATIENCE);
+    expect(await metric('catalog_text_imports_total{result="doubted"}')).toBe(3);
+  });
+});
+
+describe("after a restart", () => {
+  test("the last good listing is there although the upstream is not", async () => {
+    const before = await start();
+    const { version } = (await before.catalog.getCatalog({})).catalog ?? { version: "" };
+    await before.stop();
+    upstream.respond = (response) => response.writeHead(503).end();
+    const env = { TEXT_UPSTREAM_BASE_URL: upstream.url };
+    world = await startCatalog({ database: before.database, env });
+    const { catalog } = await world.catalog.getCatalog({});
+    expect(catalog?.models.map(({ id }) => id)).toEqual(["openai/gpt-image-2", "vendor/one", "vendor/two"]);
+    expect(catalog?.version).toBe(version);
+  });
+
+  test("the models of another upstream are not offered", async () => {
+    const before = await start();
+    await before.stop();
+    const env = { TEXT_UPSTREAM_BASE_URL: `${upstream.url}/elsewhere`, TEXT_UPSTREAM_KIND: "vercel" };
+    world = await startCatalog({ database: before.database, env });
+    expect(await textIds()).toEqual([]);
+  });
+});
+
+test("a stop does not wait for a hanging upstream", async () => {
+  upstream.respond = () => undefined;
+  const { stop, database } = await start();
+  await stop();
+  await database.drop();
+  world = undefined;
+  expect(upstream.asked).toBeGreaterThan(0);
+});

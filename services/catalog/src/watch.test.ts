@@ -1,0 +1,111 @@
+// Guarantees of the watch over the network, through the copy that every service keeps.
+import { createCatalogCopy } from "@gr/clients";
+import { CatalogService } from "@gr/proto/catalog";
+import { createLogger, defineModule, type Module, type RunningProcess, startProcess } from "@gr/runtime";
+import { freePort, ManualClock, type TestDatabase, testDatabase, until } from "@gr/testing";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { z } from "zod";
+import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
+import { type CatalogUnderTest, SECRET, startCatalog } from "./test/start-catalog.ts";
+
+const PATIENCE = { timeoutMs: 15_000 };
+// Service tokens of one process are read by the other, so both go by one clock.
+const clock = new ManualClock();
+type Copy = ReturnType<typeof createCatalogCopy>;
+
+let upstream: FakeUpstream;
+let database: TestDatabase;
+let rpcPort: number;
+let server: CatalogUnderTest | undefined;
+let reader: RunningProcess | undefined;
+
+beforeEach(async () => {
+  upstream = await startFakeUpstream(listing(openRouterRow("vendor/one")));
+  database = await testDatabase("catalog");
+  rpcPort = await freePort();
+});
+afterEach(async () => {
+  await reader?.stop();
+  await server?.stop();
+  await database.drop();
+  await upstream.close();
+  reader = undefined;
+  server = undefined;
+});
+
+async function startServer(): Promise<void> {
+  const env = {
+    TEXT_UPSTREAM_BASE_URL: upstream.url,
+    TEXT_IMPORT_INTERVAL_MS: "20",
+    SERVICE_RPC_PORT: String(rpcPort),
+  };
+  server = await startCatalog({ database, env, clock });
+}
+
+/** Another process, with a module that keeps a copy of the catalogue. */
+async function startReader(): Promise<Copy> {
+  let copy: Copy | undefined;
+  const module: Module = defineModule({
+    name: "reader",
+    needs: ["catalog"],
+    config: z.object({}),
+    create: async ({ dial }) => {
+      const made = createCatalogCopy(dial("catalog", CatalogService), createLogger("silent", "reader"));
+      copy = made;
+      return { start: made.start, stop: made.stop };
+    },
+  });
+  reader = await startProcess([module], {
+    clock,
+    env: {
+      INTERNAL_AUTH_SECRET: SECRET,
+      SERVICE_HTTP_PORT: "0",
+      SERVICE_RPC_PORT: "0",
+      LOG_LEVEL: "silent",
+      CATALOG_RPC_URL: `http://127.0.0.1:${rpcPort}`,
+    },
+  });
+  if (copy === undefined) throw new Error("the reader was not created");
+  return copy;
+}
+
+test("a copy in another process has every change", async () => {
+  await startServer();
+  const copy = await startReader();
+  await until(() => copy.find("vendor/one") !== undefined, PATIENCE);
+  const version = copy.version();
+  upstream.respond = listing(openRouterRow("vendor/one"), openRouterRow("vendor/two"));
+  await until(() => copy.find("vendor/two") !== undefined, PATIENCE);
+  expect(copy.version()).not.toBe(version);
+  expect(copy.version()).toBe((await server?.catalog.getCatalog({}))?.catalog?.version);
+});
+
+test("a copy waits for a catalogue that starts later", async () => {
+  const copy = await startReader();
+  expect(copy.version()).toBe("");
+  await startServer();
+  await until(() => copy.find("vendor/one") !== undefined, PATIENCE);
+});
+
+test("a copy serves on while the catalogue is away, and catches up when it is back", async () => {
+  await startServer();
+  const copy = await startReader();
+  await until(() => copy.find("vendor/one") !== undefined, PATIENCE);
+  await server?.stop();
+  server = undefined;
+  upstream.respond = listing(openRouterRow("vendor/two"));
+  expect(copy.find("vendor/one")).toBeDefined();
+  expect(copy.find("openai/gpt-image-2")).toBeDefined();
+  await startServer();
+  await until(() => copy.find("vendor/two") !== undefined && copy.find("vendor/one") === undefined, PATIENCE);
+});
+
+test("the catalogue keeps nothing of a reader that has left", async () => {
+  await startServer();
+  const copy = await startReader();
+  await until(() => copy.version() !== "", PATIENCE);
+  await until(async () => (await server?.metric("catalog_watchers")) === 1, PATIENCE);
+  await reader?.stop();
+  reader = undefined;
+  await until(async () => (await server?.metric("catalog_watchers")) === 0, PATIENCE);
+});
