@@ -1,0 +1,72 @@
+// Chat completion chunks: the usage comes in a late chunk, then [DONE]. A stream without [DONE] was cut off, unless
+// its usage had come.
+import { errorRow } from "@gr/proto";
+import { type DataSpan, firstData, parseData } from "./event-data.ts";
+import { findMember, scanObject } from "./json-members.ts";
+import { isObject, type JsonObject } from "./request-fields.ts";
+import { dataOf } from "./sse-splitter.ts";
+import { EMPTY, PLAIN, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
+import { readUsage, writeUsage } from "./usage.ts";
+
+const DONE = Buffer.from("[DONE]");
+
+export const chatStream: StreamDialect = {
+  markers: [Buffer.from('"usage"'), Buffer.from('"error"'), DONE],
+  endsWithUsage: true,
+
+  read(event, kind): Verdict {
+    const data = dataOf(event);
+    if (data === undefined) return EMPTY;
+    if (isDone(event, data)) return { type: "final", usage: undefined, outputBytes: undefined };
+    const chunk = parseData(event, data);
+    if (chunk === undefined) {
+      return { type: "failed", problem: "a chunk is no JSON object", usage: undefined, own: false };
+    }
+    const member =
+      chunk["usage"] == null ? undefined : findMember(event, scanObject(event, data.start), "usage");
+    const usage = member === undefined ? undefined : readUsage("chat", kind, chunk["usage"], event, member);
+    const problem = problemOf(chunk);
+    if (problem !== undefined) return { type: "failed", problem, usage, own: false };
+    return usage === undefined ? PLAIN : { type: "usage", usage };
+  },
+
+  addUsage: () => undefined,
+
+  usageEvent: (soFar, meters, cost) =>
+    Buffer.from(`data: ${head(soFar)},"choices":[],"usage":${writeUsage("chat", meters, cost)}}\n\n`),
+
+  failureEvent(soFar, error) {
+    const { type, code } = errorRow(error.reason);
+    const choice = { index: 0, delta: { content: "" }, finish_reason: "error" };
+    const rest = { choices: [choice], error: { message: error.message, type, code } };
+    return Buffer.from(`data: ${head(soFar)},${JSON.stringify(rest).slice(1)}\n\n`);
+  },
+
+  generationId(soFar) {
+    const id = firstChunk(soFar)?.["id"];
+    return typeof id === "string" ? id : "";
+  },
+};
+
+function isDone(event: Buffer, { start, end }: DataSpan): boolean {
+  return end - start >= DONE.length && event.toString("latin1", start, end).trim() === "[DONE]";
+}
+
+function problemOf({ error, choices }: JsonObject): string | undefined {
+  if (error != null) {
+    const message = isObject(error) ? error["message"] : error;
+    return typeof message === "string" ? message : "the stream has an error event";
+  }
+  const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  return isObject(first) && first["finish_reason"] === "error" ? "the model failed" : undefined;
+}
+
+/** The members that every chunk of a stream repeats, without the closing brace. */
+function head(soFar: StreamSoFar): string {
+  const { id = "", created = 0, model = "" } = firstChunk(soFar) ?? {};
+  return JSON.stringify({ id, object: "chat.completion.chunk", created, model }).slice(0, -1);
+}
+
+function firstChunk({ first }: StreamSoFar): JsonObject | undefined {
+  return first === undefined ? undefined : firstData(first);
+}

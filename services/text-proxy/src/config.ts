@@ -1,0 +1,27 @@
+// Settings of the text proxy; the upstream's own are shared with the catalogue.
+import { holdConfig, textUpstreamConfig } from "@gr/clients";
+import { milliseconds } from "@gr/runtime";
+import { z } from "zod";
+
+export const textProxyConfig = z.object({
+  ...textUpstreamConfig.shape,
+  ...holdConfig.shape,
+  TEXT_CONNECT_TIMEOUT_MS: milliseconds(5_000).describe("to connect to the upstream"),
+  TEXT_HEADERS_TIMEOUT_MS: milliseconds(120_000).describe(
+    "from the request to the head of the upstream's answer",
+  ),
+  TEXT_IDLE_TIMEOUT_MS: milliseconds(60_000).describe(
+    "between two bytes of an upstream's answer, and for a client to take what waits for it",
+  ),
+  TEXT_TOTAL_TIMEOUT_MS: milliseconds(600_000).describe("from the request to the last byte of the answer"),
+  TEXT_KEEP_ALIVE_MS: milliseconds(10_000).describe(
+    "between comments in a stream whose first event is not there yet",
+  ),
+  TEXT_MAX_RUNNING: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(10_000)
+    .describe("text requests that may run at the same time"),
+});
+export type TextProxyConfig = z.infer<typeof textProxyConfig>;

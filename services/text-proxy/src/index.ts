@@ -1,0 +1,2 @@
+// The module, for whoever composes processes.
+export { textProxyModule } from "./module.ts";

@@ -1,0 +1,31 @@
+// Changes single values in JSON bytes and leaves every other byte as it is.
+import { findMember, type ObjectLayout } from "./json-members.ts";
+
+/** Bytes from `start` to `end` (exclusive) give way to `text`. */
+export interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Sets a member of an object to a value that is already JSON: replaces it, or adds it as the last one. */
+export function setMember(json: Buffer, object: ObjectLayout, name: string, value: string): Splice {
+  const member = findMember(json, object, name);
+  if (member !== undefined) return { start: member.valueStart, end: member.valueEnd, text: value };
+  const last = object.members.at(-1);
+  const at = last?.valueEnd ?? object.close;
+  return { start: at, end: at, text: `${last === undefined ? "" : ","}"${name}":${value}` };
+}
+
+/** Applies splices that do not overlap; those at the same place keep their order. */
+export function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
+  if (splices.length === 0) return bytes;
+  const parts: Buffer[] = [];
+  let at = 0;
+  for (const { start, end, text } of splices.toSorted((a, b) => a.start - b.start)) {
+    parts.push(bytes.subarray(at, start), Buffer.from(text));
+    at = end;
+  }
+  parts.push(bytes.subarray(at));
+  return Buffer.concat(parts);
+}

@@ -1,0 +1,23 @@
+// Fields of a JSON body that nobody has checked yet, and how a bad one is refused: by its name, with what it must be.
+import { ServiceError } from "@gr/proto";
+
+export type JsonObject = { readonly [name: string]: unknown };
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** @param problem continues the sentence: The field "n" … */
+export function invalid(param: string, problem: string): ServiceError {
+  return new ServiceError("invalid_value", `The field "${param}" ${problem}.`, { param });
+}
+
+/** A whole number from 1 to `most`; undefined when absent or null. @throws ServiceError invalid_value */
+export function readCount(body: JsonObject, name: string, most: number): number | undefined {
+  const value = body[name];
+  if (value == null) return undefined;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > most) {
+    throw invalid(name, `must be a whole number from 1 to ${most}`);
+  }
+  return value;
+}

@@ -1,0 +1,113 @@
+// The two public paths. Their schemas are documentation: bodies are checked by hand and go upstream as they came.
+import { type RestApi, restRoute } from "@gr/runtime";
+import { z } from "zod";
+import type { TextDeps } from "./exchange.ts";
+import { serveText } from "./serve-text.ts";
+import type { TextApi } from "./text-request.ts";
+
+const BODY_LIMIT = 20 * 1024 * 1024;
+
+const content = z.union([z.string(), z.array(z.looseObject({ type: z.string().optional() }))]);
+const usage = (input: string, output: string) =>
+  z.looseObject({
+    [input]: z.int(),
+    [output]: z.int(),
+    total_tokens: z.int(),
+    cost: z.number().describe("True upstream cost in USD"),
+  });
+const charge = z
+  .number()
+  .describe("Charged to the account, in USD: the true cost rounded up to 1/10,000 USD");
+
+const chatBody = z.looseObject({
+  model: z.string().min(1),
+  messages: z
+    .array(z.looseObject({ role: z.enum(["system", "user", "assistant", "tool"]), content: content }))
+    .min(1),
+  stream: z.boolean().default(false).optional(),
+});
+
+const chatAnswer = z.looseObject({
+  id: z.string(),
+  object: z.string(),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(
+    z.looseObject({
+      index: z.int(),
+      message: z.looseObject({ role: z.string(), content: z.string().nullable() }),
+      finish_reason: z.string(),
+    }),
+  ),
+  usage: usage("prompt_tokens", "completion_tokens"),
+  cost: charge,
+});
+
+const responsesBody = z.looseObject({
+  model: z.string().min(1),
+  input: z.union([
+    z.string(),
+    z.array(z.looseObject({ role: z.string().optional(), content: content.optional() })),
+  ]),
+  stream: z.boolean().default(false).optional(),
+});
+
+const responsesAnswer = z.looseObject({
+  id: z.string(),
+  object: z.string(),
+  created_at: z.int(),
+  model: z.string(),
+  output: z.array(z.looseObject({ type: z.string() })),
+  usage: usage("input_tokens", "output_tokens"),
+  cost: charge,
+});
+
+const refusals = {
+  400: { description: "A field is not valid, or the model cannot take it; param names the field" },
+  401: { description: "Missing, invalid or expired key" },
+  402: { description: "Not enough credit, or the key's spend limit is reached" },
+  404: { description: "The model does not exist" },
+  413: { description: "The body is larger than 20 MB" },
+  415: { description: "The body is not application/json" },
+  429: { description: "Rate limit" },
+  502: { description: "The provider failed; nothing was charged" },
+  503: { description: "The provider or billing is not available; nothing was charged" },
+  504: { description: "The provider did not answer in time; nothing was charged" },
+};
+
+export function textRest(deps: TextDeps): RestApi {
+  return {
+    routes: [
+      textRoute(deps, "chat", {
+        path: "/v1/compat/chat/completions",
+        summary:
+          "Make a chat completion; with stream: true as server-sent chunks, the last with usage and cost",
+        body: chatBody,
+        answer: chatAnswer,
+      }),
+      textRoute(deps, "responses", {
+        path: "/v1/compat/responses",
+        summary: "Make a response; with stream: true as server-sent events, the last with usage and cost",
+        body: responsesBody,
+        answer: responsesAnswer,
+      }),
+    ],
+  };
+}
+
+function textRoute(
+  deps: TextDeps,
+  api: TextApi,
+  { path, summary, body, answer }: { path: string; summary: string; body: z.ZodType; answer: z.ZodType },
+) {
+  return restRoute({
+    method: "POST",
+    path,
+    summary,
+    body,
+    bodyAs: "bytes",
+    bodyLimit: BODY_LIMIT,
+    responses: { 200: { description: "The answer", schema: answer }, ...refusals },
+    handle: ({ http, reply }) => serveText(deps, api, http, reply),
+  });
+}

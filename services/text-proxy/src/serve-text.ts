@@ -1,0 +1,131 @@
+// One text request from its accepted body to its settled hold. Everything that can refuse it comes first, then the
+// hold, then the upstream; its answer ends only after the capture.
+import { ReleaseReason } from "@gr/clients";
+import { ServiceError } from "@gr/proto";
+import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
+import type { Principal } from "@gr/runtime";
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Exchange, TextDeps } from "./exchange.ts";
+import { free } from "./give-up.ts";
+import { holdFor } from "./hold-size.ts";
+import { SERVICE } from "./resolve-holds.ts";
+import { serveStream } from "./serve-stream.ts";
+import { serveWhole } from "./serve-whole.ts";
+import { readTextRequest, type TextApi, type TextRequest } from "./text-request.ts";
+import type { Upstream } from "./upstream.ts";
+import { upstreamBody } from "./upstream-body.ts";
+
+const OVERLOADED_RETRY_MS = 1_000;
+/** Characters of a model's name in an error message. */
+const LONGEST_NAME = 200;
+
+interface Target {
+  readonly model: Model;
+  readonly price: TokenPrice;
+  readonly priceVersion: string;
+  readonly upstream: Upstream;
+  readonly upstreamModel: string;
+}
+
+/** @returns the whole answer, or the reply when the answer was streamed */
+export async function serveText(
+  deps: TextDeps,
+  api: TextApi,
+  http: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const principal = requireNormalKey(http.principal);
+  const request = readTextRequest(api, requireBytes(http.body));
+  const target = findTarget(deps, request);
+  const body = upstreamBody(request, target.upstreamModel);
+  if (!deps.running.enter()) throw overloaded();
+  const { upstream, upstreamModel, price } = target;
+  const held = holdFor(request, target.model, price);
+  const exchange: Exchange = { id: http.id, request, upstream, upstreamModel, price, held };
+  let left = false;
+  const leave = () => {
+    if (!left) deps.running.leave();
+    left = true;
+  };
+  try {
+    await place(deps, exchange, target, principal);
+    // A client that left meanwhile wants no answer, and nothing is sent yet.
+    if (reply.raw.destroyed) {
+      await free(deps, exchange, ReleaseReason.NOT_SENT, 0n);
+      leave();
+      return reply.hijack();
+    }
+    if (request.stream) return await serveStream(deps, exchange, body, reply, leave);
+    const answer = await serveWhole(deps, exchange, body);
+    leave();
+    return reply.type("application/json; charset=utf-8").send(answer);
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
+function place(deps: TextDeps, exchange: Exchange, target: Target, principal: Principal): Promise<void> {
+  const { TEXT_TOTAL_TIMEOUT_MS, HOLD_GRACE_MS } = deps.config;
+  return deps.billing.place({
+    holdId: exchange.id,
+    accountId: principal.accountId,
+    spenderId: principal.keyId,
+    credits: exchange.held,
+    service: SERVICE,
+    provider: target.upstream.name,
+    model: exchange.request.model,
+    priceVersion: target.priceVersion,
+    deadlineAt: deps.clock.now() + TEXT_TOTAL_TIMEOUT_MS + HOLD_GRACE_MS,
+  });
+}
+
+/** @throws ServiceError model_not_found, wrong_endpoint, vision_not_supported, provider_unavailable */
+function findTarget({ catalog, upstream }: TextDeps, request: TextRequest): Target {
+  const model = catalog.find(request.model);
+  if (model === undefined) {
+    const name = request.model.slice(0, LONGEST_NAME).toWellFormed();
+    throw new ServiceError("model_not_found", `The model "${name}" does not exist.`, { param: "model" });
+  }
+  if (model.kind !== ModelKind.TEXT) {
+    const message = `The model "${model.id}" does not make text; use the path for ${pathOf(model)}.`;
+    throw new ServiceError("wrong_endpoint", message, { param: "model" });
+  }
+  if (request.input.images > 0 && !model.capabilities.includes("vision")) {
+    const message = `The model "${model.id}" does not support image input.`;
+    throw new ServiceError("vision_not_supported", message, { param: request.input.firstImage });
+  }
+  const route = model.routes.find(({ provider }) => provider === upstream?.name);
+  if (upstream === undefined || route === undefined || model.price?.rule.case !== "token") {
+    throw new ServiceError("provider_unavailable", `No provider serves the model "${model.id}" now.`, {
+      retryAfterMs: OVERLOADED_RETRY_MS,
+    });
+  }
+  const { rule, version } = model.price;
+  return {
+    model,
+    price: rule.value,
+    priceVersion: version,
+    upstream,
+    upstreamModel: route.upstreamModel === "" ? model.id : route.upstreamModel,
+  };
+}
+
+function pathOf({ kind }: Model): string {
+  return kind === ModelKind.VIDEO ? "videos" : "images";
+}
+
+function requireNormalKey(principal: Principal | null): Principal {
+  if (principal?.kind === "normal") return principal;
+  throw new ServiceError("invalid_api_key", "This endpoint needs a normal API key.");
+}
+
+function requireBytes(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  throw new ServiceError("unsupported_media_type", "The content type must be application/json.");
+}
+
+function overloaded(): ServiceError {
+  const message = "Too many requests are running; try again shortly.";
+  return new ServiceError("provider_unavailable", message, { retryAfterMs: OVERLOADED_RETRY_MS });
+}

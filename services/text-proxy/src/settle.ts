@@ -1,0 +1,56 @@
+// Turns what a request used into its charge. The hold is captured here and nowhere else, and only with the true
+// cost: as the answer says, else as the upstream's look-up says, else as metered.
+import type { TokenMeters } from "@gr/clients";
+import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
+import { estimate } from "./estimate.ts";
+import type { Exchange, TextDeps } from "./exchange.ts";
+import { canLookUp, lookUp } from "./look-up.ts";
+import { costOf, type Usage } from "./usage.ts";
+
+export interface Billed {
+  readonly cost: PicoUsd;
+  readonly charge: Credits;
+  readonly meters: TokenMeters;
+}
+
+export interface Used {
+  /** Undefined when the answer came without. */
+  readonly usage: Usage | undefined;
+  /** The upstream's id of the generation; empty when it gave none. */
+  readonly generationId: string;
+  /** Output tokens as metered from the bytes, for an estimate. */
+  readonly meteredOutput: number;
+}
+
+/** Pauses before each look-up: a generation can be found only a moment after its end. */
+const LOOK_UP_PAUSES_MS = [0, 500, 1_500] as const;
+
+/** @throws ServiceError billing_unavailable: the hold then waits for the resolver */
+export async function settle(deps: TextDeps, exchange: Exchange, used: Used): Promise<Billed> {
+  const { usage } = used;
+  const { cost, meters } =
+    usage === undefined
+      ? await findOut(deps, exchange, used)
+      : { cost: costOf(usage, exchange.price), meters: usage.meters };
+  const charge = chargeOf(cost);
+  if (charge > exchange.held) deps.events.chargedAboveHold(exchange, charge);
+  await deps.billing.capture({ holdId: exchange.id, credits: charge, cost });
+  return { cost, charge, meters };
+}
+
+async function findOut(
+  deps: TextDeps,
+  { id, upstream, request, price, held }: Exchange,
+  { generationId, meteredOutput }: Used,
+): Promise<{ cost: PicoUsd; meters: TokenMeters }> {
+  const metered = estimate(request, meteredOutput, price, held);
+  for (const pause of canLookUp(upstream) ? LOOK_UP_PAUSES_MS : []) {
+    if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause));
+    const found = await lookUp(upstream, generationId === "" ? id : generationId);
+    if (typeof found !== "object") continue;
+    deps.events.usageLookedUp();
+    return { cost: found.cost, meters: found.meters ?? metered.meters };
+  }
+  deps.events.usageEstimated(id, request.model);
+  return metered;
+}

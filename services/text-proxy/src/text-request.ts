@@ -1,0 +1,115 @@
+// A text request as its client sent it: the original bytes, and the little that must be known to route, hold and
+// bill it. Only what the specification names is checked; everything else passes through unread.
+import { isUtf8 } from "node:buffer";
+import { ServiceError } from "@gr/proto";
+import { InputMeter } from "./input-meter.ts";
+import { type ObjectLayout, scanObject } from "./json-members.ts";
+import { readInput } from "./read-input.ts";
+import { readMessages } from "./read-messages.ts";
+import { invalid, isObject, type JsonObject, readCount } from "./request-fields.ts";
+
+export type TextApi = "chat" | "responses";
+
+export interface TextRequest {
+  readonly api: TextApi;
+  readonly model: string;
+  readonly stream: boolean;
+  /** As received; valid UTF-8, valid JSON, an object without duplicate keys at its top. */
+  readonly bytes: Buffer;
+  readonly layout: ObjectLayout;
+  readonly input: InputMeter;
+  /** Answers asked for; each has its own output. */
+  readonly choices: number;
+  /** The largest of the client's limits on output tokens. */
+  readonly outputLimit: number | undefined;
+  /** A prediction is sent along, whose rejected tokens are billed as output. */
+  readonly predicts: boolean;
+  /** Whether `stream_options` is there, and how: spliced into, replaced or added. */
+  readonly streamOptions: "absent" | "object" | "null";
+}
+
+/** More choices than any upstream gives. */
+const MOST_CHOICES = 128;
+/** Far beyond every model, and far from where sums of money overflow. */
+const MOST_OUTPUT_TOKENS = 100_000_000;
+const LIMIT_FIELDS = {
+  chat: ["max_tokens", "max_completion_tokens"],
+  responses: ["max_output_tokens"],
+} as const;
+
+/** @throws ServiceError invalid_json, invalid_value with the field at fault as param */
+export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
+  const body = parseObject(bytes);
+  const layout = scanObject(bytes);
+  refuseDuplicates(body, layout);
+  const model = body["model"];
+  if (typeof model !== "string" || model === "") throw invalid("model", "must be a non-empty string");
+  const stream = body["stream"] ?? false;
+  if (typeof stream !== "boolean") throw invalid("stream", "must be true or false");
+  refuseDetours(body);
+  const input = new InputMeter(bytes.length);
+  if (api === "chat") readMessages(body["messages"], input);
+  else readInput(body["input"], input);
+  input.addParameters(body);
+  return {
+    api,
+    model,
+    stream,
+    bytes,
+    layout,
+    input,
+    choices: api === "chat" ? (readCount(body, "n", MOST_CHOICES) ?? 1) : 1,
+    outputLimit: readOutputLimit(api, body),
+    predicts: body["prediction"] != null,
+    streamOptions: api === "chat" && stream ? readStreamOptions(body["stream_options"]) : "absent",
+  };
+}
+
+function parseObject(bytes: Buffer): JsonObject {
+  if (!isUtf8(bytes)) throw new ServiceError("invalid_json", "The body is not valid UTF-8.");
+  let body: unknown;
+  try {
+    body = JSON.parse(bytes.toString());
+  } catch (error) {
+    throw new ServiceError("invalid_json", "The body is not valid JSON.", { cause: error });
+  }
+  if (!isObject(body)) throw new ServiceError("invalid_json", "The body must be a JSON object.");
+  return body;
+}
+
+/** Of two members of one name the upstream may take the other one: we would bill one model and run another. */
+function refuseDuplicates(body: JsonObject, layout: ObjectLayout): void {
+  const names = Object.keys(body);
+  if (names.length !== layout.members.length) {
+    throw new ServiceError("invalid_json", "The body has the same field twice at its top level.");
+  }
+  for (const name of names) {
+    // Some servers match names without regard to case.
+    if (name.length === 5 && name !== "model" && name.toLowerCase() === "model") {
+      throw new ServiceError("invalid_json", `The field "${name}" can be mistaken for "model".`);
+    }
+  }
+}
+
+/** What would run another model than the one that is priced, or answer at another time than now. */
+function refuseDetours(body: JsonObject): void {
+  const { models, background } = body;
+  if (models != null) throw invalid("models", 'is not supported; name one model in "model"');
+  if (background === true) throw invalid("background", "must not be true: answers are not kept for later");
+}
+
+function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
+  let largest: number | undefined;
+  for (const name of LIMIT_FIELDS[api]) {
+    const limit = readCount(body, name, MOST_OUTPUT_TOKENS);
+    if (limit !== undefined && (largest === undefined || limit > largest)) largest = limit;
+  }
+  return largest;
+}
+
+function readStreamOptions(value: unknown): TextRequest["streamOptions"] {
+  if (value === undefined) return "absent";
+  if (value === null) return "null";
+  if (isObject(value)) return "object";
+  throw invalid("stream_options", "must be an object");
+}
