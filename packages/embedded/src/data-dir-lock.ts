@@ -1,83 +1,58 @@
-// One router per data directory. The lock names its holder by pid and start time, so a lock that a kill -9 left
-// behind is recognised and taken over, and a reused pid is not mistaken for the holder.
-import { link, readFile, rename, unlink, writeFile } from "node:fs/promises";
+// One process per data directory. The lock is the kernel's own, on a file that SQLite opens exclusively: it ends
+// with its holder, kill -9 included, so there are no stale locks to judge and no moment in which two can win.
+// The pid beside it is for the message only.
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedError } from "./embedded-error.ts";
-import { identify, type ProcessIdentity } from "./process-identity.ts";
+import { codeOf, messageOf } from "./error-code.ts";
 
-const ATTEMPTS = 5;
+const SQLITE_BUSY = 5;
+/** A holder that has just been killed needs a moment to be gone. */
+const PATIENCE_MS = 1_000;
 
 export interface DataDirLock {
   release(): Promise<void>;
 }
 
-/** @throws EmbeddedError when another process holds the directory. */
+/** Holders that somebody may have dropped: a collected handle would unlock the directory. */
+const held = new Set<DatabaseSync>();
+
+/** Makes the directory when it does not exist. @throws EmbeddedError when another process holds it. */
 export async function lockDataDir(dir: string): Promise<DataDirLock> {
-  const path = join(dir, "router.lock");
-  const me = identify(process.pid);
-  const draft = `${path}.${process.pid}`;
-  await writeFile(draft, JSON.stringify(me));
+  const pidFile = join(dir, "lock.pid");
   try {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-      // A hard link either appears whole or not at all.
-      if (await tryLink(draft, path)) return { release: () => unlink(path) };
-      const holder = await holderOf(path);
-      if (holder !== undefined) {
-        throw new EmbeddedError(
-          `The data directory ${dir} is in use by process ${holder.pid}; stop it, or set DATA_DIR to another folder.`,
-        );
-      }
-      await removeStale(path);
+    await mkdir(dir, { recursive: true });
+    const handle = await acquire(join(dir, "lock"));
+    if (handle !== undefined) {
+      held.add(handle);
+      await writeFile(pidFile, `${process.pid}\n`);
+      return { release: async () => void (held.delete(handle) && handle.close()) };
     }
-    throw new EmbeddedError(`The data directory ${dir} could not be locked; try again.`);
-  } finally {
-    await unlink(draft);
-  }
-}
-
-async function tryLink(from: string, to: string): Promise<boolean> {
-  try {
-    await link(from, to);
-    return true;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw new EmbeddedError(`Cannot write in ${to}: ${(error as Error).message}.`);
+    throw new EmbeddedError(`The data directory ${dir} cannot be used: ${messageOf(error)}.`);
   }
+  const holder = (await readFile(pidFile, "utf8")).trim();
+  throw new EmbeddedError(
+    `The data directory ${dir} is in use by process ${holder}; stop it, or set DATA_DIR to another folder.`,
+  );
 }
 
-/** The live holder; undefined when the lock is stale or gone. */
-async function holderOf(path: string): Promise<ProcessIdentity | undefined> {
-  const text = await readIfThere(path);
-  if (text === undefined) return undefined;
-  let named: Partial<ProcessIdentity>;
-  try {
-    named = JSON.parse(text);
-  } catch {
-    // Not a lock that we wrote: nobody holds it.
-    return undefined;
-  }
-  const live = identify(Number(named.pid));
-  return live !== undefined && live.startedAt === named.startedAt ? live : undefined;
-}
-
-/** Moves the lock away before judging it, so that a fresh lock of a faster process is noticed and put back. */
-async function removeStale(path: string): Promise<void> {
-  const aside = `${path}.stale.${process.pid}`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-    throw error;
-  }
-  if ((await holderOf(aside)) !== undefined) await tryLink(aside, path);
-  await unlink(aside);
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
+/** Undefined when another holds the lock. */
+async function acquire(path: string): Promise<DatabaseSync | undefined> {
+  const handle = new DatabaseSync(path);
+  const deadline = Date.now() + PATIENCE_MS;
+  for (;;) {
+    try {
+      handle.exec("BEGIN EXCLUSIVE");
+      return handle;
+    } catch (error) {
+      const busy = codeOf(error, "errcode") === SQLITE_BUSY;
+      if (!busy || Date.now() > deadline) handle.close();
+      if (!busy) throw error;
+      if (Date.now() > deadline) return undefined;
+    }
+    await sleep(50);
   }
 }

@@ -1,46 +1,73 @@
-// Debian's Redis without installing it: the packages are downloaded by apt and unpacked into a folder of ours.
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from "node:fs";
+// Debian's and Ubuntu's Redis without installing it: apt says which packages are missing, downloads them, and they
+// are unpacked into a folder of ours. A folder that exists is whole and runs.
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { EmbeddedError } from "./embedded-error.ts";
-import { runCommand } from "./run-command.ts";
+import { type CommandResult, runCommand } from "./run-command.ts";
 
-const PACKAGES = ["redis-server", "redis-tools", "liblzf1", "libhiredis0.14", "libjemalloc2", "libatomic1"];
-const LUA_PACKAGES = ["liblua5.1-0", "lua-bitop", "lua-cjson"];
-const REMEDY =
-  'install it with "apt-get install redis-server" (Debian, Ubuntu) or "brew install redis" (macOS)';
-
-/** @throws EmbeddedError with the command that mends it. */
-export async function unpackRedis(cacheDir: string): Promise<{ binary: string; libraries: string }> {
-  const root = join(cacheDir, "redis");
-  if (!existsSync(root)) await fill(cacheDir, root);
-  const libraries = join(root, "usr/lib", libraryTriplet());
-  return { binary: join(root, "usr/bin/redis-server"), libraries };
+export interface RedisProgram {
+  readonly binary: string;
+  /** LD_LIBRARY_PATH for a program that is not installed. */
+  readonly libraries: string | undefined;
 }
 
-async function fill(cacheDir: string, root: string): Promise<void> {
-  mkdirSync(cacheDir, { recursive: true });
-  const draft = mkdtempSync(join(cacheDir, "redis-new-"));
+const DRAFT = "redis-new-";
+const MISSING =
+  "Redis is missing: install it with `apt-get install redis-server` (Debian, Ubuntu) or `brew install redis` (macOS).";
+
+/** @throws EmbeddedError that names the command which installs Redis. */
+export async function unpackRedis(cacheDir: string): Promise<RedisProgram> {
+  const place = join(cacheDir, `redis-${process.arch}`);
+  if (!existsSync(place)) await fill(cacheDir, place);
+  return await programIn(place);
+}
+
+async function fill(cacheDir: string, place: string): Promise<void> {
+  await mkdir(cacheDir, { recursive: true });
+  const draft = await mkdtemp(join(cacheDir, DRAFT));
   try {
-    const names = [...PACKAGES, ...LUA_PACKAGES];
-    // As root, apt downloads as its own unprivileged user unless told otherwise, who may not write here.
-    const apt = ["-o", "APT::Sandbox::User=root", "download", ...names];
-    let result = await runCommand("apt-get", apt, { cwd: draft });
-    if (result.code !== 0 && result.code !== null && process.getuid?.() === 0) {
-      await runCommand("apt-get", ["update"], { cwd: draft });
-      result = await runCommand("apt-get", apt, { cwd: draft });
-    }
-    if (result.code !== 0) throw new EmbeddedError(`No Redis server was found; ${REMEDY}.`);
-    for (const file of readdirSync(draft).filter((name) => name.endsWith(".deb"))) {
+    if (!(await download(draft))) throw new EmbeddedError(MISSING);
+    for (const file of await readdir(draft)) {
       const { code } = await runCommand("dpkg", ["-x", file, "."], { cwd: draft });
-      if (code !== 0) throw new EmbeddedError(`Redis could not be unpacked; ${REMEDY}.`);
-      rmSync(join(draft, file));
+      if (code !== 0) throw new EmbeddedError(MISSING);
+      await rm(join(draft, file));
     }
-    renameSync(draft, root);
+    const { binary, libraries } = await programIn(draft);
+    const { code } = await runCommand(binary, ["--version"], { env: { LD_LIBRARY_PATH: libraries } });
+    if (code !== 0) throw new EmbeddedError(MISSING);
+    // Another process may have been faster; its folder is as good.
+    await rename(draft, place).catch((error) => {
+      if (!existsSync(place)) throw error;
+    });
   } finally {
-    rmSync(draft, { recursive: true, force: true });
+    await rm(draft, { recursive: true, force: true });
   }
 }
 
-function libraryTriplet(): string {
-  return process.arch === "arm64" ? "aarch64-linux-gnu" : "x86_64-linux-gnu";
+async function download(folder: string): Promise<boolean> {
+  if (await downloadKnown(folder)) return true;
+  // No package lists yet, or old ones. Only root may fetch them.
+  if (process.getuid?.() !== 0) return false;
+  await apt(["update"], folder);
+  return await downloadKnown(folder);
+}
+
+async function downloadKnown(folder: string): Promise<boolean> {
+  const plan = await apt(["--simulate", "--no-install-recommends", "install", "redis-server"], folder);
+  const names = [...plan.output.matchAll(/^Inst (\S+)/gm)].flatMap(([, name]) => name ?? []);
+  if (plan.code !== 0 || names.length === 0) return false;
+  return (await apt(["download", ...names], folder)).code === 0;
+}
+
+function apt(args: readonly string[], cwd: string): Promise<CommandResult> {
+  // As root, apt would download as its own user, who may not write here.
+  return runCommand("apt-get", ["-o", "APT::Sandbox::User=root", ...args], { cwd });
+}
+
+async function programIn(place: string): Promise<RedisProgram> {
+  const parent = join(place, "usr/lib");
+  const architectures = (await readdir(parent)).filter((name) => name.includes("-linux-"));
+  const libraries = architectures.map((name) => join(parent, name)).join(":");
+  return { binary: join(place, "usr/bin/redis-server"), libraries };
 }

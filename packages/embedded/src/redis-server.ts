@@ -1,76 +1,104 @@
-// A private Redis: the one on the PATH, else Debian's packages unpacked into a cache folder without installing them.
-import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
-import { delimiter, join } from "node:path";
+// A private Redis on loopback, behind a password. Nothing in it is kept unless the configuration says so.
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
 import { EmbeddedError } from "./embedded-error.ts";
 import { freePort } from "./free-port.ts";
-import { unpackRedis } from "./redis-packages.ts";
+import { type GuardedProcess, startGuarded } from "./guarded-process.ts";
+import { type RedisProgram, unpackRedis } from "./redis-packages.ts";
+
+const START_TIMEOUT_MS = 30_000;
+const PORT_ATTEMPTS = 5;
 
 export interface RedisOptions {
-  /** Where the packages are unpacked when no Redis is installed. */
+  /** Where Redis is unpacked when it is not installed. */
   readonly cacheDir: string;
-  /** Working directory for persistence; nothing is persisted without it. */
+  /** Working folder; a temporary one by default. */
   readonly dataDir?: string;
+  /** On 127.0.0.1; a free one by default. */
   readonly port?: number;
-  /** Further settings as command-line words: ["--appendonly", "yes"]. */
-  readonly config?: readonly string[];
+  /** Lines of redis.conf, for example `{ appendonly: "yes" }`. */
+  readonly config?: Readonly<Record<string, string>>;
 }
 
 export interface RedisServer {
+  /** With password. */
   readonly url: string;
   readonly pid: number;
+  /** Resolves when the server has ended, for whatever reason. */
+  readonly exited: Promise<void>;
   stop(): Promise<void>;
 }
 
-/** @throws EmbeddedError naming the command that installs Redis. */
+/** @throws EmbeddedError when Redis is missing (names the command that installs it) or does not start. */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
-  const { binary, libraries } = installedRedis() ?? (await unpackRedis(options.cacheDir));
-  const port = options.port ?? (await freePort());
-  if (options.dataDir !== undefined) mkdirSync(options.dataDir, { recursive: true });
-  const persistence = options.dataDir === undefined ? ["--save", ""] : ["--dir", options.dataDir];
-  const child = spawn(
-    binary,
-    ["--port", String(port), "--bind", "127.0.0.1", ...persistence, ...(options.config ?? [])],
-    {
-      cwd: options.dataDir ?? "/",
-      env: { PATH: process.env["PATH"], ...(libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries }) },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-    },
-  );
-  await ready(child);
-  return { url: `redis://127.0.0.1:${port}`, pid: child.pid ?? 0, stop: () => stop(child) };
-}
-
-function installedRedis(): { binary: string; libraries: undefined } | undefined {
-  const directories = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/local/sbin"];
-  for (const name of ["redis-server", "valkey-server"]) {
-    const binary = directories.map((directory) => join(directory, name)).find((path) => existsSync(path));
-    if (binary !== undefined) return { binary, libraries: undefined };
+  const program = installedRedis() ?? (await unpackRedis(options.cacheDir));
+  for (let attempt = 1; ; attempt += 1) {
+    const port = options.port ?? (await freePort());
+    const password = randomBytes(24).toString("base64url");
+    try {
+      const { pid, exited, stop } = await launch(program, port, password, options);
+      return { url: `redis://:${password}@127.0.0.1:${port}`, pid, exited, stop };
+    } catch (error) {
+      // Somebody else took the port after it was found free.
+      const taken = error instanceof EmbeddedError && /bind|Address already in use/.test(error.message);
+      if (!taken || options.port !== undefined || attempt === PORT_ATTEMPTS) throw error;
+    }
   }
-  return undefined;
 }
 
-function ready(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let log = "";
-    const read = (chunk: Buffer) => {
-      log = (log + chunk).slice(-8_192);
-      if (log.includes("Ready to accept connections")) resolve();
+function installedRedis(): RedisProgram | undefined {
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  const programs = ["redis-server", "valkey-server"].flatMap((name) => folders.map((dir) => join(dir, name)));
+  const binary = programs.find((path) => existsSync(path));
+  return binary === undefined ? undefined : { binary, libraries: undefined };
+}
+
+async function launch(
+  { binary, libraries }: RedisProgram,
+  port: number,
+  password: string,
+  options: RedisOptions,
+): Promise<GuardedProcess> {
+  const scratch = await mkdtemp(join(tmpdir(), "redis-"));
+  try {
+    const dir = options.dataDir === undefined ? scratch : resolve(options.dataDir);
+    await mkdir(dir, { recursive: true });
+    const settings = {
+      bind: "127.0.0.1",
+      port: String(port),
+      dir: `"${dir}"`,
+      save: '""',
+      appendonly: "no",
+      ...options.config,
+      // In a file: every user of the machine can read command lines.
+      requirepass: password,
     };
-    child.stdout?.on("data", read);
-    child.stderr?.on("data", read);
-    child.once("error", (error) => reject(new EmbeddedError(`Redis did not start: ${error.message}.`)));
-    child.once("exit", () =>
-      reject(new EmbeddedError(`Redis did not start: ${log.trim().split("\n").at(-1) ?? "no reason given"}`)),
+    const lines = Object.entries(settings).map(([name, value]) => `${name} ${value}\n`);
+    const file = join(scratch, "redis.conf");
+    await writeFile(file, lines.join(""), { mode: 0o600 });
+    const search = libraries === undefined ? {} : { LD_LIBRARY_PATH: libraries };
+    return await startGuarded(
+      {
+        title: "Redis",
+        command: [binary, file],
+        env: { PATH: process.env["PATH"] ?? "", ...search },
+        stopSignal: "TERM",
+        lastSignal: "SIGKILL",
+        scratch,
+      },
+      { text: "Ready to accept connections", timeoutMs: START_TIMEOUT_MS, explain: reasonIn },
     );
-  });
+  } catch (error) {
+    await rm(scratch, { recursive: true, force: true });
+    throw error;
+  }
 }
 
-function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once("exit", () => resolve());
-    child.kill("SIGTERM");
-  });
+function reasonIn(output: string): string {
+  const lines = output.trim().split("\n");
+  const line = lines.findLast((text) => /FATAL|error|bind|Can't/i.test(text)) ?? lines.at(-1) ?? "";
+  return line.replace(/^\d+:\S+ .*? [#*.-] /, "") || "it gave no reason";
 }

@@ -1,4 +1,5 @@
-// Before all tests: one PostgreSQL and one Redis for the whole run. Missing parts fail here, with the remedy.
+// Before all tests: one PostgreSQL and one Redis for the whole run, whose URLs the workers find in the environment.
+// Missing parts fail here, with the remedy. Both servers end with jest, however that ends, and leave no files.
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,13 +8,14 @@ import { startPostgres, startRedis } from "@gr/embedded";
 import { infrastructure } from "./infrastructure.ts";
 
 const CACHE = fileURLToPath(new URL("../../../.tools", import.meta.url));
+/** One for each call of testRedis. */
+const REDIS_DATABASES = 4096;
 
 export default async function setUp(): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), "generation-router-tests-"));
-  infrastructure.dataDir = dataDir;
   const [postgres, redis] = await Promise.all([
-    startPostgres({ dataDir: join(dataDir, "postgres"), durable: false }),
-    startRedis({ cacheDir: CACHE }),
+    startPostgres({ dataDir, durable: false, temporary: true }),
+    startRedis({ cacheDir: CACHE, config: { databases: String(REDIS_DATABASES) } }),
   ]);
   infrastructure.servers.push(postgres, redis);
   process.env["TEST_POSTGRES_URL"] = postgres.url;

@@ -2,12 +2,11 @@
 // on a symbol of the process.
 
 export interface Infrastructure {
-  dataDir: string | undefined;
   readonly servers: { stop(): Promise<void> }[];
 }
 
 const KEY = Symbol.for("generation-router test infrastructure");
 const holder = globalThis as { [KEY]?: Infrastructure };
 
-holder[KEY] ??= { dataDir: undefined, servers: [] };
+holder[KEY] ??= { servers: [] };
 export const infrastructure: Infrastructure = holder[KEY];

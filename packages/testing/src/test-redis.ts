@@ -1,12 +1,28 @@
-// A real Redis for tests: each jest worker has a logical database of its own.
+// A real Redis for tests. Each caller has a logical database of its own, so nobody sees or empties another's keys;
+// channels are shared by all databases, so tests that publish choose names of their own.
+import { Redis } from "ioredis";
 
 export interface TestRedis {
-  /** With the worker's database number. */
+  /** Names the caller's own database. */
   readonly url: string;
+  /** Empties it. */
+  flush(): Promise<void>;
 }
 
-export function testRedis(): TestRedis {
+export async function testRedis(): Promise<TestRedis> {
   const server = process.env["TEST_REDIS_URL"];
   if (server === undefined) throw new Error("tests need Redis: run them with `npm test`, which starts one");
-  return { url: `${server}/${process.env["JEST_WORKER_ID"] ?? "1"}` };
+  // Database 0 only counts. Its number is unique in this jest run, whichever worker asks.
+  const number = await withClient(server, (client) => client.incr("databases given to tests"));
+  const url = `${server}/${number}`;
+  return { url, flush: () => withClient(url, async (client) => void (await client.flushdb())) };
+}
+
+async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url);
+  try {
+    return await work(client);
+  } finally {
+    client.disconnect();
+  }
 }

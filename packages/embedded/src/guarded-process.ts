@@ -1,0 +1,144 @@
+// A server process that never outlives us. A shell stands between: it holds the reading end of a pipe whose writing
+// end is ours alone, so whatever ends us (a stop, a crash, kill -9) closes the pipe, and the shell stops the server,
+// waits for it, and removes its temporary folders. Works for any user and on every Unix, unlike a death signal.
+// The group of its own keeps a Ctrl-C in the terminal from the server: we stop it, when nobody needs it any more.
+import { type ChildProcess, spawn } from "node:child_process";
+import { Socket } from "node:net";
+import { EmbeddedError } from "./embedded-error.ts";
+
+const STOP_TIMEOUT_MS = 20_000;
+const KEPT_OUTPUT = 16 * 1024;
+
+// fd 3 is the pipe to us, fd 4 tells us the server's pid.
+const GUARD = `
+trap '' HUP INT TERM
+signal=$1 scratch=$2 sockets=$3
+shift 3
+"$@" 3<&- 4>&- &
+server=$!
+echo "$server" >&4
+exec 4>&-
+( read -r _ <&3; kill -s "$signal" "$server" ) &
+watch=$!
+exec 3<&-
+wait "$server"
+code=$?
+kill -s KILL "$watch"
+rm -rf -- \${scratch:+"$scratch"} \${sockets:+"$sockets"}
+exit "$code"
+`;
+
+export interface GuardedCommand {
+  /** Names the server in messages. */
+  readonly title: string;
+  readonly command: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly user?: { readonly uid: number; readonly gid: number } | undefined;
+  /** Asks the server to end. */
+  readonly stopSignal: "INT" | "TERM";
+  /** Ends a server that did not obey within 20 s. */
+  readonly lastSignal: NodeJS.Signals;
+  /** Folders that are removed when the server has ended. */
+  readonly scratch?: string | undefined;
+  readonly sockets?: string | undefined;
+}
+
+export interface GuardedProcess {
+  readonly pid: number;
+  /** The last 16 KB that the server printed. */
+  output(): string;
+  /** Resolves when the server has ended, for whatever reason. */
+  readonly exited: Promise<void>;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server and waits until it prints `ready`.
+ * @throws EmbeddedError when it ends before, or is not ready in time; its message ends with what `explain` makes of
+ * the output.
+ */
+export async function startGuarded(
+  guarded: GuardedCommand,
+  ready: { text: string; timeoutMs: number; explain(output: string): string },
+): Promise<GuardedProcess> {
+  const { title, command, env, user, stopSignal, scratch = "", sockets = "" } = guarded;
+  const child = spawn("/bin/sh", ["-c", GUARD, "guard", stopSignal, scratch, sockets, ...command], {
+    cwd: "/",
+    env,
+    ...user,
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe", "pipe", "pipe"],
+  });
+  let output = "";
+  const exited = new Promise<void>((resolve) => {
+    child.once("close", () => resolve());
+    child.once("error", () => resolve());
+  });
+  const becameReady = new Promise<void>((resolve) => {
+    const keep = (chunk: Buffer) => {
+      output = (output + chunk).slice(-KEPT_OUTPUT);
+      if (output.includes(ready.text)) resolve();
+    };
+    child.stdout?.on("data", keep);
+    child.stderr?.on("data", keep);
+  });
+  const pid = await readPid(child);
+  const end = () => stop(child, exited, pid, guarded.lastSignal);
+  const outcome = await firstOf(becameReady, exited, ready.timeoutMs);
+  if (outcome === "ready") {
+    release(child);
+    return { pid, output: () => output, exited, stop: end };
+  }
+  await end();
+  const reason = outcome === "late" ? `it was not ready within ${ready.timeoutMs} ms` : ready.explain(output);
+  throw new EmbeddedError(`${title} did not start: ${reason}`);
+}
+
+function pipeOf(child: ChildProcess, fd: 1 | 2 | 3 | 4): Socket {
+  const pipe = child.stdio[fd];
+  if (pipe instanceof Socket) return pipe;
+  throw new Error(`no pipe at fd ${fd}`);
+}
+
+function readPid(child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const pipe = pipeOf(child, 4);
+    let text = "";
+    pipe.on("data", (chunk) => {
+      text += chunk;
+      if (text.endsWith("\n")) resolve(Number(text));
+    });
+    child.once("error", (error) => reject(new EmbeddedError(`/bin/sh cannot be run: ${error.message}.`)));
+  });
+}
+
+async function firstOf(ready: Promise<void>, exited: Promise<void>, timeoutMs: number) {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<"late">((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, "late");
+  });
+  const outcome = await Promise.race([
+    ready.then(() => "ready" as const),
+    exited.then(() => "ended" as const),
+    late,
+  ]);
+  clearTimeout(timer);
+  return outcome;
+}
+
+/** A server keeps nobody alive: a program that has nothing else to do ends, and the server with it. */
+function release(child: ChildProcess): void {
+  child.unref();
+  for (const fd of [1, 2, 3] as const) pipeOf(child, fd).unref();
+}
+
+async function stop(child: ChildProcess, exited: Promise<void>, pid: number, lastSignal: NodeJS.Signals) {
+  const running = () => child.exitCode === null && child.signalCode === null;
+  if (!running()) return;
+  child.ref();
+  // The guard has not ended, so it has not reaped the server: the pid is still the server's.
+  const overdue = setTimeout(() => running() && process.kill(pid, lastSignal), STOP_TIMEOUT_MS);
+  pipeOf(child, 3).end();
+  await exited;
+  clearTimeout(overdue);
+}

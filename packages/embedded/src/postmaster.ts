@@ -1,0 +1,46 @@
+// A server that an earlier process left behind on a cluster, known from the cluster's postmaster.pid.
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { EmbeddedError } from "./embedded-error.ts";
+import { codeOf } from "./error-code.ts";
+import { commandOf } from "./process-command.ts";
+
+const STOP_TIMEOUT_MS = 20_000;
+
+/**
+ * Shuts down a server that still runs on the cluster.
+ * @returns the pid in the pid file when it is not such a server but gone, a zombie, or somebody else. The next
+ * server must be told to ignore it (`PG_GRANDPARENT_PID`, what pg_ctl uses); removing the file instead would also
+ * remove PostgreSQL's own guard against backends that are still alive.
+ */
+export async function endPreviousServer(cluster: string): Promise<number | undefined> {
+  const pid = await recordedPid(cluster);
+  if (pid === undefined || !(await serves(pid, cluster))) return pid;
+  process.kill(pid, "SIGINT");
+  const deadline = Date.now() + STOP_TIMEOUT_MS;
+  while (await serves(pid, cluster)) {
+    if (Date.now() > deadline) {
+      throw new EmbeddedError(
+        `An earlier PostgreSQL (process ${pid}) on ${cluster} does not stop: end it first.`,
+      );
+    }
+    await sleep(20);
+  }
+  return pid;
+}
+
+async function recordedPid(cluster: string): Promise<number | undefined> {
+  try {
+    const pid = Number.parseInt(await readFile(join(cluster, "postmaster.pid"), "utf8"), 10);
+    return pid > 1 ? pid : undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** Whether the process is the server that we start on this cluster, by its exact command line. */
+async function serves(pid: number, cluster: string): Promise<boolean> {
+  return (await commandOf(pid))?.includes(`postgres -D ${cluster} -c `) === true;
+}
