@@ -1,152 +1,189 @@
 // A Connect transport that calls implementations in this process. Messages are serialised and read back, so both
 // sides keep the network's guarantees: no shared memory, the same byte limit, the same interceptors and deadlines.
-// Unary calls take a direct path because they are on the money path of every request; streams use Connect's own.
-import { create, type DescMessage, type DescMethodUnary, fromBinary, toBinary } from "@bufbuild/protobuf";
+// Connect's own in-memory transport is slower and leaves the implementation of a stream behind when its reader goes.
+import {
+  create,
+  type DescMessage,
+  type DescMethod,
+  fromBinary,
+  type MessageInitShape,
+  toBinary,
+} from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
   createContextValues,
-  createRouterTransport,
   type HandlerContext,
   type Interceptor,
+  type StreamRequest,
   type Transport,
   type UnaryRequest,
-  type UnaryResponse,
 } from "@connectrpc/connect";
+import { Deadline } from "./deadline.ts";
 import type { RpcService } from "./module.ts";
 import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
 
-type UnaryFn = (request: object, context: HandlerContext) => unknown;
+type Implementation = (request: object, context: HandlerContext) => unknown;
+type AnyRequest = UnaryRequest | StreamRequest;
+type Call = ReturnType<Interceptor>;
 
 export function createInProcessTransport(
   services: readonly RpcService[],
   interceptors: readonly Interceptor[],
 ): Transport {
-  const streams = createRouterTransport(
-    (router) => {
-      for (const { desc, impl } of services) router.service(desc, impl);
-    },
-    {
-      router: {
-        interceptors: [...interceptors],
-        readMaxBytes: MAX_MESSAGE_BYTES,
-        writeMaxBytes: MAX_MESSAGE_BYTES,
-      },
-      transport: { readMaxBytes: MAX_MESSAGE_BYTES, writeMaxBytes: MAX_MESSAGE_BYTES },
-    },
-  );
-  const implementations = new Map<string, UnaryFn>();
+  const implementations = new Map<string, Implementation>();
   for (const { desc, impl } of services) {
     for (const method of desc.methods) {
       const fn = impl[method.localName];
-      if (method.methodKind === "unary" && fn !== undefined) {
-        implementations.set(`${desc.typeName}/${method.name}`, (fn as UnaryFn).bind(impl));
-      }
+      if (fn !== undefined) implementations.set(nameOf(method), (fn as Implementation).bind(impl));
     }
   }
-
-  const unary: Transport["unary"] = async (method, signal, timeoutMs, header, message, contextValues) => {
-    const implementation = implementations.get(`${method.parent.typeName}/${method.name}`);
-    if (implementation === undefined)
-      throw new ConnectError(`${method.name} is not served`, Code.Unimplemented);
-    const deadline = new Deadline(timeoutMs, signal);
-    try {
-      const request = {
-        stream: false,
-        service: method.parent,
-        method,
-        requestMethod: "POST",
-        url: `in-process:/${method.parent.typeName}/${method.name}`,
-        header: new Headers(header),
-        contextValues: contextValues ?? createContextValues(),
-        signal: deadline.signal,
-        message: copy(method.input, create(method.input, message)),
-      } as UnaryRequest;
-      let call = (incoming: UnaryRequest) => invoke(implementation, incoming, timeoutMs);
-      for (const interceptor of interceptors.toReversed()) call = interceptor(call as never) as typeof call;
-      return (await Promise.race([call(request), deadline.passed])) as never;
-    } finally {
-      deadline.clear();
-    }
+  const implementationOf = (method: DescMethod): Implementation => {
+    const known = implementations.get(nameOf(method));
+    if (known !== undefined) return known;
+    throw new ConnectError(`${method.name} is not served`, Code.Unimplemented);
   };
-  return { unary, stream: streams.stream.bind(streams) };
+  const intercepted = (call: Call): Call =>
+    interceptors.reduceRight((next, interceptor) => interceptor(next), call);
+
+  return {
+    async unary(method, signal, timeoutMs, header, message, contextValues) {
+      const implementation = implementationOf(method);
+      const deadline = new Deadline(timeoutMs, signal);
+      try {
+        deadline.check();
+        const request = {
+          ...requestOf(method, deadline, header, contextValues),
+          stream: false,
+          message: copy(method.input, message),
+        } as UnaryRequest;
+        const call = intercepted((incoming) => answerUnary(implementation, incoming, timeoutMs));
+        return (await Promise.race([call(request), deadline.passed])) as never;
+      } finally {
+        deadline.clear();
+      }
+    },
+    async stream(method, signal, timeoutMs, header, input, contextValues) {
+      if (method.methodKind !== "server_streaming") {
+        throw new ConnectError(`${method.name} cannot be called within a process`, Code.Unimplemented);
+      }
+      const implementation = implementationOf(method);
+      const deadline = new Deadline(timeoutMs, signal);
+      try {
+        deadline.check();
+        const request = {
+          ...requestOf(method, deadline, header, contextValues),
+          stream: true,
+          message: input,
+        } as StreamRequest;
+        const call = intercepted((incoming) => answerStream(implementation, incoming, timeoutMs));
+        const response = await Promise.race([call(request), deadline.passed]);
+        return {
+          ...response,
+          message: untilLeft(response.message as AsyncIterable<object>, deadline),
+        } as never;
+      } catch (error) {
+        deadline.clear();
+        throw error;
+      }
+    },
+  };
 }
 
-async function invoke(
-  implementation: UnaryFn,
-  request: UnaryRequest,
-  timeoutMs: number | undefined,
-): Promise<UnaryResponse> {
-  const method: DescMethodUnary = request.method;
-  const started = Date.now();
-  const responseHeader = new Headers();
-  const responseTrailer = new Headers();
-  const output = await implementation(request.message, {
-    service: request.service,
+function nameOf(method: DescMethod): string {
+  return `${method.parent.typeName}/${method.name}`;
+}
+
+function requestOf(
+  method: DescMethod,
+  deadline: Deadline,
+  header: Parameters<Transport["unary"]>[3],
+  contextValues: HandlerContext["values"] | undefined,
+) {
+  return {
+    service: method.parent,
     method,
+    requestMethod: "POST",
+    url: `in-process:/${nameOf(method)}`,
+    header: new Headers(header),
+    contextValues: contextValues ?? createContextValues(),
+    signal: deadline.signal,
+  };
+}
+
+function contextOf(request: AnyRequest, timeoutMs: number | undefined): HandlerContext {
+  const started = Date.now();
+  return {
+    service: request.service,
+    method: request.method,
     protocolName: "in-process",
     requestMethod: request.requestMethod,
     url: request.url,
     requestHeader: request.header,
-    responseHeader,
-    responseTrailer,
+    responseHeader: new Headers(),
+    responseTrailer: new Headers(),
     values: request.contextValues,
     signal: request.signal,
     timeoutMs: () => (timeoutMs === undefined ? undefined : started + timeoutMs - Date.now()),
-  });
-  return {
-    stream: false,
-    service: request.service,
-    method,
-    header: responseHeader,
-    trailer: responseTrailer,
-    message: copy(method.output, create(method.output, output as Record<string, unknown>)),
   };
 }
 
-function copy<Desc extends DescMessage>(desc: Desc, message: ReturnType<typeof create<Desc>>) {
-  const bytes = toBinary(desc, message);
+async function answerUnary(
+  implementation: Implementation,
+  request: AnyRequest,
+  timeoutMs: number | undefined,
+) {
+  const context = contextOf(request, timeoutMs);
+  const output = await implementation(request.message, context);
+  const message = copy(request.method.output, output as MessageInitShape<DescMessage>);
+  return { ...answerOf(context), stream: false, message } as never;
+}
+
+async function answerStream(
+  implementation: Implementation,
+  request: AnyRequest,
+  timeoutMs: number | undefined,
+) {
+  const context = contextOf(request, timeoutMs);
+  let only: MessageInitShape<DescMessage> | undefined;
+  for await (const message of request.message as AsyncIterable<MessageInitShape<DescMessage>>) only = message;
+  const output = implementation(copy(request.method.input, only ?? {}), context);
+  const message = copies(request.method.output, output as AsyncIterable<MessageInitShape<DescMessage>>);
+  return { ...answerOf(context), stream: true, message } as never;
+}
+
+function answerOf({ service, method, responseHeader, responseTrailer }: HandlerContext) {
+  return { service, method, header: responseHeader, trailer: responseTrailer };
+}
+
+/** A message as the other side would read it. */
+function copy(desc: DescMessage, message: MessageInitShape<DescMessage>) {
+  const bytes = toBinary(desc, create(desc, message));
   if (bytes.byteLength > MAX_MESSAGE_BYTES) {
     throw new ConnectError(`message is larger than ${MAX_MESSAGE_BYTES} bytes`, Code.ResourceExhausted);
   }
   return fromBinary(desc, bytes);
 }
 
-/** Rejects when the deadline passes or the caller gives up; the implementation sees the same as a signal. */
-class Deadline {
-  readonly signal: AbortSignal;
-  readonly passed: Promise<never>;
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout | undefined;
-  readonly #unlisten: () => void;
+async function* copies(desc: DescMessage, messages: AsyncIterable<MessageInitShape<DescMessage>>) {
+  for await (const message of messages) yield copy(desc, message);
+}
 
-  constructor(timeoutMs: number | undefined, caller: AbortSignal | undefined) {
-    this.signal = this.#controller.signal;
-    let reject: (error: ConnectError) => void = () => undefined;
-    this.passed = new Promise((_, fail) => {
-      reject = fail;
-    });
-    // Nobody may be listening any more when the call has already been answered.
-    this.passed.catch(() => undefined);
-    const end = (error: ConnectError) => {
-      this.#controller.abort(error);
-      reject(error);
-    };
-    const cancel = () => end(new ConnectError("the caller gave up", Code.Canceled));
-    this.#timer =
-      timeoutMs === undefined
-        ? undefined
-        : setTimeout(
-            () => end(new ConnectError("the operation timed out", Code.DeadlineExceeded)),
-            timeoutMs,
-          );
-    caller?.addEventListener("abort", cancel, { once: true });
-    this.#unlisten = () => caller?.removeEventListener("abort", cancel);
-    if (caller?.aborted) cancel();
-  }
-
-  clear(): void {
-    clearTimeout(this.#timer);
-    this.#unlisten();
+/** Passes messages on; when the reader leaves, so does the implementation, wherever it stands. */
+async function* untilLeft<T>(messages: AsyncIterable<T>, deadline: Deadline): AsyncGenerator<T> {
+  const iterator = messages[Symbol.asyncIterator]();
+  // An implementation that waits sees the signal; one that has paused at a yield is left through its finally blocks.
+  // What fails there has no reader any more; answerErrors has logged it.
+  const leave = () => void iterator.return?.().catch(() => undefined);
+  deadline.signal.addEventListener("abort", leave, { once: true });
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), deadline.passed]);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    deadline.clear();
+    deadline.end(new ConnectError("the reader left", Code.Canceled));
   }
 }
