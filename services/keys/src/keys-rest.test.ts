@@ -242,6 +242,13 @@ describe("POST /v1/auth/test", () => {
   });
 });
 
+test("a key is tested as a key of its own account only", async () => {
+  const { id } = (await mint({ name: "k" })).body;
+  const { accountId } = await newOwner();
+  const { status } = await world.rest("POST", "/v1/auth/test", { accountId, keyId: id, kind: "normal" });
+  expect(status).toBe(401);
+});
+
 describe("kinds of key", () => {
   test("a normal key manages nothing, and a management key is no key for anything else", async () => {
     const { id } = (await mint({ name: "k" })).body;
