@@ -1,0 +1,154 @@
+// kill -9 at every point where it could hurt: afterwards nobody is charged twice or for nothing, no hold stays open,
+// and what the provider billed is in the books. The process is a real one; billing and the provider outlive it.
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { HoldState, type Operation, ReleaseReason } from "@gr/proto/billing";
+import { type RunningProcess, startProcess } from "@gr/runtime";
+import { type TestDatabase, testDatabase, until } from "@gr/testing";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { fixedCatalog } from "./test/fixed-catalog.ts";
+import { drawPicture } from "./test/pictures.ts";
+import { createRecordingBilling, type RecordingBilling } from "./test/recording-billing.ts";
+import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
+import { type MediaChild, startChild } from "./test/start-child.ts";
+import { environment, postJson, QUICK } from "./test/start-media.ts";
+
+let upstream: ScriptedServer;
+let billing: RecordingBilling;
+let peers: RunningProcess;
+let database: TestDatabase;
+let dataDir: string;
+let child: MediaChild;
+let env: Record<string, string>;
+
+beforeEach(async () => {
+  upstream = await startScriptedServer();
+  billing = createRecordingBilling();
+  database = await testDatabase("media-generation");
+  dataDir = await mkdtemp(join(tmpdir(), "media-crash-"));
+  env = environment(database.url, dataDir, { upstreamUrl: upstream.url, env: QUICK });
+  peers = await startProcess([billing.module, fixedCatalog], { env });
+  const address = { rpc: `http://127.0.0.1:${peers.rpcPort}`, http: `http://127.0.0.1:${peers.httpPort}` };
+  env = {
+    ...env,
+    BILLING_RPC_URL: address.rpc,
+    BILLING_HTTP_URL: address.http,
+    CATALOG_RPC_URL: address.rpc,
+    CATALOG_HTTP_URL: address.http,
+  };
+  child = await startChild(env);
+});
+afterEach(async () => {
+  await child.kill();
+  await peers.stop();
+  await upstream.close();
+  await database.drop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const is = (kind: Operation["operation"]["case"]) => (operations: readonly Operation[]) =>
+  operations.some(({ operation }) => operation.case === kind);
+
+/** Kills the process as soon as `hook` is reached, and starts another one on the same data. */
+async function crashAt(arm: (crash: () => Promise<void>) => void): Promise<void> {
+  let dead: () => void = () => undefined;
+  const death = new Promise<void>((resolve) => {
+    dead = resolve;
+  });
+  arm(async () => {
+    await child.kill();
+    dead();
+  });
+  await expect(postJson(`${child.url}/v1/compat/images/generations`, fox)).rejects.toThrow();
+  await death;
+  billing.before = async () => undefined;
+  billing.after = async () => undefined;
+  child = await startChild(env);
+  await until(() => billing.open().length === 0, { timeoutMs: 15_000 });
+}
+
+const fox = { model: "sandbox/image", prompt: "a fox" };
+const hold = () => [...billing.holds.values()][0];
+const picture = async () => ({
+  status: 200,
+  body: { data: [{ b64_json: (await drawPicture()).toString("base64") }] },
+});
+const mediaFiles = async () =>
+  (await readdir(join(dataDir, "media"), { recursive: true })).filter((file) => /\.webp$/.test(file));
+
+describe("kill -9", () => {
+  test("between hold and call: the hold is released, nothing was sent", async () => {
+    await crashAt((crash) => {
+      billing.after = async (operations) => {
+        if (is("place")(operations)) await crash();
+      };
+    });
+    expect(hold()).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.NOT_SENT });
+    expect(upstream.requests).toEqual([]);
+  }, 60_000);
+
+  test("while the provider works, which bills it: found by look-up, ours, not the caller's", async () => {
+    await crashAt((crash) =>
+      upstream.play(crash, { status: 404 }, { status: 200, body: { pico_usd: "42" } }),
+    );
+    expect(hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.FAILED,
+      chargedCredits: 0n,
+      costPicoUsd: 42n,
+    });
+    expect(upstream.requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET"]);
+  }, 60_000);
+
+  test("while the provider works, which never bills it: two look-ups, then given up", async () => {
+    await crashAt((crash) => upstream.play(crash, { status: 404 }));
+    expect(hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.UNRESOLVED,
+      costPicoUsd: 0n,
+    });
+    expect(upstream.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
+    expect(upstream.requests.filter(({ method }) => method === "GET").length).toBeGreaterThanOrEqual(2);
+  }, 60_000);
+
+  test("before the capture commits: captured once, by the next process, and the image is there", async () => {
+    upstream.play(await picture());
+    await crashAt((crash) => {
+      billing.before = async (operations) => {
+        if (!is("capture")(operations)) return;
+        await crash();
+        throw new Error("the caller is dead");
+      };
+    });
+    expect(hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
+    expect(billing.charged()).toBe(100n);
+    expect(await mediaFiles()).toHaveLength(1);
+    expect(upstream.requests).toHaveLength(1);
+  }, 60_000);
+
+  test("after the capture committed, before its answer: still charged once", async () => {
+    upstream.play(await picture());
+    await crashAt((crash) => {
+      billing.after = async (operations) => {
+        if (is("capture")(operations)) await crash();
+      };
+    });
+    await until(() => billing.log.filter((entry) => entry === "capture").length >= 2, { timeoutMs: 10_000 });
+    expect(billing.charged()).toBe(100n);
+    expect(await mediaFiles()).toHaveLength(1);
+  }, 60_000);
+
+  test("before a release commits: released by the next process", async () => {
+    upstream.play({ status: 500 });
+    await crashAt((crash) => {
+      billing.before = async (operations) => {
+        if (!is("release")(operations)) return;
+        await crash();
+        throw new Error("the caller is dead");
+      };
+    });
+    expect(hold()).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.FAILED });
+    expect(upstream.requests).toHaveLength(1);
+  }, 60_000);
+});

@@ -1,0 +1,270 @@
+// Every way in which a provider, billing or the disk can fail: what the caller is told, what becomes of the hold, what
+// the row says, and that nobody pays for nothing.
+import { chmod, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { HoldState, ReleaseReason } from "@gr/proto/billing";
+import { type RunningSimulator, startSimulator } from "@gr/simulator";
+import { until } from "@gr/testing";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { drawPicture } from "./test/pictures.ts";
+import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
+import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
+
+const fox = { model: "sandbox/image", prompt: "a fox" };
+const onlyHold = (media: MediaUnderTest) => [...media.billing.holds.values()][0];
+const settled = async (media: MediaUnderTest) => {
+  await until(() => media.billing.open().length === 0, { timeoutMs: 10_000 });
+  await until(async () => (await media.row())["settled_at"] !== null, { timeoutMs: 5_000 });
+};
+const pictureAnswer = async (count = 1, usage?: object) => ({
+  status: 200,
+  body: {
+    data: Array.from({ length: count }, () => ({ b64_json: "" })).fill({
+      b64_json: (await drawPicture()).toString("base64"),
+    }),
+    usage,
+  },
+});
+
+describe("the simulator's faults", () => {
+  let simulator: RunningSimulator;
+  let media: MediaUnderTest;
+  beforeEach(async () => {
+    simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
+    media = await startMedia({ upstreamUrl: simulator.url, env: QUICK });
+  });
+  afterEach(async () => {
+    await media.stop();
+    await simulator.close();
+  });
+
+  test("an error is 502, free, and released at once", async () => {
+    const { status, headers, body } = await media.generate({ ...fox, model: "sandbox/image-error" });
+    expect(status).toBe(502);
+    expect(body.error).toMatchObject({ type: "provider_error", code: "provider_error" });
+    expect(headers.get("x-should-retry")).toBe("false");
+    expect(onlyHold(media)).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.FAILED,
+      costPicoUsd: 0n,
+    });
+    expect(await media.row()).toMatchObject({ state: "failed", error_kind: "failed", charge_credits: "0" });
+  });
+
+  test("a blocked prompt is 400 content_policy_violation, free, and blocked in the log", async () => {
+    const { status, body } = await media.generate({ ...fox, model: "sandbox/image-blocked" });
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ type: "invalid_request_error", code: "content_policy_violation" });
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, costPicoUsd: 0n });
+    expect(await media.row()).toMatchObject({ state: "blocked" });
+  });
+
+  test("a hang is 504; the hold stays open until two look-ups found no bill", async () => {
+    const { status, body } = await media.generate({ ...fox, model: "sandbox/image-hang" });
+    expect(status).toBe(504);
+    expect(body.error.code).toBe("provider_timeout");
+    await settled(media);
+    expect(onlyHold(media)).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.UNRESOLVED,
+      costPicoUsd: 0n,
+    });
+    const row = await media.row();
+    expect(row).toMatchObject({ state: "failed", error_kind: "unresolved", charge_credits: "0" });
+    expect(row["unbilled_lookups"]).toBeGreaterThanOrEqual(1);
+  });
+});
+
+describe("a scripted provider", () => {
+  let upstream: ScriptedServer;
+  let media: MediaUnderTest;
+  beforeEach(async () => {
+    upstream = await startScriptedServer();
+    media = await startMedia({ upstreamUrl: upstream.url, env: QUICK });
+  });
+  afterEach(async () => {
+    await media.stop();
+    await upstream.close();
+  });
+
+  test.each([
+    [{ status: 429, headers: { "retry-after": "7" } }, 503, "provider_unavailable", "7"],
+    [{ status: 503 }, 503, "provider_unavailable", "2"],
+    [{ status: 500 }, 502, "provider_error", null],
+    [{ status: 401, body: { error: { message: "bad key sk-1" } } }, 502, "provider_error", null],
+    [{ status: 400, body: { error: { message: "Bad size." } } }, 400, "rejected_by_provider", null],
+  ])("%j is %i %s, and free", async (answer, status, code, retryAfter) => {
+    upstream.play(answer);
+    const refused = await media.generate(fox);
+    expect(refused.status).toBe(status);
+    expect(refused.body.error.code).toBe(code);
+    expect(refused.headers.get("retry-after")).toBe(retryAfter);
+    expect(refused.body.error.message).not.toContain("sk-1");
+    expect(media.billing.log).toEqual(["place", "release"]);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, costPicoUsd: 0n });
+  });
+
+  test("a provider that is not there is 503, and free", async () => {
+    await upstream.close();
+    expect((await media.generate(fox)).status).toBe(503);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, costPicoUsd: 0n });
+    upstream = await startScriptedServer();
+  });
+
+  test("a reset after dispatch that was billed is 502; the cost is found and ours", async () => {
+    upstream.play(
+      (response) => {
+        response.destroy();
+      },
+      { status: 200, body: { pico_usd: "123" } },
+    );
+    const { status, body } = await media.generate(fox);
+    expect(status).toBe(502);
+    expect(body.error.message).toContain("not charged");
+    await settled(media);
+    expect(upstream.requests[1]?.path).toBe(`/bill/${onlyHold(media)?.holdId}`);
+    expect(onlyHold(media)).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.FAILED,
+      chargedCredits: 0n,
+      costPicoUsd: 123n,
+    });
+    expect(await media.row()).toMatchObject({ state: "failed", error_kind: "billed_without_answer" });
+  });
+
+  test("a bill that comes late is found by the second look-up", async () => {
+    upstream.play(
+      (response) => {
+        response.destroy();
+      },
+      { status: 404 },
+      { status: 200, body: { pico_usd: "5" } },
+    );
+    await media.generate(fox);
+    await settled(media);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, costPicoUsd: 5n });
+    expect((await media.row())["unbilled_lookups"]).toBe(1);
+  });
+
+  test("a look-up that fails is no answer: the hold stays open", async () => {
+    upstream.play(
+      (response) => {
+        response.destroy();
+      },
+      { status: 500 },
+      { status: 200, body: "<html>" },
+      { status: 200, body: { pico_usd: "-5" } },
+      { status: 404 },
+      { status: 200, body: { pico_usd: "5" } },
+    );
+    await media.generate(fox);
+    await until(() => upstream.requests.length >= 4, { timeoutMs: 5_000 });
+    expect(media.billing.open()).toHaveLength(1);
+    await settled(media);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, costPicoUsd: 5n });
+  });
+
+  test("nonsense instead of a picture is 502, free, and its cost is looked up", async () => {
+    upstream.play({ status: 200, body: "{}" }, { status: 200, body: { pico_usd: "77" } });
+    expect((await media.generate(fox)).status).toBe(502);
+    await settled(media);
+    expect(onlyHold(media)).toMatchObject({
+      state: HoldState.RELEASED,
+      chargedCredits: 0n,
+      costPicoUsd: 77n,
+    });
+  });
+
+  test("a picture that does not decode is 502 and free; what the provider bills is booked", async () => {
+    const usage = { input_tokens: 10, output_tokens: 100 };
+    const body = { data: [{ b64_json: Buffer.from("no picture").toString("base64") }], usage };
+    upstream.play({ status: 200, body });
+    const { status } = await media.generate({ ...fox, model: "openai/gpt-image-2" });
+    expect(status).toBe(502);
+    expect(onlyHold(media)).toMatchObject({
+      state: HoldState.RELEASED,
+      chargedCredits: 0n,
+      costPicoUsd: 10n * 5_000_000n + 100n * 30_000_000n,
+    });
+    expect(await media.files()).toEqual([]);
+  });
+
+  test("one bad picture of two makes both free, and leaves no file", async () => {
+    const good = (await drawPicture()).toString("base64");
+    const data = [{ b64_json: good }, { b64_json: Buffer.from("bad").toString("base64") }];
+    upstream.play({ status: 200, body: { data } });
+    expect((await media.generate({ ...fox, n: 2 })).status).toBe(502);
+    expect(media.billing.charged()).toBe(0n);
+    expect(await media.files()).toEqual([]);
+  });
+
+  test("a disk that takes nothing is 500 and free", async () => {
+    upstream.play(await pictureAnswer());
+    const folder = join(media.dataDir, "media");
+    await rm(folder, { recursive: true });
+    await writeFile(folder, "not a folder");
+    expect((await media.generate(fox)).status).toBe(500);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n });
+    expect(await media.row()).toMatchObject({ state: "failed", error_kind: "not_stored" });
+    await chmod(folder, 0o600);
+  });
+
+  test("billing that cannot be reached before dispatch is 503, and nothing is sent", async () => {
+    media.billing.before = async () => {
+      throw new Error("down");
+    };
+    const { status, body } = await media.generate(fox);
+    expect(status).toBe(503);
+    expect(body.error.code).toBe("billing_unavailable");
+    expect(upstream.requests).toEqual([]);
+    expect(await media.row()).toBeUndefined();
+  });
+
+  test("billing that cannot be reached afterwards: no image, an honest error, and one charge once it is back", async () => {
+    upstream.play(await pictureAnswer());
+    media.billing.before = async ([first]) => {
+      if (first?.operation.case === "capture") throw new Error("down");
+    };
+    const { status, headers, body } = await media.generate(fox);
+    expect(status).toBe(500);
+    expect(body.error.code).toBe("outcome_unknown");
+    expect(headers.get("x-should-retry")).toBe("false");
+    expect(await media.row()).toMatchObject({ state: "succeeded", settled_at: null });
+    media.billing.before = async () => undefined;
+    await settled(media);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
+    expect(await media.files()).toHaveLength(1);
+  });
+
+  test("a release that billing did not take is repeated", async () => {
+    upstream.play({ status: 500 });
+    media.billing.before = async ([first]) => {
+      if (first?.operation.case === "release") throw new Error("down");
+    };
+    expect((await media.generate(fox)).status).toBe(502);
+    expect(media.billing.open()).toHaveLength(1);
+    media.billing.before = async () => undefined;
+    await settled(media);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.FAILED });
+  });
+});
+
+describe("a provider that cannot be asked", () => {
+  test("keeps the hold open until its deadline, then gives it up without a cost", async () => {
+    const upstream = await startScriptedServer();
+    const media = await startMedia({ upstreamUrl: upstream.url, env: { ...QUICK, MEDIA_LOOKUP_URL: "" } });
+    upstream.play((response) => {
+      response.destroy();
+    });
+    expect((await media.generate(fox)).status).toBe(502);
+    expect(media.billing.open()).toHaveLength(1);
+    await settled(media);
+    const hold = onlyHold(media);
+    expect(hold).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.UNRESOLVED });
+    expect(upstream.requests).toHaveLength(1);
+    const { finished_at: finishedAt, deadline_at: deadlineAt } = await media.row();
+    expect((finishedAt as Date) >= (deadlineAt as Date)).toBe(true);
+    await media.stop();
+    await upstream.close();
+  });
+});

@@ -1,0 +1,145 @@
+// Hosted media: ranges, headers, caching, and that nothing but media can be had.
+import { mkdir, writeFile } from "node:fs/promises";
+import { request as httpRequest } from "node:http";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { makeMediaName } from "./media-name.ts";
+import { type MediaUnderTest, startMedia } from "./test/start-media.ts";
+
+const name = makeMediaName("png");
+const bytes = Buffer.from("0123456789");
+let media: MediaUnderTest;
+
+beforeAll(async () => {
+  media = await startMedia({ upstreamUrl: "http://127.0.0.1:9" });
+  await mkdir(join(media.dataDir, "media", name.slice(0, 2)), { recursive: true });
+  await writeFile(join(media.dataDir, "media", name.slice(0, 2), name), bytes);
+  await writeFile(join(media.dataDir, "secrets.json"), "canary");
+  await writeFile(join(media.dataDir, "media", "note.png"), "canary");
+});
+afterAll(() => media.stop());
+
+const get = (headers: Record<string, string> = {}, method = "GET") =>
+  fetch(`${media.url()}/media/${name}`, { method, headers });
+
+/** A path exactly as written: fetch would tidy it up first. */
+function rawGet(path: string): Promise<{ status: number; body: string }> {
+  const { hostname, port } = new URL(media.url());
+  return new Promise((resolve, reject) => {
+    httpRequest({ hostname, port, path, agent: false }, (response) => {
+      let body = "";
+      response.on("data", (chunk) => {
+        body += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }));
+    })
+      .on("error", reject)
+      .end();
+  });
+}
+
+describe("a hosted file", () => {
+  test("comes whole, with headers that keep a browser from running it", async () => {
+    const response = await get();
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "image/png",
+      "content-length": "10",
+      "x-content-type-options": "nosniff",
+      "content-security-policy": "sandbox; default-src 'none'",
+      "cache-control": "public, max-age=31536000, immutable",
+      "accept-ranges": "bytes",
+      etag: `"${name}"`,
+    });
+    expect(await response.text()).toBe("0123456789");
+  });
+
+  test("has a HEAD with the same headers and no body", async () => {
+    const [head, whole] = await Promise.all([get({}, "HEAD"), get()]);
+    const comparable = ({ headers }: Response) => {
+      const ofTheConnection = ["connection", "date", "keep-alive", "x-request-id"];
+      return [...headers].filter(([name]) => !ofTheConnection.includes(name));
+    };
+    expect(head.status).toBe(200);
+    expect(comparable(head)).toEqual(comparable(whole));
+    expect(await head.text()).toBe("");
+  });
+
+  test.each([
+    ["bytes=2-4", "234", "bytes 2-4/10"],
+    ["bytes=7-", "789", "bytes 7-9/10"],
+    ["bytes=-2", "89", "bytes 8-9/10"],
+    ["bytes=0-0", "0", "bytes 0-0/10"],
+  ])("%s is 206 with %s", async (range, part, contentRange) => {
+    const response = await get({ range });
+    expect(response.status).toBe(206);
+    expect(response.headers.get("content-range")).toBe(contentRange);
+    expect(response.headers.get("content-length")).toBe(String(part.length));
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(await response.text()).toBe(part);
+  });
+
+  test("a range beyond the end is 416 with the size, in our envelope, and not to be cached", async () => {
+    const response = await get({ range: "bytes=10-" });
+    expect(response.status).toBe(416);
+    expect(response.headers.get("content-range")).toBe("bytes */10");
+    expect(response.headers.get("cache-control")).toBeNull();
+    expect(await response.json()).toMatchObject({ error: { code: "range_not_satisfiable" } });
+  });
+
+  test("ranges of another version, several ranges and nonsense get the whole", async () => {
+    for (const headers of [
+      { range: "bytes=2-4", "if-range": '"other"' },
+      { range: "bytes=0-1,3-4" },
+      { range: "x" },
+    ]) {
+      const response = await get(headers as unknown as Record<string, string>);
+      expect(response.status).toBe(200);
+      expect(await response.text()).toBe("0123456789");
+    }
+    expect((await get({ range: "bytes=2-4", "if-range": `"${name}"` })).status).toBe(206);
+  });
+
+  test("is not sent again to who has it", async () => {
+    const response = await get({ "if-none-match": `"x", "${name}"` });
+    expect(response.status).toBe(304);
+    expect(await response.text()).toBe("");
+  });
+});
+
+describe("anything else", () => {
+  test("a name that could exist is 404 in our envelope", async () => {
+    const response = await fetch(`${media.url()}/media/${makeMediaName("webp")}`);
+    expect(response.status).toBe(404);
+    expect(response.headers.get("cache-control")).toBeNull();
+    expect(await response.json()).toMatchObject({
+      error: { type: "invalid_request_error", code: "not_found" },
+    });
+  });
+
+  test.each([
+    "/media/../secrets.json",
+    "/media/..%2fsecrets.json",
+    "/media/%2e%2e/secrets.json",
+    "/media/%2e%2e%2fsecrets.json",
+    "/media/..%5csecrets.json",
+    "/media/....//secrets.json",
+    "/media/%252e%252e%252fsecrets.json",
+    "/media//secrets.json",
+    "/media/note.png",
+    "/media/%00",
+    `/media/${name}%00.png`,
+    `/media/${name}/..`,
+    `/media/${name}.part`,
+    `/media/${name.toUpperCase()}`,
+    `/media/${name.slice(0, 2)}/${name}`,
+    `/media/${name.slice(0, 2)}%2f${name}`,
+    "/media/",
+    "/media",
+    "/media/%E0%A4%A",
+  ])("%s is not found, or refused before anybody looks", async (path) => {
+    const { status, body } = await rawGet(path);
+    expect([400, 404]).toContain(status);
+    expect(body).not.toContain("canary");
+  });
+});

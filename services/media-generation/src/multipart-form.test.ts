@@ -1,0 +1,175 @@
+// Forms: the same fields as JSON, the same refusals, and limits that hold while the bytes arrive.
+import { request as httpRequest } from "node:http";
+import { type RunningSimulator, startSimulator } from "@gr/simulator";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { drawPicture } from "./test/pictures.ts";
+import { type Answer, answerOf, type MediaUnderTest, startMedia } from "./test/start-media.ts";
+
+let simulator: RunningSimulator;
+let media: MediaUnderTest;
+beforeAll(async () => {
+  simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
+  media = await startMedia({ upstreamUrl: simulator.url });
+});
+afterAll(async () => {
+  await media.stop();
+  await simulator.close();
+});
+
+async function post(form: FormData): Promise<Answer> {
+  return answerOf(await fetch(`${media.url()}/v1/compat/images/edits`, { method: "POST", body: form }));
+}
+
+function formOf(fields: Record<string, string | Blob>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  return form;
+}
+
+/** Sends chunks without a length until the answer comes; answers its status. */
+function stream(contentType: string, chunks: () => Iterable<Buffer>): Promise<number> {
+  const { hostname, port } = new URL(media.url());
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({
+      hostname,
+      port,
+      path: "/v1/compat/images/edits",
+      method: "POST",
+      headers: { "content-type": contentType },
+      agent: false,
+    });
+    let answered = false;
+    outgoing.on("response", (response) => {
+      answered = true;
+      response.resume();
+      resolve(response.statusCode ?? 0);
+      outgoing.destroy();
+    });
+    outgoing.on("error", (error) => {
+      if (!answered) reject(error);
+    });
+    void (async () => {
+      for (const chunk of chunks()) {
+        if (answered) return;
+        if (!outgoing.write(chunk)) await new Promise((done) => outgoing.once("drain", done));
+      }
+      outgoing.end();
+    })();
+  });
+}
+
+describe("a form", () => {
+  test("makes images as JSON does, numbers included", async () => {
+    const { status, body } = await post(
+      formOf({
+        model: "sandbox/image",
+        prompt: "a fox",
+        n: "2",
+        size: "1280x720",
+        response_format: "b64_ephemeral",
+        unknown: "x",
+      }),
+    );
+    expect(status).toBe(200);
+    expect(body.data).toHaveLength(2);
+    expect(body.cost).toBe(0.02);
+  });
+
+  test.each([
+    [{ prompt: "a fox" }, "model"],
+    [{ model: "sandbox/image", prompt: "a", n: "two" }, "n"],
+    [{ model: "sandbox/image", prompt: "a", n: "11" }, "n"],
+    [{ model: "sandbox/image", prompt: "a", quality: "ultra" }, "quality"],
+    [{ model: "sandbox/image", prompt: "a", image: "https://x.example/a.png" }, "image"],
+  ])("%j is refused as JSON would be, naming %s", async (fields, param) => {
+    const { status, body } = await post(formOf(fields as unknown as Record<string, string>));
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ code: "invalid_value", param });
+  });
+
+  test.each(["image", "image[]", "mask", "mask[]"])(
+    "a file in %s is refused: the model takes no images",
+    async (field) => {
+      const file = new Blob([new Uint8Array(await drawPicture("png", { width: 300, height: 300 }))]);
+      const { status, body } = await post(formOf({ model: "sandbox/image", prompt: "a", [field]: file }));
+      expect(status).toBe(400);
+      expect(body.error).toMatchObject({ code: "invalid_value", param: field.replace("[]", "") });
+      expect(body.error.message).toContain("no input images");
+    },
+  );
+
+  test("a file in the place of a text is refused", async () => {
+    const { status, body } = await post(formOf({ model: "sandbox/image", prompt: new Blob(["a fox"]) }));
+    expect({ status, param: body.error.param }).toEqual({ status: 400, param: "prompt" });
+  });
+
+  test("too many fields, too many files and a file that is too large are 413", async () => {
+    const fields = new FormData();
+    for (let index = 0; index < 65; index += 1) fields.append(`f${index}`, "x");
+    const files = new FormData();
+    for (let index = 0; index < 33; index += 1) files.append("image[]", new Blob(["x"]));
+    const large = formOf({
+      model: "sandbox/image",
+      "image[]": new Blob([new Uint8Array(25 * 1024 * 1024 + 1)]),
+    });
+    for (const form of [fields, files, large]) {
+      const { status, body } = await post(form);
+      expect({ status, code: body.error.code }).toEqual({ status: 413, code: "body_too_large" });
+    }
+  });
+
+  test("an endless form without a length is cut off at 50 MB", async () => {
+    let sent = 0;
+    function* endless() {
+      yield Buffer.from('--b\r\ncontent-disposition: form-data; name="prompt"\r\n\r\n');
+      for (;;) {
+        sent += 1024 * 1024;
+        yield Buffer.alloc(1024 * 1024, "x");
+      }
+    }
+    expect(await stream("multipart/form-data; boundary=b", endless)).toBe(413);
+    expect(sent).toBeLessThan(100 * 1024 * 1024);
+  });
+
+  test.each([
+    ["multipart/form-data", "--b\r\n\r\n--b--\r\n"],
+    [
+      "multipart/form-data; boundary=b",
+      '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nsandbox/image',
+    ],
+    ["multipart/form-data; boundary=b", "no form at all"],
+    [
+      "multipart/form-data; boundary=b",
+      '--b\r\ncontent-disposition: form-data; name="__proto__"\r\n\r\nx\r\n--b--\r\n',
+    ],
+  ])("%s with %j is 400", async (contentType, body) => {
+    const answer = await answerOf(
+      await fetch(`${media.url()}/v1/compat/images/generations`, {
+        method: "POST",
+        headers: { "content-type": contentType },
+        body,
+      }),
+    );
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.type).toBe("invalid_request_error");
+  });
+
+  test("another content type is 415, and broken JSON 400", async () => {
+    const send = async (contentType: string, body: string) =>
+      answerOf(
+        await fetch(`${media.url()}/v1/compat/images/generations`, {
+          method: "POST",
+          headers: { "content-type": contentType },
+          body,
+        }),
+      );
+    expect((await send("text/xml", "<a/>")).status).toBe(415);
+    expect((await send("application/json", "{")).body.error.code).toBe("invalid_json");
+    expect((await send("application/json", "[]")).body.error.code).toBe("invalid_value");
+  });
+
+  test("nothing of all this was charged but the images", () => {
+    expect(media.billing.charged()).toBe(200n);
+    expect(media.billing.open()).toEqual([]);
+  });
+});

@@ -1,0 +1,31 @@
+// Media generation as a process that can be killed, with billing and the catalogue in the process of the test.
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { freePort, until } from "@gr/testing";
+
+const ENTRY = fileURLToPath(new URL("./child/main.ts", import.meta.url));
+
+export interface MediaChild {
+  readonly url: string;
+  kill(): Promise<void>;
+}
+
+export async function startChild(env: Readonly<Record<string, string>>): Promise<MediaChild> {
+  const [edgePort, httpPort] = [await freePort(), await freePort()];
+  const ports = { EDGE_PORT: String(edgePort), SERVICE_HTTP_PORT: String(httpPort), SERVICE_RPC_PORT: "0" };
+  const child: ChildProcess = spawn(process.execPath, [ENTRY], {
+    env: { ...env, ...ports },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const exited = once(child, "exit");
+  const readyUrl = `http://127.0.0.1:${httpPort}/readyz`;
+  await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 20_000 });
+  return {
+    url: `http://127.0.0.1:${edgePort}`,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,135 @@
+// Media generation between fakes at the edge of the process: billing, catalogue, a listener in the gateway's place,
+// and whatever upstream the test gives it. Database and files are real and survive a restart within a test.
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type RunningProcess, startProcess } from "@gr/runtime";
+import { type TestDatabase, testDatabase, until } from "@gr/testing";
+import pg from "pg";
+import { defineMediaGeneration } from "../module.ts";
+import { createProviders } from "../providers/create-providers.ts";
+import { edgeModule } from "./edge.ts";
+import { fixedCatalog } from "./fixed-catalog.ts";
+import { createRecordingBilling, type RecordingBilling } from "./recording-billing.ts";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
+  readonly body: any;
+}
+
+/** Short enough to wait for, long enough for a slow machine. */
+export const QUICK = {
+  MEDIA_TIMEOUT_MS: "1500",
+  MEDIA_LEASE_MS: "600",
+  HOLD_GRACE_MS: "300",
+  RESOLVE_INTERVAL_MS: "50",
+};
+
+export interface MediaUnderTest {
+  readonly billing: RecordingBilling;
+  readonly db: pg.Pool;
+  readonly dataDir: string;
+  readonly database: TestDatabase;
+  url(): string;
+  /** Asks for images as JSON; a string is sent as it is. */
+  generate(body: object | string, path?: string): Promise<Answer>;
+  /** The only row there is. */
+  row(): Promise<Record<string, unknown>>;
+  /** Files under the media folder. */
+  files(): Promise<string[]>;
+  metrics(): Promise<string>;
+  /** Stops the process and starts another one on the same data. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export interface MediaOptions {
+  readonly upstreamUrl: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly providers?: typeof createProviders;
+}
+
+export async function startMedia(options: MediaOptions): Promise<MediaUnderTest> {
+  const database = await testDatabase("media-generation");
+  const dataDir = await mkdtemp(join(tmpdir(), "media-generation-"));
+  const billing = createRecordingBilling();
+  const db = new pg.Pool({
+    connectionString: database.url,
+    max: 2,
+    options: "-c search_path=media_generation",
+  });
+  db.on("error", () => undefined);
+  const start = async () => {
+    const started = await startProcess(
+      [defineMediaGeneration(options.providers ?? createProviders), billing.module, fixedCatalog, edgeModule],
+      {
+        env: environment(database.url, dataDir, options),
+      },
+    );
+    const readyUrl = `http://127.0.0.1:${started.httpPort}/readyz`;
+    await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 10_000 });
+    return started;
+  };
+  let running: RunningProcess = await start();
+  const url = () => running.publicUrl("edge") ?? "";
+  return {
+    billing,
+    db,
+    dataDir,
+    database,
+    url,
+    generate: (body, path = "/v1/compat/images/generations") => postJson(url() + path, body),
+    row: async () => (await db.query("SELECT * FROM generation")).rows[0],
+    files: async () => filesUnder(join(dataDir, "media")),
+    metrics: async () => (await fetch(`http://127.0.0.1:${running.httpPort}/metrics`)).text(),
+    restart: async () => {
+      await running.stop();
+      running = await start();
+    },
+    stop: async () => {
+      await running.stop();
+      await db.end();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function environment(databaseUrl: string, dataDir: string, { upstreamUrl, env }: MediaOptions) {
+  return {
+    DATABASE_URL: databaseUrl,
+    DATABASE_POOL_SIZE: "4",
+    DATA_DIR: dataDir,
+    INTERNAL_AUTH_SECRET: "internal-secret-of-the-media-tests-0123456789",
+    SERVICE_HTTP_PORT: "0",
+    SERVICE_RPC_PORT: "0",
+    LOG_LEVEL: "silent",
+    PUBLIC_BASE_URL: "https://media.example/",
+    OPENAI_API_KEY: "sandbox",
+    OPENAI_BASE_URL: `${upstreamUrl}/openai/v1`,
+    MEDIA_LOOKUP_URL: `${upstreamUrl}/bill`,
+    ...env,
+  };
+}
+
+export async function postJson(url: string, body: object | string): Promise<Answer> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  return answerOf(response);
+}
+
+export async function answerOf(response: Response): Promise<Answer> {
+  const text = await response.text();
+  const isJson = response.headers.get("content-type")?.includes("json") === true;
+  return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+}
+
+async function filesUnder(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+}
