@@ -9,7 +9,8 @@ import { EmbeddedError } from "./embedded-error.ts";
 const STOP_TIMEOUT_MS = 20_000;
 const KEPT_OUTPUT = 16 * 1024;
 
-// fd 3 is the pipe to us, fd 4 tells us the server's pid.
+// fd 3 is the pipe to us, fd 4 tells us the server's pid. When we are gone nobody reads what the shell prints, and
+// printing would end it: hence /dev/null.
 const GUARD = `
 trap '' HUP INT TERM
 signal=$1 scratch=$2 sockets=$3
@@ -23,7 +24,7 @@ watch=$!
 exec 3<&-
 wait "$server"
 code=$?
-kill -s KILL "$watch"
+kill -s KILL "$watch" 2>/dev/null
 rm -rf -- \${scratch:+"$scratch"} \${sockets:+"$sockets"}
 exit "$code"
 `;

@@ -1,0 +1,60 @@
+// The guarantees of the data directory's lock, between real processes.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { lockDataDir } from "./data-dir-lock.ts";
+import { startChild } from "./test/child.ts";
+
+let dir: string;
+const lockInChild = () =>
+  startChild(`await embedded.lockDataDir(${JSON.stringify(dir)}); console.log("held");`);
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "lock-test-"));
+});
+
+afterEach(() => rm(dir, { recursive: true }));
+
+test("a second process is refused, and told who holds the directory", async () => {
+  const holder = await lockInChild();
+  await expect(lockDataDir(dir)).rejects.toThrow(
+    `The data directory ${dir} is in use by process ${holder.pid}; stop it, or set DATA_DIR to another folder.`,
+  );
+  await holder.kill();
+});
+
+test("a second lock in the same process is refused too", async () => {
+  const lock = await lockDataDir(dir);
+  await expect(lockDataDir(dir)).rejects.toThrow(`in use by process ${process.pid}`);
+  await lock.release();
+});
+
+test("kill -9 of the holder frees the directory", async () => {
+  const holder = await lockInChild();
+  await holder.kill();
+  const lock = await lockDataDir(dir);
+  await lock.release();
+});
+
+test("a released directory can be locked again, and releasing twice does no harm", async () => {
+  const first = await lockDataDir(dir);
+  await first.release();
+  const second = await lockDataDir(dir);
+  await first.release();
+  await expect(lockDataDir(dir)).rejects.toThrow("in use");
+  await second.release();
+});
+
+test("of many that try at once exactly one gets the directory", async () => {
+  const results = await Promise.allSettled(Array.from({ length: 8 }, () => lockDataDir(dir)));
+  const locks = results.flatMap((result) => (result.status === "fulfilled" ? [result.value] : []));
+  expect(locks).toHaveLength(1);
+  await locks[0]?.release();
+});
+
+test("a directory that cannot be made is named in one sentence", async () => {
+  await expect(lockDataDir("/dev/null/data")).rejects.toThrow(
+    /^The data directory \/dev\/null\/data cannot be used: .*ENOTDIR.*\.$/,
+  );
+});

@@ -1,0 +1,61 @@
+// The guarantees of an embedded Redis.
+import { fileURLToPath } from "node:url";
+import { expect, test } from "@jest/globals";
+import { Redis } from "ioredis";
+import { commandOf } from "./process-command.ts";
+import { startRedis } from "./redis-server.ts";
+import { startChild } from "./test/child.ts";
+
+const CACHE = fileURLToPath(new URL("../../../.tools", import.meta.url));
+
+async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    return await work(client);
+  } finally {
+    client.disconnect();
+  }
+}
+
+test("Redis answers whoever has the URL, and nobody without its password", async () => {
+  const server = await startRedis({ cacheDir: CACHE });
+  const reply = await withClient(server.url, async (client) => {
+    await client.set("key", "value");
+    return await client.get("key");
+  });
+  expect(reply).toBe("value");
+  const anonymous = new URL(server.url);
+  anonymous.password = "";
+  await expect(withClient(anonymous.href, (client) => client.get("key"))).rejects.toThrow();
+  await server.stop();
+  await expect(commandOf(server.pid)).resolves.toBeUndefined();
+});
+
+test("settings reach the server", async () => {
+  const server = await startRedis({ cacheDir: CACHE, config: { databases: "3" } });
+  await expect(withClient(server.url, (client) => client.select(2))).resolves.toBe("OK");
+  await expect(withClient(server.url, (client) => client.select(3))).rejects.toThrow("out of range");
+  await server.stop();
+});
+
+test("Redis ends with the process that started it, kill -9 included", async () => {
+  const child = await startChild(`
+    const server = await embedded.startRedis({ cacheDir: ${JSON.stringify(CACHE)} });
+    console.log(JSON.stringify({ pid: server.pid }));`);
+  const { pid } = JSON.parse(child.said);
+  await expect(commandOf(pid)).resolves.toContain("redis");
+  await child.kill();
+  await ended(pid);
+});
+
+test("a setting that Redis refuses is named in one sentence", async () => {
+  await expect(startRedis({ cacheDir: CACHE, config: { "no-such-setting": "1" } })).rejects.toThrow(
+    /^Redis did not start: [^\n]+$/,
+  );
+});
+
+async function ended(pid: number): Promise<void> {
+  while ((await commandOf(pid)) !== undefined) await new Promise((resolve) => setTimeout(resolve, 10));
+}
