@@ -17,7 +17,8 @@ export async function until(
       last = error;
     }
     if (Date.now() >= deadline) {
-      throw new Error(`not true within ${options.timeoutMs} ms`, last === undefined ? {} : { cause: last });
+      const reason = last instanceof Error ? `: ${last.message}` : "";
+      throw new Error(`not true within ${options.timeoutMs} ms${reason}`, { cause: last });
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
