@@ -22,6 +22,10 @@ const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 100;
 const IN_FLIGHT_RETRY_MS = 1_000;
 
+const CAPTURED: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.DONE, OutcomeCode.ALREADY_RESOLVED]);
+/** A hold whose place was never answered may not exist at all. */
+const RELEASED: ReadonlySet<OutcomeCode> = new Set([...CAPTURED, OutcomeCode.UNKNOWN_HOLD]);
+
 export interface PlaceRequest {
   /** UUID; the id of the request. */
   readonly holdId: string;
@@ -51,9 +55,13 @@ export interface Billing {
    *   invalid_api_key, api_key_expired; billing_unavailable when it is not known whether the hold exists.
    */
   place(request: PlaceRequest): Promise<void>;
-  /** Charges a hold. @throws ServiceError billing_unavailable; the hold then waits for its resolver. */
+  /**
+   * Charges a hold. Returns also when the hold was resolved in another way before: billing has then booked the cost.
+   * @throws ServiceError outcome_unknown, never to be retried by the client: the upstream has done its work, and the
+   *   hold waits for its resolver.
+   */
   capture(request: CaptureRequest): Promise<void>;
-  /** Frees a hold; `cost` is what the upstream billed all the same. @throws as capture */
+  /** Frees a hold, if there is one; `cost` is what the upstream billed all the same. @throws as capture */
   release(holdId: string, reason: ReleaseReason, cost?: PicoUsd): Promise<void>;
 }
 
@@ -65,13 +73,14 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
     { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, overflow: () => unavailable(undefined) },
   );
 
-  async function settle(operation: OperationInit): Promise<void> {
+  async function settle(operation: OperationInit, settled: ReadonlySet<OutcomeCode>): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await post(operation);
-        return;
+        const { code } = await post(operation);
+        if (settled.has(code)) return;
+        throw new Error(`${operation.operation?.case} was answered with outcome ${code}`);
       } catch (error) {
-        if (attempt === ATTEMPTS) throw unavailable(error);
+        if (attempt === ATTEMPTS) throw notSettled(error);
         await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
       }
     }
@@ -86,15 +95,23 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome);
     },
     capture: ({ holdId, credits, cost }) =>
-      settle({ operation: { case: "capture", value: { holdId, credits, costPicoUsd: cost } } }),
+      settle({ operation: { case: "capture", value: { holdId, credits, costPicoUsd: cost } } }, CAPTURED),
     release: (holdId, reason, cost = 0n) =>
-      settle({ operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } }),
+      settle({ operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } }, RELEASED),
   };
 }
 
 function unavailable(cause: unknown): ServiceError {
   const message = "Billing cannot be reached, so nothing was started and nothing charged; try again shortly.";
   return new ServiceError("billing_unavailable", message, { retryAfterMs: 1_000, cause });
+}
+
+/** After dispatch the request must not be sent again: it may be charged yet. */
+function notSettled(cause: unknown): ServiceError {
+  const message =
+    "The request was carried out, but what it costs could not be recorded in time, so its result is withheld. " +
+    "It may still be charged; do not send it again before you have looked at your credits.";
+  return new ServiceError("outcome_unknown", message, { cause });
 }
 
 /** The caller's error for a refused place. */

@@ -1,0 +1,82 @@
+// Guarantees of the key format: what is made is well formed, and what was changed or invented is not.
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { checksumOf, isWellFormedKey, KEY_PREFIX, makeKeySecret } from "./key-format.ts";
+
+const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const kind = fc.constantFrom("normal" as const, "management" as const);
+const secret = kind.map(makeKeySecret);
+
+describe("a key", () => {
+  test("is well formed when it is made, and begins with its kind", () => {
+    fc.assert(
+      fc.property(kind, (of) => {
+        const made = makeKeySecret(of);
+        expect(made).toMatch(/^gr_(live|mgmt)_[0-9A-Za-z]{36}$/);
+        expect(made.startsWith(KEY_PREFIX[of])).toBe(true);
+        expect(isWellFormedKey(made)).toBe(true);
+      }),
+    );
+  });
+
+  test("is never made twice", () => {
+    const made = Array.from({ length: 2_000 }, () => makeKeySecret("normal"));
+    expect(new Set(made).size).toBe(made.length);
+  });
+
+  test("uses every character of the alphabet", () => {
+    const used = new Set(Array.from({ length: 300 }, () => makeKeySecret("normal").slice(8, 38)).join(""));
+    expect([...used].sort().join("")).toBe([...BASE62].sort().join(""));
+  });
+
+  test("with one character mistyped is refused", () => {
+    fc.assert(
+      fc.property(secret, fc.nat(43), fc.constantFrom(...BASE62), (made, at, typed) => {
+        const position = at % made.length;
+        fc.pre(made[position] !== typed);
+        expect(isWellFormedKey(made.slice(0, position) + typed + made.slice(position + 1))).toBe(false);
+      }),
+    );
+  });
+
+  test("with two neighbours swapped is refused", () => {
+    fc.assert(
+      fc.property(secret, fc.integer({ min: 8, max: 42 }), (made, at) => {
+        const [one = "", other = ""] = [made[at], made[at + 1]];
+        fc.pre(one !== other);
+        expect(isWellFormedKey(made.slice(0, at) + other + one + made.slice(at + 2))).toBe(false);
+      }),
+    );
+  });
+
+  test("that was invented is refused", () => {
+    const invented = fc.string({ unit: fc.constantFrom(...BASE62), minLength: 36, maxLength: 36 });
+    fc.assert(
+      fc.property(invented, (body) => {
+        fc.pre(checksumOf(`gr_live_${body.slice(0, 30)}`) !== body.slice(30));
+        expect(isWellFormedKey(`gr_live_${body}`)).toBe(false);
+      }),
+    );
+  });
+
+  test.each(["", "gr_live_", "sk-proj-123", "gr_test_".padEnd(44, "a")])("is not %j", (text) => {
+    expect(isWellFormedKey(text)).toBe(false);
+  });
+
+  test("has nothing around it", () => {
+    const made = makeKeySecret("normal");
+    for (const text of [` ${made}`, `${made} `, `${made}\n`, `${made}x`, `x${made}`]) {
+      expect(isWellFormedKey(text)).toBe(false);
+    }
+  });
+});
+
+describe("the checksum", () => {
+  test("is CRC32 in six base62 digits, so that scanners can check it without us", () => {
+    // CRC32 of "123456789" is 0xcbf43926 = 3421780262.
+    const digits = [...checksumOf("123456789")].map((digit) => BASE62.indexOf(digit));
+    expect(digits).toHaveLength(6);
+    expect(digits.reduce((value, digit) => value * 62 + digit, 0)).toBe(0xcbf43926);
+    expect(checksumOf("")).toBe("000000");
+  });
+});

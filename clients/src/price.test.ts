@@ -1,0 +1,262 @@
+// Guarantees of the price function: exact, additive, never below the parts, and undefined where there is no price.
+import { create } from "@bufbuild/protobuf";
+import {
+  ClipPriceSchema,
+  ImagePriceSchema,
+  MegapixelPriceSchema,
+  PriceSchema,
+  SecondPriceSchema,
+  TokenPriceSchema,
+} from "@gr/proto/catalog";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import {
+  priceOfClip,
+  priceOfImageRequest,
+  priceOfImages,
+  priceOfMegapixels,
+  priceOfSeconds,
+  priceOfTokens,
+  priceOfVideoRequest,
+} from "./price.ts";
+
+const pico = fc.bigInt({ min: 0n, max: 2n ** 62n });
+const count = fc.nat({ max: 2 ** 40 });
+const notCounts = [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53];
+
+describe("images", () => {
+  const price = create(ImagePriceSchema, {
+    tiers: [
+      { quality: "low", sizes: ["1024x1024"], picoUsd: 1n },
+      { quality: "low", picoUsd: 2n },
+      { sizes: ["512x512"], picoUsd: 3n },
+      { quality: "high", maxPixels: 1_000_000n, picoUsd: 4n },
+    ],
+  });
+  const of = (quality: string, size: string) => priceOfImages(price, { images: 1, quality, size });
+
+  test("cost what the first tier says whose conditions all hold", () => {
+    expect(of("low", "1024x1024")).toBe(1n);
+    expect(of("low", "512x512")).toBe(2n);
+    expect(of("medium", "512x512")).toBe(3n);
+    expect(of("high", "512x512")).toBe(3n);
+    expect(of("high", "1000x1000")).toBe(4n);
+  });
+
+  test("have no price where no tier holds", () => {
+    expect(of("medium", "1024x1024")).toBeUndefined();
+    expect(of("high", "1001x1000")).toBeUndefined();
+    expect(of("high", "auto")).toBeUndefined();
+    expect(
+      priceOfImages(create(ImagePriceSchema, {}), { images: 1, quality: "low", size: "auto" }),
+    ).toBeUndefined();
+  });
+
+  test("cost their number times one, input images beyond the free ones included", () => {
+    fc.assert(
+      fc.property(
+        pico,
+        pico,
+        fc.nat(20),
+        fc.nat(16),
+        fc.nat(16),
+        (each, input, images, inputImages, free) => {
+          const rule = { tiers: [{ picoUsd: each }], inputImagePicoUsd: input, freeInputImages: free };
+          const paid = BigInt(Math.max(0, inputImages - free));
+          const meters = { images, inputImages, quality: "auto", size: "auto" };
+          expect(priceOfImages(create(ImagePriceSchema, rule), meters)).toBe(
+            (each + input * paid) * BigInt(images),
+          );
+        },
+      ),
+    );
+  });
+
+  test.each(notCounts)("cannot be %d many", (images) => {
+    const one = create(ImagePriceSchema, { tiers: [{ picoUsd: 1n }] });
+    expect(() => priceOfImages(one, { images, quality: "auto", size: "auto" })).toThrow(RangeError);
+  });
+});
+
+describe("area", () => {
+  const price = create(MegapixelPriceSchema, {
+    unitPixels: 1_000_000n,
+    firstPicoUsd: 30n,
+    furtherPicoUsd: 15n,
+    inputImagePicoUsd: 1n,
+  });
+  const of = (size: string, images = 1, inputImages = 0) =>
+    priceOfMegapixels(price, { images, quality: "auto", size, inputImages });
+
+  test("is counted in started units, the first one priced apart", () => {
+    expect(of("1x1")).toBe(30n);
+    expect(of("1000x1000")).toBe(30n);
+    expect(of("1001x1000")).toBe(45n);
+    expect(of("2000x1000", 2, 3)).toBe(96n);
+  });
+
+  test("has no price when the size or the unit is not known", () => {
+    expect(of("auto")).toBeUndefined();
+    const unitless = create(MegapixelPriceSchema, { firstPicoUsd: 1n });
+    expect(priceOfMegapixels(unitless, { images: 1, quality: "auto", size: "1x1" })).toBeUndefined();
+  });
+});
+
+describe("videos", () => {
+  test("by the second cost length times the first tier that holds, and their input images once", () => {
+    const price = create(SecondPriceSchema, {
+      tiers: [
+        { quality: "high", picoUsd: 9n },
+        { sizes: ["1280x720"], picoUsd: 5n },
+      ],
+      inputImagePicoUsd: 2n,
+    });
+    const of = (quality: string, size: string) =>
+      priceOfSeconds(price, { seconds: 8, quality, size, inputImages: 1 });
+    expect(of("high", "1280x720")).toBe(74n);
+    expect(of("low", "1280x720")).toBe(42n);
+    expect(of("low", "1920x1080")).toBeUndefined();
+  });
+
+  test("by the clip cost what the tier of their length says", () => {
+    const price = create(ClipPriceSchema, {
+      tiers: [
+        { seconds: [5, 6], picoUsd: 28n },
+        { quality: "high", picoUsd: 99n },
+      ],
+    });
+    const of = (seconds: number, quality: string) => priceOfClip(price, { seconds, quality, size: "auto" });
+    expect(of(6, "high")).toBe(28n);
+    expect(of(10, "high")).toBe(99n);
+    expect(of(10, "low")).toBeUndefined();
+  });
+
+  test.each(notCounts)("cannot last %d seconds", (seconds) => {
+    const price = create(SecondPriceSchema, { tiers: [{ picoUsd: 1n }] });
+    expect(() => priceOfSeconds(price, { seconds, quality: "auto", size: "auto" })).toThrow(RangeError);
+  });
+});
+
+test("a request is priced by the rule of its kind and by no other", () => {
+  const image = create(PriceSchema, { rule: { case: "image", value: { tiers: [{ picoUsd: 1n }] } } });
+  const area = create(PriceSchema, {
+    rule: { case: "megapixel", value: { unitPixels: 1n, firstPicoUsd: 2n } },
+  });
+  const second = create(PriceSchema, { rule: { case: "second", value: { tiers: [{ picoUsd: 3n }] } } });
+  const clip = create(PriceSchema, { rule: { case: "clip", value: { tiers: [{ picoUsd: 4n }] } } });
+  const token = create(PriceSchema, { rule: { case: "token", value: { inputPicoUsd: 5n } } });
+  const asked = { quality: "auto", size: "1x1" };
+  const prices = [image, area, second, clip, token, create(PriceSchema, {})];
+  expect(prices.map((price) => priceOfImageRequest(price, { images: 1, ...asked }))).toEqual([
+    1n,
+    2n,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  expect(prices.map((price) => priceOfVideoRequest(price, { seconds: 1, ...asked }))).toEqual([
+    undefined,
+    undefined,
+    3n,
+    4n,
+    undefined,
+    undefined,
+  ]);
+});
+
+describe("tokens", () => {
+  const rule = fc.record({
+    inputPicoUsd: pico,
+    outputPicoUsd: pico,
+    requestPicoUsd: pico,
+    cachedInputPicoUsd: pico,
+    cacheWritePicoUsd: pico,
+    imageInputPicoUsd: pico,
+    audioInputPicoUsd: pico,
+    reasoningPicoUsd: pico,
+  });
+  const parts = fc.record({
+    plain: count,
+    cached: count,
+    written: count,
+    image: count,
+    audio: count,
+    answer: count,
+    reasoning: count,
+  });
+  const metersOf = (
+    used: { [Name in "plain" | "cached" | "written" | "image" | "audio" | "answer" | "reasoning"]: number },
+  ) => ({
+    inputTokens: used.plain + used.cached + used.written + used.image + used.audio,
+    outputTokens: used.answer + used.reasoning,
+    cachedInputTokens: used.cached,
+    cacheWriteTokens: used.written,
+    imageInputTokens: used.image,
+    audioInputTokens: used.audio,
+    reasoningTokens: used.reasoning,
+  });
+
+  test("cost the sum of their meters, each at its own price, exactly", () => {
+    fc.assert(
+      fc.property(rule, parts, (price, used) => {
+        const expected =
+          BigInt(used.plain) * price.inputPicoUsd +
+          BigInt(used.cached) * price.cachedInputPicoUsd +
+          BigInt(used.written) * price.cacheWritePicoUsd +
+          BigInt(used.image) * price.imageInputPicoUsd +
+          BigInt(used.audio) * price.audioInputPicoUsd +
+          BigInt(used.answer) * price.outputPicoUsd +
+          BigInt(used.reasoning) * price.reasoningPicoUsd +
+          price.requestPicoUsd;
+        expect(priceOfTokens(create(TokenPriceSchema, price), metersOf(used))).toBe(expected);
+      }),
+    );
+  });
+
+  test("of a meter without a price of its own cost what their parent costs", () => {
+    fc.assert(
+      fc.property(pico, pico, parts, (inputPicoUsd, outputPicoUsd, used) => {
+        const price = create(TokenPriceSchema, { inputPicoUsd, outputPicoUsd });
+        const { inputTokens, outputTokens } = metersOf(used);
+        expect(priceOfTokens(price, metersOf(used))).toBe(
+          priceOfTokens(price, { inputTokens, outputTokens }),
+        );
+      }),
+    );
+  });
+
+  test("are never billed below their parts, when the whole was miscounted", () => {
+    const price = create(TokenPriceSchema, { inputPicoUsd: 10n, outputPicoUsd: 10n, cachedInputPicoUsd: 1n });
+    const meters = { inputTokens: 5, cachedInputTokens: 8, outputTokens: 3, reasoningTokens: 4 };
+    expect(priceOfTokens(price, meters)).toBe(8n + 40n);
+  });
+
+  test("cost never less when there are more of them", () => {
+    fc.assert(
+      fc.property(rule, parts, fc.nat(1_000), (price, used, more) => {
+        const exact = create(TokenPriceSchema, price);
+        const before = priceOfTokens(exact, metersOf(used));
+        const after = priceOfTokens(
+          exact,
+          metersOf({ ...used, plain: used.plain + more, answer: used.answer + more }),
+        );
+        expect(after).toBeGreaterThanOrEqual(before);
+      }),
+    );
+  });
+
+  test("that are free cost nothing", () => {
+    expect(priceOfTokens(create(TokenPriceSchema, {}), { inputTokens: 10 ** 9, outputTokens: 10 ** 9 })).toBe(
+      0n,
+    );
+  });
+
+  test.each(notCounts)("cannot be %d many", (tokens) => {
+    const price = create(TokenPriceSchema, { inputPicoUsd: 1n });
+    expect(() => priceOfTokens(price, { inputTokens: tokens, outputTokens: 0 })).toThrow(RangeError);
+    expect(() => priceOfTokens(price, { inputTokens: 0, outputTokens: 0, reasoningTokens: tokens })).toThrow(
+      RangeError,
+    );
+  });
+});
