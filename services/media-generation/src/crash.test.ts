@@ -7,6 +7,7 @@ import { HoldState, type Operation, ReleaseReason } from "@gr/proto/billing";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { type TestDatabase, testDatabase, until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import pg from "pg";
 import { fixedCatalog } from "./test/fixed-catalog.ts";
 import { drawPicture } from "./test/pictures.ts";
 import { createRecordingBilling, type RecordingBilling } from "./test/recording-billing.ts";
@@ -20,6 +21,7 @@ let peers: RunningProcess;
 let database: TestDatabase;
 let dataDir: string;
 let child: MediaChild;
+let other: MediaChild | undefined;
 let env: Record<string, string>;
 
 beforeEach(async () => {
@@ -27,7 +29,10 @@ beforeEach(async () => {
   billing = createRecordingBilling();
   database = await testDatabase("media-generation");
   dataDir = await mkdtemp(join(tmpdir(), "media-crash-"));
-  env = environment(database.url, dataDir, { upstreamUrl: upstream.url, env: QUICK });
+  env = environment(database.url, dataDir, {
+    upstreamUrl: upstream.url,
+    env: { ...QUICK, MEDIA_TIMEOUT_MS: "3000" },
+  });
   peers = await startProcess([billing.module, fixedCatalog], { env });
   const address = { rpc: `http://127.0.0.1:${peers.rpcPort}`, http: `http://127.0.0.1:${peers.httpPort}` };
   env = {
@@ -41,6 +46,8 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await child.kill();
+  await other?.kill();
+  other = undefined;
   await peers.stop();
   await upstream.close();
   await database.drop();
@@ -139,6 +146,31 @@ describe("kill -9", () => {
     expect(await mediaFiles()).toHaveLength(1);
   }, 60_000);
 
+  test("between the files and the row: the files are removed, the cost is found, nobody is charged", async () => {
+    const row = new pg.Client({ connectionString: database.url, options: "-c search_path=media_generation" });
+    await row.connect();
+    await crashAt((crash) =>
+      upstream.play(
+        async (response) => {
+          // The row cannot be ended while somebody else holds it.
+          await row.query("BEGIN");
+          await row.query("SELECT FROM generation FOR UPDATE");
+          response.end(JSON.stringify((await picture()).body));
+          await until(async () => (await mediaFiles()).length === 1, { timeoutMs: 5_000 });
+          await crash();
+          await row.query(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+          );
+          await row.query("COMMIT");
+        },
+        { status: 200, body: { pico_usd: "42" } },
+      ),
+    );
+    await row.end();
+    expect(hold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n, costPicoUsd: 42n });
+    await until(async () => (await mediaFiles()).length === 0, { timeoutMs: 5_000 });
+  }, 60_000);
+
   test("before a release commits: released by the next process", async () => {
     upstream.play({ status: 500 });
     await crashAt((crash) => {
@@ -150,5 +182,31 @@ describe("kill -9", () => {
     });
     expect(hold()).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.FAILED });
     expect(upstream.requests).toHaveLength(1);
+  }, 60_000);
+});
+
+describe("two processes on one database", () => {
+  test("do not take a generation from each other while its process lives", async () => {
+    const second = await startChild(env);
+    other = second;
+    const longerThanTheLease = 1_200;
+    upstream.play(async (response) => {
+      await new Promise((resolve) => setTimeout(resolve, longerThanTheLease));
+      response.end(JSON.stringify((await picture()).body));
+    });
+    const answers = await Promise.all(
+      [child, second].map(({ url }) => postJson(`${url}/v1/compat/images/generations`, fox)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(billing.charged()).toBe(200n);
+    expect(upstream.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
+  }, 60_000);
+
+  test("the survivor ends what the dead one has begun", async () => {
+    other = await startChild(env);
+    upstream.play(child.kill, { status: 200, body: { pico_usd: "9" } });
+    await expect(postJson(`${child.url}/v1/compat/images/generations`, fox)).rejects.toThrow();
+    await until(() => billing.open().length === 0, { timeoutMs: 15_000 });
+    expect(hold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n, costPicoUsd: 9n });
   }, 60_000);
 });
