@@ -4,6 +4,7 @@ import { z } from "zod";
 
 const MAX_PROMPT_CHARACTERS = 20_000;
 const MAX_COUNT = 10;
+const BAD_COUNT = `n must be a whole number from 1 to ${MAX_COUNT}`;
 
 const QUALITIES = ["auto", "low", "medium", "high"] as const;
 const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
@@ -21,8 +22,8 @@ function choice<const Values extends readonly [string, ...string[]]>(
   return z
     .enum(values, { error: `${field} must be one of ${values.join(", ")}` })
     .nullish()
-    .transform((value): Values[number] => value ?? byDefault)
-    .meta({ default: byDefault });
+    .meta({ default: byDefault })
+    .transform((value): Values[number] => value ?? byDefault);
 }
 
 const input = (description: string) => z.unknown().optional().describe(description);
@@ -44,15 +45,17 @@ export const imageRequestSchema = z.object({
       "size must be auto or <WIDTH>x<HEIGHT>, for example 1024x1024",
     )
     .nullish()
+    .meta({ default: "auto" })
     .transform((size) => size ?? "auto"),
   response_format: choice("response_format", RESPONSE_FORMATS, "url"),
   output_format: choice("output_format", OUTPUT_FORMATS, "webp"),
   n: z
-    .number({ error: `n must be a whole number from 1 to ${MAX_COUNT}` })
-    .refine((n) => Number.isInteger(n) && n >= 1 && n <= MAX_COUNT, {
-      error: `n must be a whole number from 1 to ${MAX_COUNT}`,
-    })
+    .number({ error: BAD_COUNT })
+    .int(BAD_COUNT)
+    .min(1, BAD_COUNT)
+    .max(MAX_COUNT, BAD_COUNT)
     .nullish()
+    .meta({ default: 1 })
     .transform((n) => n ?? 1),
   image: input("input image, as a URL or a data URI, or a list of them"),
   "image[]": input("as image"),

