@@ -72,7 +72,7 @@ describe("docs/errors.md", () => {
     const text = await readFile(new URL("../../../docs/errors.md", import.meta.url), "utf8");
     const written = text.split("\n").flatMap((line) => {
       const cells = line.split("|").map((cell) => cell.trim().replaceAll("`", ""));
-      return /^\| `\w+` \|/.test(line) ? [cells.slice(1, -1)] : [];
+      return /^\| `\w+` +\|/.test(line) ? [cells.slice(1, -1)] : [];
     });
     expect(
       written.map(([reason, status, type, code, retry]) => ({ reason, status, type, code, retry })),

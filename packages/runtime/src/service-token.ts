@@ -14,7 +14,8 @@ export function signToken(secret: string, audience: string, payload: string, clo
 /** The payload, or undefined when the token is malformed, forged, for another audience, or expired. */
 export function readToken(secret: string, audience: string, token: string, clock: Clock): string | undefined {
   const [payload, expiry, given, ...more] = token.split(".");
-  if (payload === undefined || expiry === undefined || given === undefined || more.length > 0) return undefined;
+  if (payload === undefined || expiry === undefined || given === undefined || more.length > 0)
+    return undefined;
   const expected = Buffer.from(signature(secret, audience, `${payload}.${expiry}`));
   const actual = Buffer.from(given);
   if (expected.length !== actual.length || !timingSafeEqual(expected, actual)) return undefined;

@@ -1,0 +1,88 @@
+// What every HTTP port of ours does with slow clients, broken ones, and its own end.
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { FastifyInstance } from "fastify";
+import { closeHttpApp, createHttpApp } from "./http-app.ts";
+import { createLogger } from "./logger.ts";
+
+describe("an HTTP app", () => {
+  let app: FastifyInstance;
+  let port: number;
+  let goOn: PromiseWithResolvers<void>;
+  let entered: PromiseWithResolvers<void>;
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    goOn = Promise.withResolvers();
+    entered = Promise.withResolvers();
+    app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
+    app.get("/now", async () => ({ ok: true }));
+    app.get("/begun", async (_request, reply) => {
+      reply.raw.writeHead(200, { "content-length": "10" });
+      reply.raw.write("begun");
+      reply.hijack();
+      entered.resolve();
+      await goOn.promise;
+      reply.raw.end("ended");
+    });
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    port = (app.server.address() as AddressInfo).port;
+  });
+  afterEach(async () => {
+    goOn.resolve();
+    await closeHttpApp(app, 0);
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  /** A connection; `all` is everything that arrives until the server closes it. */
+  const open = (bytes: string) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(bytes));
+    sockets.push(socket);
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", () => undefined);
+    const all = new Promise<string>((resolve) => socket.once("close", () => resolve(text)));
+    return { socket, all };
+  };
+
+  test("a client that does not finish its headers is told so and let go", async () => {
+    app.server.headersTimeout = 1;
+    const { all } = open("GET /now HTTP/1.1\r\nHost: x\r\nSlow");
+    const text = await all;
+    expect(text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
+    expect(text).toContain('"code":"request_timeout"');
+  });
+
+  test("what is not HTTP never writes into an answer that has begun", async () => {
+    const { socket, all } = open("GET /begun HTTP/1.1\r\nHost: x\r\n\r\n");
+    await entered.promise;
+    socket.write("this is not HTTP\r\n\r\n");
+    const text = await all;
+    expect(text).toMatch(/begun$/);
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1);
+  });
+
+  test("requests on one connection are answered in their order", async () => {
+    const one = "GET /now HTTP/1.1\r\nHost: x\r\n";
+    const { all } = open(`${one}\r\n${one}\r\n${one}Connection: close\r\n\r\n`);
+    expect((await all).match(/\{"ok":true\}/g)).toHaveLength(3);
+  });
+
+  test("closing waits for a running answer and then for nothing else", async () => {
+    const { all } = open("GET /begun HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+    await entered.promise;
+    const closed = closeHttpApp(app, 60_000);
+    goOn.resolve();
+    await closed;
+    expect(await all).toMatch(/begunended$/);
+  });
+
+  test("closing cuts what still runs when the grace is over", async () => {
+    const { all } = open("GET /begun HTTP/1.1\r\nHost: x\r\n\r\n");
+    await entered.promise;
+    await closeHttpApp(app, 10);
+    expect(await all).toMatch(/begun$/);
+  });
+});

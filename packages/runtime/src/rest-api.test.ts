@@ -1,0 +1,212 @@
+// One declaration of a route validates its requests and describes it.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { createHttpApp } from "./http-app.ts";
+import { createLogger } from "./logger.ts";
+import { describeRoutes, parseJsonBytes, type RestApi, registerRest, restRoute } from "./rest-api.ts";
+
+const thing = z.object({
+  name: z.string().min(1).max(5),
+  size: z.number().nullable().optional(),
+  tags: z.array(z.object({ key: z.string() })).optional(),
+});
+const api: RestApi = {
+  routes: [
+    restRoute({
+      method: "POST",
+      path: "/things/:id",
+      summary: "Make a thing",
+      body: thing,
+      query: z.object({
+        dry: z.enum(["true", "false"]).optional(),
+        limit: z.coerce.number().int().optional(),
+      }),
+      responses: {
+        201: { description: "Made", schema: z.object({ id: z.string() }) },
+        204: { description: "Not needed" },
+      },
+      handle: async ({ body, query, http, reply }) => {
+        void reply.status(201);
+        return { id: (http.params as { id: string }).id, body, query };
+      },
+    }),
+    restRoute({
+      method: "POST",
+      path: "/bytes",
+      summary: "Take bytes",
+      body: thing,
+      bodyAs: "bytes",
+      otherBodyTypes: ["multipart/form-data"],
+      bodyLimit: 10,
+      responses: { 200: { description: "Taken", contentType: "text/plain" } },
+      handle: async ({ body }) => ({ length: (body as unknown as Buffer).length }),
+    }),
+    restRoute({
+      method: "GET",
+      path: "/files/*",
+      summary: "A file",
+      responses: { 200: { description: "The file", contentType: "image/webp" } },
+      handle: async () => ({}),
+    }),
+    restRoute({
+      method: "DELETE",
+      path: "/things/:id",
+      summary: "Delete",
+      responses: { 200: { description: "Deleted" } },
+      handle: async () => ({}),
+    }),
+  ],
+};
+
+describe("requests", () => {
+  let app: FastifyInstance;
+  beforeAll(async () => {
+    app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "id" });
+    await registerRest(app, api);
+  });
+  afterAll(() => app.close());
+  const send = async (payload: string | Buffer, url = "/things/1", contentType = "application/json") => {
+    const { statusCode, body } = await app.inject({
+      method: "POST",
+      url,
+      payload,
+      headers: { "content-type": contentType, host: "x" },
+    });
+    return { status: statusCode, body: JSON.parse(body) };
+  };
+
+  test("a handler gets what the schemas made of body and query", async () => {
+    const { status, body } = await send(
+      '{"name":"a","size":null,"more":1}',
+      "/things/x?dry=true&limit=3&z=1",
+    );
+    expect(status).toBe(201);
+    expect(body).toEqual({ id: "x", body: { name: "a", size: null }, query: { dry: "true", limit: 3 } });
+  });
+
+  test.each([
+    ['{"name":""}', "name"],
+    ['{"name":"abcdef"}', "name"],
+    ["{}", "name"],
+    ['{"name":"a","size":"1"}', "size"],
+    ['{"name":"a","tags":[{"key":"k"},{"key":1}]}', "tags[1].key"],
+    ["[]", undefined],
+    ["null", undefined],
+    ['"text"', undefined],
+  ])("%s is refused, and the field at fault is named", async (payload, param) => {
+    const { status, body } = await send(payload);
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ type: "invalid_request_error", code: "invalid_value" });
+    expect(body.error.param).toBe(param);
+  });
+
+  test("a query that is not valid is refused with its parameter", async () => {
+    const { status, body } = await send('{"name":"a"}', "/things/1?dry=maybe");
+    expect([status, body.error.param]).toEqual([400, "dry"]);
+  });
+
+  test.each([
+    ["", "empty"],
+    ["{", "not valid JSON"],
+    ["{'name':1}", "not valid JSON"],
+    [Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d]), "not valid JSON"],
+    ['{"name":"a","__proto__":{"admin":true}}', "not valid JSON"],
+    ['{"name":"a","tags":[{"__proto__":1}]}', "not valid JSON"],
+  ])("%p is not a JSON body", async (payload, why) => {
+    const { status, body } = await send(payload);
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ type: "invalid_request_error", code: "invalid_json" });
+    expect(body.error.message).toContain(why);
+  });
+
+  test("a route that wants bytes gets them unread", async () => {
+    expect((await send("not JSON", "/bytes")).body).toEqual({ length: 8 });
+    expect((await send("more than 10", "/bytes")).status).toBe(413);
+  });
+
+  test("a content type that no route has asked for is refused", async () => {
+    for (const type of [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+    ]) {
+      expect((await send("name=a", "/things/1", type)).status).toBe(415);
+    }
+    expect((await send('{"name":"a"}', "/things/1", "application/json; charset=utf-8")).status).toBe(201);
+  });
+
+  test("a body that is missing is asked for", async () => {
+    const { statusCode, body } = await app.inject({
+      method: "POST",
+      url: "/things/1",
+      headers: { host: "x" },
+    });
+    expect([statusCode, JSON.parse(body).error.code]).toEqual([400, "invalid_json"]);
+  });
+});
+
+describe("parseJsonBytes", () => {
+  test("reads whatever JSON.stringify writes, and never touches a prototype", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+        const text = JSON.stringify(value);
+        if (text.includes('"__proto__"')) return;
+        expect(parseJsonBytes(Buffer.from(text))).toEqual(JSON.parse(text));
+      }),
+    );
+    for (const spelling of ['{"__proto__":1}', '{"a":{"\\u005f_proto__":1}}', '{"__proto\\u005f_":{}}']) {
+      expect(() => parseJsonBytes(Buffer.from(spelling))).toThrow("not valid JSON");
+    }
+  });
+});
+
+describe("the description", () => {
+  const paths = describeRoutes(api) as Record<string, Record<string, Record<string, unknown>>>;
+
+  test("has each path in OpenAPI's spelling, with its methods", () => {
+    expect(Object.entries(paths).map(([path, item]) => [path, Object.keys(item)])).toEqual([
+      ["/things/{id}", ["post", "delete"]],
+      ["/bytes", ["post"]],
+      ["/files/{path}", ["get"]],
+    ]);
+  });
+
+  test("says what validates: body, query, path", () => {
+    const post = paths["/things/{id}"]?.["post"];
+    expect(post?.["requestBody"]).toMatchObject({
+      required: true,
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            required: ["name"],
+            properties: { name: { type: "string", minLength: 1, maxLength: 5 } },
+          },
+        },
+      },
+    });
+    expect(post?.["parameters"]).toEqual([
+      { name: "id", in: "path", required: true, schema: { type: "string" } },
+      { name: "dry", in: "query", required: false, schema: { type: "string", enum: ["true", "false"] } },
+      expect.objectContaining({ name: "limit", in: "query", required: false }),
+    ]);
+    expect(paths["/files/{path}"]?.["get"]?.["parameters"]).toMatchObject([{ name: "path", in: "path" }]);
+  });
+
+  test("says what is answered, in which content type", () => {
+    expect(paths["/things/{id}"]?.["post"]?.["responses"]).toMatchObject({
+      201: { description: "Made", content: { "application/json": { schema: { type: "object" } } } },
+      204: { description: "Not needed" },
+    });
+    expect(paths["/files/{path}"]?.["get"]?.["responses"]).toEqual({
+      200: { description: "The file", content: { "image/webp": {} } },
+    });
+  });
+
+  test("names every content type that a body may have", () => {
+    const body = paths["/bytes"]?.["post"]?.["requestBody"] as { content: object } | undefined;
+    expect(Object.keys(body?.content ?? {})).toEqual(["application/json", "multipart/form-data"]);
+  });
+});
