@@ -13,6 +13,7 @@ import { onStopSignal } from "./bootstrap/stop-signals.mjs";
 import { findNode, installNode, removeDrafts } from "./bootstrap/toolchain.mjs";
 import { installWorkspace, workspaceIsReady } from "./bootstrap/workspace.mjs";
 
+/** @param {string[]} words the entry, relative to the clone, and its arguments */
 async function main([entry, ...args]) {
   if (process.platform === "win32") throw new BootstrapError("Windows is supported inside WSL only.");
   if (Number.parseInt(process.versions.node, 10) < 20) {

@@ -17,6 +17,6 @@ export default class CountReporter {
   onRunComplete(_contexts: unknown, results: RunResults): void {
     const failed = results.numFailedTests + results.numRuntimeErrorTestSuites;
     const counts: JestCounts = { passed: results.numPassedTests, failed };
-    process.send?.(counts);
+    if (process.connected) process.send?.(counts);
   }
 }

@@ -3,4 +3,7 @@
 if (process.channel) {
   process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
   process.channel.unref();
+  // Processes that the entry forks inherit its flags, but not this: their channel is their own affair.
+  const at = process.execArgv.indexOf(import.meta.url);
+  if (at > 0) process.execArgv.splice(at - 1, 2);
 }

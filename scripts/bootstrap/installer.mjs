@@ -8,13 +8,12 @@ const KEPT_OUTPUT = 64 * 1024;
 const running = new Set();
 
 /** npm's and pnpm's own waits add up to minutes before either says that there is no network. */
-export const FETCH_RETRIES = [
-  "fetch-retries=2",
-  "fetch-retry-mintimeout=1000",
-  "fetch-retry-maxtimeout=5000",
-];
+export const FETCH_RETRIES = ["fetch-retries=2", "fetch-retry-mintimeout=500", "fetch-retry-maxtimeout=1000"];
 
-/** `what` names the thing to install in messages. Rejects with a BootstrapError when the command fails. */
+/**
+ * `what` names the thing to install in messages. Rejects with a BootstrapError when the command fails.
+ * @returns {Promise<void>}
+ */
 export function runInstaller(what, command, args, cwd) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd, env: installerEnv(), stdio: ["ignore", "pipe", "pipe"] });

@@ -16,8 +16,8 @@ function startFromProc(pid) {
   try {
     // The command name is in brackets and may hold anything; the fields after it are plain.
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return /[ZX]/.test(fields[0]) ? undefined : fields[19];
+    const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return /[ZX]/.test(state) ? undefined : fields[18];
   } catch (error) {
     if (error.code === "ENOENT" || error.code === "ESRCH") return undefined;
     throw error;

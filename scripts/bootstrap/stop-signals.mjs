@@ -5,10 +5,10 @@ const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** Calls `handle(signal, exitCode)` for each stop signal until the returned function is called. */
 export function onStopSignal(handle) {
-  const listeners = STOP_SIGNALS.map((signal) => [signal, () => handle(signal, exitCodeOf(signal))]);
-  for (const [signal, listener] of listeners) process.on(signal, listener);
+  const listener = (signal) => handle(signal, exitCodeOf(signal));
+  for (const signal of STOP_SIGNALS) process.on(signal, listener);
   return () => {
-    for (const [signal, listener] of listeners) process.off(signal, listener);
+    for (const signal of STOP_SIGNALS) process.off(signal, listener);
   };
 }
 

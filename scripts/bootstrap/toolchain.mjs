@@ -53,9 +53,9 @@ function pinnedNode(pin) {
 }
 
 function pinnedPnpm() {
-  process.report.excludeNetwork = true;
-  const { glibcVersionRuntime } = process.report.getReport().header;
-  const musl = process.platform === "linux" && !glibcVersionRuntime ? "-musl" : "";
+  /** @type {{ header?: { glibcVersionRuntime?: string } }} */
+  const { header } = process.report.getReport();
+  const musl = process.platform === "linux" && !header?.glibcVersionRuntime ? "-musl" : "";
   return pinned("pnpm", PNPM_PIN, `@pnpm/exe.${PLATFORM}${musl}`, "pnpm");
 }
 
