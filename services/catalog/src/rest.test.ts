@@ -1,5 +1,6 @@
 // Guarantees of GET /v1/models and its compat twin, asked over HTTP as the gateway asks.
 
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import { modelList, modelRecord } from "./model-record.ts";
@@ -227,7 +228,7 @@ describe("caching", () => {
     try {
       const before = await other.get("/v1/compat/models");
       changing.respond = listing(openRouterRow("vendor/one"), openRouterRow("vendor/two"));
-      while ((await other.ids()).length < 3) await new Promise((resolve) => setImmediate(resolve));
+      await until(async () => (await other.ids()).length === 3, { timeoutMs: 10_000 });
       const after = await other.get("/v1/compat/models", {
         "if-none-match": before.headers.get("etag") ?? "",
       });

@@ -5,7 +5,7 @@ import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { z } from "zod";
 import { isoDate, priceOfSeed, seedPrice, sizeText, sourced } from "./seed-price.ts";
 
-export const MODEL_ID = /^[A-Za-z0-9][A-Za-z0-9._:@+~-]*(\/[A-Za-z0-9._:@+~-]+)*$/;
+export const MODEL_ID = /^[A-Za-z0-9~@][A-Za-z0-9._:@+~-]*(\/[A-Za-z0-9._:@+~-]+)*$/;
 export const MOST_ID_CHARACTERS = 200;
 
 const CAPABILITIES = [
