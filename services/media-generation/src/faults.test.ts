@@ -236,6 +236,24 @@ describe("a scripted provider", () => {
     expect(await media.files()).toHaveLength(1);
   });
 
+  test("a charge that billing has lost is booked again from the row", async () => {
+    upstream.play(await pictureAnswer());
+    expect((await media.generate(fox)).status).toBe(200);
+    const hold = onlyHold(media);
+    if (hold === undefined) throw new Error("there is a hold");
+    Object.assign(hold, { state: HoldState.OPEN, chargedCredits: 0n, deadlineAt: BigInt(Date.now()) });
+    await until(() => hold.state === HoldState.CAPTURED, { timeoutMs: 5_000 });
+    expect(hold.chargedCredits).toBe(100n);
+  });
+
+  test("a disk that cannot be written makes the service not ready", async () => {
+    expect((await media.readyz()).status).toBe(200);
+    await rm(join(media.dataDir, "media"), { recursive: true });
+    const { status, body } = await media.readyz();
+    expect(status).toBe(503);
+    expect(body.problems).toEqual(["media-generation: the media folder is not writable"]);
+  });
+
   test("a release that billing did not take is repeated", async () => {
     upstream.play({ status: 500 });
     media.billing.before = async ([first]) => {
@@ -250,9 +268,18 @@ describe("a scripted provider", () => {
 });
 
 describe("a provider that cannot be asked", () => {
+  let upstream: ScriptedServer;
+  let media: MediaUnderTest;
+  beforeEach(async () => {
+    upstream = await startScriptedServer();
+    media = await startMedia({ upstreamUrl: upstream.url, env: { ...QUICK, MEDIA_LOOKUP_URL: "" } });
+  });
+  afterEach(async () => {
+    await media.stop();
+    await upstream.close();
+  });
+
   test("keeps the hold open until its deadline, then gives it up without a cost", async () => {
-    const upstream = await startScriptedServer();
-    const media = await startMedia({ upstreamUrl: upstream.url, env: { ...QUICK, MEDIA_LOOKUP_URL: "" } });
     upstream.play((response) => {
       response.destroy();
     });
@@ -264,7 +291,11 @@ describe("a provider that cannot be asked", () => {
     expect(upstream.requests).toHaveLength(1);
     const { finished_at: finishedAt, deadline_at: deadlineAt } = await media.row();
     expect((finishedAt as Date) >= (deadlineAt as Date)).toBe(true);
-    await media.stop();
-    await upstream.close();
+  });
+
+  test("is not asked about nonsense either: failed at once, released at once", async () => {
+    upstream.play({ status: 200, body: "{}" });
+    expect((await media.generate(fox)).status).toBe(502);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.FAILED });
   });
 });

@@ -41,6 +41,7 @@ export interface MediaUnderTest {
   /** Files under the media folder. */
   files(): Promise<string[]>;
   metrics(): Promise<string>;
+  readyz(): Promise<Answer>;
   /** Stops the process and starts another one on the same data. */
   restart(): Promise<void>;
   stop(): Promise<void>;
@@ -84,6 +85,7 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
     generate: (body, path = "/v1/compat/images/generations") => postJson(url() + path, body),
     row: () => readRow(db),
     files: async () => filesUnder(join(dataDir, "media")),
+    readyz: async () => answerOf(await fetch(`http://127.0.0.1:${running.httpPort}/readyz`)),
     metrics: async () => (await fetch(`http://127.0.0.1:${running.httpPort}/metrics`)).text(),
     restart: async () => {
       await running.stop();
