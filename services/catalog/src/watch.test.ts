@@ -1,4 +1,5 @@
 // Guarantees of the watch over the network, through the copy that every service keeps.
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createCatalogCopy } from "@gr/clients";
 import { CatalogService } from "@gr/proto/catalog";
 import { createLogger, defineModule, type Module, type RunningProcess, startProcess } from "@gr/runtime";
@@ -43,7 +44,7 @@ async function startServer(): Promise<void> {
 }
 
 /** Another process, with a module that keeps a copy of the catalogue. */
-async function startReader(): Promise<Copy> {
+async function startReader(port = rpcPort): Promise<Copy> {
   let copy: Copy | undefined;
   const module: Module = defineModule({
     name: "reader",
@@ -62,7 +63,7 @@ async function startReader(): Promise<Copy> {
       SERVICE_HTTP_PORT: "0",
       SERVICE_RPC_PORT: "0",
       LOG_LEVEL: "silent",
-      CATALOG_RPC_URL: `http://127.0.0.1:${rpcPort}`,
+      CATALOG_RPC_URL: `http://127.0.0.1:${port}`,
     },
   });
   if (copy === undefined) throw new Error("the reader was not created");
@@ -100,6 +101,20 @@ test("a copy serves on while the catalogue is away, and catches up when it is ba
   await until(() => copy.find("vendor/two") !== undefined && copy.find("vendor/one") === undefined, PATIENCE);
 });
 
+test("a copy catches up after its connection was cut", async () => {
+  await startServer();
+  const line = await startLine();
+  const copy = await startReader(line.port);
+  await until(() => copy.find("vendor/one") !== undefined, PATIENCE);
+  line.cut();
+  upstream.respond = listing(openRouterRow("vendor/two"));
+  await until(() => copy.find("vendor/two") !== undefined && copy.find("vendor/one") === undefined, PATIENCE);
+  expect(line.connections()).toBeGreaterThan(1);
+  await reader?.stop();
+  reader = undefined;
+  await line.close();
+});
+
 test("the catalogue keeps nothing of a reader that has left", async () => {
   await startServer();
   const copy = await startReader();
@@ -109,3 +124,36 @@ test("the catalogue keeps nothing of a reader that has left", async () => {
   reader = undefined;
   await until(async () => (await server?.metric("catalog_watchers")) === 0, PATIENCE);
 });
+
+/** A line to the catalogue that can be cut. */
+async function startLine() {
+  const sockets = new Set<Socket>();
+  let connections = 0;
+  const server = createServer((near) => {
+    connections += 1;
+    const far = connect(rpcPort, "127.0.0.1");
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(socket);
+      socket.pipe(other);
+      socket.on("error", () => other.destroy());
+      socket.on("close", () => sockets.delete(socket));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.resetAndDestroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    connections: () => connections,
+    cut,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        cut();
+      }),
+  };
+}
