@@ -1,0 +1,142 @@
+-- The ledger. Customer money is bigint of 1e-4 USD (credits), upstream cost is bigint of 1e-12 USD (pico).
+-- account, spender and usage_daily are updated all the time: no index on what changes and room on the page, so that
+-- an update touches nothing but its row (HOT). CHECK constraints are parsed for every statement and cost a tenth of a
+-- placed hold, so the hot tables have none; `VerifyLedger` recomputes what they would say, and more.
+
+CREATE TYPE spend_period AS ENUM ('lifetime', 'day', 'week', 'month');
+CREATE TYPE hold_state AS ENUM ('open', 'captured', 'released');
+CREATE TYPE entry_kind AS ENUM ('deposit', 'refund', 'adjustment', 'charge', 'failed', 'late');
+CREATE TYPE deposit_status AS ENUM ('PENDING', 'COMPLETED', 'FAILED', 'REFUNDED');
+
+CREATE TABLE account (
+  id uuid PRIMARY KEY,
+  credits bigint NOT NULL DEFAULT 0,
+  debits bigint NOT NULL DEFAULT 0,
+  held bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+COMMENT ON TABLE account IS 'Running totals of one customer: a hold fits while credits - debits - held allows it.';
+COMMENT ON COLUMN account.credits IS 'Completed deposits less refunds, plus adjustments.';
+COMMENT ON COLUMN account.debits IS 'Charges; may exceed credits after an overrun.';
+COMMENT ON COLUMN account.held IS 'Amounts of open holds.';
+
+CREATE TABLE spender (
+  id uuid PRIMARY KEY,
+  account_id uuid NOT NULL REFERENCES account,
+  name text NOT NULL,
+  cap bigint,
+  period spend_period NOT NULL,
+  expires_at timestamptz,
+  active boolean NOT NULL,
+  created_at timestamptz NOT NULL,
+  window_no integer NOT NULL DEFAULT 0,
+  window_start timestamptz,
+  window_used bigint NOT NULL DEFAULT 0,
+  window_held bigint NOT NULL DEFAULT 0,
+  used bigint NOT NULL DEFAULT 0,
+  requests bigint NOT NULL DEFAULT 0
+) WITH (fillfactor = 50);
+CREATE INDEX spender_of_account ON spender (account_id);
+COMMENT ON TABLE spender IS 'What may spend: one row per API key, with its cap, its window and its running totals.';
+COMMENT ON COLUMN spender.cap IS 'Most credits per window; null = no cap.';
+COMMENT ON COLUMN spender.window_no IS 'Counts windows. A hold and its charge belong to the window it was placed in.';
+COMMENT ON COLUMN spender.window_start IS 'Null for lifetime, and until the first hold after a change of period.';
+COMMENT ON COLUMN spender.used IS 'Charges of its whole life.';
+COMMENT ON COLUMN spender.requests IS 'Captured holds of its whole life.';
+
+-- No foreign keys: a hold is written under the locks of its account and spender, and neither is ever deleted.
+CREATE TABLE hold (
+  id uuid PRIMARY KEY,
+  account_id uuid NOT NULL,
+  spender_id uuid NOT NULL,
+  amount bigint NOT NULL,
+  placed_at timestamptz NOT NULL,
+  deadline_at timestamptz NOT NULL,
+  lease_until timestamptz,
+  charge bigint,
+  cost bigint,
+  window_no integer NOT NULL,
+  state hold_state NOT NULL,
+  service text NOT NULL,
+  provider text NOT NULL,
+  model text NOT NULL,
+  price_version text NOT NULL
+);
+CREATE INDEX hold_open ON hold (service, deadline_at) WHERE state = 'open';
+COMMENT ON TABLE hold IS 'Credits reserved for one request: open, then captured or released, once.';
+COMMENT ON COLUMN hold.lease_until IS 'Until then somebody is finding out what became of it.';
+COMMENT ON COLUMN hold.charge IS 'Credits; null while open.';
+COMMENT ON COLUMN hold.cost IS 'Pico; null while open.';
+
+CREATE TABLE deposit (
+  id uuid PRIMARY KEY,
+  account_id uuid NOT NULL REFERENCES account,
+  credits bigint NOT NULL CHECK (credits > 0),
+  status deposit_status NOT NULL,
+  source text NOT NULL,
+  created_at timestamptz NOT NULL,
+  changed_at timestamptz NOT NULL
+);
+COMMENT ON TABLE deposit IS 'Money from outside; only COMPLETED ones count.';
+
+CREATE TABLE entry (
+  id bigint GENERATED ALWAYS AS IDENTITY,
+  at timestamptz NOT NULL,
+  account_id uuid NOT NULL,
+  hold_id uuid,
+  deposit_id uuid,
+  credits bigint NOT NULL DEFAULT 0,
+  cost bigint NOT NULL DEFAULT 0,
+  kind entry_kind NOT NULL,
+  provider text,
+  UNIQUE (hold_id, kind)
+);
+CREATE UNIQUE INDEX entry_of_deposit ON entry (deposit_id, kind) WHERE deposit_id IS NOT NULL;
+COMMENT ON TABLE entry IS 'The journal. Each row is one transfer in each ledger; the view posting shows both sides.';
+COMMENT ON COLUMN entry.credits IS 'Customer ledger; negative only for an adjustment.';
+COMMENT ON COLUMN entry.cost IS 'Cost ledger, pico.';
+
+CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  RAISE EXCEPTION '% on %.% is refused: the journal is append-only', tg_op, tg_table_schema, tg_table_name
+    USING ERRCODE = 'insufficient_privilege';
+END $$;
+CREATE TRIGGER entry_is_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON entry
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+
+CREATE TABLE usage_daily (
+  account_id uuid NOT NULL,
+  day date NOT NULL,
+  spender_id uuid NOT NULL,
+  model text NOT NULL,
+  requests bigint NOT NULL,
+  charge bigint NOT NULL,
+  cost numeric NOT NULL,
+  PRIMARY KEY (account_id, day, spender_id, model)
+) WITH (fillfactor = 50);
+COMMENT ON TABLE usage_daily IS 'Charges by the UTC day of their capture.';
+
+-- Double entry: each side of each transfer, in the ledger it belongs to. Debits equal credits in both.
+CREATE VIEW posting AS
+  SELECT e.id AS entry_id, e.at, e.kind, side.ledger, side.name AS account, side.debit, side.credit
+    FROM entry e
+    CROSS JOIN LATERAL (VALUES
+      ('credits', CASE e.kind WHEN 'deposit' THEN 'cash' WHEN 'adjustment' THEN 'revenue' ELSE 'cust:' || e.account_id END,
+        e.credits, 0::bigint),
+      ('credits', CASE e.kind WHEN 'charge' THEN 'revenue' WHEN 'refund' THEN 'cash' ELSE 'cust:' || e.account_id END,
+        0::bigint, e.credits),
+      ('cost', 'cogs:' || CASE e.kind WHEN 'charge' THEN e.provider ELSE e.kind::text END, e.cost, 0::bigint),
+      ('cost', 'payable:' || e.provider, 0::bigint, e.cost)
+    ) AS side (ledger, name, debit, credit)
+   WHERE side.debit <> 0 OR side.credit <> 0;
+COMMENT ON VIEW posting IS 'cash, cust:<account>, revenue in credits; cogs:<provider>, cogs:failed, cogs:late, payable:<provider> in pico.';
+
+-- Windows begin at 00:00 UTC: each day, each Monday, each 1st. A lifetime has neither start nor end.
+CREATE FUNCTION start_of_window(period spend_period, at timestamptz) RETURNS timestamptz LANGUAGE sql STABLE
+  RETURN CASE period WHEN 'lifetime' THEN NULL ELSE date_trunc(period::text, at, 'UTC') END;
+
+CREATE FUNCTION end_of_window(period spend_period, start timestamptz) RETURNS timestamptz LANGUAGE sql STABLE
+  RETURN CASE period WHEN 'lifetime' THEN NULL
+    ELSE ((start AT TIME ZONE 'UTC') + ('1 ' || period::text)::interval) AT TIME ZONE 'UTC' END;
+
+CREATE FUNCTION unix_ms(at timestamptz) RETURNS bigint LANGUAGE sql IMMUTABLE
+  RETURN (extract(epoch FROM at) * 1000)::bigint;

@@ -1,0 +1,88 @@
+// What happens to money that operators need to see, each as one function: a counter and, where somebody should look,
+// a log line. Ids and amounts only.
+import { formatCredits, formatPicoUsd } from "@gr/money";
+import type { Logger } from "@gr/runtime";
+import { Counter, Histogram, type Registry } from "prom-client";
+import type { Difference } from "./ledger-report.ts";
+import type { Operation } from "./operation.ts";
+import type { Loss, Posted } from "./post-store.ts";
+
+export interface BillingEvents {
+  /** A batch was committed. */
+  committed(operations: readonly Operation[], posted: readonly Posted[]): void;
+  /** A batch met another writer's locks and starts anew. */
+  triedAgain(error: unknown): void;
+  ledgerVerified(differences: readonly Difference[]): void;
+  /** A caller was told that its credits cannot be read. */
+  creditsUnreadable(accountId: string, error: unknown): void;
+}
+
+export function createBillingEvents(log: Logger, metrics: Registry): BillingEvents {
+  const registers = [metrics];
+  const batchSize = new Histogram({
+    name: "billing_batch_operations",
+    help: "Operations per commit",
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192],
+    registers,
+  });
+  const lateCosts = new Counter({
+    name: "billing_late_costs_total",
+    help: "Costs that turned up when their hold had been, or had to be, given up; booked to our losses",
+    registers,
+  });
+  const abandoned = new Counter({
+    name: "billing_holds_unresolved_total",
+    help: "Holds released because nobody could find out what the upstream did",
+    registers,
+  });
+  const failedCosts = new Counter({
+    name: "billing_failed_costs_total",
+    help: "Costs of requests that failed; booked to our losses",
+    registers,
+  });
+  const retries = new Counter({
+    name: "billing_commit_retries_total",
+    help: "Batches that began anew after a deadlock or serialization failure",
+    registers,
+  });
+  const differences = new Counter({
+    name: "billing_ledger_differences_total",
+    help: "Differences that verifications of the ledger found",
+    registers,
+  });
+  return {
+    committed(operations, posted) {
+      batchSize.observe(operations.length);
+      for (let index = 0; index < posted.length; index += 1) {
+        const loss = posted[index]?.loss;
+        const operation = operations[index];
+        if (loss === undefined || operation === undefined) continue;
+        if (loss.failed > 0n) failedCosts.inc();
+        if (loss.late > 0n) lateCosts.inc();
+        if (loss.abandoned !== undefined) abandoned.inc();
+        logLoss(log, operation, loss);
+      }
+    },
+    triedAgain(error) {
+      retries.inc();
+      log.debug({ err: error }, "a batch begins anew");
+    },
+    ledgerVerified(found) {
+      differences.inc(found.length);
+      for (const difference of found) log.error({ ...difference }, "the ledger does not add up");
+    },
+    creditsUnreadable: (accountId, error) =>
+      log.error({ accountId, err: error }, "credits could not be read"),
+  };
+}
+
+function logLoss(log: Logger, { holdId, kind }: Operation, { failed, late, abandoned }: Loss): void {
+  const facts = { holdId, operation: kind, costUsd: formatPicoUsd(failed + late) };
+  if (abandoned !== undefined) {
+    log.warn({ ...facts, heldUsd: formatCredits(abandoned) }, "a hold was released unresolved");
+  } else if (late > 0n) {
+    log.warn(facts, "a cost turned up after its hold was resolved; booked to our losses");
+  } else {
+    log.info(facts, "the upstream billed a request that failed; booked to our losses");
+  }
+}

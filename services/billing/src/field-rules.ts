@@ -1,0 +1,55 @@
+// The rules that every field of a request to billing keeps. Each answers the value as it is stored, or throws
+// ServiceError invalid_value that names the field; nothing malformed gets as far as the database.
+import type { Credits, PicoUsd } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+
+/** 1e11 USD: more than any account, and small enough for thousands of them in a 64-bit sum. */
+const MOST_CREDITS: Credits = 10n ** 15n;
+/** The last millisecond of the year 9999. */
+const LATEST = 253_402_300_799_999n;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export function invalid(field: string, what: string): ServiceError {
+  return new ServiceError("invalid_value", `${what} (field "${field}").`, { param: field });
+}
+
+/** Lower-case, so that one id has one spelling. */
+export function uuid(field: string, value: string): string {
+  const id = value.toLowerCase();
+  if (!UUID.test(id)) throw invalid(field, "It must be a UUID");
+  return id;
+}
+
+export function credits(field: string, value: Credits): Credits {
+  if (value < 0n || value > MOST_CREDITS)
+    throw invalid(field, `It must be from 0 to ${MOST_CREDITS} credits`);
+  return value;
+}
+
+export function cost(field: string, value: PicoUsd): PicoUsd {
+  if (value < 0n) throw invalid(field, "A cost must not be negative");
+  return value;
+}
+
+/** Unix milliseconds. */
+export function instant(field: string, value: bigint): bigint {
+  if (value <= 0n || value > LATEST)
+    throw invalid(field, "It must be Unix milliseconds before the year 10000");
+  return value;
+}
+
+/** Short text that PostgreSQL can store. @param most Unicode code points */
+export function text(field: string, value: string, most = 200): string {
+  if (value === "") throw invalid(field, "It must not be empty");
+  if (value.includes("\0")) throw invalid(field, "It must not contain a NUL character");
+  if (value.length > most && [...value].length > most) {
+    throw invalid(field, `It must have at most ${most} characters`);
+  }
+  return value;
+}
+
+/** A count of rows to answer; 0 = 100. */
+export function limit(field: string, value: number): number {
+  if (value < 0 || value > 1_000) throw invalid(field, "It must be from 1 to 1000, or 0 for 100");
+  return value === 0 ? 100 : value;
+}

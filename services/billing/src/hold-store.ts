@@ -1,0 +1,93 @@
+// Statements on holds other than moving money: listing them, and leasing overdue ones to whoever resolves them.
+import type { Pool } from "@gr/runtime";
+import type { Hold, HoldState } from "./hold.ts";
+import type { LedgerTime } from "./ledger-time.ts";
+
+export interface HoldFilter {
+  readonly accountId: string | undefined;
+  readonly state: HoldState | undefined;
+  readonly limit: number;
+}
+
+export interface Lease {
+  /** Module that placed the holds. */
+  readonly service: string;
+  readonly limit: number;
+  readonly leaseMs: bigint;
+}
+
+export interface HoldStore {
+  /** Oldest first. */
+  list(filter: HoldFilter): Promise<Hold[]>;
+  /** Open holds past their deadline that nobody else has leased; oldest deadline first. */
+  leaseExpired(lease: Lease): Promise<Hold[]>;
+}
+
+interface HoldRow {
+  id: string;
+  account_id: string;
+  spender_id: string;
+  amount: bigint;
+  state: HoldState;
+  charge: bigint | null;
+  cost: bigint | null;
+  service: string;
+  provider: string;
+  model: string;
+  price_version: string;
+  placed_at: Date;
+  deadline_at: Date;
+}
+
+const COLUMNS = `id, account_id, spender_id, amount, state, charge, cost, service, provider, model, price_version,
+  placed_at, deadline_at`;
+
+/** SKIP LOCKED: holds that are being leased or resolved at this moment are somebody else's. */
+const LEASE = `WITH expired AS (
+    SELECT id FROM hold
+     WHERE state = 'open' AND service = $1 AND deadline_at <= coalesce($4::timestamptz, now())
+       AND (lease_until IS NULL OR lease_until <= coalesce($4::timestamptz, now()))
+     ORDER BY deadline_at LIMIT $2 FOR UPDATE SKIP LOCKED
+  ), leased AS (
+    UPDATE hold SET lease_until = coalesce($4::timestamptz, now()) + $3::bigint * interval '1 millisecond'
+     WHERE id IN (SELECT id FROM expired) RETURNING ${COLUMNS}
+  )
+  SELECT * FROM leased ORDER BY deadline_at, id`;
+
+export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
+  return {
+    list: async ({ accountId, state, limit }) => {
+      // Conditions are spelt out, so that a list of open holds can use their index.
+      const conditions = ["true"];
+      if (state !== undefined) conditions.push(`state = '${state}'`);
+      if (accountId !== undefined) conditions.push("account_id = $2");
+      const { rows } = await pool.query<HoldRow>(
+        `SELECT ${COLUMNS} FROM hold WHERE ${conditions.join(" AND ")} ORDER BY placed_at, id LIMIT $1`,
+        accountId === undefined ? [limit] : [limit, accountId],
+      );
+      return rows.map(holdOf);
+    },
+    leaseExpired: async ({ service, limit, leaseMs }) => {
+      const { rows } = await pool.query<HoldRow>(LEASE, [service, limit, leaseMs, time()]);
+      return rows.map(holdOf);
+    },
+  };
+}
+
+function holdOf(row: HoldRow): Hold {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    spenderId: row.spender_id,
+    amount: row.amount,
+    state: row.state,
+    charge: row.charge ?? 0n,
+    cost: row.cost ?? 0n,
+    service: row.service,
+    provider: row.provider,
+    model: row.model,
+    priceVersion: row.price_version,
+    placedAt: row.placed_at,
+    deadlineAt: row.deadline_at,
+  };
+}

@@ -1,0 +1,19 @@
+// A hold as it is listed: credits reserved for one request, resolved once.
+import type { Credits, PicoUsd } from "@gr/money";
+import type { HoldTag } from "./operation.ts";
+
+export type HoldState = "open" | "captured" | "released";
+
+export interface Hold extends HoldTag {
+  readonly id: string;
+  readonly accountId: string;
+  readonly spenderId: string;
+  readonly amount: Credits;
+  readonly state: HoldState;
+  /** Zero while open. */
+  readonly charge: Credits;
+  /** Zero while open. */
+  readonly cost: PicoUsd;
+  readonly placedAt: Date;
+  readonly deadlineAt: Date;
+}

@@ -1,0 +1,49 @@
+// The billing module: opens its schema, then serves money operations over RPC and the balance over REST.
+import { join } from "node:path";
+import { connectPostgres, defineModule, migrate } from "@gr/runtime";
+import { createAccountStore } from "./account-store.ts";
+import { billingConfig } from "./config.ts";
+import { createBillingEvents } from "./events.ts";
+import { createHoldStore } from "./hold-store.ts";
+import { LedgerConnection } from "./ledger-connection.ts";
+import { ledgerTimeOf } from "./ledger-time.ts";
+import { LedgerWriter } from "./ledger-writer.ts";
+import { createReadiness } from "./readiness.ts";
+import { billingRest } from "./rest.ts";
+import { billingRpc } from "./rpc.ts";
+import { verifyLedger } from "./verify-store.ts";
+
+export const billingModule = defineModule({
+  name: "billing",
+  needs: [],
+  config: billingConfig,
+  async create({ config, log, clock, metrics }) {
+    const pool = await connectPostgres({
+      url: config.DATABASE_URL,
+      poolSize: config.DATABASE_POOL_SIZE,
+      schema: "billing",
+      log,
+    });
+    try {
+      await migrate(pool, join(import.meta.dirname, "../migrations"));
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+    const time = ledgerTimeOf(clock);
+    const events = createBillingEvents(log, metrics);
+    const accounts = createAccountStore(pool, time);
+    const connection = new LedgerConnection(pool, time, log);
+    const writer = new LedgerWriter(connection, events);
+    const holds = createHoldStore(pool, time);
+    return {
+      rpc: [billingRpc({ writer, accounts, holds, verify: () => verifyLedger(pool), events })],
+      rest: billingRest({ accounts, events }),
+      ready: createReadiness(() => accounts.ping(), clock),
+      stop: async () => {
+        connection.close();
+        await pool.end();
+      },
+    };
+  },
+});

@@ -1,0 +1,32 @@
+// One operation on one hold, as billing thinks of it. The fields are those of the SQL function `post`.
+import type { Credits, PicoUsd } from "@gr/money";
+
+/** "abandon" is a release that gives up on finding out what the upstream did. */
+export type OperationKind = "place" | "capture" | "release" | "abandon" | "extend";
+
+/** What a hold is for; many holds of a batch share one. */
+export interface HoldTag {
+  readonly service: string;
+  readonly provider: string;
+  readonly model: string;
+  readonly priceVersion: string;
+}
+
+/** What an operation does not have is null. */
+export interface Operation {
+  readonly kind: OperationKind;
+  /** Lower-case UUID, as are the others. */
+  readonly holdId: string;
+  /** place */
+  readonly accountId: string | null;
+  /** place */
+  readonly spenderId: string | null;
+  /** place, extend: the amount; capture: the charge; release, abandon: 0. */
+  readonly credits: Credits;
+  /** capture, release, abandon */
+  readonly cost: PicoUsd | null;
+  /** place, extend: Unix milliseconds. */
+  readonly deadlineAt: bigint | null;
+  /** place */
+  readonly tag: HoldTag | null;
+}

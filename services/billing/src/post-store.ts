@@ -1,0 +1,172 @@
+// The statement that moves money: a batch of operations as one call of the SQL function `post`, and its answer.
+// Parameters are array literals: cheaper than JSON for Node and PostgreSQL together (see the README).
+import type { Credits, PicoUsd } from "@gr/money";
+import { OutcomeCode } from "@gr/proto/billing";
+import type { PoolClient } from "@gr/runtime";
+import type { HoldTag, Operation } from "./operation.ts";
+import type { Period } from "./spender.ts";
+
+const POST = "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+
+/** Plans that suit a short statement on few rows by key, whatever the planner believes of a growing table. */
+const PLANNER = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off;
+  SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan; SET jit = off`;
+
+export interface Refusal {
+  readonly inFlight: boolean;
+  readonly available: Credits;
+  /** Of a refusal for the cap. */
+  readonly cap: Credits;
+  readonly period: Period | undefined;
+  /** Unix milliseconds; 0 = never. */
+  readonly resetsAt: bigint;
+  /** Unix milliseconds, when the spender has expired. */
+  readonly expiresAt: bigint;
+}
+
+export interface Posted {
+  readonly code: OutcomeCode;
+  readonly refusal?: Refusal;
+  readonly loss?: Loss;
+}
+
+/** What this operation, and no earlier copy of it, added to our losses. */
+export interface Loss {
+  /** Cost of a request that failed. */
+  readonly failed: PicoUsd;
+  /** Cost that turned up when the hold had been, or had to be, given up. */
+  readonly late: PicoUsd;
+  /** Amount of a hold that was given up now. */
+  readonly abandoned: Credits | undefined;
+}
+
+/** What the SQL function says about an operation; amounts as text, since JSON numbers are not exact. */
+interface Remark {
+  readonly i: number;
+  readonly inFlight?: boolean;
+  readonly available?: string | null;
+  readonly cap?: string | null;
+  readonly period?: Period | null;
+  readonly resetsAt?: number | null;
+  readonly expiresAt?: number | null;
+  readonly failed?: string;
+  readonly late?: string | null;
+  readonly abandoned?: string;
+}
+
+/** By the digits that the SQL function answers. */
+const PLAIN: readonly Posted[] = [
+  OutcomeCode.UNSPECIFIED,
+  OutcomeCode.DONE,
+  OutcomeCode.INSUFFICIENT_CREDITS,
+  OutcomeCode.SPEND_LIMIT_EXCEEDED,
+  OutcomeCode.SPENDER_INACTIVE,
+  OutcomeCode.SPENDER_EXPIRED,
+  OutcomeCode.UNKNOWN_HOLD,
+  OutcomeCode.ALREADY_RESOLVED,
+].map((code) => ({ code }));
+
+export async function prepareForPosts(client: PoolClient): Promise<void> {
+  await client.query(PLANNER);
+}
+
+/**
+ * @param operations each hold at most once.
+ * @param at the time, or null for PostgreSQL's clock.
+ * @returns one answer per operation, in order.
+ */
+export async function post(
+  client: PoolClient,
+  operations: readonly Operation[],
+  at: Date | null,
+): Promise<Posted[]> {
+  const tags = new TagList();
+  const values = [
+    literal(operations, ({ kind }) => kind),
+    literal(operations, ({ holdId }) => holdId),
+    literal(operations, ({ accountId }) => accountId),
+    literal(operations, ({ spenderId }) => spenderId),
+    literal(operations, ({ credits }) => credits),
+    literal(operations, ({ cost }) => cost),
+    literal(operations, ({ deadlineAt }) => deadlineAt),
+    literal(operations, ({ tag }) => (tag === null ? null : tags.indexOf(tag))),
+    ...tags.columns(),
+    at,
+  ];
+  const { rows } = await client.query<[string, Remark[] | null]>({
+    name: "post",
+    text: POST,
+    values,
+    rowMode: "array",
+  });
+  const [outcomes = "", remarks = null] = rows[0] ?? [];
+  return readPosted(outcomes, remarks);
+}
+
+function readPosted(outcomes: string, remarks: readonly Remark[] | null): Posted[] {
+  const posted = Array.from(outcomes, (digit) => {
+    const plain = PLAIN[Number(digit)];
+    if (plain === undefined) throw new Error(`the ledger answered with outcome ${digit}`);
+    return plain;
+  });
+  for (const remark of remarks ?? []) {
+    const plain = posted[remark.i];
+    if (plain !== undefined) posted[remark.i] = { ...plain, ...readRemark(remark) };
+  }
+  return posted;
+}
+
+function readRemark(remark: Remark): Partial<Posted> {
+  if (remark.inFlight === undefined) {
+    const abandoned = remark.abandoned === undefined ? undefined : BigInt(remark.abandoned);
+    return { loss: { failed: BigInt(remark.failed ?? 0), late: BigInt(remark.late ?? 0), abandoned } };
+  }
+  return {
+    refusal: {
+      inFlight: remark.inFlight,
+      available: BigInt(remark.available ?? 0),
+      cap: BigInt(remark.cap ?? 0),
+      period: remark.period ?? undefined,
+      resetsAt: BigInt(remark.resetsAt ?? 0),
+      expiresAt: BigInt(remark.expiresAt ?? 0),
+    },
+  };
+}
+
+/** A PostgreSQL array of values that need no quotes. */
+function literal<T>(items: readonly T[], columnOf: (item: T) => string | bigint | number | null): string {
+  let text = "";
+  for (const item of items) text += `,${columnOf(item) ?? "NULL"}`;
+  return `{${text.slice(1)}}`;
+}
+
+/** Each combination of a batch once; few batches have more than a handful. */
+class TagList {
+  readonly #indexes = new Map<string, number>();
+  readonly #tags: HoldTag[] = [];
+
+  /** From 1, as PostgreSQL counts. */
+  indexOf(tag: HoldTag): number {
+    const key = `${tag.service}\0${tag.provider}\0${tag.model}\0${tag.priceVersion}`;
+    const known = this.#indexes.get(key);
+    if (known !== undefined) return known;
+    const index = this.#tags.push(tag);
+    this.#indexes.set(key, index);
+    return index;
+  }
+
+  columns(): string[] {
+    const column = (columnOf: (tag: HoldTag) => string) =>
+      literal(this.#tags, (tag) => quoted(columnOf(tag)));
+    return [
+      column(({ service }) => service),
+      column(({ provider }) => provider),
+      column(({ model }) => model),
+      column(({ priceVersion }) => priceVersion),
+    ];
+  }
+}
+
+function quoted(value: string): string {
+  return `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
+}

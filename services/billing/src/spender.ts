@@ -1,0 +1,29 @@
+// A spender: what may spend from an account. One per API key, with the same id; it is never deleted, only made
+// inactive, so that what it has used stays in the list.
+import type { Credits } from "@gr/money";
+
+/** "lifetime" is one window that never ends. */
+export type Period = "lifetime" | "day" | "week" | "month";
+
+export interface Spender {
+  readonly id: string;
+  readonly accountId: string;
+  readonly name: string;
+  /** Most credits per window; null = no cap. */
+  readonly cap: Credits | null;
+  readonly period: Period;
+  readonly expiresAt: Date | null;
+  readonly active: boolean;
+  readonly createdAt: Date;
+}
+
+export interface SpenderUsage {
+  readonly spender: Spender;
+  /** Of its whole life. */
+  readonly used: Credits;
+  readonly requests: bigint;
+  /** In the current window; of a lifetime, since the period was set. */
+  readonly windowUsed: Credits;
+  /** Null for a lifetime, and when it placed no hold in the current window. */
+  readonly windowStart: Date | null;
+}
