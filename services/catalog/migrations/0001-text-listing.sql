@@ -1,11 +1,12 @@
--- The last good listing of each text upstream. Amounts are 1e-12 USD per token.
+-- The last good listing of each text upstream.
 CREATE TABLE text_listing (
   upstream text PRIMARY KEY,
-  -- A listing of another address or kind is another listing: it is not taken over.
   kind text NOT NULL,
   base_url text NOT NULL,
   imported_at timestamptz NOT NULL
 );
+COMMENT ON TABLE text_listing IS
+  'The last good listing of each text upstream; one of another kind or address is another listing.';
 
 CREATE TABLE text_model (
   upstream text NOT NULL REFERENCES text_listing ON DELETE CASCADE,
@@ -27,3 +28,6 @@ CREATE TABLE text_model (
   request_pico_usd bigint NOT NULL CHECK (request_pico_usd >= 0),
   PRIMARY KEY (upstream, id)
 );
+COMMENT ON TABLE text_model IS
+  'Rows of the listings. Prices are 1e-12 USD per token; null = billed as input, reasoning as output.';
+COMMENT ON COLUMN text_model.request_pico_usd IS 'Per request, whatever its size.';

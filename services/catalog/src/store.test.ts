@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { TextUpstream } from "@gr/clients";
 import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
-import { type TestDatabase, testDatabase } from "@gr/testing";
+import { compareSchema, type TestDatabase, testDatabase } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createTextStore, type TextStore } from "./store.ts";
@@ -29,6 +29,15 @@ beforeAll(async () => {
 afterAll(async () => {
   await pool?.end();
   await database?.drop();
+});
+
+test("the migrations add up to schema.sql", async () => {
+  const { actual, golden } = await compareSchema(
+    database.url,
+    "catalog",
+    join(import.meta.dirname, "../schema.sql"),
+  );
+  expect(actual).toBe(golden);
 });
 
 const pico = fc.bigInt({ min: 0n, max: 2n ** 63n - 1n });

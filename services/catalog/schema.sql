@@ -1,0 +1,42 @@
+-- What the migrations add up to. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.
+
+-- The last good listing of each text upstream; one of another kind or address is another listing.
+CREATE TABLE text_listing (
+  upstream text NOT NULL,
+  kind text NOT NULL,
+  base_url text NOT NULL,
+  imported_at timestamp with time zone NOT NULL,
+  CONSTRAINT text_listing_pkey PRIMARY KEY (upstream)
+);
+
+-- Rows of the listings. Prices are 1e-12 USD per token; null = billed as input, reasoning as output.
+CREATE TABLE text_model (
+  upstream text NOT NULL,
+  id text NOT NULL,
+  name text NOT NULL,
+  owned_by text NOT NULL,
+  capabilities text[] NOT NULL,
+  supported_parameters text[] NOT NULL,
+  context_tokens bigint,
+  max_output_tokens bigint,
+  release_date date,
+  shutdown_date date,
+  input_pico_usd bigint NOT NULL,
+  output_pico_usd bigint NOT NULL,
+  cached_input_pico_usd bigint,
+  cache_write_pico_usd bigint,
+  audio_input_pico_usd bigint,
+  reasoning_pico_usd bigint,
+  request_pico_usd bigint NOT NULL /* Per request, whatever its size. */,
+  CONSTRAINT text_model_audio_input_pico_usd_check CHECK (audio_input_pico_usd >= 0),
+  CONSTRAINT text_model_cache_write_pico_usd_check CHECK (cache_write_pico_usd >= 0),
+  CONSTRAINT text_model_cached_input_pico_usd_check CHECK (cached_input_pico_usd >= 0),
+  CONSTRAINT text_model_context_tokens_check CHECK (context_tokens > 0),
+  CONSTRAINT text_model_input_pico_usd_check CHECK (input_pico_usd >= 0),
+  CONSTRAINT text_model_max_output_tokens_check CHECK (max_output_tokens > 0),
+  CONSTRAINT text_model_output_pico_usd_check CHECK (output_pico_usd >= 0),
+  CONSTRAINT text_model_reasoning_pico_usd_check CHECK (reasoning_pico_usd >= 0),
+  CONSTRAINT text_model_request_pico_usd_check CHECK (request_pico_usd >= 0),
+  CONSTRAINT text_model_upstream_fkey FOREIGN KEY (upstream) REFERENCES text_listing(upstream) ON DELETE CASCADE,
+  CONSTRAINT text_model_pkey PRIMARY KEY (upstream, id)
+);
