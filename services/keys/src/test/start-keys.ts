@@ -23,6 +23,7 @@ export interface KeysUnderTest {
   readonly billing: RecordingBilling;
   readonly clock: ManualClock;
   readonly db: pg.Pool;
+  readonly databaseUrl: string;
   /** Between the module and its database. */
   readonly proxy: CuttableProxy;
   /** Calls a REST path of the module as this principal. */
@@ -65,6 +66,7 @@ export async function startKeys(): Promise<KeysUnderTest> {
     billing,
     clock,
     db,
+    databaseUrl: database.url,
     proxy,
     rest: restCaller(httpUrl, "keys", SECRET, clock),
     metrics: async () => (await fetch(`${httpUrl}/metrics`)).text(),

@@ -1,0 +1,35 @@
+-- What the migrations add up to. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.
+
+CREATE TABLE account (
+  id uuid NOT NULL,
+  name text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT account_pkey PRIMARY KEY (id)
+);
+
+CREATE TABLE api_key (
+  id uuid NOT NULL,
+  account_id uuid NOT NULL,
+  name text NOT NULL,
+  kind text NOT NULL,
+  digest bytea NOT NULL,
+  hint text NOT NULL,
+  active boolean NOT NULL DEFAULT true,
+  cap_credits bigint,
+  period text,
+  expires_at timestamp with time zone,
+  created_at timestamp with time zone NOT NULL,
+  deleted_at timestamp with time zone,
+  ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  CONSTRAINT api_key_cap_credits_check CHECK (cap_credits >= 0),
+  CONSTRAINT api_key_check CHECK (period IS NULL OR cap_credits IS NOT NULL),
+  CONSTRAINT api_key_check1 CHECK (kind = 'normal'::text OR cap_credits IS NULL),
+  CONSTRAINT api_key_digest_check CHECK (octet_length(digest) = 32),
+  CONSTRAINT api_key_kind_check CHECK (kind = ANY (ARRAY['normal'::text, 'management'::text])),
+  CONSTRAINT api_key_period_check CHECK (period = ANY (ARRAY['day'::text, 'week'::text, 'month'::text])),
+  CONSTRAINT api_key_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT api_key_pkey PRIMARY KEY (id),
+  CONSTRAINT api_key_digest_key UNIQUE (digest)
+);
+
+CREATE INDEX api_key_of_account ON api_key USING btree (account_id, ordinal DESC) WHERE deleted_at IS NULL;
