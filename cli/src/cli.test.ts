@@ -274,7 +274,7 @@ test("ledger verify ends with 0 when the books are right and with 1 when they ar
   router.peers.ledger = books;
   const right = await router.cli("ledger", "verify");
   expect(right.code).toBe(0);
-  expect(right.out).toMatch(/^The ledger is right: 2 accounts, 3 holds \(1 open\), charged 1\.5000 USD/);
+  expect(right.out).toMatch(/^The ledger is right: accounts 2, holds 3 \(open 1\), charged 1\.5000 USD/);
   expect(right.out).toContain("123456789012345678.90123456789 USD");
   const difference = {
     invariant: "account.held = sum of open holds",

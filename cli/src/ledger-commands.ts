@@ -19,7 +19,7 @@ export function addLedgerCommands(program: Command, runs: Runs): void {
         const answer = await router.billing().verifyLedger({}, { timeoutMs: VERIFY_TIMEOUT_MS });
         const facts = factsOf(answer);
         const { differences } = facts;
-        const books = `${facts.accounts} accounts, ${facts.holds} holds (${facts.open_holds} open), charged ${facts.charged} USD for ${facts.charged_cost} USD of cost, lost ${facts.lost_cost} USD.`;
+        const books = `accounts ${facts.accounts}, holds ${facts.holds} (open ${facts.open_holds}), charged ${facts.charged} USD for ${facts.charged_cost} USD of cost, lost ${facts.lost_cost} USD.`;
         if (differences.length === 0) return report(facts, `The ledger is right: ${books}`);
         const text = `The ledger is wrong (differences: ${differences.length}): ${books}\n\n${table(
           differences,

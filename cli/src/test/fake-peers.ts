@@ -14,7 +14,8 @@ import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 
 export interface FakePeers {
-  readonly modules: readonly Module[];
+  readonly billingModule: Module;
+  readonly catalogModule: Module;
   readonly deposits: PutDepositRequest[];
   readonly holdRequests: ListHoldsRequest[];
   credits: MessageInitShape<typeof GetCreditsResponseSchema>;
@@ -39,20 +40,18 @@ export function createFakePeers(): FakePeers {
     catalog: {},
     catalogReady: true,
     beforePutDeposit: async () => undefined,
-    modules: [
-      defineModule({
-        name: "billing",
-        needs: [],
-        config: z.object({}),
-        create: async () => ({ rpc: [billing] }),
-      }),
-      defineModule({
-        name: "catalog",
-        needs: [],
-        config: z.object({}),
-        create: async () => ({ rpc: [catalog], ready: async () => peers.catalogReady }),
-      }),
-    ],
+    billingModule: defineModule({
+      name: "billing",
+      needs: [],
+      config: z.object({}),
+      create: async () => ({ rpc: [billing] }),
+    }),
+    catalogModule: defineModule({
+      name: "catalog",
+      needs: [],
+      config: z.object({}),
+      create: async () => ({ rpc: [catalog], ready: async () => peers.catalogReady }),
+    }),
   };
   const billing = implement(BillingService, {
     openAccount: async () => ({}),

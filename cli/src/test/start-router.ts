@@ -1,10 +1,11 @@
-// A router for the CLI's tests: the real keys module over a database of its own, fake billing and catalogue, and the
-// runtime.json that a running router writes.
+// A router for the CLI's tests: the real keys module over a database of its own, real or fake billing, a fake
+// catalogue, and the runtime.json that a running router writes.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { billingModule } from "@gr/billing";
 import { keysModule } from "@gr/keys";
 import { type Environment, startProcess } from "@gr/runtime";
 import { testDatabase } from "@gr/testing";
@@ -30,20 +31,23 @@ export interface RouterUnderTest {
   stop(): Promise<void>;
 }
 
-export async function startRouter(): Promise<RouterUnderTest> {
+export async function startRouter({ realBilling = false } = {}): Promise<RouterUnderTest> {
   const database = await testDatabase("cli");
   const peers = createFakePeers();
-  const running = await startProcess([keysModule, ...peers.modules], {
-    env: {
-      DATABASE_URL: database.url,
-      DATABASE_POOL_SIZE: "2",
-      KEY_PEPPER: "pepper-of-the-cli-tests-0123456789-abcdef",
-      INTERNAL_AUTH_SECRET: SECRET,
-      SERVICE_HTTP_PORT: "0",
-      SERVICE_RPC_PORT: "0",
-      LOG_LEVEL: "silent",
+  const running = await startProcess(
+    [keysModule, realBilling ? billingModule : peers.billingModule, peers.catalogModule],
+    {
+      env: {
+        DATABASE_URL: database.url,
+        DATABASE_POOL_SIZE: "2",
+        KEY_PEPPER: "pepper-of-the-cli-tests-0123456789-abcdef",
+        INTERNAL_AUTH_SECRET: SECRET,
+        SERVICE_HTTP_PORT: "0",
+        SERVICE_RPC_PORT: "0",
+        LOG_LEVEL: "silent",
+      },
     },
-  });
+  );
   const rpcUrl = `http://127.0.0.1:${running.rpcPort}`;
   const dataDir = await mkdtemp(join(tmpdir(), "generation-router-cli-"));
   await writeRuntimeFile(dataDir, rpcUrl, SECRET);
