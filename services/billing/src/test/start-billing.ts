@@ -1,0 +1,111 @@
+// The billing module in a process of its own ports, over a database of its own. Tests reach it as its peers do:
+// RPC over the network with a service token, REST with a signed principal.
+import { BillingService } from "@gr/proto/billing";
+import {
+  type Clock,
+  createRemoteTransport,
+  createServiceClient,
+  PRINCIPAL_HEADER,
+  type Principal,
+  type ServiceClient,
+  signPrincipal,
+  startProcess,
+  systemClock,
+} from "@gr/runtime";
+import { ManualClock } from "@gr/testing";
+import pg from "pg";
+import { billingModule } from "../module.ts";
+import { migratedDatabase } from "./migrated-database.ts";
+
+const SECRET = "internal-secret-of-the-billing-tests-0123456789";
+const INT8_OID = 20;
+
+export type BillingClient = ServiceClient<typeof BillingService>;
+
+export interface BillingProcess {
+  readonly billing: BillingClient;
+  rest(
+    path: string,
+    as: Principal | null,
+    method?: string,
+  ): Promise<{ status: number; body: ReturnType<typeof JSON.parse> }>;
+  /** Prometheus text of the process. */
+  metrics(): Promise<string>;
+  readyz(): Promise<{ status: number; body: unknown }>;
+  /** OpenAPI path items of the module. */
+  describe(): Promise<Record<string, ReturnType<typeof JSON.parse>>>;
+  stop(): Promise<void>;
+}
+
+export interface BillingUnderTest extends BillingProcess {
+  readonly clock: ManualClock;
+  readonly url: string;
+  /** A superuser on billing's tables; bigint for 64-bit integers. */
+  readonly db: pg.Pool;
+}
+
+/** Noon of a Thursday, so that neither day, week nor month are about to end. */
+export const THURSDAY = Date.UTC(2026, 0, 15, 12);
+
+export async function startBilling(): Promise<BillingUnderTest> {
+  const database = await migratedDatabase();
+  const clock = new ManualClock(THURSDAY);
+  const running = await startBillingOn(database.url, clock);
+  const db = new pg.Pool({
+    connectionString: database.url,
+    max: 2,
+    options: "-c search_path=billing -c timezone=UTC",
+    types: {
+      getTypeParser: ((oid: number) =>
+        oid === INT8_OID ? BigInt : pg.types.getTypeParser(oid)) as typeof pg.types.getTypeParser,
+    },
+  });
+  return {
+    ...running,
+    clock,
+    url: database.url,
+    db,
+    stop: async () => {
+      await db.end();
+      await running.stop();
+      await database.drop();
+    },
+  };
+}
+
+/** A process on a database that others may use too. */
+export async function startBillingOn(url: string, clock: Clock = systemClock): Promise<BillingProcess> {
+  const running = await startProcess([billingModule], {
+    env: {
+      DATABASE_URL: url,
+      DATABASE_POOL_SIZE: "4",
+      INTERNAL_AUTH_SECRET: SECRET,
+      SERVICE_HTTP_PORT: "0",
+      SERVICE_RPC_PORT: "0",
+      LOG_LEVEL: "silent",
+    },
+    clock,
+  });
+  const httpUrl = `http://127.0.0.1:${running.httpPort}`;
+  const transport = createRemoteTransport(`http://127.0.0.1:${running.rpcPort}`, SECRET, clock);
+  return {
+    billing: createServiceClient(BillingService, "billing", transport),
+    rest: async (path, as, method = "GET") => {
+      const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };
+      const response = await fetch(httpUrl + path, { method, headers });
+      return { status: response.status, body: await response.json() };
+    },
+    metrics: async () => (await fetch(`${httpUrl}/metrics`)).text(),
+    readyz: async () => {
+      const response = await fetch(`${httpUrl}/readyz`);
+      return { status: response.status, body: await response.json() };
+    },
+    describe: async () => {
+      const answer = (await (await fetch(`${httpUrl}/openapi-paths.json`)).json()) as {
+        billing: Record<string, unknown>;
+      };
+      return answer.billing;
+    },
+    stop: () => running.stop(),
+  };
+}
