@@ -41,3 +41,7 @@ CREATE TABLE generation (
 );
 
 CREATE INDEX generation_open ON generation (due_at) WHERE settled_at IS NULL;
+
+COMMENT ON TABLE generation IS 'log of generations, and work list of whoever must finish or resolve one';
+COMMENT ON COLUMN generation.due_at IS 'from when another process than worker may take the row';
+COMMENT ON COLUMN generation.settled_at IS 'when billing confirmed the capture or the release';

@@ -5,10 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HoldState, type Operation, ReleaseReason } from "@gr/proto/billing";
 import { type RunningProcess, startProcess } from "@gr/runtime";
-import { type TestDatabase, testDatabase, until } from "@gr/testing";
+import { type TestDatabase, until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { fixedCatalog } from "./test/fixed-catalog.ts";
+import { migratedDatabase } from "./test/migrated-database.ts";
 import { drawPicture } from "./test/pictures.ts";
 import { createRecordingBilling, type RecordingBilling } from "./test/recording-billing.ts";
 import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
@@ -27,7 +28,7 @@ let env: Record<string, string>;
 beforeEach(async () => {
   upstream = await startScriptedServer();
   billing = createRecordingBilling();
-  database = await testDatabase("media-generation");
+  database = await migratedDatabase();
   dataDir = await mkdtemp(join(tmpdir(), "media-crash-"));
   env = environment(database.url, dataDir, {
     upstreamUrl: upstream.url,
@@ -187,9 +188,12 @@ describe("kill -9", () => {
 
 describe("two processes on one database", () => {
   test("do not take a generation from each other while its process lives", async () => {
-    const second = await startChild(env);
+    const patient = { ...env, MEDIA_TIMEOUT_MS: "20000", MEDIA_LEASE_MS: "1500" };
+    await child.kill();
+    child = await startChild(patient);
+    const second = await startChild(patient);
     other = second;
-    const longerThanTheLease = 1_200;
+    const longerThanTheLease = 3_000;
     upstream.play(async (response) => {
       await new Promise((resolve) => setTimeout(resolve, longerThanTheLease));
       response.end(JSON.stringify((await picture()).body));

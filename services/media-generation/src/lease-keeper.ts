@@ -1,13 +1,15 @@
 // The generations that this process works on now. As long as it lives it renews their leases, so that no other process
 // takes them; when it stops it waits for them, then tells them to give up.
 import type { GenerationEvents } from "./events.ts";
+import { startRounds } from "./rounds.ts";
 import type { GenerationStore } from "./store.ts";
 
 export interface LeaseKeeper {
   readonly size: number;
   /** Aborted when the process has waited long enough for what runs. */
   readonly stopping: AbortSignal;
-  has(id: string): boolean;
+  /** What runs now. */
+  ids(): string[];
   /** Keeps the row while `work` runs. @throws Error when it is running already */
   during<T>(id: string, work: () => Promise<T>): Promise<T>;
   start(): void;
@@ -25,13 +27,10 @@ export function createLeaseKeeper(
 ): LeaseKeeper {
   const running = new Map<string, Promise<unknown>>();
   const giveUp = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
+  let stopRenewing: (() => Promise<void>) | undefined;
 
   async function renew(): Promise<void> {
-    if (running.size > 0) {
-      await store.renew([...running.keys()], leaseMs).catch((error) => events.leasesNotRenewed(error));
-    }
-    timer = setTimeout(() => void renew(), leaseMs / 3);
+    if (running.size > 0) await store.renew([...running.keys()], leaseMs);
   }
 
   return {
@@ -39,7 +38,7 @@ export function createLeaseKeeper(
       return running.size;
     },
     stopping: giveUp.signal,
-    has: (id) => running.has(id),
+    ids: () => [...running.keys()],
     during: async (id, work) => {
       if (running.has(id)) throw new Error(`generation ${id} is running already`);
       const promise = work();
@@ -51,13 +50,13 @@ export function createLeaseKeeper(
       }
     },
     start: () => {
-      timer ??= setTimeout(() => void renew(), leaseMs / 3);
+      stopRenewing ??= startRounds(renew, leaseMs / 3, events.leasesNotRenewed);
     },
     stop: async () => {
       await settledWithin(running, DRAIN_MS);
       giveUp.abort();
       await settledWithin(running, GIVE_UP_MS);
-      clearTimeout(timer);
+      await stopRenewing?.();
     },
   };
 }

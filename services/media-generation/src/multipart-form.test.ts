@@ -1,5 +1,5 @@
 // Forms: the same fields as JSON, the same refusals, and limits that hold while the bytes arrive.
-import { request as httpRequest } from "node:http";
+import { Agent, request as httpRequest } from "node:http";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { drawPicture } from "./test/pictures.ts";
@@ -29,6 +29,8 @@ function formOf(fields: Record<string, string | Blob>): FormData {
 /** Sends chunks without a length until the answer comes; answers its status. */
 function stream(contentType: string, chunks: () => Iterable<Buffer>): Promise<number> {
   const { hostname, port } = new URL(media.url());
+  // As most clients do: one that asks for the connection to be closed may lose an answer that comes early.
+  const agent = new Agent({ keepAlive: true });
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest({
       hostname,
@@ -36,7 +38,7 @@ function stream(contentType: string, chunks: () => Iterable<Buffer>): Promise<nu
       path: "/v1/compat/images/edits",
       method: "POST",
       headers: { "content-type": contentType },
-      agent: false,
+      agent,
     });
     let answered = false;
     outgoing.on("response", (response) => {
@@ -44,6 +46,7 @@ function stream(contentType: string, chunks: () => Iterable<Buffer>): Promise<nu
       response.resume();
       resolve(response.statusCode ?? 0);
       outgoing.destroy();
+      agent.destroy();
     });
     outgoing.on("error", (error) => {
       if (!answered) reject(error);

@@ -23,13 +23,11 @@ export interface ResolverDeps extends GenerationDeps {
 /** One round. Rejects when Postgres or billing cannot be reached; the next round goes on. */
 export async function resolveRound(deps: ResolverDeps): Promise<void> {
   const { store, leases, config, events } = deps;
-  const due = await store.takeDue(MAX_ROWS, config.MEDIA_LEASE_MS);
+  const due = await store.takeDue(MAX_ROWS, config.MEDIA_LEASE_MS, leases.ids());
   await Promise.all(
-    due
-      .filter(({ id }) => !leases.has(id))
-      .map((generation) =>
-        resolveGeneration(deps, generation).catch((error) => events.notResolved(generation.id, error)),
-      ),
+    due.map((generation) =>
+      resolveGeneration(deps, generation).catch((error) => events.notResolved(generation.id, error)),
+    ),
   );
   await releaseHoldsWithoutRow(deps);
 }

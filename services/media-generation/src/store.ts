@@ -24,8 +24,8 @@ export interface GenerationStore {
   markSettled(id: string): Promise<void>;
   /** Puts a row off; `unbilled` counts a look-up that found no bill. */
   postpone(id: string, waitMs: number, unbilled: boolean): Promise<void>;
-  /** Takes rows that are due, whoever had them; they are ours for `leaseMs`. */
-  takeDue(limit: number, leaseMs: number): Promise<Generation[]>;
+  /** Takes rows that are due, whoever had them, but for those that this process works on; they are ours for `leaseMs`. */
+  takeDue(limit: number, leaseMs: number, except: readonly string[]): Promise<Generation[]>;
   find(id: string): Promise<Generation | undefined>;
   /** Rejects when Postgres does not answer. */
   ping(): Promise<void>;
@@ -132,13 +132,13 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         [waitMs, id, worker, unbilled ? 1 : 0],
       );
     },
-    takeDue: async (limit, leaseMs) => {
+    takeDue: async (limit, leaseMs, except) => {
       const { rows } = await pool.query<GenerationRow>(
         `UPDATE generation SET worker = $2, due_at = ${LEASE} WHERE id IN (
-           SELECT id FROM generation WHERE settled_at IS NULL AND due_at <= now()
+           SELECT id FROM generation WHERE settled_at IS NULL AND due_at <= now() AND id <> ALL($4)
            ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
          RETURNING ${COLUMNS}`,
-        [leaseMs, worker, limit],
+        [leaseMs, worker, limit, except],
       );
       return rows.map(generationOf);
     },

@@ -4,13 +4,14 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningProcess, startProcess } from "@gr/runtime";
-import { type TestDatabase, testDatabase, until } from "@gr/testing";
+import { type TestDatabase, until } from "@gr/testing";
 import pg from "pg";
 import { defineMediaGeneration } from "../module.ts";
 import { createProviders } from "../providers/create-providers.ts";
 import { edgeModule } from "./edge.ts";
 import { fixedCatalog } from "./fixed-catalog.ts";
 import { readRow } from "./log-store.ts";
+import { migratedDatabase } from "./migrated-database.ts";
 import { createRecordingBilling, type RecordingBilling } from "./recording-billing.ts";
 
 export interface Answer {
@@ -54,7 +55,7 @@ export interface MediaOptions {
 }
 
 export async function startMedia(options: MediaOptions): Promise<MediaUnderTest> {
-  const database = await testDatabase("media-generation");
+  const database = await migratedDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), "media-generation-"));
   const billing = createRecordingBilling();
   const db = new pg.Pool({

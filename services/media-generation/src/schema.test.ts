@@ -1,0 +1,16 @@
+// The golden schema is what the migrations add up to.
+import { fileURLToPath } from "node:url";
+import { compareSchema } from "@gr/testing";
+import { expect, test } from "@jest/globals";
+import { migratedDatabase } from "./test/migrated-database.ts";
+
+test("schema.sql describes the tables as the migrations make them", async () => {
+  const database = await migratedDatabase();
+  try {
+    const file = fileURLToPath(new URL("../schema.sql", import.meta.url));
+    const { actual, golden } = await compareSchema(database.url, "media_generation", file);
+    expect(actual).toBe(golden);
+  } finally {
+    await database.drop();
+  }
+});
