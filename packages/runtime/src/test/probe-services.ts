@@ -1,8 +1,9 @@
 // RPC services that do what a test asks for by the account id that they are called with, and a log that keeps what
 // is written to it.
+import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { ServiceError } from "@gr/proto";
-import { BillingService, type GetCreditsRequest } from "@gr/proto/billing";
+import { BillingService, type GetCreditsRequest, SpenderUsageSchema } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { pino } from "pino";
 import type { Logger } from "../logger.ts";
@@ -16,7 +17,8 @@ export class Probe {
   readonly answer = {
     depositedCredits: 5n,
     remainingCredits: 3n,
-    usage: [{ usedCredits: 2n, requests: 1n }],
+    // A message and not only its values: what is one already is easily handed on as it is.
+    usage: [create(SpenderUsageSchema, { usedCredits: 2n, requests: 1n })],
   };
   requestIds: (string | null)[] = [];
   /** Resolves when a call to "wait" sees that its caller has left or its time has passed. */
