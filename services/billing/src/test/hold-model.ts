@@ -1,0 +1,237 @@
+// What billing should do, written without a thought for how: plain objects, one operation at a time. A window is an
+// object that its holds keep hold of, so a charge finds the window it belongs to whatever has happened since.
+import { OutcomeCode } from "@gr/proto/billing";
+import type { Period } from "../spender.ts";
+
+export interface ModelAccount {
+  deposited: bigint;
+  charged: bigint;
+  held: bigint;
+}
+
+interface Window {
+  readonly start: number | undefined;
+  used: bigint;
+  held: bigint;
+}
+
+export interface SpenderFields {
+  readonly cap: bigint | undefined;
+  readonly period: Period;
+  readonly expiresAt: number | undefined;
+  readonly active: boolean;
+}
+
+interface ModelSpender {
+  readonly account: number;
+  fields: SpenderFields;
+  window: Window;
+  used: bigint;
+  requests: bigint;
+}
+
+interface ModelHold {
+  readonly account: number;
+  readonly spender: number;
+  readonly window: Window;
+  amount: bigint;
+  state: "open" | "captured" | "released";
+  charge: bigint;
+  cost: bigint;
+  lateBooked: boolean;
+}
+
+export type ModelOperation =
+  | { kind: "place"; hold: number; account: number; spender: number; credits: bigint }
+  | { kind: "capture"; hold: number; credits: bigint; cost: bigint }
+  | { kind: "release" | "abandon"; hold: number; cost: bigint }
+  | { kind: "extend"; hold: number; credits: bigint };
+
+export interface ModelOutcome {
+  readonly code: OutcomeCode;
+  readonly inFlight?: boolean;
+  readonly available?: bigint;
+  readonly cap?: bigint;
+  readonly period?: Period;
+  readonly resetsAt?: number;
+  readonly expiresAt?: number;
+}
+
+const done: ModelOutcome = { code: OutcomeCode.DONE };
+const alreadyResolved: ModelOutcome = { code: OutcomeCode.ALREADY_RESOLVED };
+
+export class HoldModel {
+  readonly accounts: ModelAccount[];
+  readonly spenders: ModelSpender[];
+  readonly holds = new Map<number, ModelHold>();
+  lost = 0n;
+
+  constructor(accounts: number, spenders: readonly { account: number; fields: SpenderFields }[]) {
+    this.accounts = Array.from({ length: accounts }, () => ({ deposited: 0n, charged: 0n, held: 0n }));
+    this.spenders = spenders.map(({ account, fields }) => ({
+      account,
+      fields,
+      window: newWindow(),
+      used: 0n,
+      requests: 0n,
+    }));
+  }
+
+  putSpender(index: number, fields: SpenderFields): void {
+    const spender = at(this.spenders, index);
+    if (spender.fields.period !== fields.period) spender.window = newWindow();
+    spender.fields = fields;
+  }
+
+  apply(operation: ModelOperation, now: number): ModelOutcome {
+    const hold = this.holds.get(operation.hold);
+    if (operation.kind === "place") return this.#place(operation, hold, now);
+    if (hold === undefined) return { code: OutcomeCode.UNKNOWN_HOLD };
+    if (operation.kind === "extend") return this.#extend(hold, operation.credits, now);
+    if (hold.state !== "open") return this.#tooLate(hold, operation);
+    if (operation.kind === "capture") this.#resolve(hold, "captured", operation.credits, operation.cost);
+    else this.#resolve(hold, "released", 0n, operation.cost);
+    if (operation.kind !== "capture") this.lost += operation.cost;
+    if (operation.kind === "abandon" && operation.cost > 0n) hold.lateBooked = true;
+    return done;
+  }
+
+  #place(
+    operation: Extract<ModelOperation, { kind: "place" }>,
+    hold: ModelHold | undefined,
+    now: number,
+  ): ModelOutcome {
+    if (hold !== undefined) {
+      const same = hold.account === operation.account && hold.spender === operation.spender;
+      return hold.state === "open" && same ? done : alreadyResolved;
+    }
+    const { account, spender: index, credits } = operation;
+    const spender = at(this.spenders, index);
+    const start = windowStart(spender.fields.period, now);
+    const begins =
+      start !== undefined && (spender.window.start === undefined || spender.window.start < start);
+    const window = begins ? newWindow(start) : spender.window;
+    const refusal = this.#refusal(spender, account, window, { total: credits, more: credits }, now);
+    if (refusal !== undefined) return refusal;
+    spender.window = window;
+    window.held += credits;
+    at(this.accounts, account).held += credits;
+    this.holds.set(operation.hold, {
+      account,
+      spender: index,
+      window,
+      amount: credits,
+      state: "open",
+      charge: 0n,
+      cost: 0n,
+      lateBooked: false,
+    });
+    return done;
+  }
+
+  #extend(hold: ModelHold, total: bigint, now: number): ModelOutcome {
+    if (hold.state !== "open") return alreadyResolved;
+    if (total <= hold.amount) return done;
+    const more = total - hold.amount;
+    const refusal = this.#refusal(
+      at(this.spenders, hold.spender),
+      hold.account,
+      hold.window,
+      { total, more },
+      now,
+    );
+    if (refusal !== undefined) return refusal;
+    hold.amount = total;
+    hold.window.held += more;
+    at(this.accounts, hold.account).held += more;
+    return done;
+  }
+
+  #refusal(
+    { account: owner, fields, window: current }: ModelSpender,
+    accountIndex: number,
+    window: Window,
+    { total, more }: { total: bigint; more: bigint },
+    now: number,
+  ): ModelOutcome | undefined {
+    const account = at(this.accounts, accountIndex);
+    const left = account.deposited - account.charged;
+    const free = left - account.held;
+    const available = free > 0n ? free : 0n;
+    if (owner !== accountIndex || !fields.active) return { code: OutcomeCode.SPENDER_INACTIVE, available };
+    if (fields.expiresAt !== undefined && fields.expiresAt <= now) {
+      return { code: OutcomeCode.SPENDER_EXPIRED, available, expiresAt: fields.expiresAt };
+    }
+    if (more === 0n) return undefined;
+    const latest = Math.max(windowStart(fields.period, now) ?? 0, current.start ?? 0);
+    const overCap = (inFlight: boolean): ModelOutcome => ({
+      code: OutcomeCode.SPEND_LIMIT_EXCEEDED,
+      inFlight,
+      available,
+      cap: fields.cap ?? 0n,
+      period: fields.period,
+      resetsAt: windowEnd(fields.period, latest),
+    });
+    const overBalance = (inFlight: boolean) => ({
+      code: OutcomeCode.INSUFFICIENT_CREDITS,
+      inFlight,
+      available,
+    });
+    // A place may begin a window; an extension cannot grow in one that has ended.
+    const ended = window !== current && total !== more;
+    if (fields.cap !== undefined && (ended || window.used + total > fields.cap)) return overCap(false);
+    if (total > left) return overBalance(false);
+    if (fields.cap !== undefined && window.used + window.held + more > fields.cap) return overCap(true);
+    if (more > free) return overBalance(true);
+    return undefined;
+  }
+
+  #resolve(hold: ModelHold, state: "captured" | "released", charge: bigint, cost: bigint): void {
+    const spender = at(this.spenders, hold.spender);
+    const account = at(this.accounts, hold.account);
+    Object.assign(hold, { state, charge, cost });
+    account.held -= hold.amount;
+    account.charged += charge;
+    hold.window.held -= hold.amount;
+    hold.window.used += charge;
+    spender.used += charge;
+    if (state === "captured") spender.requests += 1n;
+  }
+
+  #tooLate(hold: ModelHold, operation: Exclude<ModelOperation, { kind: "place" | "extend" }>): ModelOutcome {
+    if (operation.cost > hold.cost && !hold.lateBooked) {
+      this.lost += operation.cost - hold.cost;
+      hold.lateBooked = true;
+    }
+    if (operation.kind !== "capture") return hold.state === "released" ? done : alreadyResolved;
+    const same = hold.charge === operation.credits && hold.cost === operation.cost;
+    return hold.state === "captured" && same ? done : alreadyResolved;
+  }
+}
+
+function newWindow(start?: number): Window {
+  return { start, used: 0n, held: 0n };
+}
+
+/** Unix milliseconds of the 00:00 UTC that began the window; undefined for a lifetime. */
+export function windowStart(period: Period, now: number): number | undefined {
+  const date = new Date(now);
+  const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()];
+  if (period === "day") return Date.UTC(year, month, day);
+  if (period === "week") return Date.UTC(year, month, day - ((date.getUTCDay() + 6) % 7));
+  return period === "month" ? Date.UTC(year, month, 1) : undefined;
+}
+
+/** 0 = never. */
+function windowEnd(period: Period, start: number): number {
+  if (period === "lifetime") return 0;
+  const date = new Date(start);
+  if (period === "month") return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);
+  return start + (period === "day" ? 1 : 7) * 86_400_000;
+}
+
+function at<T>(items: readonly T[], index: number): T {
+  const item = items[index];
+  if (item === undefined) throw new RangeError(`nothing at ${index}`);
+  return item;
+}
