@@ -135,7 +135,7 @@ describe("laws", () => {
 
   test("the environment is read by launchers only", () => {
     const launchers =
-      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|^(packages\/(embedded|testing)|scripts|test)\//;
+      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|\/src\/test\/|^(packages\/(embedded|testing)|scripts|test)\//;
     expect(
       offenders(
         code.filter((file) => !launchers.test(file) && !isTest(file)),
