@@ -47,12 +47,14 @@ describe("an HTTP app", () => {
     return { socket, all };
   };
 
-  test("a client that does not finish its headers is told so and let go", async () => {
+  test("a client that does not finish its headers, or the body of a refused request, is let go", async () => {
     app.server.headersTimeout = 1;
-    const { all } = open("GET /now HTTP/1.1\r\nHost: x\r\nSlow");
-    const text = await all;
+    const slow = open("GET /now HTTP/1.1\r\nHost: x\r\nSlow");
+    const refused = open("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+    const text = await slow.all;
     expect(text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
     expect(text).toContain('"code":"request_timeout"');
+    expect(await refused.all).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
   });
 
   test("what is not HTTP never writes into an answer that has begun", async () => {

@@ -1,7 +1,7 @@
 // The Fastify app that every HTTP port of ours is: request ids, the one error renderer, 404 and 405 in our envelope,
 // limits against slow, oversized and ambiguous requests. Routes are added by the callers.
 import type { IncomingMessage, Server } from "node:http";
-import type { Socket } from "node:net";
+import { Socket } from "node:net";
 import { ServiceError } from "@gr/proto";
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Logger } from "./logger.ts";
@@ -12,7 +12,7 @@ import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 const MAX_CONNECTIONS = 20_000;
 /** How long the rest of a body is read and thrown away after the answer has been sent. */
-const LINGER_MS = 10_000;
+const LINGER_MS = 5_000;
 /** How often connections that have become idle are looked for while the app closes. */
 const IDLE_SWEEP_MS = 50;
 
@@ -83,6 +83,8 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
  */
 function linger(request: IncomingMessage): void {
   const { socket } = request;
+  // Requests that are injected without a connection have nothing to wait for.
+  if (!(socket instanceof Socket)) return;
   // Once the rest has come, the connection belongs to other requests.
   setTimeout(() => {
     if (!request.complete) socket.destroy();
