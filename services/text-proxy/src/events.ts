@@ -9,8 +9,7 @@ import type { UpstreamLoss } from "./upstream-call.ts";
 import type { Refusal } from "./upstream-refusal.ts";
 
 export interface TextEvents {
-  /** @param ms from the request to its last byte */
-  answered(api: string, ms: number): void;
+  answered(): void;
   /** @param ms from the request to the head of the upstream's answer */
   firstByte(ms: number): void;
   /** The client left while the upstream worked; its answer is drained and charged. */
@@ -54,13 +53,6 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
     labelNames: ["result"],
     registers,
   });
-  const durations = new Histogram({
-    name: "text_request_duration_seconds",
-    help: "From the request to the last byte of its answer",
-    labelNames: ["api"],
-    buckets: BUCKETS,
-    registers,
-  });
   const firstBytes = new Histogram({
     name: "text_upstream_first_byte_seconds",
     help: "From the request to the head of the upstream's answer",
@@ -76,10 +68,7 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
     },
   });
   return {
-    answered: (api, ms) => {
-      outcomes.inc(ANSWERED);
-      durations.observe({ api }, ms / 1_000);
-    },
+    answered: () => outcomes.inc(ANSWERED),
     firstByte: (ms) => firstBytes.observe(ms / 1_000),
     clientLeft: () => clientsLeft.inc(),
     lost: ({ id, request }, loss) => {

@@ -20,12 +20,17 @@ export function setMember(json: Buffer, object: ObjectLayout, name: string, valu
 /** Applies splices that do not overlap; those at the same place keep their order. */
 export function applySplices(bytes: Buffer, splices: readonly Splice[]): Buffer {
   if (splices.length === 0) return bytes;
-  const parts: Buffer[] = [];
-  let at = 0;
-  for (const { start, end, text } of splices.toSorted((a, b) => a.start - b.start)) {
-    parts.push(bytes.subarray(at, start), Buffer.from(text));
-    at = end;
+  const ordered = splices.length === 1 ? splices : splices.toSorted((a, b) => a.start - b.start);
+  let length = bytes.length;
+  for (const { start, end, text } of ordered) length += Buffer.byteLength(text) - (end - start);
+  const changed = Buffer.allocUnsafe(length);
+  let from = 0;
+  let to = 0;
+  for (const { start, end, text } of ordered) {
+    to += bytes.copy(changed, to, from, start);
+    to += changed.write(text, to);
+    from = end;
   }
-  parts.push(bytes.subarray(at));
-  return Buffer.concat(parts);
+  bytes.copy(changed, to, from);
+  return changed;
 }

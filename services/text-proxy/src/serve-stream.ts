@@ -109,7 +109,7 @@ class StreamReceiver implements AnswerReceiver {
     });
     const dialect = exchange.request.api === "chat" ? chatStream : responsesStream;
     const onSettled = (charged: boolean) => {
-      if (charged) deps.events.answered(exchange.request.api, performance.now() - this.#began);
+      if (charged) deps.events.answered();
       this.#leave();
     };
     return new StreamRelay({ deps, exchange, dialect, client, call, generationId, onSettled });

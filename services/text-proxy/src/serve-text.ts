@@ -38,10 +38,10 @@ export async function serveText(
   const request = readTextRequest(api, requireBytes(http.body));
   const target = findTarget(deps, request);
   const body = upstreamBody(request, target.upstreamModel);
-  if (!deps.running.enter()) throw overloaded();
   const { upstream, upstreamModel, price } = target;
   const held = holdFor(request, target.model, price);
   const exchange: Exchange = { id: http.id, request, upstream, upstreamModel, price, held };
+  if (!deps.running.enter()) throw overloaded();
   let left = false;
   const leave = () => {
     if (!left) deps.running.leave();
@@ -65,9 +65,14 @@ export async function serveText(
   }
 }
 
-function place(deps: TextDeps, exchange: Exchange, target: Target, principal: Principal): Promise<void> {
+async function place(
+  deps: TextDeps,
+  exchange: Exchange,
+  target: Target,
+  principal: Principal,
+): Promise<void> {
   const { TEXT_TOTAL_TIMEOUT_MS, HOLD_GRACE_MS } = deps.config;
-  return deps.billing.place({
+  const placed = deps.billing.place({
     holdId: exchange.id,
     accountId: principal.accountId,
     spenderId: principal.keyId,
@@ -78,6 +83,15 @@ function place(deps: TextDeps, exchange: Exchange, target: Target, principal: Pr
     priceVersion: target.priceVersion,
     deadlineAt: deps.clock.now() + TEXT_TOTAL_TIMEOUT_MS + HOLD_GRACE_MS,
   });
+  try {
+    await placed;
+  } catch (error) {
+    // The hold may exist although its place was never answered; nobody waits for its release.
+    if (error instanceof ServiceError && error.reason === "billing_unavailable") {
+      void free(deps, exchange, ReleaseReason.NOT_SENT, 0n);
+    }
+    throw error;
+  }
 }
 
 /** @throws ServiceError model_not_found, wrong_endpoint, vision_not_supported, provider_unavailable */

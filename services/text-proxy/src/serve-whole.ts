@@ -1,5 +1,4 @@
 // Answers in one piece: the upstream's answer is read whole, paid for, and then sent.
-import { ServiceError } from "@gr/proto";
 import { AnswerCollector, type CollectedAnswer } from "./collected-answer.ts";
 import { tokensOf } from "./estimate.ts";
 import type { Exchange, TextDeps } from "./exchange.ts";
@@ -14,7 +13,6 @@ const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 /** @returns the bytes for the client; the hold is captured. @throws ServiceError; the hold is taken care of. */
 export async function serveWhole(deps: TextDeps, exchange: Exchange, body: Buffer): Promise<Buffer> {
   const { id, request, upstream } = exchange;
-  const began = performance.now();
   const collector = new AnswerCollector(MOST_ANSWER_BYTES);
   upstream.post(request.api, false, body, id, collector);
   const collected = await receive(deps, exchange, collector);
@@ -25,7 +23,7 @@ export async function serveWhole(deps: TextDeps, exchange: Exchange, body: Buffe
   if (answer === undefined) throw giveUpNonsense(deps, exchange, "the answer is no JSON object", generation);
   if (answer.failure !== undefined) throw await giveUpAnswered(deps, exchange, answer, answer.failure);
   const billed = await capture(deps, exchange, answer, generation);
-  deps.events.answered(request.api, performance.now() - began);
+  deps.events.answered();
   return pricedAnswer(request.api, answer, billed);
 }
 
@@ -58,8 +56,6 @@ async function capture(deps: TextDeps, exchange: Exchange, answer: WholeAnswer, 
     });
   } catch (error) {
     deps.events.notCaptured(exchange, error);
-    throw error instanceof ServiceError
-      ? error
-      : new ServiceError("billing_unavailable", "The request could not be charged.", { cause: error });
+    throw error;
   }
 }

@@ -25,7 +25,7 @@ export interface Used {
 /** Pauses before each look-up: a generation can be found only a moment after its end. */
 const LOOK_UP_PAUSES_MS = [0, 500, 1_500] as const;
 
-/** @throws ServiceError billing_unavailable: the hold then waits for the resolver */
+/** @throws ServiceError outcome_unknown: the hold then waits for the resolver */
 export async function settle(deps: TextDeps, exchange: Exchange, used: Used): Promise<Billed> {
   const { usage } = used;
   const { cost, meters } =

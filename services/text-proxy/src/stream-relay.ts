@@ -1,12 +1,13 @@
 // Passes one stream on, event by event and byte by byte as it came. The event with the last usage is held back until
 // the hold is captured; a stream that breaks ends with an error event and costs its customer nothing. When the client
 // leaves, the upstream is read to its end all the same, so that the true cost is known and charged.
-import type { ServiceError } from "@gr/proto";
+import { ServiceError } from "@gr/proto";
 import type { ClientStream } from "./client-stream.ts";
+import { tokensOf } from "./estimate.ts";
 import type { Exchange, TextDeps } from "./exchange.ts";
 import { giveUpMidStream, type MidStreamFailure } from "./give-up.ts";
 import { applySplices } from "./json-splice.ts";
-import { type Billed, settle } from "./settle.ts";
+import { type Billed, settle, type Used } from "./settle.ts";
 import { endOfEvent, SseSplitter } from "./sse-splitter.ts";
 import { matters, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
 import { StreamMeter } from "./stream-meter.ts";
@@ -68,14 +69,14 @@ export class StreamRelay {
       if (rest.length > 0) this.#pass(rest);
     }
     if (this.#state === "passing") {
-      if (this.#parts.dialect.endsWithUsage && this.#usage !== undefined) void this.#settle();
-      else void this.#fail({ problem: "the stream ended too early" });
+      if (this.#parts.dialect.endsWithUsage && this.#usage !== undefined) this.#settle();
+      else this.#fail({ problem: "the stream ended too early" });
     } else if (this.#state === "settled") this.#parts.client.end();
   }
 
   lost(loss: UpstreamLoss): void {
     this.#upstreamEnded = true;
-    if (this.#state === "passing") void this.#fail({ problem: loss.kind, loss });
+    if (this.#state === "passing") this.#fail({ problem: loss.kind, loss });
     else if (this.#state === "settled") this.#parts.client.end();
   }
 
@@ -85,14 +86,14 @@ export class StreamRelay {
     if (client.gone) {
       this.#drained += chunk.length;
       if (this.#drained > MOST_DRAINED_BYTES) {
-        void this.#fail({ problem: "too long to be read for a client that left" });
+        this.#fail({ problem: "too long to be read for a client that left" });
         return;
       }
     }
     const block = this.#splitter.push(chunk);
     if (block !== undefined) this.#pass(block);
     if (this.#state === "passing" && this.#splitter.pendingBytes > MOST_EVENT_BYTES) {
-      void this.#fail({ problem: "an event is larger than 8 MB" });
+      this.#fail({ problem: "an event is larger than 8 MB" });
     }
   }
 
@@ -146,10 +147,10 @@ export class StreamRelay {
           this.#outputBytes = verdict.outputBytes;
         }
         this.#wait(after);
-        void this.#settle();
+        this.#settle();
         return;
       case "failed":
-        void this.#fail(verdict, verdict.own ? event : undefined);
+        this.#fail(verdict, verdict.own ? event : undefined);
         return;
       default:
         this.#wait(event);
@@ -171,31 +172,48 @@ export class StreamRelay {
       this.#waiting.push(bytes);
       return;
     }
-    if (this.#state === "passing") void this.#fail({ problem: "too much follows the usage" });
+    if (this.#state === "passing") this.#fail({ problem: "too much follows the usage" });
     else this.#parts.call.abort(new Error("too much follows the end of the stream"));
   }
 
-  async #settle(): Promise<void> {
-    const { deps, exchange, client, onSettled } = this.#parts;
+  #settle(): void {
     this.#state = "settling";
-    let billed: Billed;
+    void this.#finish(this.#capture());
+  }
+
+  #fail(failure: MidStreamFailure, ownEvent?: Buffer): void {
+    this.#state = "over";
+    void this.#finish(this.#giveUp(failure, ownEvent));
+  }
+
+  /** The last step, either way: afterwards the hold is taken care of. */
+  async #finish(step: Promise<boolean>): Promise<void> {
+    const { deps, exchange, onSettled } = this.#parts;
+    let charged = false;
     try {
-      billed = await settle(deps, exchange, {
-        usage: this.#usage,
-        generationId: this.#generationId(),
-        meteredOutput: this.#meteredOutput(),
-      });
+      charged = await step;
     } catch (error) {
       deps.events.notCaptured(exchange, error);
-      this.#close(error as ServiceError);
-      onSettled(false);
-      return;
+      this.#close(error);
     }
+    onSettled(charged);
+  }
+
+  async #capture(): Promise<boolean> {
+    const { deps, exchange, client } = this.#parts;
+    const billed = await settle(deps, exchange, this.#used());
     this.#state = "settled";
     client.write(Buffer.concat([this.#pricedUsage(billed), ...this.#waiting]));
     this.#waiting = [];
     if (this.#upstreamEnded) client.end();
-    onSettled(true);
+    return true;
+  }
+
+  async #giveUp(failure: MidStreamFailure, ownEvent?: Buffer): Promise<boolean> {
+    const { deps, exchange } = this.#parts;
+    const error = await giveUpMidStream(deps, exchange, failure, this.#used());
+    this.#close(error, ownEvent);
+    return false;
   }
 
   #pricedUsage({ cost, meters }: Billed): Buffer {
@@ -212,32 +230,26 @@ export class StreamRelay {
     return applySplices(this.#usageEvent, splices);
   }
 
-  async #fail(failure: MidStreamFailure, ownEvent?: Buffer): Promise<void> {
-    const { deps, exchange, onSettled } = this.#parts;
-    this.#state = "over";
-    const error = await giveUpMidStream(deps, exchange, failure, {
-      usage: this.#usage,
-      generationId: this.#generationId(),
-      meteredOutput: this.#meteredOutput(),
-    });
-    this.#close(error, ownEvent);
-    onSettled(false);
-  }
-
   /** Ends the client's stream with an error event and gives up on what the upstream still sends. */
-  #close(error: ServiceError, ownEvent?: Buffer): void {
+  #close(error: unknown, ownEvent?: Buffer): void {
     const { dialect, client, call } = this.#parts;
     this.#state = "over";
-    client.end(ownEvent ?? dialect.failureEvent(this.#soFar, error));
+    client.end(ownEvent ?? dialect.failureEvent(this.#soFar, asServiceError(error)));
     if (!this.#upstreamEnded) call.abort(new Error("the stream has failed", { cause: error }));
   }
 
-  #generationId(): string {
+  #used(): Used {
     const { generationId, dialect } = this.#parts;
-    return generationId === "" ? dialect.generationId(this.#soFar) : generationId;
+    return {
+      usage: this.#usage,
+      generationId: generationId === "" ? dialect.generationId(this.#soFar) : generationId,
+      meteredOutput:
+        this.#outputBytes === undefined ? this.#meter.outputTokens() : tokensOf(this.#outputBytes),
+    };
   }
+}
 
-  #meteredOutput(): number {
-    return this.#outputBytes === undefined ? this.#meter.outputTokens() : Math.ceil(this.#outputBytes / 4);
-  }
+function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return new ServiceError("internal_error", "Something went wrong on our side.", { cause: error });
 }

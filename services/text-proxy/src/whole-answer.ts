@@ -56,9 +56,13 @@ export function pricedAnswer(
   return applySplices(bytes, splices);
 }
 
+/**
+ * Read as Latin-1, which is faster and as good: it is JSON exactly when the UTF-8 text is, and every name and number
+ * that matters is ASCII.
+ */
 function parse(bytes: Buffer): JsonObject | undefined {
   try {
-    const body: unknown = JSON.parse(bytes.toString());
+    const body: unknown = JSON.parse(bytes.toString("latin1"));
     return isObject(body) ? body : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;

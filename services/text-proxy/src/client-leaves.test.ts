@@ -1,0 +1,128 @@
+// Clients that leave, and clients that are slow. Who leaves is charged what the upstream bills, wherever the stream
+// was; who is slow holds the upstream back and costs no memory.
+import { type IncomingMessage, request } from "node:http";
+import { HoldState } from "@gr/proto/billing";
+import { startSimulator } from "@gr/simulator";
+import { until } from "@gr/testing";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
+import { ScriptedUpstream, startStream } from "./test/scripted-upstream.ts";
+
+const PATIENCE = { timeoutMs: 15_000 };
+const TOKENS = 10;
+const USAGE = 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"cost":0.002}}\n\n';
+const DONE = "data: [DONE]\n\n";
+
+describe("a client that leaves a stream", () => {
+  let simulator: Awaited<ReturnType<typeof startSimulator>>;
+  let rig: Rig;
+  beforeAll(async () => {
+    simulator = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 4 });
+    rig = await startRig(`${simulator.url}/openrouter/api/v1`);
+  });
+  afterAll(async () => {
+    await rig?.stop();
+    await simulator?.close();
+  });
+
+  /** Leaves once so many events have arrived; answers the request's id. */
+  async function leaveAfter(events: number): Promise<string> {
+    const leaving = new AbortController();
+    const body = chat("sandbox/chat", `hello #tokens=${TOKENS}`, { stream: true });
+    const response = await rig.post("chat/completions", body, { signal: leaving.signal });
+    const reader = response.body?.getReader();
+    let seen = "";
+    while (seen.split("\n\n").length - 1 < events) {
+      const read = await reader?.read();
+      if (read?.value === undefined) break;
+      seen += Buffer.from(read.value).toString();
+    }
+    leaving.abort();
+    return idOf(response);
+  }
+
+  // A comment, the role, the tokens, the finish, the usage, [DONE].
+  test.each(Array.from({ length: TOKENS + 5 }, (_, events) => events))(
+    "after %i events is charged what the upstream bills",
+    async (events) => {
+      const id = await leaveAfter(events);
+      await until(() => rig.billing.state(id) !== HoldState.OPEN, PATIENCE);
+      const bill = (await (await fetch(`${simulator.url}/bill/${id}`)).json()) as { pico_usd: string };
+      expect(rig.billing.of(id).map(({ kind }) => kind)).toEqual(["place", "capture"]);
+      expect(rig.billing.of(id)[1]?.cost).toBe(BigInt(bill.pico_usd));
+    },
+  );
+
+  test("is counted", async () => {
+    expect(await rig.metrics()).toMatch(/text_clients_left_total [1-9]/);
+  });
+});
+
+describe("a client that does not read", () => {
+  const PIECE = `data: {"choices":[{"delta":{"content":"${"x".repeat(32 * 1024)}"}}]}\n\n`;
+  /** 48 MB: more than all buffers on the way, less than what is read for a client that has left. */
+  const PIECES = 1_500;
+  let upstream: ScriptedUpstream;
+  let rig: Rig;
+  let written = 0;
+  beforeAll(async () => {
+    upstream = await new ScriptedUpstream().start();
+    rig = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "1500" });
+    upstream.script(async (_, response) => {
+      startStream(response);
+      written = 0;
+      for (let piece = 0; piece < PIECES && !response.destroyed; piece += 1) {
+        written += PIECE.length;
+        if (!response.write(PIECE)) await new Promise((resolve) => response.once("drain", resolve));
+      }
+      response.end(USAGE + DONE);
+    });
+  });
+  afterAll(async () => {
+    await rig?.stop();
+    await upstream?.stop();
+  });
+
+  /** Sends the request over a socket of its own, which does not read until it is told to. */
+  async function open() {
+    const url = new URL(`${rig.url}/v1/compat/chat/completions`);
+    const headers = { "content-type": "application/json" };
+    const outgoing = request(url, { method: "POST", headers });
+    const answer = Promise.withResolvers<IncomingMessage>();
+    outgoing.once("response", answer.resolve);
+    outgoing.once("error", answer.reject);
+    outgoing.end(JSON.stringify(chat("sandbox/chat", "hi", { stream: true })));
+    const response = await answer.promise;
+    response.pause();
+    return { response, id: String(response.headers["x-request-id"]) };
+  }
+
+  test("holds the upstream back, and gets every byte when it reads again", async () => {
+    const { response } = await open();
+    let before = -1;
+    await until(async () => {
+      const still = written === before;
+      before = written;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return still && written > 0;
+    }, PATIENCE);
+    expect(written).toBeLessThan((PIECES * PIECE.length) / 2);
+    let received = 0;
+    let last = "";
+    for await (const chunk of response) {
+      received += (chunk as Buffer).length;
+      last = (chunk as Buffer).toString().slice(-DONE.length);
+    }
+    expect(received).toBe(PIECES * PIECE.length + USAGE.length + DONE.length);
+    expect(last).toBe(DONE);
+  });
+
+  test("for too long is taken for one that has left: the upstream is read to its end and charged", async () => {
+    const { response, id } = await open();
+    response.on("error", () => undefined);
+    await until(() => rig.billing.state(id) === HoldState.CAPTURED, PATIENCE);
+    expect(rig.billing.of(id)[1]).toMatchObject({ cost: 2_000_000_000n, credits: 20n });
+    expect(await rig.metrics()).toMatch(/text_clients_left_total [1-9]/);
+    response.destroy();
+  });
+});

@@ -1,0 +1,57 @@
+// The text proxy over real HTTP between a fake billing, a fake catalogue and whatever upstream a test gives it.
+import { type RunningProcess, startProcess } from "@gr/runtime";
+import { textProxyModule } from "../module.ts";
+import { FakeBilling } from "./fake-billing.ts";
+import { fakeCatalog } from "./fake-catalog.ts";
+import { frontDoor } from "./front-door.ts";
+
+export interface Rig {
+  readonly url: string;
+  readonly billing: FakeBilling;
+  readonly running: RunningProcess;
+  post(path: "chat/completions" | "responses", body: unknown, init?: RequestInit): Promise<Response>;
+  metrics(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+export async function startRig(upstreamUrl: string, env: Record<string, string> = {}): Promise<Rig> {
+  const billing = new FakeBilling();
+  const running = await startProcess([textProxyModule, billing.module, fakeCatalog(), frontDoor()], {
+    env: {
+      SERVICE_HTTP_PORT: "0",
+      SERVICE_RPC_PORT: "0",
+      INTERNAL_AUTH_SECRET: "a secret for tests that is long enough",
+      LOG_LEVEL: "silent",
+      TEXT_UPSTREAM_BASE_URL: upstreamUrl,
+      TEXT_UPSTREAM_API_KEY: "sk-upstream-key-0123456789",
+      ...env,
+    },
+  });
+  const url = running.publicUrl("gateway") ?? "";
+  const internal = `http://127.0.0.1:${running.httpPort}`;
+  while ((await fetch(`${internal}/readyz`)).status !== 200)
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  return {
+    url,
+    billing,
+    running,
+    post: (path, body, init = {}) =>
+      fetch(`${url}/v1/compat/${path}`, {
+        method: "POST",
+        body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body),
+        ...init,
+        headers: { "content-type": "application/json", ...init.headers },
+      } as RequestInit),
+    metrics: async () => (await fetch(`${internal}/metrics`)).text(),
+    stop: () => running.stop(),
+  };
+}
+
+/** A chat request with one message. */
+export function chat(model: string, content: unknown, more: Record<string, unknown> = {}) {
+  return { model, messages: [{ role: "user", content }], ...more };
+}
+
+export function idOf(response: Response): string {
+  return response.headers.get("x-request-id") ?? "";
+}
