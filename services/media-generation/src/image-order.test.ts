@@ -32,6 +32,25 @@ describe("an image order", () => {
     expect({ size, quality, charge }).toEqual({ size: undefined, quality: undefined, charge: 1n });
   });
 
+  test("a free size within the model's limits is accepted and priced by its area", () => {
+    const flexible = create(ModelSchema, {
+      id: "flexible",
+      kind: ModelKind.IMAGE,
+      sizes: ["1024x1024"],
+      defaultSize: "1024x1024",
+      customSize: { edgeMultiple: 16, maxEdge: 2048 },
+      price: {
+        version: "f",
+        rule: {
+          case: "megapixel",
+          value: { unitPixels: 1_048_576n, firstPicoUsd: 3_000_000_000n, furtherPicoUsd: 1_000_000_000n },
+        },
+      },
+    });
+    expect(order({ size: "1600x1600" }, flexible)).toMatchObject({ size: "1600x1600", charge: 50n });
+    expect(() => order({ size: "1601x1600" }, flexible)).toThrow("other sizes within its limits");
+  });
+
   test.each([
     ["sandbox/chat", {}, "wrong_endpoint", "model", "chat/completions"],
     ["sandbox/video", {}, "wrong_endpoint", "model", "videos"],

@@ -1,5 +1,5 @@
 // A valid request for a model of the catalogue: every "auto" is resolved, so that the price is exact before the call.
-import { priceOfImages } from "@gr/clients";
+import { acceptsSize, priceOfImageRequest } from "@gr/clients";
 import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { type Model, ModelKind } from "@gr/proto/catalog";
@@ -64,26 +64,28 @@ export function makeImageOrder(request: ImageRequest, model: Model | undefined):
 
 /** @throws Error when the catalogue lists a model that it has no price for */
 export function listPrice(model: Model, order: Pick<ImageOrder, "count" | "size" | "quality">): PicoUsd {
-  const rule = model.price?.rule;
   const meters = { images: order.count, quality: order.quality ?? "auto", size: order.size ?? "auto" };
-  const price = rule?.case === "image" ? priceOfImages(rule.value, meters) : undefined;
+  const price = model.price === undefined ? undefined : priceOfImageRequest(model.price, meters);
   if (price === undefined)
     throw new Error(`the catalogue has no price for ${model.id} ${JSON.stringify(meters)}`);
   return price;
 }
 
+/** A model without a default size takes none; what it can't take it ignores. */
 function resolveSize(asked: string, model: Model): string | undefined {
-  const accepted = model.sizes.filter((size) => size !== "auto");
-  if (asked === "auto" || accepted.length === 0) return accepted[0];
-  if (accepted.includes(asked)) return asked;
-  const message = `The model "${model.id}" does not accept the size ${asked}; it accepts auto, ${accepted.join(", ")}.`;
+  if (model.defaultSize === "") return undefined;
+  if (asked === "auto") return model.defaultSize;
+  if (acceptsSize(model, asked)) return asked;
+  const accepted = ["auto", ...model.sizes.filter((size) => size !== "auto")].join(", ");
+  const more = model.customSize === undefined ? "" : ", and other sizes within its limits";
+  const message = `The model "${model.id}" does not accept the size ${asked}; it accepts ${accepted}${more}.`;
   throw new ServiceError("invalid_value", message, { param: "size" });
 }
 
 function resolveQuality(asked: Quality | "auto", model: Model): Quality | undefined {
   const accepted = model.qualities.filter((quality): quality is Quality => QUALITY.has(quality));
   if (accepted.length === 0) return undefined;
-  if (asked === "auto") return accepted.includes("medium") ? "medium" : accepted[0];
+  if (asked === "auto") return accepted.find((quality) => quality === model.defaultQuality) ?? accepted[0];
   if (accepted.includes(asked)) return asked;
   const message = `The model "${model.id}" does not accept the quality ${asked}; it accepts auto, ${accepted.join(", ")}.`;
   throw new ServiceError("invalid_value", message, { param: "quality" });

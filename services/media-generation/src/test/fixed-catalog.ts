@@ -16,6 +16,8 @@ export const gptImage: Model = create(ModelSchema, {
   capabilities: ["text-to-image"],
   sizes: GPT_SIZES,
   qualities: QUALITIES,
+  defaultSize: "1024x1024",
+  defaultQuality: "medium",
   price: {
     version: "gpt-1",
     rule: {
@@ -58,6 +60,7 @@ function sandbox(id: string, picoUsd = 10_000_000_000n, provider = "openai"): Mo
     kind: ModelKind.IMAGE,
     capabilities: ["text-to-image"],
     sizes: ["1024x1024", "1280x720"],
+    defaultSize: "1024x1024",
     price: { version: "sandbox-1", rule: { case: "image", value: { tiers: [{ picoUsd }] } } },
     routes: [{ provider, upstreamModel: `sandbox/${id}` }],
   });
