@@ -55,10 +55,14 @@ const INVARIANTS: Readonly<Record<string, string>> = {
            coalesce('account ' || s.account_id, 'no spender ' || h.spender_id) AS actual
       FROM hold h LEFT JOIN spender s ON s.id = h.spender_id WHERE s.account_id IS DISTINCT FROM h.account_id`,
   "a captured hold has one charge of the same amounts": `
-    SELECT 'hold ' || h.id AS subject, format('%s credits, %s pico', h.charge, h.cost) AS expected,
-           coalesce(format('%s credits, %s pico of account %s', e.credits, e.cost, e.account_id), 'no charge') AS actual
-      FROM hold h LEFT JOIN entry e ON e.hold_id = h.id AND e.kind = 'charge'
-     WHERE h.state = 'captured' AND (e.credits, e.cost, e.account_id) IS DISTINCT FROM (h.charge, h.cost, h.account_id)`,
+    SELECT 'hold ' || h.id AS subject, format('1 charge: %s credits, %s pico', h.charge, h.cost) AS expected,
+           format('%s charges: %s credits, %s pico', coalesce(e.count, 0), coalesce(e.credits, 0), coalesce(e.cost, 0))
+             || CASE WHEN e.account_id <> h.account_id::text THEN ' of account ' || e.account_id ELSE '' END AS actual
+      FROM hold h LEFT JOIN (
+        SELECT hold_id, count(*) AS count, sum(credits) AS credits, sum(cost) AS cost, min(account_id::text) AS account_id
+          FROM entry WHERE kind = 'charge' GROUP BY hold_id) e ON e.hold_id = h.id
+     WHERE h.state = 'captured'
+       AND (e.count, e.credits, e.cost, e.account_id) IS DISTINCT FROM (1, h.charge, h.cost, h.account_id::text)`,
   "a charge is of a captured hold": `
     SELECT 'hold ' || coalesce(e.hold_id::text, '-') AS subject, 'captured' AS expected,
            coalesce(h.state::text, 'no hold') AS actual
@@ -84,12 +88,13 @@ const INVARIANTS: Readonly<Record<string, string>> = {
     UNION ALL
     SELECT 'entry ' || id, 'at least 0', least(CASE kind WHEN 'adjustment' THEN 0 ELSE credits END, cost)
       FROM entry WHERE least(CASE kind WHEN 'adjustment' THEN 0 ELSE credits END, cost) < 0`,
-  "a deposit is booked as its status says": `
-    SELECT 'deposit ' || id AS subject, CASE d.status WHEN 'COMPLETED' THEN d.credits ELSE 0 END AS expected,
-           coalesce(e.sum, 0) AS actual
+  "a deposit is booked as its status says, to its account": `
+    SELECT 'deposit ' || coalesce(d.id, e.id) AS subject, CASE d.status WHEN 'COMPLETED' THEN d.credits ELSE 0 END AS expected,
+           format('%s to account %s', coalesce(e.sum, 0), coalesce(e.account_id, d.account_id)) AS actual
       FROM deposit d FULL JOIN (
-        SELECT deposit_id AS id, sum(CASE kind WHEN 'refund' THEN -credits ELSE credits END) AS sum, min(account_id::text)
-          FROM entry WHERE deposit_id IS NOT NULL GROUP BY deposit_id) e USING (id)
+        SELECT deposit_id AS id, account_id, sum(CASE kind WHEN 'refund' THEN -credits ELSE credits END) AS sum
+          FROM entry WHERE deposit_id IS NOT NULL GROUP BY deposit_id, account_id) e
+        ON e.id = d.id AND e.account_id = d.account_id
      WHERE coalesce(CASE d.status WHEN 'COMPLETED' THEN d.credits END, 0) <> coalesce(e.sum, 0)`,
   "usage_daily = charges of that day": `
     SELECT format('account %s, day %s, spender %s, model %s', account_id, day, spender_id, model) AS subject,

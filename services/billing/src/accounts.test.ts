@@ -1,0 +1,218 @@
+// Accounts, spenders and deposits: what is written, what is kept, what is refused.
+import { randomUUID } from "node:crypto";
+import { DepositStatus, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
+import { capture, openAccount, openWallet, place, postOne, putSpender } from "./test/wallet.ts";
+
+const { PENDING, COMPLETED, FAILED, REFUNDED } = DepositStatus;
+
+let ledger: BillingUnderTest;
+beforeAll(async () => {
+  ledger = await startBilling();
+});
+afterAll(async () => {
+  const { differences } = await ledger.billing.verifyLedger({});
+  await ledger.stop();
+  expect(differences).toEqual([]);
+});
+
+async function deposited(accountId: string): Promise<bigint> {
+  return (await ledger.billing.getCredits({ accountId })).depositedCredits;
+}
+
+describe("an account", () => {
+  test("opened again keeps its money", async () => {
+    const accountId = await openAccount(ledger.billing, 70n);
+    await ledger.billing.openAccount({ accountId: accountId.toUpperCase() });
+    expect(await deposited(accountId)).toBe(70n);
+  });
+
+  test("that does not exist has no credits, deposits or spenders", async () => {
+    const accountId = randomUUID();
+    const missing = { reason: "account_not_found", param: "account_id" };
+    await expect(ledger.billing.getCredits({ accountId })).rejects.toMatchObject(missing);
+    await expect(putSpender(ledger.billing, accountId)).rejects.toMatchObject(missing);
+    const deposit = { depositId: randomUUID(), accountId, credits: 1n, status: COMPLETED, source: "test" };
+    await expect(ledger.billing.putDeposit(deposit)).rejects.toMatchObject(missing);
+  });
+});
+
+describe("a deposit", () => {
+  async function start(status: DepositStatus) {
+    const accountId = await openAccount(ledger.billing, 0n);
+    const depositId = randomUUID();
+    const put = (next: DepositStatus, credits = 500n, account = accountId) =>
+      ledger.billing.putDeposit({ depositId, accountId: account, credits, status: next, source: "test" });
+    await put(status);
+    return { accountId, depositId, put };
+  }
+
+  test("counts while it is COMPLETED and at no other time", async () => {
+    const { accountId, put } = await start(PENDING);
+    expect(await deposited(accountId)).toBe(0n);
+    await put(FAILED);
+    expect(await deposited(accountId)).toBe(0n);
+    await put(COMPLETED);
+    expect(await deposited(accountId)).toBe(500n);
+    await put(REFUNDED);
+    expect(await deposited(accountId)).toBe(0n);
+  });
+
+  test.each([PENDING, COMPLETED, FAILED, REFUNDED])(
+    "with status %s again changes nothing",
+    async (status) => {
+      const { accountId, put } = await start(status);
+      const before = await deposited(accountId);
+      await Promise.all([put(status), put(status)]);
+      expect(await deposited(accountId)).toBe(before);
+      expect(before).toBe(status === COMPLETED ? 500n : 0n);
+    },
+  );
+
+  test("sent many times at once counts once", async () => {
+    const accountId = await openAccount(ledger.billing, 0n);
+    const deposit = { depositId: randomUUID(), accountId, credits: 9n, status: COMPLETED, source: "test" };
+    await Promise.all(Array.from({ length: 10 }, () => ledger.billing.putDeposit(deposit)));
+    expect(await deposited(accountId)).toBe(9n);
+  });
+
+  test.each([
+    [COMPLETED, PENDING],
+    [COMPLETED, FAILED],
+    [REFUNDED, COMPLETED],
+    [REFUNDED, PENDING],
+    [FAILED, PENDING],
+    [FAILED, REFUNDED],
+  ])("that has status %s cannot get %s", async (before, after) => {
+    const { put } = await start(before);
+    await expect(put(after)).rejects.toMatchObject({ reason: "invalid_value", param: "status" });
+  });
+
+  test("keeps its account and amount", async () => {
+    const { accountId, put } = await start(COMPLETED);
+    const other = await openAccount(ledger.billing, 0n);
+    const refused = { reason: "invalid_value", param: "deposit_id" };
+    await expect(put(REFUNDED, 499n)).rejects.toMatchObject(refused);
+    await expect(put(COMPLETED, 500n, other)).rejects.toMatchObject(refused);
+    expect(await deposited(accountId)).toBe(500n);
+    expect(await deposited(other)).toBe(0n);
+  });
+
+  test("may be refunded after it was spent, and the account then owes", async () => {
+    const { accountId, put } = await start(COMPLETED);
+    const mine = { accountId, spenderId: await putSpender(ledger.billing, accountId) };
+    const hold = place(mine, 400n);
+    await postOne(ledger.billing, hold);
+    await postOne(ledger.billing, capture(hold.holdId, 400n));
+    await put(REFUNDED);
+    const { depositedCredits, remainingCredits } = await ledger.billing.getCredits({ accountId });
+    expect({ depositedCredits, remainingCredits }).toEqual({ depositedCredits: 0n, remainingCredits: -400n });
+  });
+});
+
+describe("a spender", () => {
+  test("is answered as it was put, oldest first, also when it is switched off", async () => {
+    const accountId = await openAccount(ledger.billing, 0n);
+    const newer = { spenderId: randomUUID(), createdAt: BigInt(THURSDAY + 5), active: false, name: "Ünï 😀" };
+    const older = {
+      spenderId: randomUUID(),
+      createdAt: BigInt(THURSDAY),
+      capCredits: 0n,
+      period: SpendPeriod.WEEK,
+      expiresAt: BigInt(THURSDAY + 99),
+    };
+    await putSpender(ledger.billing, accountId, newer);
+    await putSpender(ledger.billing, accountId, older);
+    const { usage } = await ledger.billing.getCredits({ accountId, bySpender: true });
+    expect(usage).toMatchObject([
+      {
+        spender: { ...older, accountId, active: true },
+        usedCredits: 0n,
+        requests: 0n,
+        windowUsedCredits: 0n,
+      },
+      { spender: { ...newer, accountId }, usedCredits: 0n },
+    ]);
+    expect(usage[1]?.spender?.capCredits).toBeUndefined();
+    expect(usage[1]?.spender?.expiresAt).toBeUndefined();
+    const { usage: none } = await ledger.billing.getCredits({ accountId });
+    expect(none).toEqual([]);
+  });
+
+  test("stays with its account", async () => {
+    const mine = await openWallet(ledger.billing, 10n);
+    const other = await openAccount(ledger.billing, 10n);
+    await expect(putSpender(ledger.billing, other, { spenderId: mine.spenderId })).rejects.toMatchObject({
+      reason: "invalid_value",
+      param: "spender.account_id",
+    });
+    expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.DONE);
+  });
+
+  test("that is switched off places nothing from the moment that this is answered", async () => {
+    const mine = await openWallet(ledger.billing, 1_000_000n);
+    let off = false;
+    const after: OutcomeCode[] = [];
+    const hammer = Array.from({ length: 8 }, async () => {
+      for (let round = 0; round < 40; round += 1) {
+        const begunAfter = off;
+        const { code } = await postOne(ledger.billing, place(mine, 1n));
+        if (begunAfter) after.push(code);
+      }
+    });
+    await putSpender(ledger.billing, mine.accountId, { spenderId: mine.spenderId, active: false });
+    off = true;
+    await Promise.all(hammer);
+    expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.SPENDER_INACTIVE);
+    expect(new Set([...after, OutcomeCode.SPENDER_INACTIVE])).toEqual(
+      new Set([OutcomeCode.SPENDER_INACTIVE]),
+    );
+  });
+});
+
+describe("the journal", () => {
+  test("refuses to be changed", async () => {
+    await openAccount(ledger.billing, 10n);
+    for (const change of ["UPDATE entry SET credits = 0", "DELETE FROM entry", "TRUNCATE entry"]) {
+      await expect(ledger.db.query(change)).rejects.toThrow("the journal is append-only");
+    }
+  });
+
+  test("posts each transfer to both of its sides", async () => {
+    const mine = await openWallet(ledger.billing, 500n);
+    const [charged, failed, late] = [place(mine, 10n), place(mine, 10n), place(mine, 10n)];
+    for (const hold of [charged, failed, late]) await postOne(ledger.billing, hold);
+    await ledger.billing.post({
+      operations: [
+        { operation: { case: "capture", value: { holdId: charged.holdId, credits: 7n, costPicoUsd: 650n } } },
+        { operation: { case: "release", value: { holdId: failed.holdId, costPicoUsd: 40n, reason: 2 } } },
+        { operation: { case: "release", value: { holdId: late.holdId, costPicoUsd: 5n, reason: 3 } } },
+      ],
+    });
+    const { rows } = await ledger.db.query(
+      `SELECT ledger, account, debit, credit FROM posting
+        WHERE entry_id IN (SELECT id FROM entry WHERE account_id = $1) ORDER BY entry_id, ledger DESC, credit`,
+      [mine.accountId],
+    );
+    const customer = `cust:${mine.accountId}`;
+    const line = (name: string, account: string, debit: bigint, credit: bigint) => ({
+      ledger: name,
+      account,
+      debit,
+      credit,
+    });
+    expect(rows).toEqual([
+      line("credits", "cash", 500n, 0n),
+      line("credits", customer, 0n, 500n),
+      line("credits", customer, 7n, 0n),
+      line("credits", "revenue", 0n, 7n),
+      line("cost", "cogs:openrouter", 650n, 0n),
+      line("cost", "payable:openrouter", 0n, 650n),
+      line("cost", "cogs:failed", 40n, 0n),
+      line("cost", "payable:openrouter", 0n, 40n),
+      line("cost", "cogs:late", 5n, 0n),
+      line("cost", "payable:openrouter", 0n, 5n),
+    ]);
+  });
+});

@@ -1,0 +1,256 @@
+// Many callers at once, several processes on one ledger, connections that die: nothing is lost, doubled or overrun.
+import { randomUUID } from "node:crypto";
+import { type Outcome, OutcomeCode } from "@gr/proto/billing";
+import { until } from "@gr/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import pg from "pg";
+import {
+  type BillingClient,
+  type BillingUnderTest,
+  startBilling,
+  startBillingOn,
+} from "./test/start-billing.ts";
+import {
+  abandon,
+  capture,
+  type OperationInit,
+  openAccount,
+  openWallet,
+  place,
+  post,
+  postOne,
+  putSpender,
+  release,
+  type Wallet,
+} from "./test/wallet.ts";
+
+const { DONE, SPEND_LIMIT_EXCEEDED, INSUFFICIENT_CREDITS } = OutcomeCode;
+
+let ledger: BillingUnderTest;
+beforeAll(async () => {
+  ledger = await startBilling();
+});
+afterEach(async () => {
+  expect((await ledger.billing.verifyLedger({})).differences).toEqual([]);
+});
+afterAll(() => ledger.stop());
+
+const countOf = (outcomes: readonly Outcome[], code: OutcomeCode) =>
+  outcomes.filter((outcome) => outcome.code === code).length;
+
+describe("500 places at once", () => {
+  test("on a cap for 7 place exactly 7", async () => {
+    const mine = await openWallet(ledger.billing, 1_000_000n, { capCredits: 7n * 100n + 99n });
+    const outcomes = await Promise.all(
+      Array.from({ length: 500 }, () => postOne(ledger.billing, place(mine, 100n))),
+    );
+    expect(countOf(outcomes, DONE)).toBe(7);
+    expect(countOf(outcomes, SPEND_LIMIT_EXCEEDED)).toBe(493);
+    expect(outcomes.filter(({ code, inFlight }) => code !== DONE && !inFlight)).toEqual([]);
+  });
+
+  test("on a balance for 7, from many spenders, place exactly 7", async () => {
+    const accountId = await openAccount(ledger.billing, 7n * 100n + 99n);
+    const spenders = await Promise.all(
+      Array.from({ length: 10 }, () => putSpender(ledger.billing, accountId)),
+    );
+    const outcomes = await Promise.all(
+      Array.from({ length: 500 }, (_, index) =>
+        postOne(ledger.billing, place({ accountId, spenderId: spenders[index % 10] ?? "" }, 100n)),
+      ),
+    );
+    expect(countOf(outcomes, DONE)).toBe(7);
+    expect(countOf(outcomes, INSUFFICIENT_CREDITS)).toBe(493);
+  });
+
+  test("of the same hold hold once", async () => {
+    const mine = await openWallet(ledger.billing, 1_000n);
+    const hold = place(mine, 100n);
+    const outcomes = await Promise.all(Array.from({ length: 500 }, () => postOne(ledger.billing, hold)));
+    expect(countOf(outcomes, DONE)).toBe(500);
+    const { heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+    expect(heldCredits).toBe(100n);
+  });
+});
+
+test("a capture and a release of one hold at once have one winner", async () => {
+  const mine = await openWallet(ledger.billing, 100_000n);
+  const other = await startBillingOn(ledger.url, ledger.clock);
+  try {
+    for (let round = 0; round < 30; round += 1) {
+      const hold = place(mine, 10n);
+      await postOne(ledger.billing, hold);
+      const [captured, released] = await Promise.all([
+        postOne(ledger.billing, capture(hold.holdId, 10n, 50n)),
+        postOne(other.billing, abandon(hold.holdId)),
+      ]);
+      expect([captured.code, released.code].toSorted()).toEqual([DONE, OutcomeCode.ALREADY_RESOLVED]);
+    }
+  } finally {
+    await other.stop();
+  }
+});
+
+describe("two processes on one database", () => {
+  test("hammer the same accounts without a deadlock, and the books add up", async () => {
+    const other = await startBillingOn(ledger.url, ledger.clock);
+    try {
+      const wallets = await Promise.all(
+        Array.from({ length: 6 }, () => openWallet(ledger.billing, 10_000_000n)),
+      );
+      await Promise.all(
+        [ledger.billing, other.billing, ledger.billing, other.billing].map((billing) =>
+          hammer(billing, wallets),
+        ),
+      );
+      const read = wallets.map(({ accountId }) => ledger.billing.getCredits({ accountId }));
+      const charged = (await Promise.all(read)).reduce(
+        (sum, { remainingCredits }) => sum + 10_000_000n - remainingCredits,
+        0n,
+      );
+      // 4 callers, 25 rounds, 12 of 18 holds captured at 3 credits each.
+      expect(charged).toBe(4n * 25n * 12n * 3n);
+      const retries = /^billing_commit_retries_total (\d+)$/m;
+      const [mine, theirs] = await Promise.all([ledger.metrics(), other.metrics()]);
+      expect([retries.exec(mine)?.[1], retries.exec(theirs)?.[1]]).toEqual(["0", "0"]);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  /** Batches that touch all accounts, in another order each time. */
+  async function hammer(billing: BillingClient, wallets: readonly Wallet[]): Promise<void> {
+    for (let round = 0; round < 25; round += 1) {
+      const order = wallets.toSorted(() => Math.random() - 0.5);
+      const holds = [...order, ...order.toReversed(), ...order].map((from) => place(from, 5n));
+      expect(countOf(await post(billing, ...holds), DONE)).toBe(holds.length);
+      const settle = holds.map(({ holdId }, index) =>
+        index % 3 === 0 ? release(holdId) : capture(holdId, 3n),
+      );
+      expect(countOf(await post(billing, ...settle), DONE)).toBe(holds.length);
+    }
+  }
+});
+
+describe("a connection that dies", () => {
+  /** Kills what the ledger's writer runs on; other connections of the module live on. */
+  const kill = async (): Promise<number> => {
+    const { rowCount } = await ledger.db.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%FROM post(%'`,
+    );
+    return rowCount ?? 0;
+  };
+
+  test("in the middle of a batch fails its callers, who then charge once by asking again", async () => {
+    const mine = await openWallet(ledger.billing, 100_000n);
+    const holds = Array.from({ length: 20 }, () => place(mine, 100n));
+    await post(ledger.billing, ...holds);
+    const batch: OperationInit[] = holds.map(({ holdId }) => capture(holdId, 30n, 2_999_999_999n));
+
+    const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+    await blocker.connect();
+    await blocker.query("BEGIN");
+    await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
+    const doomed = post(ledger.billing, ...batch);
+    doomed.catch(() => undefined);
+    await waitsForLock();
+    expect(await kill()).toBe(1);
+    await expect(doomed).rejects.toMatchObject({ reason: "billing_unavailable" });
+    await blocker.query("ROLLBACK");
+    await blocker.end();
+
+    for (let again = 0; again < 2; again += 1) {
+      expect(countOf(await post(ledger.billing, ...batch), DONE)).toBe(20);
+    }
+    const { remainingCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+    expect(remainingCredits).toBe(100_000n - 20n * 30n);
+  });
+
+  test("again and again under load loses and doubles nothing that is asked for until it is answered", async () => {
+    const mine = await openWallet(ledger.billing, 100_000n);
+    let finished = false;
+    const persist = async (operation: OperationInit): Promise<Outcome> => {
+      for (;;) {
+        try {
+          return await postOne(ledger.billing, operation);
+        } catch (error) {
+          expect(error).toMatchObject({ reason: "billing_unavailable" });
+        }
+      }
+    };
+    const requests = Array.from({ length: 200 }, async () => {
+      const hold = place(mine, 100n);
+      expect((await persist(hold)).code).toBe(DONE);
+      expect((await persist(capture(hold.holdId, 30n))).code).toBe(DONE);
+    });
+    let kills = 0;
+    const killer = (async () => {
+      while (!finished) {
+        kills += await kill();
+        // Not faster, or nothing would ever get through.
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+    })();
+    await Promise.all(requests).finally(() => {
+      finished = true;
+    });
+    await killer;
+    expect(kills).toBeGreaterThan(0);
+    const { remainingCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+    expect(remainingCredits).toBe(100_000n - 200n * 30n);
+  });
+
+  test("while nobody needs it is replaced without anybody's notice", async () => {
+    const mine = await openWallet(ledger.billing, 100n);
+    await postOne(ledger.billing, place(mine, 1n));
+    expect(await kill()).toBe(1);
+    await ledger.db.query("SELECT pg_sleep(0.05)");
+    expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(DONE);
+  });
+
+  const waitsForLock = () =>
+    until(
+      async () => {
+        const { rowCount } = await ledger.db.query(
+          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        );
+        return rowCount === 1;
+      },
+      { timeoutMs: 10_000 },
+    );
+});
+
+test("a batch that cannot be written fails for the caller whose fault it is", async () => {
+  const [mine, rich] = [await openWallet(ledger.billing, 1_000n), await openWallet(ledger.billing, 1_000n)];
+  const overflowing = place(rich, 1n);
+  await postOne(ledger.billing, overflowing);
+  await ledger.db.query("UPDATE account SET debits = $2 WHERE id = $1", [rich.accountId, 2n ** 63n - 10n]);
+  const calls = await Promise.allSettled([
+    ...Array.from({ length: 20 }, () => postOne(ledger.billing, place(mine, 1n))),
+    postOne(ledger.billing, capture(overflowing.holdId, 11n)),
+    ...Array.from({ length: 20 }, () => postOne(ledger.billing, place(mine, 1n))),
+  ]);
+  expect(calls.filter(({ status }) => status === "fulfilled")).toHaveLength(40);
+  expect(calls[20]).toMatchObject({ status: "rejected" });
+  await ledger.db.query("UPDATE account SET debits = 0 WHERE id = $1", [rich.accountId]);
+});
+
+test("a caller that gave up while it waited for its turn has placed nothing", async () => {
+  const mine = await openWallet(ledger.billing, 1_000n);
+  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+  await blocker.connect();
+  await blocker.query("BEGIN");
+  await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
+  const first = postOne(ledger.billing, place(mine, 1n));
+  const operations = [place(mine, 100n, { holdId: randomUUID() })];
+  await expect(ledger.billing.post({ operations }, { timeoutMs: 150 })).rejects.toMatchObject({
+    reason: "service_unavailable",
+  });
+  await blocker.query("ROLLBACK");
+  await blocker.end();
+  expect((await first).code).toBe(DONE);
+  await postOne(ledger.billing, place(mine, 1n));
+  const { heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+  expect(heldCredits).toBe(2n);
+});

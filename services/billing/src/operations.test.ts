@@ -1,0 +1,98 @@
+// What operators see: readiness, and a counter for every event with money that somebody should look at.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { createReadiness } from "./readiness.ts";
+import { type BillingUnderTest, startBilling } from "./test/start-billing.ts";
+import { abandon, capture, openWallet, place, post, postOne, release } from "./test/wallet.ts";
+
+describe("readiness", () => {
+  test("asks the database once for all who ask within a second", async () => {
+    let now = 0;
+    let pings = 0;
+    const ready = createReadiness(
+      async () => {
+        pings += 1;
+      },
+      { now: () => now },
+    );
+    expect(await Promise.all([ready(), ready(), ready()])).toEqual([true, true, true]);
+    now = 999;
+    await ready();
+    expect(pings).toBe(1);
+    now = 1_000;
+    await ready();
+    expect(pings).toBe(2);
+  });
+
+  test("says why not, and recovers", async () => {
+    let now = 0;
+    let broken = true;
+    const ready = createReadiness(
+      async () => {
+        if (broken) throw new Error("no such luck");
+      },
+      { now: () => now },
+    );
+    expect(await ready()).toBe("PostgreSQL does not answer (no such luck)");
+    broken = false;
+    now = 1_000;
+    expect(await ready()).toBe(true);
+  });
+});
+
+describe("the process", () => {
+  let ledger: BillingUnderTest;
+  beforeAll(async () => {
+    ledger = await startBilling();
+  });
+  afterAll(() => ledger.stop());
+
+  const value = async (name: string) => {
+    const line = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, "m").exec(await ledger.metrics());
+    return Number(line?.[1]);
+  };
+
+  test("is ready", async () => {
+    expect(await ledger.readyz()).toMatchObject({ status: 200 });
+  });
+
+  test("counts losses and holds that were given up, each once however often they are reported", async () => {
+    const mine = await openWallet(ledger.billing, 1_000n);
+    const holds = Array.from({ length: 6 }, () => place(mine, 1n));
+    await post(ledger.billing, ...holds);
+    const [free, failed, given, givenBilled, late, captured] = holds.map(({ holdId }) => holdId);
+    const operations = [
+      release(free ?? ""),
+      release(failed ?? "", 5n),
+      abandon(given ?? ""),
+      abandon(givenBilled ?? "", 5n),
+      release(late ?? ""),
+      capture(captured ?? "", 1n),
+      capture(late ?? "", 1n, 9n),
+    ];
+    for (let round = 0; round < 2; round += 1)
+      for (const one of operations) await postOne(ledger.billing, one);
+    await post(ledger.billing, ...operations);
+    expect(await value("billing_failed_costs_total")).toBe(1);
+    expect(await value("billing_holds_unresolved_total")).toBe(2);
+    expect(await value("billing_late_costs_total")).toBe(2);
+  });
+
+  test("counts commits by their size", async () => {
+    const mine = await openWallet(ledger.billing, 1_000n);
+    const [count, sum] = [
+      await value("billing_batch_operations_count"),
+      await value("billing_batch_operations_sum"),
+    ];
+    await post(ledger.billing, ...Array.from({ length: 7 }, () => place(mine, 1n)));
+    expect(await value("billing_batch_operations_count")).toBe(count + 1);
+    expect(await value("billing_batch_operations_sum")).toBe(sum + 7);
+  });
+
+  test("counts what a verification finds", async () => {
+    expect((await ledger.billing.verifyLedger({})).differences).toEqual([]);
+    expect(await value("billing_ledger_differences_total")).toBe(0);
+    await ledger.db.query("UPDATE account SET held = held + 1");
+    expect((await ledger.billing.verifyLedger({})).differences).toHaveLength(2);
+    expect(await value("billing_ledger_differences_total")).toBe(2);
+  });
+});

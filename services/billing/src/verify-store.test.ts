@@ -1,0 +1,199 @@
+// The verification finds every kind of damage, and nothing else. Rows are broken as a superuser with triggers off.
+
+import { DepositStatus } from "@gr/proto/billing";
+import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
+import { testDatabase } from "@gr/testing";
+import { expect, test } from "@jest/globals";
+import { startBillingOn } from "./test/start-billing.ts";
+import { abandon, capture, place, post, putSpender, release } from "./test/wallet.ts";
+import { verifyLedger } from "./verify-store.ts";
+
+const ACCOUNT = "00000000-0000-4000-8000-00000000000a";
+const SPENDER = "00000000-0000-4000-8000-00000000000b";
+const DEPOSIT = "00000000-0000-4000-8000-00000000000d";
+const OPEN = "00000000-0000-4000-8000-000000000001";
+const CAPTURED = "00000000-0000-4000-8000-000000000002";
+const RELEASED = "00000000-0000-4000-8000-000000000003";
+const ABANDONED = "00000000-0000-4000-8000-000000000004";
+const NOBODY = "00000000-0000-4000-8000-00000000000f";
+
+/** Small books with everything in them: one hold of each fate. */
+async function writeBooks(url: string): Promise<void> {
+  const { billing, stop } = await startBillingOn(url);
+  const mine = { accountId: ACCOUNT, spenderId: SPENDER };
+  const deposit = { depositId: DEPOSIT, accountId: ACCOUNT, credits: 1_000n, source: "test" };
+  await billing.openAccount({ accountId: ACCOUNT });
+  await billing.putDeposit({ ...deposit, status: DepositStatus.COMPLETED });
+  await putSpender(billing, ACCOUNT, { spenderId: SPENDER });
+  const holds = [OPEN, CAPTURED, RELEASED, ABANDONED].map((holdId) => place(mine, 100n, { holdId }));
+  await post(billing, ...holds);
+  await post(billing, capture(CAPTURED, 60n, 5_999_999_999n), release(RELEASED, 40n), abandon(ABANDONED, 2n));
+  await stop();
+}
+
+async function onCopyOfBooks<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
+  const database = await testDatabase("billing books", writeBooks);
+  const log = createLogger("silent", "test");
+  const pool = await connectPostgres({ url: database.url, poolSize: 2, schema: "billing", log });
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+    await database.drop();
+  }
+}
+
+test("books that are right have no differences, and totals", async () => {
+  expect(await onCopyOfBooks(verifyLedger)).toEqual({
+    differences: [],
+    accounts: 1n,
+    holds: 4n,
+    openHolds: 1n,
+    chargedCredits: 60n,
+    chargedCost: "5999999999",
+    lostCost: "42",
+  });
+});
+
+test("a difference says what is wrong, where, what it should be and what it is", async () => {
+  const report = await onCopyOfBooks(async (pool) => {
+    await pool.query("UPDATE account SET held = held + 5");
+    return verifyLedger(pool);
+  });
+  expect(report.differences).toEqual([
+    {
+      invariant: "account.held = sum of open holds",
+      subject: `account ${ACCOUNT}`,
+      expected: "100",
+      actual: "105",
+    },
+  ]);
+});
+
+const entryOf = (hold: string, kind: string, amounts: string) =>
+  `INSERT INTO entry (at, account_id, hold_id, kind, credits, cost, provider)
+     VALUES (now(), '${ACCOUNT}', '${hold}', '${kind}', ${amounts}, 'p')`;
+
+/** The damage, and the beginnings of the invariants that it breaks. */
+test.each<[string, string, string[]]>([
+  ["credits out of nothing", "UPDATE account SET credits = credits + 1", ["account.credits"]],
+  ["a forgotten debit", "UPDATE account SET debits = 0", ["account.debits"]],
+  ["usage that was lost", "UPDATE spender SET used = used - 1", ["spender.used"]],
+  ["a request that was not counted", "UPDATE spender SET requests = 0", ["spender.requests"]],
+  ["a window's usage", "UPDATE spender SET window_used = 0", ["spender.window_used"]],
+  ["a window's holds", "UPDATE spender SET window_held = 0", ["spender.window_held"]],
+  ["a day's charge", "UPDATE usage_daily SET charge = charge + 1", ["usage_daily"]],
+  ["a day's cost", "UPDATE usage_daily SET cost = cost - 1", ["usage_daily"]],
+  ["a day's requests", "UPDATE usage_daily SET requests = 7", ["usage_daily"]],
+  ["a day that is missing", "DELETE FROM usage_daily", ["usage_daily"]],
+  [
+    "an invented day",
+    `INSERT INTO usage_daily VALUES ('${NOBODY}', now(), '${NOBODY}', 'm', 1, 1, 1)`,
+    ["usage_daily"],
+  ],
+  [
+    "a deposit that was booked too high",
+    "UPDATE entry SET credits = 1001 WHERE kind = 'deposit'",
+    ["account.credits", "a deposit is booked"],
+  ],
+  ["a deposit without effect", "UPDATE deposit SET status = 'FAILED'", ["a deposit is booked"]],
+  [
+    "a deposit booked to another account",
+    `UPDATE entry SET account_id = '${NOBODY}' WHERE kind = 'deposit'`,
+    ["account.credits", "account.credits", "a deposit is booked", "a deposit is booked"],
+  ],
+  [
+    "a changed charge",
+    "UPDATE entry SET credits = 61 WHERE kind = 'charge'",
+    ["account.debits", "spender.used", "a captured hold has one charge", "usage_daily"],
+  ],
+  [
+    "a changed cost",
+    "UPDATE entry SET cost = 1 WHERE kind = 'charge'",
+    ["a captured hold has one charge", "usage_daily"],
+  ],
+  [
+    "a deleted charge",
+    "DELETE FROM entry WHERE kind = 'charge'",
+    ["account.debits", "spender.used", "spender.requests", "a captured hold has one charge", "usage_daily"],
+  ],
+  [
+    "a second charge",
+    `ALTER TABLE entry DROP CONSTRAINT entry_hold_id_kind_key; ${entryOf(CAPTURED, "charge", "60, 5999999999")}`,
+    ["account.debits", "spender.used", "spender.requests", "a captured hold has one charge", "usage_daily"],
+  ],
+  [
+    "a charge of a hold that is open",
+    entryOf(OPEN, "charge", "0, 0"),
+    ["spender.requests", "a charge is of a captured hold", "usage_daily"],
+  ],
+  [
+    "a charge of no hold",
+    entryOf(NOBODY, "charge", "5, 0"),
+    ["account.debits", "a charge is of a captured hold"],
+  ],
+  ["a loss of a hold that is open", entryOf(OPEN, "late", "0, 5"), ["a loss is of a resolved hold"]],
+  ["a loss that was not booked", "DELETE FROM entry WHERE kind = 'failed'", ["the cost of a released hold"]],
+  [
+    "a hold that was opened again",
+    `UPDATE hold SET state = 'open' WHERE id = '${CAPTURED}'`,
+    [
+      "account.held",
+      "spender.window_used",
+      "spender.window_held",
+      "a charge is of a captured hold",
+      "an open hold has no charge",
+    ],
+  ],
+  [
+    "a hold without a spender",
+    `UPDATE hold SET spender_id = '${NOBODY}' WHERE id = '${OPEN}'`,
+    ["spender.window_held", "every hold has a spender"],
+  ],
+  [
+    "a hold of another account than its spender",
+    `UPDATE hold SET account_id = '${NOBODY}' WHERE id = '${OPEN}'`,
+    ["account.held", "account.held", "every hold has a spender"],
+  ],
+  [
+    "a hold of a window to come",
+    `UPDATE hold SET window_no = window_no + 1 WHERE id = '${RELEASED}'`,
+    ["no hold is of a window"],
+  ],
+  [
+    "a charge on a released hold",
+    `UPDATE hold SET charge = 3 WHERE id = '${RELEASED}'`,
+    ["an open hold has no charge"],
+  ],
+  ["a negative hold", `UPDATE hold SET amount = -1 WHERE id = '${RELEASED}'`, ["amounts are not negative"]],
+  [
+    "a negative entry",
+    "UPDATE entry SET cost = -1 WHERE kind = 'late'",
+    ["the cost of a released hold", "amounts are not negative"],
+  ],
+  [
+    "a spender that vanished",
+    "DELETE FROM spender",
+    ["spender.used", "spender.requests", ...Array(4).fill("every hold has a spender")],
+  ],
+  ["an account that vanished", "DELETE FROM account", ["account.credits", "account.debits", "account.held"]],
+  [
+    "one side of a transfer",
+    `CREATE OR REPLACE VIEW posting AS SELECT id AS entry_id, at, kind, 'credits'::text AS ledger,
+       'cash'::text AS account, credits AS debit, 0::bigint AS credit FROM entry`,
+    ["debits equal credits"],
+  ],
+])("%s is found", async (_, damage, broken) => {
+  const { differences } = await onCopyOfBooks(async (pool) => {
+    await pool.query(
+      `SET session_replication_role = replica; ${damage}; SET session_replication_role = DEFAULT`,
+    );
+    return verifyLedger(pool);
+  });
+  const invariants = differences.map(({ invariant }) => invariant);
+  expect(invariants).toEqual(broken.map((beginning) => expect.stringContaining(beginning)));
+  for (const { subject, expected, actual } of differences) {
+    expect(subject).not.toBe("");
+    expect(actual).not.toBe(expected);
+  }
+});
