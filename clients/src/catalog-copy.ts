@@ -1,7 +1,7 @@
 // A service's own copy of the catalogue: kept fresh by a watch, served from memory, so that no request waits for
 // the catalogue service and its absence stops nothing. The last copy received stays valid.
 import type { CatalogService, Model } from "@gr/proto/catalog";
-import type { Logger, ServiceClient } from "@gr/runtime";
+import { type Logger, pause, type ServiceClient } from "@gr/runtime";
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 5_000;
@@ -68,20 +68,4 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
       await watching;
     },
   };
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) {
-      resolve();
-      return;
-    }
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
-  });
 }

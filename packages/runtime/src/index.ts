@@ -14,8 +14,10 @@ export {
   type ModuleInstance,
   type RpcService,
 } from "./module.ts";
+export { openSchema, type SchemaOptions } from "./open-schema.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
 export { parseRequest } from "./parse-request.ts";
+export { pause } from "./pause.ts";
 export { addressVariables, createRemoteTransport } from "./peers.ts";
 export {
   connectPostgres,

@@ -1,6 +1,7 @@
 // grpc.health.v1 over the readiness of the process, so that Kubernetes and grpc clients can ask.
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@gr/proto/health";
 import { implement, type RpcService } from "./module.ts";
+import { pause } from "./pause.ts";
 
 const WATCH_INTERVAL_MS = 1_000;
 
@@ -20,17 +21,5 @@ export function healthService(isReady: () => Promise<boolean>): RpcService {
         await pause(WATCH_INTERVAL_MS, context.signal);
       }
     },
-  });
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, ms);
-    signal.addEventListener("abort", done, { once: true });
   });
 }

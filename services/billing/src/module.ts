@@ -1,6 +1,6 @@
 // The billing module: opens its schema, then serves money operations over RPC and the balance over REST.
 import { join } from "node:path";
-import { connectPostgres, defineModule, migrate } from "@gr/runtime";
+import { defineModule, openSchema } from "@gr/runtime";
 import { createAccountStore } from "./account-store.ts";
 import { billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
@@ -18,18 +18,8 @@ export const billingModule = defineModule({
   needs: [],
   config: billingConfig,
   async create({ config, log, clock, metrics }) {
-    const pool = await connectPostgres({
-      url: config.DATABASE_URL,
-      poolSize: config.DATABASE_POOL_SIZE,
-      schema: "billing",
-      log,
-    });
-    try {
-      await migrate(pool, join(import.meta.dirname, "../migrations"));
-    } catch (error) {
-      await pool.end();
-      throw error;
-    }
+    const migrations = join(import.meta.dirname, "../migrations");
+    const pool = await openSchema(config, { schema: "billing", migrations, log });
     const time = ledgerTimeOf(clock);
     const events = createBillingEvents(log, metrics);
     const accounts = createAccountStore(pool, time);

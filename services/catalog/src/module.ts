@@ -1,7 +1,7 @@
 // The catalogue module: seed files and the last good text listing at start, then imports, watches and lists.
 import { join } from "node:path";
 import { textUpstreamOf } from "@gr/clients";
-import { connectPostgres, defineModule, migrate } from "@gr/runtime";
+import { defineModule, openSchema } from "@gr/runtime";
 import { catalogConfig } from "./config.ts";
 import { createCatalogEvents } from "./events.ts";
 import { createLiveCatalog, type LiveCatalog } from "./live-catalog.ts";
@@ -25,18 +25,8 @@ export const catalogModule = defineModule({
       watchers: () => live.waiting(),
     });
     const live: LiveCatalog = createLiveCatalog({ seed, clock, onChange: events.changed });
-    const pool = await connectPostgres({
-      url: config.DATABASE_URL,
-      poolSize: config.DATABASE_POOL_SIZE,
-      schema: "catalog",
-      log,
-    });
-    try {
-      await migrate(pool, join(import.meta.dirname, "../migrations"));
-    } catch (error) {
-      await pool.end();
-      throw error;
-    }
+    const migrations = join(import.meta.dirname, "../migrations");
+    const pool = await openSchema(config, { schema: "catalog", migrations, log });
     const upstream = textUpstreamOf(config);
     const textImport =
       upstream === undefined

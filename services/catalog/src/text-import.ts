@@ -1,8 +1,7 @@
 // Keeps the text models of one upstream up to date: at start, then at every interval, sooner after a failure.
 // Whatever goes wrong, the last good listing stays: in memory, and in Postgres for the next start.
-import { setTimeout as sleep } from "node:timers/promises";
 import type { TextUpstream } from "@gr/clients";
-import { type Clock, sentenceOf } from "@gr/runtime";
+import { type Clock, pause, sentenceOf } from "@gr/runtime";
 import type { CatalogEvents } from "./events.ts";
 import { fetchListing } from "./fetch-listing.ts";
 import type { LiveCatalog } from "./live-catalog.ts";
@@ -103,13 +102,4 @@ export function createTextImport(options: TextImportOptions): TextImport {
       await running;
     },
   };
-}
-
-/** Ends early, and without an error, when the signal is aborted. */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal, ref: false });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-  }
 }

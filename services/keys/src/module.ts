@@ -1,7 +1,7 @@
 // The keys module: opens its schema, then serves RPC to the gateway and operators, and REST to management keys.
 import { join } from "node:path";
 import { BillingService } from "@gr/proto/billing";
-import { connectPostgres, defineModule, migrate } from "@gr/runtime";
+import { defineModule, openSchema } from "@gr/runtime";
 import { keysConfig } from "./config.ts";
 import { createKeyEvents } from "./events.ts";
 import type { KeyDeps } from "./key-deps.ts";
@@ -16,18 +16,8 @@ export const keysModule = defineModule({
   needs: ["billing"],
   config: keysConfig,
   async create({ config, log, clock, metrics, dial }) {
-    const pool = await connectPostgres({
-      url: config.DATABASE_URL,
-      poolSize: config.DATABASE_POOL_SIZE,
-      schema: "keys",
-      log,
-    });
-    try {
-      await migrate(pool, join(import.meta.dirname, "../migrations"));
-    } catch (error) {
-      await pool.end();
-      throw error;
-    }
+    const migrations = join(import.meta.dirname, "../migrations");
+    const pool = await openSchema(config, { schema: "keys", migrations, log });
     const deps: KeyDeps = {
       store: createKeyStore(pool),
       billing: dial("billing", BillingService),

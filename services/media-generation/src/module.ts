@@ -1,10 +1,9 @@
 // Puts media generation together: tables, providers, storage, routes, and the resolver that runs beside them.
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { createBilling, createCatalogCopy } from "@gr/clients";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
-import { connectPostgres, defineModule, type Module, migrate } from "@gr/runtime";
+import { defineModule, type Module, openSchema } from "@gr/runtime";
 import { mediaGenerationConfig } from "./config.ts";
 import { createGenerationEvents } from "./events.ts";
 import { createGate } from "./gate.ts";
@@ -18,7 +17,6 @@ import { startRounds } from "./rounds.ts";
 import { createFolderStorage } from "./storage/folder-storage.ts";
 import { createGenerationStore } from "./store.ts";
 
-const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /** Pictures decoded at the same time; leaves half of Node's four worker threads to files and names. */
 const CONVERSIONS = 2;
 
@@ -31,10 +29,9 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
     needs: ["billing", "catalog"],
     config: mediaGenerationConfig,
     create: async ({ config, log, clock, metrics, dial }) => {
-      const pool = await connectPostgres({
-        url: config.DATABASE_URL,
-        poolSize: config.DATABASE_POOL_SIZE,
+      const pool = await openSchema(config, {
         schema: "media_generation",
+        migrations: join(import.meta.dirname, "../migrations"),
         log,
       });
       const outbound = createOutbound();
@@ -43,7 +40,6 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         await pool.end();
       };
       try {
-        await migrate(pool, MIGRATIONS);
         const events = createGenerationEvents(log, metrics);
         const store = createGenerationStore(pool);
         const billingService = dial("billing", BillingService);
