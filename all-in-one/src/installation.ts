@@ -2,8 +2,9 @@
 // that follows from them. Opened before any module, closed after the last.
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { freePort, lockDataDir, startPostgres } from "@gr/embedded";
+import { freePort, lockDataDir } from "@gr/embedded";
 import { type Environment, OperatorError } from "@gr/runtime";
+import { keepPostgres } from "./kept-postgres.ts";
 import { type LauncherConfig, readLauncherConfig } from "./launcher-config.ts";
 import { startSandbox } from "./sandbox.ts";
 import { loadSecrets } from "./secrets.ts";
@@ -33,17 +34,9 @@ export async function openInstallation(outer: Environment): Promise<Installation
     const lock = await lockDataDir(dataDir);
     closers.push(() => lock.release());
     const secrets = await loadSecrets(dataDir, outer);
-    const [sandbox, databaseUrl] = await Promise.all([
-      startSandbox(config, outer).then((started) => {
-        closers.push(() => started.close());
-        return started;
-      }),
-      config.DATABASE_URL ??
-        startPostgres({ dataDir: `${dataDir}/postgres`, durable: true }).then((postgres) => {
-          closers.push(() => postgres.stop());
-          return postgres.url;
-        }),
-    ]);
+    const sandbox = await startSandbox(config, outer);
+    closers.push(() => sandbox.close());
+    const databaseUrl = config.DATABASE_URL ?? (await openDatabase(dataDir, closers));
     const publicUrl = `http://${config.HOST === "0.0.0.0" ? "127.0.0.1" : config.HOST}:${config.PORT}`;
     const env = {
       LOG_LEVEL: "warn",
@@ -61,6 +54,13 @@ export async function openInstallation(outer: Environment): Promise<Installation
     await close();
     throw error;
   }
+}
+
+async function openDatabase(dataDir: string, closers: (() => Promise<unknown>)[]): Promise<string> {
+  const options = { dataDir: `${dataDir}/postgres`, durable: true };
+  const postgres = await keepPostgres(options, (sentence) => process.stderr.write(`${sentence}\n`));
+  closers.push(() => postgres.stop());
+  return postgres.url;
 }
 
 async function makeDirectory(dataDir: string): Promise<void> {

@@ -1,9 +1,11 @@
 // kill -9 of the whole router under load: afterwards the ledger adds up, no hold outlives its deadline, and what the
 // upstream billed is in our books to the last unit, charged or lost.
 
-import { mkdtemp } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { sandboxEnvironment } from "@gr/all-in-one";
 import { startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
@@ -14,7 +16,7 @@ import { type Router, startRouter } from "../e2e/topology.ts";
 
 const RUNNING = 50;
 
-describe("kill -9 of the process", () => {
+describe("kill -9", () => {
   let simulator: Awaited<ReturnType<typeof startSimulator>>;
   let dataDir: string;
   let router: Router | undefined;
@@ -37,7 +39,7 @@ describe("kill -9 of the process", () => {
     await simulator.close();
   }, 60_000);
 
-  test(`during ${RUNNING} running requests loses and doubles nothing`, async () => {
+  test(`of the process during ${RUNNING} running requests loses and doubles nothing`, async () => {
     router = await startRouter("all-in-one", { dataDir, env: env() });
     const before = router;
     const requests = Array.from({ length: RUNNING }, (_, index) => {
@@ -73,4 +75,39 @@ describe("kill -9 of the process", () => {
     });
     expect(again.status).toBe(200);
   }, 150_000);
+
+  test("of PostgreSQL refuses requests while it is away and loses nothing", async () => {
+    router = await startRouter("all-in-one", { dataDir, env: env() });
+    const running = router;
+    const ask = () =>
+      call(running, "POST", "/v1/compat/chat/completions", {
+        body: { model: "sandbox/chat", messages: [{ role: "user", content: "hello" }] },
+      });
+    expect((await ask()).status).toBe(200);
+    const pidFile = await postmasterOf(dataDir);
+    process.kill(Number(pidFile), "SIGKILL");
+    const statuses = new Set<number>();
+    await until(
+      async () => {
+        const { status } = await ask();
+        statuses.add(status);
+        return status === 200;
+      },
+      { timeoutMs: 20_000 },
+    );
+    for (const status of statuses) expect([200, 500, 503]).toContain(status);
+    const billing = await billingOf(dataDir);
+    await until(async () => (await billing.verifyLedger({})).openHolds === 0n, { timeoutMs: 30_000 });
+    expect((await billing.verifyLedger({})).differences).toEqual([]);
+  }, 120_000);
 });
+
+/** The pid of the embedded server, from the file that it keeps in its cluster. */
+async function postmasterOf(dataDir: string): Promise<string> {
+  const { stdout } = await promisify(execFile)("find", [
+    join(dataDir, "postgres"),
+    "-name",
+    "postmaster.pid",
+  ]);
+  return (await readFile(stdout.trim(), "utf8")).split("\n", 1)[0] ?? "";
+}

@@ -19,6 +19,14 @@ export const postgresConfig = z.object({
   DATABASE_POOL_SIZE: z.coerce.number().int().min(2).max(200).default(10),
 });
 
+/** Config fragment of whatever is faster with a Redis; nothing needs one. */
+export const redisConfig = z.object({
+  REDIS_URL: z
+    .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// URL" })
+    .optional()
+    .describe("Redis connection URL; without it, every process counts for itself"),
+});
+
 /** Config fragment of whatever keeps files. */
 export const dataDirConfig = z.object({
   DATA_DIR: z

@@ -1,7 +1,15 @@
 // The runtime: how modules become processes, find each other and answer. Mechanisms only, no product nouns.
 export { type Batcher, type BatcherOptions, createBatcher } from "./batcher.ts";
 export { type Clock, systemClock } from "./clock.ts";
-export { dataDirConfig, type Environment, milliseconds, port, postgresConfig, readConfig } from "./config.ts";
+export {
+  dataDirConfig,
+  type Environment,
+  milliseconds,
+  port,
+  postgresConfig,
+  readConfig,
+  redisConfig,
+} from "./config.ts";
 export { closeHttpApp, createHttpApp } from "./http-app.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";
@@ -27,6 +35,7 @@ export {
   type PoolClient,
 } from "./postgres.ts";
 export { PRINCIPAL_HEADER, type Principal, signPrincipal } from "./principal.ts";
+export { connectRedis, type Redis, type RedisScript, redisScript } from "./redis.ts";
 export { countHeader } from "./refuse-ambiguous.ts";
 export { renderError } from "./render-error.ts";
 export { parseJsonBytes, type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";

@@ -146,14 +146,11 @@ async function openPorts(
     const token = header.get("authorization")?.replace(/^Bearer /, "") ?? "";
     return readToken(config.INTERNAL_AUTH_SECRET, RPC_AUDIENCE, token, clock) !== undefined;
   };
+  const described = [...services, healthService(async () => (await problems()).length === 0)];
   const rpc = await startRpcServer({
     host,
     port: config.SERVICE_RPC_PORT,
-    services: [
-      ...services,
-      healthService(async () => (await problems()).length === 0),
-      reflectionService(services),
-    ],
+    services: [...described, reflectionService(described)],
     interceptors: [answerErrors(log)],
     gate: requireServiceToken(mayCall),
   });

@@ -1,0 +1,69 @@
+// Connections to Redis, which may be slow, gone or emptied at any moment: commands fail within their timeout and are
+// never queued or sent twice, reconnecting goes on in the background, and no outage ends the process.
+import { setTimeout as delay } from "node:timers/promises";
+import { Redis } from "ioredis";
+import type { Logger } from "./logger.ts";
+
+export type { Redis };
+
+export interface RedisOptions {
+  readonly url: string;
+  /** Shown by Redis in its list of clients. */
+  readonly name: string;
+  readonly log: Logger;
+}
+
+/** Runs a script in one step. Rejects within the command timeout when Redis does not answer. */
+export type RedisScript = (keys: readonly string[], values: readonly (string | number)[]) => Promise<unknown>;
+
+const CONNECT_TIMEOUT_MS = 1_000;
+const COMMAND_TIMEOUT_MS = 100;
+/** A connection that has been silent for this long after a command is given up. */
+const SILENCE_MS = 1_000;
+const RECONNECT_MS = { first: 50, longest: 1_000 };
+
+/**
+ * Waits for the connection for at most a second and returns all the same: whoever uses it must do without Redis at
+ * any time, so why not at first.
+ */
+export async function connectRedis({ url, name, log }: RedisOptions): Promise<Redis> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectionName: name.replaceAll(" ", "-"),
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
+    socketTimeout: SILENCE_MS,
+    // Late commands are of no use to anybody: what cannot be sent or loses its connection fails at once.
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: (attempt) => Math.min(RECONNECT_MS.first * 2 ** (attempt - 1), RECONNECT_MS.longest),
+  });
+  let usable = true;
+  // Without a listener, every failed attempt would be printed; with it, an outage is told once.
+  redis.on("error", (error: Error) => {
+    if (usable) log.warn({ err: error.message }, "Redis is not usable");
+    usable = false;
+  });
+  redis.on("ready", () => {
+    if (!usable) log.info("Redis is usable again");
+    usable = true;
+  });
+  const connected = redis.connect().catch((error: Error) => {
+    log.debug({ err: error.message }, "the first attempt to connect to Redis failed");
+  });
+  await Promise.race([connected, delay(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
+  return redis;
+}
+
+/** Registers a Lua script; Redis keeps it by its digest and is given it again whenever it has forgotten it. */
+export function redisScript(redis: Redis, name: string, lua: string): RedisScript {
+  redis.defineCommand(name, { lua });
+  // The client grows a method of that name, which its type cannot know.
+  const commands = redis as unknown as Record<string, (...values: (string | number)[]) => Promise<unknown>>;
+  return (keys, values) => {
+    const run = commands[name];
+    if (run === undefined) throw new Error(`Redis client has no script ${name}`);
+    return run.call(redis, keys.length, ...keys, ...values);
+  };
+}
