@@ -1,6 +1,6 @@
 // Many callers at once, several processes on one ledger, connections that die: nothing is lost, doubled or overrun.
 import { randomUUID } from "node:crypto";
-import { type Outcome, OutcomeCode } from "@gr/proto/billing";
+import { type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
@@ -89,6 +89,34 @@ test("a capture and a release of one hold at once have one winner", async () => 
   } finally {
     await other.stop();
   }
+});
+
+test("a spender that is replaced while it spends keeps its books", async () => {
+  const mine = await openWallet(ledger.billing, 1_000_000n);
+  const periods = [SpendPeriod.DAY, SpendPeriod.LIFETIME, SpendPeriod.MONTH];
+  let finished = false;
+  const spending = Array.from({ length: 16 }, async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const hold = place(mine, 5n);
+      expect((await postOne(ledger.billing, hold)).code).toBe(DONE);
+      expect((await postOne(ledger.billing, capture(hold.holdId, 3n))).code).toBe(DONE);
+    }
+  });
+  const replacing = (async () => {
+    for (let index = 0; !finished; index += 1) {
+      const period = periods[index % periods.length] ?? SpendPeriod.DAY;
+      await putSpender(ledger.billing, mine.accountId, { spenderId: mine.spenderId, period });
+    }
+  })();
+  await Promise.all(spending).finally(() => {
+    finished = true;
+  });
+  await replacing;
+  const { remainingCredits, heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+  expect({ remainingCredits, heldCredits }).toEqual({
+    remainingCredits: 1_000_000n - 16n * 15n * 3n,
+    heldCredits: 0n,
+  });
 });
 
 describe("two processes on one database", () => {

@@ -182,6 +182,15 @@ describe.each([
       expect(await usage(mine)).toEqual({ used: 0n, requests: 1n });
       expect(await code(place(mine, 1n))).toBe(SPEND_LIMIT_EXCEEDED);
     });
+
+    test("of nothing is done even after an overrun of the balance and the cap", async () => {
+      const mine = await wallet(10n, { capCredits: 10n });
+      const hold = place(mine, 10n);
+      await run(hold);
+      await run(capture(hold.holdId, 50n));
+      expect(await code(place(mine, 0n))).toBe(DONE);
+      expect(await run(place(mine, 1n))).toMatchObject({ code: SPEND_LIMIT_EXCEEDED, inFlight: false });
+    });
   });
 
   describe("capture", () => {

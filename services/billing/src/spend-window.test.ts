@@ -216,4 +216,16 @@ describe("a change of the spender", () => {
     expect(await spend(mine, 11n)).toBe(SPEND_LIMIT_EXCEEDED);
     expect(await spend(mine, 10n)).toBe(DONE);
   });
+
+  test("from a day to a lifetime begins at zero too, and leaves out what was held before", async () => {
+    const mine = await wallet(DAY);
+    await spend(mine, 70n);
+    const hold = place(mine, 30n);
+    await postOne(ledger.inProcess, hold);
+    await change(mine, { capCredits: CAP, period: LIFETIME });
+    await postOne(ledger.inProcess, capture(hold.holdId, 30n));
+    expect(await window(mine)).toEqual({ used: 0n, start: undefined, life: CAP });
+    expect(await spend(mine, CAP)).toBe(DONE);
+    expect(await spend(mine, 1n)).toBe(SPEND_LIMIT_EXCEEDED);
+  });
 });
