@@ -220,7 +220,7 @@ describe("the repository", () => {
       product.flatMap((file) =>
         [
           ...read(file).matchAll(
-            /^\s+([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*): *(?:z\b|port\(|milliseconds\(|httpUrl\(|postgresConfig)/gm,
+            /^\s+([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*): *(?:z\b|port\(|milliseconds\(|perSecond\(|httpUrl\(|postgresConfig)/gm,
           ),
         ].map(([, name = ""]) => name),
       ),

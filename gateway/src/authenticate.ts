@@ -2,30 +2,35 @@
 // headers is never looked at.
 import { ServiceError } from "@gr/proto";
 import { countHeader, type Principal } from "@gr/runtime";
-import type { FastifyRequest, onRequestHookHandler } from "fastify";
-import { type RouteRow, rowOf } from "./routes.ts";
+import type { FastifyRequest } from "fastify";
+import type { RouteRow } from "./routes.ts";
 import type { VerifiedKeys } from "./verified-keys.ts";
 
 const BEARER = /^bearer +(\S+)$/i;
 
+/**
+ * Whose request it is; null for nobody, on routes that are open.
+ * @throws ServiceError invalid_api_key, api_key_expired, wrong_key_kind, route_not_found, service_unavailable
+ */
+export type Authenticate = (
+  request: FastifyRequest,
+  row: RouteRow | undefined,
+) => Principal | null | Promise<Principal>;
+
 /** @param openPaths paths of the gateway itself, for everybody. */
-export function authenticate(keys: VerifiedKeys, openPaths: readonly string[]): onRequestHookHandler {
+export function authenticator(keys: VerifiedKeys, openPaths: readonly string[]): Authenticate {
   const open = new Set(openPaths);
-  return (request, _reply, done) => {
-    const row = rowOf(request.raw.url ?? "");
+  return (request, row) => {
     if (row === undefined) {
       const path = pathOf(request);
       if (!open.has(path)) throw new ServiceError("route_not_found", `There is no ${path} here.`);
-      return done();
+      return null;
     }
-    if (row.access === "public" || (row.access === "optional" && !hasCredentials(request))) return done();
+    if (row.access === "public" || (row.access === "optional" && !hasCredentials(request))) return null;
     const secret = secretOf(request);
     const found = row.spends ? keys.ofSpender(secret, request.id) : keys.asOfNow(secret, request.id);
-    if (!(found instanceof Promise)) {
-      admit(request, row, found);
-      return done();
-    }
-    found.then((principal) => admit(request, row, principal)).then(() => done(), done);
+    if (!(found instanceof Promise)) return ofRightKind(row, found);
+    return found.then((principal) => ofRightKind(row, principal));
   };
 }
 
@@ -51,7 +56,7 @@ function secretOf(request: FastifyRequest): string {
   return secret;
 }
 
-function admit(request: FastifyRequest, row: RouteRow, principal: Principal): void {
+function ofRightKind(row: RouteRow, principal: Principal): Principal {
   if (row.access === "management" && principal.kind !== "management") {
     throw new ServiceError("wrong_key_kind", "A management key is required here; this is a normal API key.");
   }
@@ -59,7 +64,7 @@ function admit(request: FastifyRequest, row: RouteRow, principal: Principal): vo
     const message = "A management key can only be used on /v1/api-keys; use a normal API key here.";
     throw new ServiceError("wrong_key_kind", message);
   }
-  request.principal = principal;
+  return principal;
 }
 
 function pathOf(request: FastifyRequest): string {

@@ -1,9 +1,36 @@
-// Where the public API listens.
-import { port } from "@gr/runtime";
+// Where the public API listens, and how fast requests may come.
+import { port, redisConfig } from "@gr/runtime";
 import { z } from "zod";
+
+const MAX_PER_SECOND = 100_000;
+const MAX_BURST_SECONDS = 60;
+
+/** 0 switches a limit off. */
+const perSecond = (byDefault: number) =>
+  z.coerce.number().int().min(0).max(MAX_PER_SECOND).default(byDefault);
 
 export const gatewayConfig = z.object({
   HOST: z.string().min(1).default("127.0.0.1").describe("address that the public API listens on"),
   PORT: port(8080).describe("port of the public API"),
+  ...redisConfig.shape,
+  RATE_LIMIT_TEXT_PER_SECOND: perSecond(50).describe(
+    "chat completions and responses of one API key; 0 = no limit",
+  ),
+  RATE_LIMIT_MEDIA_PER_SECOND: perSecond(20).describe(
+    "image and video requests of one API key; 0 = no limit",
+  ),
+  RATE_LIMIT_OTHER_PER_SECOND: perSecond(50).describe("all other requests of one API key; 0 = no limit"),
+  RATE_LIMIT_ANONYMOUS_PER_SECOND: perSecond(20).describe(
+    "requests without a valid API key from one IPv4 address or IPv6 /64; 0 = no limit",
+  ),
+  RATE_LIMIT_DOWNLOADS_PER_SECOND: perSecond(200).describe(
+    "downloads of hosted media by one IPv4 address or IPv6 /64; 0 = no limit",
+  ),
+  RATE_LIMIT_BURST_SECONDS: z.coerce
+    .number()
+    .min(0)
+    .max(MAX_BURST_SECONDS)
+    .default(2)
+    .describe("how many seconds' worth of each limit may come at once, at least one request"),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;

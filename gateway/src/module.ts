@@ -1,14 +1,18 @@
 // The gateway as a module: everything that a client's request passes before a module sees it, in this order:
-// request id, refusal of ambiguous HTTP, CORS, authentication, routing.
+// request id, refusal of ambiguous HTTP, CORS, authentication, rate limits, routing.
 import type { AddressInfo } from "node:net";
 import cors from "@fastify/cors";
 import { KeysService } from "@gr/proto/keys";
-import { closeHttpApp, createHttpApp, defineModule, listenError } from "@gr/runtime";
+import { closeHttpApp, connectRedis, createHttpApp, defineModule, listenError } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
 import { v7 as uuidv7 } from "uuid";
-import { authenticate } from "./authenticate.ts";
+import { admitRequests } from "./admit-request.ts";
+import { authenticator } from "./authenticate.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
 import { countRequests } from "./http-metrics.ts";
+import { LocalRateLimiter } from "./rate-limit-local.ts";
+import { RedisRateLimiter } from "./rate-limit-redis.ts";
+import { RequestLimits } from "./request-limits.ts";
 import { prefixesByModule } from "./routes.ts";
 import { OPENAPI_PATH, serveOpenApi } from "./serve-openapi.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
@@ -48,13 +52,23 @@ export const gatewayModule = defineModule({
       strictPreflight: false,
     });
     const keys = new VerifiedKeys(dial("keys", KeysService), clock);
-    app.addHook("onRequest", authenticate(keys, [OPENAPI_PATH]));
+    const redis =
+      config.REDIS_URL === undefined
+        ? undefined
+        : await connectRedis({ url: config.REDIS_URL, name: "generation-router gateway", log });
+    const local = new LocalRateLimiter();
+    const limiter = redis === undefined ? local : new RedisRateLimiter(redis, local, log);
+    const limits = new RequestLimits({ config, limiter, clock, metrics });
+    app.addHook("onRequest", admitRequests(authenticator(keys, [OPENAPI_PATH]), limits));
     for (const [module, prefixes] of mounted) await mount(app, module, prefixes);
     serveOpenApi(app, { modules: [...mounted.keys()], describeRest, clock });
     return {
       start: () => listen(app, config),
       publicUrl: () => urlOf(config.HOST, (app.server.address() as AddressInfo).port),
-      stop: () => closeHttpApp(app, DRAIN_MS),
+      stop: async () => {
+        await closeHttpApp(app, DRAIN_MS);
+        redis?.disconnect();
+      },
     };
   },
 });

@@ -9,7 +9,7 @@ export interface RouteRow {
   readonly module: string;
   readonly access: Access;
   /** What its requests count as in rate limits. */
-  readonly class: "text" | "media" | "other";
+  readonly class: "text" | "media" | "downloads" | "other";
   /** Billing checks the key again before anything is spent, so its requests may rest on a recent verification. */
   readonly spends: boolean;
 }
@@ -23,7 +23,7 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/compat/responses", ...textProxy },
   { prefix: "/v1/compat/images", ...media },
   { prefix: "/v1/compat/videos", ...media },
-  { prefix: "/media", module: "media-generation", access: "public", class: "media", spends: false },
+  { prefix: "/media", module: "media-generation", access: "public", class: "downloads", spends: false },
   { prefix: "/v1/models", module: "catalog", access: "optional", ...other },
   { prefix: "/v1/compat/models", module: "catalog", access: "optional", ...other },
   { prefix: "/v1/api-keys", module: "keys", access: "management", ...other },

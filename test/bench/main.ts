@@ -84,6 +84,10 @@ async function startRouterPinned(dataDir: string, simulatorUrl: string, database
       PORT: String(port),
       DATABASE_URL: databaseUrl,
       LOG_LEVEL: "error",
+      // On, and beyond reach.
+      RATE_LIMIT_TEXT_PER_SECOND: "100000",
+      RATE_LIMIT_OTHER_PER_SECOND: "100000",
+      RATE_LIMIT_ANONYMOUS_PER_SECOND: "100000",
       ...sandboxEnvironment(simulatorUrl),
     },
     stdio: ["ignore", "pipe", "inherit"],

@@ -29,17 +29,24 @@ const base: Environment = {
   SERVICE_RPC_PORT: "0",
   INTERNAL_AUTH_SECRET: SECRET,
   LOG_LEVEL: "silent",
+  // Tests send faster than people; those of the limits set their own.
+  RATE_LIMIT_TEXT_PER_SECOND: "10000",
+  RATE_LIMIT_MEDIA_PER_SECOND: "10000",
+  RATE_LIMIT_OTHER_PER_SECOND: "10000",
+  RATE_LIMIT_ANONYMOUS_PER_SECOND: "10000",
+  RATE_LIMIT_DOWNLOADS_PER_SECOND: "10000",
 };
 
-export async function startRing(topology: Topology): Promise<Ring> {
+/** @param settings of the gateway. */
+export async function startRing(topology: Topology, settings: Environment = {}): Promise<Ring> {
   const keys = new FakeKeys();
   const stage = new Stage();
   const fakes = fakeModules(keys, stage);
   const split = new Map<string, RunningProcess>();
   const gateway =
     topology === "one process"
-      ? await startProcess([...fakes, gatewayModule], { env: base })
-      : await startEach(fakes, split);
+      ? await startProcess([...fakes, gatewayModule], { env: { ...base, ...settings } })
+      : await startEach(fakes, split, settings);
   const stopModule = async (name: string) => {
     await split.get(name)?.stop();
   };
@@ -58,7 +65,11 @@ export async function startRing(topology: Topology): Promise<Ring> {
   };
 }
 
-async function startEach(fakes: readonly Module[], split: Map<string, RunningProcess>) {
+async function startEach(
+  fakes: readonly Module[],
+  split: Map<string, RunningProcess>,
+  settings: Environment,
+) {
   const addresses: Record<string, string> = {};
   for (const module of fakes) {
     const running = await startProcess([module], { env: base });
@@ -67,5 +78,5 @@ async function startEach(fakes: readonly Module[], split: Map<string, RunningPro
     addresses[`${name}_RPC_URL`] = `http://127.0.0.1:${running.rpcPort}`;
     addresses[`${name}_HTTP_URL`] = `http://127.0.0.1:${running.httpPort}`;
   }
-  return startProcess([gatewayModule], { env: { ...base, ...addresses } });
+  return startProcess([gatewayModule], { env: { ...base, ...addresses, ...settings } });
 }

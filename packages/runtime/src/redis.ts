@@ -31,6 +31,7 @@ export async function connectRedis({ url, name, log }: RedisOptions): Promise<Re
     lazyConnect: true,
     connectionName: name.replaceAll(" ", "-"),
     connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: COMMAND_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENCE_MS,
     // Late commands are of no use to anybody: what cannot be sent or loses its connection fails at once.

@@ -1,0 +1,31 @@
+// Lets a request in, or not, before anything of its body is read: first who it is from, then whether it comes too
+// fast. One that is refused reaches no module.
+import type { Principal } from "@gr/runtime";
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
+import type { Authenticate } from "./authenticate.ts";
+import type { RequestLimits } from "./request-limits.ts";
+import { rowOf } from "./routes.ts";
+
+export function admitRequests(authenticate: Authenticate, limits: RequestLimits): onRequestHookHandler {
+  // Without a promise when nobody has to be asked, which is most requests.
+  const verdictOn = (request: FastifyRequest, reply: FastifyReply): unknown => {
+    const row = rowOf(request.raw.url ?? "");
+    const admit = (principal: Principal | null) => {
+      request.principal = principal;
+      return limits.ofAdmitted(request, reply, row, principal);
+    };
+    const refuse = (refusal: unknown) => limits.ofRefused(request, reply, refusal);
+    let found: ReturnType<Authenticate>;
+    try {
+      found = authenticate(request, row);
+    } catch (refusal) {
+      return refuse(refusal);
+    }
+    return found instanceof Promise ? found.then(admit, refuse) : admit(found);
+  };
+  return (request, reply, done) => {
+    const verdict = verdictOn(request, reply);
+    if (verdict instanceof Promise) verdict.then(done, done);
+    else done(verdict as Error | undefined);
+  };
+}

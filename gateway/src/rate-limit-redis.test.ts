@@ -1,0 +1,123 @@
+// What gateways on one Redis guarantee together, and what an outage of Redis changes for their callers: nothing but
+// that each counts for itself meanwhile.
+
+import { connectRedis, createLogger, type Redis } from "@gr/runtime";
+import { freePort, ManualClock, testRedis, until } from "@gr/testing";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { type Decision, rateRule } from "./rate-limit.ts";
+import { LocalRateLimiter } from "./rate-limit-local.ts";
+import { RedisRateLimiter } from "./rate-limit-redis.ts";
+import { RedisLine } from "./test/redis-line.ts";
+
+const log = createLogger("silent", "test");
+const limit = rateRule({
+  name: "test",
+  requests: "tests",
+  subject: "test",
+  perSecond: 0.001,
+  burstSeconds: 50_000,
+});
+
+let line: RedisLine;
+let direct: Redis;
+let clients: Redis[];
+let clock: ManualClock;
+
+async function newLimiter(url: string = line.url): Promise<RedisRateLimiter> {
+  const redis = await connectRedis({ url, name: "test", log });
+  clients.push(redis);
+  return new RedisRateLimiter(redis, new LocalRateLimiter(), log);
+}
+
+function takeMany(limiters: readonly RedisRateLimiter[], count: number): Promise<Decision[]> {
+  return Promise.all(
+    limiters.flatMap((limiter) =>
+      Array.from({ length: count }, () => limiter.take("key", limit, clock.now())),
+    ),
+  );
+}
+
+const admittedOf = (decisions: readonly Decision[]) => decisions.filter(({ admitted }) => admitted).length;
+
+beforeEach(async () => {
+  const { url } = await testRedis();
+  line = await RedisLine.to(url);
+  clock = new ManualClock();
+  direct = await connectRedis({ url, name: "test", log });
+  clients = [direct];
+});
+afterEach(async () => {
+  for (const client of clients) client.disconnect();
+  await line.close();
+});
+
+test("three gateways at the same time admit the limit together, exactly", async () => {
+  const limiters = [await newLimiter(), await newLimiter(), await newLimiter()];
+  const decisions = await takeMany(limiters, 40);
+  expect(admittedOf(decisions)).toBe(limit.burst);
+  const left = decisions.filter(({ admitted }) => admitted).map(({ remaining }) => remaining);
+  expect(left.sort((a, b) => a - b)).toEqual(Array.from({ length: limit.burst }, (_, index) => index));
+});
+
+test("a key of Redis lives no longer than it means anything, and lies in the slot of its subject", async () => {
+  const limiter = await newLimiter();
+  await limiter.take("key", limit, clock.now());
+  const [name = "", ...others] = await direct.keys("*");
+  expect(others).toEqual([]);
+  expect(name).toMatch(/\{key\}/);
+  const lifetime = await direct.pttl(name);
+  expect(lifetime).toBeGreaterThan(0);
+  expect(lifetime).toBeLessThanOrEqual(limit.intervalUs / 1_000);
+});
+
+test("an emptied Redis that has forgotten the script too is given it again", async () => {
+  const limiter = await newLimiter();
+  await takeMany([limiter], 10);
+  await direct.flushdb();
+  await direct.script("FLUSH");
+  const decisions = await takeMany([limiter], limit.burst + 5);
+  expect(admittedOf(decisions)).toBe(limit.burst);
+});
+
+test.each(["freeze", "cut"] as const)(
+  "%s: nobody is refused, then the limits are shared again",
+  async (outage) => {
+    const limiter = await newLimiter();
+    await takeMany([limiter], limit.burst);
+    line[outage]();
+    // Counted by this process alone, which knows of no request yet.
+    const during = await takeMany([limiter], limit.burst + 5);
+    expect(admittedOf(during)).toBe(limit.burst);
+    // For a while Redis is not asked, and nobody waits for it.
+    expect(limiter.take("another key", limit, clock.now())).not.toBeInstanceOf(Promise);
+    // Then one request asks, and the others do not wait with it.
+    clock.advance(1_000);
+    const asking = limiter.take("another key", limit, clock.now());
+    expect(asking).toBeInstanceOf(Promise);
+    expect(limiter.take("another key", limit, clock.now())).not.toBeInstanceOf(Promise);
+    expect((await asking).admitted).toBe(true);
+    line.mend();
+    await until(
+      async () => {
+        clock.advance(1_000);
+        await limiter.take("a third key", limit, clock.now());
+        return (await direct.keys("*{a third key}")).length === 1;
+      },
+      { timeoutMs: 15_000 },
+    );
+    // Redis remembers what it had counted.
+    const after = await takeMany([limiter], 5);
+    expect(admittedOf(after)).toBe(0);
+  },
+);
+
+test("a Redis that answers nonsense is one that does not answer", async () => {
+  const limiter = await newLimiter();
+  await direct.lpush("rate-limit:test:{key}", "not a time");
+  expect(admittedOf(await takeMany([limiter], limit.burst + 1))).toBe(limit.burst);
+});
+
+test("a Redis that was never there changes nothing", async () => {
+  const limiter = await newLimiter(`redis://127.0.0.1:${await freePort()}`);
+  expect(admittedOf(await takeMany([limiter], limit.burst + 1))).toBe(limit.burst);
+});

@@ -1,0 +1,238 @@
+// What every rate limiter guarantees, in one process and through a real Redis alike, against a tiny pure model.
+
+import { connectRedis, createLogger, type Redis } from "@gr/runtime";
+import { ManualClock, testRedis } from "@gr/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { type Decision, type RateLimiter, type RateRule, rateRule } from "./rate-limit.ts";
+import { LocalRateLimiter } from "./rate-limit-local.ts";
+import { RedisRateLimiter } from "./rate-limit-redis.ts";
+
+/** Time runs on in Redis while a test takes its steps; it is short beside these intervals of 1,000 s. */
+const INTERVAL_S = 1_000;
+const SLACK_US = 200_000_000;
+
+function rule(burst: number, name = "test"): RateRule {
+  const perSecond = 1 / INTERVAL_S;
+  return rateRule({ name, requests: "tests", subject: "test", perSecond, burstSeconds: burst * INTERVAL_S });
+}
+
+interface Bench {
+  readonly limiter: RateLimiter;
+  take(subject: string, rule: RateRule): Promise<Decision>;
+  /** Time passes. */
+  advance(seconds: number): Promise<void>;
+  forgetEverything(): Promise<void>;
+  readonly slackUs: number;
+  close(): void;
+}
+
+async function localBench(): Promise<Bench> {
+  const clock = new ManualClock();
+  let limiter = new LocalRateLimiter();
+  return {
+    get limiter() {
+      return limiter;
+    },
+    take: async (subject, limit) => limiter.take(subject, limit, clock.now()),
+    advance: async (seconds) => clock.advance(seconds * 1_000),
+    forgetEverything: async () => {
+      limiter = new LocalRateLimiter();
+    },
+    slackUs: 0,
+    close: () => undefined,
+  };
+}
+
+/** A local limiter that must not be needed. */
+const unused: RateLimiter = {
+  take: () => {
+    throw new Error("Redis was not asked");
+  },
+};
+
+async function redisBench(): Promise<Bench> {
+  const { url, flush } = await testRedis();
+  const log = createLogger("silent", "test");
+  const redis = await connectRedis({ url, name: "test", log });
+  const limiter = new RedisRateLimiter(redis, unused, log);
+  return {
+    limiter,
+    take: async (subject, limit) => limiter.take(subject, limit, Date.now()),
+    advance: (seconds) => makeEarlier(redis, seconds),
+    forgetEverything: flush,
+    slackUs: SLACK_US,
+    close: () => redis.disconnect(),
+  };
+}
+
+/** Moving every entry into the past is the same as time passing. */
+async function makeEarlier(redis: Redis, seconds: number): Promise<void> {
+  for (const key of await redis.keys("*")) {
+    const fullAt = Number(await redis.get(key)) - seconds * 1_000_000;
+    await redis.set(key, String(fullAt), "KEEPTTL");
+  }
+}
+
+async function takeMany(bench: Bench, count: number, subject: string, limit: RateRule): Promise<boolean[]> {
+  const admitted: boolean[] = [];
+  for (let i = 0; i < count; i += 1) admitted.push((await bench.take(subject, limit)).admitted);
+  return admitted;
+}
+
+const times = <T>(count: number, value: T) => Array<T>(count).fill(value);
+
+describe.each([
+  ["in one process", localBench],
+  ["through Redis", redisBench],
+] as const)("rate limits %s", (_name, start) => {
+  let bench: Bench;
+  let subject: string;
+  let subjects = 0;
+  beforeAll(async () => {
+    bench = await start();
+  });
+  beforeEach(() => {
+    subjects += 1;
+    subject = `subject ${subjects}`;
+  });
+  afterAll(() => bench.close());
+
+  const expectNear = (actualUs: number, expectedSeconds: number) => {
+    expect(actualUs).toBeLessThanOrEqual(expectedSeconds * 1_000_000);
+    expect(actualUs).toBeGreaterThanOrEqual(expectedSeconds * 1_000_000 - bench.slackUs);
+  };
+
+  test("a burst is admitted whole, then one request for each interval", async () => {
+    const limit = rule(5);
+    expect(await takeMany(bench, 7, subject, limit)).toEqual([...times(5, true), ...times(2, false)]);
+    for (let i = 0; i < 3; i += 1) {
+      await bench.advance(INTERVAL_S);
+      expect(await takeMany(bench, 2, subject, limit)).toEqual([true, false]);
+    }
+    await bench.advance(INTERVAL_S * 100);
+    expect(await takeMany(bench, 6, subject, limit)).toEqual([...times(5, true), false]);
+  });
+
+  test("refused requests cost nothing", async () => {
+    const limit = rule(2);
+    await takeMany(bench, 50, subject, limit);
+    await bench.advance(INTERVAL_S);
+    expect(await takeMany(bench, 2, subject, limit)).toEqual([true, false]);
+  });
+
+  test("what is left, the reset and the wait are told exactly", async () => {
+    const limit = rule(3);
+    for (const used of [1, 2, 3]) {
+      const decision = await bench.take(subject, limit);
+      expect(decision).toMatchObject({ admitted: true, remaining: 3 - used, retryAfterUs: 0 });
+      expectNear(decision.resetUs, used * INTERVAL_S);
+    }
+    const refused = await bench.take(subject, limit);
+    expect(refused).toMatchObject({ admitted: false, remaining: 0 });
+    expectNear(refused.resetUs, 3 * INTERVAL_S);
+    expectNear(refused.retryAfterUs, INTERVAL_S);
+    await bench.advance(Math.ceil(refused.retryAfterUs / 1_000_000));
+    expect((await bench.take(subject, limit)).admitted).toBe(true);
+  });
+
+  test("subjects and rules do not touch each other", async () => {
+    const [one, two] = [rule(1, "one"), rule(1, "two")];
+    expect(await takeMany(bench, 2, subject, one)).toEqual([true, false]);
+    expect(await takeMany(bench, 2, `${subject}, another`, one)).toEqual([true, false]);
+    expect(await takeMany(bench, 2, subject, two)).toEqual([true, false]);
+  });
+
+  test("a limit that was lowered holds from the next request on and never waits longer than its own window", async () => {
+    await takeMany(bench, 10, subject, rule(10));
+    const lower = rule(2);
+    const refused = await bench.take(subject, lower);
+    expect(refused.admitted).toBe(false);
+    expectNear(refused.retryAfterUs, INTERVAL_S);
+    await bench.advance(INTERVAL_S);
+    expect(await takeMany(bench, 2, subject, lower)).toEqual([true, false]);
+  });
+
+  test("a clock that is set back makes nobody wait longer than the window", async () => {
+    const limit = rule(2);
+    await takeMany(bench, 3, subject, limit);
+    await bench.advance(-1_000_000);
+    expect((await bench.take(subject, limit)).admitted).toBe(false);
+    await bench.advance(INTERVAL_S);
+    expect((await bench.take(subject, limit)).admitted).toBe(true);
+  });
+
+  test("losing everything in the middle only admits more", async () => {
+    const limit = rule(4);
+    expect(await takeMany(bench, 5, subject, limit)).toEqual([...times(4, true), false]);
+    await bench.forgetEverything();
+    expect(await takeMany(bench, 5, subject, limit)).toEqual([...times(4, true), false]);
+  });
+
+  test("any history is decided as the model decides it", async () => {
+    const step = fc.oneof(
+      fc.record({ kind: fc.constant("take" as const), subject: fc.constantFrom("a", "b") }),
+      fc.record({ kind: fc.constant("wait" as const), quarters: fc.nat({ max: 9 }) }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 4 }),
+        fc.array(step, { maxLength: 25 }),
+        async (burst, steps) => {
+          await bench.forgetEverything();
+          const limit = rule(burst);
+          // In quarters of an interval.
+          const backlogs = new Map<string, number>();
+          for (const each of steps) {
+            if (each.kind === "wait") {
+              await bench.advance((each.quarters * INTERVAL_S) / 4);
+              for (const [name, backlog] of backlogs)
+                backlogs.set(name, Math.max(0, backlog - each.quarters));
+              continue;
+            }
+            const before = backlogs.get(each.subject) ?? 0;
+            const admitted = before + 4 <= burst * 4;
+            const after = admitted ? before + 4 : before;
+            backlogs.set(each.subject, after);
+            const decision = await bench.take(each.subject, limit);
+            expect(decision.admitted).toBe(admitted);
+            expect(decision.remaining).toBe(Math.floor((burst * 4 - after) / 4));
+            expectNear(decision.resetUs, (after * INTERVAL_S) / 4);
+            if (!admitted) expectNear(decision.retryAfterUs, ((after + 4 - burst * 4) * INTERVAL_S) / 4);
+          }
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe("rate limits in one process", () => {
+  test("are decided without a promise", () => {
+    expect(new LocalRateLimiter().take("a", rule(1), 0)).not.toBeInstanceOf(Promise);
+  });
+
+  test("memory is bounded: those quiet for longest are forgotten, and of that rule only", () => {
+    const limiter = new LocalRateLimiter(2);
+    const [keys, addresses] = [rule(1, "keys"), rule(1, "addresses")];
+    limiter.take("key", keys, 0);
+    for (const address of ["1", "2", "3"]) limiter.take(address, addresses, 0);
+    expect(limiter.take("3", addresses, 0).admitted).toBe(false);
+    expect(limiter.take("1", addresses, 0).admitted).toBe(true);
+    expect(limiter.take("key", keys, 0).admitted).toBe(false);
+  });
+});
+
+test("a rate that divides no second evenly is never exceeded", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 100_000 }),
+      fc.integer({ min: 0, max: 60 }),
+      (perSecond, burstSeconds) => {
+        const limit = rateRule({ name: "test", requests: "", subject: "", perSecond, burstSeconds });
+        expect(limit.intervalUs * perSecond).toBeGreaterThanOrEqual(1_000_000);
+        expect(limit.burst).toBe(Math.max(1, perSecond * burstSeconds));
+      },
+    ),
+  );
+});
