@@ -23,8 +23,9 @@ let direct: Redis;
 let clients: Redis[];
 let clock: ManualClock;
 
-async function newLimiter(url: string = line.url): Promise<RedisRateLimiter> {
-  const redis = await connectRedis({ url, name: "test", log });
+/** By default patient: a test that stands still for a moment must not take that for an outage. */
+async function newLimiter(url: string = line.url, commandTimeoutMs = 10_000): Promise<RedisRateLimiter> {
+  const redis = await connectRedis({ url, name: "test", log, commandTimeoutMs });
   clients.push(redis);
   return new RedisRateLimiter(redis, new LocalRateLimiter(), log);
 }
@@ -43,7 +44,7 @@ beforeEach(async () => {
   const { url } = await testRedis();
   line = await RedisLine.to(url);
   clock = new ManualClock();
-  direct = await connectRedis({ url, name: "test", log });
+  direct = await connectRedis({ url, name: "test", log, commandTimeoutMs: 10_000 });
   clients = [direct];
 });
 afterEach(async () => {
@@ -82,7 +83,7 @@ test("an emptied Redis that has forgotten the script too is given it again", asy
 test.each(["freeze", "cut"] as const)(
   "%s: nobody is refused, then the limits are shared again",
   async (outage) => {
-    const limiter = await newLimiter();
+    const limiter = await newLimiter(line.url, 500);
     await takeMany([limiter], limit.burst);
     line[outage]();
     // Counted by this process alone, which knows of no request yet.

@@ -11,6 +11,8 @@ import { RedisRateLimiter } from "./rate-limit-redis.ts";
 /** Time runs on in Redis while a test takes its steps; it is short beside these intervals of 1,000 s. */
 const INTERVAL_S = 1_000;
 const SLACK_US = 200_000_000;
+/** A test that stands still for a moment must not take that for an outage. */
+const PATIENCE_MS = 10_000;
 
 function rule(burst: number, name = "test"): RateRule {
   const perSecond = 1 / INTERVAL_S;
@@ -54,7 +56,7 @@ const unused: RateLimiter = {
 async function redisBench(): Promise<Bench> {
   const { url, flush } = await testRedis();
   const log = createLogger("silent", "test");
-  const redis = await connectRedis({ url, name: "test", log });
+  const redis = await connectRedis({ url, name: "test", log, commandTimeoutMs: PATIENCE_MS });
   const limiter = new RedisRateLimiter(redis, unused, log);
   return {
     limiter,

@@ -11,6 +11,8 @@ export interface RedisOptions {
   /** Shown by Redis in its list of clients. */
   readonly name: string;
   readonly log: Logger;
+  /** Time that one command may take; 100 ms by default. A process that stands still for so long fails its own. */
+  readonly commandTimeoutMs?: number;
 }
 
 /** Runs a script in one step. Rejects within the command timeout when Redis does not answer. */
@@ -18,6 +20,7 @@ export type RedisScript = (keys: readonly string[], values: readonly (string | n
 
 const CONNECT_TIMEOUT_MS = 1_000;
 const COMMAND_TIMEOUT_MS = 100;
+const DISCONNECT_TIMEOUT_MS = 100;
 /** A connection that has been silent for this long after a command is given up. */
 const SILENCE_MS = 1_000;
 const RECONNECT_MS = { first: 50, longest: 1_000 };
@@ -26,13 +29,14 @@ const RECONNECT_MS = { first: 50, longest: 1_000 };
  * Waits for the connection for at most a second and returns all the same: whoever uses it must do without Redis at
  * any time, so why not at first.
  */
-export async function connectRedis({ url, name, log }: RedisOptions): Promise<Redis> {
+export async function connectRedis(options: RedisOptions): Promise<Redis> {
+  const { url, name, log, commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
   const redis = new Redis(url, {
     lazyConnect: true,
     connectionName: name.replaceAll(" ", "-"),
     connectTimeout: CONNECT_TIMEOUT_MS,
-    disconnectTimeout: COMMAND_TIMEOUT_MS,
-    commandTimeout: COMMAND_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
+    commandTimeout: commandTimeoutMs,
     socketTimeout: SILENCE_MS,
     // Late commands are of no use to anybody: what cannot be sent or loses its connection fails at once.
     enableOfflineQueue: false,
@@ -42,8 +46,9 @@ export async function connectRedis({ url, name, log }: RedisOptions): Promise<Re
   });
   let usable = true;
   // Without a listener, every failed attempt would be printed; with it, an outage is told once.
-  redis.on("error", (error: Error) => {
-    if (usable) log.warn({ err: error.message }, "Redis is not usable");
+  redis.on("error", (error: NodeJS.ErrnoException) => {
+    // When several addresses were tried, the error has no message of its own.
+    if (usable) log.warn({ err: error.message || error.code }, "Redis is not usable");
     usable = false;
   });
   redis.on("ready", () => {
