@@ -16,6 +16,7 @@ import { openInstallation } from "./installation.ts";
 import { routerModules } from "./modules.ts";
 import { writeRuntimeFile } from "./runtime-file.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
+import { openRedis, type SplitRedis } from "./split-redis.ts";
 
 interface Place {
   readonly module: string;
@@ -30,12 +31,16 @@ export async function startSplit(env: Environment, print: (text: string) => void
   const installation = await openInstallation(env);
   const { config, publicUrl } = installation;
   const children: ServiceProcess[] = [];
+  let redis: SplitRedis | undefined;
   const stop = async () => {
     // Whoever needs others stops before them.
     for (const child of children.toReversed()) await child.stop();
+    await redis?.close();
     await installation.close();
   };
   try {
+    redis = await openRedis(env, (sentence) => process.stderr.write(`${sentence}\n`));
+    const shared = { ...installation.env, ...redis.env };
     const places = await Promise.all(routerModules.map(({ name, needs }) => placeOf(name, needs)));
     const addresses = Object.assign({}, ...places.map(addressesOf));
     for (const place of inNeedOrder(places)) {
@@ -43,7 +48,7 @@ export async function startSplit(env: Environment, print: (text: string) => void
         await startServiceProcess({
           name: place.module,
           entry: entryOf(place.module),
-          env: { ...installation.env, ...addresses, ...place.env },
+          env: { ...shared, ...addresses, ...place.env },
           readyUrl: `${place.httpUrl}/readyz`,
         }),
       );
