@@ -35,6 +35,18 @@ afterEach(async () => {
 });
 afterAll(() => ledger.stop());
 
+/** Waits until so many sessions wait for a lock. */
+const waitForLocks = (sessions: number) =>
+  until(
+    async () => {
+      const { rowCount } = await ledger.db.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      return rowCount === sessions;
+    },
+    { timeoutMs: 10_000 },
+  );
+
 const countOf = (outcomes: readonly Outcome[], code: OutcomeCode) =>
   outcomes.filter((outcome) => outcome.code === code).length;
 
@@ -89,6 +101,33 @@ test("a capture and a release of one hold at once have one winner", async () => 
   } finally {
     await other.stop();
   }
+});
+
+test("a spender is not replaced in the middle of a batch that has read it", async () => {
+  const mine = await openWallet(ledger.billing, 1_000n);
+  const hold = place(mine, 100n);
+  // Somebody else's uncommitted row of the same id stops the batch where it writes.
+  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+  await blocker.connect();
+  await blocker.query("BEGIN");
+  await blocker.query(
+    `INSERT INTO hold (id, account_id, spender_id, amount, placed_at, deadline_at, window_no, state, service, provider,
+       model, price_version) VALUES ($1, $1, $1, 0, now(), now(), 0, 'open', 's', 'p', 'm', 'v')`,
+    [hold.holdId],
+  );
+  const finished: string[] = [];
+  const placing = postOne(ledger.billing, hold).finally(() => finished.push("place"));
+  await waitForLocks(1);
+  const replacing = putSpender(ledger.billing, mine.accountId, {
+    spenderId: mine.spenderId,
+    active: false,
+  }).finally(() => finished.push("replace"));
+  await waitForLocks(2);
+  await blocker.query("ROLLBACK");
+  await blocker.end();
+  expect((await placing).code).toBe(DONE);
+  await replacing;
+  expect(finished).toEqual(["place", "replace"]);
 });
 
 test("a spender that is replaced while it spends keeps its books", async () => {
@@ -182,7 +221,7 @@ describe("a connection that dies", () => {
     await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
     const doomed = post(ledger.billing, ...batch);
     doomed.catch(() => undefined);
-    await waitsForLock();
+    await waitForLocks(1);
     expect(await kill()).toBe(1);
     await expect(doomed).rejects.toMatchObject({ reason: "billing_unavailable" });
     await blocker.query("ROLLBACK");
@@ -236,17 +275,6 @@ describe("a connection that dies", () => {
     await ledger.db.query("SELECT pg_sleep(0.05)");
     expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(DONE);
   });
-
-  const waitsForLock = () =>
-    until(
-      async () => {
-        const { rowCount } = await ledger.db.query(
-          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-        );
-        return rowCount === 1;
-      },
-      { timeoutMs: 10_000 },
-    );
 });
 
 test("a batch that cannot be written fails for the caller whose fault it is", async () => {

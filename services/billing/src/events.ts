@@ -7,6 +7,9 @@ import type { Difference } from "./ledger-report.ts";
 import type { Operation } from "./operation.ts";
 import type { Loss, Posted } from "./post-store.ts";
 
+/** Differences of one verification that are logged; its caller gets all of them. */
+const MOST_LOGGED = 20;
+
 export interface BillingEvents {
   /** A batch was committed. */
   committed(operations: readonly Operation[], posted: readonly Posted[]): void;
@@ -69,7 +72,9 @@ export function createBillingEvents(log: Logger, metrics: Registry): BillingEven
     },
     ledgerVerified(found) {
       differences.inc(found.length);
-      for (const difference of found) log.error({ ...difference }, "the ledger does not add up");
+      for (const difference of found.slice(0, MOST_LOGGED)) {
+        log.error({ ...difference, differences: found.length }, "the ledger does not add up");
+      }
     },
     creditsUnreadable: (accountId, error) =>
       log.error({ accountId, err: error }, "credits could not be read"),

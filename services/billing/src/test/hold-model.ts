@@ -111,7 +111,12 @@ export class HoldModel {
     const begins =
       start !== undefined && (spender.window.start === undefined || spender.window.start < start);
     const window = begins ? newWindow(start) : spender.window;
-    const refusal = this.#refusal(spender, account, window, { total: credits, more: credits }, now);
+    const refusal = this.#refusal(
+      spender,
+      account,
+      { window, ended: false, total: credits, more: credits },
+      now,
+    );
     if (refusal !== undefined) return refusal;
     spender.window = window;
     window.held += credits;
@@ -133,13 +138,10 @@ export class HoldModel {
     if (hold.state !== "open") return alreadyResolved;
     if (total <= hold.amount) return done;
     const more = total - hold.amount;
-    const refusal = this.#refusal(
-      at(this.spenders, hold.spender),
-      hold.account,
-      hold.window,
-      { total, more },
-      now,
-    );
+    const spender = at(this.spenders, hold.spender);
+    // It grows in the window it was placed in, and cannot when that has ended.
+    const ended = hold.window !== spender.window;
+    const refusal = this.#refusal(spender, hold.account, { window: hold.window, ended, total, more }, now);
     if (refusal !== undefined) return refusal;
     hold.amount = total;
     hold.window.held += more;
@@ -150,8 +152,7 @@ export class HoldModel {
   #refusal(
     { account: owner, fields, window: current }: ModelSpender,
     accountIndex: number,
-    window: Window,
-    { total, more }: { total: bigint; more: bigint },
+    { window, ended, total, more }: { window: Window; ended: boolean; total: bigint; more: bigint },
     now: number,
   ): ModelOutcome | undefined {
     const account = at(this.accounts, accountIndex);
@@ -177,8 +178,6 @@ export class HoldModel {
       inFlight,
       available,
     });
-    // A place may begin a window; an extension cannot grow in one that has ended.
-    const ended = window !== current && total !== more;
     if (fields.cap !== undefined && (ended || window.used + total > fields.cap)) return overCap(false);
     if (total > left) return overBalance(false);
     if (fields.cap !== undefined && window.used + window.held + more > fields.cap) return overCap(true);
