@@ -220,4 +220,16 @@ function medians(rounds: readonly (readonly number[])[]): number[] {
   );
 }
 
+/** The ledger alone: place+capture pairs a second, for many accounts and for one hot one. */
+async function ledger(): Promise<void> {
+  process.stdout.write("\nmoney alone: pairs of place and capture, both cores\n");
+  const script = source("../../services/billing/bench/post.ts");
+  const both = `${ROUTER_CORE},${LOAD_CORE}`;
+  const [command, args] = onCore(both, process.execPath, [script, String(SECONDS)]);
+  const child = spawn(command, args, { stdio: "inherit" });
+  const code = await new Promise((resolve) => child.once("exit", resolve));
+  if (code !== 0) throw new Error(`the ledger's bench ended with exit code ${code}`);
+}
+
 await main();
+await ledger();
