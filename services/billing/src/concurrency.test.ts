@@ -199,6 +199,26 @@ describe("two processes on one database", () => {
   }
 });
 
+test("a batch that loses a deadlock to somebody else begins anew, and its callers do not notice", async () => {
+  const wallets = [await openWallet(ledger.billing, 100n), await openWallet(ledger.billing, 100n)].toSorted(
+    (a, b) => (a.accountId < b.accountId ? -1 : 1),
+  );
+  const [low, high] = wallets.map(({ accountId }) => accountId);
+  const stranger = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+  await stranger.connect();
+  // The one whose patience ends first is the one that gives way: not the stranger.
+  await stranger.query("SET deadlock_timeout = '60s'; BEGIN");
+  await stranger.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [high]);
+  const posted = post(ledger.billing, ...wallets.map((from) => place(from, 1n)));
+  await waitForLocks(1);
+  await stranger.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [low]);
+  await stranger.query("ROLLBACK");
+  await stranger.end();
+  expect((await posted).map(({ code }) => code)).toEqual([DONE, DONE]);
+  const retries = /^billing_commit_retries_total (\d+)$/m.exec(await ledger.metrics());
+  expect(Number(retries?.[1])).toBeGreaterThan(0);
+});
+
 describe("a connection that dies", () => {
   /** Kills what the ledger's writer runs on; other connections of the module live on. */
   const kill = async (): Promise<number> => {
