@@ -38,7 +38,7 @@ export interface StreamFrames {
 }
 
 /** `sandbox/chat-reset` makes this many tokens before it breaks the connection. */
-export const TOKENS_BEFORE_RESET = 3;
+const TOKENS_BEFORE_RESET = 3;
 /** Long enough for a caller to read them: many HTTP clients drop what they have not yet read at a reset. */
 const PAUSE_BEFORE_RESET_MS = 20;
 

@@ -10,7 +10,7 @@ import { problemsAcross, problemsOfModel } from "./seed-rules.ts";
 export const SEED_DIRECTORY = join(import.meta.dirname, "../seed");
 
 /** Vendor of the models that only a simulator serves. */
-export const SANDBOX_VENDOR = "sandbox";
+const SANDBOX_VENDOR = "sandbox";
 
 const MOST_PROBLEMS_SHOWN = 5;
 

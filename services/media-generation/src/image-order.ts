@@ -63,7 +63,7 @@ export function makeImageOrder(request: ImageRequest, model: Model | undefined):
 }
 
 /** @throws Error when the catalogue lists a model that it has no price for */
-export function listPrice(model: Model, order: Pick<ImageOrder, "count" | "size" | "quality">): PicoUsd {
+function listPrice(model: Model, order: Pick<ImageOrder, "count" | "size" | "quality">): PicoUsd {
   const meters = { images: order.count, quality: order.quality ?? "auto", size: order.size ?? "auto" };
   const price = model.price === undefined ? undefined : priceOfImageRequest(model.price, meters);
   if (price === undefined)

@@ -17,14 +17,14 @@ export interface ImageUsage {
   readonly imageTokens: number;
 }
 
-export function imageUsage(request: ImageRequest): ImageUsage {
+function imageUsage(request: ImageRequest): ImageUsage {
   return {
     textTokens: promptTokens(request.prompt) * request.count,
     imageTokens: imageTokens(request.size, request.quality) * request.count,
   };
 }
 
-export function imageCost(request: ImageRequest, usage: ImageUsage): PicoUsd {
+function imageCost(request: ImageRequest, usage: ImageUsage): PicoUsd {
   const { price } = request.model;
   if (price.per === "image") return price.amount * BigInt(request.count);
   return price.textInput * BigInt(usage.textTokens) + price.imageOutput * BigInt(usage.imageTokens);
