@@ -25,7 +25,6 @@ export function banner({ baseUrl, simulatorUrl, database, topology, demo }: Bann
         `    management key  ${managementKey}`,
       ]
     : [`  The demo keys are in ${demo.file}.`];
-  const shownKey = demo.isNew ? key : "$API_KEY";
   return [
     "",
     `  Generation Router is ready at ${baseUrl}  (${topology})`,
@@ -37,12 +36,21 @@ export function banner({ baseUrl, simulatorUrl, database, topology, demo }: Bann
     "",
     "  Try it:",
     "",
-    `  curl ${baseUrl}/v1/compat/images/generations \\`,
-    `    -H "Authorization: Bearer ${shownKey}" -H "Content-Type: application/json" \\`,
-    `    -d '{"model":"${simulatorUrl === undefined ? "openai/gpt-image-2" : "sandbox/image"}","prompt":"a lighthouse at dawn"}'`,
+    ...tryIt(baseUrl, demo.isNew ? key : "$API_KEY", simulatorUrl !== undefined),
     "",
     "  Ctrl-C stops everything.",
     "",
     "",
   ].join("\n");
+}
+
+/** With real upstreams, what can be generated depends on which are configured; the list of models always works. */
+function tryIt(baseUrl: string, key: string, sandbox: boolean): string[] {
+  const authorization = `-H "Authorization: Bearer ${key}"`;
+  if (!sandbox) return [`  curl ${baseUrl}/v1/compat/models ${authorization}`];
+  return [
+    `  curl ${baseUrl}/v1/compat/images/generations \\`,
+    `    ${authorization} -H "Content-Type: application/json" \\`,
+    `    -d '{"model":"sandbox/image","prompt":"a lighthouse at dawn"}'`,
+  ];
 }

@@ -37,7 +37,7 @@ export async function openInstallation(outer: Environment): Promise<Installation
     const sandbox = await startSandbox(config, outer);
     closers.push(() => sandbox.close());
     const databaseUrl = config.DATABASE_URL ?? (await openDatabase(dataDir, closers));
-    const publicUrl = `http://${config.HOST === "0.0.0.0" ? "127.0.0.1" : config.HOST}:${config.PORT}`;
+    const publicUrl = localUrl(config);
     const env = {
       LOG_LEVEL: "warn",
       PUBLIC_BASE_URL: publicUrl,
@@ -54,6 +54,12 @@ export async function openInstallation(outer: Environment): Promise<Installation
     await close();
     throw error;
   }
+}
+
+/** Where somebody on this machine reaches the gateway, whatever address it listens on. */
+function localUrl({ HOST, PORT }: LauncherConfig): string {
+  const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`;
 }
 
 async function openDatabase(dataDir: string, closers: (() => Promise<unknown>)[]): Promise<string> {
