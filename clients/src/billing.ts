@@ -13,6 +13,7 @@ import {
   SpendPeriod,
 } from "@gr/proto/billing";
 import { createBatcher, type ServiceClient } from "@gr/runtime";
+import type { Claim } from "./claim.ts";
 
 export { ReleaseReason };
 
@@ -21,6 +22,9 @@ const MAX_QUEUE = 20_000;
 const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 100;
 const IN_FLIGHT_RETRY_MS = 1_000;
+const CLAIM_RETRY_MS = 1_000;
+/** As much as billing keeps. */
+const MOST_KEPT_BYTES = 8 * 1024 * 1024;
 
 const CAPTURED: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.DONE, OutcomeCode.ALREADY_RESOLVED]);
 /** A hold whose place was never answered may not exist at all. */
@@ -40,6 +44,14 @@ export interface PlaceRequest {
   readonly priceVersion: string;
   /** Unix milliseconds after which the hold is looked up upstream. */
   readonly deadlineAt: number;
+  /** Of a request with an Idempotency-Key. */
+  readonly claim?: Claim | undefined;
+}
+
+/** An answer that can be sent again to whoever repeats a claimed request. */
+export interface KeptAnswer {
+  readonly contentType: string;
+  readonly body: Uint8Array;
 }
 
 export interface CaptureRequest {
@@ -51,10 +63,20 @@ export interface CaptureRequest {
 export interface Billing {
   /**
    * Reserves credits before anything is sent upstream.
+   * @returns undefined; or, when the claim belongs to a request that was charged, that request's id: then nothing was
+   *   reserved, nothing must be sent upstream, and its answer is to be given again.
    * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
-   *   invalid_api_key, api_key_expired; billing_unavailable when it is not known whether the hold exists.
+   *   free_limit_exceeded, invalid_api_key, api_key_expired, idempotency_in_progress, idempotency_mismatch;
+   *   billing_unavailable when it is not known whether the hold exists.
    */
-  place(request: PlaceRequest): Promise<void>;
+  place(request: PlaceRequest): Promise<string | undefined>;
+  /**
+   * Keeps the answer of a claimed request before its capture. An answer that is too large is not kept.
+   * @throws ServiceError outcome_unknown when it is not known whether it was kept.
+   */
+  keepAnswer(capture: CaptureRequest, answer: KeptAnswer): Promise<void>;
+  /** The kept answer of a charged request; undefined when there is none. @throws ServiceError service_unavailable */
+  readAnswer(accountId: string, holdId: string): Promise<KeptAnswer | undefined>;
   /**
    * Charges a hold. Returns also when the hold was resolved in another way before: billing has then booked the cost.
    * @throws ServiceError outcome_unknown, never to be retried by the client: the upstream has done its work, and the
@@ -74,16 +96,11 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
   );
 
   async function settle(operation: OperationInit, settled: ReadonlySet<OutcomeCode>): Promise<void> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const { code } = await post(operation);
-        if (settled.has(code)) return;
+    await insist(async () => {
+      const { code } = await post(operation);
+      if (!settled.has(code))
         throw new Error(`${operation.operation?.case} was answered with outcome ${code}`);
-      } catch (error) {
-        if (attempt === ATTEMPTS) throw notSettled(error);
-        await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
-      }
-    }
+    });
   }
 
   return {
@@ -92,13 +109,40 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       const outcome = await post({ operation: { case: "place", value } }).catch((error) => {
         throw unavailable(error);
       });
+      if (outcome.code === OutcomeCode.CLAIM_FINISHED) return outcome.earlierHoldId;
       if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome);
+      return undefined;
     },
     capture: ({ holdId, credits, cost }) =>
       settle({ operation: { case: "capture", value: { holdId, credits, costPicoUsd: cost } } }, CAPTURED),
     release: (holdId, reason, cost = 0n) =>
       settle({ operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } }, RELEASED),
+    keepAnswer: async ({ holdId, credits, cost }, { contentType, body }) => {
+      if (body.byteLength > MOST_KEPT_BYTES) return;
+      const request = { holdId, credits, costPicoUsd: cost, contentType, body };
+      await insist(() => client.keepAnswer(request));
+    },
+    readAnswer: async (accountId, holdId) => {
+      const { answer } = await client.readAnswer({ accountId, holdId }).catch((cause) => {
+        const message = "The answer to this Idempotency-Key cannot be read at the moment; try again shortly.";
+        throw new ServiceError("service_unavailable", message, { retryAfterMs: CLAIM_RETRY_MS, cause });
+      });
+      return answer;
+    },
   };
+}
+
+/** After dispatch, what must be recorded is tried for a while. @throws ServiceError outcome_unknown */
+async function insist(attemptOnce: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await attemptOnce();
+      return;
+    } catch (error) {
+      if (attempt === ATTEMPTS) throw notSettled(error);
+      await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
+    }
+  }
 }
 
 function unavailable(cause: unknown): ServiceError {
@@ -137,9 +181,31 @@ function refusal(outcome: Outcome): ServiceError {
       );
     case OutcomeCode.SPENDER_INACTIVE:
       return new ServiceError("invalid_api_key", "This API key is disabled or was deleted.");
+    case OutcomeCode.FREE_LIMIT_EXCEEDED:
+      return freeLimit(outcome);
+    case OutcomeCode.CLAIM_IN_PROGRESS:
+      return new ServiceError(
+        "idempotency_in_progress",
+        "A request with this Idempotency-Key is still running; send it again with the same key when it has ended.",
+        { retryAfterMs: CLAIM_RETRY_MS },
+      );
+    case OutcomeCode.CLAIM_MISMATCH:
+      return new ServiceError(
+        "idempotency_mismatch",
+        "This Idempotency-Key was used for another request; use a new key for each request.",
+        { param: "Idempotency-Key" },
+      );
     default:
       return unavailable(new Error(`place was answered with outcome ${outcome.code}`));
   }
+}
+
+function freeLimit({ resetsAt }: Outcome): ServiceError {
+  const message =
+    "This account has made as many requests to free models as a day allows. " +
+    `It may make more from ${new Date(Number(resetsAt)).toISOString()}.`;
+  const retryAfterMs = Math.max(0, Number(resetsAt) - Date.now());
+  return new ServiceError("free_limit_exceeded", message, { retryAfterMs });
 }
 
 function spendLimit(outcome: Outcome): ServiceError {

@@ -4,10 +4,12 @@ export {
   type Billing,
   type CaptureRequest,
   createBilling,
+  type KeptAnswer,
   type PlaceRequest,
   ReleaseReason,
 } from "./billing.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
+export { type Claim, claimOf } from "./claim.ts";
 export { holdConfig } from "./hold-config.ts";
 export { checksumOf, isWellFormedKey, KEY_PREFIX, makeKeySecret } from "./key-format.ts";
 export {

@@ -67,6 +67,14 @@ export const errorTable = {
     code: "idempotency_in_progress",
     retry: "helps",
   },
+  /** The request that has the Idempotency-Key was charged, and its answer was not kept (b64_ephemeral, or too large). */
+  idempotency_not_replayable: {
+    rpc: Code.FailedPrecondition,
+    status: 409,
+    type: "invalid_request_error",
+    code: "idempotency_not_replayable",
+    retry: "never",
+  },
   body_too_large: {
     rpc: Code.ResourceExhausted,
     status: 413,
@@ -98,6 +106,14 @@ export const errorTable = {
     type: "rate_limit_error",
     code: "rate_limit_exceeded",
     retry: "helps",
+  },
+  /** Requests to free models, by account and UTC day. */
+  free_limit_exceeded: {
+    rpc: Code.ResourceExhausted,
+    status: 429,
+    type: "rate_limit_error",
+    code: "free_limit_exceeded",
+    retry: "never",
   },
   headers_too_large: {
     rpc: Code.ResourceExhausted,

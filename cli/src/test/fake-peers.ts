@@ -67,6 +67,9 @@ export function createFakePeers(): FakePeers {
       return peers.holds;
     },
     verifyLedger: async () => peers.ledger,
+    putAdjustment: async () => ({}),
+    keepAnswer: unused,
+    readAnswer: unused,
     post: unused,
     leaseExpiredHolds: unused,
   });

@@ -41,6 +41,8 @@ export class FakeKeys {
       mintKey: unused,
       listKeys: unused,
       deleteKey: unused,
+      updateKey: unused,
+      issueWebToken: unused,
       verifyKey: async ({ secret }) => {
         this.lookUps += 1;
         if (this.broken) throw new Error("the database password is wrong");

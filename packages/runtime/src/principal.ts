@@ -4,8 +4,10 @@ import { readToken, signToken } from "./service-token.ts";
 
 export interface Principal {
   readonly accountId: string;
+  /** Id of the key and of its spender; of a web token, the account's. */
   readonly keyId: string;
-  readonly kind: "normal" | "management";
+  /** A web token may do what a normal key may. */
+  readonly kind: "normal" | "management" | "web_token";
 }
 
 export const PRINCIPAL_HEADER = "x-gr-principal";

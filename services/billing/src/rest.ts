@@ -84,7 +84,7 @@ const creditsRoute = ({ accounts, events }: CreditsDeps) =>
 /** The gateway has checked this; it is checked again because balances are nobody else's business. */
 function requirePrincipal({ principal }: FastifyRequest): Principal {
   if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-  if (principal.kind === "normal") return principal;
+  if (principal.kind !== "management") return principal;
   const message = "A management key cannot be used on this endpoint; use a normal key.";
   throw new ServiceError("wrong_key_kind", message);
 }

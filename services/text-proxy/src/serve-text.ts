@@ -130,7 +130,7 @@ function pathOf({ kind }: Model): string {
 }
 
 function requireNormalKey(principal: Principal | null): Principal {
-  if (principal?.kind === "normal") return principal;
+  if (principal !== null && principal.kind !== "management") return principal;
   throw new ServiceError("invalid_api_key", "This endpoint needs a normal API key.");
 }
 

@@ -41,6 +41,9 @@ export class Probe {
       listHolds: unused,
       leaseExpiredHolds: unused,
       verifyLedger: unused,
+      putAdjustment: unused,
+      keepAnswer: unused,
+      readAnswer: unused,
       getCredits: (request, context) => this.#getCredits(request, context),
     });
     const catalog = implement(CatalogService, {

@@ -47,6 +47,9 @@ export function createRecordingBilling(): RecordingBilling {
     listHolds: unused,
     leaseExpiredHolds: unused,
     verifyLedger: unused,
+    putAdjustment: unused,
+    keepAnswer: unused,
+    readAnswer: unused,
   });
   return recording;
 }

@@ -72,6 +72,9 @@ export function createRecordingBilling(clock: Clock = systemClock): RecordingBil
     getCredits: unused,
     listHolds: unused,
     verifyLedger: unused,
+    putAdjustment: unused,
+    keepAnswer: unused,
+    readAnswer: unused,
   });
   return recording;
 }

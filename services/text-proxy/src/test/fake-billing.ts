@@ -95,6 +95,9 @@ export class FakeBilling {
       getCredits: unused,
       listHolds: unused,
       verifyLedger: unused,
+      putAdjustment: unused,
+      keepAnswer: unused,
+      readAnswer: unused,
     });
   }
 }

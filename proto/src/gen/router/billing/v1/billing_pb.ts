@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/billing/v1/billing.proto.
  */
 export const file_router_billing_v1_billing: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEhFyb3V0ZXIuYmlsbGluZy52MSI/CgtQb3N0UmVxdWVzdBIwCgpvcGVyYXRpb25zGAEgAygLMhwucm91dGVyLmJpbGxpbmcudjEuT3BlcmF0aW9uIs4BCglPcGVyYXRpb24SKQoFcGxhY2UYASABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5QbGFjZUgAEi0KB2NhcHR1cmUYAiABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5DYXB0dXJlSAASLQoHcmVsZWFzZRgDIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VIABIrCgZleHRlbmQYBCABKAsyGS5yb3V0ZXIuYmlsbGluZy52MS5FeHRlbmRIAEILCglvcGVyYXRpb24irwEKBVBsYWNlEg8KB2hvbGRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRISCgpzcGVuZGVyX2lkGAMgASgJEg8KB2NyZWRpdHMYBCABKAMSDwoHc2VydmljZRgFIAEoCRIQCghwcm92aWRlchgGIAEoCRINCgVtb2RlbBgHIAEoCRIVCg1wcmljZV92ZXJzaW9uGAggASgJEhMKC2RlYWRsaW5lX2F0GAkgASgDIkIKB0NhcHR1cmUSDwoHaG9sZF9pZBgBIAEoCRIPCgdjcmVkaXRzGAIgASgDEhUKDWNvc3RfcGljb191c2QYAyABKAMiYwoHUmVsZWFzZRIPCgdob2xkX2lkGAEgASgJEhUKDWNvc3RfcGljb191c2QYAiABKAMSMAoGcmVhc29uGAMgASgOMiAucm91dGVyLmJpbGxpbmcudjEuUmVsZWFzZVJlYXNvbiI/CgZFeHRlbmQSDwoHaG9sZF9pZBgBIAEoCRIPCgdjcmVkaXRzGAIgASgDEhMKC2RlYWRsaW5lX2F0GAMgASgDItEBCgdPdXRjb21lEiwKBGNvZGUYASABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lQ29kZRIRCglpbl9mbGlnaHQYAiABKAgSGQoRYXZhaWxhYmxlX2NyZWRpdHMYAyABKAMSEwoLY2FwX2NyZWRpdHMYBCABKAMSLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSEQoJcmVzZXRzX2F0GAYgASgDEhIKCmV4cGlyZXNfYXQYByABKAMiPAoMUG9zdFJlc3BvbnNlEiwKCG91dGNvbWVzGAEgAygLMhoucm91dGVyLmJpbGxpbmcudjEuT3V0Y29tZSIoChJPcGVuQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSIVChNPcGVuQWNjb3VudFJlc3BvbnNlIuUBCgdTcGVuZGVyEhIKCnNwZW5kZXJfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2NhcF9jcmVkaXRzGAQgASgDSACIAQESLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgGIAEoA0gBiAEBEg4KBmFjdGl2ZRgHIAEoCBISCgpjcmVhdGVkX2F0GAggASgDQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdCJAChFQdXRTcGVuZGVyUmVxdWVzdBIrCgdzcGVuZGVyGAEgASgLMhoucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlciIUChJQdXRTcGVuZGVyUmVzcG9uc2UijgEKEVB1dERlcG9zaXRSZXF1ZXN0EhIKCmRlcG9zaXRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIPCgdjcmVkaXRzGAMgASgDEjAKBnN0YXR1cxgEIAEoDjIgLnJvdXRlci5iaWxsaW5nLnYxLkRlcG9zaXRTdGF0dXMSDgoGc291cmNlGAUgASgJIhQKElB1dERlcG9zaXRSZXNwb25zZSI7ChFHZXRDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCmJ5X3NwZW5kZXIYAiABKAgirAEKDFNwZW5kZXJVc2FnZRIrCgdzcGVuZGVyGAEgASgLMhoucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlchIUCgx1c2VkX2NyZWRpdHMYAiABKAMSEAoIcmVxdWVzdHMYAyABKAMSGwoTd2luZG93X3VzZWRfY3JlZGl0cxgEIAEoAxIZCgx3aW5kb3dfc3RhcnQYBSABKANIAIgBAUIPCg1fd2luZG93X3N0YXJ0IpABChJHZXRDcmVkaXRzUmVzcG9uc2USGQoRZGVwb3NpdGVkX2NyZWRpdHMYASABKAMSGQoRcmVtYWluaW5nX2NyZWRpdHMYAiABKAMSFAoMaGVsZF9jcmVkaXRzGAMgASgDEi4KBXVzYWdlGAQgAygLMh8ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlclVzYWdlIp4CCgRIb2xkEg8KB2hvbGRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRISCgpzcGVuZGVyX2lkGAMgASgJEg8KB2NyZWRpdHMYBCABKAMSKwoFc3RhdGUYBSABKA4yHC5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkU3RhdGUSFwoPY2hhcmdlZF9jcmVkaXRzGAYgASgDEhUKDWNvc3RfcGljb191c2QYByABKAMSDwoHc2VydmljZRgIIAEoCRIQCghwcm92aWRlchgJIAEoCRINCgVtb2RlbBgKIAEoCRIVCg1wcmljZV92ZXJzaW9uGAsgASgJEhEKCXBsYWNlZF9hdBgMIAEoAxITCgtkZWFkbGluZV9hdBgNIAEoAyJiChBMaXN0SG9sZHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSKwoFc3RhdGUYAiABKA4yHC5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkU3RhdGUSDQoFbGltaXQYAyABKAUiOwoRTGlzdEhvbGRzUmVzcG9uc2USJgoFaG9sZHMYASADKAsyFy5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkIkwKGExlYXNlRXhwaXJlZEhvbGRzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJEg0KBWxpbWl0GAIgASgFEhAKCGxlYXNlX21zGAMgASgDIkMKGUxlYXNlRXhwaXJlZEhvbGRzUmVzcG9uc2USJgoFaG9sZHMYASADKAsyFy5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkIhUKE1ZlcmlmeUxlZGdlclJlcXVlc3QiUgoKRGlmZmVyZW5jZRIRCglpbnZhcmlhbnQYASABKAkSDwoHc3ViamVjdBgCIAEoCRIQCghleHBlY3RlZBgDIAEoCRIOCgZhY3R1YWwYBCABKAki0wEKFFZlcmlmeUxlZGdlclJlc3BvbnNlEjIKC2RpZmZlcmVuY2VzGAEgAygLMh0ucm91dGVyLmJpbGxpbmcudjEuRGlmZmVyZW5jZRIQCghhY2NvdW50cxgCIAEoAxINCgVob2xkcxgDIAEoAxISCgpvcGVuX2hvbGRzGAQgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgFIAEoAxIdChVjaGFyZ2VkX2Nvc3RfcGljb191c2QYBiABKAkSGgoSbG9zdF9jb3N0X3BpY29fdXNkGAcgASgJKoYBCg1SZWxlYXNlUmVhc29uEh4KGlJFTEVBU0VfUkVBU09OX1VOU1BFQ0lGSUVEEAASGwoXUkVMRUFTRV9SRUFTT05fTk9UX1NFTlQQARIZChVSRUxFQVNFX1JFQVNPTl9GQUlMRUQQAhIdChlSRUxFQVNFX1JFQVNPTl9VTlJFU09MVkVEEAMqlwIKC091dGNvbWVDb2RlEhwKGE9VVENPTUVfQ09ERV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfQ09ERV9ET05FEAESJQohT1VUQ09NRV9DT0RFX0lOU1VGRklDSUVOVF9DUkVESVRTEAISJQohT1VUQ09NRV9DT0RFX1NQRU5EX0xJTUlUX0VYQ0VFREVEEAMSIQodT1VUQ09NRV9DT0RFX1NQRU5ERVJfSU5BQ1RJVkUQBBIgChxPVVRDT01FX0NPREVfU1BFTkRFUl9FWFBJUkVEEAUSHQoZT1VUQ09NRV9DT0RFX1VOS05PV05fSE9MRBAGEiEKHU9VVENPTUVfQ09ERV9BTFJFQURZX1JFU09MVkVEEAcqiwEKC1NwZW5kUGVyaW9kEhwKGFNQRU5EX1BFUklPRF9VTlNQRUNJRklFRBAAEhkKFVNQRU5EX1BFUklPRF9MSUZFVElNRRABEhQKEFNQRU5EX1BFUklPRF9EQVkQAhIVChFTUEVORF9QRVJJT0RfV0VFSxADEhYKElNQRU5EX1BFUklPRF9NT05USBAEKqEBCg1EZXBvc2l0U3RhdHVzEh4KGkRFUE9TSVRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWREVQT1NJVF9TVEFUVVNfUEVORElORxABEhwKGERFUE9TSVRfU1RBVFVTX0NPTVBMRVRFRBACEhkKFURFUE9TSVRfU1RBVFVTX0ZBSUxFRBADEhsKF0RFUE9TSVRfU1RBVFVTX1JFRlVOREVEEAQqbgoJSG9sZFN0YXRlEhoKFkhPTERfU1RBVEVfVU5TUEVDSUZJRUQQABITCg9IT0xEX1NUQVRFX09QRU4QARIXChNIT0xEX1NUQVRFX0NBUFRVUkVEEAISFwoTSE9MRF9TVEFURV9SRUxFQVNFRBADMvEFCg5CaWxsaW5nU2VydmljZRJHCgRQb3N0Eh4ucm91dGVyLmJpbGxpbmcudjEuUG9zdFJlcXVlc3QaHy5yb3V0ZXIuYmlsbGluZy52MS5Qb3N0UmVzcG9uc2USXAoLT3BlbkFjY291bnQSJS5yb3V0ZXIuYmlsbGluZy52MS5PcGVuQWNjb3VudFJlcXVlc3QaJi5yb3V0ZXIuYmlsbGluZy52MS5PcGVuQWNjb3VudFJlc3BvbnNlElkKClB1dFNwZW5kZXISJC5yb3V0ZXIuYmlsbGluZy52MS5QdXRTcGVuZGVyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlB1dFNwZW5kZXJSZXNwb25zZRJZCgpQdXREZXBvc2l0EiQucm91dGVyLmJpbGxpbmcudjEuUHV0RGVwb3NpdFJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5QdXREZXBvc2l0UmVzcG9uc2USWQoKR2V0Q3JlZGl0cxIkLnJvdXRlci5iaWxsaW5nLnYxLkdldENyZWRpdHNSZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuR2V0Q3JlZGl0c1Jlc3BvbnNlElYKCUxpc3RIb2xkcxIjLnJvdXRlci5iaWxsaW5nLnYxLkxpc3RIb2xkc1JlcXVlc3QaJC5yb3V0ZXIuYmlsbGluZy52MS5MaXN0SG9sZHNSZXNwb25zZRJuChFMZWFzZUV4cGlyZWRIb2xkcxIrLnJvdXRlci5iaWxsaW5nLnYxLkxlYXNlRXhwaXJlZEhvbGRzUmVxdWVzdBosLnJvdXRlci5iaWxsaW5nLnYxLkxlYXNlRXhwaXJlZEhvbGRzUmVzcG9uc2USXwoMVmVyaWZ5TGVkZ2VyEiYucm91dGVyLmJpbGxpbmcudjEuVmVyaWZ5TGVkZ2VyUmVxdWVzdBonLnJvdXRlci5iaWxsaW5nLnYxLlZlcmlmeUxlZGdlclJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Ch9yb3V0ZXIvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEhFyb3V0ZXIuYmlsbGluZy52MSI/CgtQb3N0UmVxdWVzdBIwCgpvcGVyYXRpb25zGAEgAygLMhwucm91dGVyLmJpbGxpbmcudjEuT3BlcmF0aW9uIs4BCglPcGVyYXRpb24SKQoFcGxhY2UYASABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5QbGFjZUgAEi0KB2NhcHR1cmUYAiABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5DYXB0dXJlSAASLQoHcmVsZWFzZRgDIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VIABIrCgZleHRlbmQYBCABKAsyGS5yb3V0ZXIuYmlsbGluZy52MS5FeHRlbmRIAEILCglvcGVyYXRpb24i2AEKBVBsYWNlEg8KB2hvbGRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRISCgpzcGVuZGVyX2lkGAMgASgJEg8KB2NyZWRpdHMYBCABKAMSDwoHc2VydmljZRgFIAEoCRIQCghwcm92aWRlchgGIAEoCRINCgVtb2RlbBgHIAEoCRIVCg1wcmljZV92ZXJzaW9uGAggASgJEhMKC2RlYWRsaW5lX2F0GAkgASgDEicKBWNsYWltGAogASgLMhgucm91dGVyLmJpbGxpbmcudjEuQ2xhaW0iKQoFQ2xhaW0SCwoDa2V5GAEgASgMEhMKC2ZpbmdlcnByaW50GAIgASgMIkIKB0NhcHR1cmUSDwoHaG9sZF9pZBgBIAEoCRIPCgdjcmVkaXRzGAIgASgDEhUKDWNvc3RfcGljb191c2QYAyABKAMiYwoHUmVsZWFzZRIPCgdob2xkX2lkGAEgASgJEhUKDWNvc3RfcGljb191c2QYAiABKAMSMAoGcmVhc29uGAMgASgOMiAucm91dGVyLmJpbGxpbmcudjEuUmVsZWFzZVJlYXNvbiI/CgZFeHRlbmQSDwoHaG9sZF9pZBgBIAEoCRIPCgdjcmVkaXRzGAIgASgDEhMKC2RlYWRsaW5lX2F0GAMgASgDIuoBCgdPdXRjb21lEiwKBGNvZGUYASABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lQ29kZRIRCglpbl9mbGlnaHQYAiABKAgSGQoRYXZhaWxhYmxlX2NyZWRpdHMYAyABKAMSEwoLY2FwX2NyZWRpdHMYBCABKAMSLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSEQoJcmVzZXRzX2F0GAYgASgDEhIKCmV4cGlyZXNfYXQYByABKAMSFwoPZWFybGllcl9ob2xkX2lkGAggASgJIjwKDFBvc3RSZXNwb25zZRIsCghvdXRjb21lcxgBIAMoCzIaLnJvdXRlci5iaWxsaW5nLnYxLk91dGNvbWUiKAoST3BlbkFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiFQoTT3BlbkFjY291bnRSZXNwb25zZSLlAQoHU3BlbmRlchISCgpzcGVuZGVyX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIYCgtjYXBfY3JlZGl0cxgEIAEoA0gAiAEBEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhcKCmV4cGlyZXNfYXQYBiABKANIAYgBARIOCgZhY3RpdmUYByABKAgSEgoKY3JlYXRlZF9hdBgIIAEoA0IOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiQAoRUHV0U3BlbmRlclJlcXVlc3QSKwoHc3BlbmRlchgBIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kZXIiFAoSUHV0U3BlbmRlclJlc3BvbnNlIo4BChFQdXREZXBvc2l0UmVxdWVzdBISCgpkZXBvc2l0X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIwCgZzdGF0dXMYBCABKA4yIC5yb3V0ZXIuYmlsbGluZy52MS5EZXBvc2l0U3RhdHVzEg4KBnNvdXJjZRgFIAEoCSIUChJQdXREZXBvc2l0UmVzcG9uc2UiYgoUUHV0QWRqdXN0bWVudFJlcXVlc3QSFQoNYWRqdXN0bWVudF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIhcKFVB1dEFkanVzdG1lbnRSZXNwb25zZSJwChFLZWVwQW5zd2VyUmVxdWVzdBIPCgdob2xkX2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSFQoNY29zdF9waWNvX3VzZBgDIAEoAxIUCgxjb250ZW50X3R5cGUYBCABKAkSDAoEYm9keRgFIAEoDCIUChJLZWVwQW5zd2VyUmVzcG9uc2UiOAoRUmVhZEFuc3dlclJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIPCgdob2xkX2lkGAIgASgJIlMKElJlYWRBbnN3ZXJSZXNwb25zZRIyCgZhbnN3ZXIYASABKAsyHS5yb3V0ZXIuYmlsbGluZy52MS5LZXB0QW5zd2VySACIAQFCCQoHX2Fuc3dlciIwCgpLZXB0QW5zd2VyEhQKDGNvbnRlbnRfdHlwZRgBIAEoCRIMCgRib2R5GAIgASgMIjsKEUdldENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEgoKYnlfc3BlbmRlchgCIAEoCCKsAQoMU3BlbmRlclVzYWdlEisKB3NwZW5kZXIYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZGVyEhQKDHVzZWRfY3JlZGl0cxgCIAEoAxIQCghyZXF1ZXN0cxgDIAEoAxIbChN3aW5kb3dfdXNlZF9jcmVkaXRzGAQgASgDEhkKDHdpbmRvd19zdGFydBgFIAEoA0gAiAEBQg8KDV93aW5kb3dfc3RhcnQikAEKEkdldENyZWRpdHNSZXNwb25zZRIZChFkZXBvc2l0ZWRfY3JlZGl0cxgBIAEoAxIZChFyZW1haW5pbmdfY3JlZGl0cxgCIAEoAxIUCgxoZWxkX2NyZWRpdHMYAyABKAMSLgoFdXNhZ2UYBCADKAsyHy5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZGVyVXNhZ2UiywIKBEhvbGQSDwoHaG9sZF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhIKCnNwZW5kZXJfaWQYAyABKAkSDwoHY3JlZGl0cxgEIAEoAxIrCgVzdGF0ZRgFIAEoDjIcLnJvdXRlci5iaWxsaW5nLnYxLkhvbGRTdGF0ZRIXCg9jaGFyZ2VkX2NyZWRpdHMYBiABKAMSFQoNY29zdF9waWNvX3VzZBgHIAEoAxIPCgdzZXJ2aWNlGAggASgJEhAKCHByb3ZpZGVyGAkgASgJEg0KBW1vZGVsGAogASgJEhUKDXByaWNlX3ZlcnNpb24YCyABKAkSEQoJcGxhY2VkX2F0GAwgASgDEhMKC2RlYWRsaW5lX2F0GA0gASgDEisKBGtlcHQYDiABKAsyHS5yb3V0ZXIuYmlsbGluZy52MS5TZXR0bGVtZW50IjQKClNldHRsZW1lbnQSDwoHY3JlZGl0cxgBIAEoAxIVCg1jb3N0X3BpY29fdXNkGAIgASgDImIKEExpc3RIb2xkc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLnJvdXRlci5iaWxsaW5nLnYxLkhvbGRTdGF0ZRINCgVsaW1pdBgDIAEoBSI7ChFMaXN0SG9sZHNSZXNwb25zZRImCgVob2xkcxgBIAMoCzIXLnJvdXRlci5iaWxsaW5nLnYxLkhvbGQiTAoYTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Eg8KB3NlcnZpY2UYASABKAkSDQoFbGltaXQYAiABKAUSEAoIbGVhc2VfbXMYAyABKAMiQwoZTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRImCgVob2xkcxgBIAMoCzIXLnJvdXRlci5iaWxsaW5nLnYxLkhvbGQiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJSCgpEaWZmZXJlbmNlEhEKCWludmFyaWFudBgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEhAKCGV4cGVjdGVkGAMgASgJEg4KBmFjdHVhbBgEIAEoCSLTAQoUVmVyaWZ5TGVkZ2VyUmVzcG9uc2USMgoLZGlmZmVyZW5jZXMYASADKAsyHS5yb3V0ZXIuYmlsbGluZy52MS5EaWZmZXJlbmNlEhAKCGFjY291bnRzGAIgASgDEg0KBWhvbGRzGAMgASgDEhIKCm9wZW5faG9sZHMYBCABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAUgASgDEh0KFWNoYXJnZWRfY29zdF9waWNvX3VzZBgGIAEoCRIaChJsb3N0X2Nvc3RfcGljb191c2QYByABKAkqhgEKDVJlbGVhc2VSZWFzb24SHgoaUkVMRUFTRV9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdSRUxFQVNFX1JFQVNPTl9OT1RfU0VOVBABEhkKFVJFTEVBU0VfUkVBU09OX0ZBSUxFRBACEh0KGVJFTEVBU0VfUkVBU09OX1VOUkVTT0xWRUQQAyqjAwoLT3V0Y29tZUNvZGUSHAoYT1VUQ09NRV9DT0RFX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT0RFX0RPTkUQARIlCiFPVVRDT01FX0NPREVfSU5TVUZGSUNJRU5UX0NSRURJVFMQAhIlCiFPVVRDT01FX0NPREVfU1BFTkRfTElNSVRfRVhDRUVERUQQAxIhCh1PVVRDT01FX0NPREVfU1BFTkRFUl9JTkFDVElWRRAEEiAKHE9VVENPTUVfQ09ERV9TUEVOREVSX0VYUElSRUQQBRIdChlPVVRDT01FX0NPREVfVU5LTk9XTl9IT0xEEAYSIQodT1VUQ09NRV9DT0RFX0FMUkVBRFlfUkVTT0xWRUQQBxIkCiBPVVRDT01FX0NPREVfRlJFRV9MSU1JVF9FWENFRURFRBAIEiIKHk9VVENPTUVfQ09ERV9DTEFJTV9JTl9QUk9HUkVTUxAJEh8KG09VVENPTUVfQ09ERV9DTEFJTV9NSVNNQVRDSBAKEh8KG09VVENPTUVfQ09ERV9DTEFJTV9GSU5JU0hFRBALKosBCgtTcGVuZFBlcmlvZBIcChhTUEVORF9QRVJJT0RfVU5TUEVDSUZJRUQQABIZChVTUEVORF9QRVJJT0RfTElGRVRJTUUQARIUChBTUEVORF9QRVJJT0RfREFZEAISFQoRU1BFTkRfUEVSSU9EX1dFRUsQAxIWChJTUEVORF9QRVJJT0RfTU9OVEgQBCqhAQoNRGVwb3NpdFN0YXR1cxIeChpERVBPU0lUX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFkRFUE9TSVRfU1RBVFVTX1BFTkRJTkcQARIcChhERVBPU0lUX1NUQVRVU19DT01QTEVURUQQAhIZChVERVBPU0lUX1NUQVRVU19GQUlMRUQQAxIbChdERVBPU0lUX1NUQVRVU19SRUZVTkRFRBAEKm4KCUhvbGRTdGF0ZRIaChZIT0xEX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPSE9MRF9TVEFURV9PUEVOEAESFwoTSE9MRF9TVEFURV9DQVBUVVJFRBACEhcKE0hPTERfU1RBVEVfUkVMRUFTRUQQAzKLCAoOQmlsbGluZ1NlcnZpY2USRwoEUG9zdBIeLnJvdXRlci5iaWxsaW5nLnYxLlBvc3RSZXF1ZXN0Gh8ucm91dGVyLmJpbGxpbmcudjEuUG9zdFJlc3BvbnNlElwKC09wZW5BY2NvdW50EiUucm91dGVyLmJpbGxpbmcudjEuT3BlbkFjY291bnRSZXF1ZXN0GiYucm91dGVyLmJpbGxpbmcudjEuT3BlbkFjY291bnRSZXNwb25zZRJZCgpQdXRTcGVuZGVyEiQucm91dGVyLmJpbGxpbmcudjEuUHV0U3BlbmRlclJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5QdXRTcGVuZGVyUmVzcG9uc2USWQoKUHV0RGVwb3NpdBIkLnJvdXRlci5iaWxsaW5nLnYxLlB1dERlcG9zaXRSZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuUHV0RGVwb3NpdFJlc3BvbnNlEmIKDVB1dEFkanVzdG1lbnQSJy5yb3V0ZXIuYmlsbGluZy52MS5QdXRBZGp1c3RtZW50UmVxdWVzdBooLnJvdXRlci5iaWxsaW5nLnYxLlB1dEFkanVzdG1lbnRSZXNwb25zZRJZCgpLZWVwQW5zd2VyEiQucm91dGVyLmJpbGxpbmcudjEuS2VlcEFuc3dlclJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5LZWVwQW5zd2VyUmVzcG9uc2USWQoKUmVhZEFuc3dlchIkLnJvdXRlci5iaWxsaW5nLnYxLlJlYWRBbnN3ZXJSZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuUmVhZEFuc3dlclJlc3BvbnNlElkKCkdldENyZWRpdHMSJC5yb3V0ZXIuYmlsbGluZy52MS5HZXRDcmVkaXRzUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLkdldENyZWRpdHNSZXNwb25zZRJWCglMaXN0SG9sZHMSIy5yb3V0ZXIuYmlsbGluZy52MS5MaXN0SG9sZHNSZXF1ZXN0GiQucm91dGVyLmJpbGxpbmcudjEuTGlzdEhvbGRzUmVzcG9uc2USbgoRTGVhc2VFeHBpcmVkSG9sZHMSKy5yb3V0ZXIuYmlsbGluZy52MS5MZWFzZUV4cGlyZWRIb2xkc1JlcXVlc3QaLC5yb3V0ZXIuYmlsbGluZy52MS5MZWFzZUV4cGlyZWRIb2xkc1Jlc3BvbnNlEl8KDFZlcmlmeUxlZGdlchImLnJvdXRlci5iaWxsaW5nLnYxLlZlcmlmeUxlZGdlclJlcXVlc3QaJy5yb3V0ZXIuYmlsbGluZy52MS5WZXJpZnlMZWRnZXJSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message router.billing.v1.PostRequest
@@ -133,6 +133,13 @@ export type Place = Message<"router.billing.v1.Place"> & {
    * @generated from field: int64 deadline_at = 9;
    */
   deadlineAt: bigint;
+
+  /**
+   * Absent when the client sent no Idempotency-Key.
+   *
+   * @generated from field: router.billing.v1.Claim claim = 10;
+   */
+  claim?: Claim | undefined;
 };
 
 /**
@@ -141,6 +148,35 @@ export type Place = Message<"router.billing.v1.Place"> & {
  */
 export const PlaceSchema: GenMessage<Place> = /*@__PURE__*/
   messageDesc(file_router_billing_v1_billing, 2);
+
+/**
+ * A client's Idempotency-Key: within 24 hours one request of the account runs under it, and is charged, at most once.
+ * It is free again when that request was released without a charge.
+ *
+ * @generated from message router.billing.v1.Claim
+ */
+export type Claim = Message<"router.billing.v1.Claim"> & {
+  /**
+   * SHA-256 of the endpoint and the key.
+   *
+   * @generated from field: bytes key = 1;
+   */
+  key: Uint8Array;
+
+  /**
+   * SHA-256 of what the client asked for.
+   *
+   * @generated from field: bytes fingerprint = 2;
+   */
+  fingerprint: Uint8Array;
+};
+
+/**
+ * Describes the message router.billing.v1.Claim.
+ * Use `create(ClaimSchema)` to create a new message.
+ */
+export const ClaimSchema: GenMessage<Claim> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 3);
 
 /**
  * Charges a hold on its true cost. Never refused for lack of balance.
@@ -169,7 +205,7 @@ export type Capture = Message<"router.billing.v1.Capture"> & {
  * Use `create(CaptureSchema)` to create a new message.
  */
 export const CaptureSchema: GenMessage<Capture> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 3);
+  messageDesc(file_router_billing_v1_billing, 4);
 
 /**
  * Frees a hold without a charge.
@@ -200,7 +236,7 @@ export type Release = Message<"router.billing.v1.Release"> & {
  * Use `create(ReleaseSchema)` to create a new message.
  */
 export const ReleaseSchema: GenMessage<Release> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 4);
+  messageDesc(file_router_billing_v1_billing, 5);
 
 /**
  * Raises the amount of an open hold; refused as a Place of the difference would be.
@@ -231,7 +267,7 @@ export type Extend = Message<"router.billing.v1.Extend"> & {
  * Use `create(ExtendSchema)` to create a new message.
  */
 export const ExtendSchema: GenMessage<Extend> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 5);
+  messageDesc(file_router_billing_v1_billing, 6);
 
 /**
  * @generated from message router.billing.v1.Outcome
@@ -258,6 +294,7 @@ export type Outcome = Message<"router.billing.v1.Outcome"> & {
 
   /**
    * For spend-limit refusals: the cap, its period, and when its window ends (Unix ms; 0 = never).
+   * For FREE_LIMIT_EXCEEDED: cap_credits is 0 and resets_at the next midnight.
    *
    * @generated from field: int64 cap_credits = 4;
    */
@@ -279,6 +316,13 @@ export type Outcome = Message<"router.billing.v1.Outcome"> & {
    * @generated from field: int64 expires_at = 7;
    */
   expiresAt: bigint;
+
+  /**
+   * For CLAIM_FINISHED.
+   *
+   * @generated from field: string earlier_hold_id = 8;
+   */
+  earlierHoldId: string;
 };
 
 /**
@@ -286,7 +330,7 @@ export type Outcome = Message<"router.billing.v1.Outcome"> & {
  * Use `create(OutcomeSchema)` to create a new message.
  */
 export const OutcomeSchema: GenMessage<Outcome> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 6);
+  messageDesc(file_router_billing_v1_billing, 7);
 
 /**
  * @generated from message router.billing.v1.PostResponse
@@ -303,7 +347,7 @@ export type PostResponse = Message<"router.billing.v1.PostResponse"> & {
  * Use `create(PostResponseSchema)` to create a new message.
  */
 export const PostResponseSchema: GenMessage<PostResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 7);
+  messageDesc(file_router_billing_v1_billing, 8);
 
 /**
  * @generated from message router.billing.v1.OpenAccountRequest
@@ -320,7 +364,7 @@ export type OpenAccountRequest = Message<"router.billing.v1.OpenAccountRequest">
  * Use `create(OpenAccountRequestSchema)` to create a new message.
  */
 export const OpenAccountRequestSchema: GenMessage<OpenAccountRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 8);
+  messageDesc(file_router_billing_v1_billing, 9);
 
 /**
  * @generated from message router.billing.v1.OpenAccountResponse
@@ -333,9 +377,12 @@ export type OpenAccountResponse = Message<"router.billing.v1.OpenAccountResponse
  * Use `create(OpenAccountResponseSchema)` to create a new message.
  */
 export const OpenAccountResponseSchema: GenMessage<OpenAccountResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 9);
+  messageDesc(file_router_billing_v1_billing, 10);
 
 /**
+ * Something that may spend from an account: an API key under its own id, or the account's web tokens, all of them
+ * together, under the id of the account.
+ *
  * @generated from message router.billing.v1.Spender
  */
 export type Spender = Message<"router.billing.v1.Spender"> & {
@@ -393,7 +440,7 @@ export type Spender = Message<"router.billing.v1.Spender"> & {
  * Use `create(SpenderSchema)` to create a new message.
  */
 export const SpenderSchema: GenMessage<Spender> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 10);
+  messageDesc(file_router_billing_v1_billing, 11);
 
 /**
  * @generated from message router.billing.v1.PutSpenderRequest
@@ -410,7 +457,7 @@ export type PutSpenderRequest = Message<"router.billing.v1.PutSpenderRequest"> &
  * Use `create(PutSpenderRequestSchema)` to create a new message.
  */
 export const PutSpenderRequestSchema: GenMessage<PutSpenderRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 11);
+  messageDesc(file_router_billing_v1_billing, 12);
 
 /**
  * @generated from message router.billing.v1.PutSpenderResponse
@@ -423,7 +470,7 @@ export type PutSpenderResponse = Message<"router.billing.v1.PutSpenderResponse">
  * Use `create(PutSpenderResponseSchema)` to create a new message.
  */
 export const PutSpenderResponseSchema: GenMessage<PutSpenderResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 12);
+  messageDesc(file_router_billing_v1_billing, 13);
 
 /**
  * @generated from message router.billing.v1.PutDepositRequest
@@ -464,7 +511,7 @@ export type PutDepositRequest = Message<"router.billing.v1.PutDepositRequest"> &
  * Use `create(PutDepositRequestSchema)` to create a new message.
  */
 export const PutDepositRequestSchema: GenMessage<PutDepositRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 13);
+  messageDesc(file_router_billing_v1_billing, 14);
 
 /**
  * @generated from message router.billing.v1.PutDepositResponse
@@ -477,7 +524,173 @@ export type PutDepositResponse = Message<"router.billing.v1.PutDepositResponse">
  * Use `create(PutDepositResponseSchema)` to create a new message.
  */
 export const PutDepositResponseSchema: GenMessage<PutDepositResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 14);
+  messageDesc(file_router_billing_v1_billing, 15);
+
+/**
+ * @generated from message router.billing.v1.PutAdjustmentRequest
+ */
+export type PutAdjustmentRequest = Message<"router.billing.v1.PutAdjustmentRequest"> & {
+  /**
+   * UUID made by the caller: the idempotency key.
+   *
+   * @generated from field: string adjustment_id = 1;
+   */
+  adjustmentId: string;
+
+  /**
+   * @generated from field: string account_id = 2;
+   */
+  accountId: string;
+
+  /**
+   * Above zero gives credit, below zero takes it; never zero.
+   *
+   * @generated from field: int64 credits = 3;
+   */
+  credits: bigint;
+
+  /**
+   * For whoever reads the books, for example "goodwill, ticket 812".
+   *
+   * @generated from field: string reason = 4;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message router.billing.v1.PutAdjustmentRequest.
+ * Use `create(PutAdjustmentRequestSchema)` to create a new message.
+ */
+export const PutAdjustmentRequestSchema: GenMessage<PutAdjustmentRequest> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 16);
+
+/**
+ * @generated from message router.billing.v1.PutAdjustmentResponse
+ */
+export type PutAdjustmentResponse = Message<"router.billing.v1.PutAdjustmentResponse"> & {
+};
+
+/**
+ * Describes the message router.billing.v1.PutAdjustmentResponse.
+ * Use `create(PutAdjustmentResponseSchema)` to create a new message.
+ */
+export const PutAdjustmentResponseSchema: GenMessage<PutAdjustmentResponse> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 17);
+
+/**
+ * @generated from message router.billing.v1.KeepAnswerRequest
+ */
+export type KeepAnswerRequest = Message<"router.billing.v1.KeepAnswerRequest"> & {
+  /**
+   * @generated from field: string hold_id = 1;
+   */
+  holdId: string;
+
+  /**
+   * What the hold will be captured with.
+   *
+   * @generated from field: int64 credits = 2;
+   */
+  credits: bigint;
+
+  /**
+   * @generated from field: int64 cost_pico_usd = 3;
+   */
+  costPicoUsd: bigint;
+
+  /**
+   * @generated from field: string content_type = 4;
+   */
+  contentType: string;
+
+  /**
+   * At most 8 MiB.
+   *
+   * @generated from field: bytes body = 5;
+   */
+  body: Uint8Array;
+};
+
+/**
+ * Describes the message router.billing.v1.KeepAnswerRequest.
+ * Use `create(KeepAnswerRequestSchema)` to create a new message.
+ */
+export const KeepAnswerRequestSchema: GenMessage<KeepAnswerRequest> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 18);
+
+/**
+ * @generated from message router.billing.v1.KeepAnswerResponse
+ */
+export type KeepAnswerResponse = Message<"router.billing.v1.KeepAnswerResponse"> & {
+};
+
+/**
+ * Describes the message router.billing.v1.KeepAnswerResponse.
+ * Use `create(KeepAnswerResponseSchema)` to create a new message.
+ */
+export const KeepAnswerResponseSchema: GenMessage<KeepAnswerResponse> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 19);
+
+/**
+ * @generated from message router.billing.v1.ReadAnswerRequest
+ */
+export type ReadAnswerRequest = Message<"router.billing.v1.ReadAnswerRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: string hold_id = 2;
+   */
+  holdId: string;
+};
+
+/**
+ * Describes the message router.billing.v1.ReadAnswerRequest.
+ * Use `create(ReadAnswerRequestSchema)` to create a new message.
+ */
+export const ReadAnswerRequestSchema: GenMessage<ReadAnswerRequest> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 20);
+
+/**
+ * @generated from message router.billing.v1.ReadAnswerResponse
+ */
+export type ReadAnswerResponse = Message<"router.billing.v1.ReadAnswerResponse"> & {
+  /**
+   * @generated from field: optional router.billing.v1.KeptAnswer answer = 1;
+   */
+  answer?: KeptAnswer | undefined;
+};
+
+/**
+ * Describes the message router.billing.v1.ReadAnswerResponse.
+ * Use `create(ReadAnswerResponseSchema)` to create a new message.
+ */
+export const ReadAnswerResponseSchema: GenMessage<ReadAnswerResponse> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 21);
+
+/**
+ * @generated from message router.billing.v1.KeptAnswer
+ */
+export type KeptAnswer = Message<"router.billing.v1.KeptAnswer"> & {
+  /**
+   * @generated from field: string content_type = 1;
+   */
+  contentType: string;
+
+  /**
+   * @generated from field: bytes body = 2;
+   */
+  body: Uint8Array;
+};
+
+/**
+ * Describes the message router.billing.v1.KeptAnswer.
+ * Use `create(KeptAnswerSchema)` to create a new message.
+ */
+export const KeptAnswerSchema: GenMessage<KeptAnswer> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 22);
 
 /**
  * @generated from message router.billing.v1.GetCreditsRequest
@@ -499,7 +712,7 @@ export type GetCreditsRequest = Message<"router.billing.v1.GetCreditsRequest"> &
  * Use `create(GetCreditsRequestSchema)` to create a new message.
  */
 export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 15);
+  messageDesc(file_router_billing_v1_billing, 23);
 
 /**
  * @generated from message router.billing.v1.SpenderUsage
@@ -540,7 +753,7 @@ export type SpenderUsage = Message<"router.billing.v1.SpenderUsage"> & {
  * Use `create(SpenderUsageSchema)` to create a new message.
  */
 export const SpenderUsageSchema: GenMessage<SpenderUsage> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 16);
+  messageDesc(file_router_billing_v1_billing, 24);
 
 /**
  * @generated from message router.billing.v1.GetCreditsResponse
@@ -576,7 +789,7 @@ export type GetCreditsResponse = Message<"router.billing.v1.GetCreditsResponse">
  * Use `create(GetCreditsResponseSchema)` to create a new message.
  */
 export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 17);
+  messageDesc(file_router_billing_v1_billing, 25);
 
 /**
  * @generated from message router.billing.v1.Hold
@@ -646,6 +859,13 @@ export type Hold = Message<"router.billing.v1.Hold"> & {
    * @generated from field: int64 deadline_at = 13;
    */
   deadlineAt: bigint;
+
+  /**
+   * Of an open hold whose answer was kept: what it is to be captured with. Set by LeaseExpiredHolds only.
+   *
+   * @generated from field: router.billing.v1.Settlement kept = 14;
+   */
+  kept?: Settlement | undefined;
 };
 
 /**
@@ -653,7 +873,29 @@ export type Hold = Message<"router.billing.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 18);
+  messageDesc(file_router_billing_v1_billing, 26);
+
+/**
+ * @generated from message router.billing.v1.Settlement
+ */
+export type Settlement = Message<"router.billing.v1.Settlement"> & {
+  /**
+   * @generated from field: int64 credits = 1;
+   */
+  credits: bigint;
+
+  /**
+   * @generated from field: int64 cost_pico_usd = 2;
+   */
+  costPicoUsd: bigint;
+};
+
+/**
+ * Describes the message router.billing.v1.Settlement.
+ * Use `create(SettlementSchema)` to create a new message.
+ */
+export const SettlementSchema: GenMessage<Settlement> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 27);
 
 /**
  * @generated from message router.billing.v1.ListHoldsRequest
@@ -686,7 +928,7 @@ export type ListHoldsRequest = Message<"router.billing.v1.ListHoldsRequest"> & {
  * Use `create(ListHoldsRequestSchema)` to create a new message.
  */
 export const ListHoldsRequestSchema: GenMessage<ListHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 19);
+  messageDesc(file_router_billing_v1_billing, 28);
 
 /**
  * @generated from message router.billing.v1.ListHoldsResponse
@@ -703,7 +945,7 @@ export type ListHoldsResponse = Message<"router.billing.v1.ListHoldsResponse"> &
  * Use `create(ListHoldsResponseSchema)` to create a new message.
  */
 export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 20);
+  messageDesc(file_router_billing_v1_billing, 29);
 
 /**
  * @generated from message router.billing.v1.LeaseExpiredHoldsRequest
@@ -730,7 +972,7 @@ export type LeaseExpiredHoldsRequest = Message<"router.billing.v1.LeaseExpiredHo
  * Use `create(LeaseExpiredHoldsRequestSchema)` to create a new message.
  */
 export const LeaseExpiredHoldsRequestSchema: GenMessage<LeaseExpiredHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 21);
+  messageDesc(file_router_billing_v1_billing, 30);
 
 /**
  * @generated from message router.billing.v1.LeaseExpiredHoldsResponse
@@ -747,7 +989,7 @@ export type LeaseExpiredHoldsResponse = Message<"router.billing.v1.LeaseExpiredH
  * Use `create(LeaseExpiredHoldsResponseSchema)` to create a new message.
  */
 export const LeaseExpiredHoldsResponseSchema: GenMessage<LeaseExpiredHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 22);
+  messageDesc(file_router_billing_v1_billing, 31);
 
 /**
  * @generated from message router.billing.v1.VerifyLedgerRequest
@@ -760,7 +1002,7 @@ export type VerifyLedgerRequest = Message<"router.billing.v1.VerifyLedgerRequest
  * Use `create(VerifyLedgerRequestSchema)` to create a new message.
  */
 export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 23);
+  messageDesc(file_router_billing_v1_billing, 32);
 
 /**
  * @generated from message router.billing.v1.Difference
@@ -794,7 +1036,7 @@ export type Difference = Message<"router.billing.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 24);
+  messageDesc(file_router_billing_v1_billing, 33);
 
 /**
  * @generated from message router.billing.v1.VerifyLedgerResponse
@@ -843,7 +1085,7 @@ export type VerifyLedgerResponse = Message<"router.billing.v1.VerifyLedgerRespon
  * Use `create(VerifyLedgerResponseSchema)` to create a new message.
  */
 export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 25);
+  messageDesc(file_router_billing_v1_billing, 34);
 
 /**
  * @generated from enum router.billing.v1.ReleaseReason
@@ -936,6 +1178,35 @@ export const OutcomeCode = {
    * @generated from enum value: OUTCOME_CODE_ALREADY_RESOLVED = 7;
    */
   ALREADY_RESOLVED: 7,
+
+  /**
+   * The account has used up what free models allow in a day (UTC); resets_at says when it begins anew.
+   *
+   * @generated from enum value: OUTCOME_CODE_FREE_LIMIT_EXCEEDED = 8;
+   */
+  FREE_LIMIT_EXCEEDED: 8,
+
+  /**
+   * Outcomes of a place with a claim, in place of any other but a bad spender's. Nothing was placed.
+   * The request that has the key is running, or nobody knows yet what became of it.
+   *
+   * @generated from enum value: OUTCOME_CODE_CLAIM_IN_PROGRESS = 9;
+   */
+  CLAIM_IN_PROGRESS: 9,
+
+  /**
+   * The request that has the key asked for something else.
+   *
+   * @generated from enum value: OUTCOME_CODE_CLAIM_MISMATCH = 10;
+   */
+  CLAIM_MISMATCH: 10,
+
+  /**
+   * The request that has the key was charged; earlier_hold_id is its hold.
+   *
+   * @generated from enum value: OUTCOME_CODE_CLAIM_FINISHED = 11;
+   */
+  CLAIM_FINISHED: 11,
 } as const;
 
 /**
@@ -1113,6 +1384,38 @@ export const BillingService: GenService<{
     methodKind: "unary";
     input: typeof PutDepositRequestSchema;
     output: typeof PutDepositResponseSchema;
+  },
+  /**
+   * Books a correction of an account's credit, up or down; the same adjustment id again changes nothing.
+   *
+   * @generated from rpc router.billing.v1.BillingService.PutAdjustment
+   */
+  putAdjustment: {
+    methodKind: "unary";
+    input: typeof PutAdjustmentRequestSchema;
+    output: typeof PutAdjustmentResponseSchema;
+  },
+  /**
+   * Keeps the answer of a claimed request, before its hold is captured: whoever sends the same Idempotency-Key again
+   * gets this answer, and a hold whose process died after this is captured with these amounts. Keeping it again
+   * changes nothing. Errors: invalid_value when the hold is not open or was placed without a claim.
+   *
+   * @generated from rpc router.billing.v1.BillingService.KeepAnswer
+   */
+  keepAnswer: {
+    methodKind: "unary";
+    input: typeof KeepAnswerRequestSchema;
+    output: typeof KeepAnswerResponseSchema;
+  },
+  /**
+   * Reads a kept answer. Absent when none was kept, or no longer.
+   *
+   * @generated from rpc router.billing.v1.BillingService.ReadAnswer
+   */
+  readAnswer: {
+    methodKind: "unary";
+    input: typeof ReadAnswerRequestSchema;
+    output: typeof ReadAnswerResponseSchema;
   },
   /**
    * Reads an account's credit, and its usage by spender when asked.

@@ -1,0 +1,51 @@
+// What a client's Idempotency-Key claims: one request, charged at most once. Only digests leave the process: neither
+// the key, which is the client's, nor the request.
+import { createHash } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { ServiceError } from "@gr/proto";
+
+const HEADER = "idempotency-key";
+const LONGEST_KEY = 255;
+const PRINTABLE = /^[\x20-\x7e]+$/;
+
+/** Two digests: who claims, and for what. */
+export interface Claim {
+  readonly key: Uint8Array;
+  readonly fingerprint: Uint8Array;
+}
+
+/**
+ * The claim of a request; undefined when the client sent no Idempotency-Key.
+ * @param endpoint path that the key belongs to; the same key at another endpoint is another key.
+ * @param content what the client asks for, in parts; anything in which two requests may differ belongs in it. Called
+ *   only when there is a key.
+ * @throws ServiceError invalid_value with param Idempotency-Key
+ */
+export function claimOf(
+  headers: IncomingHttpHeaders,
+  endpoint: string,
+  content: () => Iterable<string | Uint8Array>,
+): Claim | undefined {
+  const value = headers[HEADER];
+  if (value === undefined) return undefined;
+  if (typeof value !== "string") throw invalidKey("send it once");
+  if (value.length > LONGEST_KEY) throw invalidKey(`it must have at most ${LONGEST_KEY} characters`);
+  if (!PRINTABLE.test(value)) throw invalidKey("it must be printable ASCII and not empty");
+  return { key: digestOf([endpoint, value]), fingerprint: digestOf(content()) };
+}
+
+/** Each part with its length, so that no two lists of parts give the same bytes. */
+function digestOf(parts: Iterable<string | Uint8Array>): Uint8Array {
+  const hash = createHash("sha256");
+  for (const part of parts) {
+    const bytes = typeof part === "string" ? Buffer.from(part) : part;
+    hash.update(`${bytes.byteLength}:`).update(bytes);
+  }
+  return hash.digest();
+}
+
+function invalidKey(rule: string): ServiceError {
+  return new ServiceError("invalid_value", `The Idempotency-Key header is not valid: ${rule}.`, {
+    param: "Idempotency-Key",
+  });
+}
