@@ -2,7 +2,7 @@
 // or the outcome left open for the resolver. Settles before it returns; on every path the row decides first.
 import { ServiceError } from "@gr/proto";
 import { callerError } from "./caller-error.ts";
-import type { Ending, NewGeneration } from "./generation.ts";
+import type { Ended, Ending, NewGeneration } from "./generation.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
 import { type ImageFile, InvalidImageError } from "./image-file.ts";
 import type { MediaProvider } from "./provider.ts";
@@ -22,7 +22,7 @@ export async function endInSuccess(
   deps: GenerationDeps,
   running: RunningGeneration,
   { outputs, usage }: Succeeded,
-): Promise<{ files: ImageFile[]; ending: Ending }> {
+): Promise<{ files: ImageFile[]; ended: Ended }> {
   const { generation, costing } = running;
   const cost = trueCost(usage, costing);
   let files: ImageFile[];
@@ -53,7 +53,8 @@ export async function endInSuccess(
     errorKind: null,
     errorMessage: null,
   };
-  if (!(await deps.store.finish(generation.id, ending))) {
+  const times = await deps.store.finish(generation.id, ending);
+  if (times === undefined) {
     throw unknownOutcome("This request was taken over by another process while the image was made.");
   }
   try {
@@ -62,7 +63,7 @@ export async function endInSuccess(
     deps.events.notSettled(generation.id, error);
     throw unknownOutcome("The image was made, but could not be charged for yet; it will be.", error);
   }
-  return { files, ending };
+  return { files, ended: { ...ending, ...times } };
 }
 
 /** Records the failure and frees the hold, or leaves both to the resolver. @returns what the caller is told */
@@ -96,7 +97,7 @@ async function recordFailure(
   const state = kind === "blocked" ? "blocked" : "failed";
   const ending: Ending = { state, charge: 0n, cost, errorKind: kind, errorMessage: message };
   try {
-    if (!(await deps.store.finish(generation.id, ending))) return;
+    if ((await deps.store.finish(generation.id, ending)) === undefined) return;
     await settle(deps, generation.id, ending);
     await discardOutputs(deps, generation);
   } catch (error) {

@@ -20,6 +20,8 @@ export interface GenerationEvents {
   /** Billing was not reached; the row remembers what to book. */
   notSettled(id: string, error: unknown): void;
   resolved(id: string, ending: Ending): void;
+  /** The answer of this generation was given again under its Idempotency-Key. */
+  replayed(generation: Subject): void;
   resumed(generation: Subject): void;
   notResolved(id: string, error: unknown): void;
   /** A hold had no row: its process died before anything was sent. */
@@ -29,7 +31,7 @@ export interface GenerationEvents {
 }
 
 export function createGenerationEvents(log: Logger, metrics: Registry): GenerationEvents {
-  const { generations, duration, resolutions, trouble } = createCounters(metrics);
+  const { generations, duration, resolutions, replays, trouble } = createCounters(metrics);
   const facts = ({ id, accountId, model, provider }: Subject) => ({
     requestId: id,
     accountId,
@@ -74,6 +76,10 @@ export function createGenerationEvents(log: Logger, metrics: Registry): Generati
       const amounts = { charge: String(charge), cost: formatPicoUsd(cost) };
       log.info({ requestId, state, errorKind, ...amounts }, "an open generation was resolved");
     },
+    replayed: (generation) => {
+      replays.inc();
+      log.info(facts(generation), "the answer of a generation was given again");
+    },
     resumed: (generation) => log.info(facts(generation), "a generation of another process is resumed"),
     notResolved: (requestId, error) => {
       trouble.inc({ what: "not_resolved" });
@@ -108,6 +114,11 @@ function createCounters(metrics: Registry) {
       name: "media_resolutions_total",
       help: "Open generations and holds that were resolved, by result",
       labelNames: ["result"],
+      registers,
+    }),
+    replays: new Counter({
+      name: "media_replays_total",
+      help: "Answers that were given again under their Idempotency-Key",
       registers,
     }),
     trouble: new Counter({

@@ -1,15 +1,16 @@
 // One image request from order to answer: hold, row, provider, files, charge, in this order. The hold comes first,
 // so that nothing unpaid is sent; the row comes before the call, so that a hold without a row was never sent.
-import { ReleaseReason } from "@gr/clients";
+import { type Claim, ReleaseReason } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 import { chooseRoute } from "./choose-route.ts";
 import { endInSuccess, type RunningGeneration } from "./end-generation.ts";
 import type { NewGeneration } from "./generation.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
-import type { ImageFile } from "./image-file.ts";
+import { type ImageAnswer, imageAnswer } from "./image-answer.ts";
 import type { ImageOrder } from "./image-order.ts";
 import { makeMediaName } from "./media-name.ts";
 import type { ImageJob } from "./provider.ts";
+import { replayAnswer } from "./replay-answer.ts";
 import { runGeneration } from "./run-generation.ts";
 
 /** Name under which our holds are placed and leased. */
@@ -25,10 +26,10 @@ export interface Caller {
   readonly keyId: string;
 }
 
-export interface GeneratedImages {
-  readonly files: readonly ImageFile[];
-  /** Names of the hosted files; empty for b64_ephemeral. */
-  readonly names: readonly string[];
+export interface GivenAnswer {
+  readonly answer: ImageAnswer;
+  /** Of an earlier request with the same claim: nothing was made or charged now. */
+  readonly replayed: boolean;
 }
 
 /** Resolves when the charge is committed, whether the caller still listens or not. @throws ServiceError */
@@ -36,7 +37,8 @@ export async function generateImages(
   deps: GenerationDeps,
   order: ImageOrder,
   caller: Caller,
-): Promise<GeneratedImages> {
+  claim: Claim | undefined,
+): Promise<GivenAnswer> {
   if (deps.leases.size >= deps.config.MEDIA_MAX_RUNNING) {
     const message = "Too many images are being made at the moment; try again shortly.";
     throw new ServiceError("service_unavailable", message, { retryAfterMs: BUSY_RETRY_MS });
@@ -45,12 +47,16 @@ export async function generateImages(
   const { generation, provider } = running;
   return deps.leases.during(generation.id, async () => {
     const startedAt = deps.clock.now();
-    await admit(deps, generation);
+    const earlier = await admit(deps, generation, claim);
+    if (earlier !== undefined) {
+      return { answer: await replayAnswer(deps, caller.accountId, earlier), replayed: true };
+    }
     const job = jobOf(generation, order);
     const succeeded = await runGeneration(deps, running, (signal) => provider.submit(job, signal));
-    const { files, ending } = await endInSuccess(deps, running, succeeded);
-    deps.events.succeeded(generation, ending, (deps.clock.now() - startedAt) / 1_000);
-    return { files, names: generation.outputs };
+    const { files, ended } = await endInSuccess(deps, running, succeeded);
+    deps.events.succeeded(generation, ended, (deps.clock.now() - startedAt) / 1_000);
+    const pictures = files.map(({ bytes }) => bytes);
+    return { answer: imageAnswer(deps.config, generation, ended, pictures), replayed: false };
   });
 }
 
@@ -83,11 +89,26 @@ function prepare(deps: GenerationDeps, order: ImageOrder, caller: Caller): Runni
   return { generation, costing, provider };
 }
 
-/** Hold and row. A refused hold leaves nothing behind; a row that cannot be written frees the hold again. */
-async function admit({ billing, store, config, events }: GenerationDeps, generation: NewGeneration) {
-  const { id } = generation;
-  await billing.place({
-    holdId: id,
+/**
+ * Hold and row. A refused hold leaves nothing behind; a row that cannot be written frees the hold again.
+ * @returns the id of the earlier, charged request that has the claim; then there is neither hold nor row
+ */
+async function admit(deps: GenerationDeps, generation: NewGeneration, claim: Claim | undefined) {
+  const earlier = await place(deps, generation, claim);
+  if (earlier !== undefined) return earlier;
+  try {
+    await deps.store.insert(generation, deps.config.MEDIA_LEASE_MS);
+  } catch (error) {
+    // An id that exists belongs to another request, and so does the hold.
+    if ((error as { code?: string } | null)?.code !== UNIQUE_VIOLATION) await releaseUnsent(deps, generation);
+    throw error;
+  }
+  return undefined;
+}
+
+async function place(deps: GenerationDeps, generation: NewGeneration, claim: Claim | undefined) {
+  const placed = deps.billing.place({
+    holdId: generation.id,
     accountId: generation.accountId,
     spenderId: generation.keyId,
     credits: generation.hold,
@@ -96,16 +117,22 @@ async function admit({ billing, store, config, events }: GenerationDeps, generat
     model: generation.model,
     priceVersion: generation.priceVersion,
     deadlineAt: generation.deadlineAt,
+    claim,
   });
-  const release = () =>
-    billing.release(id, ReleaseReason.NOT_SENT).catch((error) => events.notSettled(id, error));
   try {
-    await store.insert(generation, config.MEDIA_LEASE_MS);
+    return await placed;
   } catch (error) {
-    // An id that exists belongs to another request, and so does the hold.
-    if ((error as { code?: string } | null)?.code !== UNIQUE_VIOLATION) await release();
+    // The hold may exist although its place was never answered, and would keep its claim until its deadline; nobody
+    // waits for its release.
+    if (error instanceof ServiceError && error.reason === "billing_unavailable") {
+      void releaseUnsent(deps, generation);
+    }
     throw error;
   }
+}
+
+async function releaseUnsent({ billing, events }: GenerationDeps, { id }: NewGeneration): Promise<void> {
+  await billing.release(id, ReleaseReason.NOT_SENT).catch((error) => events.notSettled(id, error));
 }
 
 function jobOf(generation: NewGeneration, order: ImageOrder): ImageJob {

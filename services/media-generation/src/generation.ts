@@ -38,7 +38,7 @@ export interface NewGeneration {
 export interface Generation extends NewGeneration {
   readonly state: OpenState | FinalState;
   readonly operation: Operation | null;
-  readonly ending: Ending | null;
+  readonly ending: Ended | null;
   readonly unbilledLookups: number;
 }
 
@@ -49,6 +49,15 @@ export interface Ending {
   readonly cost: PicoUsd;
   readonly errorKind: string | null;
   readonly errorMessage: string | null;
+}
+
+/** The times are those of the row, so that whoever reads it later gives the same answer. */
+export interface Ended extends Ending, Times {}
+
+/** Unix milliseconds, by the database's clock. */
+export interface Times {
+  readonly createdAt: number;
+  readonly finishedAt: number;
 }
 
 /** The error kind of a generation of which nobody can tell what became. */

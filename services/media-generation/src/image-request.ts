@@ -64,6 +64,13 @@ export const imageRequestSchema = z.object({
 });
 export type ImageRequest = z.infer<typeof imageRequestSchema>;
 
+const FIELDS = Object.keys(imageRequestSchema.shape) as (keyof ImageRequest)[];
+
+/** The same text for whatever asks for the same, as JSON or as a form, with defaults written out or not. */
+export function canonicalText(request: ImageRequest): string {
+  return JSON.stringify(FIELDS.map((field) => request[field] ?? null));
+}
+
 export const imageAnswerSchema = z.object({
   created: z.number().int().describe("Unix seconds"),
   data: z.array(z.object({ url: z.string().optional(), b64_json: z.string().optional() })),

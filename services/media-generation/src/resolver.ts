@@ -92,7 +92,7 @@ async function conclude(
 ): Promise<void> {
   const errorMessage = "the outcome was not known to the process that started it";
   const ending: Ending = { state: "failed", charge: 0n, cost, errorKind, errorMessage };
-  if (!(await deps.store.finish(generation.id, ending))) return;
+  if ((await deps.store.finish(generation.id, ending)) === undefined) return;
   await settleAgain(deps, generation, ending);
 }
 

@@ -31,8 +31,8 @@ export function resumeGeneration(
         new ProviderError("failed", message, { accepted: true, usage }),
       );
     }
-    const { ending } = await endInSuccess(deps, running, succeeded);
-    deps.events.resolved(generation.id, ending);
+    const { ended } = await endInSuccess(deps, running, succeeded);
+    deps.events.resolved(generation.id, ended);
   });
 }
 

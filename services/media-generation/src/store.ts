@@ -9,6 +9,7 @@ import type {
   GenerationRequest,
   NewGeneration,
   OpenState,
+  Times,
 } from "./generation.ts";
 import type { Operation } from "./provider.ts";
 
@@ -19,8 +20,8 @@ export interface GenerationStore {
   renew(ids: readonly string[], leaseMs: number): Promise<void>;
   saveOperation(id: string, operation: Operation): Promise<boolean>;
   markUnknown(id: string, errorKind: string, errorMessage: string): Promise<boolean>;
-  /** Ends an open generation. From here on its settlement is certain, whoever carries it out. */
-  finish(id: string, ending: Ending): Promise<boolean>;
+  /** Ends an open generation. From here on its settlement is certain, whoever carries it out. Undefined: not ours. */
+  finish(id: string, ending: Ending): Promise<Times | undefined>;
   markSettled(id: string): Promise<void>;
   /** Puts a row off; `unbilled` counts a look-up that found no bill. */
   postpone(id: string, waitMs: number, unbilled: boolean): Promise<void>;
@@ -51,11 +52,13 @@ interface GenerationRow {
   error_message: string | null;
   deadline_at: Date;
   unbilled_lookups: number;
+  created_at: Date;
+  finished_at: Date | null;
 }
 
 const COLUMNS = `id, account_id, key_id, model, provider, upstream_model, operation, state, request, price_version,
   price_pico_usd, hold_credits, charge_credits, cost_pico_usd, outputs, error_kind, error_message, deadline_at,
-  unbilled_lookups`;
+  unbilled_lookups, created_at, finished_at`;
 const LEASE = "now() + $1 * interval '1 millisecond'";
 
 /** @param worker id of this process: a new one for each start, so that a dead process is another. */
@@ -104,11 +107,11 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
         [id, worker, errorKind, withoutNul(errorMessage)],
       ),
-    finish: (id, ending) =>
-      change(
+    finish: async (id, ending) => {
+      const { rows } = await pool.query<{ created_at: Date; finished_at: Date }>(
         `UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
            error_message = $7, finished_at = now()
-         WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
+         WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING created_at, finished_at`,
         [
           id,
           worker,
@@ -118,7 +121,9 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           ending.errorKind,
           ending.errorMessage === null ? null : withoutNul(ending.errorMessage),
         ],
-      ),
+      );
+      return rows.map((row) => timesOf(row.created_at, row.finished_at))[0];
+    },
     markSettled: async (id) => {
       await pool.query(
         "UPDATE generation SET settled_at = now() WHERE id = $1 AND finished_at IS NOT NULL AND settled_at IS NULL",
@@ -155,8 +160,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
 }
 
 function generationOf(row: GenerationRow): Generation {
-  const { charge_credits: charge, cost_pico_usd: cost, state } = row;
-  const open = state === "running" || state === "unknown" || charge === null || cost === null;
+  const { created_at: createdAt, finished_at: finishedAt } = row;
   return {
     id: row.id,
     accountId: row.account_id,
@@ -165,7 +169,7 @@ function generationOf(row: GenerationRow): Generation {
     provider: row.provider,
     upstreamModel: row.upstream_model,
     operation: row.operation,
-    state,
+    state: row.state,
     request: row.request,
     priceVersion: row.price_version,
     price: row.price_pico_usd,
@@ -173,8 +177,20 @@ function generationOf(row: GenerationRow): Generation {
     outputs: row.outputs,
     deadlineAt: row.deadline_at.getTime(),
     unbilledLookups: row.unbilled_lookups,
-    ending: open ? null : { state, charge, cost, errorKind: row.error_kind, errorMessage: row.error_message },
+    ending: finishedAt === null ? null : { ...endingOf(row), ...timesOf(createdAt, finishedAt) },
   };
+}
+
+function endingOf({ state, ...row }: GenerationRow): Ending {
+  const { charge_credits: charge, cost_pico_usd: cost } = row;
+  if (state === "running" || state === "unknown" || charge === null || cost === null) {
+    throw new Error(`generation ${row.id} has ended, but its row does not say how`);
+  }
+  return { state, charge, cost, errorKind: row.error_kind, errorMessage: row.error_message };
+}
+
+function timesOf(createdAt: Date, finishedAt: Date): Times {
+  return { createdAt: createdAt.getTime(), finishedAt: finishedAt.getTime() };
 }
 
 /** Postgres has no text with a NUL in it. */

@@ -2,10 +2,12 @@
 // or fails where a test wants it.
 import {
   BillingService,
+  type Claim,
   type Hold,
   HoldState,
   type Operation,
   OutcomeCode,
+  type Place,
   type ReleaseReason,
 } from "@gr/proto/billing";
 import { type Clock, defineModule, implement, type Module, systemClock } from "@gr/runtime";
@@ -15,6 +17,7 @@ type HoldFields = Omit<Hold, "$typeName" | "$unknown">;
 
 export interface RecordedHold extends HoldFields {
   releaseReason?: ReleaseReason;
+  claim?: Claim | undefined;
 }
 
 export interface RecordingBilling {
@@ -26,7 +29,7 @@ export interface RecordingBilling {
   before: (operations: readonly Operation[]) => Promise<void>;
   /** Runs after a batch was applied and before it is answered. */
   after: (operations: readonly Operation[]) => Promise<void>;
-  /** What places are answered; anything but DONE refuses. */
+  /** What places without a finished claim are answered; anything but DONE refuses. */
   placeOutcome: OutcomeCode;
   open(): RecordedHold[];
   /** Everything charged, in credits. */
@@ -57,7 +60,7 @@ export function createRecordingBilling(clock: Clock = systemClock): RecordingBil
   const service = implement(BillingService, {
     async post({ operations }) {
       await recording.before(operations);
-      const outcomes = operations.map(({ operation }) => ({ code: apply(recording, operation) }));
+      const outcomes = operations.map(({ operation }) => apply(recording, operation));
       await recording.after(operations);
       return { outcomes };
     },
@@ -79,20 +82,47 @@ export function createRecordingBilling(clock: Clock = systemClock): RecordingBil
   return recording;
 }
 
-function apply(recording: RecordingBilling, operation: Operation["operation"]): OutcomeCode {
-  const { holds, log } = recording;
+interface RecordedOutcome {
+  readonly code: OutcomeCode;
+  readonly earlierHoldId?: string;
+}
+
+function apply(recording: RecordingBilling, operation: Operation["operation"]): RecordedOutcome {
+  if (operation.case !== "place") return { code: resolve(recording, operation) };
+  const { $typeName: _, $unknown: __, ...place } = operation.value;
+  const claimed = claimOutcome(recording, operation.value);
+  if (claimed !== undefined) return claimed;
+  if (recording.placeOutcome !== OutcomeCode.DONE) return { code: recording.placeOutcome };
+  recording.log.push("place");
+  if (!recording.holds.has(place.holdId)) {
+    const fresh = { state: HoldState.OPEN, chargedCredits: 0n, costPicoUsd: 0n, placedAt: 0n };
+    recording.holds.set(place.holdId, { ...place, ...fresh });
+  }
+  return { code: OutcomeCode.DONE };
+}
+
+/** A claim belongs to its hold until that is released. */
+function claimOutcome({ holds }: RecordingBilling, place: Place): RecordedOutcome | undefined {
+  const { claim, holdId, accountId } = place;
+  if (claim === undefined) return undefined;
+  const owner = [...holds.values()].find(
+    (hold) =>
+      hold.state !== HoldState.RELEASED &&
+      hold.accountId === accountId &&
+      hold.claim !== undefined &&
+      Buffer.compare(hold.claim.key, claim.key) === 0,
+  );
+  if (owner?.claim === undefined || owner.holdId === holdId) return undefined;
+  if (Buffer.compare(owner.claim.fingerprint, claim.fingerprint) !== 0) {
+    return { code: OutcomeCode.CLAIM_MISMATCH };
+  }
+  if (owner.state === HoldState.OPEN) return { code: OutcomeCode.CLAIM_IN_PROGRESS };
+  return { code: OutcomeCode.CLAIM_FINISHED, earlierHoldId: owner.holdId };
+}
+
+function resolve({ holds, log }: RecordingBilling, operation: Operation["operation"]): OutcomeCode {
   const hold = holds.get(operation.value?.holdId ?? "");
   switch (operation.case) {
-    case "place": {
-      if (recording.placeOutcome !== OutcomeCode.DONE) return recording.placeOutcome;
-      log.push("place");
-      if (hold === undefined) {
-        const { $typeName: _, $unknown: __, ...place } = operation.value;
-        const fresh = { state: HoldState.OPEN, chargedCredits: 0n, costPicoUsd: 0n, placedAt: 0n };
-        holds.set(place.holdId, { ...place, ...fresh });
-      }
-      return OutcomeCode.DONE;
-    }
     case "capture":
       log.push("capture");
       if (hold === undefined) return OutcomeCode.UNKNOWN_HOLD;

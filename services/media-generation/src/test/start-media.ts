@@ -36,7 +36,7 @@ export interface MediaUnderTest {
   readonly database: TestDatabase;
   url(): string;
   /** Asks for images as JSON; a string is sent as it is. */
-  generate(body: object | string, path?: string): Promise<Answer>;
+  generate(body: object | string, path?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** The only row there is. */
   row(): Promise<Record<string, unknown>>;
   /** Files under the media folder. */
@@ -83,7 +83,8 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
     dataDir,
     database,
     url,
-    generate: (body, path = "/v1/compat/images/generations") => postJson(url() + path, body),
+    generate: (body, path = "/v1/compat/images/generations", headers = {}) =>
+      postJson(url() + path, body, headers),
     row: () => readRow(db),
     files: async () => filesUnder(join(dataDir, "media")),
     readyz: async () => answerOf(await fetch(`http://127.0.0.1:${running.httpPort}/readyz`)),
@@ -118,10 +119,14 @@ export function environment(databaseUrl: string, dataDir: string, { upstreamUrl,
   };
 }
 
-export async function postJson(url: string, body: object | string): Promise<Answer> {
+export async function postJson(
+  url: string,
+  body: object | string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
   const response = await fetch(url, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...headers },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
   return answerOf(response);

@@ -1,0 +1,214 @@
+// A repeated Idempotency-Key: the first answer again, byte for byte, made and charged once; or an honest refusal.
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { HoldState, OutcomeCode } from "@gr/proto/billing";
+import { type RunningSimulator, startSimulator } from "@gr/simulator";
+import { until } from "@gr/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
+
+const GENERATIONS = "/v1/compat/images/generations";
+const EDITS = "/v1/compat/images/edits";
+const fox = { model: "sandbox/image", prompt: "a fox" };
+
+let simulator: RunningSimulator;
+let media: MediaUnderTest;
+beforeAll(async () => {
+  simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
+});
+afterAll(() => simulator.close());
+beforeEach(async () => {
+  media = await startMedia({ upstreamUrl: simulator.url, env: QUICK });
+});
+afterEach(() => media.stop());
+
+const withKey = (body: object, key = "k-1", path = GENERATIONS) =>
+  media.generate(body, path, { "idempotency-key": key });
+
+/** Bytes and header of an answer. */
+async function raw(body: object | FormData, key = "k-1") {
+  const form = body instanceof FormData;
+  const response = await fetch(media.url() + GENERATIONS, {
+    method: "POST",
+    headers: { "idempotency-key": key, ...(form ? {} : { "content-type": "application/json" }) },
+    body: form ? body : JSON.stringify(body),
+  });
+  const replayed = response.headers.get("idempotency-replayed");
+  return { status: response.status, replayed, text: await response.text() };
+}
+
+const madeOnce = () => {
+  expect(media.billing.log).toEqual(["place", "capture"]);
+  expect(media.billing.charged()).toBe([...media.billing.holds.values()][0]?.credits);
+};
+
+describe("a repeated request", () => {
+  test.each([
+    ["url", 1],
+    ["url", 3],
+    ["b64_json", 1],
+    ["b64_json", 3],
+  ])("for %s, n = %i, is given the first answer byte for byte, and costs nothing", async (format, n) => {
+    const body = { ...fox, response_format: format, n };
+    const first = await raw(body);
+    expect(first).toMatchObject({ status: 200, replayed: null });
+    for (let i = 0; i < 2; i += 1) expect(await raw(body)).toEqual({ ...first, replayed: "true" });
+    madeOnce();
+    expect(await media.metrics()).toContain("media_replays_total 2");
+  });
+
+  test("is given it by another process too", async () => {
+    const body = { ...fox, response_format: "b64_json" };
+    const first = await raw(body);
+    await media.restart();
+    expect(await raw(body)).toEqual({ ...first, replayed: "true" });
+    madeOnce();
+  });
+
+  test("is given it when the account has nothing left", async () => {
+    const first = await raw(fox);
+    media.billing.placeOutcome = OutcomeCode.INSUFFICIENT_CREDITS;
+    expect(await raw(fox)).toEqual({ ...first, replayed: "true" });
+    expect((await withKey(fox, "k-2")).status).toBe(402);
+  });
+
+  test("is the same request as a form or as JSON, with defaults and unknown fields or without", async () => {
+    const form = () => {
+      const fields = new FormData();
+      for (const [name, value] of Object.entries({ ...fox, n: "1", size: "auto", user: "u" })) {
+        fields.append(name, value);
+      }
+      return fields;
+    };
+    const first = await raw(form());
+    const again = { ...first, replayed: "true" };
+    expect(await raw(form())).toEqual(again);
+    expect(await raw({ prompt: "a fox", model: "sandbox/image" })).toEqual(again);
+    expect(await raw({ ...fox, quality: "auto", response_format: null, seed: 7 })).toEqual(again);
+    madeOnce();
+  });
+
+  test("that wanted b64_ephemeral is told that nothing was kept", async () => {
+    const body = { ...fox, response_format: "b64_ephemeral" };
+    expect((await withKey(body)).status).toBe(200);
+    const { status, headers, body: answer } = await withKey(body);
+    expect(status).toBe(409);
+    expect(answer.error).toMatchObject({
+      type: "invalid_request_error",
+      code: "idempotency_not_replayable",
+      param: "Idempotency-Key",
+    });
+    expect(headers.get("x-should-retry")).toBe("false");
+    expect(headers.get("idempotency-replayed")).toBeNull();
+    madeOnce();
+  });
+
+  test.each(["url", "b64_json"])(
+    "for %s whose file is gone is told so, and costs nothing",
+    async (format) => {
+      const body = { ...fox, n: 2, response_format: format };
+      await withKey(body);
+      const [name = ""] = await media.files();
+      await rm(join(media.dataDir, "media", name.slice(0, 2), name));
+      const { status, body: answer } = await withKey(body);
+      expect([status, answer.error.code]).toEqual([409, "idempotency_not_replayable"]);
+      madeOnce();
+    },
+  );
+});
+
+describe("another request under the key", () => {
+  test.each([
+    { prompt: "a foy" },
+    { prompt: "a fox " },
+    { model: "sandbox/image-free" },
+    { size: "1280x720" },
+    { n: 2 },
+    { quality: "low" },
+    { output_format: "png" },
+    { response_format: "b64_json" },
+    { response_format: "b64_ephemeral" },
+  ])("with %j is 422, names the header and makes nothing", async (change) => {
+    expect((await withKey(fox)).status).toBe(200);
+    const { status, body } = await withKey({ ...fox, ...change });
+    expect(status).toBe(422);
+    expect(body.error).toMatchObject({ code: "idempotency_mismatch", param: "Idempotency-Key" });
+    madeOnce();
+  });
+
+  test("that is not valid is refused as such", async () => {
+    await withKey(fox);
+    expect((await withKey({ ...fox, n: 11 })).body.error).toMatchObject({ param: "n" });
+    madeOnce();
+  });
+
+  test("at the other path is its own: a key belongs to an endpoint", async () => {
+    const first = await withKey(fox);
+    const second = await withKey(fox, "k-1", EDITS);
+    expect(second.status).toBe(200);
+    expect(second.headers.get("idempotency-replayed")).toBeNull();
+    expect(second.body.data).not.toEqual(first.body.data);
+    expect(media.billing.charged()).toBe(200n);
+  });
+});
+
+describe("a key whose request", () => {
+  test("runs: 20 at once make one image; the others are told to wait, then given the answer", async () => {
+    const answers = await Promise.all(Array.from({ length: 20 }, () => raw(fox)));
+    const first = answers.find(({ status, replayed }) => status === 200 && replayed === null);
+    for (const { status, text } of answers.filter((answer) => answer !== first)) {
+      if (status === 200) expect(text).toBe(first?.text);
+      else expect([status, JSON.parse(text).error.code]).toEqual([409, "idempotency_in_progress"]);
+    }
+    expect(await raw(fox)).toEqual({ ...first, replayed: "true" });
+    madeOnce();
+  });
+
+  test.each(["sandbox/image-error", "sandbox/image-blocked"])("failed (%s) is free again", async (model) => {
+    const failed = { ...fox, model };
+    const { status } = await withKey(failed);
+    expect((await withKey(failed)).status).toBe(status);
+    expect(media.billing.log).toEqual(["place", "release", "place", "release"]);
+    expect((await withKey(fox)).status).toBe(200);
+    expect(media.billing.charged()).toBe(100n);
+  });
+
+  test("has an unknown outcome is in progress until it is known, then free", async () => {
+    const hang = { ...fox, model: "sandbox/image-hang" };
+    expect((await withKey(hang)).status).toBe(504);
+    const { status, body, headers } = await withKey(hang);
+    expect([status, body.error.code]).toEqual([409, "idempotency_in_progress"]);
+    expect(headers.get("retry-after")).toBe("1");
+    await until(() => media.billing.open().length === 0, { timeoutMs: 10_000 });
+    expect((await withKey(fox)).status).toBe(200);
+    expect(media.billing.charged()).toBe(100n);
+  });
+
+  test("was never answered by billing is free at once, not when its hold's deadline comes", async () => {
+    await media.stop();
+    media = await startMedia({ upstreamUrl: simulator.url });
+    media.billing.after = async ([first]) => {
+      if (first?.operation.case === "place") throw new Error("lost");
+    };
+    expect((await withKey(fox)).body.error.code).toBe("billing_unavailable");
+    media.billing.after = async () => undefined;
+    await until(() => media.billing.open().length === 0, { timeoutMs: 10_000 });
+    expect([...media.billing.holds.values()][0]?.state).toBe(HoldState.RELEASED);
+    expect((await withKey(fox)).status).toBe(200);
+  });
+});
+
+describe("the header", () => {
+  test.each([
+    ["empty", "", 400],
+    ["256 characters long", "k".repeat(256), 400],
+    ["not ASCII", "k\u00fc", 400],
+    ["255 characters long", "k".repeat(255), 200],
+  ])("that is %s is %s", async (_what, key, status) => {
+    const answer = await withKey(fox, key);
+    expect(answer.status).toBe(status);
+    if (status === 200) return;
+    expect(answer.body.error).toMatchObject({ code: "invalid_value", param: "Idempotency-Key" });
+    expect(media.billing.log).toEqual([]);
+  });
+});
