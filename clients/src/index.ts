@@ -5,13 +5,14 @@ export {
   type CaptureRequest,
   createBilling,
   type KeptAnswer,
+  MOST_KEPT_BYTES,
   type PlaceRequest,
   ReleaseReason,
 } from "./billing.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
 export { type Claim, claimOf } from "./claim.ts";
 export { holdConfig } from "./hold-config.ts";
-export { checksumOf, isWellFormedKey, KEY_PREFIX, makeKeySecret } from "./key-format.ts";
+export { checksumOf, isWellFormedKey, KEY_PREFIX, looksLikeWebToken, makeKeySecret } from "./key-format.ts";
 export {
   type ImageMeters,
   priceOfImageRequest,

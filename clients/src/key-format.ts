@@ -1,5 +1,6 @@
-// The format of API keys: prefix, 30 random base62 characters, CRC32 of both in 6 base62 characters.
-// The checksum lets a mistyped or invented key be refused without a look-up, and lets secret scanners be sure.
+// The format of API keys: prefix, 30 random base62 characters, CRC32 of both in 6 base62 characters. The checksum lets
+// a mistyped or invented key be refused without a look-up, and lets secret scanners be sure. And what a web token
+// looks like from outside.
 import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 
@@ -9,6 +10,13 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const FORMAT = /^gr_(?:live|mgmt)_[0-9A-Za-z]{36}$/;
+/** Far above what we issue, far below what a header may have. */
+const LONGEST_WEB_TOKEN = 1_024;
+/**
+ * Two JSON objects and an Ed25519 signature in base64url. The last character of 64 bytes carries two bits: with the
+ * other four at zero, a token has one spelling only.
+ */
+const WEB_TOKEN = /^eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{85}[AQgw]$/;
 
 /** A new secret with about 178 bits of randomness. */
 export function makeKeySecret(kind: keyof typeof KEY_PREFIX): string {
@@ -33,4 +41,9 @@ export function isWellFormedKey(secret: string): boolean {
   return (
     FORMAT.test(secret) && checksumOf(secret.slice(0, -CHECKSUM_LENGTH)) === secret.slice(-CHECKSUM_LENGTH)
   );
+}
+
+/** Whether a text can be a web token at all; who signed it is for the keys service to find out. */
+export function looksLikeWebToken(text: string): boolean {
+  return text.length <= LONGEST_WEB_TOKEN && WEB_TOKEN.test(text);
 }

@@ -8,6 +8,8 @@ export interface Principal {
   readonly keyId: string;
   /** A web token may do what a normal key may. */
   readonly kind: "normal" | "management" | "web_token";
+  /** Of a web token, which no table has: Unix milliseconds. */
+  readonly expiresAt?: number;
 }
 
 export const PRINCIPAL_HEADER = "x-gr-principal";

@@ -1,6 +1,10 @@
 // What the keys module reads from the environment.
+import { createPrivateKey, type KeyObject } from "node:crypto";
 import { postgresConfig } from "@gr/runtime";
 import { z } from "zod";
+
+/** The lines of a PEM around its base64, and line ends, also as some env files write them. */
+const ARMOUR = /-----[A-Z ]+-----|\\n|\s/g;
 
 export const keysConfig = z.object({
   ...postgresConfig.shape,
@@ -9,4 +13,27 @@ export const keysConfig = z.object({
     .string()
     .min(32, "must have at least 32 characters")
     .describe("keys the digests under which API keys are stored"),
+  /** An Ed25519 key as PKCS#8: PEM, or the base64 between its first and last line. Changing it ends all web tokens. */
+  WEB_TOKEN_PRIVATE_KEY: z
+    .string()
+    .transform((text, context): KeyObject => {
+      const key = ed25519Key(text);
+      if (key !== undefined) return key;
+      const message = "must be an Ed25519 private key as PKCS#8, in PEM or its base64";
+      context.issues.push({ code: "custom", message, input: undefined });
+      return z.NEVER;
+    })
+    .optional()
+    .describe("signs web tokens; without it none are issued, and none are valid"),
 });
+
+function ed25519Key(text: string): KeyObject | undefined {
+  const der = Buffer.from(text.replace(ARMOUR, ""), "base64");
+  try {
+    const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
+    return key.asymmetricKeyType === "ed25519" ? key : undefined;
+  } catch {
+    // What OpenSSL has against it would tell about the key.
+    return undefined;
+  }
+}

@@ -3,13 +3,16 @@ import type { Logger } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
 import type { ApiKey, Unusable } from "./key.ts";
 
-/** "malformed": wrong checksum; "unknown": well-formed, but no key of ours. */
-export type RefusalCause = Unusable | "malformed" | "unknown";
+/** "malformed": wrong checksum; "unknown": well-formed, but no key of ours; "token": a web token that is none. */
+export type RefusalCause = Unusable | "malformed" | "unknown" | "token";
 
 export interface KeyEvents {
   accountCreated(accountId: string): void;
   keyMinted(key: ApiKey): void;
+  /** @param fields names of what was given. */
+  keyUpdated(key: ApiKey, fields: readonly string[]): void;
   keyDeleted(key: ApiKey): void;
+  webTokenIssued(accountId: string, expiresAt: number): void;
   /** @param key the key, when the secret belongs to one. */
   keyRefused(cause: RefusalCause, key?: ApiKey): void;
   /** A key could not be stored and its spender could not be switched off again; nobody holds its secret. */
@@ -24,6 +27,8 @@ export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
     labelNames: ["kind"],
     registers,
   });
+  const updated = new Counter({ name: "keys_updated_total", help: "Changes of API keys", registers });
+  const issued = new Counter({ name: "keys_web_tokens_issued_total", help: "Web tokens issued", registers });
   const deleted = new Counter({ name: "keys_deleted_total", help: "API keys deleted", registers });
   const refused = new Counter({
     name: "keys_refused_total",
@@ -36,6 +41,14 @@ export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
     keyMinted: ({ id, accountId, kind }) => {
       minted.inc({ kind });
       log.info({ keyId: id, accountId, kind }, "key minted");
+    },
+    keyUpdated: ({ id, accountId }, fields) => {
+      updated.inc();
+      log.info({ keyId: id, accountId, fields }, "key changed");
+    },
+    webTokenIssued: (accountId, expiresAt) => {
+      issued.inc();
+      log.info({ accountId, expiresAt }, "web token issued");
     },
     keyDeleted: ({ id, accountId }) => {
       deleted.inc();

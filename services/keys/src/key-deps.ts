@@ -5,6 +5,7 @@ import type { KeyEvents } from "./events.ts";
 import type { DigestOf } from "./key-digest.ts";
 import type { KeyStore } from "./store.ts";
 import type { UnknownDigests } from "./unknown-digests.ts";
+import type { WebTokens } from "./web-token.ts";
 
 export interface KeyDeps {
   readonly store: KeyStore;
@@ -12,6 +13,8 @@ export interface KeyDeps {
   readonly clock: Clock;
   readonly digestOf: DigestOf;
   readonly unknownDigests: UnknownDigests;
+  /** Undefined without a key to sign them: no web token is issued or valid then. */
+  readonly webTokens: WebTokens | undefined;
   readonly events: KeyEvents;
 }
 

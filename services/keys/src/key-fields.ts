@@ -3,11 +3,13 @@
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import type { Clock } from "@gr/runtime";
 import { z } from "zod";
+import { LONGEST_LIFETIME_MS } from "./web-token.ts";
 
 const NAME_MAX = 200;
 /** 9999-12-31T23:59:59.999Z: the last instant that ISO 8601 writes with four digits. */
 const LAST_EXPIRY = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const LARGEST_CAP = "100,000,000,000 USD";
+const LIFETIME_RANGE = "The lifetime must be from 1,000 to 300,000 milliseconds";
 
 /** 1 to 200 Unicode code points, not only whitespace. Kept as given, without trimming. */
 export const nameField = z
@@ -96,3 +98,9 @@ export function periodNeedsCap(field: string, capField: string) {
     context.issues.push({ code: "custom", message, path: [field], input: value });
   };
 }
+
+/** Whole milliseconds that a web token is to live. */
+export const lifetimeField = z
+  .int({ error: LIFETIME_RANGE })
+  .min(1_000, LIFETIME_RANGE)
+  .max(LONGEST_LIFETIME_MS, LIFETIME_RANGE);

@@ -7,6 +7,7 @@ import type { ApiKey } from "./key.ts";
 import { isUuid, type KeyDeps } from "./key-deps.ts";
 import { hintOf } from "./key-digest.ts";
 import { spenderOf } from "./spender.ts";
+import type { Account } from "./store.ts";
 
 export type NewKey = Pick<ApiKey, "accountId" | "name" | "kind" | "capCredits" | "period" | "expiresAt">;
 
@@ -23,7 +24,7 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
     createdAt: clock.now(),
     deletedAt: null,
   };
-  if (key.kind === "normal") await billing.putSpender({ spender: spenderOf(key, true) });
+  if (key.kind === "normal") await billing.putSpender({ spender: spenderOf(key) });
   try {
     await store.addKey(key, digestOf(secret));
   } catch (error) {
@@ -36,8 +37,9 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
 }
 
 /** @throws ServiceError account_not_found */
-export async function requireAccount({ store }: KeyDeps, accountId: string): Promise<void> {
-  if (isUuid(accountId) && (await store.hasAccount(accountId))) return;
+export async function requireAccount({ store }: KeyDeps, accountId: string): Promise<Account> {
+  const account = isUuid(accountId) ? await store.findAccount(accountId) : undefined;
+  if (account !== undefined) return account;
   throw new ServiceError("account_not_found", "There is no account with this id.", { param: "account_id" });
 }
 
@@ -45,7 +47,7 @@ export async function requireAccount({ store }: KeyDeps, accountId: string): Pro
 async function switchOffSpender({ billing, events }: KeyDeps, key: ApiKey): Promise<void> {
   if (key.kind !== "normal") return;
   try {
-    await billing.putSpender({ spender: spenderOf(key, false) });
+    await billing.putSpender({ spender: spenderOf({ ...key, active: false }) });
   } catch (error) {
     events.spenderLeftActive(key.id, error);
   }

@@ -10,6 +10,7 @@ import { keysRest } from "./rest.ts";
 import { keysRpc } from "./rpc.ts";
 import { createKeyStore } from "./store.ts";
 import { createUnknownDigests } from "./unknown-digests.ts";
+import { createWebTokens } from "./web-token.ts";
 
 export const keysModule = defineModule({
   name: "keys",
@@ -18,12 +19,14 @@ export const keysModule = defineModule({
   async create({ config, log, clock, metrics, dial }) {
     const migrations = join(import.meta.dirname, "../migrations");
     const pool = await openSchema(config, { schema: "keys", migrations, log });
+    const { WEB_TOKEN_PRIVATE_KEY: tokenKey } = config;
     const deps: KeyDeps = {
       store: createKeyStore(pool),
       billing: dial("billing", BillingService),
       clock,
       digestOf: digestWith(config.KEY_PEPPER),
       unknownDigests: createUnknownDigests(clock),
+      webTokens: tokenKey === undefined ? undefined : createWebTokens(tokenKey),
       events: createKeyEvents(log, metrics),
     };
     return {

@@ -9,7 +9,8 @@ import { type ApiKey, invalidKey, isoTime, type KeyKind } from "./key.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { expiryField, nameField, periodField, periodNeedsCap, spendLimitField } from "./key-fields.ts";
 import { mintKey } from "./mint-key.ts";
-import { currentKey } from "./verify-key.ts";
+import { currentKey, requireUnexpired } from "./verify-key.ts";
+import { WEB_TOKEN_NAME } from "./web-token.ts";
 
 const keyRecord = z.object({
   id: z.string(),
@@ -65,8 +66,9 @@ const testRoute = (deps: KeyDeps) =>
       401: refusals[401],
     },
     handle: async ({ http }) => {
-      const { accountId, keyId } = requirePrincipal(http, "normal");
-      const { id, name, expires_at } = recordOf(await currentKey(deps, accountId, keyId));
+      const principal = requirePrincipal(http, "normal");
+      const { id, name, expires_at } =
+        principal.kind === "web_token" ? tokenRecordOf(deps, principal) : await keyRecordOf(deps, principal);
       return { success: true, api_key: { id, name, expires_at } };
     },
   });
@@ -131,19 +133,37 @@ const deleteRoute = (deps: KeyDeps) =>
     handle: async ({ http }) => {
       const { accountId } = requirePrincipal(http, "management");
       const { id } = http.params as { id: string };
-      return { id: await deleteKey(deps, accountId, id), deleted: true };
+      return { id: await deleteKey(deps, { accountId, keyId: id, kind: "normal" }), deleted: true };
     },
   });
 
 /** The gateway has checked this; it is checked again because these routes decide who may mint. */
-function requirePrincipal({ principal }: FastifyRequest, kind: KeyKind): Principal {
+function requirePrincipal({ principal }: FastifyRequest, wanted: KeyKind): Principal {
   if (principal === null) throw invalidKey();
-  if (principal.kind === kind) return principal;
-  const message =
-    kind === "management"
-      ? "A management key is required for this endpoint; this is a normal key."
-      : "A management key cannot be used on this endpoint; use a normal key.";
-  throw new ServiceError("wrong_key_kind", message);
+  const { kind } = principal;
+  if (wanted === "management" && kind !== "management") {
+    const what = kind === "web_token" ? "web token" : "normal key";
+    const message = `A management key is required for this endpoint; this is a ${what}.`;
+    throw new ServiceError("wrong_key_kind", message);
+  }
+  if (wanted === "normal" && kind === "management") {
+    const message = "A management key cannot be used on this endpoint; use a normal key.";
+    throw new ServiceError("wrong_key_kind", message);
+  }
+  return principal;
+}
+
+type TestedKey = Pick<KeyRecord, "id" | "name" | "expires_at">;
+
+async function keyRecordOf(deps: KeyDeps, { accountId, keyId }: Principal): Promise<TestedKey> {
+  return recordOf(await currentKey(deps, accountId, keyId));
+}
+
+/** Which token it was is not for telling; to the account's owner all of them are one, as in the list of usage. */
+function tokenRecordOf(deps: KeyDeps, { expiresAt }: Principal): TestedKey {
+  if (expiresAt === undefined) throw invalidKey();
+  requireUnexpired(deps, { expiresAt });
+  return { id: "web_token", name: WEB_TOKEN_NAME, expires_at: isoTime(expiresAt) };
 }
 
 function recordOf(key: ApiKey): KeyRecord {

@@ -1,25 +1,42 @@
 // KeysService: messages to domain values and back, with the rules of key-fields.ts in between.
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { looksLikeWebToken } from "@gr/clients";
 import { SpendPeriod } from "@gr/proto/billing";
-import { type KeySchema, KeysService, type MintKeyRequest, KeyKind as ProtoKind } from "@gr/proto/keys";
+import {
+  KeysService,
+  type MintKeyRequest,
+  KeyKind as ProtoKind,
+  type UpdateKeyRequest,
+} from "@gr/proto/keys";
 import { implement, parseRequest, type RpcService } from "@gr/runtime";
 import { z } from "zod";
 import { createAccount } from "./create-account.ts";
 import { deleteKey } from "./delete-key.ts";
-import type { ApiKey, KeyKind, Period } from "./key.ts";
+import { issueWebToken } from "./issue-web-token.ts";
+import type { KeyKind } from "./key.ts";
 import type { KeyDeps } from "./key-deps.ts";
-import { capField, expiryInstantField, nameField, periodField, periodNeedsCap } from "./key-fields.ts";
+import {
+  capField,
+  expiryInstantField,
+  lifetimeField,
+  nameField,
+  periodField,
+  periodNeedsCap,
+} from "./key-fields.ts";
+import { kindOf, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
 import { mintKey, type NewKey, requireAccount } from "./mint-key.ts";
-import { spendPeriodOf } from "./spender.ts";
-import { verifyKey } from "./verify-key.ts";
+import { type KeyChange, updateKey } from "./update-key.ts";
+import { verifyKey, verifyWebToken } from "./verify-key.ts";
+import { LONGEST_LIFETIME_MS } from "./web-token.ts";
 
 const accountFields = z.object({ name: nameField });
+const kindField = z.enum(["normal", "management"], { error: "The kind must be normal or management" });
+const tokenFields = z.object({ lifetime_ms: lifetimeField });
 
 const keyFields = (deps: KeyDeps) =>
   z
     .object({
       name: nameField,
-      kind: z.enum(["normal", "management"], { error: "The kind must be normal or management" }),
+      kind: kindField,
       cap_credits: capField.nullable(),
       period: periodField.nullable(),
       expires_at: expiryInstantField(deps.clock).nullable(),
@@ -30,6 +47,26 @@ const keyFields = (deps: KeyDeps) =>
       path: ["cap_credits"],
     });
 
+const onlyTrue = z.literal(true, { error: "It must be true, or absent" });
+
+/** Fields that are undefined stay as they are. */
+const changeFields = (deps: KeyDeps) =>
+  z.object({
+    name: nameField.optional(),
+    active: z.boolean().optional(),
+    cap_credits: capField.optional(),
+    no_cap: onlyTrue.optional(),
+    period: periodField.nullable().optional(),
+    expires_at: expiryInstantField(deps.clock).optional(),
+    never_expires: onlyTrue.optional(),
+  });
+
+/** A period of a newer contract stays a number, which no rule lets pass. */
+const periodGiven = (period: SpendPeriod) => {
+  const known = periodOf(period);
+  return known === undefined ? period : known;
+};
+
 export function keysRpc(deps: KeyDeps): RpcService {
   return implement(KeysService, {
     async createAccount(request) {
@@ -38,18 +75,32 @@ export function keysRpc(deps: KeyDeps): RpcService {
     },
     async mintKey(request) {
       const { key, secret } = await mintKey(deps, newKeyOf(deps, request));
-      return { key: messageOf(key), secret };
+      return { key: messageOfKey(key), secret };
     },
     async listKeys({ accountId, kind }) {
       await requireAccount(deps, accountId);
-      return { keys: (await deps.store.list(accountId, kindOf(kind))).map(messageOf) };
+      const wanted = kind === ProtoKind.UNSPECIFIED ? undefined : requireKind(kind);
+      return { keys: (await deps.store.list(accountId, wanted)).map(messageOfKey) };
     },
-    async deleteKey({ accountId, keyId }) {
-      await deleteKey(deps, accountId, keyId);
+    async updateKey(request) {
+      const { accountId, keyId } = request;
+      const change = changeOf(deps, request);
+      return { key: messageOfKey(await updateKey(deps, { accountId, keyId }, change)) };
+    },
+    async deleteKey({ accountId, keyId, kind }) {
+      const wanted = kind === ProtoKind.UNSPECIFIED ? "normal" : requireKind(kind);
+      await deleteKey(deps, { accountId, keyId, kind: wanted });
       return {};
     },
     async verifyKey({ secret }) {
-      return { key: messageOf(await verifyKey(deps, secret)) };
+      if (!looksLikeWebToken(secret)) return { key: messageOfKey(await verifyKey(deps, secret)) };
+      return { key: messageOfWebToken(await verifyWebToken(deps, secret)) };
+    },
+    async issueWebToken({ accountId, lifetimeMs }) {
+      const asked = lifetimeMs === 0n ? LONGEST_LIFETIME_MS : Number(lifetimeMs);
+      const { lifetime_ms: lifetime } = parseRequest(tokenFields, { lifetime_ms: asked });
+      const { token, expiresAt } = await issueWebToken(deps, accountId, lifetime);
+      return { token, expiresAt: BigInt(expiresAt) };
     },
   });
 }
@@ -67,39 +118,29 @@ function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
   return { accountId: request.accountId, name, kind, capCredits, period, expiresAt };
 }
 
-const KINDS: Readonly<Partial<Record<ProtoKind, KeyKind>>> = {
-  [ProtoKind.NORMAL]: "normal",
-  [ProtoKind.MANAGEMENT]: "management",
-};
-
-function kindOf(kind: ProtoKind): KeyKind | undefined {
-  return KINDS[kind];
-}
-
-const PERIODS: Readonly<Record<SpendPeriod, Period | null>> = {
-  [SpendPeriod.UNSPECIFIED]: null,
-  [SpendPeriod.LIFETIME]: null,
-  [SpendPeriod.DAY]: "day",
-  [SpendPeriod.WEEK]: "week",
-  [SpendPeriod.MONTH]: "month",
-};
-
-/** Undefined for a period of a newer contract, which the schema then refuses. */
-function periodOf(period: SpendPeriod): Period | null | undefined {
-  return PERIODS[period];
-}
-
-function messageOf(key: ApiKey): MessageInitShape<typeof KeySchema> {
+/** @throws ServiceError invalid_value */
+function changeOf(deps: KeyDeps, { name, active, cap, period, expiry }: UpdateKeyRequest): KeyChange {
+  const fields = parseRequest(changeFields(deps), {
+    name,
+    active,
+    ...(cap.case === "capCredits" ? { cap_credits: cap.value } : {}),
+    ...(cap.case === "noCap" ? { no_cap: cap.value } : {}),
+    ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: periodGiven(period) }),
+    ...(expiry.case === "expiresAt" ? { expires_at: Number(expiry.value) } : {}),
+    ...(expiry.case === "neverExpires" ? { never_expires: expiry.value } : {}),
+  });
   return {
-    keyId: key.id,
-    accountId: key.accountId,
-    name: key.name,
-    kind: key.kind === "normal" ? ProtoKind.NORMAL : ProtoKind.MANAGEMENT,
-    active: key.active,
-    ...(key.capCredits === null ? {} : { capCredits: key.capCredits }),
-    period: spendPeriodOf(key.period),
-    ...(key.expiresAt === null ? {} : { expiresAt: BigInt(key.expiresAt) }),
-    createdAt: BigInt(key.createdAt),
-    hint: key.hint,
+    ...(fields.name === undefined ? {} : { name: fields.name }),
+    ...(fields.active === undefined ? {} : { active: fields.active }),
+    ...(fields.cap_credits === undefined ? {} : { capCredits: fields.cap_credits }),
+    ...(fields.no_cap === undefined ? {} : { capCredits: null }),
+    ...(fields.period === undefined ? {} : { period: fields.period }),
+    ...(fields.expires_at === undefined ? {} : { expiresAt: fields.expires_at }),
+    ...(fields.never_expires === undefined ? {} : { expiresAt: null }),
   };
+}
+
+/** @throws ServiceError invalid_value */
+function requireKind(kind: ProtoKind): KeyKind {
+  return parseRequest(z.object({ kind: kindField }), { kind: kindOf(kind) }).kind;
 }

@@ -2,6 +2,8 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
 import type { ApiKey, Period } from "./key.ts";
+import type { Account } from "./store.ts";
+import { WEB_TOKEN_NAME } from "./web-token.ts";
 
 const PERIODS: Readonly<Record<Period, SpendPeriod>> = {
   day: SpendPeriod.DAY,
@@ -14,8 +16,8 @@ export function spendPeriodOf(period: Period | null): SpendPeriod {
   return period === null ? SpendPeriod.LIFETIME : PERIODS[period];
 }
 
-/** The spender of a normal key, active or switched off. */
-export function spenderOf(key: ApiKey, active: boolean): MessageInitShape<typeof SpenderSchema> {
+/** The spender of a normal key; that of a deleted key is switched off for good. */
+export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
   return {
     spenderId: key.id,
     accountId: key.accountId,
@@ -23,7 +25,19 @@ export function spenderOf(key: ApiKey, active: boolean): MessageInitShape<typeof
     ...(key.capCredits === null ? {} : { capCredits: key.capCredits }),
     period: spendPeriodOf(key.period),
     ...(key.expiresAt === null ? {} : { expiresAt: BigInt(key.expiresAt) }),
-    active,
+    active: key.active && key.deletedAt === null,
     createdAt: BigInt(key.createdAt),
+  };
+}
+
+/** The spender of all web tokens of an account. It has no cap, and the tokens carry their expiry themselves. */
+export function webTokenSpenderOf(account: Account): MessageInitShape<typeof SpenderSchema> {
+  return {
+    spenderId: account.id,
+    accountId: account.id,
+    name: WEB_TOKEN_NAME,
+    period: SpendPeriod.LIFETIME,
+    active: true,
+    createdAt: BigInt(account.createdAt),
   };
 }

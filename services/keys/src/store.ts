@@ -1,6 +1,6 @@
 // Every SQL statement of the keys module. Rows in, domain objects out; no rule is decided here.
 import { ServiceError } from "@gr/proto";
-import { isConnectionError, type Pool } from "@gr/runtime";
+import { inTransaction, isConnectionError, type Pool, type PoolClient } from "@gr/runtime";
 import type { ApiKey, KeyKind, Period } from "./key.ts";
 
 export interface Account {
@@ -13,16 +13,25 @@ export interface Account {
 /** Reads throw ServiceError service_unavailable when Postgres does not answer. */
 export interface KeyStore {
   addAccount(account: Account): Promise<void>;
-  hasAccount(accountId: string): Promise<boolean>;
+  findAccount(accountId: string): Promise<Account | undefined>;
   addKey(key: ApiKey, digest: Buffer): Promise<void>;
   findByDigest(digest: Buffer): Promise<ApiKey | undefined>;
   findById(keyId: string): Promise<ApiKey | undefined>;
   /** Keys of an account that are not deleted, newest first. */
   list(accountId: string, kind: KeyKind | undefined): Promise<ApiKey[]>;
-  /** False when the key was deleted already. */
-  markDeleted(keyId: string, at: number): Promise<boolean>;
+  /**
+   * Stores what `work` makes of a known key, while nobody else changes it. A rejection of `work` changes nothing.
+   * @returns the key as it is stored.
+   */
+  change(keyId: string, work: (key: ApiKey) => Promise<ApiKey>): Promise<ApiKey>;
   /** Rejects when Postgres does not answer. */
   ping(): Promise<void>;
+}
+
+interface AccountRow {
+  id: string;
+  name: string;
+  created_at: Date;
 }
 
 interface KeyRow {
@@ -42,6 +51,11 @@ interface KeyRow {
 const COLUMNS =
   "id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at";
 
+const FIND_ACCOUNT = "SELECT id, name, created_at FROM account WHERE id = $1";
+
+const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
+  deleted_at = $7 WHERE id = $1`;
+
 export function createKeyStore(pool: Pool): KeyStore {
   const keys = async (condition: string, values: unknown[]): Promise<ApiKey[]> => {
     const { rows } = await reading(
@@ -57,9 +71,9 @@ export function createKeyStore(pool: Pool): KeyStore {
         new Date(createdAt),
       ]);
     },
-    hasAccount: async (accountId) => {
-      const { rowCount } = await reading(pool.query("SELECT 1 FROM account WHERE id = $1", [accountId]));
-      return rowCount === 1;
+    findAccount: async (accountId) => {
+      const { rows } = await reading(pool.query<AccountRow>(FIND_ACCOUNT, [accountId]));
+      return rows.map(({ id, name, created_at }) => ({ id, name, createdAt: created_at.getTime() }))[0];
     },
     addKey: async (key, digest) => {
       await pool.query(
@@ -74,17 +88,28 @@ export function createKeyStore(pool: Pool): KeyStore {
         accountId,
         kind ?? null,
       ]),
-    markDeleted: async (keyId, at) => {
-      const { rowCount } = await pool.query(
-        "UPDATE api_key SET deleted_at = $2 WHERE id = $1 AND deleted_at IS NULL",
-        [keyId, new Date(at)],
-      );
-      return rowCount === 1;
-    },
+    change: (keyId, work) =>
+      inTransaction(pool, async (client) => {
+        const key = await lockKey(client, keyId);
+        const changed = await work(key);
+        const { name, active, capCredits, period, expiresAt, deletedAt } = changed;
+        const values = [name, active, capCredits, period, dateOf(expiresAt), dateOf(deletedAt)];
+        await client.query(CHANGE_KEY, [keyId, ...values]);
+        return changed;
+      }),
     ping: async () => {
       await pool.query("SELECT 1");
     },
   };
+}
+
+async function lockKey(client: PoolClient, keyId: string): Promise<ApiKey> {
+  const { rows } = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1 FOR UPDATE`, [
+    keyId,
+  ]);
+  const [row] = rows;
+  if (row === undefined) throw new Error(`there is no row of the key ${keyId}`);
+  return keyOf(row);
 }
 
 /** A read changes nothing, so a lost connection is a plain "try again" and not an internal error. */

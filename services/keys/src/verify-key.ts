@@ -1,8 +1,10 @@
-// Whose key a secret is, and whether it may be used now. Invented secrets cost no query: the checksum stops most,
-// a short memory of unknown ones the rest.
+// Whose key or web token a bearer is, and whether it may be used now. Invented secrets cost no query: the checksum
+// stops most, a short memory of unknown ones the rest. Web tokens never cost one.
 import { isWellFormedKey } from "@gr/clients";
-import { type ApiKey, invalidKey, refusalOf, whyUnusable } from "./key.ts";
+import { ServiceError } from "@gr/proto";
+import { type ApiKey, invalidKey, isoTime, refusalOf, whyUnusable } from "./key.ts";
 import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { WebToken } from "./web-token.ts";
 
 /** @throws ServiceError invalid_api_key, api_key_expired, service_unavailable */
 export async function verifyKey(deps: KeyDeps, secret: string): Promise<ApiKey> {
@@ -19,6 +21,26 @@ export async function verifyKey(deps: KeyDeps, secret: string): Promise<ApiKey> 
   }
   events.keyRefused("unknown");
   throw invalidKey();
+}
+
+/** @throws ServiceError invalid_api_key, api_key_expired */
+export async function verifyWebToken(deps: KeyDeps, text: string): Promise<WebToken> {
+  const token = await deps.webTokens?.read(text, deps.clock.now());
+  if (token === undefined) {
+    deps.events.keyRefused("token");
+    throw invalidKey();
+  }
+  return requireUnexpired(deps, token);
+}
+
+/** A web token is good until it expires. @throws ServiceError api_key_expired */
+export function requireUnexpired<Token extends Pick<WebToken, "expiresAt">>(
+  { clock, events }: KeyDeps,
+  token: Token,
+): Token {
+  if (token.expiresAt > clock.now()) return token;
+  events.keyRefused("expired");
+  throw new ServiceError("api_key_expired", `This web token expired at ${isoTime(token.expiresAt)}.`);
 }
 
 /**

@@ -1,0 +1,89 @@
+// Web tokens: JWTs that only we sign (Ed25519) and only we read. Whatever is not exactly what we sign is no token:
+// one algorithm, one issuer, one audience, every claim, at most five minutes.
+import { createPublicKey, type KeyObject, randomUUID } from "node:crypto";
+import { looksLikeWebToken } from "@gr/clients";
+import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
+import { z } from "zod";
+import { isUuid } from "./key-deps.ts";
+
+/** Of a token wherever a key has a name, and of the spender of an account's tokens. */
+export const WEB_TOKEN_NAME = "Temporary web token";
+export const LONGEST_LIFETIME_MS = 300_000;
+
+const ALGORITHM = "EdDSA";
+const ISSUER = "generation-router";
+const AUDIENCE = "generation-router/v1";
+/** How far the clock of the process that issued a token may be ahead of ours. Expiry is not stretched by it. */
+const ISSUED_AHEAD_SECONDS = 5;
+
+export interface WebToken {
+  readonly accountId: string;
+  /** Unix milliseconds; whole seconds, as JWTs count. */
+  readonly issuedAt: number;
+  /** Unix milliseconds; whole seconds. */
+  readonly expiresAt: number;
+}
+
+export interface WebTokens {
+  /** @returns a token that lives as long as was asked for, less the last fraction of a second. */
+  sign(accountId: string, now: number, lifetimeMs: number): Promise<{ token: string; expiresAt: number }>;
+  /** What a token of ours says, expired or not; undefined for everything else. */
+  read(text: string, now: number): Promise<WebToken | undefined>;
+}
+
+const claims = z.object({
+  sub: z.string().refine(isUuid),
+  iat: z.int(),
+  exp: z.int(),
+  jti: z.string().min(1),
+});
+
+/** @param privateKey an Ed25519 key. */
+export function createWebTokens(privateKey: KeyObject): WebTokens {
+  const publicKey = createPublicKey(privateKey);
+  return {
+    sign: async (accountId, now, lifetimeMs) => {
+      const expiresAtSeconds = Math.floor((now + lifetimeMs) / 1_000);
+      const token = await new SignJWT()
+        .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setSubject(accountId)
+        .setIssuedAt(Math.floor(now / 1_000))
+        .setExpirationTime(expiresAtSeconds)
+        .setJti(randomUUID())
+        .sign(privateKey);
+      return { token, expiresAt: expiresAtSeconds * 1_000 };
+    },
+    read: async (text, now) => {
+      const payload = looksLikeWebToken(text) ? await payloadOf(text, publicKey, now) : undefined;
+      const parsed = claims.safeParse(payload);
+      return parsed.success ? tokenOf(parsed.data, now) : undefined;
+    },
+  };
+}
+
+async function payloadOf(text: string, publicKey: KeyObject, now: number): Promise<JWTPayload | undefined> {
+  try {
+    const { payload } = await jwtVerify(text, publicKey, {
+      algorithms: [ALGORITHM],
+      typ: "JWT",
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      currentDate: new Date(now),
+    });
+    return payload;
+  } catch (error) {
+    // Signature, issuer and audience were right; when it expired is for the caller to say.
+    if (error instanceof errors.JWTExpired) return error.payload;
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}
+
+/** A longer life than we give means a token that was not made here, whoever has signed it. */
+function tokenOf({ sub, iat, exp }: z.infer<typeof claims>, now: number): WebToken | undefined {
+  if (exp <= iat || exp - iat > LONGEST_LIFETIME_MS / 1_000) return undefined;
+  if (iat > now / 1_000 + ISSUED_AHEAD_SECONDS) return undefined;
+  return { accountId: sub, issuedAt: iat * 1_000, expiresAt: exp * 1_000 };
+}
