@@ -118,6 +118,20 @@ describe("videos", () => {
     expect(of("low", "1920x1080")).toBeUndefined();
   });
 
+  test("by the second cost what their sound costs, and silent ones do not pay for it", () => {
+    const price = create(SecondPriceSchema, {
+      tiers: [
+        { sizes: ["1280x720"], audio: false, picoUsd: 84n },
+        { sizes: ["1280x720"], audio: true, picoUsd: 126n },
+        { picoUsd: 420n },
+      ],
+    });
+    const of = (size: string, audio?: boolean) =>
+      priceOfSeconds(price, { seconds: 5, quality: "auto", size, ...(audio === undefined ? {} : { audio }) });
+    expect([of("1280x720"), of("1280x720", false), of("1280x720", true)]).toEqual([420n, 420n, 630n]);
+    expect([of("3840x2160"), of("3840x2160", true)]).toEqual([2_100n, 2_100n]);
+  });
+
   test("by the clip cost what the tier of their length says", () => {
     const price = create(ClipPriceSchema, {
       tiers: [
@@ -134,6 +148,120 @@ describe("videos", () => {
   test.each(notCounts)("cannot last %d seconds", (seconds) => {
     const price = create(SecondPriceSchema, { tiers: [{ picoUsd: 1n }] });
     expect(() => priceOfSeconds(price, { seconds, quality: "auto", size: "auto" })).toThrow(RangeError);
+  });
+});
+
+const side = fc.integer({ min: 1, max: 8_192 });
+const sizeOf = (width: number, height: number) => `${width}x${height}`;
+
+describe("more never costs less", () => {
+  test("in number, by every rule for images", () => {
+    fc.assert(
+      fc.property(
+        pico,
+        pico,
+        pico,
+        fc.nat(40),
+        fc.nat(16),
+        side,
+        side,
+        (first, further, input, images, inputs, w, h) => {
+          const rules = [
+            { case: "image" as const, value: { tiers: [{ picoUsd: first }], inputImagePicoUsd: input } },
+            {
+              case: "megapixel" as const,
+              value: {
+                unitPixels: 1_000_000n,
+                firstPicoUsd: first,
+                furtherPicoUsd: further,
+                inputImagePicoUsd: input,
+              },
+            },
+          ];
+          for (const rule of rules) {
+            const price = create(PriceSchema, { rule });
+            const of = (many: number, with_: number) =>
+              priceOfImageRequest(price, {
+                images: many,
+                quality: "auto",
+                size: sizeOf(w, h),
+                inputImages: with_,
+              }) ?? -1n;
+            expect(of(images + 1, inputs) - of(images, inputs)).toBe(of(1, inputs));
+            expect(of(images, inputs + 1)).toBeGreaterThanOrEqual(of(images, inputs));
+          }
+        },
+      ),
+    );
+  });
+
+  test("in pixels, by area: exactly what rational arithmetic makes of it", () => {
+    fc.assert(
+      fc.property(
+        pico,
+        pico,
+        fc.integer({ min: 1, max: 5_000_000 }),
+        side,
+        side,
+        fc.nat(500),
+        (first, further, unit, w, h, more) => {
+          const price = create(MegapixelPriceSchema, {
+            unitPixels: BigInt(unit),
+            firstPicoUsd: first,
+            furtherPicoUsd: further,
+          });
+          const of = (width: number) =>
+            priceOfMegapixels(price, { images: 1, quality: "auto", size: sizeOf(width, h) }) ?? -1n;
+          // Units by counting, not by rounding: the smallest number of them that covers the area.
+          let units = (w * h - ((w * h) % unit)) / unit;
+          if (units * unit < w * h) units += 1;
+          expect(of(w)).toBe(first + further * BigInt(units - 1));
+          expect(of(w + more)).toBeGreaterThanOrEqual(of(w));
+        },
+      ),
+    );
+  });
+
+  test("in seconds, by the second: each one adds the same", () => {
+    fc.assert(
+      fc.property(
+        pico,
+        pico,
+        fc.nat(3_600),
+        fc.nat(16),
+        fc.boolean(),
+        (each, input, seconds, inputImages, audio) => {
+          const price = create(SecondPriceSchema, { tiers: [{ picoUsd: each }], inputImagePicoUsd: input });
+          const of = (length: number) =>
+            priceOfSeconds(price, {
+              seconds: length,
+              quality: "auto",
+              size: "1280x720",
+              inputImages,
+              audio,
+            }) ?? -1n;
+          expect(of(seconds + 1) - of(seconds)).toBe(each);
+          expect(of(0)).toBe(input * BigInt(inputImages));
+        },
+      ),
+    );
+  });
+
+  test("a clip costs the tier that names its length, whatever the other tiers say", () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 10 }),
+        fc.array(pico, { minLength: 10, maxLength: 10 }),
+        (lengths, amounts) => {
+          const tiers = lengths.map((seconds, i) => ({ seconds: [seconds], picoUsd: amounts[i] ?? 0n }));
+          const price = create(ClipPriceSchema, { tiers });
+          for (let seconds = 1; seconds <= 60; seconds += 1) {
+            const expected = tiers.find((tier) => tier.seconds[0] === seconds)?.picoUsd;
+            expect(priceOfClip(price, { seconds, quality: "auto", size: "auto" })).toBe(expected);
+          }
+        },
+      ),
+    );
   });
 });
 
@@ -175,6 +303,7 @@ describe("tokens", () => {
     imageInputPicoUsd: pico,
     audioInputPicoUsd: pico,
     reasoningPicoUsd: pico,
+    imageOutputPicoUsd: pico,
   });
   const parts = fc.record({
     plain: count,
@@ -184,17 +313,17 @@ describe("tokens", () => {
     audio: count,
     answer: count,
     reasoning: count,
+    made: count,
   });
-  const metersOf = (
-    used: { [Name in "plain" | "cached" | "written" | "image" | "audio" | "answer" | "reasoning"]: number },
-  ) => ({
+  const metersOf = (used: typeof parts extends fc.Arbitrary<infer Parts> ? Parts : never) => ({
     inputTokens: used.plain + used.cached + used.written + used.image + used.audio,
-    outputTokens: used.answer + used.reasoning,
+    outputTokens: used.answer + used.reasoning + used.made,
     cachedInputTokens: used.cached,
     cacheWriteTokens: used.written,
     imageInputTokens: used.image,
     audioInputTokens: used.audio,
     reasoningTokens: used.reasoning,
+    imageOutputTokens: used.made,
   });
 
   test("cost the sum of their meters, each at its own price, exactly", () => {
@@ -208,6 +337,7 @@ describe("tokens", () => {
           BigInt(used.audio) * price.audioInputPicoUsd +
           BigInt(used.answer) * price.outputPicoUsd +
           BigInt(used.reasoning) * price.reasoningPicoUsd +
+          BigInt(used.made) * price.imageOutputPicoUsd +
           price.requestPicoUsd;
         expect(priceOfTokens(create(TokenPriceSchema, price), metersOf(used))).toBe(expected);
       }),

@@ -27,18 +27,21 @@ export interface VideoMeters {
   readonly quality: string;
   readonly size: string;
   readonly inputImages?: number;
+  /** Whether the video is asked for with sound; false when absent. */
+  readonly audio?: boolean;
 }
 
 export interface TokenMeters {
   /** All input tokens; cached, cache-written, image and audio tokens included. */
   readonly inputTokens: number;
-  /** All output tokens, reasoning included. */
+  /** All output tokens, reasoning and images included. */
   readonly outputTokens: number;
   readonly cachedInputTokens?: number;
   readonly cacheWriteTokens?: number;
   readonly imageInputTokens?: number;
   readonly audioInputTokens?: number;
   readonly reasoningTokens?: number;
+  readonly imageOutputTokens?: number;
 }
 
 /** What an image request costs by whichever rule; undefined when the rule has no price for it. */
@@ -82,9 +85,12 @@ export function priceOfMegapixels(price: MegapixelPrice, meters: ImageMeters): P
   return (price.firstPicoUsd + further * price.furtherPicoUsd + inputs) * count(meters.images);
 }
 
-/** Seconds times the price of the first tier whose quality and size both match, plus the input images. */
+/** Seconds times the price of the first tier whose quality, size and sound all match, plus the input images. */
 export function priceOfSeconds(price: SecondPrice, meters: VideoMeters): PicoUsd | undefined {
-  const tier = price.tiers.find((candidate) => matches(candidate, meters));
+  const audio = meters.audio ?? false;
+  const tier = price.tiers.find(
+    (candidate) => matches(candidate, meters) && (candidate.audio ?? audio) === audio,
+  );
   if (tier === undefined) return undefined;
   return tier.picoUsd * count(meters.seconds) + price.inputImagePicoUsd * count(meters.inputImages ?? 0);
 }
@@ -103,9 +109,10 @@ export function priceOfTokens(price: TokenPrice, meters: TokenMeters): PicoUsd {
   const image = count(meters.imageInputTokens ?? 0);
   const audio = count(meters.audioInputTokens ?? 0);
   const reasoning = count(meters.reasoningTokens ?? 0);
+  const made = count(meters.imageOutputTokens ?? 0);
   // A provider that counts a part larger than its whole has miscounted the whole: never bill below the parts.
   const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - image - audio);
-  const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning);
+  const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - made);
   return (
     plainInput * price.inputPicoUsd +
     cached * (price.cachedInputPicoUsd ?? price.inputPicoUsd) +
@@ -114,6 +121,7 @@ export function priceOfTokens(price: TokenPrice, meters: TokenMeters): PicoUsd {
     audio * (price.audioInputPicoUsd ?? price.inputPicoUsd) +
     plainOutput * price.outputPicoUsd +
     reasoning * (price.reasoningPicoUsd ?? price.outputPicoUsd) +
+    made * (price.imageOutputPicoUsd ?? price.outputPicoUsd) +
     price.requestPicoUsd
   );
 }

@@ -6,13 +6,146 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
-import type { Message, UnknownEnum } from "@bufbuild/protobuf";
+import { file_google_protobuf_struct } from "@bufbuild/protobuf/wkt";
+import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
 
 /**
  * Describes the file router/catalog/v1/catalog.proto.
  */
 export const file_router_catalog_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwiqQQKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSI5CgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJIlkKBVJvdXRlEhAKCHByb3ZpZGVyGAEgASgJEhYKDnVwc3RyZWFtX21vZGVsGAIgASgJEiYKBGNvc3QYAyABKAsyGC5yb3V0ZXIuY2F0YWxvZy52MS5QcmljZSKYAgoFUHJpY2USDwoHdmVyc2lvbhgBIAEoCRIuCgVpbWFnZRgCIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLkltYWdlUHJpY2VIABIwCgZzZWNvbmQYAyABKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5TZWNvbmRQcmljZUgAEi4KBXRva2VuGAQgASgLMh0ucm91dGVyLmNhdGFsb2cudjEuVG9rZW5QcmljZUgAEjYKCW1lZ2FwaXhlbBgFIAEoCzIhLnJvdXRlci5jYXRhbG9nLnYxLk1lZ2FwaXhlbFByaWNlSAASLAoEY2xpcBgGIAEoCzIcLnJvdXRlci5jYXRhbG9nLnYxLkNsaXBQcmljZUgAQgYKBHJ1bGUicgoKSW1hZ2VQcmljZRIrCgV0aWVycxgBIAMoCzIcLnJvdXRlci5jYXRhbG9nLnYxLkltYWdlVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAxIZChFmcmVlX2lucHV0X2ltYWdlcxgDIAEoBSJRCglJbWFnZVRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIQCghwaWNvX3VzZBgDIAEoAxISCgptYXhfcGl4ZWxzGAQgASgDInUKDk1lZ2FwaXhlbFByaWNlEhMKC3VuaXRfcGl4ZWxzGAEgASgDEhYKDmZpcnN0X3BpY29fdXNkGAIgASgDEhgKEGZ1cnRoZXJfcGljb191c2QYAyABKAMSHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYBCABKAMiWQoLU2Vjb25kUHJpY2USLAoFdGllcnMYASADKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5TZWNvbmRUaWVyEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAIgASgDIj4KClNlY29uZFRpZXISDQoFc2l6ZXMYASADKAkSEAoIcGljb191c2QYAiABKAMSDwoHcXVhbGl0eRgDIAEoCSI3CglDbGlwUHJpY2USKgoFdGllcnMYASADKAsyGy5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwVGllciJNCghDbGlwVGllchIPCgdxdWFsaXR5GAEgASgJEg0KBXNpemVzGAIgAygJEg8KB3NlY29uZHMYAyADKAUSEAoIcGljb191c2QYBCABKAMigQMKClRva2VuUHJpY2USFgoOaW5wdXRfcGljb191c2QYASABKAMSFwoPb3V0cHV0X3BpY29fdXNkGAIgASgDEiIKFWNhY2hlZF9pbnB1dF9waWNvX3VzZBgDIAEoA0gAiAEBEh8KEnJlYXNvbmluZ19waWNvX3VzZBgEIAEoA0gBiAEBEiEKFGltYWdlX2lucHV0X3BpY29fdXNkGAUgASgDSAKIAQESGAoQcmVxdWVzdF9waWNvX3VzZBgGIAEoAxIhChRjYWNoZV93cml0ZV9waWNvX3VzZBgHIAEoA0gDiAEBEiEKFGF1ZGlvX2lucHV0X3BpY29fdXNkGAggASgDSASIAQFCGAoWX2NhY2hlZF9pbnB1dF9waWNvX3VzZEIVChNfcmVhc29uaW5nX3BpY29fdXNkQhcKFV9pbWFnZV9pbnB1dF9waWNvX3VzZEIXChVfY2FjaGVfd3JpdGVfcGljb191c2RCFwoVX2F1ZGlvX2lucHV0X3BpY29fdXNkKmgKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTU9ERUxfS0lORF9JTUFHRRABEhQKEE1PREVMX0tJTkRfVklERU8QAhITCg9NT0RFTF9LSU5EX1RFWFQQAzLOAQoOQ2F0YWxvZ1NlcnZpY2USWQoKR2V0Q2F0YWxvZxIkLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXF1ZXN0GiUucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1Jlc3BvbnNlEmEKDFdhdGNoQ2F0YWxvZxImLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJy5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXNwb25zZTABYgZwcm90bzM");
+  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJIChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwi1AQKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cyI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QimAIKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIAEIGCgRydWxlInIKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUiUQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMSEgoKbWF4X3BpeGVscxgEIAEoAyJ1Cg5NZWdhcGl4ZWxQcmljZRITCgt1bml0X3BpeGVscxgBIAEoAxIWCg5maXJzdF9waWNvX3VzZBgCIAEoAxIYChBmdXJ0aGVyX3BpY29fdXNkGAMgASgDEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAQgASgDIlkKC1NlY29uZFByaWNlEiwKBXRpZXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAyJcCgpTZWNvbmRUaWVyEg0KBXNpemVzGAEgAygJEhAKCHBpY29fdXNkGAIgASgDEg8KB3F1YWxpdHkYAyABKAkSEgoFYXVkaW8YBCABKAhIAIgBAUIICgZfYXVkaW8iNwoJQ2xpcFByaWNlEioKBXRpZXJzGAEgAygLMhsucm91dGVyLmNhdGFsb2cudjEuQ2xpcFRpZXIiTQoIQ2xpcFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhAKCHBpY29fdXNkGAQgASgDIr8DCgpUb2tlblByaWNlEhYKDmlucHV0X3BpY29fdXNkGAEgASgDEhcKD291dHB1dF9waWNvX3VzZBgCIAEoAxIiChVjYWNoZWRfaW5wdXRfcGljb191c2QYAyABKANIAIgBARIfChJyZWFzb25pbmdfcGljb191c2QYBCABKANIAYgBARIhChRpbWFnZV9pbnB1dF9waWNvX3VzZBgFIAEoA0gCiAEBEhgKEHJlcXVlc3RfcGljb191c2QYBiABKAMSIQoUY2FjaGVfd3JpdGVfcGljb191c2QYByABKANIA4gBARIhChRhdWRpb19pbnB1dF9waWNvX3VzZBgIIAEoA0gEiAEBEiIKFWltYWdlX291dHB1dF9waWNvX3VzZBgJIAEoA0gFiAEBQhgKFl9jYWNoZWRfaW5wdXRfcGljb191c2RCFQoTX3JlYXNvbmluZ19waWNvX3VzZEIXChVfaW1hZ2VfaW5wdXRfcGljb191c2RCFwoVX2NhY2hlX3dyaXRlX3BpY29fdXNkQhcKFV9hdWRpb19pbnB1dF9waWNvX3VzZEIYChZfaW1hZ2Vfb3V0cHV0X3BpY29fdXNkKmgKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTU9ERUxfS0lORF9JTUFHRRABEhQKEE1PREVMX0tJTkRfVklERU8QAhITCg9NT0RFTF9LSU5EX1RFWFQQAzLOAQoOQ2F0YWxvZ1NlcnZpY2USWQoKR2V0Q2F0YWxvZxIkLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXF1ZXN0GiUucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1Jlc3BvbnNlEmEKDFdhdGNoQ2F0YWxvZxImLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJy5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXNwb25zZTABMukBChZDYXRhbG9nT3BlcmF0b3JTZXJ2aWNlEmUKDlByZXZpZXdDYXRhbG9nEigucm91dGVyLmNhdGFsb2cudjEuUHJldmlld0NhdGFsb2dSZXF1ZXN0Gikucm91dGVyLmNhdGFsb2cudjEuUHJldmlld0NhdGFsb2dSZXNwb25zZRJoCg9HZXRQcmljZVZlcnNpb24SKS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRQcmljZVZlcnNpb25SZXF1ZXN0Gioucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
+
+/**
+ * @generated from message router.catalog.v1.PreviewCatalogRequest
+ */
+export type PreviewCatalogRequest = Message<"router.catalog.v1.PreviewCatalogRequest"> & {
+  /**
+   * None = the files that the service has on its disk now.
+   *
+   * @generated from field: repeated router.catalog.v1.SeedFile seed_files = 1;
+   */
+  seedFiles: SeedFile[];
+};
+
+/**
+ * Describes the message router.catalog.v1.PreviewCatalogRequest.
+ * Use `create(PreviewCatalogRequestSchema)` to create a new message.
+ */
+export const PreviewCatalogRequestSchema: GenMessage<PreviewCatalogRequest> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 0);
+
+/**
+ * @generated from message router.catalog.v1.SeedFile
+ */
+export type SeedFile = Message<"router.catalog.v1.SeedFile"> & {
+  /**
+   * "openai.json"
+   *
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: string content = 2;
+   */
+  content: string;
+};
+
+/**
+ * Describes the message router.catalog.v1.SeedFile.
+ * Use `create(SeedFileSchema)` to create a new message.
+ */
+export const SeedFileSchema: GenMessage<SeedFile> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 1);
+
+/**
+ * @generated from message router.catalog.v1.PreviewCatalogResponse
+ */
+export type PreviewCatalogResponse = Message<"router.catalog.v1.PreviewCatalogResponse"> & {
+  /**
+   * @generated from field: router.catalog.v1.Catalog catalog = 1;
+   */
+  catalog?: Catalog | undefined;
+
+  /**
+   * What could not be looked at, so that the preview has it as it is now; empty = nothing.
+   *
+   * @generated from field: repeated string notes = 2;
+   */
+  notes: string[];
+};
+
+/**
+ * Describes the message router.catalog.v1.PreviewCatalogResponse.
+ * Use `create(PreviewCatalogResponseSchema)` to create a new message.
+ */
+export const PreviewCatalogResponseSchema: GenMessage<PreviewCatalogResponse> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 2);
+
+/**
+ * @generated from message router.catalog.v1.GetPriceVersionRequest
+ */
+export type GetPriceVersionRequest = Message<"router.catalog.v1.GetPriceVersionRequest"> & {
+  /**
+   * Of a hold or a charge: both name it.
+   *
+   * @generated from field: string version = 1;
+   */
+  version: string;
+};
+
+/**
+ * Describes the message router.catalog.v1.GetPriceVersionRequest.
+ * Use `create(GetPriceVersionRequestSchema)` to create a new message.
+ */
+export const GetPriceVersionRequestSchema: GenMessage<GetPriceVersionRequest> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 3);
+
+/**
+ * @generated from message router.catalog.v1.GetPriceVersionResponse
+ */
+export type GetPriceVersionResponse = Message<"router.catalog.v1.GetPriceVersionResponse"> & {
+  /**
+   * @generated from field: router.catalog.v1.Price price = 1;
+   */
+  price?: Price | undefined;
+
+  /**
+   * @generated from field: repeated router.catalog.v1.PricedModel models = 2;
+   */
+  models: PricedModel[];
+};
+
+/**
+ * Describes the message router.catalog.v1.GetPriceVersionResponse.
+ * Use `create(GetPriceVersionResponseSchema)` to create a new message.
+ */
+export const GetPriceVersionResponseSchema: GenMessage<GetPriceVersionResponse> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 4);
+
+/**
+ * A model that had a price, and since when.
+ *
+ * @generated from message router.catalog.v1.PricedModel
+ */
+export type PricedModel = Message<"router.catalog.v1.PricedModel"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: int64 first_seen_unix_ms = 2;
+   */
+  firstSeenUnixMs: bigint;
+};
+
+/**
+ * Describes the message router.catalog.v1.PricedModel.
+ * Use `create(PricedModelSchema)` to create a new message.
+ */
+export const PricedModelSchema: GenMessage<PricedModel> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 5);
 
 /**
  * @generated from message router.catalog.v1.GetCatalogRequest
@@ -25,7 +158,7 @@ export type GetCatalogRequest = Message<"router.catalog.v1.GetCatalogRequest"> &
  * Use `create(GetCatalogRequestSchema)` to create a new message.
  */
 export const GetCatalogRequestSchema: GenMessage<GetCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 0);
+  messageDesc(file_router_catalog_v1_catalog, 6);
 
 /**
  * @generated from message router.catalog.v1.GetCatalogResponse
@@ -42,7 +175,7 @@ export type GetCatalogResponse = Message<"router.catalog.v1.GetCatalogResponse">
  * Use `create(GetCatalogResponseSchema)` to create a new message.
  */
 export const GetCatalogResponseSchema: GenMessage<GetCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 1);
+  messageDesc(file_router_catalog_v1_catalog, 7);
 
 /**
  * @generated from message router.catalog.v1.WatchCatalogRequest
@@ -55,7 +188,7 @@ export type WatchCatalogRequest = Message<"router.catalog.v1.WatchCatalogRequest
  * Use `create(WatchCatalogRequestSchema)` to create a new message.
  */
 export const WatchCatalogRequestSchema: GenMessage<WatchCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 2);
+  messageDesc(file_router_catalog_v1_catalog, 8);
 
 /**
  * @generated from message router.catalog.v1.WatchCatalogResponse
@@ -72,7 +205,7 @@ export type WatchCatalogResponse = Message<"router.catalog.v1.WatchCatalogRespon
  * Use `create(WatchCatalogResponseSchema)` to create a new message.
  */
 export const WatchCatalogResponseSchema: GenMessage<WatchCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 3);
+  messageDesc(file_router_catalog_v1_catalog, 9);
 
 /**
  * @generated from message router.catalog.v1.Catalog
@@ -96,7 +229,7 @@ export type Catalog = Message<"router.catalog.v1.Catalog"> & {
  * Use `create(CatalogSchema)` to create a new message.
  */
 export const CatalogSchema: GenMessage<Catalog> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 4);
+  messageDesc(file_router_catalog_v1_catalog, 10);
 
 /**
  * @generated from message router.catalog.v1.Model
@@ -219,6 +352,11 @@ export type Model = Message<"router.catalog.v1.Model"> & {
    * @generated from field: router.catalog.v1.CustomSize custom_size = 20;
    */
   customSize?: CustomSize | undefined;
+
+  /**
+   * @generated from field: router.catalog.v1.Limits limits = 21;
+   */
+  limits?: Limits | undefined;
 };
 
 /**
@@ -226,7 +364,33 @@ export type Model = Message<"router.catalog.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 5);
+  messageDesc(file_router_catalog_v1_catalog, 11);
+
+/**
+ * What one request may bring along; 0 = unknown.
+ *
+ * @generated from message router.catalog.v1.Limits
+ */
+export type Limits = Message<"router.catalog.v1.Limits"> & {
+  /**
+   * Images that a request may bring along.
+   *
+   * @generated from field: int32 input_images = 1;
+   */
+  inputImages: number;
+
+  /**
+   * @generated from field: int32 prompt_characters = 2;
+   */
+  promptCharacters: number;
+};
+
+/**
+ * Describes the message router.catalog.v1.Limits.
+ * Use `create(LimitsSchema)` to create a new message.
+ */
+export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 12);
 
 /**
  * Bounds of a free WIDTHxHEIGHT; 0 = no such bound.
@@ -272,7 +436,7 @@ export type CustomSize = Message<"router.catalog.v1.CustomSize"> & {
  * Use `create(CustomSizeSchema)` to create a new message.
  */
 export const CustomSizeSchema: GenMessage<CustomSize> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 6);
+  messageDesc(file_router_catalog_v1_catalog, 13);
 
 /**
  * @generated from message router.catalog.v1.ArenaScore
@@ -292,6 +456,20 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
    * @generated from field: string as_of = 3;
    */
   asOf: string;
+
+  /**
+   * What the model is called there; some are rated with one setting only.
+   *
+   * @generated from field: string entry = 4;
+   */
+  entry: string;
+
+  /**
+   * Who has to be named wherever the score is shown.
+   *
+   * @generated from field: string attribution = 5;
+   */
+  attribution: string;
 };
 
 /**
@@ -299,7 +477,7 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
  * Use `create(ArenaScoreSchema)` to create a new message.
  */
 export const ArenaScoreSchema: GenMessage<ArenaScore> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 7);
+  messageDesc(file_router_catalog_v1_catalog, 14);
 
 /**
  * One way to reach the model.
@@ -325,6 +503,13 @@ export type Route = Message<"router.catalog.v1.Route"> & {
    * @generated from field: router.catalog.v1.Price cost = 3;
    */
   cost?: Price | undefined;
+
+  /**
+   * What our parameters are called at the provider; a value that is absent here goes as it is.
+   *
+   * @generated from field: repeated router.catalog.v1.ParameterFields parameters = 4;
+   */
+  parameters: ParameterFields[];
 };
 
 /**
@@ -332,7 +517,40 @@ export type Route = Message<"router.catalog.v1.Route"> & {
  * Use `create(RouteSchema)` to create a new message.
  */
 export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 8);
+  messageDesc(file_router_catalog_v1_catalog, 15);
+
+/**
+ * A request with this value of this parameter has these fields at the provider.
+ *
+ * @generated from message router.catalog.v1.ParameterFields
+ */
+export type ParameterFields = Message<"router.catalog.v1.ParameterFields"> & {
+  /**
+   * "size", "quality" or "seconds"; empty = every request has the fields.
+   *
+   * @generated from field: string parameter = 1;
+   */
+  parameter: string;
+
+  /**
+   * As the request has it, every "auto" resolved: "1024x1024", "high", "8".
+   *
+   * @generated from field: string value = 2;
+   */
+  value: string;
+
+  /**
+   * @generated from field: google.protobuf.Struct fields = 3;
+   */
+  fields?: JsonObject | undefined;
+};
+
+/**
+ * Describes the message router.catalog.v1.ParameterFields.
+ * Use `create(ParameterFieldsSchema)` to create a new message.
+ */
+export const ParameterFieldsSchema: GenMessage<ParameterFields> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 16);
 
 /**
  * @generated from message router.catalog.v1.Price
@@ -386,7 +604,7 @@ export type Price = Message<"router.catalog.v1.Price"> & {
  * Use `create(PriceSchema)` to create a new message.
  */
 export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 9);
+  messageDesc(file_router_catalog_v1_catalog, 17);
 
 /**
  * Per image. The tier whose quality and size both match applies; an empty field matches all; first match wins.
@@ -417,7 +635,7 @@ export type ImagePrice = Message<"router.catalog.v1.ImagePrice"> & {
  * Use `create(ImagePriceSchema)` to create a new message.
  */
 export const ImagePriceSchema: GenMessage<ImagePrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 10);
+  messageDesc(file_router_catalog_v1_catalog, 18);
 
 /**
  * @generated from message router.catalog.v1.ImageTier
@@ -451,7 +669,7 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
  * Use `create(ImageTierSchema)` to create a new message.
  */
 export const ImageTierSchema: GenMessage<ImageTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 11);
+  messageDesc(file_router_catalog_v1_catalog, 19);
 
 /**
  * Per image by its area, in started units of `unit_pixels`.
@@ -489,10 +707,10 @@ export type MegapixelPrice = Message<"router.catalog.v1.MegapixelPrice"> & {
  * Use `create(MegapixelPriceSchema)` to create a new message.
  */
 export const MegapixelPriceSchema: GenMessage<MegapixelPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 12);
+  messageDesc(file_router_catalog_v1_catalog, 20);
 
 /**
- * Per second of video, by quality and size as above.
+ * Per second of video, by quality, size and sound; first match wins.
  *
  * @generated from message router.catalog.v1.SecondPrice
  */
@@ -515,7 +733,7 @@ export type SecondPrice = Message<"router.catalog.v1.SecondPrice"> & {
  * Use `create(SecondPriceSchema)` to create a new message.
  */
 export const SecondPriceSchema: GenMessage<SecondPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 13);
+  messageDesc(file_router_catalog_v1_catalog, 21);
 
 /**
  * @generated from message router.catalog.v1.SecondTier
@@ -535,6 +753,13 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
    * @generated from field: string quality = 3;
    */
   quality: string;
+
+  /**
+   * Absent = with and without sound.
+   *
+   * @generated from field: optional bool audio = 4;
+   */
+  audio?: boolean | undefined;
 };
 
 /**
@@ -542,7 +767,7 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
  * Use `create(SecondTierSchema)` to create a new message.
  */
 export const SecondTierSchema: GenMessage<SecondTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 14);
+  messageDesc(file_router_catalog_v1_catalog, 22);
 
 /**
  * Per video, whatever its length; the tier whose quality, size and length all match applies.
@@ -561,7 +786,7 @@ export type ClipPrice = Message<"router.catalog.v1.ClipPrice"> & {
  * Use `create(ClipPriceSchema)` to create a new message.
  */
 export const ClipPriceSchema: GenMessage<ClipPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 15);
+  messageDesc(file_router_catalog_v1_catalog, 23);
 
 /**
  * @generated from message router.catalog.v1.ClipTier
@@ -593,7 +818,7 @@ export type ClipTier = Message<"router.catalog.v1.ClipTier"> & {
  * Use `create(ClipTierSchema)` to create a new message.
  */
 export const ClipTierSchema: GenMessage<ClipTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 16);
+  messageDesc(file_router_catalog_v1_catalog, 24);
 
 /**
  * Per token.
@@ -652,6 +877,13 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
    * @generated from field: optional int64 audio_input_pico_usd = 8;
    */
   audioInputPicoUsd?: bigint | undefined;
+
+  /**
+   * Tokens of images in the output; absent = as output.
+   *
+   * @generated from field: optional int64 image_output_pico_usd = 9;
+   */
+  imageOutputPicoUsd?: bigint | undefined;
 };
 
 /**
@@ -659,7 +891,7 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
  * Use `create(TokenPriceSchema)` to create a new message.
  */
 export const TokenPriceSchema: GenMessage<TokenPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 17);
+  messageDesc(file_router_catalog_v1_catalog, 25);
 
 /**
  * @generated from enum router.catalog.v1.ModelKind
@@ -723,4 +955,33 @@ export const CatalogService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_router_catalog_v1_catalog, 0);
+
+/**
+ * For operators; nothing on the way of a request calls it.
+ *
+ * @generated from service router.catalog.v1.CatalogOperatorService
+ */
+export const CatalogOperatorService: GenService<{
+  /**
+   * What the catalogue would be after a restart with these seed files and a fresh import. Changes nothing.
+   *
+   * @generated from rpc router.catalog.v1.CatalogOperatorService.PreviewCatalog
+   */
+  previewCatalog: {
+    methodKind: "unary";
+    input: typeof PreviewCatalogRequestSchema;
+    output: typeof PreviewCatalogResponseSchema;
+  },
+  /**
+   * The rule that a price version names, whether it is in force or not. not_found when nobody was ever offered it.
+   *
+   * @generated from rpc router.catalog.v1.CatalogOperatorService.GetPriceVersion
+   */
+  getPriceVersion: {
+    methodKind: "unary";
+    input: typeof GetPriceVersionRequestSchema;
+    output: typeof GetPriceVersionResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_router_catalog_v1_catalog, 1);
 
