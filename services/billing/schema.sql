@@ -17,6 +17,18 @@ CREATE TABLE account (
   CONSTRAINT account_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=50);
 
+-- A correction of credit by the operator: above zero gives, below zero takes.
+CREATE TABLE adjustment (
+  id uuid NOT NULL,
+  account_id uuid NOT NULL,
+  credits bigint NOT NULL,
+  reason text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT adjustment_credits_check CHECK (credits <> 0),
+  CONSTRAINT adjustment_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT adjustment_pkey PRIMARY KEY (id)
+);
+
 -- Money from outside; only COMPLETED ones count.
 CREATE TABLE deposit (
   id uuid NOT NULL,
@@ -42,6 +54,7 @@ CREATE TABLE entry (
   cost bigint NOT NULL DEFAULT 0 /* Cost ledger, pico. */,
   kind entry_kind NOT NULL,
   provider text,
+  adjustment_id uuid,
   CONSTRAINT entry_hold_id_kind_key UNIQUE (hold_id, kind)
 );
 
@@ -63,6 +76,21 @@ CREATE TABLE hold (
   model text NOT NULL,
   price_version text NOT NULL,
   CONSTRAINT hold_pkey PRIMARY KEY (id)
+);
+
+-- Claims: an Idempotency-Key of an account, and the one request that runs, or ran, under it.
+CREATE TABLE idempotency (
+  account_id uuid NOT NULL,
+  key bytea NOT NULL /* SHA-256 of the endpoint and the key. */,
+  fingerprint bytea NOT NULL /* SHA-256 of what the client asked for. */,
+  hold_id uuid /* Null only inside the transaction that is about to decide who gets the key. */,
+  claimed_at timestamp with time zone NOT NULL,
+  content_type text /* Of the kept answer; null, as body, credits and cost are, until one is kept. */,
+  body bytea,
+  credits bigint /* What the hold is, or was, captured with; so is cost. */,
+  cost bigint,
+  CONSTRAINT idempotency_pkey PRIMARY KEY (account_id, key),
+  CONSTRAINT idempotency_hold_id_key UNIQUE (hold_id)
 );
 
 -- What may spend: one row per API key, with its cap, its window and its running totals.
@@ -97,9 +125,15 @@ CREATE TABLE usage_daily (
   CONSTRAINT usage_daily_pkey PRIMARY KEY (account_id, day, spender_id, model)
 ) WITH (fillfactor=50);
 
+CREATE INDEX adjustment_of_account ON adjustment USING btree (account_id);
+
 CREATE INDEX hold_open ON hold USING btree (service, deadline_at) WHERE state = 'open'::hold_state;
 
+CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
+
 CREATE INDEX spender_of_account ON spender USING btree (account_id);
+
+CREATE UNIQUE INDEX entry_of_adjustment ON entry USING btree (adjustment_id) WHERE adjustment_id IS NOT NULL;
 
 CREATE UNIQUE INDEX entry_of_deposit ON entry USING btree (deposit_id, kind) WHERE deposit_id IS NOT NULL;
 
@@ -135,6 +169,26 @@ CREATE OR REPLACE FUNCTION billing.end_of_window(period spend_period, start time
  LANGUAGE sql
  STABLE
 RETURN CASE period WHEN 'lifetime'::spend_period THEN NULL::timestamp with time zone ELSE (((start AT TIME ZONE 'UTC'::text) + (('1 '::text || (period)::text))::interval) AT TIME ZONE 'UTC'::text) END;
+
+CREATE OR REPLACE FUNCTION billing.lock_for_posts(op_hold uuid[], op_account uuid[], op_spender uuid[], claim_account uuid[], claim_key bytea[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+DECLARE
+  account_ids uuid[] := op_account;
+  spender_ids uuid[] := op_spender;
+BEGIN
+  INSERT INTO idempotency AS c (account_id, key, fingerprint, claimed_at)
+    SELECT o.account, o.key, '\x'::bytea, now()
+      FROM (SELECT DISTINCT account, key FROM unnest(claim_account, claim_key) AS x (account, key)) o
+     ORDER BY o.account, o.key
+    -- Changes nothing, but locks the row.
+    ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = c.fingerprint WHERE false;
+  SELECT account_ids || array_agg(x.account_id), spender_ids || array_agg(x.spender_id)
+    INTO account_ids, spender_ids FROM hold x WHERE x.id = ANY (op_hold);
+  PERFORM FROM account WHERE id = ANY (account_ids) ORDER BY id FOR NO KEY UPDATE;
+  PERFORM FROM spender WHERE id = ANY (spender_ids) ORDER BY id FOR NO KEY UPDATE;
+END $function$;
 
 CREATE OR REPLACE FUNCTION billing.post(op_kind text[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[], op_deadline bigint[], op_tag integer[], tag_service text[], tag_provider text[], tag_model text[], tag_price_version text[], asked_at timestamp with time zone, OUT outcomes text, OUT remarks jsonb)
  RETURNS record

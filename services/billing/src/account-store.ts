@@ -161,6 +161,6 @@ function usageOf(row: CreditRow, id: string): SpenderUsage {
   };
 }
 
-function noAccount(accountId: string): ServiceError {
+export function noAccount(accountId: string): ServiceError {
   return new ServiceError("account_not_found", `There is no account ${accountId}.`, { param: "account_id" });
 }

@@ -7,6 +7,7 @@ import { ServiceError } from "@gr/proto";
 const MOST_CREDITS: Credits = 10n ** 15n;
 /** The last millisecond of the year 9999. */
 const LATEST = 253_402_300_799_999n;
+const DIGEST_BYTES = 32;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 export function invalid(field: string, what: string): ServiceError {
@@ -23,6 +24,15 @@ export function uuid(field: string, value: string): string {
 export function credits(field: string, value: Credits): Credits {
   if (value < 0n || value > MOST_CREDITS)
     throw invalid(field, `It must be from 0 to ${MOST_CREDITS} credits`);
+  return value;
+}
+
+/** A change of credit, up or down. */
+export function signedCredits(field: string, value: Credits): Credits {
+  if (value === 0n) throw invalid(field, "It must not be zero");
+  if (value < -MOST_CREDITS || value > MOST_CREDITS) {
+    throw invalid(field, `It must be from -${MOST_CREDITS} to ${MOST_CREDITS} credits`);
+  }
   return value;
 }
 
@@ -45,6 +55,17 @@ export function text(field: string, value: string, most = 200): string {
   if (value.length > most && [...value].length > most) {
     throw invalid(field, `It must have at most ${most} characters`);
   }
+  return value;
+}
+
+/** What SHA-256 gives. */
+export function digest(field: string, value: Uint8Array): Buffer {
+  if (value.byteLength !== DIGEST_BYTES) throw invalid(field, `It must have ${DIGEST_BYTES} bytes`);
+  return Buffer.from(value);
+}
+
+export function bytes(field: string, value: Uint8Array, most: number): Uint8Array {
+  if (value.byteLength > most) throw invalid(field, `It must have at most ${most} bytes`);
   return value;
 }
 

@@ -2,6 +2,8 @@
 import { join } from "node:path";
 import { defineModule, openSchema } from "@gr/runtime";
 import { createAccountStore } from "./account-store.ts";
+import { createAdjustmentStore } from "./adjustment-store.ts";
+import { createAnswerStore } from "./answer-store.ts";
 import { billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
 import { createHoldStore } from "./hold-store.ts";
@@ -25,9 +27,17 @@ export const billingModule = defineModule({
     const accounts = createAccountStore(pool, time);
     const connection = new LedgerConnection(pool, time, log);
     const writer = new LedgerWriter(connection, events);
-    const holds = createHoldStore(pool, time);
+    const rpc = billingRpc({
+      writer,
+      accounts,
+      adjustments: createAdjustmentStore(pool, time),
+      answers: createAnswerStore(pool, time),
+      holds: createHoldStore(pool, time),
+      verify: () => verifyLedger(pool),
+      events,
+    });
     return {
-      rpc: [billingRpc({ writer, accounts, holds, verify: () => verifyLedger(pool), events })],
+      rpc: [rpc],
       rest: billingRest({ accounts, events }),
       ready: createReadiness(() => accounts.ping(), clock),
       stop: async () => {

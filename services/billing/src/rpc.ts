@@ -3,15 +3,20 @@
 import {
   BillingService,
   HoldState as HoldStateMessage,
+  type KeepAnswerRequest,
   type LeaseExpiredHoldsRequest,
+  type PutAdjustmentRequest,
   type PutDepositRequest,
   type PutSpenderRequest,
 } from "@gr/proto/billing";
 import { implement, type RpcService } from "@gr/runtime";
 import type { AccountStore } from "./account-store.ts";
+import type { Adjustment } from "./adjustment.ts";
+import type { AdjustmentStore } from "./adjustment-store.ts";
+import type { AnswerStore, AnswerToKeep } from "./answer-store.ts";
 import type { Deposit } from "./deposit.ts";
 import type { BillingEvents } from "./events.ts";
-import { credits, instant, invalid, limit, text, uuid } from "./field-rules.ts";
+import { bytes, cost, credits, instant, invalid, limit, signedCredits, text, uuid } from "./field-rules.ts";
 import type { HoldStore, Lease } from "./hold-store.ts";
 import { ledgerError } from "./ledger-error.ts";
 import type { LedgerReport } from "./ledger-report.ts";
@@ -24,14 +29,18 @@ import type { Spender } from "./spender.ts";
 export interface BillingDeps {
   readonly writer: LedgerWriter;
   readonly accounts: AccountStore;
+  readonly adjustments: AdjustmentStore;
+  readonly answers: AnswerStore;
   readonly holds: HoldStore;
   readonly verify: () => Promise<LedgerReport>;
   readonly events: BillingEvents;
 }
 
 const LONGEST_LEASE_MS = 86_400_000n;
+const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 
-export function billingRpc({ writer, accounts, holds, verify, events }: BillingDeps): RpcService {
+export function billingRpc(deps: BillingDeps): RpcService {
+  const { writer, accounts, adjustments, answers, holds, verify, events } = deps;
   return implement(BillingService, {
     async post(request, { signal }) {
       const operations = readOperations(request.operations);
@@ -48,6 +57,18 @@ export function billingRpc({ writer, accounts, holds, verify, events }: BillingD
     async putDeposit(request) {
       await reaching(accounts.putDeposit(readDeposit(request)));
       return {};
+    },
+    async putAdjustment(request) {
+      await reaching(adjustments.put(readAdjustment(request)));
+      return {};
+    },
+    async keepAnswer(request) {
+      await reaching(answers.keep(readAnswerToKeep(request)));
+      return {};
+    },
+    async readAnswer({ accountId, holdId }) {
+      const answer = await reaching(answers.read(uuid("account_id", accountId), uuid("hold_id", holdId)));
+      return answer === undefined ? {} : { answer };
     },
     async getCredits({ accountId, bySpender }) {
       const id = uuid("account_id", accountId);
@@ -105,6 +126,25 @@ function readDeposit(request: PutDepositRequest): Deposit {
     credits: amount,
     status: depositStatusOf("status", request.status),
     source: text("source", request.source),
+  };
+}
+
+function readAdjustment(request: PutAdjustmentRequest): Adjustment {
+  return {
+    id: uuid("adjustment_id", request.adjustmentId),
+    accountId: uuid("account_id", request.accountId),
+    credits: signedCredits("credits", request.credits),
+    reason: text("reason", request.reason),
+  };
+}
+
+function readAnswerToKeep(request: KeepAnswerRequest): AnswerToKeep {
+  return {
+    holdId: uuid("hold_id", request.holdId),
+    credits: credits("credits", request.credits),
+    cost: cost("cost_pico_usd", request.costPicoUsd),
+    contentType: text("content_type", request.contentType),
+    body: bytes("body", request.body, MOST_ANSWER_BYTES),
   };
 }
 
