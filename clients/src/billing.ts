@@ -23,8 +23,8 @@ const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 100;
 const IN_FLIGHT_RETRY_MS = 1_000;
 const CLAIM_RETRY_MS = 1_000;
-/** As much as billing keeps. */
-const MOST_KEPT_BYTES = 8 * 1024 * 1024;
+/** As much as billing keeps of one answer. */
+export const MOST_KEPT_BYTES = 8 * 1024 * 1024;
 
 const CAPTURED: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.DONE, OutcomeCode.ALREADY_RESOLVED]);
 /** A hold whose place was never answered may not exist at all. */
@@ -71,7 +71,8 @@ export interface Billing {
    */
   place(request: PlaceRequest): Promise<string | undefined>;
   /**
-   * Keeps the answer of a claimed request before its capture. An answer that is too large is not kept.
+   * Keeps the answer of a claimed request before its capture. Not kept is an answer that is too large, and one whose
+   * hold was resolved meanwhile: then the capture finds that out as well.
    * @throws ServiceError outcome_unknown when it is not known whether it was kept.
    */
   keepAnswer(capture: CaptureRequest, answer: KeptAnswer): Promise<void>;
@@ -120,7 +121,7 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
     keepAnswer: async ({ holdId, credits, cost }, { contentType, body }) => {
       if (body.byteLength > MOST_KEPT_BYTES) return;
       const request = { holdId, credits, costPicoUsd: cost, contentType, body };
-      await insist(() => client.keepAnswer(request));
+      await insist(() => client.keepAnswer(request).catch(unlessResolved));
     },
     readAnswer: async (accountId, holdId) => {
       const { answer } = await client.readAnswer({ accountId, holdId }).catch((cause) => {
@@ -143,6 +144,11 @@ async function insist(attemptOnce: () => Promise<unknown>): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
     }
   }
+}
+
+/** Billing keeps no answer of a hold that is no longer open, however often it is asked. */
+function unlessResolved(error: unknown): void {
+  if (!(error instanceof ServiceError && error.reason === "invalid_value")) throw error;
 }
 
 function unavailable(cause: unknown): ServiceError {

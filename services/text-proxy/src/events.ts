@@ -22,7 +22,14 @@ export interface TextEvents {
   usageEstimated(holdId: string, model: string): void;
   /** A capture failed; the hold is open and its client got an error. */
   notCaptured(exchange: Exchange, error: unknown): void;
-  notReleased(holdId: string, error: unknown): void;
+  /** The answer of a claimed request is too large: it is charged, and cannot be given again. */
+  notKept(): void;
+  /** A kept answer was given again. */
+  replayed(): void;
+  /** A hold could not be released or captured; it is open until a later round. */
+  notResolved(holdId: string, error: unknown): void;
+  /** A hold whose process did not get to capture it, but had kept the answer. */
+  chargedKept(holdId: string, charge: Credits): void;
   resolved(holdId: string, reason: ReleaseReason, cost: PicoUsd): void;
   leaseFailed(error: unknown): void;
 }
@@ -47,6 +54,8 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
   const lookedUp = counted("text_usage_looked_up_total", "Charges whose usage had to be looked up");
   const estimated = counted("text_usage_estimated_total", "Charges whose usage was metered by us");
   const aboveHold = counted("text_charges_above_hold_total", "Charges larger than their hold");
+  const replayed = counted("text_answers_replayed_total", "Kept answers that were given again");
+  const notKept = counted("text_answers_not_kept_total", "Answers too large to be given again");
   const resolvedHolds = new Counter({
     name: "text_holds_resolved_total",
     help: "Holds resolved after their request had failed, by result",
@@ -102,8 +111,14 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
       outcomes.inc({ outcome: "not_captured" });
       log.error({ requestId: id, err: error }, "the hold could not be captured");
     },
-    notReleased: (holdId, error) =>
-      log.warn({ requestId: holdId, err: error }, "the hold could not be released"),
+    notKept: () => notKept.inc(),
+    replayed: () => replayed.inc(),
+    notResolved: (holdId, error) =>
+      log.warn({ requestId: holdId, err: error }, "the hold could not be resolved"),
+    chargedKept: (holdId, charge) => {
+      resolvedHolds.inc({ result: "answer_kept" });
+      log.warn({ requestId: holdId, charge: formatCredits(charge) }, "hold charged: its answer was kept");
+    },
     resolved: (holdId, reason, cost) => {
       resolvedHolds.inc({ result: cost > 0n ? "cost_found" : "nothing_found" });
       log.warn({ requestId: holdId, reason, lost: formatPicoUsd(cost) }, "hold resolved without a charge");

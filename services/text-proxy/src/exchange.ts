@@ -4,6 +4,7 @@ import type { Billing, CatalogCopy } from "@gr/clients";
 import type { Credits } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
+import type { AnswerCopy } from "./answer-copy.ts";
 import type { TextProxyConfig } from "./config.ts";
 import type { TextEvents } from "./events.ts";
 import type { HoldResolver } from "./resolve-holds.ts";
@@ -32,4 +33,6 @@ export interface Exchange {
   readonly upstreamModel: string;
   readonly price: TokenPrice;
   readonly held: Credits;
+  /** Of a request with an Idempotency-Key: what its client gets, to be kept before the capture. */
+  readonly copy: AnswerCopy | undefined;
 }

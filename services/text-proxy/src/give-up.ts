@@ -113,6 +113,6 @@ export async function free(
   try {
     await deps.billing.release(exchange.id, reason, cost);
   } catch (error) {
-    deps.events.notReleased(exchange.id, error);
+    deps.events.notResolved(exchange.id, error);
   }
 }

@@ -1,8 +1,9 @@
 // Resolves holds whose outcome this service never learnt: soon after the loss, and again for every hold that is past
-// its deadline, also those of processes that died. The client of such a hold got no answer, so it is never charged:
-// a cost that is found is booked to our losses, and without one the hold is freed only after two separate look-ups.
+// its deadline, also those of processes that died. A hold whose answer was kept is charged: its client gets the answer
+// by repeating the request. Any other client got none and is never charged: a cost that is found is our loss, and
+// without one the hold is freed only after two separate look-ups.
 import { type Billing, ReleaseReason } from "@gr/clients";
-import type { BillingService, Hold } from "@gr/proto/billing";
+import type { BillingService, Hold, Settlement } from "@gr/proto/billing";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { TextEvents } from "./events.ts";
 import { canLookUp, lookUp } from "./look-up.ts";
@@ -54,7 +55,7 @@ export class HoldResolver {
     await this.#working;
   }
 
-  /** Tries to resolve a hold before its deadline. @param generationId the upstream's id; empty when not known */
+  /** Tries to free a hold before its deadline; never one whose answer may have been kept. @param generationId the upstream's id; empty when not known */
   resolveSoon(holdId: string, generationId: string): void {
     const { upstream } = this.#options;
     if (upstream === undefined || !canLookUp(upstream)) return;
@@ -97,8 +98,12 @@ export class HoldResolver {
     }
   }
 
-  async #resolve({ holdId, deadlineAt }: Hold): Promise<void> {
+  async #resolve({ holdId, deadlineAt, kept }: Hold): Promise<void> {
     const { upstream, clock } = this.#options;
+    if (kept !== undefined) {
+      await this.#capture(holdId, kept);
+      return;
+    }
     const result = upstream === undefined ? "silent" : await lookUp(upstream, holdId);
     if (typeof result === "object") {
       await this.#book(holdId, result.cost);
@@ -109,6 +114,16 @@ export class HoldResolver {
     const unknownTwice = result === "unknown" && this.#unknown.has(holdId);
     if (!askable || overdue || unknownTwice) await this.#release(holdId, ReleaseReason.UNRESOLVED, 0n);
     else if (result === "unknown") this.#remember(holdId);
+  }
+
+  async #capture(holdId: string, { credits, costPicoUsd: cost }: Settlement): Promise<void> {
+    const { billing, events } = this.#options;
+    try {
+      await billing.capture({ holdId, credits, cost });
+      events.chargedKept(holdId, credits);
+    } catch (error) {
+      events.notResolved(holdId, error);
+    }
   }
 
   #book(holdId: string, cost: bigint): Promise<void> {
@@ -123,7 +138,7 @@ export class HoldResolver {
       events.resolved(holdId, reason, cost);
     } catch (error) {
       // It stays open, so a later round leases it again.
-      events.notReleased(holdId, error);
+      events.notResolved(holdId, error);
     }
   }
 

@@ -3,7 +3,7 @@ import { type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import type { TextDeps } from "./exchange.ts";
 import { serveText } from "./serve-text.ts";
-import type { TextApi } from "./text-request.ts";
+import { TEXT_PATHS, type TextApi } from "./text-request.ts";
 
 const BODY_LIMIT = 20 * 1024 * 1024;
 
@@ -67,8 +67,13 @@ const refusals = {
   401: { description: "Missing, invalid or expired key" },
   402: { description: "Not enough credit, or the key's spend limit is reached" },
   404: { description: "The model does not exist" },
+  409: {
+    description:
+      "A request with the same Idempotency-Key is still running; or it was charged and its answer was not kept",
+  },
   413: { description: "The body is larger than 20 MB" },
   415: { description: "The body is not application/json" },
+  422: { description: "The Idempotency-Key was used for another request" },
   429: { description: "Rate limit" },
   502: { description: "The provider failed; nothing was charged" },
   503: { description: "The provider or billing is not available; nothing was charged" },
@@ -79,14 +84,12 @@ export function textRest(deps: TextDeps): RestApi {
   return {
     routes: [
       textRoute(deps, "chat", {
-        path: "/v1/compat/chat/completions",
         summary:
           "Make a chat completion; with stream: true as server-sent chunks, the last with usage and cost",
         body: chatBody,
         answer: chatAnswer,
       }),
       textRoute(deps, "responses", {
-        path: "/v1/compat/responses",
         summary: "Make a response; with stream: true as server-sent events, the last with usage and cost",
         body: responsesBody,
         answer: responsesAnswer,
@@ -98,11 +101,11 @@ export function textRest(deps: TextDeps): RestApi {
 function textRoute(
   deps: TextDeps,
   api: TextApi,
-  { path, summary, body, answer }: { path: string; summary: string; body: z.ZodType; answer: z.ZodType },
+  { summary, body, answer }: { summary: string; body: z.ZodType; answer: z.ZodType },
 ) {
   return restRoute({
     method: "POST",
-    path,
+    path: TEXT_PATHS[api],
     summary,
     body,
     bodyAs: "bytes",

@@ -254,6 +254,14 @@ describe("the last usage", () => {
     expect(text).toBe(events.join(""));
     expect(last).toMatchObject({ kind: "capture", cost: 2_000_000_000n });
   });
+
+  test("loses nothing of what follows its last event, wherever the network cuts it", async () => {
+    const end = completed(responsesUsage(',"cost":0.002'));
+    upstream.script(stream([created, `${end}data: [DO`, "NE]\n\n"]));
+    const { text, last } = await run(respond, rig, "responses");
+    expect(text).toBe(created + end + DONE);
+    expect(last).toMatchObject({ kind: "capture", cost: 2_000_000_000n });
+  });
 });
 
 describe("a stream that breaks", () => {

@@ -13,6 +13,13 @@ import { StreamRelay } from "./stream-relay.ts";
 import { type AnswerReceiver, type UpstreamCall, UpstreamLoss } from "./upstream-call.ts";
 import { readWholeAnswer } from "./whole-answer.ts";
 
+export const STREAM_TYPE = "text/event-stream; charset=utf-8";
+export const STREAM_HEADERS = {
+  "content-type": STREAM_TYPE,
+  "cache-control": "no-cache, no-transform",
+  // Proxies that buffer answers would keep the events from their reader.
+  "x-accel-buffering": "no",
+} as const;
 /** More than any error answer says. */
 const MOST_ERROR_BYTES = 1024 * 1024;
 
@@ -118,11 +125,6 @@ class StreamReceiver implements AnswerReceiver {
 
 /** The headers that the gateway has set already, and those of a stream. */
 function headersOf(reply: FastifyReply): OutgoingHttpHeaders {
-  reply.headers({
-    "content-type": "text/event-stream; charset=utf-8",
-    "cache-control": "no-cache, no-transform",
-    // Proxies that buffer answers would keep the events from their reader.
-    "x-accel-buffering": "no",
-  });
+  reply.headers(STREAM_HEADERS);
   return reply.getHeaders() as OutgoingHttpHeaders;
 }

@@ -1,21 +1,25 @@
 // One text request from its accepted body to its settled hold. Everything that can refuse it comes first, then the
-// hold, then the upstream; its answer ends only after the capture.
-import { ReleaseReason } from "@gr/clients";
+// hold, then the upstream; its answer ends only after the capture. A repeated Idempotency-Key is answered from what
+// was kept.
+import { type Claim, claimOf, ReleaseReason } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
 import type { Principal } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { AnswerCopy } from "./answer-copy.ts";
 import type { Exchange, TextDeps } from "./exchange.ts";
 import { free } from "./give-up.ts";
 import { holdFor } from "./hold-size.ts";
+import { replayAnswer } from "./replay-answer.ts";
 import { SERVICE } from "./resolve-holds.ts";
-import { serveStream } from "./serve-stream.ts";
+import { STREAM_TYPE, serveStream } from "./serve-stream.ts";
 import { serveWhole } from "./serve-whole.ts";
-import { readTextRequest, type TextApi, type TextRequest } from "./text-request.ts";
+import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./text-request.ts";
 import type { Upstream } from "./upstream.ts";
 import { upstreamBody } from "./upstream-body.ts";
 
 const OVERLOADED_RETRY_MS = 1_000;
+const WHOLE_TYPE = "application/json; charset=utf-8";
 /** Characters of a model's name in an error message. */
 const LONGEST_NAME = 200;
 
@@ -36,11 +40,13 @@ export async function serveText(
 ): Promise<unknown> {
   const principal = requireNormalKey(http.principal);
   const request = readTextRequest(api, requireBytes(http.body));
+  const claim = claimOf(http.headers, TEXT_PATHS[api], () => [request.bytes]);
   const target = findTarget(deps, request);
   const body = upstreamBody(request, target.upstreamModel);
   const { upstream, upstreamModel, price } = target;
   const held = holdFor(request, target.model, price);
-  const exchange: Exchange = { id: http.id, request, upstream, upstreamModel, price, held };
+  const copy = claim && new AnswerCopy(request.stream ? STREAM_TYPE : WHOLE_TYPE);
+  const exchange: Exchange = { id: http.id, request, upstream, upstreamModel, price, held, copy };
   if (!deps.running.enter()) throw overloaded();
   let left = false;
   const leave = () => {
@@ -48,7 +54,12 @@ export async function serveText(
     left = true;
   };
   try {
-    await place(deps, exchange, target, principal);
+    const earlier = await place(deps, exchange, target, principal, claim);
+    if (earlier !== undefined) {
+      leave();
+      const { accountId } = principal;
+      return await replayAnswer(deps, { accountId, holdId: earlier, stream: request.stream }, reply);
+    }
     // A client that left meanwhile wants no answer, and nothing is sent yet.
     if (reply.raw.destroyed) {
       await free(deps, exchange, ReleaseReason.NOT_SENT, 0n);
@@ -58,19 +69,21 @@ export async function serveText(
     if (request.stream) return await serveStream(deps, exchange, body, reply, leave);
     const answer = await serveWhole(deps, exchange, body);
     leave();
-    return reply.type("application/json; charset=utf-8").send(answer);
+    return reply.type(WHOLE_TYPE).send(answer);
   } catch (error) {
     leave();
     throw error;
   }
 }
 
+/** @returns the id of the request that had the same claim and was charged; undefined when the hold is placed */
 async function place(
   deps: TextDeps,
   exchange: Exchange,
   target: Target,
   principal: Principal,
-): Promise<void> {
+  claim: Claim | undefined,
+): Promise<string | undefined> {
   const { TEXT_TOTAL_TIMEOUT_MS, HOLD_GRACE_MS } = deps.config;
   const placed = deps.billing.place({
     holdId: exchange.id,
@@ -82,9 +95,10 @@ async function place(
     model: exchange.request.model,
     priceVersion: target.priceVersion,
     deadlineAt: deps.clock.now() + TEXT_TOTAL_TIMEOUT_MS + HOLD_GRACE_MS,
+    claim,
   });
   try {
-    await placed;
+    return await placed;
   } catch (error) {
     // The hold may exist although its place was never answered; nobody waits for its release.
     if (error instanceof ServiceError && error.reason === "billing_unavailable") {

@@ -3,7 +3,7 @@ import { AnswerCollector, type CollectedAnswer } from "./collected-answer.ts";
 import { tokensOf } from "./estimate.ts";
 import type { Exchange, TextDeps } from "./exchange.ts";
 import { giveUpFailed, giveUpLost, giveUpNonsense, giveUpRefused } from "./give-up.ts";
-import { settle } from "./settle.ts";
+import { settle, type Used } from "./settle.ts";
 import { UpstreamLoss } from "./upstream-call.ts";
 import { costOf } from "./usage.ts";
 import { pricedAnswer, readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
@@ -22,9 +22,9 @@ export async function serveWhole(deps: TextDeps, exchange: Exchange, body: Buffe
   const answer = readWholeAnswer(request.api, upstream.kind, collected.body);
   if (answer === undefined) throw giveUpNonsense(deps, exchange, "the answer is no JSON object", generation);
   if (answer.failure !== undefined) throw await giveUpAnswered(deps, exchange, answer, answer.failure);
-  const billed = await capture(deps, exchange, answer, generation);
+  const priced = await capture(deps, exchange, answer, generation);
   deps.events.answered();
-  return pricedAnswer(request.api, answer, billed);
+  return priced;
 }
 
 /** An answer with status 200 that says that it failed. */
@@ -49,11 +49,12 @@ async function receive(
 
 async function capture(deps: TextDeps, exchange: Exchange, answer: WholeAnswer, generation: string) {
   try {
-    return await settle(deps, exchange, {
+    const used: Used = {
       usage: answer.usage,
       generationId: generation === "" ? answer.id : generation,
       meteredOutput: tokensOf(answer.outputBytes),
-    });
+    };
+    return await settle(deps, exchange, used, (billed) => pricedAnswer(exchange.request.api, answer, billed));
   } catch (error) {
     deps.events.notCaptured(exchange, error);
     throw error;

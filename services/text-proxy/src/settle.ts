@@ -1,7 +1,8 @@
 // Turns what a request used into its charge. The hold is captured here and nowhere else, and only with the true
 // cost: as the answer says, else as the upstream's look-up says, else as metered.
-import type { TokenMeters } from "@gr/clients";
+import type { CaptureRequest, TokenMeters } from "@gr/clients";
 import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
+import type { AnswerCopy } from "./answer-copy.ts";
 import { estimate } from "./estimate.ts";
 import type { Exchange, TextDeps } from "./exchange.ts";
 import { canLookUp, lookUp } from "./look-up.ts";
@@ -25,8 +26,18 @@ export interface Used {
 /** Pauses before each look-up: a generation can be found only a moment after its end. */
 const LOOK_UP_PAUSES_MS = [0, 500, 1_500] as const;
 
-/** @throws ServiceError outcome_unknown: the hold then waits for the resolver */
-export async function settle(deps: TextDeps, exchange: Exchange, used: Used): Promise<Billed> {
+/**
+ * @param lastOf writes the last of what the client gets, which says the cost. When a copy of the answer is kept, this
+ *   completes it, so nothing may follow.
+ * @returns what `lastOf` wrote, to be sent now
+ * @throws ServiceError outcome_unknown: the hold then waits for the resolver
+ */
+export async function settle(
+  deps: TextDeps,
+  exchange: Exchange,
+  used: Used,
+  lastOf: (billed: Billed) => Buffer,
+): Promise<Buffer> {
   const { usage } = used;
   const { cost, meters } =
     usage === undefined
@@ -34,8 +45,19 @@ export async function settle(deps: TextDeps, exchange: Exchange, used: Used): Pr
       : { cost: costOf(usage, exchange.price), meters: usage.meters };
   const charge = chargeOf(cost);
   if (charge > exchange.held) deps.events.chargedAboveHold(exchange, charge);
-  await deps.billing.capture({ holdId: exchange.id, credits: charge, cost });
-  return { cost, charge, meters };
+  const last = lastOf({ cost, charge, meters });
+  const capture: CaptureRequest = { holdId: exchange.id, credits: charge, cost };
+  if (exchange.copy !== undefined) await keep(deps, exchange.copy, last, capture);
+  await deps.billing.capture(capture);
+  return last;
+}
+
+/** Before the capture: whoever is charged and gets no answer can ask for it again. */
+async function keep(deps: TextDeps, copy: AnswerCopy, last: Buffer, capture: CaptureRequest): Promise<void> {
+  copy.add(last);
+  const answer = copy.whole();
+  if (answer === undefined) deps.events.notKept();
+  else await deps.billing.keepAnswer(capture, answer);
 }
 
 async function findOut(

@@ -1,6 +1,7 @@
 // Passes one stream on, event by event and byte by byte as it came. The event with the last usage is held back until
 // the hold is captured; a stream that breaks ends with an error event and costs its customer nothing. When the client
-// leaves, the upstream is read to its end all the same, so that the true cost is known and charged.
+// leaves, the upstream is read to its end all the same, so that the true cost is known and charged. A copy that is
+// kept for an Idempotency-Key must be whole before the capture, so there the upstream's end is waited for as well.
 import { ServiceError } from "@gr/proto";
 import type { ClientStream } from "./client-stream.ts";
 import { tokensOf } from "./estimate.ts";
@@ -40,7 +41,8 @@ export class StreamRelay {
   readonly #parts: RelayParts;
   readonly #splitter = new SseSplitter();
   readonly #meter = new StreamMeter();
-  #state: "passing" | "settling" | "settled" | "over" = "passing";
+  /** "ending": nothing that matters can follow, but the copy of the answer waits for the upstream's last byte. */
+  #state: "passing" | "ending" | "settling" | "settled" | "over" = "passing";
   #upstreamEnded = false;
   #drained = 0;
   #soFar: StreamSoFar = { first: undefined, last: undefined };
@@ -58,7 +60,7 @@ export class StreamRelay {
 
   data(chunk: Buffer): void {
     if (this.#state === "passing") this.#take(chunk);
-    else if (this.#state === "settling") this.#wait(chunk);
+    else if (this.#state === "ending" || this.#state === "settling") this.#wait(chunk);
     else if (this.#state === "settled") this.#parts.client.write(chunk);
   }
 
@@ -71,12 +73,18 @@ export class StreamRelay {
     if (this.#state === "passing") {
       if (this.#parts.dialect.endsWithUsage && this.#usage !== undefined) this.#settle();
       else this.#fail({ problem: "the stream ended too early" });
-    } else if (this.#state === "settled") this.#parts.client.end();
+    } else this.#endWithUpstream();
   }
 
   lost(loss: UpstreamLoss): void {
     this.#upstreamEnded = true;
     if (this.#state === "passing") this.#fail({ problem: loss.kind, loss });
+    else this.#endWithUpstream();
+  }
+
+  /** Everything that matters had come before. */
+  #endWithUpstream(): void {
+    if (this.#state === "ending") this.#settle();
     else if (this.#state === "settled") this.#parts.client.end();
   }
 
@@ -94,18 +102,24 @@ export class StreamRelay {
     if (block !== undefined) this.#pass(block);
     if (this.#state === "passing" && this.#splitter.pendingBytes > MOST_EVENT_BYTES) {
       this.#fail({ problem: "an event is larger than 8 MB" });
-    }
+    } else if (this.#state === "ending" || this.#state === "settling") this.#wait(this.#splitter.rest());
+  }
+
+  #write(bytes: Buffer): void {
+    const { exchange, client } = this.#parts;
+    exchange.copy?.add(bytes);
+    client.write(bytes);
   }
 
   #pass(block: Buffer): void {
-    const { dialect, client } = this.#parts;
+    const { dialect } = this.#parts;
     this.#meter.add(block);
     if (this.#soFar.first === undefined && block.length <= MOST_FIRST_BYTES && block.includes(DATA)) {
       this.#soFar = { first: block, last: undefined };
     }
     if (this.#usageEvent === undefined && !matters(block, dialect.markers)) {
       this.#soFar = { first: this.#soFar.first, last: block };
-      client.write(block);
+      this.#write(block);
       return;
     }
     this.#passEvents(block);
@@ -113,7 +127,7 @@ export class StreamRelay {
 
   /** The careful way: looks at each event of a block, and writes those between two that matter as one. */
   #passEvents(block: Buffer): void {
-    const { dialect, client, exchange } = this.#parts;
+    const { dialect, exchange } = this.#parts;
     let unwritten = 0;
     for (let at = 0; at < block.length && this.#state === "passing"; ) {
       const end = endOfEvent(block, at);
@@ -121,14 +135,14 @@ export class StreamRelay {
       const verdict = dialect.read(event, exchange.upstream.kind);
       if (verdict.type === "plain") this.#release();
       else if (verdict.type !== "empty" || this.#usageEvent !== undefined) {
-        client.write(block.subarray(unwritten, at));
+        this.#write(block.subarray(unwritten, at));
         unwritten = end;
         this.#decide(verdict, event, block.subarray(end));
       }
       at = end;
     }
     if (this.#state !== "passing") return;
-    client.write(block.subarray(unwritten));
+    this.#write(block.subarray(unwritten));
     this.#soFar = { first: this.#soFar.first, last: block };
   }
 
@@ -160,7 +174,7 @@ export class StreamRelay {
   /** Something follows the usage that was held back, so it was not the last. */
   #release(): void {
     if (this.#usageEvent === undefined) return;
-    this.#parts.client.write(Buffer.concat([this.#usageEvent, ...this.#waiting]));
+    this.#write(Buffer.concat([this.#usageEvent, ...this.#waiting]));
     this.#usageEvent = undefined;
     this.#waiting = [];
     this.#waitingBytes = 0;
@@ -177,6 +191,10 @@ export class StreamRelay {
   }
 
   #settle(): void {
+    if (this.#parts.exchange.copy !== undefined && !this.#upstreamEnded) {
+      this.#state = "ending";
+      return;
+    }
     this.#state = "settling";
     void this.#finish(this.#capture());
   }
@@ -201,12 +219,20 @@ export class StreamRelay {
 
   async #capture(): Promise<boolean> {
     const { deps, exchange, client } = this.#parts;
-    const billed = await settle(deps, exchange, this.#used());
+    const last = await settle(deps, exchange, this.#used(), (billed) =>
+      Buffer.concat([this.#pricedUsage(billed), ...this.#takeWaiting()]),
+    );
     this.#state = "settled";
-    client.write(Buffer.concat([this.#pricedUsage(billed), ...this.#waiting]));
-    this.#waiting = [];
+    client.write(last);
+    for (const bytes of this.#takeWaiting()) client.write(bytes);
     if (this.#upstreamEnded) client.end();
     return true;
+  }
+
+  #takeWaiting(): Buffer[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    return waiting;
   }
 
   async #giveUp(failure: MidStreamFailure, ownEvent?: Buffer): Promise<boolean> {

@@ -9,6 +9,10 @@ import { readMessages } from "./read-messages.ts";
 import { invalid, isObject, type JsonObject, readCount } from "./request-fields.ts";
 
 export type TextApi = "chat" | "responses";
+export const TEXT_PATHS = {
+  chat: "/v1/compat/chat/completions",
+  responses: "/v1/compat/responses",
+} as const satisfies Record<TextApi, string>;
 
 export interface TextRequest {
   readonly api: TextApi;

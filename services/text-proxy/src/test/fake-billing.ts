@@ -1,16 +1,37 @@
-// A billing service at the process edge: keeps holds in memory, records every operation in order, and refuses, waits
-// or fails when it is told to.
-import { BillingService, HoldState, type Operation, OutcomeCode } from "@gr/proto/billing";
+// A billing service at the process edge: keeps holds, claims and answers in memory, records every operation in order,
+// and refuses, waits or fails when it is told to.
+import { ServiceError } from "@gr/proto";
+import {
+  BillingService,
+  HoldState,
+  type KeepAnswerRequest,
+  type Operation,
+  OutcomeCode,
+  type Place,
+} from "@gr/proto/billing";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 
 export interface Recorded {
-  readonly kind: "place" | "capture" | "release";
+  readonly kind: "place" | "keep" | "capture" | "release";
   readonly holdId: string;
   readonly credits: bigint;
   readonly cost: bigint;
   readonly reason: number;
   readonly deadlineAt: bigint;
+}
+
+interface FakeHold {
+  state: HoldState;
+  readonly deadlineAt: bigint;
+  leasedUntil: number;
+  readonly claim?: { readonly id: string; readonly fingerprint: string };
+  kept?: KeepAnswerRequest;
+}
+
+interface FakeOutcome {
+  readonly code: OutcomeCode;
+  readonly earlierHoldId?: string;
 }
 
 export class FakeBilling {
@@ -19,7 +40,9 @@ export class FakeBilling {
   placeOutcome: OutcomeCode = OutcomeCode.DONE;
   /** Runs before an operation is recorded; a rejection fails the whole call. */
   before: (operation: Recorded) => Promise<void> = async () => undefined;
-  readonly #holds = new Map<string, { state: HoldState; deadlineAt: bigint; leasedUntil: number }>();
+  /** Runs before a kept answer is read; a rejection fails the call. */
+  beforeRead: () => Promise<void> = async () => undefined;
+  readonly #holds = new Map<string, FakeHold>();
 
   readonly module: Module = defineModule({
     name: "billing",
@@ -40,28 +63,66 @@ export class FakeBilling {
     return [...this.#holds].filter(([, { state }]) => state === HoldState.OPEN).map(([id]) => id);
   }
 
+  /** What was kept for a hold. */
+  keptOf(holdId: string): { contentType: string; body: string } | undefined {
+    const kept = this.#holds.get(holdId)?.kept;
+    return kept && { contentType: kept.contentType, body: Buffer.from(kept.body).toString() };
+  }
+
   /** A hold that another process left behind. */
   addOpenHold(holdId: string, deadlineAt: number): void {
     this.#holds.set(holdId, { state: HoldState.OPEN, deadlineAt: BigInt(deadlineAt), leasedUntil: 0 });
   }
 
-  async #post(operation: Operation): Promise<{ code: OutcomeCode }> {
+  /** Time passes for an open hold, until its deadline is past. */
+  expire(holdId: string): void {
+    const hold = this.#holds.get(holdId);
+    if (hold !== undefined) this.#holds.set(holdId, { ...hold, deadlineAt: BigInt(Date.now() - 1) });
+  }
+
+  async #post(operation: Operation): Promise<FakeOutcome> {
     const recorded = read(operation);
     await this.before(recorded);
-    const { kind, holdId, deadlineAt } = recorded;
-    if (kind === "place") {
-      if (this.placeOutcome === OutcomeCode.DONE) {
-        this.operations.push(recorded);
-        this.#holds.set(holdId, { state: HoldState.OPEN, deadlineAt, leasedUntil: 0 });
-      }
-      return { code: this.placeOutcome };
-    }
+    if (operation.operation.case === "place") return this.#place(operation.operation.value, recorded);
+    const { kind, holdId } = recorded;
     const hold = this.#holds.get(holdId);
     if (hold === undefined) return { code: OutcomeCode.UNKNOWN_HOLD };
     this.operations.push(recorded);
     if (hold.state !== HoldState.OPEN) return { code: OutcomeCode.ALREADY_RESOLVED };
     hold.state = kind === "capture" ? HoldState.CAPTURED : HoldState.RELEASED;
     return { code: OutcomeCode.DONE };
+  }
+
+  #place({ holdId, accountId, deadlineAt, claim: claimed }: Place, recorded: Recorded): FakeOutcome {
+    const claim = claimed && {
+      id: accountId + Buffer.from(claimed.key).toString("hex"),
+      fingerprint: Buffer.from(claimed.fingerprint).toString("hex"),
+    };
+    for (const [earlierHoldId, hold] of claim === undefined ? [] : this.#holds) {
+      if (hold.claim?.id !== claim?.id || hold.state === HoldState.RELEASED) continue;
+      if (hold.claim?.fingerprint !== claim?.fingerprint) return { code: OutcomeCode.CLAIM_MISMATCH };
+      if (hold.state === HoldState.OPEN) return { code: OutcomeCode.CLAIM_IN_PROGRESS };
+      return { code: OutcomeCode.CLAIM_FINISHED, earlierHoldId };
+    }
+    if (this.placeOutcome === OutcomeCode.DONE) {
+      this.operations.push(recorded);
+      const hold = { state: HoldState.OPEN, deadlineAt, leasedUntil: 0 };
+      this.#holds.set(holdId, claim === undefined ? hold : { ...hold, claim });
+    }
+    return { code: this.placeOutcome };
+  }
+
+  async #keep(request: KeepAnswerRequest): Promise<object> {
+    const { holdId, credits, costPicoUsd: cost } = request;
+    const recorded: Recorded = { ...NONE, kind: "keep", holdId, credits, cost };
+    await this.before(recorded);
+    const hold = this.#holds.get(holdId);
+    if (hold?.claim === undefined || hold.state !== HoldState.OPEN) {
+      throw new ServiceError("invalid_value", "The hold is not open, or has no claim.");
+    }
+    this.operations.push(recorded);
+    hold.kept ??= request;
+    return {};
   }
 
   #lease(limit: number, leaseMs: number) {
@@ -74,7 +135,9 @@ export class FakeBilling {
       .slice(0, limit);
     return due.map(([holdId, hold]) => {
       hold.leasedUntil = now + leaseMs;
-      return { holdId, deadlineAt: hold.deadlineAt };
+      const { deadlineAt, kept } = hold;
+      const settlement = kept && { credits: kept.credits, costPicoUsd: kept.costPicoUsd };
+      return { holdId, deadlineAt, ...(settlement && { kept: settlement }) };
     });
   }
 
@@ -84,11 +147,17 @@ export class FakeBilling {
     };
     return implement(BillingService, {
       post: async ({ operations }) => {
-        const outcomes: { code: OutcomeCode }[] = [];
+        const outcomes: FakeOutcome[] = [];
         for (const operation of operations) outcomes.push(await this.#post(operation));
         return { outcomes };
       },
       leaseExpiredHolds: async ({ limit, leaseMs }) => ({ holds: this.#lease(limit, Number(leaseMs)) }),
+      keepAnswer: (request) => this.#keep(request),
+      readAnswer: async ({ holdId }) => {
+        await this.beforeRead();
+        const kept = this.#holds.get(holdId)?.kept;
+        return kept === undefined ? {} : { answer: { contentType: kept.contentType, body: kept.body } };
+      },
       openAccount: unused,
       putSpender: unused,
       putDeposit: unused,
@@ -96,26 +165,25 @@ export class FakeBilling {
       listHolds: unused,
       verifyLedger: unused,
       putAdjustment: unused,
-      keepAnswer: unused,
-      readAnswer: unused,
     });
   }
 }
 
+const NONE = { credits: 0n, cost: 0n, reason: 0, deadlineAt: 0n };
+
 function read({ operation }: Operation): Recorded {
-  const none = { credits: 0n, cost: 0n, reason: 0, deadlineAt: 0n };
   switch (operation.case) {
     case "place": {
       const { holdId, credits, deadlineAt } = operation.value;
-      return { ...none, kind: "place", holdId, credits, deadlineAt };
+      return { ...NONE, kind: "place", holdId, credits, deadlineAt };
     }
     case "capture": {
       const { holdId, credits, costPicoUsd: cost } = operation.value;
-      return { ...none, kind: "capture", holdId, credits, cost };
+      return { ...NONE, kind: "capture", holdId, credits, cost };
     }
     case "release": {
       const { holdId, reason, costPicoUsd: cost } = operation.value;
-      return { ...none, kind: "release", holdId, reason, cost };
+      return { ...NONE, kind: "release", holdId, reason, cost };
     }
     default:
       throw new Error(`the text proxy has no business sending ${operation.case}`);

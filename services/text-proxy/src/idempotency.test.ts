@@ -1,0 +1,391 @@
+// Requests with an Idempotency-Key: charged at most once, whatever their client does, and given again byte for byte.
+// What a failed request costs nothing for, its key is free for.
+import type { ServerResponse } from "node:http";
+import { HoldState } from "@gr/proto/billing";
+import { until } from "@gr/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
+import { ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
+
+const PATIENCE = { timeoutMs: 15_000 };
+type Path = "chat/completions" | "responses";
+let upstream: ScriptedUpstream;
+let rig: Rig;
+
+beforeAll(async () => {
+  upstream = await new ScriptedUpstream().start();
+  rig = await startRig(upstream.url, { RESOLVE_INTERVAL_MS: "100", TEXT_KEEP_ALIVE_MS: "20" });
+});
+afterAll(async () => {
+  await rig?.stop();
+  await upstream?.stop();
+});
+afterEach(() => {
+  rig.billing.before = async () => undefined;
+  rig.billing.beforeRead = async () => undefined;
+});
+
+let keys = 0;
+function newKey(): string {
+  keys += 1;
+  return `key ${keys}`;
+}
+function ask(key: string, body: unknown, path: Path = "chat/completions", init: RequestInit = {}) {
+  return rig.post(path, body, { ...init, headers: { "idempotency-key": key } });
+}
+async function read(answer: Promise<Response> | Response) {
+  const response = await answer;
+  const { headers, status } = response;
+  return {
+    id: idOf(response),
+    status,
+    text: await response.text(),
+    replayed: headers.get("idempotency-replayed"),
+    headers,
+  };
+}
+const kindsOf = (id: string) => rig.billing.of(id).map(({ kind }) => kind);
+
+const hello = chat("sandbox/chat", "hi");
+const streamed = chat("sandbox/chat", "hi", { stream: true });
+const respond = { model: "sandbox/chat", input: "hi", stream: true };
+const WHOLE =
+  '{"id":"gen-1", "choices":[{"message":{"content":"hé"}}],"usage":{"prompt_tokens":1,"completion_tokens":2,"cost":0.00123}}';
+const token = (text: string) => `data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`;
+const USAGE =
+  'data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.00123}}\n\n';
+const DONE = "data: [DONE]\n\n";
+const CHAT = [": PROCESSING\n\n", token("a"), token("é"), USAGE, DONE, ": bye\n\n"];
+const event = (type: string, fields: string) => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`;
+const RESPONSES = [
+  event("response.created", '"response":{"id":"resp_1","usage":null}'),
+  event("response.output_text.delta", '"delta":"a"'),
+  event(
+    "response.completed",
+    '"response":{"id":"resp_1","error":null,"output":[],"usage":{"input_tokens":10,"output_tokens":2,"cost":0.00123}}',
+  ),
+  "data: [DO",
+  "NE]\n\n",
+];
+
+/** Streams these pieces, each on its own. */
+function stream(
+  pieces: readonly string[],
+  after: (response: ServerResponse) => void = (response) => response.end(),
+) {
+  return async (_: unknown, response: ServerResponse) => {
+    startStream(response);
+    for (const piece of pieces) {
+      response.write(piece);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    after(response);
+  };
+}
+
+const shapes: readonly [string, Path, unknown, () => void][] = [
+  ["a whole answer", "chat/completions", hello, () => upstream.script((_, r) => sendJson(r, WHOLE))],
+  ["a chat stream", "chat/completions", streamed, () => upstream.script(stream(CHAT))],
+  ["a response stream", "responses", respond, () => upstream.script(stream(RESPONSES))],
+];
+
+describe.each(shapes)("%s", (_name, path, body, script) => {
+  test("is given again byte for byte, under its own request id, and charged once", async () => {
+    script();
+    const key = newKey();
+    const first = await read(ask(key, body, path));
+    const again = await read(ask(key, body, path));
+    expect(first).toMatchObject({ status: 200, replayed: null });
+    expect(again).toMatchObject({ status: 200, replayed: "true", text: first.text });
+    expect(again.id).not.toBe(first.id);
+    for (const name of ["content-type", "cache-control", "x-accel-buffering", "x-ratelimit-limit-requests"]) {
+      expect([name, again.headers.get(name)]).toEqual([name, first.headers.get(name)]);
+    }
+    expect(kindsOf(first.id)).toEqual(["place", "keep", "capture"]);
+    expect(rig.billing.of(first.id)).toMatchObject([{}, ...twice({ cost: 1_230_000_000n, credits: 13n })]);
+    expect(kindsOf(again.id)).toEqual([]);
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test("is byte for byte what a client without a key gets", async () => {
+    script();
+    const plain = await read(rig.post(path, body));
+    expect((await read(ask(newKey(), body, path))).text).toBe(plain.text);
+    expect(kindsOf(plain.id)).toEqual(["place", "capture"]);
+  });
+
+  test("is kept before it is charged, and nobody else runs under its key meanwhile", async () => {
+    script();
+    const key = newKey();
+    const atKeep = Promise.withResolvers<string>();
+    const goOn = Promise.withResolvers<void>();
+    rig.billing.before = async ({ kind, holdId }) => {
+      if (kind !== "keep") return;
+      atKeep.resolve(holdId);
+      await goOn.promise;
+    };
+    const answer = read(ask(key, body, path));
+    const id = await atKeep.promise;
+    const meanwhile = await read(ask(key, body, path));
+    expect(meanwhile).toMatchObject({ status: 409 });
+    expect(Number(meanwhile.headers.get("retry-after"))).toBeGreaterThan(0);
+    expect(kindsOf(id)).toEqual(["place"]);
+    goOn.resolve();
+    expect((await answer).text).toBe(rig.billing.keptOf(id)?.body);
+    expect(kindsOf(id)).toEqual(["place", "keep", "capture"]);
+  });
+
+  test("waits for its client when billing captured nothing: charged later, as kept, whatever a look-up says", async () => {
+    script();
+    const key = newKey();
+    upstream.generations = (_, response) => sendJson(response, '{"data":{"total_cost":0.5}}');
+    rig.billing.before = async ({ kind }) => {
+      if (kind === "capture") throw new Error("down");
+    };
+    const lost = await read(ask(key, body, path));
+    expect(lost.text).toContain('"outcome_unknown"');
+    const id = lost.id;
+    expect(rig.billing.state(id)).toBe(HoldState.OPEN);
+    rig.billing.before = async () => undefined;
+    rig.billing.expire(id);
+    await until(() => rig.billing.state(id) !== HoldState.OPEN, PATIENCE);
+    expect(rig.billing.of(id).at(-1)).toMatchObject({
+      kind: "capture",
+      cost: 1_230_000_000n,
+      credits: 13n,
+    });
+    expect(await read(ask(key, body, path))).toMatchObject({
+      status: 200,
+      replayed: "true",
+      text: rig.billing.keptOf(id)?.body,
+    });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test("that cannot be kept is withheld, not charged, and its key is free when the hold is resolved", async () => {
+    script();
+    const key = newKey();
+    rig.billing.before = async ({ kind }) => {
+      if (kind === "keep") throw new Error("down");
+    };
+    const lost = await read(ask(key, body, path));
+    expect(lost.text).toContain('"outcome_unknown"');
+    expect(kindsOf(lost.id)).toEqual(["place"]);
+    rig.billing.before = async () => undefined;
+    rig.billing.expire(lost.id);
+    await until(() => rig.billing.state(lost.id) === HoldState.RELEASED, PATIENCE);
+    expect(await read(ask(key, body, path))).toMatchObject({ status: 200, replayed: null });
+  });
+
+  test("that the upstream fails costs nothing, and its key is free for another try", async () => {
+    const key = newKey();
+    upstream.script((_, response) => sendJson(response, '{"error":{"message":"no"}}', 400));
+    const failed = await read(ask(key, body, path));
+    expect(failed.status).toBe(400);
+    expect(kindsOf(failed.id)).toEqual(["place", "release"]);
+    script();
+    const again = await read(ask(key, body, path));
+    expect(again).toMatchObject({ status: 200, replayed: null });
+    expect(kindsOf(again.id)).toEqual(["place", "keep", "capture"]);
+  });
+});
+
+function twice<T>(value: T): [T, T] {
+  return [value, value];
+}
+
+describe("the same key", () => {
+  test("with another body is refused, and nothing goes upstream", async () => {
+    upstream.script((_, response) => sendJson(response, WHOLE));
+    const key = newKey();
+    await read(ask(key, hello));
+    const other = await read(ask(key, chat("sandbox/chat", "hi!")));
+    expect(other.status).toBe(422);
+    expect(JSON.parse(other.text).error).toMatchObject({
+      type: "invalid_request_error",
+      code: "idempotency_mismatch",
+      param: "Idempotency-Key",
+    });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test("at the other endpoint is another request", async () => {
+    const key = newKey();
+    upstream.script((_, response) => sendJson(response, WHOLE));
+    await read(ask(key, hello));
+    upstream.script((_, response) =>
+      sendJson(response, '{"output":[],"usage":{"input_tokens":1,"output_tokens":1,"cost":0.1}}'),
+    );
+    const other = await read(ask(key, { model: "sandbox/chat", input: "hi" }, "responses"));
+    expect(other).toMatchObject({ status: 200, replayed: null });
+  });
+
+  test("fifty times at once is charged once and sent upstream once", async () => {
+    upstream.script((_, response) => {
+      setTimeout(() => sendJson(response, WHOLE), 50);
+    });
+    const key = newKey();
+    const answers = await Promise.all(Array.from({ length: 50 }, () => read(ask(key, hello))));
+    const firsts = answers.filter(({ status, replayed }) => status === 200 && replayed === null);
+    expect(firsts).toHaveLength(1);
+    for (const { status, replayed, text } of answers) {
+      if (status === 200) expect(text).toBe(firsts[0]?.text);
+      else expect([status, replayed]).toEqual([409, null]);
+    }
+    expect(upstream.requests).toHaveLength(1);
+    expect(answers.flatMap(({ id }) => kindsOf(id))).toEqual(["place", "keep", "capture"]);
+  });
+});
+
+describe("a key that is no key", () => {
+  test.each([
+    ["empty", ""],
+    ["too long", "k".repeat(256)],
+    ["not ASCII", "cl\u00e9"],
+  ])("(%s) is refused before anything is held or sent", async (_which, key) => {
+    upstream.script((_, response) => sendJson(response, WHOLE));
+    const refused = await read(ask(key, hello));
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.text).error).toMatchObject({ code: "invalid_value", param: "Idempotency-Key" });
+    expect(kindsOf(refused.id)).toEqual([]);
+    expect(upstream.requests).toEqual([]);
+  });
+});
+
+describe("a client that leaves", () => {
+  test("in the middle of its stream gets all of it by asking again", async () => {
+    const goOn = Promise.withResolvers<void>();
+    upstream.script(async (_, response) => {
+      startStream(response);
+      response.write(CHAT[0] + token("a"));
+      await goOn.promise;
+      response.end(CHAT.slice(2).join(""));
+    });
+    const key = newKey();
+    const leaving = new AbortController();
+    const response = await ask(key, streamed, "chat/completions", { signal: leaving.signal });
+    await response.body?.getReader().read();
+    leaving.abort();
+    goOn.resolve();
+    await until(() => rig.billing.state(idOf(response)) === HoldState.CAPTURED, PATIENCE);
+    expect(await read(ask(key, streamed))).toMatchObject({
+      status: 200,
+      replayed: "true",
+      text: CHAT.join(""),
+    });
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  test("before its whole answer comes gets it by asking again", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    upstream.script(async (_, response) => {
+      arrived.resolve();
+      await goOn.promise;
+      sendJson(response, WHOLE);
+    });
+    const key = newKey();
+    const leaving = new AbortController();
+    const left = ask(key, hello, "chat/completions", { signal: leaving.signal }).catch(() => "left");
+    await arrived.promise;
+    leaving.abort();
+    expect(await left).toBe("left");
+    goOn.resolve();
+    await until(() => rig.billing.openHolds().length === 0, PATIENCE);
+    const again = await read(ask(key, hello));
+    expect(again).toMatchObject({ status: 200, replayed: "true" });
+    expect(JSON.parse(again.text)).toMatchObject({ id: "gen-1", cost: 0.0013 });
+  });
+});
+
+describe("a claimed stream", () => {
+  test("keeps no comments of ours", async () => {
+    upstream.script(async (_, response) => {
+      startStream(response);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      response.end(CHAT.join(""));
+    });
+    const first = await read(ask(newKey(), streamed));
+    expect(first.text).toContain(": keep-alive\n\n");
+    expect(rig.billing.keptOf(first.id)).toEqual({
+      contentType: "text/event-stream; charset=utf-8",
+      body: CHAT.join(""),
+    });
+  });
+
+  test("is charged only when the upstream has ended it, with whatever follows its last event", async () => {
+    const goOn = Promise.withResolvers<void>();
+    upstream.script(
+      stream(CHAT.slice(0, 5), async (response) => {
+        await goOn.promise;
+        response.end(": bye\n\n");
+      }),
+    );
+    const response = await ask(newKey(), streamed);
+    const id = idOf(response);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(kindsOf(id)).toEqual(["place"]);
+    goOn.resolve();
+    expect(await response.text()).toBe(CHAT.join(""));
+    expect(kindsOf(id)).toEqual(["place", "keep", "capture"]);
+  });
+
+  test("whose connection breaks after its last event is whole", async () => {
+    upstream.script(stream(CHAT.slice(0, 5), (response) => response.destroy()));
+    const key = newKey();
+    const first = await read(ask(key, streamed));
+    expect(first.text).toBe(CHAT.slice(0, 5).join(""));
+    expect(await read(ask(key, streamed))).toMatchObject({ replayed: "true", text: first.text });
+  });
+
+  test("that breaks is not kept and not charged; its key is free", async () => {
+    upstream.generations = (_, response) => sendJson(response, '{"data":{"total_cost":0.001}}');
+    upstream.script(stream(CHAT.slice(0, 3), (response) => response.destroy()));
+    const key = newKey();
+    const broken = await read(ask(key, streamed));
+    expect(broken.text).toContain('"finish_reason":"error"');
+    await until(() => rig.billing.state(broken.id) === HoldState.RELEASED, PATIENCE);
+    expect(kindsOf(broken.id)).toEqual(["place", "release"]);
+    upstream.script(stream(CHAT));
+    expect(await read(ask(key, streamed))).toMatchObject({ replayed: null, text: CHAT.join("") });
+  });
+});
+
+describe("an answer larger than 8 MiB", () => {
+  const filler = "x".repeat(1024 * 1024);
+  test.each([
+    ["whole", hello, () => sendLarge],
+    ["as a stream", streamed, () => stream([...Array.from({ length: 9 }, () => token(filler)), USAGE, DONE])],
+  ])("(%s) is charged and sent, and cannot be given again", async (_how, body, script) => {
+    upstream.script(script());
+    const key = newKey();
+    const first = await read(ask(key, body));
+    expect(first.status).toBe(200);
+    expect(first.text.length).toBeGreaterThan(8 * 1024 * 1024);
+    expect(kindsOf(first.id)).toEqual(["place", "capture"]);
+    const again = await read(ask(key, body));
+    expect(again.status).toBe(409);
+    expect(JSON.parse(again.text).error).toMatchObject({ code: "idempotency_not_replayable" });
+    expect(again.headers.get("x-should-retry")).toBe("false");
+    expect(upstream.requests).toHaveLength(1);
+  });
+
+  function sendLarge(_: unknown, response: ServerResponse): void {
+    sendJson(response, WHOLE.replace("hé", filler.repeat(9)));
+  }
+});
+
+test("a kept answer that cannot be read now is worth asking for again", async () => {
+  upstream.script((_, response) => sendJson(response, WHOLE));
+  const key = newKey();
+  const first = await read(ask(key, hello));
+  rig.billing.beforeRead = async () => {
+    throw new Error("down");
+  };
+  const refused = await read(ask(key, hello));
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+  rig.billing.beforeRead = async () => undefined;
+  expect(await read(ask(key, hello))).toMatchObject({ replayed: "true", text: first.text });
+  expect(await rig.metrics()).toMatch(/text_answers_replayed_total [1-9]/);
+});
