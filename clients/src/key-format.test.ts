@@ -1,7 +1,9 @@
 // Guarantees of the key format: what is made is well formed, and what was changed or invented is not.
+
+import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { checksumOf, isWellFormedKey, KEY_PREFIX, makeKeySecret } from "./key-format.ts";
+import { checksumOf, isWellFormedKey, KEY_PREFIX, looksLikeWebToken, makeKeySecret } from "./key-format.ts";
 
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const kind = fc.constantFrom("normal" as const, "management" as const);
@@ -78,5 +80,46 @@ describe("the checksum", () => {
     expect(digits).toHaveLength(6);
     expect(digits.reduce((value, digit) => value * 62 + digit, 0)).toBe(0xcbf43926);
     expect(checksumOf("")).toBe("000000");
+  });
+});
+
+describe("a web token", () => {
+  const part = (content: object) => Buffer.from(JSON.stringify(content)).toString("base64url");
+  const tokenOf = (payload: object, signature = randomBytes(64)) =>
+    `${part({ alg: "EdDSA" })}.${part(payload)}.${signature.toString("base64url")}`;
+
+  test("looks like one, whatever its signature", () => {
+    for (let round = 0; round < 200; round += 1) expect(looksLikeWebToken(tokenOf({ sub: "a" }))).toBe(true);
+  });
+
+  test("has one spelling: the bits that base64url leaves over are zero", () => {
+    const token = tokenOf({ sub: "a" });
+    const spellings = [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"].filter((last) =>
+      looksLikeWebToken(token.slice(0, -1) + last),
+    );
+    expect(spellings).toEqual(["A", "Q", "g", "w"]);
+  });
+
+  test("is not what has other parts, another size or anything around it", () => {
+    const token = tokenOf({ sub: "a" });
+    const [header = "", payload = "", signature = ""] = token.split(".");
+    for (const text of [
+      "",
+      "..",
+      `${header}.${payload}`,
+      `${header}..${signature}`,
+      `${header}.${payload}.${signature}.${signature}`,
+      `${header}.${payload}.${signature.slice(1)}`,
+      `${token}A`,
+      `${token}=`,
+      `${token}\n`,
+      ` ${token}`,
+      tokenOf({ sub: "a" }, randomBytes(32)),
+      tokenOf({ sub: "a".repeat(1_024) }),
+      makeKeySecret("normal"),
+    ]) {
+      expect(looksLikeWebToken(text)).toBe(false);
+    }
+    expect(isWellFormedKey(token)).toBe(false);
   });
 });

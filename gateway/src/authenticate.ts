@@ -10,17 +10,19 @@ const BEARER = /^bearer +(\S+)$/i;
 
 /**
  * Whose request it is; null for nobody, on routes that are open.
+ * @param anew ask the keys service, whatever is known.
  * @throws ServiceError invalid_api_key, api_key_expired, wrong_key_kind, route_not_found, service_unavailable
  */
 export type Authenticate = (
   request: FastifyRequest,
   row: RouteRow | undefined,
+  anew?: "anew",
 ) => Principal | null | Promise<Principal>;
 
 /** @param openPaths paths of the gateway itself, for everybody. */
 export function authenticator(keys: VerifiedKeys, openPaths: readonly string[]): Authenticate {
   const open = new Set(openPaths);
-  return (request, row) => {
+  return (request, row, anew) => {
     if (row === undefined) {
       const path = pathOf(request);
       if (!open.has(path)) throw new ServiceError("route_not_found", `There is no ${path} here.`);
@@ -28,7 +30,10 @@ export function authenticator(keys: VerifiedKeys, openPaths: readonly string[]):
     }
     if (row.access === "public" || (row.access === "optional" && !hasCredentials(request))) return null;
     const secret = secretOf(request);
-    const found = row.spends ? keys.ofSpender(secret, request.id) : keys.asOfNow(secret, request.id);
+    const found =
+      row.spends && anew === undefined
+        ? keys.ofSpender(secret, request.id)
+        : keys.asOfNow(secret, request.id);
     if (!(found instanceof Promise)) return ofRightKind(row, found);
     return found.then((principal) => ofRightKind(row, principal));
   };
@@ -58,7 +63,8 @@ function secretOf(request: FastifyRequest): string {
 
 function ofRightKind(row: RouteRow, principal: Principal): Principal {
   if (row.access === "management" && principal.kind !== "management") {
-    throw new ServiceError("wrong_key_kind", "A management key is required here; this is a normal API key.");
+    const what = principal.kind === "web_token" ? "web token" : "normal API key";
+    throw new ServiceError("wrong_key_kind", `A management key is required here; this is a ${what}.`);
   }
   if (row.access !== "management" && principal.kind === "management") {
     const message = "A management key can only be used on /v1/api-keys; use a normal API key here.";

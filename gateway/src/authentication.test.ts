@@ -65,6 +65,29 @@ describe.each(topologies)("authentication, %s", (topology) => {
       expect(errorOf(answer)).toMatchObject({ type: "unauthorized", code: "wrong_key_kind" });
     });
 
+    test("a web token gets in where a normal key does, as what it is", async () => {
+      const expiresAt = Date.now() + 240_000;
+      const token = ring.keys.addWebToken(expiresAt);
+      const answer = await send(token.secret);
+      if (access === "management") {
+        expect(answer.status).toBe(401);
+        expect(errorOf(answer)).toMatchObject({ type: "unauthorized", code: "wrong_key_kind" });
+        expect(errorOf(answer).message).toMatch(/management key is required.*web token/);
+        return;
+      }
+      expect(answer.status).toBe(200);
+      const { accountId } = token;
+      expect((answer.body as Seen).principal).toEqual(
+        access === "public" ? null : { accountId, keyId: accountId, kind: "web_token", expiresAt },
+      );
+      if (access === "public") return;
+      const late = ring.keys.addWebToken(Date.UTC(2024, 1, 29, 12));
+      const refused = await send(late.secret);
+      expect(refused.status).toBe(401);
+      expect(errorOf(refused)).toMatchObject({ type: "unauthorized", code: "api_key_expired" });
+      expect(errorOf(refused).message).toBe("This web token expired at 2024-02-29T12:00:00.000Z.");
+    });
+
     test("without a header only open routes answer", async () => {
       const answer = await send();
       const isOpen = access === "public" || access === "optional";
@@ -122,10 +145,20 @@ describe.each(topologies)("authentication, %s", (topology) => {
     }
   });
 
-  test("a malformed key is refused without asking the keys service", async () => {
+  test("a malformed key or token is refused without asking the keys service", async () => {
     const before = ring.keys.lookUps;
     const oneOff = normal.secret.slice(0, -1) + (normal.secret.endsWith("0") ? "1" : "0");
-    for (const secret of ["x", "gr_live_", oneOff]) {
+    const { secret: token } = ring.keys.addWebToken(Date.now() + 60_000);
+    const [header, payload, signature = ""] = token.split(".");
+    const noTokens = [
+      `${header}.${payload}`,
+      `${header}.${payload}.`,
+      `${header}.${payload}.${signature.slice(0, -1)}`,
+      `${header}.${payload}.${signature}.`,
+      `${header}.${payload}${"A".repeat(1_024)}.${signature}`,
+      `x${token}`,
+    ];
+    for (const secret of ["x", "gr_live_", oneOff, ...noTokens]) {
       expect((await call(url("/v1/credits"), { key: secret })).status).toBe(401);
       expect((await call(url("/v1/compat/responses"), { key: secret, body: {} })).status).toBe(401);
     }
@@ -142,6 +175,55 @@ describe.each(topologies)("authentication, %s", (topology) => {
     expect((await call(url("/v1/auth/test"), { key: key.secret, body: {} })).status).toBe(401);
     // The refusal is remembered better than the earlier answer.
     expect((await call(url("/v1/compat/responses"), { key: key.secret, body: {} })).status).toBe(401);
+  });
+
+  test("requests of a web token that spend ask the keys service once for many", async () => {
+    const { secret } = ring.keys.addWebToken(Date.now() + 240_000);
+    const before = ring.keys.lookUps;
+    for (let round = 0; round < 3; round += 1) {
+      const answer = await call(url("/v1/compat/responses"), { key: secret, body: {} });
+      expect(answer.status).toBe(200);
+    }
+    expect(ring.keys.lookUps - before).toBe(1);
+  });
+
+  test("every way to miss the header has its sentence, on each management route too", async () => {
+    for (const [method, path] of [
+      ["POST", "/v1/api-keys"],
+      ["GET", "/v1/api-keys"],
+      ["DELETE", "/v1/api-keys/some-id"],
+      ["POST", "/v1/auth/test"],
+      ["GET", "/v1/credits"],
+    ] as const) {
+      const send = async (headers: Record<string, string>) => {
+        const body = method === "POST" ? { name: "k" } : undefined;
+        return call(url(path), { method, headers, ...(body === undefined ? {} : { body }) });
+      };
+      for (const [headers, sentence] of [
+        [{}, "The Authorization header is missing; send Authorization: Bearer <API key>."],
+        [{ authorization: "" }, "The Authorization header must be Bearer <API key>."],
+        [{ authorization: "Basic eDp5" }, "The Authorization header must be Bearer <API key>."],
+        [{ authorization: management.secret }, "The Authorization header must be Bearer <API key>."],
+        [{ authorization: "Bearer gr_mgmt_nonsense" }, "The API key is not valid."],
+        [{ authorization: `Bearer ${makeKeySecret("management")}` }, "The API key is not valid."],
+      ] as const) {
+        const answer = await send(headers);
+        expect({ method, path, status: answer.status, ...errorOf(answer) }).toEqual({
+          method,
+          path,
+          status: 401,
+          type: "unauthorized",
+          code: "invalid_api_key",
+          message: sentence,
+        });
+      }
+      const right = path.startsWith("/v1/api-keys") ? management : normal;
+      const status = (await send({ authorization: `bearer ${right.secret}` })).status;
+      expect({ method, path, welcome: status < 300 }).toEqual({ method, path, welcome: true });
+      const other = right === normal ? management : normal;
+      const wrong = await send({ authorization: `bearer ${other.secret}` });
+      expect([wrong.status, errorOf(wrong).code]).toEqual([401, "wrong_key_kind"]);
+    }
   });
 
   test("requests that spend ask the keys service once for many", async () => {

@@ -79,7 +79,33 @@ describe("verified keys", () => {
     clock.time += 2_999;
     expect(keys.ofSpender(secret, "2")).toMatchObject({ keyId: "k" });
     clock.time += 1;
-    expect(() => keys.ofSpender(secret, "3")).toThrow("2023-11-14T22:13:23.000Z");
+    const refused = settle(keys.ofSpender(secret, "3"));
+    await expect(refused).rejects.toThrow("This API key expired at 2023-11-14T22:13:23.000Z.");
+  });
+
+  test("a key that is given a later expiry just before its old one is not refused at the old one", async () => {
+    let expiresAt = 1_700_000_003_000n;
+    const { keys, clock, settle, secret } = setUp(() => ({ expiresAt }));
+    await settle(keys.ofSpender(secret, "1"));
+    expiresAt += 60_000n;
+    clock.time += 3_000;
+    expect(await settle(keys.ofSpender(secret, "2"))).toMatchObject({ keyId: "k" });
+  });
+
+  test("a web token is never served beyond its expiry, however late it was asked for", async () => {
+    const expiresAt = 1_700_000_003_000;
+    const token = { kind: KeyKind.WEB_TOKEN, keyId: "a", expiresAt: BigInt(expiresAt) };
+    const { keys, clock, settle, lookUps, secret } = setUp(() => token);
+    const principal = { accountId: "a", keyId: "a", kind: "web_token", expiresAt };
+    expect(await settle(keys.ofSpender(secret, "1"))).toEqual(principal);
+    clock.time = expiresAt - 1;
+    expect(keys.ofSpender(secret, "2")).toEqual(principal);
+    expect(lookUps()).toBe(1);
+    clock.time = expiresAt;
+    // The keys service of this test still calls it valid, as one whose clock is behind would.
+    await expect(settle(keys.ofSpender(secret, "3"))).rejects.toThrow(
+      "This web token expired at 2023-11-14T22:13:23.000Z.",
+    );
   });
 
   test("a refusal is not kept, and ends what was known", async () => {

@@ -1,10 +1,10 @@
-// Who an API key belongs to, as the keys service says. Recent answers are kept for requests that spend, because
-// billing checks the key again; everything else asks anew, so that a deleted key stops working at once.
+// Who an API key or a web token belongs to, as the keys service says. Recent answers are kept for requests that
+// spend, because billing checks the key again; everything else asks anew, so that a deleted key stops working at once.
 // Secrets are not kept: an entry is found by the SHA-256 of its key.
 import { hash } from "node:crypto";
-import { isWellFormedKey } from "@gr/clients";
+import { isWellFormedKey, looksLikeWebToken } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
-import { KeyKind, type KeysService } from "@gr/proto/keys";
+import { type Key, KeyKind, type KeysService } from "@gr/proto/keys";
 import type { Clock, Principal, ServiceClient } from "@gr/runtime";
 import { LRUCache } from "lru-cache";
 
@@ -16,6 +16,7 @@ interface Entry {
   readonly principal: Principal;
   /** Unix milliseconds. */
   readonly expiresAt: number | undefined;
+  /** Unix milliseconds; never after the expiry. */
   readonly staleAt: number;
 }
 
@@ -38,7 +39,7 @@ export class VerifiedKeys {
   ofSpender(secret: string, requestId: string): Principal | Promise<Principal> {
     const digest = digestOf(secret);
     const entry = this.#recent.get(digest);
-    if (entry !== undefined && entry.staleAt > this.#clock.now()) return this.#unlessExpired(entry);
+    if (entry !== undefined && entry.staleAt > this.#clock.now()) return entry.principal;
     const running = this.#running.get(digest);
     if (running !== undefined) return running;
     const lookUp = this.#lookUp(secret, digest, requestId).finally(() => this.#running.delete(digest));
@@ -52,16 +53,11 @@ export class VerifiedKeys {
   }
 
   async #lookUp(secret: string, digest: string, requestId: string): Promise<Principal> {
-    if (!isWellFormedKey(secret)) throw invalidKey();
+    if (!isWellFormedKey(secret) && !looksLikeWebToken(secret)) throw invalidKey();
     try {
       const { key } = await this.#keys.verifyKey({ secret }, { requestId, timeoutMs: LOOK_UP_TIMEOUT_MS });
       if (key === undefined || !key.active) throw invalidKey();
-      const kind = kindOf(key.kind);
-      const entry: Entry = {
-        principal: Object.freeze({ accountId: key.accountId, keyId: key.keyId, kind }),
-        expiresAt: key.expiresAt === undefined ? undefined : Number(key.expiresAt),
-        staleAt: this.#clock.now() + FRESH_MS,
-      };
+      const entry = entryOf(key, this.#clock.now());
       this.#recent.set(digest, entry);
       return this.#unlessExpired(entry);
     } catch (error) {
@@ -70,11 +66,30 @@ export class VerifiedKeys {
     }
   }
 
+  /** Only of an answer that has just come: an owner may have given the key a later expiry since an older one. */
   #unlessExpired({ principal, expiresAt }: Entry): Principal {
     if (expiresAt === undefined || expiresAt > this.#clock.now()) return principal;
-    const when = new Date(expiresAt).toISOString();
-    throw new ServiceError("api_key_expired", `This API key expired at ${when}.`);
+    const what = principal.kind === "web_token" ? "web token" : "API key";
+    throw new ServiceError(
+      "api_key_expired",
+      `This ${what} expired at ${new Date(expiresAt).toISOString()}.`,
+    );
   }
+}
+
+function entryOf(key: Key, now: number): Entry {
+  const { accountId, keyId } = key;
+  const kind = kindOf(key.kind);
+  const expiresAt = key.expiresAt === undefined ? undefined : Number(key.expiresAt);
+  const principal = { accountId, keyId, kind };
+  // Whoever asks about a token later has no table to find its expiry in.
+  const withExpiry =
+    kind === "web_token" && expiresAt !== undefined ? { ...principal, expiresAt } : principal;
+  return {
+    principal: Object.freeze(withExpiry),
+    expiresAt,
+    staleAt: Math.min(now + FRESH_MS, expiresAt ?? Number.POSITIVE_INFINITY),
+  };
 }
 
 function digestOf(secret: string): string {
@@ -87,6 +102,8 @@ function kindOf(kind: KeyKind): Principal["kind"] {
       return "normal";
     case KeyKind.MANAGEMENT:
       return "management";
+    case KeyKind.WEB_TOKEN:
+      return "web_token";
     default:
       throw new Error(`the keys service answered with key kind ${kind}`);
   }

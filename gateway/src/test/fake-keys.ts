@@ -1,5 +1,5 @@
 // A keys service in memory: resolves the secrets that a test has given it, and counts how often it is asked.
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { makeKeySecret } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 import { KeyKind, KeysService } from "@gr/proto/keys";
@@ -28,6 +28,17 @@ export class FakeKeys {
     return key;
   }
 
+  /** A web token by its looks; only this fake knows whose it is. */
+  addWebToken(expiresAt: number): FakeKey {
+    const part = (content: object) => Buffer.from(JSON.stringify(content)).toString("base64url");
+    const signature = randomBytes(64).toString("base64url");
+    const secret = `${part({ alg: "EdDSA" })}.${part({ exp: expiresAt })}.${signature}`;
+    const accountId = randomUUID();
+    const token = { secret, keyId: accountId, accountId };
+    this.#keys.set(secret, { ...token, kind: KeyKind.WEB_TOKEN, expiresAt: BigInt(expiresAt) });
+    return token;
+  }
+
   delete({ secret }: FakeKey): void {
     this.#keys.delete(secret);
   }
@@ -50,7 +61,8 @@ export class FakeKeys {
         if (key === undefined) throw new ServiceError("invalid_api_key", "No such key in the table.");
         if (key.expiresAt !== undefined && key.expiresAt <= Date.now()) {
           const when = new Date(Number(key.expiresAt)).toISOString();
-          throw new ServiceError("api_key_expired", `This API key expired at ${when}.`);
+          const what = key.kind === KeyKind.WEB_TOKEN ? "web token" : "API key";
+          throw new ServiceError("api_key_expired", `This ${what} expired at ${when}.`);
         }
         const { keyId, accountId, kind, expiresAt } = key;
         return {
