@@ -2,9 +2,9 @@
 // that follows from them. Opened before any module, closed after the last.
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { freePort, lockDataDir } from "@gr/embedded";
+import { freePort, lockDataDir, startPostgres } from "@gr/embedded";
 import { type Environment, OperatorError } from "@gr/runtime";
-import { keepPostgres } from "./kept-postgres.ts";
+import { keepServer } from "./kept-server.ts";
 import { type LauncherConfig, readLauncherConfig } from "./launcher-config.ts";
 import { startSandbox } from "./sandbox.ts";
 import { loadSecrets } from "./secrets.ts";
@@ -64,7 +64,11 @@ function localUrl({ HOST, PORT }: LauncherConfig): string {
 
 async function openDatabase(dataDir: string, closers: (() => Promise<unknown>)[]): Promise<string> {
   const options = { dataDir: `${dataDir}/postgres`, durable: true };
-  const postgres = await keepPostgres(options, (sentence) => process.stderr.write(`${sentence}\n`));
+  const postgres = await keepServer(
+    "PostgreSQL",
+    () => startPostgres(options),
+    (sentence) => process.stderr.write(`${sentence}\n`),
+  );
   closers.push(() => postgres.stop());
   return postgres.url;
 }

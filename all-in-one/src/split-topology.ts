@@ -58,6 +58,7 @@ export async function startSplit(env: Environment, print: (text: string) => void
     await writeRuntimeFile(config.DATA_DIR, {
       rpc_urls: { keys: rpcUrl("keys"), billing: rpcUrl("billing"), catalog: rpcUrl("catalog") },
       internal_auth_secret: secret,
+      addresses: { ...addresses, ...redisAddress(shared) },
     });
     const demo = await ensureDemoAccount(config.DATA_DIR, publicUrl, (module, service) =>
       createServiceClient(service, module, createRemoteTransport(rpcUrl(module), secret, systemClock)),
@@ -88,6 +89,10 @@ async function placeOf(module: string, needs: readonly string[]): Promise<Place>
 function addressesOf({ module, httpUrl, rpcUrl }: Place): Environment {
   const names = addressVariables(module);
   return { [names.http]: httpUrl, [names.rpc]: rpcUrl };
+}
+
+function redisAddress({ REDIS_URL: url }: Environment): Environment {
+  return url === undefined ? {} : { REDIS_URL: url };
 }
 
 /** Fewest needs first is enough here: a service waits for its peers anyway, this only spares it the wait. */

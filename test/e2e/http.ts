@@ -10,7 +10,7 @@ export interface Answer {
 }
 
 export async function call(
-  router: Router,
+  router: Pick<Router, "baseUrl" | "apiKey">,
   method: string,
   path: string,
   options: { key?: string | null; body?: unknown; headers?: Record<string, string> } = {},
@@ -45,7 +45,9 @@ export interface BillItem {
 }
 
 /** What the simulated upstreams have billed so far. */
-export async function simulatorBill(router: Router): Promise<{ total: bigint; items: BillItem[] }> {
+export async function simulatorBill(
+  router: Pick<Router, "simulatorUrl">,
+): Promise<{ total: bigint; items: BillItem[] }> {
   const response = await fetch(`${router.simulatorUrl}/bill`);
   const bill = (await response.json()) as {
     total_pico_usd: string;

@@ -1,22 +1,28 @@
 // The operator's view in tests: the router's RPC services through DATA_DIR/runtime.json, as the CLI sees them.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { DescService } from "@bufbuild/protobuf";
 import { BillingService, HoldState } from "@gr/proto/billing";
-import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
+import { KeysService } from "@gr/proto/keys";
+import { createRemoteTransport, createServiceClient, type ServiceClient, systemClock } from "@gr/runtime";
 
-export async function billingOf(dataDir: string) {
+export const billingOf = (dataDir: string) => serviceOf(dataDir, "billing", BillingService);
+
+export const keysOf = (dataDir: string) => serviceOf(dataDir, "keys", KeysService);
+
+async function serviceOf<Desc extends DescService>(
+  dataDir: string,
+  module: string,
+  service: Desc,
+): Promise<ServiceClient<Desc>> {
   const { rpc_urls: urls, internal_auth_secret: secret } = JSON.parse(
     await readFile(join(dataDir, "runtime.json"), "utf8"),
   );
-  return createServiceClient(
-    BillingService,
-    "billing",
-    createRemoteTransport(urls.billing, secret, systemClock),
-  );
+  return createServiceClient(service, module, createRemoteTransport(urls[module], secret, systemClock));
 }
 
 /** Open holds whose deadline has passed. */
-export async function overdueHolds(billing: Awaited<ReturnType<typeof billingOf>>): Promise<string[]> {
+export async function overdueHolds(billing: ServiceClient<typeof BillingService>): Promise<string[]> {
   const { holds } = await billing.listHolds({ state: HoldState.OPEN, limit: 1000 });
   return holds.filter(({ deadlineAt }) => Number(deadlineAt) < Date.now()).map(({ holdId }) => holdId);
 }

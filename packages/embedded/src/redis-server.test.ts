@@ -40,6 +40,18 @@ test("settings reach the server", async () => {
   await server.stop();
 });
 
+test("Redis comes back, empty, at an address that was used before, password included", async () => {
+  const first = await startRedis({ cacheDir: CACHE });
+  await withClient(first.url, (client) => client.set("key", "value"));
+  process.kill(first.pid, "SIGKILL");
+  await first.exited;
+  const { port, password } = new URL(first.url);
+  const second = await startRedis({ cacheDir: CACHE, port: Number(port), password });
+  expect(second.url).toBe(first.url);
+  await expect(withClient(first.url, (client) => client.get("key"))).resolves.toBeNull();
+  await second.stop();
+});
+
 test("Redis ends with the process that started it, kill -9 included", async () => {
   const child = await startChild(`
     const server = await embedded.startRedis({ cacheDir: ${JSON.stringify(CACHE)} });

@@ -19,6 +19,8 @@ export interface RedisOptions {
   readonly dataDir?: string;
   /** On 127.0.0.1; a free one by default. */
   readonly port?: number;
+  /** Letters, digits, `-` and `_`; a new one by default. */
+  readonly password?: string;
   /** Lines of redis.conf, for example `{ appendonly: "yes" }`. */
   readonly config?: Readonly<Record<string, string>>;
 }
@@ -37,7 +39,7 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   const program = installedRedis() ?? (await unpackRedis(options.cacheDir));
   for (let attempt = 1; ; attempt += 1) {
     const port = options.port ?? (await freePort());
-    const password = randomBytes(24).toString("base64url");
+    const password = options.password ?? randomBytes(24).toString("base64url");
     try {
       const { pid, exited, stop } = await launch(program, port, password, options);
       return { url: `redis://:${password}@127.0.0.1:${port}`, pid, exited, stop };

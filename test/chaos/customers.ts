@@ -1,0 +1,41 @@
+// Accounts with credit and keys, made by the operator's RPCs.
+import { randomUUID } from "node:crypto";
+import type { Credits } from "@gr/money";
+import { DepositStatus, SpendPeriod } from "@gr/proto/billing";
+import { KeyKind } from "@gr/proto/keys";
+import { billingOf, keysOf } from "../e2e/operator.ts";
+
+export interface CustomerKey {
+  readonly accountId: string;
+  readonly keyId: string;
+  readonly secret: string;
+}
+
+/** An account with this much credit; answers its id. */
+export async function openAccount(dataDir: string, credits: Credits): Promise<string> {
+  const { accountId } = await (await keysOf(dataDir)).createAccount({ name: "Chaos" });
+  await (await billingOf(dataDir)).putDeposit({
+    depositId: randomUUID(),
+    accountId,
+    credits,
+    status: DepositStatus.COMPLETED,
+    source: "test",
+  });
+  return accountId;
+}
+
+/** @param limits a cap for the whole life of the key; Unix milliseconds of its expiry */
+export async function mintKey(
+  dataDir: string,
+  accountId: string,
+  limits: { cap?: Credits; expiresAt?: number } = {},
+): Promise<CustomerKey> {
+  const { key, secret } = await (await keysOf(dataDir)).mintKey({
+    accountId,
+    name: "Chaos key",
+    kind: KeyKind.NORMAL,
+    ...(limits.cap === undefined ? {} : { capCredits: limits.cap, period: SpendPeriod.LIFETIME }),
+    ...(limits.expiresAt === undefined ? {} : { expiresAt: BigInt(limits.expiresAt) }),
+  });
+  return { accountId, keyId: key?.keyId ?? "", secret };
+}

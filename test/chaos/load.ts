@@ -1,0 +1,92 @@
+// Load on a router, bounded in number: a seeded mix of orders at a fixed rate, until it is told to end. Every request
+// is remembered with what its caller may conclude from it.
+import { Agent } from "undici";
+import { type Order, type Sent, send } from "./send-order.ts";
+
+/** Numbers in [0, 1), the same for the same seed (mulberry32). */
+export function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export function pick<T>(random: () => number, choices: readonly T[]): T {
+  return choices[Math.floor(random() * choices.length)] as T;
+}
+
+/** What was asked of `sandbox/chat`: `tokens` of output. */
+export function chat(tokens: number, stream: boolean): Pick<Order, "path" | "body"> {
+  const messages = [{ role: "user", content: `#tokens=${tokens}` }];
+  const body = { model: "sandbox/chat", stream, max_tokens: tokens, messages };
+  return { path: "/v1/compat/chat/completions", body };
+}
+
+export function image(prompt: string): Pick<Order, "path" | "body"> {
+  return { path: "/v1/compat/images/generations", body: { model: "sandbox/image", prompt } };
+}
+
+const ALL_AT_ONCE = Number.POSITIVE_INFINITY;
+
+export interface RunningLoad {
+  /** What has been answered so far, in the order of the answers. */
+  readonly sent: readonly Sent[];
+  /** How many were started so far. */
+  started(): number;
+  /** Starts no more, waits for the rest, answers all. */
+  end(): Promise<readonly Sent[]>;
+}
+
+/** @param next makes the order number `index` */
+export function startLoad(
+  next: (index: number) => Order,
+  { perSecond, most }: { perSecond: number; most: number },
+): RunningLoad {
+  const agent = new Agent({ pipelining: 1 });
+  const sent: Sent[] = [];
+  const running = new Set<Promise<void>>();
+  const beganAt = performance.now();
+  let started = 0;
+  // Late ones are made up for, so that the rate does not fall with a slow machine.
+  const startDue = () => {
+    const due = perSecond === ALL_AT_ONCE ? most : ((performance.now() - beganAt) / 1000) * perSecond;
+    while (started < Math.min(due, most)) {
+      const one = send(next(started), agent).then((answer) => {
+        sent.push(answer);
+        running.delete(one);
+      });
+      running.add(one);
+      started += 1;
+    }
+  };
+  const timer = setInterval(startDue, 5);
+  startDue();
+  return {
+    sent,
+    started: () => started,
+    end: async () => {
+      clearInterval(timer);
+      await Promise.all(running);
+      await agent.close();
+      return sent;
+    },
+  };
+}
+
+/** Sends all at the same time; `sent` fills as answers come. */
+export function sendAll(orders: readonly Order[]): RunningLoad {
+  return startLoad((index) => orders[index] as Order, { perSecond: ALL_AT_ONCE, most: orders.length });
+}
+
+/** How many got which status and type of error. */
+export function tally(sent: readonly Sent[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { status = "none", error } of sent) {
+    const what = error === undefined ? `${status}` : `${status} ${error.type}`;
+    counts[what] = (counts[what] ?? 0) + 1;
+  }
+  return counts;
+}

@@ -1,0 +1,94 @@
+// Sends one paid request and says what its caller may conclude from what came back: paid, refused, or unknown.
+import { type Dispatcher, request } from "undici";
+
+/** A request, sent as often as somebody likes. */
+export interface Order {
+  readonly baseUrl: string;
+  readonly secret: string;
+  readonly path: string;
+  readonly body: unknown;
+  readonly idempotencyKey?: string;
+}
+
+/**
+ * paid: the whole answer is here. refused: an error that says that nothing was charged. unknown: no answer, a cut
+ * one, or an error that says that nobody knows.
+ */
+export type Conclusion = "paid" | "refused" | "unknown";
+
+export interface Sent {
+  readonly order: Order;
+  /** Unix milliseconds, before the first byte left. */
+  readonly startedAt: number;
+  readonly conclusion: Conclusion;
+  /** Undefined when no head arrived. */
+  readonly status: number | undefined;
+  readonly requestId: string;
+  readonly replayed: boolean;
+  /** `type` and `code` of the error, or why there was no answer. */
+  readonly error: { readonly type: string; readonly code: string } | undefined;
+}
+
+/** Far above what any answer takes; who meets it has found a request that hangs. */
+const PATIENCE_MS = 60_000;
+
+export async function send(order: Order, dispatcher: Dispatcher): Promise<Sent> {
+  const startedAt = Date.now();
+  try {
+    const { statusCode, headers, body } = await request(`${order.baseUrl}${order.path}`, {
+      method: "POST",
+      dispatcher,
+      headersTimeout: PATIENCE_MS,
+      bodyTimeout: PATIENCE_MS,
+      headers: {
+        authorization: `Bearer ${order.secret}`,
+        "content-type": "application/json",
+        ...(order.idempotencyKey === undefined ? {} : { "idempotency-key": order.idempotencyKey }),
+      },
+      body: JSON.stringify(order.body),
+    });
+    const base = {
+      order,
+      startedAt,
+      status: statusCode,
+      requestId: String(headers["x-request-id"] ?? ""),
+      replayed: headers["idempotency-replayed"] === "true",
+    };
+    try {
+      const text = await body.text();
+      const isStream = String(headers["content-type"]).startsWith("text/event-stream");
+      return { ...base, ...(isStream ? concludeStream(text) : concludeWhole(statusCode, text)) };
+    } catch (error) {
+      return { ...base, conclusion: "unknown", error: lost(error) };
+    }
+  } catch (error) {
+    const base = { order, startedAt, status: undefined, requestId: "", replayed: false };
+    return { ...base, conclusion: "unknown", error: lost(error) };
+  }
+}
+
+function concludeWhole(status: number, text: string): Pick<Sent, "conclusion" | "error"> {
+  const { error, cost } = JSON.parse(text);
+  if (error !== undefined) return concludeError(error);
+  if (status !== 200 || typeof cost !== "number") throw new Error(`${status} without cost or error: ${text}`);
+  return { conclusion: "paid", error: undefined };
+}
+
+function concludeStream(text: string): Pick<Sent, "conclusion" | "error"> {
+  const events = [...text.matchAll(/^data: (\{.*\})$/gm)].map(([, json = ""]) => JSON.parse(json));
+  const failure = events.find(({ error }) => error !== undefined);
+  if (failure !== undefined) return concludeError(failure.error);
+  const whole = /^data: \[DONE\]$/m.test(text) && events.some(({ usage }) => usage?.cost !== undefined);
+  if (whole) return { conclusion: "paid", error: undefined };
+  return { conclusion: "unknown", error: { type: "cut", code: "" } };
+}
+
+function concludeError({ type, code }: { type: string; code?: string }): Pick<Sent, "conclusion" | "error"> {
+  const unknown = type === "internal_error" && (code === undefined || code === "outcome_unknown");
+  return { conclusion: unknown ? "unknown" : "refused", error: { type, code: code ?? "" } };
+}
+
+function lost(error: unknown): { type: string; code: string } {
+  const { code, name } = error as NodeJS.ErrnoException;
+  return { type: "lost", code: code ?? name };
+}
