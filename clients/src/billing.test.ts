@@ -4,16 +4,19 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import {
   BillingService,
+  type KeepAnswerRequest,
   type Operation,
   OutcomeCode,
   type OutcomeSchema,
+  type ReadAnswerRequest,
+  type ReadAnswerResponseSchema,
   ReleaseReason,
   SpendPeriod,
 } from "@gr/proto/billing";
 import { defineModule, implement, type RunningProcess, startProcess } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import { type Billing, createBilling, type PlaceRequest } from "./billing.ts";
+import { type Billing, createBilling, MOST_KEPT_BYTES, type PlaceRequest } from "./billing.ts";
 
 type Outcome = MessageInitShape<typeof OutcomeSchema>;
 const DONE: Outcome = { code: OutcomeCode.DONE };
@@ -23,6 +26,10 @@ let billing: Billing;
 /** The batches that arrived, and what is answered to each operation. */
 let batches: Operation[][];
 let answer: (operations: Operation[]) => Promise<Outcome[]>;
+/** The answers that arrived to be kept, and what happens to each. */
+let kept: KeepAnswerRequest[];
+let keep: () => Promise<void>;
+let find: (request: ReadAnswerRequest) => Promise<MessageInitShape<typeof ReadAnswerResponseSchema>>;
 
 const unused = async (): Promise<never> => {
   throw new Error("the client has no business calling this");
@@ -46,8 +53,12 @@ const fakeBilling = defineModule({
         leaseExpiredHolds: unused,
         verifyLedger: unused,
         putAdjustment: unused,
-        keepAnswer: unused,
-        readAnswer: unused,
+        async keepAnswer(request) {
+          kept.push(request);
+          await keep();
+          return {};
+        },
+        readAnswer: (request) => find(request),
       }),
     ],
   }),
@@ -68,6 +79,9 @@ afterAll(async () => {
 });
 beforeEach(() => {
   batches = [];
+  kept = [];
+  keep = async () => undefined;
+  find = async () => ({});
   answer = async (operations) => operations.map(() => DONE);
   billing = createBilling(running.dial("billing", BillingService));
 });
@@ -111,6 +125,14 @@ describe("operations", () => {
     ]);
   });
 
+  test("carry the claim of their request", async () => {
+    const claim = { key: new Uint8Array(32).fill(1), fingerprint: new Uint8Array(32).fill(2) };
+    await billing.place({ ...request("a"), claim });
+    expect(batches.flat()[0]?.operation.value).toMatchObject({ holdId: "a", claim });
+    await billing.place(request("b"));
+    expect(batches.flat()[1]?.operation.value).not.toHaveProperty("claim");
+  });
+
   test("that gather while a call is in flight leave as one, in their order, each with its own outcome", async () => {
     const calling = Promise.withResolvers<void>();
     const release = Promise.withResolvers<void>();
@@ -137,6 +159,11 @@ describe("operations", () => {
     expect(batches.flat()).toHaveLength(600);
     expect(Math.max(...batches.map(({ length }) => length))).toBeLessThanOrEqual(256);
   });
+});
+
+test("a place whose claim is finished answers the earlier request's id", async () => {
+  refuseWith({ code: OutcomeCode.CLAIM_FINISHED, earlierHoldId: "earlier" });
+  expect(await billing.place(request("a"))).toBe("earlier");
 });
 
 describe("place is refused", () => {
@@ -179,6 +206,24 @@ describe("place is refused", () => {
       "api_key_expired",
       /2026-01-01T00:00:00\.000Z/,
     ],
+    [
+      "while the request with its Idempotency-Key runs",
+      { code: OutcomeCode.CLAIM_IN_PROGRESS },
+      "idempotency_in_progress",
+      /still running/,
+    ],
+    [
+      "for an Idempotency-Key of another request",
+      { code: OutcomeCode.CLAIM_MISMATCH },
+      "idempotency_mismatch",
+      /a new key for each request/,
+    ],
+    [
+      "beyond what free models allow in a day, with the time when it begins anew",
+      { code: OutcomeCode.FREE_LIMIT_EXCEEDED, resetsAt: BigInt(Date.UTC(2026, 10, 21)) },
+      "free_limit_exceeded",
+      /2026-11-21T00:00:00\.000Z/,
+    ],
     ["to a deleted key", { code: OutcomeCode.SPENDER_INACTIVE }, "invalid_api_key", /deleted/],
     [
       "by an outcome it does not know",
@@ -193,6 +238,19 @@ describe("place is refused", () => {
     expect(error.reason).toBe(reason);
     expect(error.message).toMatch(message);
     expect(batches).toHaveLength(1);
+  });
+
+  test("with when to come back, where coming back helps", async () => {
+    refuseWith({ code: OutcomeCode.CLAIM_IN_PROGRESS });
+    expect((await errorOf(billing.place(request("a")))).retryAfterMs).toBeGreaterThan(0);
+    refuseWith({ code: OutcomeCode.CLAIM_MISMATCH });
+    const mismatch = await errorOf(billing.place(request("a")));
+    expect([mismatch.retryAfterMs, mismatch.param]).toEqual([undefined, "Idempotency-Key"]);
+    refuseWith({ code: OutcomeCode.FREE_LIMIT_EXCEEDED, resetsAt: BigInt(Date.now() + 3_600_000) });
+    const limited = await errorOf(billing.place(request("a")));
+    expect(limited.retryAfterMs).toBeGreaterThan(3_500_000);
+    refuseWith({ code: OutcomeCode.FREE_LIMIT_EXCEEDED, resetsAt: 1n });
+    expect((await errorOf(billing.place(request("a")))).retryAfterMs).toBe(0);
   });
 
   test("when billing fails, and is not repeated: no hold, no upstream call", async () => {
@@ -248,5 +306,76 @@ describe("capture and release", () => {
     refuseWith({ code: OutcomeCode.UNKNOWN_HOLD });
     await release();
     expect((await errorOf(capture())).reason).toBe("outcome_unknown");
+  });
+});
+
+describe("a kept answer", () => {
+  const capture = { holdId: "a", credits: 7n, cost: 650_000_000n };
+  const whole = { contentType: "text/plain", body: Buffer.from("the answer") };
+
+  test("arrives with what its hold is to be captured with", async () => {
+    await billing.keepAnswer(capture, whole);
+    expect(kept).toHaveLength(1);
+    expect(kept[0]).toMatchObject({
+      holdId: "a",
+      credits: 7n,
+      costPicoUsd: 650_000_000n,
+      contentType: "text/plain",
+      body: Uint8Array.from(whole.body),
+    });
+  });
+
+  test("is sent again until billing is back", async () => {
+    keep = async () => {
+      if (kept.length < 3) throw new Error("down");
+    };
+    await billing.keepAnswer(capture, whole);
+    expect(kept).toHaveLength(3);
+  });
+
+  test("that never arrives is an unknown outcome, which nobody is told to retry", async () => {
+    keep = async () => {
+      throw new ServiceError("service_unavailable", "down", { retryAfterMs: 1 });
+    };
+    const error = await errorOf(billing.keepAnswer(capture, whole));
+    expect([error.reason, error.retryAfterMs]).toEqual(["outcome_unknown", undefined]);
+    expect(kept.length).toBeGreaterThan(1);
+  });
+
+  test("whose hold was resolved meanwhile is left at that: the capture finds it out", async () => {
+    keep = async () => {
+      throw new ServiceError("invalid_value", "The hold is not open any more.");
+    };
+    await billing.keepAnswer(capture, whole);
+    expect(kept).toHaveLength(1);
+  });
+
+  test("is sent when it just fits, and not when it is a byte larger", async () => {
+    await billing.keepAnswer(capture, { ...whole, body: Buffer.alloc(MOST_KEPT_BYTES) });
+    expect(kept[0]?.body.byteLength).toBe(MOST_KEPT_BYTES);
+    await billing.keepAnswer(capture, { ...whole, body: Buffer.alloc(MOST_KEPT_BYTES + 1) });
+    expect(kept).toHaveLength(1);
+  });
+
+  test("is read by account and request", async () => {
+    find = async ({ accountId, holdId }) => ({
+      answer: { contentType: "text/plain", body: Buffer.from(`${accountId} ${holdId}`) },
+    });
+    const answer = await billing.readAnswer("account", "a");
+    expect(answer?.contentType).toBe("text/plain");
+    expect(Buffer.from(answer?.body ?? []).toString()).toBe("account a");
+  });
+
+  test("that is not there reads as undefined", async () => {
+    expect(await billing.readAnswer("account", "a")).toBeUndefined();
+  });
+
+  test("that cannot be read now is worth another try", async () => {
+    find = async () => {
+      throw new Error("down");
+    };
+    const error = await errorOf(billing.readAnswer("account", "a"));
+    expect(error.reason).toBe("service_unavailable");
+    expect(error.retryAfterMs).toBeGreaterThan(0);
   });
 });
