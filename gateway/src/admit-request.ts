@@ -3,18 +3,28 @@
 import type { Principal } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import type { Authenticate } from "./authenticate.ts";
-import type { RequestLimits } from "./request-limits.ts";
+import type { RequestLimits, Verdict } from "./request-limits.ts";
 import { rowOf } from "./routes.ts";
 
 export function admitRequests(authenticate: Authenticate, limits: RequestLimits): onRequestHookHandler {
   // Without a promise when nobody has to be asked, which is most requests.
   const verdictOn = (request: FastifyRequest, reply: FastifyReply): unknown => {
     const row = rowOf(request.raw.url ?? "");
+    const refuse = (refusal: unknown) => limits.ofRefused(request, reply, refusal);
+    // Redis only says that a key may be gone; whether it is, the keys service says.
+    const confirm = async (verdict: Verdict) => {
+      if (verdict !== "revoked") return verdict;
+      try {
+        await authenticate(request, row, "anew");
+      } catch (refusal) {
+        return refuse(refusal);
+      }
+    };
     const admit = (principal: Principal | null) => {
       request.principal = principal;
-      return limits.ofAdmitted(request, reply, row, principal);
+      const verdict = limits.ofAdmitted(request, reply, row, principal);
+      return verdict instanceof Promise ? verdict.then(confirm) : verdict;
     };
-    const refuse = (refusal: unknown) => limits.ofRefused(request, reply, refusal);
     let found: ReturnType<Authenticate>;
     try {
       found = authenticate(request, row);

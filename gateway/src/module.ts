@@ -3,7 +3,7 @@
 import type { AddressInfo } from "node:net";
 import cors from "@fastify/cors";
 import { KeysService } from "@gr/proto/keys";
-import { closeHttpApp, connectRedis, createHttpApp, defineModule, listenError } from "@gr/runtime";
+import { closeHttpApp, createHttpApp, defineModule, listenError, openRedis } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
 import { v7 as uuidv7 } from "uuid";
 import { admitRequests } from "./admit-request.ts";
@@ -52,10 +52,7 @@ export const gatewayModule = defineModule({
       strictPreflight: false,
     });
     const keys = new VerifiedKeys(dial("keys", KeysService), clock);
-    const redis =
-      config.REDIS_URL === undefined
-        ? undefined
-        : await connectRedis({ url: config.REDIS_URL, name: "generation-router gateway", log });
+    const redis = await openRedis(config, { name: "generation-router gateway", log });
     const local = new LocalRateLimiter();
     const limiter = redis === undefined ? local : new RedisRateLimiter(redis, local, log);
     const limits = new RequestLimits({ config, limiter, clock, metrics });

@@ -2,12 +2,11 @@
 // that each counts for itself meanwhile.
 
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
-import { freePort, ManualClock, testRedis, until } from "@gr/testing";
+import { freePort, ManualClock, RedisLine, testRedis, until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Decision, rateRule } from "./rate-limit.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
-import { RedisLine } from "./test/redis-line.ts";
 
 const log = createLogger("silent", "test");
 const limit = rateRule({

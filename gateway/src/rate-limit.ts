@@ -25,6 +25,8 @@ export interface Decision {
   readonly resetUs: number;
   /** Microseconds until one request would be admitted; 0 when this one was. */
   readonly retryAfterUs: number;
+  /** The subject is a key that was deleted or disabled a moment ago: whatever is known of it may be out of date. */
+  readonly revoked?: boolean;
 }
 
 export interface RateLimiter {

@@ -12,8 +12,8 @@ import type { RouteRow } from "./routes.ts";
 /** Undefined = not limited. */
 type Rules = Readonly<Record<RouteRow["class"] | "anonymous", RateRule | undefined>>;
 
-/** Undefined lets the request pass. */
-type Verdict = ServiceError | undefined;
+/** Undefined lets the request pass; so does "revoked", if the keys service knows the key as a good one all the same. */
+export type Verdict = ServiceError | "revoked" | undefined;
 
 export interface RequestLimitsOptions {
   readonly config: GatewayConfig;
@@ -76,7 +76,7 @@ export class RequestLimits {
     reply.header("x-ratelimit-limit-requests", String(rule.burst));
     reply.header("x-ratelimit-remaining-requests", String(decision.remaining));
     reply.header("x-ratelimit-reset-requests", durationOf(millisecondsOf(decision.resetUs)));
-    if (decision.admitted) return undefined;
+    if (decision.admitted) return decision.revoked === true ? "revoked" : undefined;
     this.#refusals.inc({ limit: rule.name });
     const retryAfterMs = millisecondsOf(decision.retryAfterUs);
     const message =

@@ -20,12 +20,16 @@ export class FakeKeys {
 
   add(kind: "normal" | "management", options: { expiresAt?: number } = {}): FakeKey {
     const key = { secret: makeKeySecret(kind), keyId: randomUUID(), accountId: randomUUID() };
+    this.put(kind, key, options);
+    return key;
+  }
+
+  put(kind: "normal" | "management", key: FakeKey, options: { expiresAt?: number } = {}): void {
     this.#keys.set(key.secret, {
       ...key,
       kind: kind === "normal" ? KeyKind.NORMAL : KeyKind.MANAGEMENT,
       expiresAt: options.expiresAt === undefined ? undefined : BigInt(options.expiresAt),
     });
-    return key;
   }
 
   /** A web token by its looks; only this fake knows whose it is. */

@@ -25,6 +25,7 @@ export const redisConfig = z.object({
     .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// URL" })
     .optional()
     .describe("Redis connection URL; without it, every process counts for itself"),
+  REDIS_TIMEOUT_MS: milliseconds(100).describe("how long one command to Redis may take"),
 });
 
 /** Config fragment of whatever keeps files. */

@@ -35,7 +35,8 @@ export {
   type PoolClient,
 } from "./postgres.ts";
 export { PRINCIPAL_HEADER, type Principal, signPrincipal } from "./principal.ts";
-export { connectRedis, type Redis, type RedisScript, redisScript } from "./redis.ts";
+export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./redis.ts";
+export { RedisGate, type RedisGateMessages } from "./redis-gate.ts";
 export { countHeader } from "./refuse-ambiguous.ts";
 export { renderError } from "./render-error.ts";
 export { parseJsonBytes, type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";

@@ -2,6 +2,8 @@
 // never queued or sent twice, reconnecting goes on in the background, and no outage ends the process.
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
+import type { z } from "zod";
+import type { redisConfig } from "./config.ts";
 import type { Logger } from "./logger.ts";
 
 export type { Redis };
@@ -60,6 +62,14 @@ export async function connectRedis(options: RedisOptions): Promise<Redis> {
   });
   await Promise.race([connected, delay(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
   return redis;
+}
+
+/** As connectRedis, when there is one. */
+export async function openRedis(
+  { REDIS_URL: url, REDIS_TIMEOUT_MS: commandTimeoutMs }: z.infer<typeof redisConfig>,
+  options: Pick<RedisOptions, "name" | "log">,
+): Promise<Redis | undefined> {
+  return url === undefined ? undefined : connectRedis({ ...options, url, commandTimeoutMs });
 }
 
 /** Registers a Lua script; Redis keeps it by its digest and is given it again whenever it has forgotten it. */
