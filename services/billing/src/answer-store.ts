@@ -49,7 +49,8 @@ async function keep(client: PoolClient, answer: AnswerToKeep): Promise<void> {
     [holdId],
   );
   const [claim] = claims.rows;
-  if (claim === undefined) throw invalid("hold_id", "There is no hold of this id that was placed with a claim");
+  if (claim === undefined)
+    throw invalid("hold_id", "There is no hold of this id that was placed with a claim");
   if (claim.is_kept) return;
   // Nobody resolves the hold before this is committed.
   const holds = await client.query<{ state: HoldState }>("SELECT state FROM hold WHERE id = $1 FOR SHARE", [

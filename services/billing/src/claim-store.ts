@@ -1,3 +1,157 @@
-// Statements on claims.
+// Statements on claims, all of them inside the transaction that places the claiming holds. Who owns a key is decided
+// under the locks of the claims, the accounts and the spenders, and the decision is written before they are given up.
+import { OutcomeCode } from "@gr/proto/billing";
+import type { Pool, PoolClient } from "@gr/runtime";
+import type { LedgerTime } from "./ledger-time.ts";
+import type { ClaimingPlace, Operation } from "./operation.ts";
+import { NO_REFUSAL, type Posted } from "./post-store.ts";
+
 /** How long a claim lasts once its hold is resolved. SQL. */
 export const CLAIM_LIFETIME = "interval '24 hours'";
+
+/** Claims that are deleted in one statement. */
+const SLICE = 500;
+
+const LOCK = "SELECT lock_for_posts($1, $2, $3, $4, $5)";
+
+/**
+ * In the order of the contract: the hold that is placed again, a key that is to be had, a spender that may not even
+ * know, and then what became of the key. A released hold was free, so its key may be used again, unless its answer
+ * was kept and may have been seen.
+ */
+const JUDGE = `
+  WITH t AS MATERIALIZED (SELECT coalesce($6::timestamptz, clock_timestamp()) AS moment)
+  SELECT c.hold_id, unix_ms(s.expires_at) AS expires_at, CASE
+      WHEN own.id IS NOT NULL THEN 'placed_before'
+      WHEN c.hold_id IS NULL OR h.state = 'released' AND c.content_type IS NULL THEN 'free'
+      WHEN h.state <> 'open' AND c.claimed_at <= t.moment - ${CLAIM_LIFETIME} THEN 'free'
+      WHEN s.account_id IS DISTINCT FROM o.account OR NOT s.active THEN 'spender_inactive'
+      WHEN s.expires_at <= t.moment THEN 'spender_expired'
+      WHEN c.fingerprint <> o.fingerprint THEN 'mismatch'
+      WHEN h.state = 'open' THEN 'in_progress'
+      ELSE 'finished' END AS verdict
+    FROM t CROSS JOIN unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::uuid[], $5::uuid[]) WITH ORDINALITY
+           AS o (account, key, fingerprint, hold, spender, i)
+    LEFT JOIN hold own ON own.id = o.hold
+    LEFT JOIN idempotency c ON c.account_id = o.account AND c.key = o.key
+    LEFT JOIN hold h ON h.id = c.hold_id
+    LEFT JOIN spender s ON s.id = o.spender
+   ORDER BY o.i`;
+
+/** What was kept for an earlier owner of the key goes with it. */
+const TAKE = `
+  UPDATE idempotency c SET hold_id = h.id, fingerprint = o.fingerprint, claimed_at = h.placed_at,
+         content_type = NULL, body = NULL, credits = NULL, cost = NULL
+    FROM unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::uuid[]) AS o (account, key, fingerprint, hold)
+    JOIN hold h ON h.id = o.hold
+   WHERE c.account_id = o.account AND c.key = o.key`;
+
+const DROP_UNCLAIMED = `
+  DELETE FROM idempotency c USING unnest($1::uuid[], $2::bytea[]) AS o (account, key)
+   WHERE c.account_id = o.account AND c.key = o.key AND c.hold_id IS NULL`;
+
+/** SKIP LOCKED: what is being claimed at this moment is not old, or will not be. */
+const SWEEP = `
+  DELETE FROM idempotency WHERE (account_id, key) IN (
+    SELECT c.account_id, c.key FROM idempotency c JOIN hold h ON h.id = c.hold_id
+     WHERE c.claimed_at <= coalesce($1::timestamptz, now()) - ${CLAIM_LIFETIME} AND h.state <> 'open'
+     ORDER BY c.claimed_at LIMIT ${SLICE} FOR UPDATE OF c SKIP LOCKED)`;
+
+/** What a place with a claim meets. */
+export interface Verdict {
+  /** Undefined when the place is decided as one without a claim. */
+  readonly refused: Posted | undefined;
+  /** The place gets the key if it is done now. */
+  readonly isFree: boolean;
+  /** The hold that has, or had, the key. */
+  readonly holder: string | null;
+}
+
+interface JudgeRow {
+  verdict: keyof typeof CODES | "placed_before" | "free";
+  hold_id: string | null;
+  expires_at: bigint | null;
+}
+
+const CODES = {
+  spender_inactive: OutcomeCode.SPENDER_INACTIVE,
+  spender_expired: OutcomeCode.SPENDER_EXPIRED,
+  mismatch: OutcomeCode.CLAIM_MISMATCH,
+  in_progress: OutcomeCode.CLAIM_IN_PROGRESS,
+  finished: OutcomeCode.CLAIM_FINISHED,
+} as const;
+
+/** Locks all that these operations touch, in the order that everybody keeps, until the transaction ends. */
+export async function lockForPosts(
+  client: PoolClient,
+  operations: readonly Operation[],
+  claims: readonly ClaimingPlace[],
+): Promise<void> {
+  const values = [
+    operations.map(({ holdId }) => holdId),
+    operations.map(({ accountId }) => accountId),
+    operations.map(({ spenderId }) => spenderId),
+    claims.map(({ accountId }) => accountId),
+    claims.map(({ claim }) => claim.key),
+  ];
+  await client.query({ name: "lock_for_posts", text: LOCK, values });
+}
+
+/** @returns one verdict per place, in order; each as if it were the next thing to happen. */
+export async function judgeClaims(
+  client: PoolClient,
+  places: readonly ClaimingPlace[],
+  at: Date | null,
+): Promise<Verdict[]> {
+  if (places.length === 0) return [];
+  const spenders = places.map(({ spenderId }) => spenderId);
+  const values = [...columnsOf(places), spenders, at];
+  const { rows } = await client.query<JudgeRow>({ name: "judge_claims", text: JUDGE, values });
+  return rows.map(verdictOf);
+}
+
+/** Gives each of these places, which were done just now, its key. */
+export async function takeClaims(client: PoolClient, places: readonly ClaimingPlace[]): Promise<void> {
+  if (places.length === 0) return;
+  await client.query({ name: "take_claims", text: TAKE, values: columnsOf(places) });
+}
+
+/** Ends the locks of keys that nobody got in the end: a refused place leaves no claim. */
+export async function dropUnclaimed(client: PoolClient, places: readonly ClaimingPlace[]): Promise<void> {
+  if (places.length === 0) return;
+  const values = columnsOf(places).slice(0, 2);
+  await client.query({ name: "drop_unclaimed", text: DROP_UNCLAIMED, values });
+}
+
+/** Deletes some of the claims that have had their time. @returns true when there may be more. */
+export async function sweepClaims(pool: Pool, time: LedgerTime): Promise<boolean> {
+  const { rowCount } = await pool.query(SWEEP, [time()]);
+  return rowCount === SLICE;
+}
+
+function columnsOf(places: readonly ClaimingPlace[]): unknown[][] {
+  return [
+    places.map(({ accountId }) => accountId),
+    places.map(({ claim }) => claim.key),
+    places.map(({ claim }) => claim.fingerprint),
+    places.map(({ holdId }) => holdId),
+  ];
+}
+
+function verdictOf({ verdict, hold_id: holder, expires_at: expiresAt }: JudgeRow): Verdict {
+  if (verdict === "placed_before" || verdict === "free") {
+    return { refused: undefined, isFree: verdict === "free", holder };
+  }
+  return { refused: refusalOf(CODES[verdict], holder, expiresAt), isFree: false, holder };
+}
+
+function refusalOf(code: OutcomeCode, holder: string | null, expiresAt: bigint | null): Posted {
+  switch (code) {
+    case OutcomeCode.SPENDER_EXPIRED:
+      return { code, refusal: { ...NO_REFUSAL, expiresAt: expiresAt ?? 0n } };
+    case OutcomeCode.CLAIM_FINISHED:
+      return { code, earlierHoldId: holder ?? "" };
+    default:
+      return { code };
+  }
+}

@@ -3,6 +3,7 @@
 import { isConnectionError, type Logger, type Pool, type PoolClient } from "@gr/runtime";
 import type { LedgerTime } from "./ledger-time.ts";
 import type { Operation } from "./operation.ts";
+import { isOneRun, postInRuns } from "./post-in-runs.ts";
 import { type Posted, post, prepareForPosts } from "./post-store.ts";
 
 export class LedgerConnection {
@@ -21,10 +22,9 @@ export class LedgerConnection {
   async post(operations: readonly Operation[]): Promise<Posted[]> {
     const client = await this.#open();
     try {
-      const runs = splitAtRepeats(operations);
-      return runs.length === 1
+      return isOneRun(operations)
         ? await post(client, operations, this.#time())
-        : await this.#postRuns(client, runs);
+        : await this.#postInRuns(client, operations);
     } catch (error) {
       if (isConnectionError(error)) this.#drop(client, error);
       throw error;
@@ -49,11 +49,10 @@ export class LedgerConnection {
     return client;
   }
 
-  async #postRuns(client: PoolClient, runs: readonly Operation[][]): Promise<Posted[]> {
-    const posted: Posted[] = [];
+  async #postInRuns(client: PoolClient, operations: readonly Operation[]): Promise<Posted[]> {
     try {
       await client.query("BEGIN");
-      for (const run of runs) posted.push(...(await post(client, run, this.#time())));
+      const posted = await postInRuns(client, operations, this.#time());
       await client.query("COMMIT");
       return posted;
     } catch (error) {
@@ -68,22 +67,4 @@ export class LedgerConnection {
     client.release(true);
     if (error !== undefined) this.#log.warn({ err: error }, "the ledger's connection was lost");
   }
-}
-
-/** Cuts the list before every operation on a hold that its part has already: the SQL function takes each hold once. */
-function splitAtRepeats(operations: readonly Operation[]): Operation[][] {
-  const runs: Operation[][] = [];
-  let run: Operation[] = [];
-  let holds = new Set<string>();
-  for (const operation of operations) {
-    if (holds.has(operation.holdId)) {
-      runs.push(run);
-      run = [];
-      holds = new Set();
-    }
-    run.push(operation);
-    holds.add(operation.holdId);
-  }
-  runs.push(run);
-  return runs;
 }

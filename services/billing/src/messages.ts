@@ -15,8 +15,10 @@ import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
 import type { Posted } from "./post-store.ts";
 import type { SpenderUsage } from "./spender.ts";
 
-export function outcomeMessage({ code, refusal }: Posted): Outcome {
-  if (refusal === undefined) return create(OutcomeSchema, { code });
+export function outcomeMessage({ code, refusal, earlierHoldId }: Posted): Outcome {
+  if (refusal === undefined) {
+    return create(OutcomeSchema, earlierHoldId === undefined ? { code } : { code, earlierHoldId });
+  }
   const { inFlight, available, cap, period, resetsAt, expiresAt } = refusal;
   return create(OutcomeSchema, {
     code,

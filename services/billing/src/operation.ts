@@ -12,6 +12,14 @@ export interface HoldTag {
   readonly priceVersion: string;
 }
 
+/** An Idempotency-Key that a place claims; SHA-256 both. */
+export interface Claim {
+  /** Of the endpoint and the key. */
+  readonly key: Buffer;
+  /** Of what the client asked for. */
+  readonly fingerprint: Buffer;
+}
+
 /** What an operation does not have is null. */
 export interface Operation {
   readonly kind: OperationKind;
@@ -29,4 +37,15 @@ export interface Operation {
   readonly deadlineAt: bigint | null;
   /** place */
   readonly tag: HoldTag | null;
+  /** place, when the client sent an Idempotency-Key */
+  readonly claim: Claim | null;
+}
+
+export interface ClaimingPlace extends Operation {
+  readonly kind: "place";
+  readonly claim: Claim;
+}
+
+export function isClaiming(operation: Operation): operation is ClaimingPlace {
+  return operation.claim !== null;
 }

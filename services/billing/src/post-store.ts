@@ -24,9 +24,21 @@ export interface Refusal {
   readonly expiresAt: bigint;
 }
 
+/** Of a refusal about which there is nothing to say. */
+export const NO_REFUSAL: Refusal = {
+  inFlight: false,
+  available: 0n,
+  cap: 0n,
+  period: undefined,
+  resetsAt: 0n,
+  expiresAt: 0n,
+};
+
 export interface Posted {
   readonly code: OutcomeCode;
   readonly refusal?: Refusal;
+  /** The charged hold that has the key. */
+  readonly earlierHoldId?: string;
   readonly loss?: Loss;
 }
 

@@ -1,8 +1,8 @@
 // From the messages of a Post to operations. The whole call is checked before any of it is batched with others, so
 // that a malformed operation costs its own caller an error and nobody else anything.
-import { type Operation as Message, ReleaseReason } from "@gr/proto/billing";
-import { cost, credits, instant, invalid, text, uuid } from "./field-rules.ts";
-import type { Operation } from "./operation.ts";
+import { type Claim as ClaimMessage, type Operation as Message, ReleaseReason } from "@gr/proto/billing";
+import { cost, credits, digest, instant, invalid, text, uuid } from "./field-rules.ts";
+import type { Claim, Operation } from "./operation.ts";
 
 /** Operations of one call, all in one transaction. */
 const MOST_OPERATIONS = 1_000;
@@ -35,6 +35,7 @@ function readOperation({ operation }: Message, path: string): Operation {
           model: text(`${at}.model`, value.model),
           priceVersion: text(`${at}.price_version`, value.priceVersion),
         },
+        claim: value.claim === undefined ? null : readClaim(value.claim, `${at}.claim`),
       };
     }
     case "capture":
@@ -71,6 +72,14 @@ function ofHold(path: string, holdId: string): Omit<Operation, "kind"> {
     cost: null,
     deadlineAt: null,
     tag: null,
+    claim: null,
+  };
+}
+
+function readClaim({ key, fingerprint }: ClaimMessage, path: string): Claim {
+  return {
+    key: digest(`${path}.key`, key),
+    fingerprint: digest(`${path}.fingerprint`, fingerprint),
   };
 }
 

@@ -1,5 +1,5 @@
 // Short words for what most tests do: an account with money, a spender on it, one operation at a time.
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   DepositStatus,
@@ -17,6 +17,19 @@ type SpenderInit = MessageInitShape<typeof SpenderSchema>;
 export interface Wallet {
   readonly accountId: string;
   readonly spenderId: string;
+}
+
+export interface ClaimInit {
+  readonly key: Uint8Array;
+  readonly fingerprint: Uint8Array;
+}
+
+interface PlaceFields {
+  readonly holdId?: string;
+  readonly service?: string;
+  readonly model?: string;
+  readonly deadlineAt?: bigint;
+  readonly claim?: ClaimInit;
 }
 
 export const DEADLINE = BigInt(THURSDAY + 600_000);
@@ -67,7 +80,7 @@ export async function openWallet(
 export function place(
   { accountId, spenderId }: Wallet,
   credits: bigint,
-  fields: { holdId?: string; service?: string; model?: string; deadlineAt?: bigint } = {},
+  fields: PlaceFields = {},
 ): OperationInit & { holdId: string } {
   const value = {
     holdId: randomUUID(),
@@ -82,6 +95,23 @@ export function place(
     ...fields,
   };
   return { holdId: value.holdId, operation: { case: "place", value } };
+}
+
+/** The claim of an Idempotency-Key on a request, as clients compute it. */
+export function claimOf(key: string, content = "content"): ClaimInit {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return { key: digest(key), fingerprint: digest(content) };
+}
+
+/** A place with a claim; the answer also has its hold's id. */
+export function claiming(
+  from: Wallet,
+  credits: bigint,
+  key: string,
+  fields: PlaceFields & { content?: string } = {},
+) {
+  const { content, ...rest } = fields;
+  return place(from, credits, { ...rest, claim: claimOf(key, content) });
 }
 
 export function capture(
