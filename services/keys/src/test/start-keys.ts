@@ -1,9 +1,11 @@
 // The keys module in a process of its own ports, over a database of its own, with the recording billing beside it.
 // Tests reach it as its peers do: RPC over the network with a service token, REST with a signed principal.
+import { generateKeyPairSync } from "node:crypto";
 import { KeysService } from "@gr/proto/keys";
 import {
   createRemoteTransport,
   createServiceClient,
+  type Environment,
   type Principal,
   type ServiceClient,
   startProcess,
@@ -16,6 +18,7 @@ import { createRecordingBilling, type RecordingBilling } from "./recording-billi
 import { type RestAnswer, restCaller } from "./rest-caller.ts";
 
 const SECRET = "internal-secret-of-the-keys-tests-0123456789";
+export const TOKEN_KEY = generateKeyPairSync("ed25519").privateKey;
 export const PEPPER = "pepper-of-the-keys-tests-0123456789-abcdef";
 
 export interface KeysUnderTest {
@@ -34,7 +37,8 @@ export interface KeysUnderTest {
   stop(): Promise<void>;
 }
 
-export async function startKeys(): Promise<KeysUnderTest> {
+/** @param settings more of the environment; empty = not set. */
+export async function startKeys(settings: Environment = {}): Promise<KeysUnderTest> {
   const database = await testDatabase("keys");
   // pg knows how a URL names a server: by host and port, or by the folder of its socket.
   const { host, port } = new pg.Client({ connectionString: database.url });
@@ -51,10 +55,12 @@ export async function startKeys(): Promise<KeysUnderTest> {
       DATABASE_URL: moduleUrl.href,
       DATABASE_POOL_SIZE: "4",
       KEY_PEPPER: PEPPER,
+      WEB_TOKEN_PRIVATE_KEY: TOKEN_KEY.export({ format: "pem", type: "pkcs8" }).toString(),
       INTERNAL_AUTH_SECRET: SECRET,
       SERVICE_HTTP_PORT: "0",
       SERVICE_RPC_PORT: "0",
       LOG_LEVEL: "silent",
+      ...settings,
     },
     clock,
   });
