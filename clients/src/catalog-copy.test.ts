@@ -64,7 +64,7 @@ afterEach(async () => {
 const forever = (signal: AbortSignal) =>
   new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 
-test("has nothing before the first catalogue, then the newest one whole", async () => {
+test("calls no model unknown before the first catalogue, then has the newest one whole", async () => {
   const more = Promise.withResolvers<void>();
   watch = async function* (signal) {
     yield undefined;
@@ -73,7 +73,8 @@ test("has nothing before the first catalogue, then the newest one whole", async 
     yield catalogOf("2", "b", "c");
     await forever(signal);
   };
-  expect([copy.version(), copy.find("a")]).toEqual(["", undefined]);
+  expect(copy.version()).toBe("");
+  expect(() => copy.find("a")).toThrow(expect.objectContaining({ reason: "service_unavailable" }));
   await copy.start();
   await until(() => copy.version() === "1", PATIENCE);
   expect(copy.find("a")?.id).toBe("a");

@@ -1,13 +1,18 @@
 // A service's own copy of the catalogue: kept fresh by a watch, served from memory, so that no request waits for
 // the catalogue service and its absence stops nothing. The last copy received stays valid.
+import { ServiceError } from "@gr/proto";
 import type { CatalogService, Model } from "@gr/proto/catalog";
 import { type Logger, pause, type ServiceClient } from "@gr/runtime";
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 5_000;
+const NOT_YET_RETRY_MS = 1_000;
 
 export interface CatalogCopy {
-  /** Undefined when there is no such model now. */
+  /**
+   * Undefined when there is no such model now.
+   * @throws ServiceError service_unavailable before the first copy has arrived: nobody knows then what there is.
+   */
   find(id: string): Model | undefined;
   /** Version of the copy; empty until the first one has arrived: not yet ready to serve. */
   version(): string;
@@ -58,7 +63,10 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
   }
 
   return {
-    find: (id) => models.get(id),
+    find: (id) => {
+      if (version === "") throw notYet();
+      return models.get(id);
+    },
     version: () => version,
     start: async () => {
       watching ??= watch();
@@ -68,4 +76,9 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
       await watching;
     },
   };
+}
+
+function notYet(): ServiceError {
+  const message = "The list of models has not arrived here yet; try again shortly.";
+  return new ServiceError("service_unavailable", message, { retryAfterMs: NOT_YET_RETRY_MS });
 }

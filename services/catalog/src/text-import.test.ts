@@ -1,8 +1,10 @@
 // Guarantees of the import: what an upstream lists is sold at its price; what it does wrong costs nobody a model.
 import { priceOfTokens } from "@gr/clients";
-import { ModelKind } from "@gr/proto/catalog";
+import { CatalogService, ModelKind } from "@gr/proto/catalog";
+import { defineModule } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { z } from "zod";
 import { MOST_LISTING_BYTES } from "./fetch-listing.ts";
 import { type FakeUpstream, json, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
@@ -167,6 +169,29 @@ describe("after a restart", () => {
     const { catalog } = await world.catalog.getCatalog({});
     expect(catalog?.models.map(({ id }) => id)).toEqual(["openai/gpt-image-2", "vendor/one", "vendor/two"]);
     expect(catalog?.version).toBe(version);
+  });
+
+  test("it is there from the first moment: nobody is told that its models do not exist", async () => {
+    const before = await start();
+    await before.stop();
+    let seen: string[] = [];
+    // Other modules are made before any is started: the earliest that somebody can ask.
+    const early = defineModule({
+      name: "early",
+      needs: ["catalog"],
+      config: z.object({}),
+      create: async ({ dial }) => {
+        const { catalog } = await dial("catalog", CatalogService).getCatalog({});
+        seen = catalog?.models.map(({ id }) => id) ?? [];
+        return {};
+      },
+    });
+    world = await startCatalog({
+      database: before.database,
+      env: { TEXT_UPSTREAM_BASE_URL: upstream.url },
+      beside: [early],
+    });
+    expect(seen).toEqual(["openai/gpt-image-2", "vendor/one", "vendor/two"]);
   });
 
   test("the models of another upstream are not offered", async () => {

@@ -17,6 +17,8 @@ const SHRUNKEN_SEEN = 3;
 const START_PATIENCE_MS = 1_000;
 
 export interface TextImport {
+  /** Shows the stored listing: before anybody can ask, so that a restart hides no model even for a moment. */
+  restore(): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -36,6 +38,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
   const stopping = new AbortController();
   const { signal } = stopping;
   let good: readonly TextModel[] = [];
+  let restored = false;
   let shrunken = 0;
   let running: Promise<void> | undefined;
 
@@ -85,17 +88,22 @@ export function createTextImport(options: TextImportOptions): TextImport {
   }
 
   return {
+    restore: async () => {
+      if (upstream.kind === "openai") return;
+      const stored = await store.load(upstream);
+      if (stored === undefined) return;
+      show(stored);
+      restored = true;
+    },
     start: async () => {
       const { kind } = upstream;
       if (kind === "openai") {
         events.textImportImpossible(upstream.name);
         return;
       }
-      const stored = await store.load(upstream);
-      if (stored !== undefined) show(stored);
       const first = Promise.withResolvers<void>();
       running = importForever(kind, first.resolve);
-      if (stored === undefined) await Promise.race([first.promise, pause(START_PATIENCE_MS, signal)]);
+      if (!restored) await Promise.race([first.promise, pause(START_PATIENCE_MS, signal)]);
     },
     stop: async () => {
       stopping.abort();

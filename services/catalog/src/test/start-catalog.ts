@@ -4,6 +4,7 @@ import { CatalogService } from "@gr/proto/catalog";
 import {
   createRemoteTransport,
   createServiceClient,
+  type Module,
   PRINCIPAL_HEADER,
   type RunningProcess,
   type ServiceClient,
@@ -32,12 +33,14 @@ export interface StartOptions {
   readonly env?: Record<string, string>;
   readonly clock?: ManualClock;
   readonly database?: TestDatabase;
+  /** Other modules of the same process. */
+  readonly beside?: readonly Module[];
 }
 
 export async function startCatalog(options: StartOptions = {}): Promise<CatalogUnderTest> {
   const database = options.database ?? (await testDatabase("catalog"));
   const clock = options.clock ?? new ManualClock(Date.UTC(2026, 10, 20, 12));
-  const running = await startProcess([catalogModule], {
+  const running = await startProcess([catalogModule, ...(options.beside ?? [])], {
     env: {
       DATABASE_URL: database.url,
       DATABASE_POOL_SIZE: "2",
@@ -45,6 +48,7 @@ export async function startCatalog(options: StartOptions = {}): Promise<CatalogU
       SERVICE_HTTP_PORT: "0",
       SERVICE_RPC_PORT: "0",
       LOG_LEVEL: "silent",
+      MEDIA_PROVIDERS: "openai/image",
       ...options.env,
     },
     clock,
