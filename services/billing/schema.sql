@@ -14,6 +14,8 @@ CREATE TABLE account (
   credits bigint NOT NULL DEFAULT 0 /* Completed deposits less refunds, plus adjustments. */,
   debits bigint NOT NULL DEFAULT 0 /* Charges; may exceed credits after an overrun. */,
   held bigint NOT NULL DEFAULT 0 /* Amounts of open holds. */,
+  free_day date /* The UTC day that free_used counts; it never moves back. */,
+  free_used integer NOT NULL DEFAULT 0 /* Places of nothing on that day, while there was a limit; not given back. */,
   CONSTRAINT account_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=50);
 
@@ -190,7 +192,7 @@ BEGIN
   PERFORM FROM spender WHERE id = ANY (spender_ids) ORDER BY id FOR NO KEY UPDATE;
 END $function$;
 
-CREATE OR REPLACE FUNCTION billing.post(op_kind text[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[], op_deadline bigint[], op_tag integer[], tag_service text[], tag_provider text[], tag_model text[], tag_price_version text[], asked_at timestamp with time zone, OUT outcomes text, OUT remarks jsonb)
+CREATE OR REPLACE FUNCTION billing.post(op_kind text[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[], op_deadline bigint[], op_tag integer[], tag_service text[], tag_provider text[], tag_model text[], tag_price_version text[], asked_at timestamp with time zone, free_limit integer, OUT outcomes text, OUT remarks jsonb)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -202,6 +204,7 @@ DECLARE
   spender_expired CONSTANT text := '5';
   unknown_hold CONSTANT text := '6';
   already_resolved CONSTANT text := '7';
+  free_limit_exceeded CONSTANT text := '8';
 
   size CONSTANT integer := cardinality(op_kind);
   few CONSTANT boolean := size < 4;
@@ -369,8 +372,19 @@ BEGIN
         code := CASE WHEN used + held + more > spender_cap[s] THEN spend_limit_exceeded ELSE insufficient_credits END;
       END IF;
     END IF;
-    IF op_kind[i] = 'extend' AND more = 0 THEN
-      code := done;
+    IF more = 0 THEN
+      IF op_kind[i] = 'extend' THEN
+        code := done;
+      ELSIF free_limit IS NOT NULL AND code = done THEN
+        UPDATE account l
+           SET free_used = CASE WHEN l.free_day >= (moment AT TIME ZONE 'UTC')::date THEN l.free_used ELSE 0 END + 1,
+               free_day = greatest(l.free_day, (moment AT TIME ZONE 'UTC')::date)
+         WHERE l.id = h.account_id
+           AND (l.free_used < free_limit OR l.free_day < (moment AT TIME ZONE 'UTC')::date);
+        IF NOT FOUND THEN
+          code := free_limit_exceeded;
+        END IF;
+      END IF;
     END IF;
     outcomes := outcomes || code;
 
@@ -381,8 +395,10 @@ BEGIN
         'available', CASE WHEN account_ids[a] = h.account_id THEN greatest(account_free[a], 0)::text END,
         'cap', CASE code WHEN spend_limit_exceeded THEN spender_cap[s]::text END,
         'period', CASE code WHEN spend_limit_exceeded THEN spender_period[s] END,
-        'resetsAt', CASE code WHEN spend_limit_exceeded
-          THEN unix_ms(end_of_window(spender_period[s], greatest(start, spender_start[s]))) END,
+        'resetsAt', CASE code
+          WHEN spend_limit_exceeded THEN unix_ms(end_of_window(spender_period[s], greatest(start, spender_start[s])))
+          WHEN free_limit_exceeded THEN
+            (SELECT unix_ms((l.free_day + 1)::timestamp AT TIME ZONE 'UTC') FROM account l WHERE l.id = h.account_id) END,
         'expiresAt', CASE code WHEN spender_expired THEN unix_ms(spender_expires[s]) END);
       CONTINUE;
     END IF;

@@ -19,7 +19,7 @@ export interface Lease {
 export interface HoldStore {
   /** Oldest first. */
   list(filter: HoldFilter): Promise<Hold[]>;
-  /** Open holds past their deadline that nobody else has leased; oldest deadline first. */
+  /** Open holds past their deadline that nobody else has leased; oldest deadline first. With what was kept of them. */
   leaseExpired(lease: Lease): Promise<Hold[]>;
 }
 
@@ -37,6 +37,9 @@ interface HoldRow {
   price_version: string;
   placed_at: Date;
   deadline_at: Date;
+  /** Of a leased hold whose answer was kept. */
+  kept_credits?: bigint | null;
+  kept_cost?: bigint | null;
 }
 
 const COLUMNS = `id, account_id, spender_id, amount, state, charge, cost, service, provider, model, price_version,
@@ -52,7 +55,8 @@ const LEASE = `WITH expired AS (
     UPDATE hold SET lease_until = coalesce($4::timestamptz, now()) + $3::bigint * interval '1 millisecond'
      WHERE id IN (SELECT id FROM expired) RETURNING ${COLUMNS}
   )
-  SELECT * FROM leased ORDER BY deadline_at, id`;
+  SELECT l.*, c.credits AS kept_credits, c.cost AS kept_cost
+    FROM leased l LEFT JOIN idempotency c ON c.hold_id = l.id ORDER BY l.deadline_at, l.id`;
 
 export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
   return {
@@ -75,6 +79,7 @@ export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
 }
 
 function holdOf(row: HoldRow): Hold {
+  const { kept_credits: credits, kept_cost: cost } = row;
   return {
     id: row.id,
     accountId: row.account_id,
@@ -89,5 +94,6 @@ function holdOf(row: HoldRow): Hold {
     priceVersion: row.price_version,
     placedAt: row.placed_at,
     deadlineAt: row.deadline_at,
+    kept: typeof credits === "bigint" && typeof cost === "bigint" ? { credits, cost } : undefined,
   };
 }

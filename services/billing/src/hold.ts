@@ -16,4 +16,11 @@ export interface Hold extends HoldTag {
   readonly cost: PicoUsd;
   readonly placedAt: Date;
   readonly deadlineAt: Date;
+  /** Of a leased hold whose answer was kept: what it is to be captured with. */
+  readonly kept: Settlement | undefined;
+}
+
+export interface Settlement {
+  readonly credits: Credits;
+  readonly cost: PicoUsd;
 }

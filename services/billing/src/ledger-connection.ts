@@ -1,20 +1,19 @@
 // The one connection that batches are posted on. It is opened when first needed and replaced when it breaks; a batch
 // that was under way on a broken one has an unknown outcome, which its callers learn as an error.
 import { isConnectionError, type Logger, type Pool, type PoolClient } from "@gr/runtime";
-import type { LedgerTime } from "./ledger-time.ts";
 import type { Operation } from "./operation.ts";
 import { isOneRun, postInRuns } from "./post-in-runs.ts";
-import { type Posted, post, prepareForPosts } from "./post-store.ts";
+import { type Posted, type PostTerms, post, prepareForPosts } from "./post-store.ts";
 
 export class LedgerConnection {
   readonly #pool: Pool;
-  readonly #time: LedgerTime;
+  readonly #terms: () => PostTerms;
   readonly #log: Logger;
   #client: PoolClient | undefined;
 
-  constructor(pool: Pool, time: LedgerTime, log: Logger) {
+  constructor(pool: Pool, terms: () => PostTerms, log: Logger) {
     this.#pool = pool;
-    this.#time = time;
+    this.#terms = terms;
     this.#log = log;
   }
 
@@ -23,7 +22,7 @@ export class LedgerConnection {
     const client = await this.#open();
     try {
       return isOneRun(operations)
-        ? await post(client, operations, this.#time())
+        ? await post(client, operations, this.#terms())
         : await this.#postInRuns(client, operations);
     } catch (error) {
       if (isConnectionError(error)) this.#drop(client, error);
@@ -52,7 +51,7 @@ export class LedgerConnection {
   async #postInRuns(client: PoolClient, operations: readonly Operation[]): Promise<Posted[]> {
     try {
       await client.query("BEGIN");
-      const posted = await postInRuns(client, operations, this.#time());
+      const posted = await postInRuns(client, operations, this.#terms());
       await client.query("COMMIT");
       return posted;
     } catch (error) {

@@ -75,6 +75,7 @@ export function holdMessage(hold: Hold): MessageInitShape<typeof HoldSchema> {
     priceVersion: hold.priceVersion,
     placedAt: unixMs(hold.placedAt),
     deadlineAt: unixMs(hold.deadlineAt),
+    ...(hold.kept === undefined ? {} : { kept: { credits: hold.kept.credits, costPicoUsd: hold.kept.cost } }),
   };
 }
 

@@ -4,6 +4,8 @@ import { defineModule, openSchema } from "@gr/runtime";
 import { createAccountStore } from "./account-store.ts";
 import { createAdjustmentStore } from "./adjustment-store.ts";
 import { createAnswerStore } from "./answer-store.ts";
+import { sweepClaims } from "./claim-store.ts";
+import { ClaimSweeper } from "./claim-sweeper.ts";
 import { billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
 import { createHoldStore } from "./hold-store.ts";
@@ -25,8 +27,10 @@ export const billingModule = defineModule({
     const time = ledgerTimeOf(clock);
     const events = createBillingEvents(log, metrics);
     const accounts = createAccountStore(pool, time);
-    const connection = new LedgerConnection(pool, time, log);
+    const freeLimit = config.FREE_REQUESTS_PER_DAY === 0 ? null : config.FREE_REQUESTS_PER_DAY;
+    const connection = new LedgerConnection(pool, () => ({ at: time(), freeLimit }), log);
     const writer = new LedgerWriter(connection, events);
+    const sweeper = new ClaimSweeper(() => sweepClaims(pool, time), log);
     const rpc = billingRpc({
       writer,
       accounts,
@@ -39,8 +43,10 @@ export const billingModule = defineModule({
     return {
       rpc: [rpc],
       rest: billingRest({ accounts, events }),
+      start: async () => sweeper.start(),
       ready: createReadiness(() => accounts.ping(), clock),
       stop: async () => {
+        await sweeper.stop();
         connection.close();
         await pool.end();
       },

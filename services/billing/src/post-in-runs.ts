@@ -4,7 +4,7 @@ import { OutcomeCode } from "@gr/proto/billing";
 import type { PoolClient } from "@gr/runtime";
 import { dropUnclaimed, judgeClaims, lockForPosts, takeClaims, type Verdict } from "./claim-store.ts";
 import { type ClaimingPlace, isClaiming, type Operation } from "./operation.ts";
-import { type Posted, post } from "./post-store.ts";
+import { type Posted, type PostTerms, post } from "./post-store.ts";
 
 /** True when one call of the SQL function takes these operations: no claims, and each hold once. */
 export function isOneRun(operations: readonly Operation[]): boolean {
@@ -16,15 +16,11 @@ export function isOneRun(operations: readonly Operation[]): boolean {
   return holds.size === operations.length;
 }
 
-/**
- * Inside a transaction of the caller.
- * @param at the time, or null for PostgreSQL's clock.
- * @returns one answer per operation, in order.
- */
+/** Inside a transaction of the caller. @returns one answer per operation, in order. */
 export async function postInRuns(
   client: PoolClient,
   operations: readonly Operation[],
-  at: Date | null,
+  terms: PostTerms,
 ): Promise<Posted[]> {
   const claims = operations.filter(isClaiming);
   const unclaimed = new Set(claims);
@@ -32,11 +28,11 @@ export async function postInRuns(
   await lockForPosts(client, operations, claims);
   let waiting = operations;
   while (waiting.length > 0) {
-    const verdicts = await judge(client, waiting, at);
+    const verdicts = await judge(client, waiting, terms);
     const { run, rest } = cutRun(waiting, verdicts, answers);
     if (run.length > 0) {
-      const posted = await post(client, run, at);
-      posted.forEach((answer, index) => answers.set(itemAt(run, index), answer));
+      const posted = await post(client, run, terms);
+      for (const [index, answer] of posted.entries()) answers.set(itemAt(run, index), answer);
     }
     const winners = run
       .filter(isClaiming)
@@ -56,7 +52,7 @@ export async function postInRuns(
 async function judge(
   client: PoolClient,
   operations: readonly Operation[],
-  at: Date | null,
+  { at }: PostTerms,
 ): Promise<Map<Operation, Verdict>> {
   const places = operations.filter(isClaiming);
   const verdicts = await judgeClaims(client, places, at);

@@ -6,7 +6,8 @@ import type { PoolClient } from "@gr/runtime";
 import type { HoldTag, Operation } from "./operation.ts";
 import type { Period } from "./spender.ts";
 
-const POST = "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)";
+const POST =
+  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
 
 /** Plans that suit a short statement on few rows by key, whatever the planner believes of a growing table. */
 const PLANNER = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off;
@@ -18,7 +19,7 @@ export interface Refusal {
   /** Of a refusal for the cap. */
   readonly cap: Credits;
   readonly period: Period | undefined;
-  /** Unix milliseconds; 0 = never. */
+  /** Of a refusal for the cap or for the limit of free requests: Unix milliseconds; 0 = never. */
   readonly resetsAt: bigint;
   /** Unix milliseconds, when the spender has expired. */
   readonly expiresAt: bigint;
@@ -52,6 +53,14 @@ export interface Loss {
   readonly abandoned: Credits | undefined;
 }
 
+/** What operations are decided by, besides the ledger. */
+export interface PostTerms {
+  /** The time; null = PostgreSQL's clock. */
+  readonly at: Date | null;
+  /** Most requests to free models of an account in a UTC day; null = no limit. */
+  readonly freeLimit: number | null;
+}
+
 /** What the SQL function says about an operation; amounts as text, since JSON numbers are not exact. */
 interface Remark {
   readonly i: number;
@@ -76,6 +85,7 @@ const PLAIN: readonly Posted[] = [
   OutcomeCode.SPENDER_EXPIRED,
   OutcomeCode.UNKNOWN_HOLD,
   OutcomeCode.ALREADY_RESOLVED,
+  OutcomeCode.FREE_LIMIT_EXCEEDED,
 ].map((code) => ({ code }));
 
 export async function prepareForPosts(client: PoolClient): Promise<void> {
@@ -83,14 +93,13 @@ export async function prepareForPosts(client: PoolClient): Promise<void> {
 }
 
 /**
- * @param operations each hold at most once.
- * @param at the time, or null for PostgreSQL's clock.
+ * @param operations each hold at most once; claims are not looked at.
  * @returns one answer per operation, in order.
  */
 export async function post(
   client: PoolClient,
   operations: readonly Operation[],
-  at: Date | null,
+  { at, freeLimit }: PostTerms,
 ): Promise<Posted[]> {
   const tags = new TagList();
   const values = [
@@ -104,6 +113,7 @@ export async function post(
     literal(operations, ({ tag }) => (tag === null ? null : tags.indexOf(tag))),
     ...tags.columns(),
     at,
+    freeLimit,
   ];
   const { rows } = await client.query<[string, Remark[] | null]>({
     name: "post",

@@ -49,10 +49,11 @@ export interface BillingUnderTest extends BillingProcess {
 /** Noon of a Thursday, so that neither day, week nor month are about to end. */
 export const THURSDAY = Date.UTC(2026, 0, 15, 12);
 
-export async function startBilling(): Promise<BillingUnderTest> {
+/** @param env settings beside the usual ones. */
+export async function startBilling(env: Record<string, string> = {}): Promise<BillingUnderTest> {
   const database = await migratedDatabase();
   const clock = new ManualClock(THURSDAY);
-  const running = await startBillingOn(database.url, clock);
+  const running = await startBillingOn(database.url, clock, env);
   const db = new pg.Pool({
     connectionString: database.url,
     max: 2,
@@ -76,7 +77,11 @@ export async function startBilling(): Promise<BillingUnderTest> {
 }
 
 /** A process on a database that others may use too. */
-export async function startBillingOn(url: string, clock: Clock = systemClock): Promise<BillingProcess> {
+export async function startBillingOn(
+  url: string,
+  clock: Clock = systemClock,
+  env: Record<string, string> = {},
+): Promise<BillingProcess> {
   const running = await startProcess([billingModule], {
     env: {
       DATABASE_URL: url,
@@ -85,6 +90,7 @@ export async function startBillingOn(url: string, clock: Clock = systemClock): P
       SERVICE_HTTP_PORT: "0",
       SERVICE_RPC_PORT: "0",
       LOG_LEVEL: "silent",
+      ...env,
     },
     clock,
   });
