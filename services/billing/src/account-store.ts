@@ -35,12 +35,16 @@ const PUT_SPENDER = `INSERT INTO spender AS s (id, account_id, name, cap, period
   WHERE s.account_id = excluded.account_id`;
 
 /** One statement, so that the account and its spenders are of the same moment. */
-const READ_CREDITS = `SELECT a.credits, a.debits, a.held AS account_held, s.*,
+const READ_CREDITS = `SELECT a.credits, a.adjusted, a.debits, a.held AS account_held, s.*,
     s.window_start >= start_of_window(s.period, coalesce($3::timestamptz, now())) AS window_is_current
-  FROM account a LEFT JOIN spender s ON s.account_id = a.id AND $2 WHERE a.id = $1 ORDER BY s.created_at, s.id`;
+  FROM (SELECT *, (SELECT coalesce(sum(j.credits), 0)::bigint FROM adjustment j WHERE j.account_id = $1) AS adjusted
+          FROM account WHERE id = $1) a
+  LEFT JOIN spender s ON s.account_id = a.id AND $2 ORDER BY s.created_at, s.id`;
 
 interface CreditRow {
   credits: bigint;
+  /** As much of it comes from adjustments. */
+  adjusted: bigint;
   debits: bigint;
   account_held: bigint;
   /** Null, as all that follow, in the only row of an account without spenders. */
@@ -71,8 +75,8 @@ export function createAccountStore(pool: Pool, time: LedgerTime): AccountStore {
       const [first] = rows;
       if (first === undefined) throw noAccount(accountId);
       return {
-        deposited: first.credits,
-        charged: first.debits,
+        deposited: first.credits - first.adjusted,
+        remaining: first.credits - first.debits,
         held: first.account_held,
         usage: rows.flatMap((row) => (row.id === null ? [] : [usageOf(row, row.id)])),
       };

@@ -35,6 +35,8 @@ describe("an account", () => {
     await expect(putSpender(ledger.billing, accountId)).rejects.toMatchObject(missing);
     const deposit = { depositId: randomUUID(), accountId, credits: 1n, status: COMPLETED, source: "test" };
     await expect(ledger.billing.putDeposit(deposit)).rejects.toMatchObject(missing);
+    const adjustment = { adjustmentId: randomUUID(), accountId, credits: 1n, reason: "test" };
+    await expect(ledger.billing.putAdjustment(adjustment)).rejects.toMatchObject(missing);
   });
 });
 
@@ -108,6 +110,67 @@ describe("a deposit", () => {
     await put(REFUNDED);
     const { depositedCredits, remainingCredits } = await ledger.billing.getCredits({ accountId });
     expect({ depositedCredits, remainingCredits }).toEqual({ depositedCredits: 0n, remainingCredits: -400n });
+  });
+});
+
+describe("an adjustment", () => {
+  async function start(credits: bigint) {
+    const accountId = await openAccount(ledger.billing, 100n);
+    const adjustment = { adjustmentId: randomUUID(), accountId, credits, reason: "goodwill, ticket 812" };
+    const put = (fields: Partial<typeof adjustment> = {}) =>
+      ledger.billing.putAdjustment({ ...adjustment, ...fields });
+    const balance = async (id = accountId) => {
+      const read = await ledger.billing.getCredits({ accountId: id });
+      return { deposited: read.depositedCredits, remaining: read.remainingCredits };
+    };
+    return { ...adjustment, put, balance };
+  }
+
+  test.each([25n, -25n, -250n])(
+    "of %s changes what remains once, however often it is sent",
+    async (credits) => {
+      const { put, balance } = await start(credits);
+      await Promise.all(Array.from({ length: 10 }, () => put()));
+      await put();
+      expect(await balance()).toEqual({ deposited: 100n, remaining: 100n + credits });
+    },
+  );
+
+  test("gives credit that can be spent, and takes credit that cannot be spent any more", async () => {
+    const { put, accountId } = await start(50n);
+    const mine = { accountId, spenderId: await putSpender(ledger.billing, accountId) };
+    await put();
+    expect((await postOne(ledger.billing, place(mine, 150n))).code).toBe(OutcomeCode.DONE);
+    await put({ adjustmentId: randomUUID(), credits: -20n });
+    expect(await postOne(ledger.billing, place(mine, 1n))).toMatchObject({
+      code: OutcomeCode.INSUFFICIENT_CREDITS,
+      inFlight: true,
+    });
+  });
+
+  test("keeps its account, amount and reason", async () => {
+    const { put, balance } = await start(50n);
+    await put();
+    const other = await openAccount(ledger.billing, 0n);
+    for (const fields of [{ credits: 51n }, { credits: -50n }, { reason: "another" }, { accountId: other }]) {
+      await expect(put(fields)).rejects.toMatchObject({ reason: "invalid_value", param: "adjustment_id" });
+    }
+    expect(await balance()).toEqual({ deposited: 100n, remaining: 150n });
+    expect(await balance(other)).toEqual({ deposited: 0n, remaining: 0n });
+  });
+
+  test("is an entry of the journal, from revenue to the customer", async () => {
+    const { put, adjustmentId, accountId } = await start(-30n);
+    await put();
+    const { rows } = await ledger.db.query(
+      `SELECT p.kind, p.account, p.debit, p.credit FROM posting p JOIN entry e ON e.id = p.entry_id
+        WHERE e.adjustment_id = $1 ORDER BY p.debit`,
+      [adjustmentId],
+    );
+    expect(rows).toEqual([
+      { kind: "adjustment", account: "revenue", debit: -30n, credit: 0n },
+      { kind: "adjustment", account: `cust:${accountId}`, debit: 0n, credit: -30n },
+    ]);
   });
 });
 

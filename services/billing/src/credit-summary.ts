@@ -5,7 +5,8 @@ import type { SpenderUsage } from "./spender.ts";
 export interface CreditSummary {
   /** Completed deposits. */
   readonly deposited: Credits;
-  readonly charged: Credits;
+  /** Deposits and adjustments less charges; below zero after an overrun. */
+  readonly remaining: Credits;
   readonly held: Credits;
   /** Oldest spender first; empty unless asked for. */
   readonly usage: readonly SpenderUsage[];

@@ -5,6 +5,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
 import {
   capture,
+  claiming,
+  claimOf,
   extend,
   type OperationInit,
   openWallet,
@@ -36,7 +38,8 @@ async function rowCounts() {
   const { rows } = await ledger.db.query(
     `SELECT (SELECT count(*) FROM account) AS accounts, (SELECT count(*) FROM spender) AS spenders,
             (SELECT count(*) FROM hold) AS holds, (SELECT count(*) FROM deposit) AS deposits,
-            (SELECT count(*) FROM entry) AS entries`,
+            (SELECT count(*) FROM entry) AS entries, (SELECT count(*) FROM idempotency) AS claims,
+            (SELECT count(*) FROM adjustment) AS adjustments`,
   );
   return rows;
 }
@@ -67,6 +70,11 @@ describe("Post", () => {
     [".place.price_version", placeWith({ priceVersion: "" })],
     [".place.deadline_at", placeWith({ deadlineAt: 0n })],
     [".place.deadline_at", placeWith({ deadlineAt: 2n ** 62n })],
+    [".place.claim.key", placeWith({ claim: {} })],
+    [".place.claim.key", placeWith({ claim: { ...claimOf("k"), key: Buffer.alloc(31) } })],
+    [".place.claim.key", placeWith({ claim: { ...claimOf("k"), key: Buffer.alloc(33) } })],
+    [".place.claim.fingerprint", placeWith({ claim: { key: claimOf("k").key } })],
+    [".place.claim.fingerprint", placeWith({ claim: { ...claimOf("k"), fingerprint: Buffer.alloc(64) } })],
     [".capture.hold_id", capture("x", 1n)],
     [".capture.credits", capture(id, -1n, 0n)],
     [".capture.credits", capture(id, TOO_MUCH, 0n)],
@@ -170,6 +178,57 @@ describe("the other calls", () => {
     const call = ledger.billing.putDeposit({ ...deposit, accountId: mine.accountId, ...fields });
     await expect(call).rejects.toMatchObject(refusal(param));
     expect(await rowCounts()).toEqual(before);
+  });
+
+  const adjustment = { adjustmentId: randomUUID(), credits: 1n, reason: "test" };
+
+  test.each<[string, object]>([
+    ["adjustment_id", { adjustmentId: "" }],
+    ["account_id", { accountId: "x" }],
+    ["credits", { credits: 0n }],
+    ["credits", { credits: TOO_MUCH }],
+    ["credits", { credits: -TOO_MUCH }],
+    ["credits", { credits: -(2n ** 63n) }],
+    ["reason", { reason: "" }],
+    ["reason", { reason: "a\0b" }],
+    ["reason", { reason: "r".repeat(201) }],
+  ])("PutAdjustment names %s", async (param, fields) => {
+    const before = await rowCounts();
+    const call = ledger.billing.putAdjustment({ ...adjustment, accountId: mine.accountId, ...fields });
+    await expect(call).rejects.toMatchObject(refusal(param));
+    expect(await rowCounts()).toEqual(before);
+  });
+
+  test.each<[string, object]>([
+    ["hold_id", { holdId: "x" }],
+    ["credits", { credits: -1n }],
+    ["credits", { credits: TOO_MUCH }],
+    ["cost_pico_usd", { costPicoUsd: -1n }],
+    ["content_type", { contentType: "" }],
+    ["content_type", { contentType: "c".repeat(201) }],
+    ["body", { body: Buffer.alloc(8 * 1024 * 1024 + 1) }],
+  ])("KeepAnswer names %s", async (param, fields) => {
+    const { holdId, ...operation } = claiming(mine, 1n, randomUUID());
+    await postOne(ledger.billing, operation);
+    const answer = {
+      holdId,
+      credits: 1n,
+      costPicoUsd: 1n,
+      contentType: "text/plain",
+      body: Buffer.from("a"),
+    };
+    const call = ledger.billing.keepAnswer({ ...answer, ...fields });
+    await expect(call).rejects.toMatchObject(refusal(param));
+    expect(await ledger.billing.readAnswer({ accountId: mine.accountId, holdId })).not.toHaveProperty(
+      "answer",
+    );
+  });
+
+  test.each([
+    ["account_id", { accountId: "", holdId: randomUUID() }],
+    ["hold_id", { accountId: randomUUID(), holdId: "x" }],
+  ])("ReadAnswer names %s", async (param, fields) => {
+    await expect(ledger.billing.readAnswer(fields)).rejects.toMatchObject(refusal(param));
   });
 
   test.each([

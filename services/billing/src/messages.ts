@@ -34,7 +34,7 @@ export function outcomeMessage({ code, refusal, earlierHoldId }: Posted): Outcom
 export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof GetCreditsResponseSchema> {
   return {
     depositedCredits: summary.deposited,
-    remainingCredits: summary.deposited - summary.charged,
+    remainingCredits: summary.remaining,
     heldCredits: summary.held,
     usage: summary.usage.map(usageMessage),
   };

@@ -72,6 +72,26 @@ describe("the summary", () => {
     });
   });
 
+  test("counts an adjustment as less or more usage, and not as a deposit", async () => {
+    const mine = await openWallet(ledger.billing, 100n);
+    await spend(mine, 20n);
+    const adjust = (amount: bigint) =>
+      ledger.inProcess.putAdjustment({
+        adjustmentId: randomUUID(),
+        accountId: mine.accountId,
+        credits: amount,
+        reason: "test",
+      });
+    await adjust(15n);
+    const total = { total_deposits: "0.0100" };
+    const { body } = await credits(mine.accountId);
+    expect(body).toEqual({ ...total, remaining_credits: "0.0095", credit_usage: "0.0005" });
+    await adjust(-115n);
+    const after = (await credits(mine.accountId, "?by_api_key=true")).body;
+    expect(after).toMatchObject({ ...total, remaining_credits: "-0.0020", credit_usage: "0.0120" });
+    expect(after.usage_by_api_key).toMatchObject([{ credit_usage: "0.0020" }]);
+  });
+
   test("has usage by key only when asked", async () => {
     const { accountId } = await openWallet(ledger.billing, 10n);
     expect((await credits(accountId, "?by_api_key=false")).body).not.toHaveProperty("usage_by_api_key");
@@ -197,6 +217,56 @@ describe("usage by key", () => {
     const used = body.usage_by_api_key.map((entry: { credit_usage: string }) => entry.credit_usage);
     expect(used.toSorted()).toEqual(["0.0005", "0.0006"]);
     expect(body.credit_usage).toBe("0.0011");
+  });
+});
+
+describe("web tokens", () => {
+  /** Whatever its row says: the console may give it a cap or switch it off. */
+  const open = async () => {
+    const accountId = await openAccount(ledger.inProcess, 1_000n);
+    const fields = { spenderId: accountId, name: "web", capCredits: 500n, period: SpendPeriod.DAY };
+    await putSpender(ledger.inProcess, accountId, { ...fields, expiresAt: BigInt(THURSDAY + 86_400_000) });
+    return { accountId, spenderId: accountId };
+  };
+  const list = async ({ accountId }: Wallet) =>
+    (await credits(accountId, "?by_api_key=true")).body.usage_by_api_key;
+
+  test("are one entry that is no key, with what all of them used", async () => {
+    const mine = await open();
+    const key = { ...mine, spenderId: await putSpender(ledger.inProcess, mine.accountId) };
+    await spend(mine, 7n, 0n);
+    await spend(key, 1n);
+    const [entry, other, ...none] = (await list(mine)).toSorted((a: { api_key_id: string }) =>
+      a.api_key_id === "web_token" ? -1 : 1,
+    );
+    expect(entry).toEqual({
+      api_key_id: "web_token",
+      api_key_name: "Temporary web token",
+      credit_usage: "0.0007",
+      total_requests: 2,
+      created_at: null,
+      is_active: false,
+      spend_limit: null,
+      spend_limit_period: null,
+      period_spend: "0.0007",
+      period_start: null,
+      expires_at: null,
+    });
+    expect(other).toMatchObject({ api_key_id: key.spenderId, credit_usage: "0.0001" });
+    expect(none).toEqual([]);
+    // Its period_spend is the lifetime's also when a window has ended.
+    ledger.clock.advance(40 * 86_400_000);
+    expect((await list(mine))[0]).toMatchObject({ credit_usage: "0.0007", period_spend: "0.0007" });
+  });
+
+  test("are listed once one has made a request, and not before", async () => {
+    const mine = await open();
+    expect(await list(mine)).toEqual([]);
+    const hold = place(mine, 5n);
+    await post(ledger.inProcess, hold);
+    expect(await list(mine)).toEqual([]);
+    await post(ledger.inProcess, capture(hold.holdId, 0n));
+    expect(await list(mine)).toMatchObject([{ api_key_id: "web_token", total_requests: 1 }]);
   });
 });
 

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { AccountStore } from "./account-store.ts";
 import type { CreditSummary } from "./credit-summary.ts";
 import type { BillingEvents } from "./events.ts";
-import type { SpenderUsage } from "./spender.ts";
+import type { Spender, SpenderUsage } from "./spender.ts";
 
 const usd = z
   .string()
@@ -42,6 +42,18 @@ const query = z.object({
     .optional()
     .describe("true adds the usage of each API key"),
 });
+
+/** All temporary web tokens of an account, as one entry that is no key. */
+const WEB_TOKEN = {
+  api_key_id: "web_token",
+  api_key_name: "Temporary web token",
+  created_at: null,
+  is_active: false,
+  spend_limit: null,
+  spend_limit_period: null,
+  period_start: null,
+  expires_at: null,
+} as const;
 
 export interface CreditsDeps {
   readonly accounts: Pick<AccountStore, "readCredits">;
@@ -90,15 +102,24 @@ function requirePrincipal({ principal }: FastifyRequest): Principal {
 }
 
 function summaryOf(
-  { deposited, charged, usage }: CreditSummary,
+  { deposited, remaining, usage }: CreditSummary,
   bySpender: boolean,
 ): z.infer<typeof creditSummary> {
   return {
-    remaining_credits: formatCredits(deposited - charged),
-    credit_usage: formatCredits(charged),
+    remaining_credits: formatCredits(remaining),
+    credit_usage: formatCredits(deposited - remaining),
     total_deposits: formatCredits(deposited),
-    ...(bySpender ? { usage_by_api_key: usage.map(entryOf) } : {}),
+    ...(bySpender ? { usage_by_api_key: usage.filter(isListed).map(entryOf) } : {}),
   };
+}
+
+/** Web tokens are what spends under the id of the account. They are listed when they have made a request. */
+function isWebToken({ id, accountId }: Spender): boolean {
+  return id === accountId;
+}
+
+function isListed({ spender, requests }: SpenderUsage): boolean {
+  return !isWebToken(spender) || requests > 0n;
 }
 
 function entryOf({
@@ -109,12 +130,13 @@ function entryOf({
   windowStart,
 }: SpenderUsage): z.infer<typeof usageEntry> {
   const { id, name, cap, period, expiresAt, active, createdAt } = spender;
+  const usage = { credit_usage: formatCredits(used), total_requests: Number(requests) };
+  if (isWebToken(spender)) return { ...WEB_TOKEN, ...usage, period_spend: usage.credit_usage };
   const periodSpend: Credits = period === "lifetime" ? used : windowUsed;
   return {
     api_key_id: id,
     api_key_name: name,
-    credit_usage: formatCredits(used),
-    total_requests: Number(requests),
+    ...usage,
     created_at: createdAt.toISOString(),
     is_active: active,
     spend_limit: cap === null ? null : formatCredits(cap),
