@@ -15,6 +15,10 @@ export interface BillingEvents {
   committed(operations: readonly Operation[], posted: readonly Posted[]): void;
   /** A batch met another writer's locks and starts anew. */
   triedAgain(error: unknown): void;
+  /** So many places were refused without PostgreSQL. */
+  refusedByMirror(places: number): void;
+  /** What PostgreSQL refuses could not be mirrored, so it will be asked again. */
+  notMirrored(error: unknown): void;
   ledgerVerified(differences: readonly Difference[]): void;
   /** A caller was told that its credits cannot be read. */
   creditsUnreadable(accountId: string, error: unknown): void;
@@ -48,6 +52,11 @@ export function createBillingEvents(log: Logger, metrics: Registry): BillingEven
     help: "Batches that began anew after a deadlock or serialization failure",
     registers,
   });
+  const mirrorRefusals = new Counter({
+    name: "billing_mirror_refusals_total",
+    help: "Places refused by what PostgreSQL said within the last second, without asking it again",
+    registers,
+  });
   const differences = new Counter({
     name: "billing_ledger_differences_total",
     help: "Differences that verifications of the ledger found",
@@ -70,6 +79,8 @@ export function createBillingEvents(log: Logger, metrics: Registry): BillingEven
       retries.inc();
       log.debug({ err: error }, "a batch begins anew");
     },
+    refusedByMirror: (places) => mirrorRefusals.inc(places),
+    notMirrored: (error) => log.warn({ err: error }, "a refusal could not be mirrored"),
     ledgerVerified(found) {
       differences.inc(found.length);
       for (const difference of found.slice(0, MOST_LOGGED)) {

@@ -15,6 +15,10 @@ import { LedgerWriter } from "./ledger-writer.ts";
 import { createReadiness } from "./readiness.ts";
 import { billingRest } from "./rest.ts";
 import { billingRpc } from "./rpc.ts";
+import { forgettingAccounts, forgettingAdjustments } from "./spend-mirror-changes.ts";
+import { openSpendMirror } from "./spend-mirror-open.ts";
+import { createReadSpendNumbers } from "./spend-mirror-store.ts";
+import { MirroredWriter } from "./spend-mirror-writer.ts";
 import { verifyLedger } from "./verify-store.ts";
 
 export const billingModule = defineModule({
@@ -26,15 +30,22 @@ export const billingModule = defineModule({
     const pool = await openSchema(config, { schema: "billing", migrations, log });
     const time = ledgerTimeOf(clock);
     const events = createBillingEvents(log, metrics);
-    const accounts = createAccountStore(pool, time);
+    const { mirror, stopwatch, close } = await openSpendMirror(config, { clock, log });
+    const accounts = forgettingAccounts(createAccountStore(pool, time), mirror);
     const freeLimit = config.FREE_REQUESTS_PER_DAY === 0 ? null : config.FREE_REQUESTS_PER_DAY;
     const connection = new LedgerConnection(pool, () => ({ at: time(), freeLimit }), log);
-    const writer = new LedgerWriter(connection, events);
+    const writer = new MirroredWriter({
+      writer: new LedgerWriter(connection, events),
+      mirror,
+      readNumbers: createReadSpendNumbers(pool, time),
+      events,
+      stopwatch,
+    });
     const sweeper = new ClaimSweeper(() => sweepClaims(pool, time), log);
     const rpc = billingRpc({
       writer,
       accounts,
-      adjustments: createAdjustmentStore(pool, time),
+      adjustments: forgettingAdjustments(createAdjustmentStore(pool, time), mirror),
       answers: createAnswerStore(pool, time),
       holds: createHoldStore(pool, time),
       verify: () => verifyLedger(pool),
@@ -48,6 +59,7 @@ export const billingModule = defineModule({
       stop: async () => {
         await sweeper.stop();
         connection.close();
+        close();
         await pool.end();
       },
     };

@@ -27,7 +27,7 @@ import { readOperations } from "./read-operations.ts";
 import type { Spender } from "./spender.ts";
 
 export interface BillingDeps {
-  readonly writer: LedgerWriter;
+  readonly writer: Pick<LedgerWriter, "post">;
   readonly accounts: AccountStore;
   readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
