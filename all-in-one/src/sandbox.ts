@@ -13,6 +13,9 @@ const REAL_UPSTREAMS = [
   "OPENAI_BASE_URL",
 ];
 
+/** What becomes possible when a variable is set: providers and abilities, as the catalogue's MEDIA_PROVIDERS has them. */
+const MEDIA_PROVIDERS: Readonly<Record<string, string>> = { OPENAI_API_KEY: "openai/image" };
+
 export interface Sandbox {
   /** What the modules need in order to use the simulator; nothing when it does not run. */
   readonly env: Environment;
@@ -22,7 +25,7 @@ export interface Sandbox {
 
 export async function startSandbox(config: LauncherConfig, env: Environment): Promise<Sandbox> {
   if (REAL_UPSTREAMS.some((name) => env[name]))
-    return { env: {}, url: undefined, close: async () => undefined };
+    return { env: mediaProviders(env), url: undefined, close: async () => undefined };
   const { url, close } = await startSimulator({
     host: "127.0.0.1",
     port: config.SIMULATOR_PORT,
@@ -32,9 +35,17 @@ export async function startSandbox(config: LauncherConfig, env: Environment): Pr
   return { env: sandboxEnvironment(url), url, close };
 }
 
+/** Lists exactly the models that the configured providers make, unless the operator says which. */
+function mediaProviders(env: Environment): Environment {
+  if (env["MEDIA_PROVIDERS"] !== undefined) return {};
+  const able = Object.entries(MEDIA_PROVIDERS).flatMap(([name, providers]) => (env[name] ? [providers] : []));
+  return { MEDIA_PROVIDERS: able.join(",") };
+}
+
 /** Points every upstream at a simulator. */
 export function sandboxEnvironment(url: string): Environment {
   return {
+    MEDIA_PROVIDERS: "openai/image",
     TEXT_UPSTREAM_BASE_URL: `${url}/openrouter/api/v1`,
     TEXT_UPSTREAM_API_KEY: "sandbox",
     TEXT_UPSTREAM_KIND: "openrouter",

@@ -2,6 +2,8 @@
 import {
   CHAT_PRICE,
   FREE_IMAGE_PRICE,
+  GPT_IMAGE_1_5_PRICE,
+  GPT_IMAGE_1_MINI_PRICE,
   GPT_IMAGE_2_PRICE,
   type ImagePrice,
   SANDBOX_IMAGE_PRICE,
@@ -69,6 +71,8 @@ const IMAGES: readonly ImageModel[] = [
   { id: "sandbox/image-blocked", price: SANDBOX_IMAGE_PRICE, fault: "blocked" },
   { id: "sandbox/image-hang", price: SANDBOX_IMAGE_PRICE, fault: "hang" },
   { id: "gpt-image-2", price: GPT_IMAGE_2_PRICE, fault: undefined },
+  { id: "gpt-image-1.5", price: GPT_IMAGE_1_5_PRICE, fault: undefined },
+  { id: "gpt-image-1-mini", price: GPT_IMAGE_1_MINI_PRICE, fault: undefined },
 ];
 
 export const TEXT_MODELS: ReadonlyMap<string, TextModel> = new Map(TEXT.map((model) => [model.id, model]));

@@ -27,6 +27,19 @@ export const GPT_IMAGE_2_PRICE: ImagePrice = {
   imageOutput: 30_000_000n,
 };
 
+/** The same for gpt-image-1.5: text in 5, image out 32. */
+export const GPT_IMAGE_1_5_PRICE: ImagePrice = {
+  per: "token",
+  textInput: 5_000_000n,
+  imageOutput: 32_000_000n,
+};
+/** The same for gpt-image-1-mini: text in 2, image out 8. */
+export const GPT_IMAGE_1_MINI_PRICE: ImagePrice = {
+  per: "token",
+  textInput: 2_000_000n,
+  imageOutput: 8_000_000n,
+};
+
 const PICO_DIGITS = 12;
 
 /** Prints an amount as a JSON number in USD: all its digits, no exponent, no trailing zeros. */

@@ -2,6 +2,29 @@
 import { textUpstreamConfig } from "@gr/clients";
 import { milliseconds, postgresConfig } from "@gr/runtime";
 import { z } from "zod";
+import { type MediaProviders, PROVIDER_ABILITIES, type ProviderAbility } from "./offer.ts";
+
+const ABILITY = z.enum(PROVIDER_ABILITIES);
+
+/** "openai/image,xai/image,xai/video" */
+const mediaProviders = z
+  .string()
+  .default("")
+  .transform((text, context): MediaProviders => {
+    const providers = new Map<string, Set<ProviderAbility>>();
+    for (const entry of text.split(",").map((part) => part.trim())) {
+      if (entry === "") continue;
+      const [provider = "", ability, ...rest] = entry.split("/");
+      const known = ABILITY.safeParse(ability);
+      if (provider === "" || rest.length > 0 || !known.success) {
+        const message = `"${entry}" must be <provider>/<ability>, the ability one of ${PROVIDER_ABILITIES.join(", ")}`;
+        context.addIssue({ code: "custom", message });
+        return z.NEVER;
+      }
+      providers.set(provider, (providers.get(provider) ?? new Set()).add(known.data));
+    }
+    return providers;
+  });
 
 export const catalogConfig = z.object({
   ...postgresConfig.shape,
@@ -11,6 +34,9 @@ export const catalogConfig = z.object({
     .default("false")
     .transform((value) => value === "true")
     .describe("list the models that only a simulator serves"),
+  MEDIA_PROVIDERS: mediaProviders.describe(
+    "who makes images and videos here; models that none of them makes are not listed",
+  ),
   TEXT_IMPORT_INTERVAL_MS: milliseconds(3_600_000).describe("pause between two imports of the text models"),
   TEXT_IMPORT_TIMEOUT_MS: milliseconds(20_000).describe("how long one listing may take to arrive"),
 });

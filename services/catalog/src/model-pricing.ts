@@ -45,7 +45,14 @@ export const modelPricing = z.discriminatedUnion("unit", [
     currency,
     version: versionField,
     default_request: defaultRequest,
-    tiers: z.array(z.object({ quality, sizes, price: usd })),
+    tiers: z.array(
+      z.object({
+        quality,
+        sizes,
+        audio: z.boolean().nullable().describe("with sound, without it; null = either"),
+        price: usd,
+      }),
+    ),
     input_image: inputImage("to the video"),
   }),
   z.object({
@@ -73,6 +80,7 @@ export const modelPricing = z.discriminatedUnion("unit", [
     image_input: usd,
     audio_input: usd,
     reasoning: usd,
+    image_output: usd,
     request: usd.describe("added to each request"),
   }),
 ]);
@@ -112,6 +120,7 @@ export function pricingOf(model: Model): ModelPricing {
         ...whole(),
         tiers: rule.value.tiers.map((tier) => ({
           ...conditionsOf(tier),
+          audio: tier.audio ?? null,
           price: formatPicoUsd(tier.picoUsd),
         })),
         input_image: formatPicoUsd(rule.value.inputImagePicoUsd),
@@ -151,6 +160,7 @@ function tokenPricesOf(rule: TokenPrice) {
     image_input: formatPicoUsd(rule.imageInputPicoUsd ?? input),
     audio_input: formatPicoUsd(rule.audioInputPicoUsd ?? input),
     reasoning: formatPicoUsd(rule.reasoningPicoUsd ?? output),
+    image_output: formatPicoUsd(rule.imageOutputPicoUsd ?? output),
     request: formatPicoUsd(rule.requestPicoUsd),
   };
 }

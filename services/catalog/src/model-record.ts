@@ -7,6 +7,7 @@ import { modelPricing, pricingOf } from "./model-pricing.ts";
 const CATALOGUE_BEGAN = Date.UTC(2026, 10, 20) / 1_000;
 
 const tokens = z.number().int().nullable().describe("tokens; null = unknown, or not a text model");
+const limit = z.number().int().nullable().describe("null = unknown, or nothing can be brought along");
 const date = z.string().nullable().describe("YYYY-MM-DD; null = unknown");
 
 export const modelRecord = z.object({
@@ -41,9 +42,21 @@ export const modelRecord = z.object({
       seconds: z.number().int().nullable(),
     })
     .describe("what auto stands for; null = ignored by the model"),
+  limits: z
+    .object({ input_images: limit, prompt_characters: limit })
+    .describe("what one request may bring along; a limit of the router may be lower"),
   context_length: tokens,
   max_output_tokens: tokens,
-  arena_score: z.number().nullable().describe("arena.ai rating (CC-BY 4.0); compare within one type only"),
+  arena_score: z.number().nullable().describe("rating; compare within one type only"),
+  arena: z
+    .object({
+      board: z.string(),
+      entry: z.string().describe("what the board calls the model; some are rated with one setting only"),
+      as_of: z.string().describe("YYYY-MM-DD"),
+      attribution: z.string().describe("to be named wherever the score is shown"),
+    })
+    .nullable()
+    .describe("where the score is from; null = no score"),
   release_date: date,
   shutdown_date: date.describe("YYYY-MM-DD from which on it is not listed any more; null = none announced"),
 });
@@ -72,9 +85,14 @@ export function recordOf(model: Model): ModelRecord {
       quality: model.defaultQuality || null,
       seconds: model.defaultSeconds || null,
     },
+    limits: {
+      input_images: model.limits?.inputImages || null,
+      prompt_characters: model.limits?.promptCharacters || null,
+    },
     context_length: Number(model.contextTokens) || null,
     max_output_tokens: Number(model.maxOutputTokens) || null,
     arena_score: model.arenaScore?.score ?? null,
+    arena: arenaOf(model),
     release_date: model.releaseDate || null,
     shutdown_date: model.shutdownDate || null,
   };
@@ -94,6 +112,12 @@ export function typeOf(model: Model): ModelRecord["type"] {
 /** In order of preference, each once. */
 export function providersOf(model: Model): string[] {
   return [...new Set(model.routes.map(({ provider }) => provider))];
+}
+
+function arenaOf({ arenaScore }: Model): ModelRecord["arena"] {
+  if (arenaScore === undefined) return null;
+  const { board, entry, asOf: as_of, attribution } = arenaScore;
+  return { board, entry, as_of, attribution };
 }
 
 function customSizeOf({ customSize }: Model): ModelRecord["custom_size"] {

@@ -5,9 +5,10 @@ import { defineModule, openSchema } from "@gr/runtime";
 import { catalogConfig } from "./config.ts";
 import { createCatalogEvents } from "./events.ts";
 import { createLiveCatalog, type LiveCatalog } from "./live-catalog.ts";
+import { offeredModels } from "./offer.ts";
 import { catalogRest } from "./rest.ts";
 import { catalogRpc } from "./rpc.ts";
-import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
+import { readSeedFiles, SEED_DIRECTORY, seedModels } from "./seed.ts";
 import { createTextStore } from "./store.ts";
 import { createTextImport } from "./text-import.ts";
 
@@ -19,7 +20,8 @@ export const catalogModule = defineModule({
   needs: [],
   config: catalogConfig,
   async create({ config, log, clock, metrics }) {
-    const seed = await loadSeed(SEED_DIRECTORY, { sandbox: config.SANDBOX_MODELS });
+    const files = await readSeedFiles(SEED_DIRECTORY);
+    const seed = offeredModels(seedModels(files, { sandbox: config.SANDBOX_MODELS }), config.MEDIA_PROVIDERS);
     const events = createCatalogEvents(log, metrics, {
       models: () => live.current().catalog.models.length,
       watchers: () => live.waiting(),

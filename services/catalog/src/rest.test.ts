@@ -36,13 +36,14 @@ async function refusal(path: string) {
   return { status: response.status, body: await response.json() };
 }
 
+const OPENAI = ["openai/gpt-image-1-mini", "openai/gpt-image-1.5", "openai/gpt-image-2"];
 const SANDBOX = ["image", "image-blocked", "image-error", "image-free", "image-hang"].map(
   (id) => `sandbox/${id}`,
 );
 
 describe("GET /v1/models", () => {
   test("lists image and video models, text models only where they are asked for", async () => {
-    expect(await ids("/v1/models")).toEqual(["openai/gpt-image-2", ...SANDBOX]);
+    expect(await ids("/v1/models")).toEqual([...OPENAI, ...SANDBOX]);
     expect(await ids("/v1/models?type=text")).toEqual(["vendor/chat", "vendor/chat:free"]);
     expect(await ids("/v1/models?type=video")).toEqual([]);
   });
@@ -50,13 +51,13 @@ describe("GET /v1/models", () => {
   test("filters, sorts and limits", async () => {
     expect(await ids("/v1/models?free=true")).toEqual(["sandbox/image-free"]);
     expect(await ids("/v1/models?type=text&free=true")).toEqual(["vendor/chat:free"]);
-    expect(await ids("/v1/models?name=GPT")).toEqual(["openai/gpt-image-2"]);
+    expect(await ids("/v1/models?name=IMAGE-2")).toEqual(["openai/gpt-image-2"]);
     expect(await ids("/v1/models?provider=SAND&limit=2")).toEqual(["sandbox/image", "sandbox/image-blocked"]);
     expect(await ids("/v1/models?provider=openai&sort=price&limit=1")).toEqual(["sandbox/image-free"]);
     expect((await ids("/v1/models?sort=price")).at(-1)).toBe("openai/gpt-image-2");
-    for (const sort of ["arena_score", "date"]) {
-      expect(await ids(`/v1/models?sort=${sort}`)).toEqual(["openai/gpt-image-2", ...SANDBOX]);
-    }
+    const [mini, older, newest] = OPENAI;
+    expect(await ids("/v1/models?sort=arena_score")).toEqual([newest, older, mini, ...SANDBOX]);
+    expect(await ids("/v1/models?sort=date")).toEqual([newest, older, mini, ...SANDBOX]);
   });
 
   test.each([
@@ -97,7 +98,7 @@ describe("GET /v1/models", () => {
         tiers: expect.arrayContaining([
           { quality: "high", sizes: ["1536x1024", "1024x1536"], max_pixels: null, price: "0.165" },
         ]),
-        input_image: "0",
+        input_image: "0.012288",
         free_input_images: 0,
       },
       capabilities: ["text-to-image"],
@@ -107,9 +108,16 @@ describe("GET /v1/models", () => {
       qualities: ["low", "medium", "high"],
       seconds: [],
       default: { size: "1024x1024", quality: "medium", seconds: null },
+      limits: { input_images: null, prompt_characters: 32_000 },
       context_length: null,
       max_output_tokens: null,
       arena_score: 1381,
+      arena: {
+        board: "arena.ai text-to-image",
+        entry: "gpt-image-2 (medium)",
+        as_of: "2026-09-30",
+        attribution: "arena.ai, dataset lmarena-ai/leaderboard-dataset, CC-BY 4.0",
+      },
       release_date: "2026-04-21",
       shutdown_date: null,
     });
@@ -121,6 +129,7 @@ describe("GET /v1/models", () => {
       created: Date.UTC(2026, 10, 20) / 1_000,
       release_date: null,
       arena_score: null,
+      arena: null,
     });
   });
 });
@@ -174,7 +183,7 @@ describe("GET /v1/models/:id", () => {
 
 describe("the compat paths", () => {
   test("list every kind of model", async () => {
-    const all = ["openai/gpt-image-2", ...SANDBOX, "vendor/chat", "vendor/chat:free"];
+    const all = [...OPENAI, ...SANDBOX, "vendor/chat", "vendor/chat:free"];
     expect(await ids("/v1/compat/models")).toEqual(all);
     expect(await ids("/v1/compat/models?type=text&limit=1")).toEqual(["vendor/chat"]);
   });
@@ -228,12 +237,12 @@ describe("caching", () => {
     try {
       const before = await other.get("/v1/compat/models");
       changing.respond = listing(openRouterRow("vendor/one"), openRouterRow("vendor/two"));
-      await until(async () => (await other.ids()).length === 3, { timeoutMs: 10_000 });
+      await until(async () => (await other.ids()).length === OPENAI.length + 2, { timeoutMs: 10_000 });
       const after = await other.get("/v1/compat/models", {
         "if-none-match": before.headers.get("etag") ?? "",
       });
       expect(after.status).toBe(200);
-      expect(modelList.parse(await after.json()).data).toHaveLength(3);
+      expect(modelList.parse(await after.json()).data).toHaveLength(OPENAI.length + 2);
     } finally {
       await other.stop();
       await other.database.drop();

@@ -1,12 +1,14 @@
 // One model as the seed files write it, and how it becomes a model of the contract. Unknown is null, never a guess;
 // every price, score and date says where it is from and of which day.
-import { create } from "@bufbuild/protobuf";
+import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { z } from "zod";
 import { isoDate, priceOfSeed, seedPrice, sizeText, sourced } from "./seed-price.ts";
 
 export const MODEL_ID = /^[A-Za-z0-9~@][A-Za-z0-9._:@+~-]*(\/[A-Za-z0-9._:@+~-]+)*$/;
 export const MOST_ID_CHARACTERS = 200;
+/** The longest video that a request can ask for. */
+const MOST_SECONDS = 60;
 
 const CAPABILITIES = [
   "text-to-image",
@@ -43,6 +45,9 @@ const PARAMETERS = [
 ] as const;
 
 const sourcedDate = z.strictObject({ value: isoDate, ...sourced });
+const quality = z.enum(["low", "medium", "high"]);
+const length = z.int().min(1).max(MOST_SECONDS);
+const fields = z.record(z.string().min(1), z.union([z.string(), z.number(), z.boolean()]));
 
 const route = z.strictObject({
   provider: z.string().regex(/^[a-z0-9-]{1,40}$/),
@@ -51,6 +56,15 @@ const route = z.strictObject({
   priority: z.int().min(1),
   /** What the provider bills us; null = the same as the customer's price. */
   cost: seedPrice.nullable(),
+  /** What our values are called at the provider; `always` goes with every request. Absent = they go as they are. */
+  parameters: z
+    .strictObject({
+      always: fields.optional(),
+      size: z.record(sizeText, fields).optional(),
+      quality: z.partialRecord(quality, fields).optional(),
+      seconds: z.record(z.string().regex(/^[1-9]\d?$/), fields).optional(),
+    })
+    .optional(),
 });
 
 export const seedModel = z.strictObject({
@@ -73,14 +87,23 @@ export const seedModel = z.strictObject({
       ...sourced,
     })
     .optional(),
-  qualities: z.array(z.enum(["low", "medium", "high"])),
-  seconds: z.array(z.int().min(1).max(60)),
+  qualities: z.array(quality),
+  /** A list, or every whole second of a range. */
+  seconds: z.union([z.array(length), z.strictObject({ min: length, max: length })]),
   /** What "auto" and an absent parameter stand for. */
   default: z.strictObject({
     size: sizeText.optional(),
-    quality: z.enum(["low", "medium", "high"]).optional(),
-    seconds: z.int().min(1).max(60).optional(),
+    quality: quality.optional(),
+    seconds: length.optional(),
   }),
+  /** What one request may bring along. */
+  limits: z
+    .strictObject({
+      input_images: z.int().min(1).max(16).optional(),
+      prompt_characters: z.int().min(1).optional(),
+      ...sourced,
+    })
+    .optional(),
   release_date: sourcedDate.nullable(),
   /** The first day on which the vendor no longer serves it. */
   shutdown_date: sourcedDate.nullable(),
@@ -101,7 +124,7 @@ export function modelOfSeed(vendor: string, seed: SeedModel): Model {
     capabilities: seed.capabilities,
     sizes: seed.sizes,
     qualities: seed.qualities,
-    seconds: seed.seconds,
+    seconds: secondsOf(seed.seconds),
     supportedParameters: seed.supported_parameters,
     defaultSize: seed.default.size ?? "",
     defaultQuality: seed.default.quality ?? "",
@@ -109,16 +132,31 @@ export function modelOfSeed(vendor: string, seed: SeedModel): Model {
     releaseDate: seed.release_date?.value ?? "",
     shutdownDate: seed.shutdown_date?.value ?? "",
     price: priceOfSeed(seed.price),
-    routes: seed.routes
-      .toSorted((one, other) => one.priority - other.priority)
-      .map(({ provider, upstream_model: upstreamModel, cost }) => ({
-        provider,
-        upstreamModel,
-        ...(cost === null ? {} : { cost: priceOfSeed(cost) }),
-      })),
+    routes: seed.routes.toSorted((one, other) => one.priority - other.priority).map(routeOf),
     ...(seed.custom_size === undefined ? {} : { customSize: customSizeOf(seed.custom_size) }),
+    ...(seed.limits === undefined ? {} : { limits: limitsOf(seed.limits) }),
     ...(seed.arena_score === null ? {} : { arenaScore: arenaScoreOf(seed.arena_score) }),
   });
+}
+
+function secondsOf(seconds: SeedModel["seconds"]): number[] {
+  if (Array.isArray(seconds)) return seconds;
+  return Array.from({ length: Math.max(0, seconds.max - seconds.min + 1) }, (_, i) => seconds.min + i);
+}
+
+function routeOf({ provider, upstream_model: upstreamModel, cost, parameters = {} }: z.infer<typeof route>) {
+  const { always, ...named } = parameters;
+  const rows: { parameter: string; value: string; fields: JsonObject }[] = [];
+  if (always !== undefined) rows.push({ parameter: "", value: "", fields: always });
+  for (const [parameter, values] of Object.entries(named)) {
+    for (const [value, fields] of Object.entries(values ?? {})) rows.push({ parameter, value, fields });
+  }
+  return {
+    provider,
+    upstreamModel,
+    parameters: rows,
+    ...(cost === null ? {} : { cost: priceOfSeed(cost) }),
+  };
 }
 
 function customSizeOf(bounds: NonNullable<SeedModel["custom_size"]>) {
@@ -132,6 +170,10 @@ function customSizeOf(bounds: NonNullable<SeedModel["custom_size"]>) {
   };
 }
 
-function arenaScoreOf({ value, board, as_of }: NonNullable<SeedModel["arena_score"]>) {
-  return { score: value, board, asOf: as_of };
+function limitsOf(limits: NonNullable<SeedModel["limits"]>) {
+  return { inputImages: limits.input_images ?? 0, promptCharacters: limits.prompt_characters ?? 0 };
+}
+
+function arenaScoreOf({ value, board, entry, source, as_of }: NonNullable<SeedModel["arena_score"]>) {
+  return { score: value, board, entry, asOf: as_of, attribution: source };
 }

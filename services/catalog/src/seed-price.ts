@@ -52,7 +52,8 @@ export const seedPrice = z.discriminatedUnion("basis", [
   }),
   z.strictObject({
     basis: z.literal("second"),
-    tiers: z.array(z.strictObject({ quality, sizes, usd })).min(1),
+    /** `audio`: true or false = the tier is for videos with or without sound only. */
+    tiers: z.array(z.strictObject({ quality, sizes, audio: z.boolean().optional(), usd })).min(1),
     /** For each input image, whatever the length of the video. */
     input_image_usd: usd.optional(),
     ...sourced,
@@ -66,7 +67,7 @@ export const seedPrice = z.discriminatedUnion("basis", [
   }),
   z.strictObject({
     basis: z.literal("token"),
-    /** Meters that are left out are billed as input, `reasoning` as output. */
+    /** Meters that are left out are billed as input, `reasoning` and `image_output` as output. */
     usd_per_million: z.strictObject({
       input: usdPerMillion,
       output: usdPerMillion,
@@ -75,6 +76,7 @@ export const seedPrice = z.discriminatedUnion("basis", [
       image_input: usdPerMillion.optional(),
       audio_input: usdPerMillion.optional(),
       reasoning: usdPerMillion.optional(),
+      image_output: usdPerMillion.optional(),
     }),
     request_usd: usd.optional(),
     ...sourced,
@@ -119,7 +121,7 @@ function ruleOf(price: SeedPrice): Rule {
     case "second":
       return {
         case: "second",
-        value: { tiers: price.tiers.map(tierOf), inputImagePicoUsd: price.input_image_usd ?? 0n },
+        value: { tiers: price.tiers.map(secondTierOf), inputImagePicoUsd: price.input_image_usd ?? 0n },
       };
     case "clip":
       return {
@@ -135,8 +137,12 @@ function tierOf(tier: { quality?: string | undefined; sizes?: string[] | undefin
   return { quality: tier.quality ?? "", sizes: tier.sizes ?? [], picoUsd: tier.usd };
 }
 
+function secondTierOf(tier: Parameters<typeof tierOf>[0] & { audio?: boolean | undefined }) {
+  return { ...tierOf(tier), ...(tier.audio === undefined ? {} : { audio: tier.audio }) };
+}
+
 function tokenRuleOf(price: Extract<SeedPrice, { basis: "token" }>) {
-  const { input, output, cached_input, cache_write, image_input, audio_input, reasoning } =
+  const { input, output, cached_input, cache_write, image_input, audio_input, reasoning, image_output } =
     price.usd_per_million;
   return {
     inputPicoUsd: input,
@@ -147,5 +153,6 @@ function tokenRuleOf(price: Extract<SeedPrice, { basis: "token" }>) {
     ...(image_input === undefined ? {} : { imageInputPicoUsd: image_input }),
     ...(audio_input === undefined ? {} : { audioInputPicoUsd: audio_input }),
     ...(reasoning === undefined ? {} : { reasoningPicoUsd: reasoning }),
+    ...(image_output === undefined ? {} : { imageOutputPicoUsd: image_output }),
   };
 }

@@ -1,7 +1,8 @@
 // What must hold between the fields of a seed model, beyond the shape of each: above all that its price is finite,
 // so that every request the model accepts has a price before it is sent.
 import { acceptsSize, priceOfImageRequest, priceOfVideoRequest } from "@gr/clients";
-import { type Model, ModelKind } from "@gr/proto/catalog";
+import { type Model, ModelKind, type Route } from "@gr/proto/catalog";
+import { TAKES_IMAGES } from "./offer.ts";
 
 /** Larger than any size of a list: has a price only if the rule prices every size. */
 const ANY_SIZE = "99999x99999";
@@ -9,9 +10,11 @@ const ANY_SIZE = "99999x99999";
 /** Sentences of what is wrong with one model; none = it may be listed. */
 export function problemsOfModel(model: Model, vendor: string): string[] {
   return [
-    ...(model.id.startsWith(`${vendor}/`) ? [] : [`the id must begin with "${vendor}/"`]),
+    ...(model.id.startsWith(`${vendor}/`) ? [] : [`id must begin with "${vendor}/"`]),
     ...problemsOfDefaults(model),
+    ...problemsOfInputs(model),
     ...problemsOfPrice(model),
+    ...model.routes.flatMap((route) => problemsOfRoute(model, route)),
   ];
 }
 
@@ -28,7 +31,7 @@ export function problemsAcross(models: readonly Model[]): string[] {
       ),
   );
   return [
-    ...[...twice].map((id) => `${id} is there more than once`),
+    ...[...twice].map((id) => `the model ${id} is there more than once`),
     // Scores of different boards or days do not compare, and the list sorts by them.
     ...boards
       .filter((used) => used.size > 1)
@@ -55,10 +58,22 @@ function problemsOfDefaults(model: Model): string[] {
   return problems;
 }
 
+/** Who takes images says so twice, as an ability and as a parameter; who does not, not at all. */
+function problemsOfInputs(model: Model): string[] {
+  const able = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
+  const named = model.supportedParameters.includes("image");
+  const masks = model.capabilities.includes("mask") === model.supportedParameters.includes("mask");
+  return [
+    ...(able === named
+      ? []
+      : ['supported_parameters must have "image" exactly if a capability takes images']),
+    ...(masks ? [] : ['supported_parameters must have "mask" exactly if the capabilities have it']),
+  ];
+}
+
 function problemsOfPrice(model: Model): string[] {
   const { price } = model;
-  const listed = model.sizes.filter((size) => size !== "auto");
-  const sizes = model.customSize === undefined ? listed : [...listed, ANY_SIZE];
+  const sizes = [...sizesOf(model), ...(model.customSize === undefined ? [] : [ANY_SIZE])];
   const qualities = model.qualities.length === 0 ? ["auto"] : model.qualities;
   const lengths = model.seconds.length === 0 ? [model.defaultSeconds] : model.seconds;
   const missing = (sizes.length === 0 ? ["auto"] : sizes).flatMap((size) =>
@@ -73,5 +88,31 @@ function problemsOfPrice(model: Model): string[] {
         .map((seconds) => `${quality} ${size}${seconds === 0 ? "" : ` ${seconds} s`}`),
     ),
   );
-  return missing.length === 0 ? [] : [`the price rule has no price for ${missing.slice(0, 3).join(", ")}`];
+  return missing.length === 0 ? [] : [`price has no price for ${missing.slice(0, 3).join(", ")}`];
+}
+
+/** A provider that calls some values differently must call all of them something. */
+function problemsOfRoute(model: Model, route: Route): string[] {
+  const accepted: [string, readonly string[]][] = [
+    ["size", sizesOf(model)],
+    ["quality", model.qualities],
+    ["seconds", model.seconds.map(String)],
+  ];
+  return accepted.flatMap(([parameter, values]) => {
+    const mapped = route.parameters.filter((row) => row.parameter === parameter).map(({ value }) => value);
+    if (mapped.length === 0) return [];
+    const at = `routes of ${route.provider}: parameters.${parameter}`;
+    const absent = values.filter((value) => !mapped.includes(value));
+    const unknown = mapped.filter((value) => !values.includes(value));
+    return [
+      ...(absent.length === 0 ? [] : [`${at} must map ${absent.slice(0, 3).join(", ")} too`]),
+      ...(unknown.length === 0
+        ? []
+        : [`${at} maps ${unknown.slice(0, 3).join(", ")}, which is not accepted`]),
+    ];
+  });
+}
+
+function sizesOf(model: Model): string[] {
+  return model.sizes.filter((size) => size !== "auto");
 }

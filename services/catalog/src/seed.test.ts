@@ -59,6 +59,26 @@ describe("the shipped seed", () => {
     for (const { shutdownDate } of models) expect(shutdownDate === "" || shutdownDate > TODAY).toBe(true);
   });
 
+  test("does not have what research found shut down, or without a price or a source", async () => {
+    const ids = (await loadSeed(SEED_DIRECTORY, { sandbox: true })).map(({ id }) => id);
+    const gone = [
+      ...["openai/dall-e-3", "openai/dall-e-2", "openai/gpt-image-1", "openai/sora-2", "openai/sora-2-pro"],
+      ...["google/imagen-4", "google/veo-3.1", "google/veo-2", "google/gemini-2.5-flash-image"],
+      ...["lightricks/ltx-2-pro", "amazon/nova-canvas", "xai/grok-2-image"],
+    ];
+    const unpriced = ["openai/gpt-image-2.5-sunburst", "google/gemini-omni-1.1-flash", "minimax/minimax-h3"];
+    expect(ids.filter((id) => [...gone, ...unpriced].includes(id))).toEqual([]);
+  });
+
+  test("scores every model of a type on one board of one day, with the credit that the data asks for", async () => {
+    const scored = (await loadSeed(SEED_DIRECTORY, { sandbox: true })).flatMap(
+      ({ arenaScore }) => arenaScore ?? [],
+    );
+    expect(scored.length).toBeGreaterThan(20);
+    expect(new Set(scored.map(({ asOf }) => asOf))).toEqual(new Set(["2026-09-30"]));
+    for (const { attribution } of scored) expect(attribution).toMatch(/arena\.ai.*CC-BY 4\.0/);
+  });
+
   test("has the sandbox models only where they are asked for", async () => {
     const ids = async (sandbox: boolean) =>
       (await loadSeed(SEED_DIRECTORY, { sandbox }))
@@ -71,6 +91,7 @@ describe("the shipped seed", () => {
       "sandbox/image-error",
       "sandbox/image-free",
       "sandbox/image-hang",
+      "sandbox/video",
     ]);
   });
 
@@ -91,9 +112,13 @@ describe("the shipped seed", () => {
     });
   });
 
-  test("prices sandbox images at 0.01 USD, and the free one at nothing", async () => {
+  test("prices sandbox images at 0.01 USD, the free one at nothing, video at 0.05 USD a second", async () => {
     const models = await loadSeed(SEED_DIRECTORY, { sandbox: true });
-    for (const { id, price, routes } of models.filter(({ id }) => id.startsWith("sandbox/"))) {
+    const video = models.find(({ id }) => id === "sandbox/video")?.price;
+    if (video === undefined) throw new Error("no sandbox video");
+    const asked = { seconds: 7, quality: "auto", size: "720x1280" };
+    expect(priceOfVideoRequest(video, asked)).toBe(350_000_000_000n);
+    for (const { id, price, routes } of models.filter(({ id }) => id.startsWith("sandbox/image"))) {
       const expected = id === "sandbox/image-free" ? 0n : 10_000_000_000n;
       if (price === undefined) throw new Error("no price");
       expect(priceOfImageRequest(price, { images: 1, quality: "auto", size: "auto" })).toBe(expected);
@@ -120,6 +145,24 @@ describe("a seed file", () => {
       priceOfVideoRequest(model.price ?? fail(), { seconds: 8, quality: "auto", size, inputImages });
     expect(of("1280x720", 0)).toBe(400_000_000_000n);
     expect(of("1920x1080", 1)).toBe(642_000_000_000n);
+  });
+
+  test("may give lengths as a range, and say what its provider calls our values", async () => {
+    const parameters = {
+      always: { watermark: false },
+      size: {
+        "1280x720": { ratio: "16:9", resolution: "720p" },
+        "1920x1080": { ratio: "16:9", resolution: "1080p" },
+      },
+    };
+    const routes = [{ ...video.routes[1], parameters }];
+    const [model] = await load(seedOf({ ...video, seconds: { min: 3, max: 6 }, routes }));
+    expect(model?.seconds).toEqual([3, 4, 5, 6]);
+    expect(model?.routes[0]?.parameters).toMatchObject([
+      { parameter: "", value: "", fields: { watermark: false } },
+      { parameter: "size", value: "1280x720", fields: { ratio: "16:9", resolution: "720p" } },
+      { parameter: "size", value: "1920x1080", fields: { ratio: "16:9", resolution: "1080p" } },
+    ]);
   });
 
   test("may price by area, by clip, by pixels and by input images", async () => {
@@ -181,11 +224,12 @@ describe("a seed file", () => {
 
   const wrong: [string, unknown, RegExp][] = [
     ["no JSON", "{", /acme\.json: /],
-    ["an unknown field", seedOf({ ...video, colour: "red" }), /models\[0\]: .*colour/],
+    ["an unknown field", seedOf({ ...video, colour: "red" }), /acme\.json: acme\/film: .*colour/],
+    ["a model without an id", seedOf({ ...video, id: undefined }), /acme\.json: models\[0\]: id: /],
     [
       "an amount that is a number",
       withPrice({ usd: 0.05 }),
-      /models\[0\]\.price\.tiers\[0\]\.usd: must be a decimal string/,
+      /acme\.json: acme\/film: price\.tiers\[0\]\.usd: must be a decimal string/,
     ],
     [
       "an amount finer than 1e-12 USD",
@@ -206,17 +250,43 @@ describe("a seed file", () => {
     ],
     ["a date without a source", seedOf({ ...video, release_date: "2026-01-01" }), /release_date/],
     ["a size that is none", seedOf({ ...video, sizes: ["720p"] }), /sizes\[0\]/],
+    ["a length beyond a minute", seedOf({ ...video, seconds: { min: 4, max: 61 } }), /seconds/],
     ["a capability nobody knows", seedOf({ ...video, capabilities: ["teleport"] }), /capabilities\[0\]/],
     ["no route", seedOf({ ...video, routes: [] }), /routes/],
     [
+      "a size that its provider has no name for",
+      seedOf(withMapping({ "1280x720": { resolution: "720p" } })),
+      /acme\/film: routes of fal: parameters\.size must map 1920x1080 too/,
+    ],
+    [
+      "a name for a size that is not accepted",
+      seedOf(withMapping({ "1280x720": {}, "1920x1080": {}, "640x360": {} })),
+      /parameters\.size maps 640x360, which is not accepted/,
+    ],
+    [
+      "images taken but not as a parameter",
+      seedOf({ ...video, capabilities: ["image-to-video"] }),
+      /supported_parameters must have "image"/,
+    ],
+    [
+      "a mask parameter without the ability",
+      seedOf({ ...video, supported_parameters: [...video.supported_parameters, "mask"] }),
+      /supported_parameters must have "mask"/,
+    ],
+    [
       "sizes that the price does not cover",
       withPrice({ sizes: ["1280x720"], usd: "1" }),
-      /no price for auto 1920x1080 4 s/,
+      /price has no price for auto 1920x1080 4 s/,
     ],
     [
       "free sizes that the price does not cover",
       seedOf({ ...video, ...freeSizes() }),
       /no price for auto 99999x99999/,
+    ],
+    [
+      "silent videos that the price does not cover",
+      withPrice({ audio: true, usd: "1" }),
+      /price has no price for auto 1280x720 4 s/,
     ],
     [
       "a default that is not accepted",
@@ -238,7 +308,7 @@ describe("a seed file", () => {
       seedOf({ ...video, price: { ...video.price, basis: "image" } }),
       /no price/,
     ],
-    ["an id of another vendor", seedOf({ ...video, id: "other/film" }), /the id must begin with "acme\/"/],
+    ["an id of another vendor", seedOf({ ...video, id: "other/film" }), /id must begin with "acme\/"/],
     ["one id twice", seedOf(video, video), /acme\/film is there more than once/],
     [
       "scores of two boards",
@@ -262,12 +332,18 @@ describe("a seed file", () => {
   test("is checked even when its models are left out", async () => {
     const sandbox = JSON.parse(await readFile(join(SEED_DIRECTORY, "sandbox.json"), "utf8"));
     sandbox.models[0].price.tiers[0].usd = "free";
-    await expect(load(sandbox, "sandbox.json")).rejects.toThrow(/sandbox\.json: models\[0\]/);
+    await expect(load(sandbox, "sandbox.json")).rejects.toThrow(
+      /sandbox\.json: sandbox\/image: price\.tiers\[0\]\.usd/,
+    );
   });
 });
 
 function withPrice(tier: Loose) {
   return seedOf({ ...video, price: { ...video.price, tiers: [tier] } });
+}
+
+function withMapping(size: Loose): Loose {
+  return { ...video, routes: [{ ...video.routes[0], parameters: { size } }] };
 }
 
 function freeSizes() {

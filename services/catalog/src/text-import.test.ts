@@ -12,6 +12,9 @@ import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
 const PATIENCE = { timeoutMs: 10_000 };
 const rows = (count: number) => Array.from({ length: count }, (_, i) => openRouterRow(`vendor/model-${i}`));
 
+/** What the seed offers where OpenAI is configured. */
+const SEED = ["openai/gpt-image-1-mini", "openai/gpt-image-1.5", "openai/gpt-image-2"];
+
 let upstream: FakeUpstream;
 let world: CatalogUnderTest | undefined;
 
@@ -68,13 +71,13 @@ describe("an import", () => {
 
   test("of an upstream without prices is not tried", async () => {
     const { ids } = await start({ TEXT_UPSTREAM_KIND: "openai" });
-    expect(await ids()).toEqual(["openai/gpt-image-2"]);
+    expect(await ids()).toEqual([...SEED]);
     expect(upstream.asked).toBe(0);
   });
 
   test("does not happen when no upstream is configured", async () => {
     const { ids } = await start({ TEXT_UPSTREAM_BASE_URL: "" });
-    expect(await ids()).toEqual(["openai/gpt-image-2"]);
+    expect(await ids()).toEqual([...SEED]);
   });
 
   test("that failed at the start is repeated soon, not after a whole interval", async () => {
@@ -167,7 +170,7 @@ describe("after a restart", () => {
     const env = { TEXT_UPSTREAM_BASE_URL: upstream.url };
     world = await startCatalog({ database: before.database, env });
     const { catalog } = await world.catalog.getCatalog({});
-    expect(catalog?.models.map(({ id }) => id)).toEqual(["openai/gpt-image-2", "vendor/one", "vendor/two"]);
+    expect(catalog?.models.map(({ id }) => id)).toEqual([...SEED, "vendor/one", "vendor/two"]);
     expect(catalog?.version).toBe(version);
   });
 
@@ -191,7 +194,7 @@ describe("after a restart", () => {
       env: { TEXT_UPSTREAM_BASE_URL: upstream.url },
       beside: [early],
     });
-    expect(seen).toEqual(["openai/gpt-image-2", "vendor/one", "vendor/two"]);
+    expect(seen).toEqual([...SEED, "vendor/one", "vendor/two"]);
   });
 
   test("the models of another upstream are not offered", async () => {

@@ -1,0 +1,58 @@
+// What of the seed this router can serve: a model without a provider that makes its kind here is not offered, and
+// an ability that no provider of the model has here is not promised.
+import { clone } from "@bufbuild/protobuf";
+import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
+
+/** What a provider can do here: make images, make videos, take images along with a request. */
+export const PROVIDER_ABILITIES = ["image", "video", "image-input"] as const;
+export type ProviderAbility = (typeof PROVIDER_ABILITIES)[number];
+export type MediaProviders = ReadonlyMap<string, ReadonlySet<ProviderAbility>>;
+
+/** Abilities of a model that a request uses by bringing images along. */
+export const TAKES_IMAGES: ReadonlySet<string> = new Set([
+  "image-edit",
+  "mask",
+  "multi-reference",
+  "image-variation",
+  "upscale",
+  "vectorize",
+  "reframe",
+  "background-removal",
+  "background-replace",
+  "image-to-video",
+  "first-last-frame",
+  "reference-to-video",
+]);
+const IMAGE_PARAMETERS: ReadonlySet<string> = new Set(["image", "mask"]);
+/** What a model must be able to do for a request that brings nothing but words. */
+const FROM_WORDS: ReadonlySet<string> = new Set(["text-to-image", "text-to-video"]);
+
+/** The models that can be asked for here, as they can be asked for here. */
+export function offeredModels(seed: readonly Model[], providers: MediaProviders): Model[] {
+  return seed.flatMap((model) => offered(model, providers) ?? []);
+}
+
+function offered(model: Model, providers: MediaProviders): Model | undefined {
+  const makes = model.kind === ModelKind.VIDEO ? "video" : "image";
+  const can = (provider: string, ability: ProviderAbility) => providers.get(provider)?.has(ability) === true;
+  const serving = model.routes.filter(({ provider }) => can(provider, makes));
+  if (serving.length === 0) return undefined;
+  const taking = serving.filter(({ provider }) => can(provider, "image-input"));
+  const takesImages = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
+  // Where only some of the routes take images, only those are used: which one serves must not change what is possible.
+  if (!takesImages || taking.length > 0) {
+    return withRoutes(model, takesImages ? taking : serving);
+  }
+  if (!model.capabilities.some((capability) => FROM_WORDS.has(capability))) return undefined;
+  const reduced = withRoutes(model, serving);
+  reduced.capabilities = model.capabilities.filter((capability) => !TAKES_IMAGES.has(capability));
+  reduced.supportedParameters = model.supportedParameters.filter((name) => !IMAGE_PARAMETERS.has(name));
+  if (reduced.limits !== undefined) reduced.limits.inputImages = 0;
+  return reduced;
+}
+
+function withRoutes(model: Model, routes: Model["routes"]): Model {
+  const copy = clone(ModelSchema, model);
+  copy.routes = routes;
+  return copy;
+}
