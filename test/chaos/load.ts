@@ -40,22 +40,33 @@ export interface RunningLoad {
   end(): Promise<readonly Sent[]>;
 }
 
+export interface LoadBounds {
+  readonly perSecond: number;
+  readonly most: number;
+  /** As many at the same time; no bound by default. */
+  readonly together?: number;
+  /** How long a caller that has failed waits before its place is taken by the next; 0 by default. */
+  readonly backOffMs?: number;
+}
+
 /** @param next makes the order number `index` */
-export function startLoad(
-  next: (index: number) => Order,
-  { perSecond, most }: { perSecond: number; most: number },
-): RunningLoad {
+export function startLoad(next: (index: number) => Order, bounds: LoadBounds): RunningLoad {
+  const { perSecond, most, together = most, backOffMs = 0 } = bounds;
   const agent = new Agent({ pipelining: 1 });
   const sent: Sent[] = [];
   const running = new Set<Promise<void>>();
   const beganAt = performance.now();
   let started = 0;
-  // Late ones are made up for, so that the rate does not fall with a slow machine.
+  let ending = false;
+  // Late ones are made up for, so that the rate does not fall with a slow test process.
   const startDue = () => {
     const due = perSecond === ALL_AT_ONCE ? most : ((performance.now() - beganAt) / 1000) * perSecond;
-    while (started < Math.min(due, most)) {
-      const one = send(next(started), agent).then((answer) => {
+    while (started < Math.min(due, most) && running.size < together) {
+      const one = send(next(started), agent).then(async (answer) => {
         sent.push(answer);
+        const failed = answer.status === undefined || answer.status >= 500;
+        if (failed && backOffMs > 0 && !ending)
+          await new Promise((resolve) => setTimeout(resolve, backOffMs));
         running.delete(one);
       });
       running.add(one);
@@ -68,6 +79,7 @@ export function startLoad(
     sent,
     started: () => started,
     end: async () => {
+      ending = true;
       clearInterval(timer);
       await Promise.all(running);
       await agent.close();
