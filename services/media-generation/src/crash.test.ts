@@ -1,216 +1,201 @@
 // kill -9 at every point where it could hurt: afterwards nobody is charged twice or for nothing, no hold stays open,
 // and what the provider billed is in the books. The process is a real one; billing and the provider outlive it.
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { HoldState, type Operation, ReleaseReason } from "@gr/proto/billing";
-import { type RunningProcess, startProcess } from "@gr/runtime";
-import { type TestDatabase, until } from "@gr/testing";
+import { HoldState, ReleaseReason } from "@gr/proto/billing";
+import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import pg from "pg";
-import { fixedCatalog } from "./test/fixed-catalog.ts";
-import { migratedDatabase } from "./test/migrated-database.ts";
-import { drawPicture } from "./test/pictures.ts";
-import { createRecordingBilling, type RecordingBilling } from "./test/recording-billing.ts";
-import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
-import { type MediaChild, startChild } from "./test/start-child.ts";
-import { environment, postJson, QUICK } from "./test/start-media.ts";
+import { CrashRing, fox, generate, has, pictureAnswer } from "./test/crash-ring.ts";
+import { cutOtherConnections } from "./test/log-store.ts";
 
-let upstream: ScriptedServer;
-let billing: RecordingBilling;
-let peers: RunningProcess;
-let database: TestDatabase;
-let dataDir: string;
-let child: MediaChild;
-let other: MediaChild | undefined;
-let env: Record<string, string>;
-
+let ring: CrashRing;
 beforeEach(async () => {
-  upstream = await startScriptedServer();
-  billing = createRecordingBilling();
-  database = await migratedDatabase();
-  dataDir = await mkdtemp(join(tmpdir(), "media-crash-"));
-  env = environment(database.url, dataDir, {
-    upstreamUrl: upstream.url,
-    env: { ...QUICK, MEDIA_TIMEOUT_MS: "3000" },
-  });
-  peers = await startProcess([billing.module, fixedCatalog], { env });
-  const address = { rpc: `http://127.0.0.1:${peers.rpcPort}`, http: `http://127.0.0.1:${peers.httpPort}` };
-  env = {
-    ...env,
-    BILLING_RPC_URL: address.rpc,
-    BILLING_HTTP_URL: address.http,
-    CATALOG_RPC_URL: address.rpc,
-    CATALOG_HTTP_URL: address.http,
+  ring = await CrashRing.start();
+});
+afterEach(() => ring.stop());
+
+/** Lets the crash happen before billing has seen the operation. */
+function beforeCommitOf(kind: "capture" | "release") {
+  return (crash: () => Promise<void>) => {
+    ring.billing.before = async (operations) => {
+      if (!has(kind)(operations)) return;
+      await crash();
+      throw new Error("the caller is dead");
+    };
   };
-  child = await startChild(env);
-});
-afterEach(async () => {
-  await child.kill();
-  await other?.kill();
-  other = undefined;
-  await peers.stop();
-  await upstream.close();
-  await database.drop();
-  await rm(dataDir, { recursive: true, force: true });
-});
-
-const is = (kind: Operation["operation"]["case"]) => (operations: readonly Operation[]) =>
-  operations.some(({ operation }) => operation.case === kind);
-
-/** Kills the process as soon as `hook` is reached, and starts another one on the same data. */
-async function crashAt(arm: (crash: () => Promise<void>) => void): Promise<void> {
-  let dead: () => void = () => undefined;
-  const death = new Promise<void>((resolve) => {
-    dead = resolve;
-  });
-  arm(async () => {
-    await child.kill();
-    dead();
-  });
-  await expect(postJson(`${child.url}/v1/compat/images/generations`, fox)).rejects.toThrow();
-  await death;
-  billing.before = async () => undefined;
-  billing.after = async () => undefined;
-  child = await startChild(env);
-  await until(() => billing.open().length === 0, { timeoutMs: 15_000 });
 }
 
-const fox = { model: "sandbox/image", prompt: "a fox" };
-const hold = () => [...billing.holds.values()][0];
-const picture = async () => ({
-  status: 200,
-  body: { data: [{ b64_json: (await drawPicture()).toString("base64") }] },
-});
-const mediaFiles = async () =>
-  (await readdir(join(dataDir, "media"), { recursive: true })).filter((file) => /\.webp$/.test(file));
+function afterCommitOf(kind: "place" | "capture") {
+  return (crash: () => Promise<void>) => {
+    ring.billing.after = async (operations) => {
+      if (has(kind)(operations)) await crash();
+    };
+  };
+}
 
-describe("kill -9", () => {
-  test("between hold and call: the hold is released, nothing was sent", async () => {
-    await crashAt((crash) => {
-      billing.after = async (operations) => {
-        if (is("place")(operations)) await crash();
-      };
+/** The row cannot be ended while somebody else holds it: the crash comes with the answer read and nothing ended. */
+function withTheRowLocked(crashWhen: () => Promise<void>) {
+  return (crash: () => Promise<void>) =>
+    ring.upstream.play(
+      async (response) => {
+        await ring.db.query("BEGIN");
+        await ring.db.query("SELECT FROM generation FOR UPDATE");
+        const { body } = await pictureAnswer();
+        await new Promise<void>((sent) => response.end(JSON.stringify(body), sent));
+        await crashWhen();
+        await crash();
+        await cutOtherConnections(ring.db);
+        await ring.db.query("COMMIT");
+      },
+      { status: 200, body: { pico_usd: "42" } },
+    );
+}
+
+describe("kill -9 before anything is sent", () => {
+  test("C2, after the hold: released, nothing was sent", async () => {
+    await ring.crashAt(afterCommitOf("place"));
+    expect(ring.hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.NOT_SENT,
     });
-    expect(hold()).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.NOT_SENT });
-    expect(upstream.requests).toEqual([]);
+    expect(ring.upstream.requests).toEqual([]);
   }, 60_000);
 
-  test("while the provider works, which bills it: found by look-up, ours, not the caller's", async () => {
-    await crashAt((crash) =>
-      upstream.play(crash, { status: 404 }, { status: 200, body: { pico_usd: "42" } }),
+  test("C2, after the row: cannot be told from C3, so it takes two look-ups", async () => {
+    ring.upstream.play({ status: 404 });
+    await ring.crashAt((crash) => {
+      ring.billing.before = async () => {
+        await ring.db.query("BEGIN");
+        await ring.db.query("LOCK TABLE generation IN ACCESS EXCLUSIVE MODE");
+      };
+      ring.billing.after = async () => {
+        void until(waitsForTheTable, { timeoutMs: 10_000 })
+          .then(crash)
+          .then(() => ring.db.query("COMMIT"));
+      };
+    });
+    expect(ring.hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.UNRESOLVED,
+      chargedCredits: 0n,
+    });
+    expect(new Set(ring.methods())).toEqual(new Set(["GET"]));
+    expect(ring.methods().length).toBeGreaterThanOrEqual(2);
+  }, 60_000);
+
+  async function waitsForTheTable(): Promise<boolean> {
+    const { rows } = await ring.db.query(
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO generation%'",
     );
-    expect(hold()).toMatchObject({
+    return rows.length > 0;
+  }
+});
+
+describe("kill -9 while the provider works", () => {
+  test("C3, which bills it: found by look-up, ours, not the caller's", async () => {
+    await ring.crashAt((crash) =>
+      ring.upstream.play(crash, { status: 404 }, { status: 200, body: { pico_usd: "42" } }),
+    );
+    expect(ring.hold()).toMatchObject({
       state: HoldState.RELEASED,
       releaseReason: ReleaseReason.FAILED,
       chargedCredits: 0n,
       costPicoUsd: 42n,
     });
-    expect(upstream.requests.map(({ method }) => method)).toEqual(["POST", "GET", "GET"]);
+    expect(ring.methods()).toEqual(["POST", "GET", "GET"]);
   }, 60_000);
 
-  test("while the provider works, which never bills it: two look-ups, then given up", async () => {
-    await crashAt((crash) => upstream.play(crash, { status: 404 }));
-    expect(hold()).toMatchObject({
+  test("C3, which never bills it: two look-ups, then given up; never sent again", async () => {
+    await ring.crashAt((crash) => ring.upstream.play(crash, { status: 404 }));
+    expect(ring.hold()).toMatchObject({
       state: HoldState.RELEASED,
       releaseReason: ReleaseReason.UNRESOLVED,
       costPicoUsd: 0n,
     });
-    expect(upstream.requests.filter(({ method }) => method === "POST")).toHaveLength(1);
-    expect(upstream.requests.filter(({ method }) => method === "GET").length).toBeGreaterThanOrEqual(2);
+    expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
+    expect(ring.methods().filter((method) => method === "GET").length).toBeGreaterThanOrEqual(2);
   }, 60_000);
 
-  test("before the capture commits: captured once, by the next process, and the image is there", async () => {
-    upstream.play(await picture());
-    await crashAt((crash) => {
-      billing.before = async (operations) => {
-        if (!is("capture")(operations)) return;
-        await crash();
-        throw new Error("the caller is dead");
-      };
-    });
-    expect(hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
-    expect(billing.charged()).toBe(100n);
-    expect(await mediaFiles()).toHaveLength(1);
-    expect(upstream.requests).toHaveLength(1);
-  }, 60_000);
-
-  test("after the capture committed, before its answer: still charged once", async () => {
-    upstream.play(await picture());
-    await crashAt((crash) => {
-      billing.after = async (operations) => {
-        if (is("capture")(operations)) await crash();
-      };
-    });
-    await until(() => billing.log.filter((entry) => entry === "capture").length >= 2, { timeoutMs: 10_000 });
-    expect(billing.charged()).toBe(100n);
-    expect(await mediaFiles()).toHaveLength(1);
-  }, 60_000);
-
-  test("between the files and the row: the files are removed, the cost is found, nobody is charged", async () => {
-    const row = new pg.Client({ connectionString: database.url, options: "-c search_path=media_generation" });
-    await row.connect();
-    await crashAt((crash) =>
-      upstream.play(
-        async (response) => {
-          // The row cannot be ended while somebody else holds it.
-          await row.query("BEGIN");
-          await row.query("SELECT FROM generation FOR UPDATE");
-          response.end(JSON.stringify((await picture()).body));
-          await until(async () => (await mediaFiles()).length === 1, { timeoutMs: 5_000 });
-          await crash();
-          await row.query(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
-          );
-          await row.query("COMMIT");
-        },
-        { status: 200, body: { pico_usd: "42" } },
-      ),
+  test("C3, with an Idempotency-Key: in progress until it is known, then free; charged once at last", async () => {
+    const headers = { "idempotency-key": "k" };
+    const next = await ring.crashAt(
+      (crash) => ring.upstream.play(crash, { status: 404 }, { status: 200, body: { pico_usd: "42" } }),
+      { headers },
     );
-    await row.end();
-    expect(hold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n, costPicoUsd: 42n });
-    await until(async () => (await mediaFiles()).length === 0, { timeoutMs: 5_000 });
+    ring.upstream.play(await pictureAnswer());
+    const again = await generate(next, fox, headers);
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, null]);
+    expect(ring.billing.charged()).toBe(100n);
   }, 60_000);
 
-  test("before a release commits: released by the next process", async () => {
-    upstream.play({ status: 500 });
-    await crashAt((crash) => {
-      billing.before = async (operations) => {
-        if (!is("release")(operations)) return;
-        await crash();
-        throw new Error("the caller is dead");
-      };
+  test("C6, after its answer was read: as C3, and no file is left", async () => {
+    await ring.crashAt(withTheRowLocked(async () => undefined));
+    expect(ring.hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      chargedCredits: 0n,
+      costPicoUsd: 42n,
     });
-    expect(hold()).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.FAILED });
-    expect(upstream.requests).toHaveLength(1);
+    expect(await ring.files()).toEqual([]);
+  }, 60_000);
+
+  test("C9, after the files were stored: they are removed, the cost is found, nobody is charged", async () => {
+    const stored = () => until(async () => (await ring.files()).length === 1, { timeoutMs: 5_000 });
+    await ring.crashAt(withTheRowLocked(stored));
+    expect(ring.hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      chargedCredits: 0n,
+      costPicoUsd: 42n,
+    });
+    await until(async () => (await ring.files()).length === 0, { timeoutMs: 5_000 });
   }, 60_000);
 });
 
-describe("two processes on one database", () => {
-  test("do not take a generation from each other while its process lives", async () => {
-    const patient = { ...env, MEDIA_TIMEOUT_MS: "20000", MEDIA_LEASE_MS: "1500" };
-    await child.kill();
-    child = await startChild(patient);
-    const second = await startChild(patient);
-    other = second;
-    const longerThanTheLease = 3_000;
-    upstream.play(async (response) => {
-      await new Promise((resolve) => setTimeout(resolve, longerThanTheLease));
-      response.end(JSON.stringify((await picture()).body));
-    });
-    const answers = await Promise.all(
-      [child, second].map(({ url }) => postJson(`${url}/v1/compat/images/generations`, fox)),
-    );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    expect(billing.charged()).toBe(200n);
-    expect(upstream.requests.map(({ method }) => method)).toEqual(["POST", "POST"]);
+describe("kill -9 when the row has ended", () => {
+  beforeEach(async () => {
+    ring.upstream.play(await pictureAnswer());
+  });
+
+  test("C6, before the capture commits: captured once, by the next process, and the image is there", async () => {
+    await ring.crashAt(beforeCommitOf("capture"));
+    expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
+    expect(ring.billing.charged()).toBe(100n);
+    expect(await ring.files()).toHaveLength(1);
+    expect(ring.upstream.requests).toHaveLength(1);
   }, 60_000);
 
-  test("the survivor ends what the dead one has begun", async () => {
-    other = await startChild(env);
-    upstream.play(child.kill, { status: 200, body: { pico_usd: "9" } });
-    await expect(postJson(`${child.url}/v1/compat/images/generations`, fox)).rejects.toThrow();
-    await until(() => billing.open().length === 0, { timeoutMs: 15_000 });
-    expect(hold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n, costPicoUsd: 9n });
+  test("C8, after the capture committed: still charged once, and the image is there", async () => {
+    await ring.crashAt(afterCommitOf("capture"));
+    const captures = () => ring.billing.log.filter((entry) => entry === "capture").length;
+    await until(() => captures() >= 2, { timeoutMs: 10_000 });
+    expect(ring.billing.charged()).toBe(100n);
+    expect(await ring.files()).toHaveLength(1);
+  }, 60_000);
+
+  test.each([
+    ["C6, before the capture commits", () => beforeCommitOf("capture")],
+    ["C8, after the capture committed", () => afterCommitOf("capture")],
+  ])(
+    "%s, with an Idempotency-Key: the answer that was lost is given, and nothing charged again",
+    async (_point, arm) => {
+      const headers = { "idempotency-key": "k" };
+      const next = await ring.crashAt(arm(), { headers });
+      const again = await generate(next, fox, headers);
+      expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+      const name = String(again.body.data[0].url).split("/").at(-1) ?? "";
+      expect((await ring.files()).map((file) => file.split("/").at(-1))).toEqual([name]);
+      expect((await fetch(`${next.url}/media/${name}`)).status).toBe(200);
+      expect((await generate(next, fox, headers)).body).toEqual(again.body);
+      expect(ring.billing.charged()).toBe(100n);
+      expect(ring.upstream.requests).toHaveLength(1);
+    },
+    60_000,
+  );
+
+  test("C6, before a release commits: released by the next process", async () => {
+    ring.upstream.play({ status: 500 });
+    await ring.crashAt(beforeCommitOf("release"));
+    expect(ring.hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.FAILED,
+    });
+    expect(ring.upstream.requests).toHaveLength(1);
   }, 60_000);
 });

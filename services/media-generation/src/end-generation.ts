@@ -55,6 +55,7 @@ export async function endInSuccess(
   };
   const times = await deps.store.finish(generation.id, ending);
   if (times === undefined) {
+    await discardUnlessPaid(deps, generation);
     throw unknownOutcome("This request was taken over by another process while the image was made.");
   }
   try {
@@ -111,6 +112,16 @@ export async function discardOutputs(
   { outputs }: Pick<NewGeneration, "outputs">,
 ): Promise<void> {
   await Promise.all(outputs.map((name) => storage.delete(name)));
+}
+
+/** Another process has ended it, or is about to: the files are either its success, or nobody's. */
+async function discardUnlessPaid(deps: GenerationDeps, generation: NewGeneration): Promise<void> {
+  try {
+    const state = (await deps.store.find(generation.id))?.state;
+    if (state === "failed" || state === "blocked") await discardOutputs(deps, generation);
+  } catch (error) {
+    deps.events.notStored(generation, error);
+  }
 }
 
 function unknownOutcome(message: string, cause?: unknown): ServiceError {

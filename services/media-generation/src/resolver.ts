@@ -20,9 +20,9 @@ export interface ResolverDeps extends GenerationDeps {
   readonly billingService: ServiceClient<typeof BillingService>;
 }
 
-/** One round. Rejects when Postgres or billing cannot be reached; the next round goes on. */
+/** One round. Rejects when Postgres, the storage or billing cannot be reached; the next round goes on. */
 export async function resolveRound(deps: ResolverDeps): Promise<void> {
-  const { store, leases, config, events } = deps;
+  const { store, storage, leases, config, events } = deps;
   const due = await store.takeDue(MAX_ROWS, config.MEDIA_LEASE_MS, leases.ids());
   await Promise.all(
     due.map((generation) =>
@@ -30,6 +30,7 @@ export async function resolveRound(deps: ResolverDeps): Promise<void> {
     ),
   );
   await releaseHoldsWithoutRow(deps);
+  await storage.sweep();
 }
 
 async function resolveGeneration(deps: ResolverDeps, generation: Generation): Promise<void> {

@@ -1,5 +1,5 @@
 // The folder: what is there is whole, what is not there is no error.
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
@@ -28,7 +28,8 @@ describe("folder storage", () => {
 
   test("leaves nothing but the file behind", async () => {
     await storage.put(name, bytes);
-    expect(await readdir(join(folder, "deep", "media", name.slice(0, 2)))).toEqual([name]);
+    const left = await readdir(join(folder, "deep", "media"), { recursive: true });
+    expect(left.sort()).toEqual([name.slice(0, 2), join(name.slice(0, 2), name), "drafts"].sort());
   });
 
   test("knows what it does not have, and deleting it is no error", async () => {
@@ -43,6 +44,19 @@ describe("folder storage", () => {
     const other = await createFolderStorage(join(folder, "deep", "media"));
     await Promise.all([storage.put(name, bytes), other.put(name, bytes)]);
     expect(await buffer(storage.read(name))).toEqual(bytes);
+  });
+
+  test("sweeps up what a crash in a put has left, and nothing that may still be written", async () => {
+    await storage.sweep();
+    const drafts = join(folder, "deep", "media", "drafts");
+    await mkdir(drafts);
+    await writeFile(join(drafts, "dead"), bytes);
+    await writeFile(join(drafts, "running"), bytes);
+    await utimes(join(drafts, "dead"), 1, 1);
+    await storage.put(name, bytes);
+    await storage.sweep();
+    expect(await readdir(drafts)).toEqual(["running"]);
+    expect(await storage.size(name)).toBe(10);
   });
 
   test("check tells when the folder is gone", async () => {

@@ -1,18 +1,24 @@
-// Hosted files in a folder, spread over 256 subfolders. Several processes may share it.
+// Hosted files in a folder, spread over 256 subfolders. Several processes may share it. A file is written under
+// drafts/ and moved to its place when it is whole.
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, constants, mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { access, constants, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { MediaStorage } from "./media-storage.ts";
+
+/** A put that takes longer than this has died. */
+const DRAFT_LIFE_MS = 3_600_000;
 
 /** @param folder absolute or relative to the working directory; made when it is missing. */
 export async function createFolderStorage(folder: string): Promise<MediaStorage> {
   await mkdir(folder, { recursive: true });
+  const drafts = join(folder, "drafts");
   const pathOf = (name: string) => join(folder, name.slice(0, 2), name);
   return {
     async put(name, bytes) {
       const path = pathOf(name);
-      const draft = `${path}.${randomUUID()}.part`;
+      const draft = join(drafts, randomUUID());
+      await mkdir(drafts, { recursive: true });
       await mkdir(dirname(path), { recursive: true });
       try {
         await writeDurably(draft, bytes);
@@ -32,8 +38,21 @@ export async function createFolderStorage(folder: string): Promise<MediaStorage>
     },
     read: (name, range) => createReadStream(pathOf(name), range),
     delete: (name) => rm(pathOf(name), { force: true }),
+    sweep: () => removeOld(drafts, Date.now() - DRAFT_LIFE_MS),
     check: () => access(folder, constants.R_OK | constants.W_OK),
   };
+}
+
+async function removeOld(folder: string, before: number): Promise<void> {
+  try {
+    for (const name of await readdir(folder)) {
+      const path = join(folder, name);
+      if ((await stat(path)).mtimeMs < before) await rm(path, { force: true });
+    }
+  } catch (error) {
+    // No put has happened yet, or another process has moved or removed the file meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
 }
 
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {

@@ -12,6 +12,8 @@ export interface MediaStorage {
   read(name: string, range?: ByteRange): Readable;
   /** Does nothing when there is no such file. */
   delete(name: string): Promise<void>;
+  /** Removes what puts have left that a crash has ended. */
+  sweep(): Promise<void>;
   /** Rejects when nothing can be stored. */
   check(): Promise<void>;
 }

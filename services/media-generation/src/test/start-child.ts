@@ -9,6 +9,9 @@ const ENTRY = fileURLToPath(new URL("./child/main.ts", import.meta.url));
 export interface MediaChild {
   readonly url: string;
   kill(): Promise<void>;
+  /** SIGSTOP: the process lives, but does nothing. */
+  pause(): void;
+  resume(): void;
 }
 
 export async function startChild(env: Readonly<Record<string, string>>): Promise<MediaChild> {
@@ -27,5 +30,7 @@ export async function startChild(env: Readonly<Record<string, string>>): Promise
       child.kill("SIGKILL");
       await exited;
     },
+    pause: () => child.kill("SIGSTOP"),
+    resume: () => child.kill("SIGCONT"),
   };
 }

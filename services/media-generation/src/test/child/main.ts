@@ -1,6 +1,16 @@
-// Media generation and its edge as a process of their own, to be killed by tests. Billing and the catalogue are remote.
+// Media generation and its edge as a process of their own, to be killed by tests. Billing and the catalogue are remote;
+// besides the real providers there is one with a queue.
 import { run } from "@gr/runtime";
-import { mediaGenerationModule } from "../../index.ts";
+import { defineMediaGeneration } from "../../module.ts";
+import { createProviders } from "../../providers/create-providers.ts";
 import { edgeModule } from "../edge.ts";
+import { queueProvider } from "../queue-provider.ts";
 
-await run([mediaGenerationModule, edgeModule]);
+const media = defineMediaGeneration((config, outbound) => {
+  const providers = [...createProviders(config, outbound).values()];
+  const lookUp = providers[0]?.lookUp;
+  return new Map(
+    [...providers, queueProvider(config.OPENAI_BASE_URL, lookUp)].map((each) => [each.name, each]),
+  );
+});
+await run([media, edgeModule]);

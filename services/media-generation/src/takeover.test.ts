@@ -1,0 +1,132 @@
+// What one process has begun and another one ends, because the first is dead, or only seems to be: a job is submitted
+// once, ended once, charged at most once.
+import { HoldState } from "@gr/proto/billing";
+import { until } from "@gr/testing";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { CrashRing, fox, generate, pictureAnswer } from "./test/crash-ring.ts";
+import { drawPicture } from "./test/pictures.ts";
+
+const queued = { ...fox, model: "sandbox/queue" };
+const job = { status: 200, body: { job: "7" } };
+const waiting = { status: 200, body: {} };
+
+let ring: CrashRing;
+beforeEach(async () => {
+  // Longer than a process takes to start: a job whose time is over is not polled on.
+  ring = await CrashRing.start({ MEDIA_TIMEOUT_MS: "20000" });
+});
+afterEach(() => ring.stop());
+
+const picture = async () => ({
+  status: 200,
+  body: { b64_json: (await drawPicture()).toString("base64") },
+});
+
+describe("a job in a provider's queue", () => {
+  test("C4, kill -9 after its submission, before its id is stored: found by look-up, ours", async () => {
+    const body = { pico_usd: "42" };
+    await ring.crashAt((crash) => ring.upstream.play(crash, { status: 200, body }), { body: queued });
+    expect(ring.hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      chargedCredits: 0n,
+      costPicoUsd: 42n,
+    });
+    expect(ring.methods()).toEqual(["POST", "GET"]);
+  }, 60_000);
+
+  test("C5, kill -9 while it is polled: polled on by the next process, submitted once, charged once", async () => {
+    const headers = { "idempotency-key": "k" };
+    const done = await picture();
+    const next = await ring.crashAt((crash) => ring.upstream.play(job, waiting, crash, waiting, done), {
+      body: queued,
+      headers,
+    });
+    expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
+    expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
+    expect(await ring.files()).toHaveLength(1);
+    const again = await generate(next, queued, headers);
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+  }, 60_000);
+});
+
+describe("two processes on one database", () => {
+  test("do not take a generation from each other while its process lives", async () => {
+    const patient = { MEDIA_LEASE_MS: "1500" };
+    const children = [await ring.startChild(patient), await ring.startChild(patient)];
+    const longerThanTheLease = 3_000;
+    ring.upstream.play(async (response) => {
+      await new Promise((resolve) => setTimeout(resolve, longerThanTheLease));
+      response.end(JSON.stringify((await pictureAnswer()).body));
+    });
+    const answers = await Promise.all(children.map((child) => generate(child)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(ring.billing.charged()).toBe(200n);
+    expect(ring.methods()).toEqual(["POST", "POST"]);
+  }, 60_000);
+
+  test("the survivor ends what the dead one has begun", async () => {
+    const child = await ring.startChild();
+    await ring.startChild();
+    ring.upstream.play(child.kill, { status: 200, body: { pico_usd: "9" } });
+    await expect(generate(child)).rejects.toThrow();
+    await ring.settled();
+    expect(ring.hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      chargedCredits: 0n,
+      costPicoUsd: 9n,
+    });
+  }, 60_000);
+
+  test("C10, one that wakes up after it was given up ends nothing, books nothing, keeps no file", async () => {
+    const sleeper = await ring.startChild();
+    await ring.startChild();
+    let answer: () => void = () => undefined;
+    ring.upstream.play(
+      async (response) => {
+        const { body } = await pictureAnswer();
+        answer = () => response.end(JSON.stringify(body));
+        sleeper.pause();
+      },
+      { status: 200, body: { pico_usd: "9" } },
+    );
+    const late = generate(sleeper);
+    await ring.settled();
+    const booked = [...ring.billing.log];
+    answer();
+    sleeper.resume();
+    const { status, body, headers } = await late;
+    expect([status, body.error.code]).toEqual([500, "outcome_unknown"]);
+    expect(headers.get("x-should-retry")).toBe("false");
+    expect(ring.billing.log).toEqual(booked);
+    expect(ring.hold()).toMatchObject({
+      state: HoldState.RELEASED,
+      chargedCredits: 0n,
+      costPicoUsd: 9n,
+    });
+    expect(await ring.files()).toEqual([]);
+  }, 60_000);
+
+  test("C10, one that wakes up after another has made it answers nothing; one charge, one file", async () => {
+    const sleeper = await ring.startChild();
+    await ring.startChild();
+    const done = await picture();
+    ring.upstream.play(
+      job,
+      (response) => {
+        sleeper.pause();
+        response.end("{}");
+      },
+      done,
+    );
+    const late = generate(sleeper, queued);
+    await ring.settled();
+    await until(async () => (await ring.files()).length === 1, { timeoutMs: 5_000 });
+    sleeper.resume();
+    const { status, body } = await late;
+    expect([status, body.error.code]).toEqual([500, "outcome_unknown"]);
+    expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
+    expect(ring.billing.charged()).toBe(100n);
+    expect(await ring.files()).toHaveLength(1);
+    expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
+  }, 60_000);
+});

@@ -1,0 +1,155 @@
+// Media generation in a process that is killed at a chosen moment, with billing, the catalogue and the provider in the
+// process of the test, so that they outlive it.
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Operation } from "@gr/proto/billing";
+import { type RunningProcess, startProcess } from "@gr/runtime";
+import { type TestDatabase, until } from "@gr/testing";
+import pg from "pg";
+import { fixedCatalog } from "./fixed-catalog.ts";
+import { migratedDatabase } from "./migrated-database.ts";
+import { drawPicture } from "./pictures.ts";
+import { createRecordingBilling, type RecordedHold, type RecordingBilling } from "./recording-billing.ts";
+import { type FixedAnswer, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
+import { type MediaChild, startChild } from "./start-child.ts";
+import { type Answer, environment, postJson, QUICK } from "./start-media.ts";
+
+const SETTLED_WITHIN_MS = 15_000;
+export const fox = { model: "sandbox/image", prompt: "a fox" };
+
+export class CrashRing {
+  readonly upstream: ScriptedServer;
+  readonly billing: RecordingBilling;
+  /** Sees and locks what the process does in its tables. */
+  readonly db: pg.Client;
+  readonly #peers: RunningProcess;
+  readonly #database: TestDatabase;
+  readonly #dataDir: string;
+  readonly #children: MediaChild[] = [];
+  readonly #env: Readonly<Record<string, string>>;
+
+  private constructor(parts: {
+    upstream: ScriptedServer;
+    billing: RecordingBilling;
+    database: TestDatabase;
+    dataDir: string;
+    env: Readonly<Record<string, string>>;
+    peers: RunningProcess;
+    db: pg.Client;
+  }) {
+    this.upstream = parts.upstream;
+    this.billing = parts.billing;
+    this.db = parts.db;
+    this.#peers = parts.peers;
+    this.#database = parts.database;
+    this.#dataDir = parts.dataDir;
+    this.#env = parts.env;
+  }
+
+  static async start(changes: Readonly<Record<string, string>> = {}): Promise<CrashRing> {
+    const upstream = await startScriptedServer();
+    const billing = createRecordingBilling();
+    const database = await migratedDatabase();
+    const dataDir = await mkdtemp(join(tmpdir(), "media-crash-"));
+    const quick = { ...QUICK, MEDIA_TIMEOUT_MS: "3000", ...changes };
+    const base = environment(database.url, dataDir, { upstreamUrl: upstream.url, env: quick });
+    const peers = await startProcess([billing.module, fixedCatalog], { env: base });
+    const [rpc, http] = [peers.rpcPort, peers.httpPort].map((port) => `http://127.0.0.1:${port}`);
+    const env = Object.fromEntries([
+      ...Object.entries(base),
+      ...["BILLING", "CATALOG"].flatMap((peer) => [
+        [`${peer}_RPC_URL`, rpc],
+        [`${peer}_HTTP_URL`, http],
+      ]),
+    ]);
+    const db = new pg.Client({ connectionString: database.url, options: "-c search_path=media_generation" });
+    await db.connect();
+    return new CrashRing({ upstream, billing, database, dataDir, env, peers, db });
+  }
+
+  /** One more process on the same data. */
+  async startChild(env: Readonly<Record<string, string>> = {}): Promise<MediaChild> {
+    const child = await startChild({ ...this.#env, ...env });
+    this.#children.push(child);
+    return child;
+  }
+
+  /**
+   * Sends a request to a new process, kills it as soon as the armed moment has come, starts another one, and waits
+   * until no hold is open.
+   * @returns the process that has taken over
+   */
+  async crashAt(
+    arm: (crash: () => Promise<void>) => void,
+    { body = fox, headers = {} }: { body?: object; headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<MediaChild> {
+    const child = await this.startChild();
+    const death = Promise.withResolvers<void>();
+    arm(async () => {
+      await child.kill();
+      death.resolve();
+    });
+    const lost = await generate(child, body, headers).then(
+      ({ status }) => status,
+      () => "no answer",
+    );
+    if (lost !== "no answer") throw new Error(`the request was answered with ${lost}`);
+    await death.promise;
+    this.billing.before = async () => undefined;
+    this.billing.after = async () => undefined;
+    const next = await this.startChild();
+    await this.settled();
+    return next;
+  }
+
+  /** A hold was placed, and none is open any more. */
+  async settled(): Promise<void> {
+    const { billing } = this;
+    const done = () => billing.holds.size > 0 && billing.open().length === 0;
+    await until(done, { timeoutMs: SETTLED_WITHIN_MS });
+  }
+
+  /** The first that was placed. */
+  hold(): RecordedHold | undefined {
+    return [...this.billing.holds.values()][0];
+  }
+
+  /** Hosted files, without drafts. */
+  async files(): Promise<string[]> {
+    const entries = await readdir(join(this.#dataDir, "media"), { recursive: true });
+    return entries.filter((file) => file.endsWith(".webp"));
+  }
+
+  methods(): string[] {
+    return this.upstream.requests.map(({ method }) => method);
+  }
+
+  async stop(): Promise<void> {
+    for (const child of this.#children) {
+      child.resume();
+      await child.kill();
+    }
+    await this.db.end();
+    await this.#peers.stop();
+    await this.upstream.close();
+    await this.#database.drop();
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+}
+
+export function generate(
+  child: MediaChild,
+  body: object = fox,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Answer> {
+  return postJson(`${child.url}/v1/compat/images/generations`, body, headers);
+}
+
+/** Whether a batch has an operation of this kind. */
+export const has = (kind: Operation["operation"]["case"]) => (operations: readonly Operation[]) =>
+  operations.some(({ operation }) => operation.case === kind);
+
+export async function pictureAnswer(): Promise<FixedAnswer & { body: object }> {
+  return { status: 200, body: { data: [{ b64_json: (await drawPicture()).toString("base64") }] } };
+}
