@@ -11,7 +11,8 @@ import { type Ring, startRing, topologies } from "./test/ring.ts";
 interface Operation {
   operationId: string;
   security: object[];
-  responses: Record<string, object>;
+  parameters?: { $ref?: string }[];
+  responses: Record<string, { headers?: Record<string, object> }>;
 }
 
 function operationsOf({ paths }: OpenApiDocument): [string, Operation][] {
@@ -102,6 +103,40 @@ describe("GET /openapi.json", () => {
       expect.arrayContaining(["200", "400", "401", "402", "413", "415", "429", "500", "502", "503", "504"]),
     );
   });
+
+  test.each(topologies)(
+    "says where an Idempotency-Key is taken, and how a replay is told, %s",
+    async (topology) => {
+      const document = await fetchDocument(topology);
+      const taking = operationsOf(document).filter(([, { parameters = [] }]) =>
+        parameters.some(({ $ref }) => $ref === "#/components/parameters/IdempotencyKey"),
+      );
+      const spending = operationsOf(document).filter(([, { responses }]) => "402" in responses);
+      expect(taking).toEqual(spending);
+      expect(taking.map(([name]) => name)).toEqual(
+        expect.arrayContaining(["post /v1/compat/chat/completions", "post /v1/compat/images/generations"]),
+      );
+      for (const [, { responses }] of taking) {
+        expect(responses["200"]?.headers).toMatchObject({ "Idempotency-Replayed": expect.any(Object) });
+        expect(Object.keys(responses)).toEqual(expect.arrayContaining(["409", "422"]));
+      }
+      expect(document.components["parameters"]).toMatchObject({
+        IdempotencyKey: {
+          name: "Idempotency-Key",
+          in: "header",
+          required: false,
+          schema: { type: "string", minLength: 1, maxLength: 255 },
+        },
+      });
+      const { IdempotencyKey } = document.components["parameters"] as Record<
+        string,
+        { schema: { pattern: string } }
+      >;
+      const pattern = new RegExp(IdempotencyKey?.schema.pattern ?? "");
+      for (const key of ["k", "a b", "~".repeat(255)]) expect(key).toMatch(pattern);
+      for (const key of ["", "k\u00fc", "k\n", "\u007f"]) expect(key).not.toMatch(pattern);
+    },
+  );
 
   test("is the same in both topologies", async () => {
     const [first, second] = await Promise.all(topologies.map(fetchDocument));

@@ -11,9 +11,14 @@ interface MediaTypes {
   readonly content?: Record<string, { schema?: object }>;
 }
 
+interface Response extends MediaTypes {
+  readonly headers?: Record<string, object>;
+}
+
 interface Operation {
+  readonly parameters?: readonly object[];
   readonly requestBody?: MediaTypes;
-  readonly responses?: Record<string, MediaTypes>;
+  readonly responses?: Record<string, Response>;
 }
 
 export interface OpenApiDocument {
@@ -52,16 +57,20 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
     components: {
       securitySchemes,
       schemas: Object.fromEntries(schemas),
+      parameters: { IdempotencyKey: idempotencyKey },
+      headers: { IdempotencyReplayed: idempotencyReplayed },
       responses: errorResponses(),
     },
   };
 }
 
 function completeOperation(operation: Operation, id: string, row: RouteRow, schemas: Map<string, object>) {
-  const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => [
-    status,
-    hoistContent(response, `${id}_${status}`, schemas),
-  ]);
+  // What spends does so once per Idempotency-Key, whichever module it is in.
+  const once = row.spends && operation.requestBody !== undefined;
+  const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => {
+    const hoisted = hoistContent(response, `${id}_${status}`, schemas);
+    return [status, once && status.startsWith("2") ? withReplayedHeader(hoisted) : hoisted];
+  });
   const failures = statusesOf(row, operation.requestBody !== undefined).map((status) => [
     String(status),
     { $ref: `#/components/responses/${status}` },
@@ -70,6 +79,7 @@ function completeOperation(operation: Operation, id: string, row: RouteRow, sche
     operationId: id,
     tags: [row.module],
     ...operation,
+    ...(once ? { parameters: [...(operation.parameters ?? []), IDEMPOTENCY_KEY] } : {}),
     ...(operation.requestBody === undefined
       ? {}
       : { requestBody: hoistContent(operation.requestBody, `${id}_request`, schemas) }),
@@ -77,6 +87,10 @@ function completeOperation(operation: Operation, id: string, row: RouteRow, sche
     responses: { ...Object.fromEntries(failures), ...Object.fromEntries(responses) },
     security: securityOf(row.access),
   };
+}
+
+function withReplayedHeader(response: Response): Response {
+  return { ...response, headers: { ...response.headers, "Idempotency-Replayed": IDEMPOTENCY_REPLAYED } };
 }
 
 function hoistContent<Part extends MediaTypes>(part: Part, name: string, schemas: Map<string, object>): Part {
@@ -117,6 +131,25 @@ function securityOf(access: Access): object[] {
       return [];
   }
 }
+
+const IDEMPOTENCY_KEY = { $ref: "#/components/parameters/IdempotencyKey" };
+const IDEMPOTENCY_REPLAYED = { $ref: "#/components/headers/IdempotencyReplayed" };
+
+const idempotencyKey = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description:
+    "Chosen by the client, a new one for each request. For 24 hours the request runs and is charged at most once under it: " +
+    "sent again, it is answered as the first time (Idempotency-Replayed: true), or with 409 while it is still running. " +
+    "Another request under the same key is 422. A request that failed leaves its key free.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
+};
+
+const idempotencyReplayed = {
+  description: "Present when this is the answer of an earlier request with the same Idempotency-Key.",
+  schema: { type: "string", enum: ["true"] },
+};
 
 const securitySchemes = {
   apiKey: { type: "http", scheme: "bearer", description: "A normal API key." },
