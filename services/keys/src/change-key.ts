@@ -20,19 +20,21 @@ export interface OwnKey {
  *   whatever `next` and billing throw, and then our row is as it was.
  */
 export async function changeKey(
-  { store, billing }: KeyDeps,
+  { store, billing, revocations }: KeyDeps,
   { accountId, keyId, kind }: OwnKey,
   next: (key: ApiKey) => ApiKey,
 ): Promise<ApiKey> {
   const known = isUuid(keyId) ? await store.findById(keyId) : undefined;
   if (known?.accountId !== accountId || (kind !== undefined && known.kind !== kind)) throw keyNotFound();
-  return store.change(known.id, async (key) => {
+  const stored = await store.change(known.id, async (key) => {
     // Of two deletions at once, one finds the key already deleted.
     if (key.deletedAt !== null) throw keyNotFound();
     const changed = next(key);
     if (changed.kind === "normal") await billing.putSpender({ spender: spenderOf(changed) });
     return changed;
   });
+  revocations.tell(stored);
+  return stored;
 }
 
 function keyNotFound(): ServiceError {

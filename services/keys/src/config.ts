@@ -1,6 +1,6 @@
 // What the keys module reads from the environment.
 import { createPrivateKey, type KeyObject } from "node:crypto";
-import { postgresConfig } from "@gr/runtime";
+import { postgresConfig, redisConfig } from "@gr/runtime";
 import { z } from "zod";
 
 /** The lines of a PEM around its base64, and line ends, also as some env files write them. */
@@ -8,6 +8,7 @@ const ARMOUR = /-----[A-Z ]+-----|\\n|\s/g;
 
 export const keysConfig = z.object({
   ...postgresConfig.shape,
+  ...redisConfig.shape,
   /** Turns secrets into digests. Changing it makes every key unknown, so it is made once and kept. */
   KEY_PEPPER: z
     .string()

@@ -3,6 +3,7 @@ import type { BillingService } from "@gr/proto/billing";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { KeyEvents } from "./events.ts";
 import type { DigestOf } from "./key-digest.ts";
+import type { Revocations } from "./revocations.ts";
 import type { KeyStore } from "./store.ts";
 import type { UnknownDigests } from "./unknown-digests.ts";
 import type { WebTokens } from "./web-token.ts";
@@ -15,6 +16,7 @@ export interface KeyDeps {
   readonly unknownDigests: UnknownDigests;
   /** Undefined without a key to sign them: no web token is issued or valid then. */
   readonly webTokens: WebTokens | undefined;
+  readonly revocations: Revocations;
   readonly events: KeyEvents;
 }
 

@@ -1,12 +1,13 @@
 // The keys module: opens its schema, then serves RPC to the gateway and operators, and REST to management keys.
 import { join } from "node:path";
 import { BillingService } from "@gr/proto/billing";
-import { defineModule, openSchema } from "@gr/runtime";
+import { defineModule, openRedis, openSchema } from "@gr/runtime";
 import { keysConfig } from "./config.ts";
 import { createKeyEvents } from "./events.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { digestWith } from "./key-digest.ts";
 import { keysRest } from "./rest.ts";
+import { createRevocations } from "./revocations.ts";
 import { keysRpc } from "./rpc.ts";
 import { createKeyStore } from "./store.ts";
 import { createUnknownDigests } from "./unknown-digests.ts";
@@ -19,6 +20,7 @@ export const keysModule = defineModule({
   async create({ config, log, clock, metrics, dial }) {
     const migrations = join(import.meta.dirname, "../migrations");
     const pool = await openSchema(config, { schema: "keys", migrations, log });
+    const redis = await openRedis(config, { name: "generation-router keys", log });
     const { WEB_TOKEN_PRIVATE_KEY: tokenKey } = config;
     const deps: KeyDeps = {
       store: createKeyStore(pool),
@@ -27,6 +29,7 @@ export const keysModule = defineModule({
       digestOf: digestWith(config.KEY_PEPPER),
       unknownDigests: createUnknownDigests(clock),
       webTokens: tokenKey === undefined ? undefined : createWebTokens(tokenKey),
+      revocations: createRevocations(redis, clock, log),
       events: createKeyEvents(log, metrics),
     };
     return {
@@ -40,7 +43,10 @@ export const keysModule = defineModule({
           return `PostgreSQL does not answer (${(error as Error).message})`;
         }
       },
-      stop: () => pool.end(),
+      stop: async () => {
+        redis?.disconnect();
+        await pool.end();
+      },
     };
   },
 });
