@@ -51,12 +51,79 @@ test("an account is opened, funded once whatever is repeated, and its books are 
   expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^The ledger is right: accounts 1,/) });
 });
 
+test("a deposit is refunded once, and a refund that moves nothing says so", async () => {
+  const { account_id: account } = await router.json("account", "create", "--name", "Refunds");
+  const deposit = async (usd: string) =>
+    (await router.json("deposit", "add", "--account", account, "--usd", usd)).deposit_id;
+  await deposit("3");
+  const id = await deposit("10");
+  const refund = ["deposit", "refund", "--account", account, "--id", id] as const;
+  const wrongAmount = await router.cli(...refund, "--usd", "9");
+  expect(wrongAmount).toMatchObject({ code: 1, err: expect.stringContaining("another account or amount") });
+  expect(await router.json(...refund, "--usd", "10")).toEqual({
+    deposit_id: id,
+    account_id: account,
+    usd: "10.0000",
+    status: "refunded",
+    total_deposits_before: "13.0000",
+    total_deposits: "3.0000",
+  });
+  for (const args of [refund, ["deposit", "refund", "--account", account, "--id", randomUUID()]]) {
+    const { code, out } = await router.cli(...args, "--usd", "10");
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: expect.stringMatching(/completed deposits are 3\.0000 USD as before: it was refunded earlier/),
+    });
+  }
+  expect((await router.json("credits", "show", "--account", account)).remaining_credits).toBe("3.0000");
+});
+
+test("an adjustment gives and takes once under its id, and is no deposit", async () => {
+  const { account_id: account } = await router.json("account", "create", "--name", "Corrected");
+  const remaining = async () =>
+    (await router.json("credits", "show", "--account", account)).remaining_credits;
+  const id = randomUUID();
+  const add = ["adjustment", "add", "--account", account, "--reason", "goodwill"] as const;
+  for (let round = 0; round < 2; round += 1) await router.json(...add, "--usd", "5.5", "--id", id);
+  expect(await remaining()).toBe("5.5000");
+  await router.json(...add, "--usd", "-7.0001");
+  expect(await remaining()).toBe("-1.5001");
+  const other = await router.cli(...add, "--usd", "6", "--id", id);
+  expect(other).toMatchObject({ code: 1, err: expect.stringContaining("another account, amount or reason") });
+  const { code, out } = await router.cli("ledger", "verify");
+  expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^The ledger is right/) });
+});
+
+test("a key that is changed is judged by billing as it is now", async () => {
+  const { account_id: account } = await router.json("account", "create", "--name", "Changes");
+  const key = await router.json("key", "mint", "--account", account, "--name", "CI", "--spend-limit", "2.5");
+  const usage = async () => (await router.json("credits", "show", "--account", account)).usage_by_api_key;
+  await router.json(
+    ...["key", "update", "--account", account, "--id", key.id],
+    ...["--name", "renamed", "--spend-limit", "9", "--period", "day", "--disable"],
+  );
+  expect(await usage()).toMatchObject([
+    {
+      api_key_id: key.id,
+      api_key_name: "renamed",
+      is_active: false,
+      spend_limit: "9.0000",
+      spend_limit_period: "day",
+    },
+  ]);
+  await router.json("key", "update", "--account", account, "--id", key.id, "--enable", "--no-spend-limit");
+  expect(await usage()).toMatchObject([{ is_active: true, spend_limit: null, spend_limit_period: null }]);
+});
+
 test("accounts that billing does not know are an error in every command", async () => {
   const stranger = randomUUID();
   for (const args of [
     ["credits", "show", "--account", stranger],
     ["deposit", "add", "--account", stranger, "--usd", "5"],
+    ["deposit", "refund", "--account", stranger, "--usd", "5", "--id", randomUUID()],
+    ["adjustment", "add", "--account", stranger, "--usd", "-5", "--reason", "r"],
     ["key", "list", "--account", stranger],
+    ["token", "issue", "--account", stranger],
   ]) {
     const { code, out, err } = await router.cli(...args);
     expect({ args, code, out }).toEqual({ args, code: 1, out: "" });

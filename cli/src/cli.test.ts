@@ -31,6 +31,7 @@ afterAll(async () => {
 });
 afterEach(() => {
   router.peers.beforePutDeposit = async () => undefined;
+  router.peers.beforePutAdjustment = async () => undefined;
   router.peers.catalogReady = true;
 });
 
@@ -114,20 +115,30 @@ describe("options", () => {
     [["deposit", "add", "--account", "a", "--usd", "1", "--id", "7"], /UUID/],
     [["key", "mint", "--account", "a", "--name", "k", "--period", "year"], /one of: day, week, month/],
     [["key", "mint", "--account", "a", "--name", "k", "--expires-at", "2027-02-30T00:00:00Z"], /ISO 8601/],
+    [["deposit", "refund", "--account", "a", "--usd", "1"], /required option '--id <uuid>'/],
+    [["deposit", "refund", "--account", "a", "--usd", "0", "--id", randomUUID()], /more than zero/],
+    [["adjustment", "add", "--account", "a", "--reason", "r", "--usd", "0"], /must not be zero/],
+    [
+      ["adjustment", "add", "--account", "a", "--reason", "r", "--usd", "-0.00001"],
+      /such as 12.50 or -12.50/,
+    ],
+    [["adjustment", "add", "--account", "a", "--usd", "-1"], /required option '--reason <text>'/],
     [["hold", "list", "--limit", "0"], /1 to 1000/],
     [["key", "mint", "--name", "k"], /required option '--account <id>'/],
     [["key", "steal"], /unknown command 'steal'/],
     [["frobnicate"], /unknown command 'frobnicate'/],
   ])("%j is refused before anything is sent", async (args, sentence) => {
-    const before = router.peers.deposits.length;
+    const booked = () => router.peers.deposits.length + router.peers.adjustments.length;
+    const before = booked();
     await expectFailure(sentence, ...args);
-    expect(router.peers.deposits).toHaveLength(before);
+    expect(booked()).toBe(before);
   });
 
   test("help is no failure, and names every noun", async () => {
     const { code, out } = await router.cli("--help");
     expect(code).toBe(0);
-    for (const noun of ["account", "key", "deposit", "credits", "hold", "ledger", "catalog", "doctor"]) {
+    const money = ["deposit", "adjustment", "credits", "hold", "ledger"];
+    for (const noun of ["account", "key", "token", ...money, "catalog", "doctor"]) {
       expect(out).toContain(`\n  ${noun}`);
     }
   });
@@ -185,6 +196,45 @@ describe("deposits", () => {
       ...["deposit", "add", "--account", "a", "--usd", "5"],
     );
     expect(err).not.toContain("--id");
+  });
+});
+
+describe("adjustments", () => {
+  const add = ["adjustment", "add", "--account", "a", "--reason", "goodwill, ticket 812"] as const;
+
+  test.each([
+    ["-12.3456", -123_456n, /^Took 12\.3456 USD from account a as adjustment /],
+    ["0.0001", 1n, /^Gave 0\.0001 USD to account a as adjustment /],
+  ])("of %s USD are booked exactly as written", async (usd, credits, sentence) => {
+    const id = randomUUID();
+    const { code, out } = await router.cli(...add, "--usd", usd, "--id", id);
+    expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(sentence) });
+    expect(out).toContain(id);
+    expect(router.peers.adjustments.at(-1)).toMatchObject({
+      ...{ adjustmentId: id, accountId: "a", credits, reason: "goodwill, ticket 812" },
+    });
+    expect(await router.json(...add, `--usd=${usd}`)).toEqual({
+      adjustment_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      account_id: "a",
+      usd,
+      reason: "goodwill, ticket 812",
+    });
+  });
+
+  test("whose fate is unknown name the id to try again with, and those refused do not", async () => {
+    for (const failure of [new Error("lost the commit"), new ServiceError("billing_unavailable", "Down.")]) {
+      router.peers.beforePutAdjustment = async () => {
+        throw failure;
+      };
+      await expectFailure(
+        /The adjustment may be booked or not; repeat the command with --id [0-9a-f-]{36}\.\n$/,
+        ...[...add, "--usd", "-5"],
+      );
+    }
+    router.peers.beforePutAdjustment = async () => {
+      throw new ServiceError("account_not_found", "There is no account with this id.");
+    };
+    expect(await expectFailure(/no account with this id/, ...add, "--usd", "-5")).not.toContain("--id");
   });
 });
 

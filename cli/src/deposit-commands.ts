@@ -1,12 +1,13 @@
-// deposit add. The deposit's id is its idempotency key: it is named in every failure, so that trying again books once.
+// deposit add, deposit refund. The deposit's id is its idempotency key: it is named in every failure, so that trying
+// again books once.
 import { randomUUID } from "node:crypto";
 import { formatCredits } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
-import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
-import { mayHaveHappened, sentenceOfFailure } from "./failure.ts";
+import { bookOnce } from "./booking.ts";
 import { oneOf, positiveUsdOf, uuidOf } from "./option-values.ts";
 import { report } from "./report.ts";
+import type { Router } from "./router.ts";
 import type { Runs } from "./run-cli.ts";
 
 const STATUSES = {
@@ -24,8 +25,19 @@ interface DepositOptions {
   id?: string;
 }
 
+interface RefundOptions {
+  account: string;
+  usd: bigint;
+  id: string;
+}
+
 export function addDepositCommands(program: Command, runs: Runs): void {
   const deposit = program.command("deposit").description("money that comes in");
+  addAdd(deposit, runs);
+  addRefund(deposit, runs);
+}
+
+function addAdd(deposit: Command, runs: Runs): void {
   deposit
     .command("add")
     .description("book a deposit; with the id of an earlier one, change its status")
@@ -42,14 +54,8 @@ export function addDepositCommands(program: Command, runs: Runs): void {
     .action(
       runs(async (router, options: DepositOptions) => {
         const { account, usd, status, source, id: depositId = randomUUID() } = options;
-        try {
-          await router.billing().putDeposit({ depositId, accountId: account, credits: usd, status, source });
-        } catch (error) {
-          if (!mayHaveHappened(error)) throw error;
-          throw new OperatorError(
-            `${sentenceOfFailure(error, router.address)} The deposit may be booked or not; repeat the command with --id ${depositId}.`,
-          );
-        }
+        const request = { depositId, accountId: account, credits: usd, status, source };
+        await bookOnce(router, "deposit", depositId, () => router.billing().putDeposit(request));
         const amount = formatCredits(usd);
         const statusName = nameOf(status);
         return report(
@@ -58,6 +64,44 @@ export function addDepositCommands(program: Command, runs: Runs): void {
         );
       }),
     );
+}
+
+/**
+ * Billing takes a refund of a deposit that it has never seen as news about it, and books nothing. So the totals
+ * before and after are shown: a refund that moved nothing is told from one that did.
+ */
+function addRefund(deposit: Command, runs: Runs): void {
+  deposit
+    .command("refund")
+    .description("take a whole deposit back")
+    .requiredOption("--account <id>", "id of the account")
+    .requiredOption("--usd <amount>", "amount of the deposit, as it was booked", positiveUsdOf)
+    .requiredOption("--id <uuid>", "id of the deposit", uuidOf)
+    .action(
+      runs(async (router, { account, usd, id }: RefundOptions) => {
+        const before = await depositsOf(router, account);
+        const status = STATUSES.refunded;
+        const request = { depositId: id, accountId: account, credits: usd, status, source: "operator" };
+        let after = before;
+        await bookOnce(router, "refund", id, async () => {
+          await router.billing().putDeposit(request);
+          after = await depositsOf(router, account);
+        });
+        const data = {
+          ...{ deposit_id: id, account_id: account, usd: formatCredits(usd), status: nameOf(status) },
+          ...{ total_deposits_before: formatCredits(before), total_deposits: formatCredits(after) },
+        };
+        const moved =
+          before === after
+            ? `are ${data.total_deposits} USD as before: it was refunded earlier, was never completed, or is not known`
+            : `were ${data.total_deposits_before} and are ${data.total_deposits} USD`;
+        return report(data, `Deposit ${id} is refunded. The account's completed deposits ${moved}.`);
+      }),
+    );
+}
+
+async function depositsOf(router: Router, accountId: string): Promise<bigint> {
+  return (await router.billing().getCredits({ accountId })).depositedCredits;
 }
 
 function nameOf(status: DepositStatus): string {

@@ -1,10 +1,11 @@
-// key mint, key list, key revoke
-import { type Key, KeyKind } from "@gr/proto/keys";
+// key mint, key list, key revoke; key update is a file of its own.
+import { KeyKind } from "@gr/proto/keys";
 import type { Command } from "commander";
-import { instantOf, isoText, oneOf, PERIODS, periodName, usdOf, usdText } from "./option-values.ts";
+import { keyRecord, keyTable } from "./key-record.ts";
+import { instantOf, oneOf, PERIODS, usdOf } from "./option-values.ts";
 import { report } from "./report.ts";
 import type { Runs } from "./run-cli.ts";
-import { type Column, table } from "./table.ts";
+import { addUpdateKeyCommand } from "./update-key-command.ts";
 
 interface MintOptions {
   account: string;
@@ -15,9 +16,16 @@ interface MintOptions {
   expiresAt?: bigint;
 }
 
+interface RevokeOptions {
+  account: string;
+  id: string;
+  management?: boolean;
+}
+
 export function addKeyCommands(program: Command, runs: Runs): void {
   const key = program.command("key").description("API keys");
   addMint(key, runs);
+  addUpdateKeyCommand(key, runs);
   key
     .command("list")
     .description("list the keys of an account, newest first")
@@ -25,18 +33,20 @@ export function addKeyCommands(program: Command, runs: Runs): void {
     .action(
       runs(async (router, { account }: { account: string }) => {
         const { keys } = await router.keys().listKeys({ accountId: account });
-        const records = keys.map(recordOf);
-        return report({ keys: records }, table(records, COLUMNS, "This account has no keys."));
+        const records = keys.map(keyRecord);
+        return report({ keys: records }, keyTable(records));
       }),
     );
   key
     .command("revoke")
-    .description("delete a normal key, at once and for good")
+    .description("delete a key, at once and for good")
     .requiredOption("--account <id>", "id of the account")
     .requiredOption("--id <id>", "id of the key")
+    .option("--management", "it is a management key; the keys that it minted stay valid")
     .action(
-      runs(async (router, { account, id }: { account: string; id: string }) => {
-        await router.keys().deleteKey({ accountId: account, keyId: id });
+      runs(async (router, { account, id, management = false }: RevokeOptions) => {
+        const kind = management ? KeyKind.MANAGEMENT : KeyKind.NORMAL;
+        await router.keys().deleteKey({ accountId: account, keyId: id, kind });
         return report({ id, deleted: true }, `Deleted key ${id}.`);
       }),
     );
@@ -65,35 +75,7 @@ function addMint(key: Command, runs: Runs): void {
         });
         if (minted === undefined) throw new Error("The keys service answered without a key.");
         const text = `Minted key ${minted.keyId}. Its secret is shown this once:\n\n  ${secret}\n`;
-        return report({ ...recordOf(minted), key: secret }, text);
+        return report({ ...keyRecord(minted), key: secret }, text);
       }),
     );
 }
-
-type KeyRecord = ReturnType<typeof recordOf>;
-
-function recordOf(key: Key) {
-  return {
-    id: key.keyId,
-    name: key.name,
-    kind: key.kind === KeyKind.MANAGEMENT ? "management" : "normal",
-    is_active: key.active,
-    spend_limit: usdText(key.capCredits),
-    spend_limit_period: periodName(key.period),
-    expires_at: isoText(key.expiresAt),
-    created_at: isoText(key.createdAt),
-    hint: key.hint,
-  };
-}
-
-const COLUMNS: readonly Column<KeyRecord>[] = [
-  { title: "ID", cell: ({ id }) => id },
-  { title: "NAME", cell: ({ name }) => name },
-  { title: "KIND", cell: ({ kind }) => kind },
-  { title: "ACTIVE", cell: ({ is_active }) => (is_active ? "yes" : "no") },
-  { title: "KEY", cell: ({ hint }) => hint },
-  { title: "LIMIT USD", cell: ({ spend_limit }) => spend_limit ?? "-", right: true },
-  { title: "PER", cell: ({ spend_limit_period }) => spend_limit_period ?? "-" },
-  { title: "EXPIRES", cell: ({ expires_at }) => expires_at ?? "never" },
-  { title: "CREATED", cell: ({ created_at }) => created_at ?? "-" },
-];

@@ -22,6 +22,16 @@ export function positiveUsdOf(text: string): Credits {
   return credits;
 }
 
+/** USD with at most four decimals, below or above zero. */
+export function signedUsdOf(text: string): Credits {
+  const credits = parseCredits(text);
+  if (credits === undefined) {
+    throw new InvalidArgumentError("It must be USD with at most four decimals, such as 12.50 or -12.50.");
+  }
+  if (credits === 0n) throw new InvalidArgumentError("It must not be zero.");
+  return credits;
+}
+
 /** ISO 8601 with a zone, as Unix milliseconds. */
 export function instantOf(text: string): bigint {
   if (!instant.safeParse(text).success) {
@@ -50,6 +60,11 @@ export function countOf(text: string): number {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
   if (count < 1 || count > 1000) throw new InvalidArgumentError("It must be a number from 1 to 1000.");
   return count;
+}
+
+export function minutesOf(text: string): bigint {
+  if (!/^[1-5]$/.test(text)) throw new InvalidArgumentError("It must be a number from 1 to 5.");
+  return BigInt(text);
 }
 
 export const PERIODS = {

@@ -3,6 +3,7 @@
 import { type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
 import { addAccountCommands } from "./account-commands.ts";
+import { addAdjustmentCommands } from "./adjustment-commands.ts";
 import { addCatalogCommands } from "./catalog-commands.ts";
 import { addCreditsCommands } from "./credits-commands.ts";
 import { addDepositCommands } from "./deposit-commands.ts";
@@ -15,6 +16,7 @@ import { printable } from "./printable.ts";
 import type { Report } from "./report.ts";
 import { type Router, reachRouter } from "./router.ts";
 import { findRouter, type RouterAddress } from "./router-address.ts";
+import { addTokenCommands } from "./token-commands.ts";
 
 export interface CliIo {
   readonly env: Environment;
@@ -48,7 +50,9 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   };
   addAccountCommands(program, runs);
   addKeyCommands(program, runs);
+  addTokenCommands(program, runs);
   addDepositCommands(program, runs);
+  addAdjustmentCommands(program, runs);
   addCreditsCommands(program, runs);
   addHoldCommands(program, runs);
   addLedgerCommands(program, runs);

@@ -6,7 +6,9 @@ import {
   type GetCreditsResponseSchema,
   type ListHoldsRequest,
   type ListHoldsResponseSchema,
+  type PutAdjustmentRequest,
   type PutDepositRequest,
+  type Spender,
   type VerifyLedgerResponseSchema,
 } from "@gr/proto/billing";
 import { type CatalogSchema, CatalogService } from "@gr/proto/catalog";
@@ -17,6 +19,7 @@ export interface FakePeers {
   readonly billingModule: Module;
   readonly catalogModule: Module;
   readonly deposits: PutDepositRequest[];
+  readonly adjustments: PutAdjustmentRequest[];
   readonly holdRequests: ListHoldsRequest[];
   credits: MessageInitShape<typeof GetCreditsResponseSchema>;
   holds: MessageInitShape<typeof ListHoldsResponseSchema>;
@@ -25,6 +28,8 @@ export interface FakePeers {
   /** What /readyz and grpc.health.v1 say of the catalogue. */
   catalogReady: true | string;
   beforePutDeposit: (request: PutDepositRequest) => Promise<void>;
+  beforePutAdjustment: (request: PutAdjustmentRequest) => Promise<void>;
+  beforePutSpender: (spender: Spender | undefined) => Promise<void>;
 }
 
 export function createFakePeers(): FakePeers {
@@ -33,6 +38,7 @@ export function createFakePeers(): FakePeers {
   };
   const peers: FakePeers = {
     deposits: [],
+    adjustments: [],
     holdRequests: [],
     credits: {},
     holds: {},
@@ -40,6 +46,8 @@ export function createFakePeers(): FakePeers {
     catalog: {},
     catalogReady: true,
     beforePutDeposit: async () => undefined,
+    beforePutAdjustment: async () => undefined,
+    beforePutSpender: async () => undefined,
     billingModule: defineModule({
       name: "billing",
       needs: [],
@@ -55,7 +63,10 @@ export function createFakePeers(): FakePeers {
   };
   const billing = implement(BillingService, {
     openAccount: async () => ({}),
-    putSpender: async () => ({}),
+    async putSpender({ spender }) {
+      await peers.beforePutSpender(spender);
+      return {};
+    },
     async putDeposit(request) {
       await peers.beforePutDeposit(request);
       peers.deposits.push(request);
@@ -67,7 +78,11 @@ export function createFakePeers(): FakePeers {
       return peers.holds;
     },
     verifyLedger: async () => peers.ledger,
-    putAdjustment: async () => ({}),
+    async putAdjustment(request) {
+      await peers.beforePutAdjustment(request);
+      peers.adjustments.push(request);
+      return {};
+    },
     keepAnswer: unused,
     readAnswer: unused,
     post: unused,

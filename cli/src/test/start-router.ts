@@ -1,6 +1,7 @@
 // A router for the CLI's tests: the real keys module over a database of its own, real or fake billing, a fake
 // catalogue, and the runtime.json that a running router writes.
 import { execFile } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -41,6 +42,9 @@ export async function startRouter({ realBilling = false } = {}): Promise<RouterU
         DATABASE_URL: database.url,
         DATABASE_POOL_SIZE: "2",
         KEY_PEPPER: "pepper-of-the-cli-tests-0123456789-abcdef",
+        WEB_TOKEN_PRIVATE_KEY: generateKeyPairSync("ed25519")
+          .privateKey.export({ format: "pem", type: "pkcs8" })
+          .toString(),
         INTERNAL_AUTH_SECRET: SECRET,
         SERVICE_HTTP_PORT: "0",
         SERVICE_RPC_PORT: "0",
