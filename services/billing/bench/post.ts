@@ -41,8 +41,11 @@ await db.query("INSERT INTO billing.account (id, credits) SELECT unnest($1::uuid
   accounts,
 ]);
 await db.query(
-  `INSERT INTO billing.entry (at, account_id, credits, kind)
-   SELECT now(), id, credits, 'adjustment' FROM billing.account`,
+  `WITH given AS (
+     INSERT INTO billing.adjustment (id, account_id, credits, reason, created_at)
+       SELECT gen_random_uuid(), id, credits, 'bench', now() FROM billing.account RETURNING *)
+   INSERT INTO billing.entry (at, account_id, adjustment_id, credits, kind)
+     SELECT created_at, account_id, id, credits, 'adjustment' FROM given`,
 );
 await db.query(
   `INSERT INTO billing.spender (id, account_id, name, cap, period, active, created_at)

@@ -4,95 +4,20 @@ import { DepositStatus } from "@gr/proto/billing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { messageOfPeriod } from "./message-names.ts";
-import type { Period } from "./spender.ts";
-import { HoldModel, type ModelOperation, type ModelOutcome, type SpenderFields } from "./test/hold-model.ts";
+import type { ModelAnswer } from "./test/claim-model.ts";
+import { ACCOUNTS, HOLDS, history, OWNERS, type Step } from "./test/history-steps.ts";
+import type { SpenderFields } from "./test/hold-model.ts";
+import { LedgerModel, type LedgerOperation, type LedgerOutcome } from "./test/ledger-model.ts";
 import { type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
 import * as wallet from "./test/wallet.ts";
 
-const ACCOUNTS = 2;
-/** The account of each spender. */
-const OWNERS = [0, 0, 1] as const;
-const HOLDS = 10;
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
 const RUNS = 150;
-
-type Step =
-  | { readonly step: "post"; readonly operations: ModelOperation[] }
-  | { readonly step: "spender"; readonly index: number; readonly fields: SpenderFields }
-  | { readonly step: "deposit"; readonly account: number; readonly credits: bigint; readonly refund: boolean }
-  | { readonly step: "clock"; readonly ms: number };
-
-const likely = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
-const credits = fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 20n }), fc.bigInt({ min: 1n, max: 90n }));
-const cost = fc.bigInt({ min: 0n, max: 3n });
-const hold = fc.nat({ max: HOLDS - 1 });
-const spenderIndex = fc.nat({ max: OWNERS.length - 1 });
-const spenderFields = fc.record({
-  cap: fc.option(fc.bigInt({ min: 0n, max: 120n }), { nil: undefined }),
-  period: fc.constantFrom<Period>("lifetime", "day", "week", "month"),
-  expiresAt: fc
-    .option(fc.integer({ min: -1, max: 60 }), { nil: undefined, freq: 3 })
-    .map((days) => (days === undefined ? undefined : THURSDAY + days * DAY)),
-  active: fc.constantFrom(true, true, true, true, false),
-});
-const operation = fc.oneof(
-  likely(
-    5,
-    fc
-      .record({
-        hold,
-        spender: spenderIndex,
-        credits,
-        foreign: fc.constantFrom(false, false, false, false, true),
-      })
-      .map(({ foreign, ...place }): ModelOperation => {
-        const owner = OWNERS[place.spender] ?? 0;
-        return { kind: "place", account: foreign ? 1 - owner : owner, ...place };
-      }),
-  ),
-  likely(4, fc.record({ kind: fc.constant("capture" as const), hold, credits, cost })),
-  likely(2, fc.record({ kind: fc.constantFrom("release" as const, "abandon" as const), hold, cost })),
-  likely(1, fc.record({ kind: fc.constant("extend" as const), hold, credits })),
-);
-const step = fc.oneof(
-  likely(
-    8,
-    fc
-      .array(operation, { minLength: 1, maxLength: 8 })
-      .map((operations): Step => ({ step: "post", operations })),
-  ),
-  likely(
-    2,
-    fc
-      .constantFrom(1, HOUR, 12 * HOUR, DAY, 4 * DAY, 32 * DAY, -3_000, -12 * HOUR)
-      .map((ms): Step => ({ step: "clock", ms })),
-  ),
-  likely(
-    1,
-    fc
-      .record({ index: spenderIndex, fields: spenderFields })
-      .map((put): Step => ({ step: "spender", ...put })),
-  ),
-  likely(
-    1,
-    fc
-      .record({
-        account: fc.nat({ max: ACCOUNTS - 1 }),
-        credits: fc.bigInt({ min: 1n, max: 100n }),
-        refund: fc.boolean(),
-      })
-      .map((deposit): Step => ({ step: "deposit", ...deposit })),
-  ),
-);
-const history = fc.record({
-  spenders: fc.tuple(spenderFields, spenderFields, spenderFields),
-  steps: fc.array(step, { minLength: 1, maxLength: 25 }),
-});
+/** Few enough to be used up. */
+const FREE_LIMIT = 3;
 
 let ledger: BillingUnderTest;
 beforeAll(async () => {
-  ledger = await startBilling();
+  ledger = await startBilling({ FREE_REQUESTS_PER_DAY: String(FREE_LIMIT) });
 });
 afterAll(() => ledger.stop());
 
@@ -114,9 +39,10 @@ test("every history has the outcomes and balances of the model, and books that a
 /** Fresh accounts and spenders, in billing and in the model. */
 async function openWorld(fields: readonly SpenderFields[]) {
   const billing = ledger.inProcess;
-  const model = new HoldModel(
+  const model = new LedgerModel(
     ACCOUNTS,
     OWNERS.map((account, index) => ({ account, fields: fields[index] ?? noFields() })),
+    FREE_LIMIT,
   );
   const accountIds = Array.from({ length: ACCOUNTS }, () => randomUUID());
   const spenderIds = OWNERS.map(() => randomUUID());
@@ -131,12 +57,16 @@ async function openWorld(fields: readonly SpenderFields[]) {
       ...(expiresAt === undefined ? {} : { expiresAt: BigInt(expiresAt) }),
       active,
     });
-  const message = (one: ModelOperation): wallet.OperationInit => {
+  const message = (one: LedgerOperation): wallet.OperationInit => {
     const holdId = id(holdIds, one.hold);
     switch (one.kind) {
       case "place": {
         const from = { accountId: id(accountIds, one.account), spenderId: id(spenderIds, one.spender) };
-        return wallet.place(from, one.credits, { holdId });
+        const { claim } = one;
+        return wallet.place(from, one.credits, {
+          holdId,
+          ...(claim === undefined ? {} : { claim: wallet.claimOf(`${claim.key}`, `${claim.content}`) }),
+        });
       }
       case "capture":
         return wallet.capture(holdId, one.credits, one.cost);
@@ -158,7 +88,43 @@ async function openWorld(fields: readonly SpenderFields[]) {
       source: "test",
     });
   };
-  const modelAccount = (index: number) => model.accounts[index] ?? { deposited: 0n, charged: 0n, held: 0n };
+  const modelAccount = (index: number) => {
+    const account = model.accounts[index];
+    if (account === undefined) throw new RangeError(`no account ${index}`);
+    return account;
+  };
+  /** Whoever keeps an answer captures with what it says. */
+  const asKept = (one: LedgerOperation): LedgerOperation =>
+    one.kind === "capture" ? { ...one, ...model.claims.kept(one.hold) } : one;
+  const bodyOf = (answer: ModelAnswer) => Buffer.from(`${answer.credits} ${answer.cost}`);
+  const keep = async (hold: number, answer: ModelAnswer) => {
+    const call = billing.keepAnswer({
+      holdId: id(holdIds, hold),
+      credits: answer.credits,
+      costPicoUsd: answer.cost,
+      contentType: "text/plain",
+      body: bodyOf(answer),
+    });
+    if (model.claims.keep(hold, answer)) await call;
+    else await expect(call).rejects.toMatchObject({ reason: "invalid_value", param: "hold_id" });
+  };
+  const read = async (account: number, hold: number) => {
+    const expected = model.claims.read(account, hold, ledger.clock.now());
+    const { answer } = await billing.readAnswer({
+      accountId: id(accountIds, account),
+      holdId: id(holdIds, hold),
+    });
+    expect(answer && Buffer.from(answer.body)).toEqual(expected && bodyOf(expected));
+  };
+  /** To the model, an adjustment is a deposit. */
+  const adjusted = accountIds.map(() => 0n);
+  const adjust = (account: number, amount: bigint) => {
+    modelAccount(account).deposited += amount;
+    adjusted[account] = (adjusted[account] ?? 0n) + amount;
+    const adjustmentId = randomUUID();
+    const accountId = id(accountIds, account);
+    return billing.putAdjustment({ adjustmentId, accountId, credits: amount, reason: "test" });
+  };
 
   for (const accountId of accountIds) await billing.openAccount({ accountId });
   for (let index = 0; index < OWNERS.length; index += 1) await putSpender(index, fields[index] ?? noFields());
@@ -168,22 +134,32 @@ async function openWorld(fields: readonly SpenderFields[]) {
       switch (one.step) {
         case "clock":
           return ledger.clock.advance(one.ms);
-        case "spender":
-          model.putSpender(one.index, one.fields);
-          return putSpender(one.index, one.fields);
+        case "spender": {
+          const changed = { ...(model.spenders[one.index]?.fields ?? noFields()), ...one.change };
+          model.putSpender(one.index, changed);
+          return putSpender(one.index, changed);
+        }
         case "deposit":
           if (!one.refund) modelAccount(one.account).deposited += one.credits;
           return deposit(one.account, one.credits, one.refund);
+        case "adjustment":
+          return adjust(one.account, one.credits);
+        case "keep":
+          return keep(one.hold, one.answer);
+        case "read":
+          return read(one.account, one.hold);
         default: {
-          const expected = one.operations.map((each) => full(model.apply(each, ledger.clock.now())));
-          const { outcomes } = await billing.post({ operations: one.operations.map(message) });
+          const operations = one.operations.map(asKept);
+          const expected = operations.map((each) => full(model.apply(each, ledger.clock.now()), holdIds));
+          const { outcomes } = await billing.post({ operations: operations.map(message) });
           expect(outcomes).toMatchObject(expected);
         }
       }
     },
     async balances() {
       const read = accountIds.map((accountId) => billing.getCredits({ accountId, bySpender: true }));
-      return (await Promise.all(read)).map(({ remainingCredits, heldCredits, usage }) => ({
+      return (await Promise.all(read)).map(({ depositedCredits, remainingCredits, heldCredits, usage }) => ({
+        deposited: depositedCredits,
         remaining: remainingCredits,
         held: heldCredits,
         usage: usage
@@ -199,9 +175,10 @@ async function openWorld(fields: readonly SpenderFields[]) {
       return BigInt(rows[0]?.lost ?? -1);
     },
     expectedBalances: () =>
-      model.accounts.map(({ deposited, charged, held }, account) => ({
-        remaining: deposited - charged,
-        held,
+      model.accounts.map((each, account) => ({
+        deposited: each.deposited - (adjusted[account] ?? 0n),
+        remaining: each.deposited - each.charged,
+        held: each.held,
         usage: model.spenders
           .flatMap(({ account: owner, used, requests }, index) =>
             owner === account ? [[spenderIds[index], used, requests]] : [],
@@ -216,9 +193,11 @@ function noFields(): SpenderFields {
 }
 
 /** As the contract says it: what a refusal does not have is zero. */
-function full({ code, inFlight, available, cap, period, resetsAt, expiresAt }: ModelOutcome) {
+function full(outcome: LedgerOutcome, holdIds: readonly string[]) {
+  const { code, inFlight, available, cap, period, resetsAt, expiresAt, earlierHold } = outcome;
   return {
     code,
+    earlierHoldId: earlierHold === undefined ? "" : holdIds[earlierHold],
     inFlight: inFlight ?? false,
     availableCredits: available ?? 0n,
     capCredits: cap ?? 0n,

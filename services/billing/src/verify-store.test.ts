@@ -5,11 +5,12 @@ import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 import { testDatabase } from "@gr/testing";
 import { expect, test } from "@jest/globals";
 import { startBillingOn } from "./test/start-billing.ts";
-import { abandon, capture, place, post, putSpender, release } from "./test/wallet.ts";
+import { abandon, capture, claimOf, place, post, putSpender, release } from "./test/wallet.ts";
 import { verifyLedger } from "./verify-store.ts";
 
 const ACCOUNT = "00000000-0000-4000-8000-00000000000a";
 const SPENDER = "00000000-0000-4000-8000-00000000000b";
+const ADJUSTMENT = "00000000-0000-4000-8000-00000000000c";
 const DEPOSIT = "00000000-0000-4000-8000-00000000000d";
 const OPEN = "00000000-0000-4000-8000-000000000001";
 const CAPTURED = "00000000-0000-4000-8000-000000000002";
@@ -25,8 +26,14 @@ async function writeBooks(url: string): Promise<void> {
   await billing.openAccount({ accountId: ACCOUNT });
   await billing.putDeposit({ ...deposit, status: DepositStatus.COMPLETED });
   await putSpender(billing, ACCOUNT, { spenderId: SPENDER });
-  const holds = [OPEN, CAPTURED, RELEASED, ABANDONED].map((holdId) => place(mine, 100n, { holdId }));
+  await billing.putAdjustment({ adjustmentId: ADJUSTMENT, accountId: ACCOUNT, credits: -5n, reason: "test" });
+  const holds = [OPEN, CAPTURED, RELEASED, ABANDONED].map((holdId) =>
+    place(mine, 100n, { holdId, claim: claimOf(holdId) }),
+  );
   await post(billing, ...holds);
+  const answer = { contentType: "text/plain", body: Buffer.from("answer") };
+  await billing.keepAnswer({ holdId: CAPTURED, credits: 60n, costPicoUsd: 5_999_999_999n, ...answer });
+  await billing.keepAnswer({ holdId: RELEASED, credits: 1n, costPicoUsd: 1n, ...answer });
   await post(billing, capture(CAPTURED, 60n, 5_999_999_999n), release(RELEASED, 40n), abandon(ABANDONED, 2n));
   await stop();
 }
@@ -153,7 +160,7 @@ test.each<[string, string, string[]]>([
   [
     "a hold of another account than its spender",
     `UPDATE hold SET account_id = '${NOBODY}' WHERE id = '${OPEN}'`,
-    ["account.held", "account.held", "every hold has a spender"],
+    ["account.held", "account.held", "every hold has a spender", "a claim is of a hold"],
   ],
   [
     "a hold of a window to come",
@@ -177,6 +184,67 @@ test.each<[string, string, string[]]>([
     ["spender.used", "spender.requests", ...Array(4).fill("every hold has a spender")],
   ],
   ["an account that vanished", "DELETE FROM account", ["account.credits", "account.debits", "account.held"]],
+  [
+    "an adjustment that was not booked",
+    "DELETE FROM entry WHERE kind = 'adjustment'",
+    ["account.credits", "an adjustment has one entry"],
+  ],
+  [
+    "an adjustment that was booked too low",
+    "UPDATE entry SET credits = -4 WHERE kind = 'adjustment'",
+    ["account.credits", "an adjustment has one entry"],
+  ],
+  [
+    "an adjustment of nobody",
+    "UPDATE entry SET adjustment_id = NULL WHERE kind = 'adjustment'",
+    ["an adjustment has one entry", "an adjustment has one entry"],
+  ],
+  [
+    "an adjustment booked to another account",
+    `UPDATE entry SET account_id = '${NOBODY}' WHERE kind = 'adjustment'`,
+    ["account.credits", "account.credits", "an adjustment has one entry"],
+  ],
+  [
+    "an adjustment booked as something else",
+    "UPDATE entry SET kind = 'charge', credits = 0 WHERE kind = 'adjustment'",
+    ["account.credits", "a charge is of a captured hold", "an adjustment has one entry"],
+  ],
+  [
+    "a claim of no hold",
+    `UPDATE idempotency SET hold_id = NULL WHERE hold_id = '${OPEN}'`,
+    ["a claim is of a hold"],
+  ],
+  [
+    "a claim of a hold that vanished",
+    `UPDATE idempotency SET hold_id = '${NOBODY}' WHERE hold_id = '${OPEN}'`,
+    ["a claim is of a hold"],
+  ],
+  [
+    "a claim of another account",
+    `UPDATE idempotency SET account_id = '${NOBODY}' WHERE hold_id = '${OPEN}'`,
+    ["a claim is of a hold"],
+  ],
+  [
+    "a claim that was made younger",
+    `UPDATE idempotency SET claimed_at = claimed_at + interval '1 hour' WHERE hold_id = '${OPEN}'`,
+    ["a claim is of a hold"],
+  ],
+  [
+    "an answer that was charged otherwise",
+    "UPDATE idempotency SET credits = credits + 1",
+    ["a captured hold was charged what its kept answer says"],
+  ],
+  [
+    "an answer that cost otherwise",
+    "UPDATE idempotency SET cost = cost - 1",
+    ["a captured hold was charged what its kept answer says"],
+  ],
+  [
+    "half an answer",
+    `UPDATE idempotency SET body = NULL WHERE hold_id = '${CAPTURED}'`,
+    ["an answer is kept as a whole"],
+  ],
+  ["a negative count of free requests", "UPDATE account SET free_used = -1", ["amounts are not negative"]],
   [
     "one side of a transfer",
     `CREATE OR REPLACE VIEW posting AS SELECT id AS entry_id, at, kind, 'credits'::text AS ledger,

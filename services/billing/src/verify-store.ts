@@ -86,6 +86,8 @@ const INVARIANTS: Readonly<Record<string, string>> = {
     SELECT 'hold ' || id AS subject, 'at least 0' AS expected, least(amount, charge, cost) AS actual
       FROM hold WHERE least(amount, charge, cost) < 0
     UNION ALL
+    SELECT 'account ' || id, 'at least 0', free_used FROM account WHERE free_used < 0
+    UNION ALL
     SELECT 'entry ' || id, 'at least 0', least(CASE kind WHEN 'adjustment' THEN 0 ELSE credits END, cost)
       FROM entry WHERE least(CASE kind WHEN 'adjustment' THEN 0 ELSE credits END, cost) < 0`,
   "a deposit is booked as its status says, to its account": `
@@ -96,6 +98,28 @@ const INVARIANTS: Readonly<Record<string, string>> = {
           FROM entry WHERE deposit_id IS NOT NULL GROUP BY deposit_id, account_id) e
         ON e.id = d.id AND e.account_id = d.account_id
      WHERE coalesce(CASE d.status WHEN 'COMPLETED' THEN d.credits END, 0) <> coalesce(e.sum, 0)`,
+  "an adjustment has one entry, of its amount and account": `
+    SELECT 'adjustment ' || coalesce(j.id::text, e.adjustment_id::text, '- of entry ' || e.id) AS subject,
+           format('%s to account %s', coalesce(j.credits, 0), coalesce(j.account_id, e.account_id)) AS expected,
+           format('%s to account %s', coalesce(e.credits, 0), coalesce(e.account_id, j.account_id)) AS actual
+      FROM adjustment j FULL JOIN (SELECT * FROM entry WHERE kind = 'adjustment' OR adjustment_id IS NOT NULL) e
+        ON e.adjustment_id = j.id
+     WHERE (j.account_id, j.credits, 'adjustment') IS DISTINCT FROM (e.account_id, e.credits, e.kind::text)`,
+  "a claim is of a hold of its account, since it was placed": `
+    SELECT 'claim of hold ' || coalesce(c.hold_id::text, '-') AS subject,
+           format('account %s, %s', c.account_id, c.claimed_at) AS expected,
+           coalesce(format('account %s, %s', h.account_id, h.placed_at), 'no hold') AS actual
+      FROM idempotency c LEFT JOIN hold h ON h.id = c.hold_id
+     WHERE (h.account_id, h.placed_at) IS DISTINCT FROM (c.account_id, c.claimed_at)`,
+  "a captured hold was charged what its kept answer says": `
+    SELECT 'hold ' || h.id AS subject, format('%s credits, %s pico', c.credits, c.cost) AS expected,
+           format('%s credits, %s pico', h.charge, h.cost) AS actual
+      FROM idempotency c JOIN hold h ON h.id = c.hold_id
+     WHERE h.state = 'captured' AND c.content_type IS NOT NULL AND (c.credits, c.cost) IS DISTINCT FROM (h.charge, h.cost)`,
+  "an answer is kept as a whole": `
+    SELECT 'claim of hold ' || coalesce(hold_id::text, '-') AS subject, 'all four values, or none' AS expected,
+           num_nonnulls(content_type, body, credits, cost) || ' values' AS actual
+      FROM idempotency WHERE num_nonnulls(content_type, body, credits, cost) NOT IN (0, 4)`,
   "usage_daily = charges of that day": `
     SELECT format('account %s, day %s, spender %s, model %s', account_id, day, spender_id, model) AS subject,
            format('%s requests, %s credits, %s pico', coalesce(e.requests, 0), coalesce(e.charge, 0), coalesce(e.cost, 0))

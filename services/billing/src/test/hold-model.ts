@@ -112,7 +112,7 @@ export class HoldModel {
       start !== undefined && (spender.window.start === undefined || spender.window.start < start);
     const window = begins ? newWindow(start) : spender.window;
     const refusal = this.#refusal(
-      spender,
+      index,
       account,
       { window, ended: false, total: credits, more: credits },
       now,
@@ -141,7 +141,12 @@ export class HoldModel {
     const spender = at(this.spenders, hold.spender);
     // It grows in the window it was placed in, and cannot when that has ended.
     const ended = hold.window !== spender.window;
-    const refusal = this.#refusal(spender, hold.account, { window: hold.window, ended, total, more }, now);
+    const refusal = this.#refusal(
+      hold.spender,
+      hold.account,
+      { window: hold.window, ended, total, more },
+      now,
+    );
     if (refusal !== undefined) return refusal;
     hold.amount = total;
     hold.window.held += more;
@@ -149,20 +154,28 @@ export class HoldModel {
     return done;
   }
 
+  /** Why the spender may not spend from the account at all. */
+  protected spenderRefusal(spender: number, account: number, now: number): ModelOutcome | undefined {
+    const { account: owner, fields } = at(this.spenders, spender);
+    const { active, expiresAt } = fields;
+    if (owner !== account || !active) return { code: OutcomeCode.SPENDER_INACTIVE };
+    if (expiresAt !== undefined && expiresAt <= now) return { code: OutcomeCode.SPENDER_EXPIRED, expiresAt };
+    return undefined;
+  }
+
   #refusal(
-    { account: owner, fields, window: current }: ModelSpender,
+    spender: number,
     accountIndex: number,
     { window, ended, total, more }: { window: Window; ended: boolean; total: bigint; more: bigint },
     now: number,
   ): ModelOutcome | undefined {
+    const { fields, window: current } = at(this.spenders, spender);
     const account = at(this.accounts, accountIndex);
     const left = account.deposited - account.charged;
     const free = left - account.held;
-    const available = free > 0n ? free : 0n;
-    if (owner !== accountIndex || !fields.active) return { code: OutcomeCode.SPENDER_INACTIVE, available };
-    if (fields.expiresAt !== undefined && fields.expiresAt <= now) {
-      return { code: OutcomeCode.SPENDER_EXPIRED, available, expiresAt: fields.expiresAt };
-    }
+    const available = availableTo(account);
+    const bad = this.spenderRefusal(spender, accountIndex, now);
+    if (bad !== undefined) return { ...bad, available };
     if (more === 0n) return undefined;
     const latest = Math.max(windowStart(fields.period, now) ?? 0, current.start ?? 0);
     const overCap = (inFlight: boolean): ModelOutcome => ({
@@ -206,6 +219,12 @@ export class HoldModel {
     const same = hold.charge === operation.credits && hold.cost === operation.cost;
     return hold.state === "captured" && same ? done : alreadyResolved;
   }
+}
+
+/** Credits that a hold could still take from it. */
+export function availableTo({ deposited, charged, held }: ModelAccount): bigint {
+  const free = deposited - charged - held;
+  return free > 0n ? free : 0n;
 }
 
 function newWindow(start?: number): Window {

@@ -1,0 +1,103 @@
+// Arbitrary histories: what may happen to a few accounts, spenders, holds and keys, likely things more often.
+import fc from "fast-check";
+import type { Period } from "../spender.ts";
+import type { ModelAnswer } from "./claim-model.ts";
+import type { SpenderFields } from "./hold-model.ts";
+import type { LedgerOperation } from "./ledger-model.ts";
+import { THURSDAY } from "./start-billing.ts";
+
+export const ACCOUNTS = 2;
+/** The account of each spender. */
+export const OWNERS = [0, 0, 1] as const;
+export const HOLDS = 10;
+const KEYS = 3;
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+
+export type Step =
+  | { readonly step: "post"; readonly operations: LedgerOperation[] }
+  | { readonly step: "keep"; readonly hold: number; readonly answer: ModelAnswer }
+  | { readonly step: "read"; readonly account: number; readonly hold: number }
+  | { readonly step: "spender"; readonly index: number; readonly change: Partial<SpenderFields> }
+  | { readonly step: "deposit"; readonly account: number; readonly credits: bigint; readonly refund: boolean }
+  | { readonly step: "adjustment"; readonly account: number; readonly credits: bigint }
+  | { readonly step: "clock"; readonly ms: number };
+
+const likely = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
+const credits = fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 20n }), fc.bigInt({ min: 1n, max: 90n }));
+const cost = fc.bigInt({ min: 0n, max: 3n });
+const account = fc.nat({ max: ACCOUNTS - 1 });
+const hold = fc.nat({ max: HOLDS - 1 });
+const spenderIndex = fc.nat({ max: OWNERS.length - 1 });
+const claim = fc.option(fc.record({ key: fc.nat({ max: KEYS - 1 }), content: fc.constantFrom(0, 0, 0, 1) }), {
+  nil: undefined,
+  freq: 1,
+});
+const cap = fc.option(fc.bigInt({ min: 0n, max: 120n }), { nil: undefined });
+const period = fc.constantFrom<Period>("lifetime", "day", "week", "month");
+const spenderFields = fc.record({
+  cap,
+  period,
+  expiresAt: fc
+    .option(fc.integer({ min: -1, max: 60 }), { nil: undefined, freq: 3 })
+    .map((days) => (days === undefined ? undefined : THURSDAY + days * DAY)),
+  active: fc.constantFrom(true, true, true, true, false),
+});
+
+const place = fc
+  .record({
+    hold,
+    spender: spenderIndex,
+    credits,
+    claim,
+    foreign: fc.constantFrom(false, false, false, false, true),
+  })
+  .map(({ foreign, ...fields }): LedgerOperation => {
+    const owner = OWNERS[fields.spender] ?? 0;
+    return { kind: "place", account: foreign ? 1 - owner : owner, ...fields };
+  });
+const operation = fc.oneof(
+  likely(6, place),
+  likely(4, fc.record({ kind: fc.constant("capture" as const), hold, credits, cost })),
+  likely(2, fc.record({ kind: fc.constantFrom("release" as const, "abandon" as const), hold, cost })),
+  likely(1, fc.record({ kind: fc.constant("extend" as const), hold, credits })),
+);
+
+const post = fc
+  .array(operation, { minLength: 1, maxLength: 8 })
+  .map((operations): Step => ({ step: "post", operations }));
+const clock = fc
+  .constantFrom(1, HOUR, 12 * HOUR, DAY, 4 * DAY, 32 * DAY, -3_000, -12 * HOUR)
+  .map((ms): Step => ({ step: "clock", ms }));
+const spender = fc
+  .record({
+    index: spenderIndex,
+    change: fc.oneof(spenderFields, fc.record({ cap }), fc.record({ period })),
+  })
+  .map((put): Step => ({ step: "spender", ...put }));
+const deposit = fc
+  .record({ account, credits: fc.bigInt({ min: 1n, max: 100n }), refund: fc.boolean() })
+  .map((put): Step => ({ step: "deposit", ...put }));
+const adjustment = fc
+  .record({ account, credits: fc.bigInt({ min: -40n, max: 60n }).filter((amount) => amount !== 0n) })
+  .map((put): Step => ({ step: "adjustment", ...put }));
+const keep = fc
+  .record({ hold, answer: fc.record({ credits, cost }) })
+  .map((put): Step => ({ step: "keep", ...put }));
+const read = fc.record({ account, hold }).map((asked): Step => ({ step: "read", ...asked }));
+
+export const history = fc.record({
+  spenders: fc.tuple(spenderFields, spenderFields, spenderFields),
+  steps: fc.array(
+    fc.oneof(
+      likely(9, post),
+      likely(2, clock),
+      likely(2, spender),
+      likely(1, deposit),
+      likely(1, adjustment),
+      likely(2, keep),
+      likely(1, read),
+    ),
+    { minLength: 1, maxLength: 25 },
+  ),
+});

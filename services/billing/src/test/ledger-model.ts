@@ -1,0 +1,66 @@
+// All that billing should do with a place: HoldModel's money, behind claims and the daily limit of free requests.
+import { OutcomeCode } from "@gr/proto/billing";
+import { ClaimModel, type ModelClaim } from "./claim-model.ts";
+import {
+  availableTo,
+  HoldModel,
+  type ModelOperation,
+  type ModelOutcome,
+  type SpenderFields,
+  windowStart,
+} from "./hold-model.ts";
+
+const DAY = 86_400_000;
+
+type Place = Extract<ModelOperation, { kind: "place" }> & { readonly claim?: ModelClaim | undefined };
+export type LedgerOperation = Exclude<ModelOperation, { kind: "place" }> | Place;
+export type LedgerOutcome = ModelOutcome & { readonly earlierHold?: number };
+
+export class LedgerModel extends HoldModel {
+  readonly claims = new ClaimModel((hold) => this.holds.get(hold)?.state);
+  readonly #freeLimit: number;
+  readonly #freeUse: { day: number; used: number }[];
+
+  constructor(
+    accounts: number,
+    spenders: readonly { account: number; fields: SpenderFields }[],
+    freeLimit: number,
+  ) {
+    super(accounts, spenders);
+    this.#freeLimit = freeLimit;
+    this.#freeUse = this.accounts.map(() => ({ day: 0, used: 0 }));
+  }
+
+  override apply(operation: LedgerOperation, now: number): LedgerOutcome {
+    if (operation.kind !== "place" || this.holds.has(operation.hold)) return super.apply(operation, now);
+    const { claim, account, hold } = operation;
+    if (claim === undefined) return this.#place(operation, now);
+    const owner = this.claims.owner(account, claim, now);
+    if (owner === undefined) {
+      const outcome = this.#place(operation, now);
+      if (outcome.code === OutcomeCode.DONE) this.claims.take(account, claim, hold, now);
+      return outcome;
+    }
+    const refusal = this.spenderRefusal(operation.spender, account, now);
+    if (refusal !== undefined) return refusal;
+    if (owner.content !== claim.content) return { code: OutcomeCode.CLAIM_MISMATCH };
+    if (this.holds.get(owner.hold)?.state === "open") return { code: OutcomeCode.CLAIM_IN_PROGRESS };
+    return { code: OutcomeCode.CLAIM_FINISHED, earlierHold: owner.hold };
+  }
+
+  #place(place: Place, now: number): ModelOutcome {
+    const { account, spender, credits } = place;
+    if (credits > 0n || this.spenderRefusal(spender, account, now) !== undefined)
+      return super.apply(place, now);
+    const [use, payer] = [this.#freeUse[account], this.accounts[account]];
+    if (use === undefined || payer === undefined) throw new RangeError(`no account ${account}`);
+    const today = windowStart("day", now) ?? 0;
+    if (today > use.day) Object.assign(use, { day: today, used: 0 });
+    if (use.used >= this.#freeLimit) {
+      const available = availableTo(payer);
+      return { code: OutcomeCode.FREE_LIMIT_EXCEEDED, available, resetsAt: use.day + DAY };
+    }
+    use.used += 1;
+    return super.apply(place, now);
+  }
+}
