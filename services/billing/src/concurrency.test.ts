@@ -12,6 +12,7 @@ import {
 import {
   abandon,
   capture,
+  claiming,
   type OperationInit,
   openAccount,
   openWallet,
@@ -24,6 +25,8 @@ import {
 } from "./test/wallet.ts";
 
 const { DONE, SPEND_LIMIT_EXCEEDED, INSUFFICIENT_CREDITS } = OutcomeCode;
+
+const RETRIES = /^billing_commit_retries_total (\d+)$/m;
 
 let ledger: BillingUnderTest;
 beforeAll(async () => {
@@ -179,13 +182,96 @@ describe("two processes on one database", () => {
       );
       // 4 callers, 25 rounds, 12 of 18 holds captured at 3 credits each.
       expect(charged).toBe(4n * 25n * 12n * 3n);
-      const retries = /^billing_commit_retries_total (\d+)$/m;
-      const [mine, theirs] = await Promise.all([ledger.metrics(), other.metrics()]);
-      expect([retries.exec(mine)?.[1], retries.exec(theirs)?.[1]]).toEqual(["0", "0"]);
+      expect(await retriesOf(ledger, other)).toEqual(["0", "0"]);
     } finally {
       await other.stop();
     }
   });
+
+  test("place one of 50 requests with one key, and find 49 of them in progress", async () => {
+    const other = await startBillingOn(ledger.url, ledger.clock);
+    try {
+      for (let round = 0; round < 10; round += 1) {
+        const mine = await openWallet(ledger.billing, 1_000_000n);
+        const places = Array.from({ length: 50 }, () => claiming(mine, 100n, `round ${round}`));
+        const outcomes = await Promise.all(
+          places.map((one, index) => postOne((index % 2 === 0 ? ledger : other).billing, one)),
+        );
+        expect(countOf(outcomes, DONE)).toBe(1);
+        expect(countOf(outcomes, OutcomeCode.CLAIM_IN_PROGRESS)).toBe(49);
+        const { heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+        expect(heldCredits).toBe(100n);
+      }
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("charge each of many keys once, whoever sends it to whom until it is finished", async () => {
+    const other = await startBillingOn(ledger.url, ledger.clock);
+    const mine = await openWallet(ledger.billing, 1_000_000n);
+    const keys = Array.from({ length: 12 }, (_, index) => `key ${index}`);
+    const finish = async (billing: BillingClient, key: string): Promise<string> => {
+      for (let attempt = 0; attempt < 1_000; attempt += 1) {
+        const { holdId, ...operation } = claiming(mine, 10n, key);
+        const { code, earlierHoldId } = await postOne(billing, operation);
+        if (code === OutcomeCode.CLAIM_FINISHED) return earlierHoldId;
+        if (code !== DONE) expect(code).toBe(OutcomeCode.CLAIM_IN_PROGRESS);
+        else await postOne(billing, attempt % 3 === 0 ? release(holdId) : capture(holdId, 7n));
+      }
+      throw new Error(`${key} is not finished`);
+    };
+    try {
+      const finished = await Promise.all(
+        keys.flatMap((key) =>
+          [ledger, other, ledger, other].map(async ({ billing }) => [key, await finish(billing, key)]),
+        ),
+      );
+      expect(new Set(finished.map(([key, holdId]) => `${key}: ${holdId}`)).size).toBe(keys.length);
+      const { remainingCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+      expect(remainingCredits).toBe(1_000_000n - BigInt(keys.length) * 7n);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("claim the same keys of the same accounts in every order without a deadlock", async () => {
+    const other = await startBillingOn(ledger.url, ledger.clock);
+    try {
+      const wallets = await Promise.all(
+        Array.from({ length: 5 }, () => openWallet(ledger.billing, 10_000_000n)),
+      );
+      const callers = [ledger.billing, other.billing, ledger.billing, other.billing];
+      const retriesBefore = await retriesOf(ledger, other);
+      const placed = await Promise.all(callers.map((billing) => claimAll(billing, wallets)));
+      // Each of 20 rounds has one key per account.
+      expect(placed.flat()).toHaveLength(20 * wallets.length);
+      expect(await retriesOf(ledger, other)).toEqual(retriesBefore);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  /** Batches that claim a key of each account, and place, settle and place again what is not claimed. */
+  async function claimAll(billing: BillingClient, wallets: readonly Wallet[]): Promise<string[]> {
+    const placed: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const order = wallets.toSorted(() => Math.random() - 0.5);
+      const claims = order.map((from) => claiming(from, 5n, `round ${round}`));
+      const plain = order.toReversed().map((from) => place(from, 5n));
+      const settle = plain.map(({ holdId }) => release(holdId));
+      const outcomes = await post(billing, ...claims, ...plain, ...settle, ...plain);
+      placed.push(...claims.flatMap(({ holdId }, index) => (outcomes[index]?.code === DONE ? [holdId] : [])));
+      const refused = outcomes.slice(0, claims.length).filter(({ code }) => code !== DONE);
+      expect(countOf(refused, OutcomeCode.CLAIM_IN_PROGRESS)).toBe(refused.length);
+    }
+    return placed;
+  }
+
+  async function retriesOf(...processes: readonly Pick<BillingUnderTest, "metrics">[]) {
+    const read = processes.map(async ({ metrics }) => RETRIES.exec(await metrics())?.[1]);
+    return Promise.all(read);
+  }
 
   /** Batches that touch all accounts, in another order each time. */
   async function hammer(billing: BillingClient, wallets: readonly Wallet[]): Promise<void> {
@@ -217,8 +303,7 @@ test("a batch that loses a deadlock to somebody else begins anew, and its caller
   await stranger.query("ROLLBACK");
   await stranger.end();
   expect((await posted).map(({ code }) => code)).toEqual([DONE, DONE]);
-  const retries = /^billing_commit_retries_total (\d+)$/m.exec(await ledger.metrics());
-  expect(Number(retries?.[1])).toBeGreaterThan(0);
+  expect(Number(RETRIES.exec(await ledger.metrics())?.[1])).toBeGreaterThan(0);
 });
 
 describe("a connection that dies", () => {
