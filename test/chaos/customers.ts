@@ -39,3 +39,9 @@ export async function mintKey(
   });
   return { accountId, keyId: key?.keyId ?? "", secret };
 }
+
+/** The secret of a management key. */
+export async function mintManagementKey(dataDir: string, accountId: string): Promise<string> {
+  const keys = await keysOf(dataDir);
+  return (await keys.mintKey({ accountId, name: "Owner", kind: KeyKind.MANAGEMENT })).secret;
+}

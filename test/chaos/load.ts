@@ -36,7 +36,7 @@ export interface RunningLoad {
   readonly sent: readonly Sent[];
   /** How many were started so far. */
   started(): number;
-  /** Starts no more, waits for the rest, answers all. */
+  /** Starts no more, waits for the rest, answers all; as often as one likes. */
   end(): Promise<readonly Sent[]>;
 }
 
@@ -75,15 +75,20 @@ export function startLoad(next: (index: number) => Order, bounds: LoadBounds): R
   };
   const timer = setInterval(startDue, 5);
   startDue();
+  let ended: Promise<readonly Sent[]> | undefined;
+  const end = async () => {
+    ending = true;
+    clearInterval(timer);
+    await Promise.all(running);
+    await agent.close();
+    return sent;
+  };
   return {
     sent,
     started: () => started,
-    end: async () => {
-      ending = true;
-      clearInterval(timer);
-      await Promise.all(running);
-      await agent.close();
-      return sent;
+    end: () => {
+      ended ??= end();
+      return ended;
     },
   };
 }
