@@ -81,9 +81,9 @@ export class RedisSpendMirror implements SpendMirror {
     const numbers = await this.#ask(() =>
       Promise.all([...spenders].map(([accountId, ids]) => this.#read(accountId, [...ids]))),
     );
-    const bySpender = new Map(numbers?.flat());
+    const byAccount = new Map(numbers);
     return places.map((place) => {
-      const known = bySpender.get(place.spenderId);
+      const known = byAccount.get(place.accountId)?.get(place.spenderId);
       return known === undefined ? undefined : refusalOf(known, place, this.#clock.now());
     });
   }
@@ -101,14 +101,18 @@ export class RedisSpendMirror implements SpendMirror {
     await this.#ask(() => this.#redis.unlink(keyOf(accountId)));
   }
 
-  async #read(accountId: string, spenders: readonly string[]): Promise<[string, SpendNumbers][]> {
+  async #read(
+    accountId: string,
+    spenders: readonly string[],
+  ): Promise<[accountId: string, numbers: Map<string, SpendNumbers>]> {
     const texts = await this.#admit([keyOf(accountId)], spenders);
-    if (!Array.isArray(texts))
-      throw new Error("Redis answered the mirror's script with something else than a list");
-    return spenders.flatMap((id, index): [string, SpendNumbers][] => {
-      const numbers = numbersOf(texts[index]);
-      return numbers === undefined ? [] : [[id, numbers]];
-    });
+    if (!Array.isArray(texts)) throw new Error("Redis answered the mirror with something else than a list");
+    const numbers = new Map<string, SpendNumbers>();
+    for (const [index, spenderId] of spenders.entries()) {
+      const each = numbersOf(texts[index]);
+      if (each !== undefined) numbers.set(spenderId, each);
+    }
+    return [accountId, numbers];
   }
 
   async #ask<Answer>(question: () => Promise<Answer>): Promise<Answer | undefined> {
@@ -123,5 +127,5 @@ function keyOf(accountId: string): string {
 function epochOf(answer: unknown): Epoch {
   const [id, begunAt] = Array.isArray(answer) ? (answer as unknown[]) : [];
   if (typeof id === "string" && typeof begunAt === "number") return { id, begunAt };
-  throw new Error("Redis answered the mirror's script with something else than an epoch");
+  throw new Error("Redis answered the mirror with something else than an epoch");
 }
