@@ -1,5 +1,14 @@
 -- What the migrations add up to. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.
 
+-- Every price that a model was ever offered at. A version is the hash of its rule; rows are added, never changed.
+CREATE TABLE price_version (
+  version text NOT NULL,
+  model text NOT NULL,
+  rule jsonb NOT NULL /* router.catalog.v1.Price as JSON, the version left out. Amounts are 1e-12 USD. */,
+  first_seen_at timestamp with time zone NOT NULL,
+  CONSTRAINT price_version_pkey PRIMARY KEY (version, model)
+);
+
 -- The last good listing of each text upstream; one of another kind or address is another listing.
 CREATE TABLE text_listing (
   upstream text NOT NULL,

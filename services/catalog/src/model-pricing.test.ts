@@ -6,7 +6,7 @@ import { ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { isFree, modelPricing, pricingOf } from "./model-pricing.ts";
-import { versioned } from "./seed-price.ts";
+import { versioned } from "./price-version.ts";
 
 type Rule = Parameters<typeof versioned>[0];
 

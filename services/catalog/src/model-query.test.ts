@@ -4,7 +4,7 @@ import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { listedModel, type ModelQuery, modelQuery, select } from "./model-query.ts";
-import { versioned } from "./seed-price.ts";
+import { versioned } from "./price-version.ts";
 
 interface Plain {
   readonly id: string;

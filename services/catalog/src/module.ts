@@ -6,9 +6,11 @@ import { catalogConfig } from "./config.ts";
 import { createCatalogEvents } from "./events.ts";
 import { createLiveCatalog, type LiveCatalog } from "./live-catalog.ts";
 import { offeredModels } from "./offer.ts";
+import { createPreview } from "./preview.ts";
+import { createPriceStore } from "./price-store.ts";
 import { catalogRest } from "./rest.ts";
-import { catalogRpc } from "./rpc.ts";
-import { readSeedFiles, SEED_DIRECTORY, seedModels } from "./seed.ts";
+import { catalogOperatorRpc, catalogRpc } from "./rpc.ts";
+import { readSeedFiles, SEED_DIRECTORY, type SeedFile, seedModels } from "./seed.ts";
 import { createTextStore } from "./store.ts";
 import { createTextImport } from "./text-import.ts";
 
@@ -20,8 +22,9 @@ export const catalogModule = defineModule({
   needs: [],
   config: catalogConfig,
   async create({ config, log, clock, metrics }) {
-    const files = await readSeedFiles(SEED_DIRECTORY);
-    const seed = offeredModels(seedModels(files, { sandbox: config.SANDBOX_MODELS }), config.MEDIA_PROVIDERS);
+    const offer = (files: readonly SeedFile[]) =>
+      offeredModels(seedModels(files, { sandbox: config.SANDBOX_MODELS }), config.MEDIA_PROVIDERS);
+    const seed = offer(await readSeedFiles(SEED_DIRECTORY));
     const events = createCatalogEvents(log, metrics, {
       models: () => live.current().catalog.models.length,
       watchers: () => live.waiting(),
@@ -29,6 +32,7 @@ export const catalogModule = defineModule({
     const live: LiveCatalog = createLiveCatalog({ seed, clock, onChange: events.changed });
     const migrations = join(import.meta.dirname, "../migrations");
     const pool = await openSchema(config, { schema: "catalog", migrations, log });
+    const prices = createPriceStore(pool);
     const upstream = textUpstreamOf(config);
     const textImport =
       upstream === undefined
@@ -36,16 +40,19 @@ export const catalogModule = defineModule({
         : createTextImport({
             upstream,
             store: createTextStore(pool),
+            prices,
             live,
             events,
             clock,
             intervalMs: config.TEXT_IMPORT_INTERVAL_MS,
             timeoutMs: config.TEXT_IMPORT_TIMEOUT_MS,
           });
+    await prices.keep(seed, clock.now());
     await textImport?.restore();
+    const preview = createPreview({ offer, live, textImport, clock });
     const days = setInterval(live.refresh, DAY_CHECK_MS).unref();
     return {
-      rpc: [catalogRpc(live)],
+      rpc: [catalogRpc(live), catalogOperatorRpc(preview, prices)],
       rest: catalogRest(live),
       start: async () => textImport?.start(),
       // The seed was read before there was an instance; Postgres is needed for imports only.

@@ -1,7 +1,7 @@
 // Guarantees of price versions: they name a rule, and nothing but the rule.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { versioned } from "./seed-price.ts";
+import { versioned } from "./price-version.ts";
 
 const amounts = fc.bigInt({ min: 0n, max: 10n ** 16n });
 const tokenRule = fc.record({

@@ -1,10 +1,9 @@
 // Prices as the seed files write them: decimal strings in USD, each with its source and date, and how they become
 // rules of the contract. An amount that is not exact in 1e-12 USD is refused, never rounded.
-import { createHash } from "node:crypto";
-import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type PicoUsd, parseDecimal } from "@gr/money";
-import { type Price, PriceSchema } from "@gr/proto/catalog";
+import type { Price } from "@gr/proto/catalog";
 import { z } from "zod";
+import { type PriceRule, versioned } from "./price-version.ts";
 
 const PICO_DIGITS = 12;
 /** 1e-12 USD a token is 1e-6 USD a million tokens. */
@@ -84,20 +83,11 @@ export const seedPrice = z.discriminatedUnion("basis", [
 ]);
 export type SeedPrice = z.infer<typeof seedPrice>;
 
-type Rule = NonNullable<MessageInitShape<typeof PriceSchema>["rule"]>;
-
 export function priceOfSeed(price: SeedPrice): Price {
   return versioned(ruleOf(price));
 }
 
-/** A price whose version is the hash of its rule: the same rule has the same version everywhere and for ever. */
-export function versioned(rule: Rule): Price {
-  const unnamed = create(PriceSchema, { rule });
-  const version = createHash("sha256").update(toBinary(PriceSchema, unnamed)).digest("hex").slice(0, 16);
-  return create(PriceSchema, { version, rule });
-}
-
-function ruleOf(price: SeedPrice): Rule {
+function ruleOf(price: SeedPrice): PriceRule {
   switch (price.basis) {
     case "image":
       return {

@@ -1,10 +1,12 @@
 // Keeps the text models of one upstream up to date: at start, then at every interval, sooner after a failure.
 // Whatever goes wrong, the last good listing stays: in memory, and in Postgres for the next start.
 import type { TextUpstream } from "@gr/clients";
+import type { Model } from "@gr/proto/catalog";
 import { type Clock, pause, sentenceOf } from "@gr/runtime";
 import type { CatalogEvents } from "./events.ts";
 import { fetchListing } from "./fetch-listing.ts";
 import type { LiveCatalog } from "./live-catalog.ts";
+import type { PriceStore } from "./price-store.ts";
 import type { TextStore } from "./store.ts";
 import { type Listing, readListing, UnusableListing } from "./text-listing.ts";
 import { modelOfText, type TextModel } from "./text-model.ts";
@@ -19,6 +21,8 @@ const START_PATIENCE_MS = 1_000;
 export interface TextImport {
   /** Shows the stored listing: before anybody can ask, so that a restart hides no model even for a moment. */
   restore(): Promise<void>;
+  /** What the upstream lists now, as models; nothing is shown or stored. @throws UnusableListing */
+  preview(): Promise<Model[]>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -26,6 +30,7 @@ export interface TextImport {
 export interface TextImportOptions {
   readonly upstream: TextUpstream;
   readonly store: TextStore;
+  readonly prices: PriceStore;
   readonly live: LiveCatalog;
   readonly events: CatalogEvents;
   readonly clock: Clock;
@@ -34,7 +39,7 @@ export interface TextImportOptions {
 }
 
 export function createTextImport(options: TextImportOptions): TextImport {
-  const { upstream, store, live, events, clock } = options;
+  const { upstream, store, prices, live, events, clock } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   let good: readonly TextModel[] = [];
@@ -42,9 +47,18 @@ export function createTextImport(options: TextImportOptions): TextImport {
   let shrunken = 0;
   let running: Promise<void> | undefined;
 
-  function show(models: readonly TextModel[]): void {
-    good = models;
-    live.setTextModels(models.map((model) => modelOfText(model, upstream.name)));
+  const modelsOf = (models: readonly TextModel[]) => models.map((model) => modelOfText(model, upstream.name));
+
+  /** A charge may name a price as soon as it is shown, so it is kept before. */
+  async function show(texts: readonly TextModel[]): Promise<void> {
+    const models = modelsOf(texts);
+    await prices.keep(models, clock.now());
+    good = texts;
+    live.setTextModels(models);
+  }
+
+  async function read(kind: "openrouter" | "vercel"): Promise<Listing> {
+    return readListing(kind, await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal }));
   }
 
   /** False while it may be an accident. @throws UnusableListing */
@@ -59,13 +73,13 @@ export function createTextImport(options: TextImportOptions): TextImport {
   }
 
   async function importOnce(kind: "openrouter" | "vercel"): Promise<void> {
-    const listing = readListing(kind, await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal }));
+    const listing = await read(kind);
     if (!believe(listing)) {
       events.textListingDoubted(upstream.name, good.length, listing.models.length);
       return;
     }
     await store.save(upstream, listing.models, clock.now());
-    show(listing.models);
+    await show(listing.models);
     events.textImported(upstream.name, listing);
   }
 
@@ -92,8 +106,13 @@ export function createTextImport(options: TextImportOptions): TextImport {
       if (upstream.kind === "openai") return;
       const stored = await store.load(upstream);
       if (stored === undefined) return;
-      show(stored);
+      await show(stored);
       restored = true;
+    },
+    preview: async () => {
+      const { kind } = upstream;
+      if (kind === "openai") throw new UnusableListing("it lists no prices");
+      return modelsOf((await read(kind)).models);
     },
     start: async () => {
       const { kind } = upstream;

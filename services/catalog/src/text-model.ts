@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { PicoUsd } from "@gr/money";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
-import { versioned } from "./seed-price.ts";
+import { versioned } from "./price-version.ts";
 
 /** USD per token, in units of 1e-12. Null = billed as input, `reasoning` as output. */
 export interface TextPrices {

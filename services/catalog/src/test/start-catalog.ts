@@ -1,6 +1,6 @@
 // The catalogue in a process of its own ports, over a database of its own. Tests reach it as its peers do: RPC over
 // the network with a service token, REST with a signed principal.
-import { CatalogService } from "@gr/proto/catalog";
+import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import {
   createRemoteTransport,
   createServiceClient,
@@ -18,6 +18,7 @@ export const SECRET = "internal-secret-of-the-catalogue-tests-01234";
 
 export interface CatalogUnderTest {
   readonly catalog: ServiceClient<typeof CatalogService>;
+  readonly operator: ServiceClient<typeof CatalogOperatorService>;
   readonly database: TestDatabase;
   readonly clock: ManualClock;
   readonly process: RunningProcess;
@@ -58,6 +59,7 @@ export async function startCatalog(options: StartOptions = {}): Promise<CatalogU
   const catalog = createServiceClient(CatalogService, "catalog", transport);
   return {
     catalog,
+    operator: createServiceClient(CatalogOperatorService, "catalog", transport),
     database,
     clock,
     process: running,

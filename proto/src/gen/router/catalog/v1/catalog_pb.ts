@@ -106,6 +106,8 @@ export const GetPriceVersionRequestSchema: GenMessage<GetPriceVersionRequest> = 
  */
 export type GetPriceVersionResponse = Message<"router.catalog.v1.GetPriceVersionResponse"> & {
   /**
+   * Absent when no model was ever offered at it.
+   *
    * @generated from field: router.catalog.v1.Price price = 1;
    */
   price?: Price | undefined;
@@ -973,7 +975,7 @@ export const CatalogOperatorService: GenService<{
     output: typeof PreviewCatalogResponseSchema;
   },
   /**
-   * The rule that a price version names, whether it is in force or not. not_found when nobody was ever offered it.
+   * The rule that a price version names, whether it is in force or not.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.GetPriceVersion
    */

@@ -1,0 +1,44 @@
+// What the catalogue would be after a restart with other seed files and a fresh import. Looks, and changes nothing.
+import { type Catalog, type Model, ModelKind } from "@gr/proto/catalog";
+import { type Clock, sentenceOf } from "@gr/runtime";
+import type { LiveCatalog } from "./live-catalog.ts";
+import { readSeedFiles, SEED_DIRECTORY, type SeedFile } from "./seed.ts";
+import { takeSnapshot } from "./snapshot.ts";
+import type { TextImport } from "./text-import.ts";
+
+export interface Preview {
+  readonly catalog: Catalog;
+  /** What could not be looked at, and is in the preview as it is now. */
+  readonly notes: readonly string[];
+}
+
+/** @param files none = those on the disk. @throws OperatorError that says what is wrong with them */
+export type TakePreview = (files: readonly SeedFile[]) => Promise<Preview>;
+
+export function createPreview(options: {
+  /** The models of these files that can be asked for here. @throws OperatorError */
+  offer: (files: readonly SeedFile[]) => Model[];
+  live: Pick<LiveCatalog, "current">;
+  textImport: Pick<TextImport, "preview"> | undefined;
+  clock: Clock;
+}): TakePreview {
+  const { offer, live, textImport, clock } = options;
+
+  /** Models that the seed hides are not among them: they come to light only by an import. */
+  function textNow(): Model[] {
+    return live.current().catalog.models.filter(({ kind }) => kind === ModelKind.TEXT);
+  }
+
+  return async (files) => {
+    const seed = offer(files.length > 0 ? files : await readSeedFiles(SEED_DIRECTORY));
+    const notes: string[] = [];
+    let text = textNow();
+    try {
+      text = (await textImport?.preview()) ?? text;
+    } catch (error) {
+      notes.push(`The text models are shown as they are now: ${sentenceOf(error)}`);
+    }
+    const today = new Date(clock.now()).toISOString().slice(0, 10);
+    return { catalog: takeSnapshot([seed, text], today).catalog, notes };
+  };
+}

@@ -1,0 +1,64 @@
+// Every SQL statement about past prices: kept before a model is shown at them, never changed, never removed.
+import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { type Model, type Price, PriceSchema } from "@gr/proto/catalog";
+import type { Pool } from "@gr/runtime";
+import { versioned } from "./price-version.ts";
+
+export interface PastPrice {
+  readonly price: Price;
+  /** Who had it, in order of first sight; Unix milliseconds. */
+  readonly models: readonly { readonly id: string; readonly firstSeenAt: number }[];
+}
+
+export interface PriceStore {
+  /** Returns when the price of each model is kept. @param at Unix milliseconds */
+  keep(models: readonly Model[], at: number): Promise<void>;
+  /** Undefined when no model was ever offered at it. */
+  find(version: string): Promise<PastPrice | undefined>;
+}
+
+export function createPriceStore(pool: Pool): PriceStore {
+  const kept = new Set<string>();
+  return {
+    keep: async (models, at) => {
+      const fresh = models.flatMap(({ id, price }) =>
+        price === undefined || kept.has(nameOf(price.version, id)) ? [] : [{ id, price }],
+      );
+      if (fresh.length === 0) return;
+      const rows = fresh.map(({ id, price: { version, ...rule } }) => ({
+        version,
+        model: id,
+        rule: toJson(PriceSchema, { ...rule, version: "" }),
+      }));
+      await pool.query(
+        `INSERT INTO price_version (version, model, rule, first_seen_at)
+         SELECT version, model, rule, $2 FROM jsonb_to_recordset($1::jsonb) AS row (version text, model text, rule jsonb)
+         ON CONFLICT DO NOTHING`,
+        [JSON.stringify(rows), new Date(at)],
+      );
+      for (const { version, model } of rows) kept.add(nameOf(version, model));
+    },
+    find: async (version) => {
+      const { rows } = await pool.query<{ model: string; rule: JsonValue; first_seen_at: Date }>(
+        "SELECT model, rule, first_seen_at FROM price_version WHERE version = $1 ORDER BY first_seen_at, model",
+        [version],
+      );
+      const [first] = rows;
+      if (first === undefined) return undefined;
+      const models = rows.map((row) => ({ id: row.model, firstSeenAt: row.first_seen_at.getTime() }));
+      return { price: priceOf(version, first.rule), models };
+    },
+  };
+}
+
+function nameOf(version: string, model: string): string {
+  return `${version} ${model}`;
+}
+
+/** @throws Error when the rule is not the one that the version is the hash of */
+function priceOf(version: string, json: JsonValue): Price {
+  const price = versioned(fromJson(PriceSchema, json).rule);
+  if (price.version !== version)
+    throw new Error(`the kept rule of price ${version} is that of ${price.version}`);
+  return price;
+}
