@@ -120,6 +120,26 @@ describe("verified keys", () => {
     expect(await settle(keys.ofSpender(secret, "4"))).toMatchObject({ keyId: "k" });
   });
 
+  test("a request that starts after a key was enabled is not refused by a look-up from before", async () => {
+    let answer: Key | Error = new ServiceError("invalid_api_key", "disabled");
+    const { keys, settle, lookUps, secret } = setUp(() => answer);
+    const [before, after] = [keys.ofSpender(secret, "1"), keys.ofSpender(secret, "2")];
+    expect(lookUps()).toBe(1);
+    expect(await reasonOf(settle(before))).toBe("invalid_api_key");
+    answer = {};
+    // The second one asks for itself when the look-up that it had joined is refused.
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(await settle(after)).toMatchObject({ keyId: "k" });
+    expect(lookUps()).toBe(2);
+  });
+
+  test("when the keys service does not answer, those who joined do not ask it once more", async () => {
+    const { keys, settle, lookUps, secret } = setUp(() => new Error("down"));
+    const both = [keys.ofSpender(secret, "1"), keys.ofSpender(secret, "2")].map(reasonOf);
+    expect(await settle(Promise.all(both))).toEqual(["service_unavailable", "service_unavailable"]);
+    expect(lookUps()).toBe(1);
+  });
+
   test("a key that the service itself calls inactive is refused", async () => {
     const { keys, settle, secret } = setUp(() => ({ active: false }));
     expect(await reasonOf(settle(keys.asOfNow(secret, "1")))).toBe("invalid_api_key");

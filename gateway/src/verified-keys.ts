@@ -41,7 +41,7 @@ export class VerifiedKeys {
     const entry = this.#recent.get(digest);
     if (entry !== undefined && entry.staleAt > this.#clock.now()) return entry.principal;
     const running = this.#running.get(digest);
-    if (running !== undefined) return running;
+    if (running !== undefined) return this.#joined(running, secret, requestId);
     const lookUp = this.#lookUp(secret, digest, requestId).finally(() => this.#running.delete(digest));
     this.#running.set(digest, lookUp);
     return lookUp;
@@ -50,6 +50,16 @@ export class VerifiedKeys {
   /** Asks the keys service, whatever is known. @throws as ofSpender */
   asOfNow(secret: string, requestId: string): Promise<Principal> {
     return this.#lookUp(secret, digestOf(secret), requestId);
+  }
+
+  /** A refusal may be older than the request that joined it: the key may have been enabled in between. */
+  async #joined(running: Promise<Principal>, secret: string, requestId: string): Promise<Principal> {
+    try {
+      return await running;
+    } catch (refusal) {
+      if (refusal instanceof ServiceError && refusal.reason === "service_unavailable") throw refusal;
+      return this.asOfNow(secret, requestId);
+    }
   }
 
   async #lookUp(secret: string, digest: string, requestId: string): Promise<Principal> {

@@ -1,6 +1,11 @@
 // The life of a key as its owner sees it, in both topologies: minted, capped, used, deleted, refused.
+
+import { creditsOf, formatCredits } from "@gr/money";
+import { SpendPeriod } from "@gr/proto/billing";
+import { KeyKind } from "@gr/proto/keys";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call } from "./http.ts";
+import { keysOf } from "./operator.ts";
 import { type Router, startRouter, topologies } from "./topology.ts";
 
 const image = {
@@ -9,6 +14,25 @@ const image = {
   size: "1024x1024",
   response_format: "b64_ephemeral",
 };
+
+const chat = { model: "sandbox/chat", messages: [{ role: "user", content: "hi" }], max_tokens: 16 };
+
+/** Where a key of the normal kind, or a web token, gets in; what spends first. */
+const doors = [
+  ["POST", "/v1/compat/images/generations", image],
+  ["POST", "/v1/compat/chat/completions", chat],
+  ["POST", "/v1/compat/responses", { model: "sandbox/chat", input: "hi", max_output_tokens: 16 }],
+  ["POST", "/v1/auth/test", undefined],
+  ["GET", "/v1/credits", undefined],
+  ["GET", "/v1/models", undefined],
+] as const;
+
+/** Where only a management key does. */
+const managementDoors = [
+  ["POST", "/v1/api-keys", { name: "k" }],
+  ["GET", "/v1/api-keys", undefined],
+  ["DELETE", "/v1/api-keys/no-such-key", undefined],
+] as const;
 
 describe.each(topologies)("keys (%s)", (topology) => {
   let router: Router;
@@ -102,6 +126,127 @@ describe.each(topologies)("keys (%s)", (topology) => {
         code: "api_key_expired",
       });
       expect(refused.body.error.message).toContain(expiresAt);
+    }
+  });
+
+  const through = async (which: typeof doors | typeof managementDoors, key: string) => {
+    const answers = [];
+    for (const [method, path, body] of which) answers.push(await call(router, method, path, { key, body }));
+    return answers;
+  };
+  const codes = (answers: Awaited<ReturnType<typeof through>>) =>
+    answers.map(({ status, body }) => [status, body.error?.code]);
+
+  test("what an operator changes of a key holds everywhere when it is answered", async () => {
+    const keys = await keysOf(router.dataDir);
+    const { body: minted } = await mint({ name: "changing", spend_limit: 0.01 });
+    const update = (change: object) =>
+      keys.updateKey({ accountId: router.accountId, keyId: minted.id, ...change });
+    const send = () =>
+      call(router, "POST", "/v1/compat/images/generations", { key: minted.key, body: image });
+    expect((await send()).status).toBe(200);
+    expect(await send()).toMatchObject({ status: 402, body: { error: { type: "spend_limit_exceeded" } } });
+    await update({ cap: { case: "capCredits", value: 200n } });
+    expect((await send()).status).toBe(200);
+    expect((await send()).status).toBe(402);
+    // Another period begins at zero.
+    await update({ period: SpendPeriod.DAY });
+    expect((await send()).status).toBe(200);
+    await update({ cap: { case: "noCap", value: true } });
+    for (let round = 0; round < 2; round += 1) {
+      expect(codes(await through(doors, minted.key))).toEqual(doors.map(() => [200, undefined]));
+      await update({ active: false });
+      expect(codes(await through(doors, minted.key))).toEqual(doors.map(() => [401, "invalid_api_key"]));
+      await update({ active: true });
+    }
+    expect(
+      (await call(router, "GET", "/v1/api-keys", { key: router.managementKey })).body.data[0],
+    ).toMatchObject({ id: minted.id, is_active: true, spend_limit: null, spend_limit_period: null });
+  });
+
+  test("a management key that is disabled, has expired or was deleted manages nothing; its keys stay valid", async () => {
+    const keys = await keysOf(router.dataDir);
+    const { accountId } = router;
+    const minted = await keys.mintKey({ accountId, name: "second", kind: KeyKind.MANAGEMENT });
+    const secret = minted.secret;
+    const keyId = minted.key?.keyId ?? "";
+    const made = await call(router, "POST", "/v1/api-keys", { key: secret, body: { name: "made" } });
+    const all = (code: string) => managementDoors.map(() => [401, code]);
+    await keys.updateKey({ accountId, keyId, active: false });
+    expect(codes(await through(managementDoors, secret))).toEqual(all("invalid_api_key"));
+    await keys.updateKey({ accountId, keyId, active: true });
+    expect((await call(router, "GET", "/v1/api-keys", { key: secret })).status).toBe(200);
+    const expiresAt = Date.now() + 1_500;
+    await keys.updateKey({ accountId, keyId, expiry: { case: "expiresAt", value: BigInt(expiresAt) } });
+    await new Promise((resolve) => setTimeout(resolve, 1_700));
+    const late = await through(managementDoors, secret);
+    expect(codes(late)).toEqual(all("api_key_expired"));
+    for (const { body } of late) expect(body.error.message).toContain(new Date(expiresAt).toISOString());
+    await keys.updateKey({ accountId, keyId, expiry: { case: "neverExpires", value: true } });
+    expect((await call(router, "GET", "/v1/api-keys", { key: secret })).status).toBe(200);
+    await keys.deleteKey({ accountId, keyId, kind: KeyKind.MANAGEMENT });
+    expect(codes(await through(managementDoors, secret))).toEqual(all("invalid_api_key"));
+    expect((await call(router, "POST", "/v1/auth/test", { key: made.body.key })).status).toBe(200);
+  });
+
+  test("a web token spends from the account until it expires, as one entry of the usage, and manages nothing", async () => {
+    const keys = await keysOf(router.dataDir);
+    const { accountId } = router;
+    const issued = await keys.issueWebToken({ accountId, lifetimeMs: 60_000n });
+    const token = issued.token;
+    const tested = await call(router, "POST", "/v1/auth/test", { key: token });
+    expect({ status: tested.status, body: tested.body }).toEqual({
+      status: 200,
+      body: {
+        success: true,
+        api_key: {
+          id: "web_token",
+          name: "Temporary web token",
+          expires_at: new Date(Number(issued.expiresAt)).toISOString(),
+        },
+      },
+    });
+    const before = (await call(router, "GET", "/v1/credits", { key: token })).body;
+    const spent = (await through(doors, token)).slice(0, 3);
+    expect(codes(spent)).toEqual(spent.map(() => [200, undefined]));
+    const refused = await through(managementDoors, token);
+    expect(codes(refused)).toEqual(managementDoors.map(() => [401, "wrong_key_kind"]));
+    for (const { body } of refused) expect(body.error.message).toMatch(/management key is required/i);
+
+    const { body: after } = await call(router, "GET", "/v1/credits?by_api_key=true", { key: token });
+    const charged = spent.reduce((total, { body }) => total + creditsOf(String(body.cost)), 0n);
+    expect(creditsOf(after.credit_usage) - creditsOf(before.credit_usage)).toBe(charged);
+    const entries = after.usage_by_api_key.filter((entry: { api_key_id: string }) =>
+      ["web_token", accountId].includes(entry.api_key_id),
+    );
+    expect(entries).toEqual([
+      {
+        api_key_id: "web_token",
+        api_key_name: "Temporary web token",
+        credit_usage: formatCredits(charged),
+        total_requests: 3,
+        created_at: null,
+        is_active: false,
+        spend_limit: null,
+        spend_limit_period: null,
+        period_spend: formatCredits(charged),
+        period_start: null,
+        expires_at: null,
+      },
+    ]);
+
+    const brief = await keys.issueWebToken({ accountId, lifetimeMs: 5_000n });
+    expect((await call(router, "GET", "/v1/credits", { key: brief.token })).status).toBe(200);
+    expect(
+      (await call(router, "POST", "/v1/compat/chat/completions", { key: brief.token, body: chat })).status,
+    ).toBe(200);
+    await new Promise((resolve) => setTimeout(resolve, Number(brief.expiresAt) - Date.now() + 50));
+    const late = await through(doors, brief.token);
+    expect(codes(late)).toEqual(doors.map(() => [401, "api_key_expired"]));
+    const when = new Date(Number(brief.expiresAt)).toISOString();
+    for (const { body } of late) expect(body.error.message).toBe(`This web token expired at ${when}.`);
+    for (const forged of [`${token.slice(0, -1)}${token.endsWith("A") ? "Q" : "A"}`, `${token}x`]) {
+      expect(codes(await through(doors, forged))).toEqual(doors.map(() => [401, "invalid_api_key"]));
     }
   });
 
