@@ -2,4 +2,5 @@
 export { type Started, startAllInOne } from "./all-in-one.ts";
 export type { Credentials } from "./demo-account.ts";
 export { sandboxEnvironment } from "./sandbox.ts";
+export { loadSecrets } from "./secrets.ts";
 export { startSplit } from "./split-topology.ts";
