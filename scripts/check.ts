@@ -20,7 +20,8 @@ const format: Step = {
 // The longest first.
 const inspect: Step[] = [
   { name: "types", run: () => runTool("tsc", ["-b"]) },
-  { name: "house rules", run: checkHouseRules },
+  { name: "house rules", run: () => runServerlessTests("test/tidy.test.ts") },
+  { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
   { name: "contract lint", run: () => runTool("buf", ["lint"], `${ROOT}/proto`) },
 ];
@@ -31,11 +32,11 @@ const passed = fix
   : await runSteps([...inspect, format]);
 process.exitCode = passed.every(Boolean) ? 0 : 1;
 
-/** The tidy test alone, without the servers that jest's global setup starts. */
-async function checkHouseRules(): Promise<void> {
+/** A test alone, without the servers that jest's global setup starts. */
+async function runServerlessTests(path: string): Promise<void> {
   const { globalSetup: _setup, globalTeardown: _teardown, ...config } = require("../jest.config.cjs");
   const serverless = JSON.stringify({ ...config, rootDir: ROOT });
-  const jest = [require.resolve("jest/bin/jest"), "--config", serverless, "test/tidy.test.ts"];
+  const jest = [require.resolve("jest/bin/jest"), "--config", serverless, path];
   await runTool(process.execPath, ["--experimental-vm-modules", "--no-warnings", ...jest]);
 }
 

@@ -1,6 +1,10 @@
-// catalog list
-import { type Model, ModelKind } from "@gr/proto/catalog";
+// catalog list, catalog diff
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CatalogOperatorService, type Model, ModelKind } from "@gr/proto/catalog";
+import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
+import { diffOf, diffText, isSame } from "./catalog-diff.ts";
 import { oneOf } from "./option-values.ts";
 import { priceText } from "./price-text.ts";
 import { report } from "./report.ts";
@@ -25,6 +29,36 @@ export function addCatalogCommands(program: Command, runs: Runs): void {
         return report({ version: current?.version ?? "", models }, text);
       }),
     );
+  catalog
+    .command("diff")
+    .description("show what a restart with these seed files and a fresh import would change; changes nothing")
+    .option("--seed <folder>", "folder of the seed files (default: as they are where the router runs)")
+    .action(
+      runs(async (router, { seed }: { seed?: string }) => {
+        const seedFiles = seed === undefined ? [] : await readSeedFolder(seed);
+        const [now, then] = await Promise.all([
+          router.catalog().getCatalog({}),
+          router.dial("catalog", CatalogOperatorService).previewCatalog({ seedFiles }),
+        ]);
+        const diff = diffOf(now.catalog, then.catalog);
+        const text = [...then.notes, isSame(diff) ? "Nothing would change." : diffText(diff)].join("\n");
+        return report({ ...diff, notes: then.notes }, text);
+      }),
+    );
+}
+
+/** @throws OperatorError when there are no seed files */
+async function readSeedFolder(folder: string): Promise<{ name: string; content: string }[]> {
+  try {
+    const names = (await readdir(folder)).filter((name) => name.endsWith(".json")).sort();
+    if (names.length === 0) throw new OperatorError(`There are no seed files (*.json) in ${folder}.`);
+    return await Promise.all(
+      names.map(async (name) => ({ name, content: await readFile(join(folder, name), "utf8") })),
+    );
+  } catch (error) {
+    if (error instanceof OperatorError) throw error;
+    throw new OperatorError(`Cannot read the seed files in ${folder}: ${(error as Error).message}.`);
+  }
 }
 
 type ModelRecord = ReturnType<typeof recordOf>;

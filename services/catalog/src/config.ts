@@ -6,26 +6,6 @@ import { type MediaProviders, PROVIDER_ABILITIES, type ProviderAbility } from ".
 
 const ABILITY = z.enum(PROVIDER_ABILITIES);
 
-/** "openai/image,xai/image,xai/video" */
-const mediaProviders = z
-  .string()
-  .default("")
-  .transform((text, context): MediaProviders => {
-    const providers = new Map<string, Set<ProviderAbility>>();
-    for (const entry of text.split(",").map((part) => part.trim())) {
-      if (entry === "") continue;
-      const [provider = "", ability, ...rest] = entry.split("/");
-      const known = ABILITY.safeParse(ability);
-      if (provider === "" || rest.length > 0 || !known.success) {
-        const message = `"${entry}" must be <provider>/<ability>, the ability one of ${PROVIDER_ABILITIES.join(", ")}`;
-        context.addIssue({ code: "custom", message });
-        return z.NEVER;
-      }
-      providers.set(provider, (providers.get(provider) ?? new Set()).add(known.data));
-    }
-    return providers;
-  });
-
 export const catalogConfig = z.object({
   ...postgresConfig.shape,
   ...textUpstreamConfig.shape,
@@ -34,9 +14,29 @@ export const catalogConfig = z.object({
     .default("false")
     .transform((value) => value === "true")
     .describe("list the models that only a simulator serves"),
-  MEDIA_PROVIDERS: mediaProviders.describe(
-    "who makes images and videos here; models that none of them makes are not listed",
-  ),
+  MEDIA_PROVIDERS: z
+    .string()
+    .default("")
+    .transform(readMediaProviders)
+    .describe("who makes images and videos here; models that none of them makes are not listed"),
   TEXT_IMPORT_INTERVAL_MS: milliseconds(3_600_000).describe("pause between two imports of the text models"),
   TEXT_IMPORT_TIMEOUT_MS: milliseconds(20_000).describe("how long one listing may take to arrive"),
 });
+
+/** "openai/image,xai/image,xai/video" */
+function readMediaProviders(text: string, context: z.RefinementCtx): MediaProviders {
+  const providers = new Map<string, Set<ProviderAbility>>();
+  for (const entry of text.split(",").map((part) => part.trim())) {
+    if (entry === "") continue;
+    const [provider = "", ability, ...rest] = entry.split("/");
+    const known = ABILITY.safeParse(ability);
+    if (provider === "" || rest.length > 0 || !known.success) {
+      const abilities = PROVIDER_ABILITIES.join(", ");
+      const message = `"${entry}" must be <provider>/<ability>, the ability one of ${abilities}`;
+      context.addIssue({ code: "custom", message });
+      return z.NEVER;
+    }
+    providers.set(provider, (providers.get(provider) ?? new Set()).add(known.data));
+  }
+  return providers;
+}

@@ -148,16 +148,13 @@ describe("the query string", () => {
     return result.success ? undefined : result.error.issues.map(({ path }) => path.join("."));
   };
 
-  test.each(["1", "007", "999999999"])("takes %s as a limit", (limit) => {
+  test.each(["1", "007", "999999999", "99999999999999999999"])("takes %s as a limit", (limit) => {
     expect(modelQuery.parse({ limit }).limit).toBe(Number(limit));
   });
 
-  test.each(["0", "-1", "1.5", "1e3", "", " 1", "ten", "000", "99999999999999999999"])(
-    "refuses %j as a limit",
-    (limit) => {
-      expect(refused({ limit })).toEqual(["limit"]);
-    },
-  );
+  test.each(["0", "-1", "1.5", "1e3", "", " 1", "ten", "000"])("refuses %j as a limit", (limit) => {
+    expect(refused({ limit })).toEqual(["limit"]);
+  });
 
   test("refuses values that are not known, and a parameter given twice", () => {
     expect(refused({ type: "audio" })).toEqual(["type"]);

@@ -33,7 +33,7 @@ export const modelQuery = z.object({
     ),
   limit: z
     .string({ error: "The limit must be given once" })
-    .regex(/^0*[1-9]\d{0,8}$/, "The limit must be a whole number of at least 1")
+    .regex(/^0*[1-9]\d*$/, "The limit must be a whole number of at least 1")
     .transform(Number)
     .optional()
     .describe("how many models at most"),

@@ -1,0 +1,163 @@
+// What changes between two catalogues: models that come and go, and prices, amount by amount, old and new.
+import { formatPicoUsd } from "@gr/money";
+import type { Catalog, Model, Price } from "@gr/proto/catalog";
+import { priceText } from "./price-text.ts";
+
+const MILLION = 1_000_000n;
+
+export interface CatalogDiff {
+  readonly added: readonly { readonly id: string; readonly price: string }[];
+  readonly removed: readonly { readonly id: string; readonly price: string }[];
+  readonly repriced: readonly Repriced[];
+  /** Same price, but abilities, sizes, routes or other facts differ. */
+  readonly changed: readonly { readonly id: string; readonly fields: readonly string[] }[];
+}
+
+export interface Repriced {
+  readonly id: string;
+  readonly old_version: string;
+  readonly new_version: string;
+  /** Decimal strings of USD; null = there is no such amount. */
+  readonly amounts: readonly {
+    readonly of: string;
+    readonly old: string | null;
+    readonly new: string | null;
+  }[];
+}
+
+export function diffOf(before: Catalog | undefined, after: Catalog | undefined): CatalogDiff {
+  const old = byId(before);
+  const next = byId(after);
+  const named = ({ id, price }: Model) => ({ id, price: priceText(price) });
+  const both = [...next.values()].flatMap((model) => {
+    const was = old.get(model.id);
+    return was === undefined ? [] : [{ was, model }];
+  });
+  return {
+    added: [...next.values()].filter(({ id }) => !old.has(id)).map(named),
+    removed: [...old.values()].filter(({ id }) => !next.has(id)).map(named),
+    repriced: both
+      .filter(({ was, model }) => was.price?.version !== model.price?.version)
+      .map(({ was, model }) => repricedOf(was, model)),
+    changed: both.flatMap(({ was, model }) => {
+      const fields = changedFields(was, model);
+      return fields.length === 0 ? [] : [{ id: model.id, fields }];
+    }),
+  };
+}
+
+export function isSame({ added, removed, repriced, changed }: CatalogDiff): boolean {
+  return added.length + removed.length + repriced.length + changed.length === 0;
+}
+
+/** A line for each change, in words. */
+export function diffText(diff: CatalogDiff): string {
+  return [
+    ...diff.added.map(({ id, price }) => `+ ${id}  ${price}`),
+    ...diff.removed.map(({ id, price }) => `- ${id}  ${price}`),
+    ...diff.repriced.flatMap(({ id, amounts }) => [
+      `$ ${id}`,
+      ...amounts.map((amount) => `    ${amount.of}: ${amount.old ?? "none"} -> ${amount.new ?? "none"}`),
+    ]),
+    ...diff.changed.map(({ id, fields }) => `~ ${id}  ${fields.join(", ")}`),
+  ].join("\n");
+}
+
+function byId(catalog: Catalog | undefined): Map<string, Model> {
+  return new Map((catalog?.models ?? []).map((model) => [model.id, model]));
+}
+
+function repricedOf(was: Model, model: Model): Repriced {
+  const old = amountsOf(was.price);
+  const next = amountsOf(model.price);
+  const names = [...new Set([...old.keys(), ...next.keys()])];
+  const amounts = names.map((of) => ({ of, old: old.get(of) ?? null, new: next.get(of) ?? null }));
+  return {
+    id: model.id,
+    old_version: was.price?.version ?? "",
+    new_version: model.price?.version ?? "",
+    amounts: amounts.filter((amount) => amount.old !== amount.new),
+  };
+}
+
+/** Every amount of a rule under a name of its own, so that equal names of two rules mean the same. */
+function amountsOf(price: Price | undefined): Map<string, string> {
+  const rule = price?.rule;
+  switch (rule?.case) {
+    case "image":
+      return new Map([
+        ...tierAmounts("an image", rule.value.tiers),
+        ["an input image", formatPicoUsd(rule.value.inputImagePicoUsd)],
+        ["input images that are free", String(rule.value.freeInputImages)],
+      ]);
+    case "megapixel":
+      return new Map([
+        [`the first ${rule.value.unitPixels} pixels`, formatPicoUsd(rule.value.firstPicoUsd)],
+        [`further ${rule.value.unitPixels} pixels`, formatPicoUsd(rule.value.furtherPicoUsd)],
+        ["an input image", formatPicoUsd(rule.value.inputImagePicoUsd)],
+      ]);
+    case "second":
+      return new Map([
+        ...tierAmounts("a second", rule.value.tiers),
+        ["an input image", formatPicoUsd(rule.value.inputImagePicoUsd)],
+      ]);
+    case "clip":
+      return new Map(tierAmounts("a video", rule.value.tiers));
+    case "token": {
+      const { $typeName: _type, $unknown: _unknown, requestPicoUsd, ...meters } = rule.value;
+      const perMillion = Object.entries(meters).map(([name, pico]): [string, string] => [
+        `a million tokens, ${name.replace("PicoUsd", "")}`,
+        formatPicoUsd((pico ?? 0n) * MILLION),
+      ]);
+      return new Map([...perMillion, ["a request", formatPicoUsd(requestPicoUsd)]]);
+    }
+    default:
+      return new Map();
+  }
+}
+
+interface Tier {
+  readonly quality: string;
+  readonly sizes: readonly string[];
+  readonly picoUsd: bigint;
+  readonly seconds?: readonly number[];
+  readonly maxPixels?: bigint;
+  readonly audio?: boolean | undefined;
+}
+
+/** A tier for several sizes or lengths has an amount for each, so that regrouping them changes nothing. */
+function tierAmounts(unit: string, tiers: readonly Tier[]): [string, string][] {
+  const named = tiers.flatMap((tier) =>
+    orOne(tier.sizes).flatMap((size) =>
+      orOne(tier.seconds ?? []).map((seconds): [string, string] => [
+        [unit, tier.quality, size, ...conditionsOf(tier), seconds === "" ? "" : `${seconds} s`]
+          .filter((part) => part !== "")
+          .join(" "),
+        formatPicoUsd(tier.picoUsd),
+      ]),
+    ),
+  );
+  // The first tier that holds applies, so the first of a name is the one that counts.
+  return named.filter(([name], index) => named.findIndex(([other]) => other === name) === index);
+}
+
+function conditionsOf({ maxPixels = 0n, audio }: Tier): string[] {
+  return [
+    ...(maxPixels === 0n ? [] : [`up to ${maxPixels} pixels`]),
+    ...(audio === undefined ? [] : [audio ? "with sound" : "silent"]),
+  ];
+}
+
+function orOne<Value>(values: readonly Value[]): readonly (Value | "")[] {
+  return values.length === 0 ? [""] : values;
+}
+
+/** Everything but the price, which is told apart. */
+function changedFields(was: Model, model: Model): string[] {
+  const fields = Object.keys({ ...was, ...model }) as (keyof Model)[];
+  return fields.filter((field) => field !== "price" && textOf(was[field]) !== textOf(model[field]));
+}
+
+function textOf(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => (typeof part === "bigint" ? `${part}n` : part)) ?? "";
+}
