@@ -9,13 +9,20 @@ import { THURSDAY } from "./start-billing.ts";
 export const ACCOUNTS = 2;
 /** The account of each spender. */
 export const OWNERS = [0, 0, 1] as const;
-export const HOLDS = 10;
-const KEYS = 3;
+/** Numbers that operations name their holds by; see `Step`. */
+const HOLDS = 20;
+const KEYS = 2;
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 
+/**
+ * A hold is a number that means one of those that were named before, whatever it is, so that few operations are about
+ * nothing; `fresh` names another one.
+ */
+export type HistoryOperation = LedgerOperation & { readonly fresh?: boolean };
+
 export type Step =
-  | { readonly step: "post"; readonly operations: LedgerOperation[] }
+  | { readonly step: "post"; readonly operations: HistoryOperation[] }
   | { readonly step: "keep"; readonly hold: number; readonly answer: ModelAnswer }
   | { readonly step: "read"; readonly account: number; readonly hold: number }
   | { readonly step: "spender"; readonly index: number; readonly change: Partial<SpenderFields> }
@@ -31,7 +38,7 @@ const hold = fc.nat({ max: HOLDS - 1 });
 const spenderIndex = fc.nat({ max: OWNERS.length - 1 });
 const claim = fc.option(fc.record({ key: fc.nat({ max: KEYS - 1 }), content: fc.constantFrom(0, 0, 0, 1) }), {
   nil: undefined,
-  freq: 1,
+  freq: 2,
 });
 const cap = fc.option(fc.bigInt({ min: 0n, max: 120n }), { nil: undefined });
 const period = fc.constantFrom<Period>("lifetime", "day", "week", "month");
@@ -50,14 +57,15 @@ const place = fc
     spender: spenderIndex,
     credits,
     claim,
-    foreign: fc.constantFrom(false, false, false, false, true),
+    fresh: fc.constantFrom(true, true, true, true, false),
+    foreign: fc.constantFrom(false, false, false, false, false, false, true),
   })
-  .map(({ foreign, ...fields }): LedgerOperation => {
+  .map(({ foreign, ...fields }): HistoryOperation => {
     const owner = OWNERS[fields.spender] ?? 0;
     return { kind: "place", account: foreign ? 1 - owner : owner, ...fields };
   });
 const operation = fc.oneof(
-  likely(6, place),
+  likely(7, place),
   likely(4, fc.record({ kind: fc.constant("capture" as const), hold, credits, cost })),
   likely(2, fc.record({ kind: fc.constantFrom("release" as const, "abandon" as const), hold, cost })),
   likely(1, fc.record({ kind: fc.constant("extend" as const), hold, credits })),
@@ -98,6 +106,6 @@ export const history = fc.record({
       likely(2, keep),
       likely(1, read),
     ),
-    { minLength: 1, maxLength: 25 },
+    { minLength: 1, maxLength: 25, size: "max" },
   ),
 });
