@@ -152,7 +152,7 @@ const idempotencyReplayed = {
 };
 
 const securitySchemes = {
-  apiKey: { type: "http", scheme: "bearer", description: "A normal API key." },
+  apiKey: { type: "http", scheme: "bearer", description: "A normal API key, or a temporary web token." },
   managementKey: { type: "http", scheme: "bearer", description: "A management key." },
 };
 

@@ -68,6 +68,24 @@ describe.each(topologies.flatMap((topology) => [false, true].map((shared) => ({ 
       }
     });
 
+    test("the web tokens of an account have one limit together", async () => {
+      await start({ RATE_LIMIT_TEXT_PER_SECOND: "1", RATE_LIMIT_BURST_SECONDS: "60" });
+      const until = Date.now() + 240_000;
+      const [one, other, foreign] = [
+        ring.keys.addWebToken(until, "account"),
+        ring.keys.addWebToken(until, "account"),
+        ring.keys.addWebToken(until, "another account"),
+      ];
+      const answers = await Promise.all(
+        [one, other].map(({ secret }) => sendAll(20, CHAT, { key: secret, body: {} })),
+      );
+      const remaining = answers.flat().map((answer) => Number(limitsOf(answer).remaining));
+      // 20 when nothing comes back meanwhile; counted apart, each would be left with 40.
+      expect(Math.min(...remaining)).toBeLessThan(38);
+      const fresh = await call(url(CHAT), { key: foreign.secret, body: {} });
+      expect(limitsOf(fresh).remaining).toBe("59");
+    });
+
     test("the first request of a key leaves the burst less one", async () => {
       await start();
       const key = ring.keys.add("normal").secret;

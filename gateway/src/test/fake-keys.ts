@@ -33,11 +33,10 @@ export class FakeKeys {
   }
 
   /** A web token by its looks; only this fake knows whose it is. */
-  addWebToken(expiresAt: number): FakeKey {
+  addWebToken(expiresAt: number, accountId: string = randomUUID()): FakeKey {
     const part = (content: object) => Buffer.from(JSON.stringify(content)).toString("base64url");
     const signature = randomBytes(64).toString("base64url");
     const secret = `${part({ alg: "EdDSA" })}.${part({ exp: expiresAt })}.${signature}`;
-    const accountId = randomUUID();
     const token = { secret, keyId: accountId, accountId };
     this.#keys.set(secret, { ...token, kind: KeyKind.WEB_TOKEN, expiresAt: BigInt(expiresAt) });
     return token;
