@@ -42,7 +42,7 @@ let router: Router;
 beforeEach(async () => {
   upstream = await startUpstream({ tokenDelayMs: 10, imageDelayMs: 100 });
   router = await startRouter("split", { env: { ...upstream.env, ...ENV } });
-}, 120_000);
+}, 240_000);
 afterEach(async () => {
   await router?.dispose();
   await upstream?.close();

@@ -1,28 +1,26 @@
 // kill -9 of the whole router under load: afterwards the ledger adds up, no hold outlives its deadline, and what the
 // upstream billed is in our books to the last unit, charged or lost.
 
-import { execFile } from "node:child_process";
-import { mkdtemp, readFile } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { sandboxEnvironment } from "@gr/all-in-one";
-import { startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { call } from "../e2e/http.ts";
 import { billingOf, overdueHolds } from "../e2e/operator.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
+import { killProcess } from "./processes.ts";
+import { startUpstream, type Upstream } from "./upstream.ts";
 
 const RUNNING = 50;
 
 describe("kill -9", () => {
-  let simulator: Awaited<ReturnType<typeof startSimulator>>;
+  let upstream: Upstream;
   let dataDir: string;
   let router: Router | undefined;
   // The upstream lives on while the router dies, as a real one would.
   const env = () => ({
-    ...(sandboxEnvironment(simulator.url) as Record<string, string>),
+    ...upstream.env,
     TEXT_TOTAL_TIMEOUT_MS: "4000",
     TEXT_HEADERS_TIMEOUT_MS: "4000",
     MEDIA_TIMEOUT_MS: "4000",
@@ -31,12 +29,12 @@ describe("kill -9", () => {
   });
 
   beforeEach(async () => {
-    simulator = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 30, imageDelayMs: 3_000 });
+    upstream = await startUpstream({ tokenDelayMs: 30, imageDelayMs: 3_000 });
     dataDir = await mkdtemp(join(tmpdir(), "generation-router-kill-"));
   });
   afterEach(async () => {
     await router?.dispose();
-    await simulator.close();
+    await upstream.close();
   }, 60_000);
 
   test(`of the process during ${RUNNING} running requests loses and doubles nothing`, async () => {
@@ -67,9 +65,8 @@ describe("kill -9", () => {
     const verdict = await reborn.verifyLedger({});
     expect(verdict.differences).toEqual([]);
     expect(verdict.holds).toBeGreaterThan(0n);
-    const bill = (await (await fetch(`${simulator.url}/bill`)).json()) as { total_pico_usd: string };
     const booked = BigInt(verdict.chargedCostPicoUsd) + BigInt(verdict.lostCostPicoUsd);
-    expect(booked).toBe(BigInt(bill.total_pico_usd));
+    expect(booked).toBe((await upstream.bill()).total);
     const again = await call(router, "POST", "/v1/compat/chat/completions", {
       body: { model: "sandbox/chat", messages: [{ role: "user", content: "still there?" }] },
     });
@@ -84,8 +81,7 @@ describe("kill -9", () => {
         body: { model: "sandbox/chat", messages: [{ role: "user", content: "hello" }] },
       });
     expect((await ask()).status).toBe(200);
-    const pidFile = await postmasterOf(dataDir);
-    process.kill(Number(pidFile), "SIGKILL");
+    await killProcess(running.pid, "postgres");
     const statuses = new Set<number>();
     await until(
       async () => {
@@ -101,13 +97,3 @@ describe("kill -9", () => {
     expect((await billing.verifyLedger({})).differences).toEqual([]);
   }, 120_000);
 });
-
-/** The pid of the embedded server, from the file that it keeps in its cluster. */
-async function postmasterOf(dataDir: string): Promise<string> {
-  const { stdout } = await promisify(execFile)("find", [
-    join(dataDir, "postgres"),
-    "-name",
-    "postmaster.pid",
-  ]);
-  return (await readFile(stdout.trim(), "utf8")).split("\n", 1)[0] ?? "";
-}

@@ -36,7 +36,7 @@ describe.each(topologies)("a key in heavy use: %s", (topology: Topology) => {
     upstream = await startUpstream();
     router = await startRouter(topology, { env: { ...upstream.env, ...NO_LIMITS } });
     if (topology === "split") other = await startGateway(router, NO_LIMITS);
-  }, 120_000);
+  }, 240_000);
   afterAll(async () => {
     await other?.stop();
     await router?.dispose();

@@ -14,7 +14,7 @@ const entries: Record<Topology, string> = {
   "all-in-one": fileURLToPath(new URL("../../all-in-one/src/main.ts", import.meta.url)),
   split: fileURLToPath(new URL("../../all-in-one/src/split.ts", import.meta.url)),
 };
-const START_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 40_000;
 
 export interface Router {
