@@ -111,6 +111,7 @@ describe("requests", () => {
     ["", "empty"],
     ["{", "not valid JSON"],
     ["{'name':1}", "not valid JSON"],
+    ['\ufeff{"name":"a"}', "byte order mark"],
     [Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d]), "not valid JSON"],
     ['{"name":"a","__proto__":{"admin":true}}', "not valid JSON"],
     ['{"name":"a","tags":[{"__proto__":1}]}', "not valid JSON"],

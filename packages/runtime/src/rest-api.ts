@@ -94,11 +94,16 @@ function parseJson(bytes: Buffer, done: (error: Error | null, body?: unknown) =>
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
+const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 
 /** JSON of valid UTF-8, without keys that would touch prototypes. @throws ServiceError invalid_json */
 export function parseJsonBytes(bytes: Uint8Array): unknown {
   if (bytes.byteLength === 0) {
     throw new ServiceError("invalid_json", "The body is empty, but the content type is application/json.");
+  }
+  // The parser below would skip it; text bodies, which go upstream as they are, cannot have one either.
+  if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.byteLength))) {
+    throw new ServiceError("invalid_json", "The body is not valid JSON: it begins with a byte order mark.");
   }
   try {
     return parseSafely(utf8.decode(bytes), undefined, { protoAction: "error", constructorAction: "ignore" });

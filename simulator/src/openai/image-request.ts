@@ -91,10 +91,12 @@ function readPrompt(body: JsonObject): string {
       "empty_string",
     );
   }
-  if (prompt.length > LONGEST_PROMPT) {
+  // Python counts characters, not halves of surrogate pairs.
+  const { length } = prompt.length > LONGEST_PROMPT ? [...prompt] : prompt;
+  if (length > LONGEST_PROMPT) {
     throw new Refusal(
       "invalid",
-      `Invalid 'prompt': string too long. Expected a string with maximum length ${LONGEST_PROMPT}, but got a string with length ${prompt.length} instead.`,
+      `Invalid 'prompt': string too long. Expected a string with maximum length ${LONGEST_PROMPT}, but got a string with length ${length} instead.`,
       "prompt",
       "string_above_max_length",
     );
