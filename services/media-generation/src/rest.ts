@@ -39,8 +39,9 @@ async function answerImages(
   { body, http, reply }: RestRequest<ImageRequest>,
 ): Promise<object> {
   const caller = callerOf(http);
-  const claim = claimOf(http.headers, path, () => [canonicalText(body)]);
+  // The order first: it refuses whatever has no canonical text, as nesting without end.
   const order = makeImageOrder(body, deps.catalog.find(body.model));
+  const claim = claimOf(http.headers, path, () => [canonicalText(body)]);
   const { answer, replayed } = await generateImages(deps, order, caller, claim);
   if (replayed) reply.header("idempotency-replayed", "true");
   return answer;
