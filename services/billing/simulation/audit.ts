@@ -1,0 +1,180 @@
+// Independent books of a history: told what was committed, they work out on their own what is right, and every
+// difference is a violation. They know nothing of LedgerModel, so that an error would have to be made twice.
+import { DONE, type Operation, type Outcome, type Place, type SpenderFields } from "./operation.ts";
+import { Violation } from "./violation.ts";
+import { windowStartOf } from "./window.ts";
+
+export interface AuditedAccount {
+  deposited: bigint;
+  charged: bigint;
+  held: bigint;
+}
+
+/** Requests to free models on one day. */
+interface FreeUse {
+  day: number;
+  used: number;
+}
+
+interface AuditedWindow {
+  readonly start: number;
+  used: bigint;
+  held: bigint;
+}
+
+export interface AuditedSpender {
+  readonly account: number;
+  fields: SpenderFields;
+  window: AuditedWindow;
+}
+
+export interface AuditedHold {
+  readonly id: number;
+  readonly place: Place;
+  readonly window: AuditedWindow;
+  state: "open" | "captured" | "released";
+  charge: bigint;
+  /** As it was resolved with. */
+  cost: bigint;
+  /** What the books say that its request cost us, as charged, failed or late. */
+  booked: bigint;
+  lateBooked: boolean;
+}
+
+export class Audit {
+  readonly accounts: AuditedAccount[];
+  readonly spenders: AuditedSpender[];
+  readonly holds = new Map<number, AuditedHold>();
+  /** The hold that has each claim, by its key. */
+  readonly claims = new Map<number, AuditedHold>();
+  /** Holds with a kept answer. */
+  readonly kept = new Set<number>();
+  readonly #freeUse: FreeUse[];
+  readonly #freeLimit: number;
+
+  constructor(
+    accounts: number,
+    spenders: readonly { account: number; fields: SpenderFields }[],
+    freeLimit: number,
+  ) {
+    this.#freeLimit = freeLimit;
+    this.#freeUse = Array.from({ length: accounts }, () => ({ day: 0, used: 0 }));
+    this.accounts = Array.from({ length: accounts }, () => ({ deposited: 0n, charged: 0n, held: 0n }));
+    this.spenders = spenders.map(({ account, fields }) => ({ account, fields, window: newWindow(0) }));
+  }
+
+  account(index: number): AuditedAccount {
+    return present(this.accounts[index]);
+  }
+
+  spender(index: number): AuditedSpender {
+    return present(this.spenders[index]);
+  }
+
+  putSpender(index: number, fields: SpenderFields): void {
+    const spender = this.spender(index);
+    if (spender.fields.period !== fields.period) spender.window = newWindow(0);
+    spender.fields = fields;
+  }
+
+  /** What a place should be answered at this moment. */
+  judge(place: Place, at: number): Outcome["code"] {
+    const spender = this.spender(place.spender);
+    const { fields } = spender;
+    if (!fields.active || spender.account !== place.account) return "disabled or deleted";
+    if (fields.expiresAt !== undefined && fields.expiresAt <= at) return "expired";
+    return this.judgeClaim(place) ?? this.#judgeMoney(place, spender, at);
+  }
+
+  judgeClaim({ claim, hold }: Place): Outcome["code"] | undefined {
+    const owner = claim === undefined ? undefined : this.claims.get(claim.key);
+    if (owner === undefined || owner.id === hold) return undefined;
+    // What was kept may have been seen: its key stays taken.
+    if (owner.state === "released" && !this.kept.has(owner.id)) return undefined;
+    if (owner.place.claim?.content !== claim?.content) return "claim mismatch";
+    return owner.state === "open" ? "claim in progress" : "claim finished";
+  }
+
+  #judgeMoney({ credits, account: index }: Place, spender: AuditedSpender, at: number): Outcome["code"] {
+    if (credits === 0n) return this.#freeUseAt(index, at).used < this.#freeLimit ? "done" : "free limit";
+    const { fields, window } = spender;
+    const begins = windowStartOf(fields.period, at) > window.start;
+    const used = begins ? 0n : window.used;
+    const held = begins ? 0n : window.held;
+    const { deposited, charged, held: heldOfAccount } = this.account(index);
+    const { cap } = fields;
+    if (cap !== undefined && used + credits > cap) return "cap";
+    if (charged + credits > deposited) return "balance";
+    if (cap !== undefined && used + held + credits > cap) return "cap, in flight";
+    return charged + heldOfAccount + credits > deposited ? "balance, in flight" : "done";
+  }
+
+  #freeUseAt(account: number, at: number): FreeUse {
+    const use = present(this.#freeUse[account]);
+    const day = windowStartOf("day", at);
+    if (day > use.day) Object.assign(use, { day, used: 0 });
+    return use;
+  }
+
+  /** A place that was committed. @returns whether it began a window */
+  placed(place: Place, at: number): boolean {
+    const spender = this.spender(place.spender);
+    const start = windowStartOf(spender.fields.period, at);
+    const begins = start > spender.window.start;
+    if (begins) spender.window = newWindow(start);
+    spender.window.held += place.credits;
+    this.account(place.account).held += place.credits;
+    if (place.credits === 0n) this.#freeUseAt(place.account, at).used += 1;
+    const hold: AuditedHold = {
+      id: place.hold,
+      place,
+      window: spender.window,
+      state: "open",
+      charge: 0n,
+      cost: 0n,
+      booked: 0n,
+      lateBooked: false,
+    };
+    this.holds.set(place.hold, hold);
+    if (place.claim !== undefined) this.claims.set(place.claim.key, hold);
+    return begins;
+  }
+
+  /** What a capture or release should be answered; books it. */
+  resolved(operation: Exclude<Operation, Place>): Outcome["code"] {
+    const hold = this.holds.get(operation.hold);
+    if (hold === undefined) return "unknown hold";
+    const charge = operation.kind === "capture" ? operation.credits : 0n;
+    if (hold.state === "open") {
+      const account = this.account(hold.place.account);
+      hold.state = operation.kind === "capture" ? "captured" : "released";
+      hold.charge = charge;
+      hold.cost = operation.cost;
+      hold.booked = operation.cost;
+      hold.lateBooked = operation.kind === "abandon" && operation.cost > 0n;
+      hold.window.held -= hold.place.credits;
+      hold.window.used += charge;
+      account.held -= hold.place.credits;
+      account.charged += charge;
+      return DONE.code;
+    }
+    const again =
+      operation.kind === "capture"
+        ? hold.state === "captured" && hold.charge === charge && hold.cost === operation.cost
+        : hold.state === "released";
+    if (operation.cost > hold.cost && !hold.lateBooked) {
+      hold.booked = operation.cost;
+      hold.lateBooked = true;
+    }
+    return again ? DONE.code : "already resolved";
+  }
+}
+
+function newWindow(start: number): AuditedWindow {
+  return { start, used: 0n, held: 0n };
+}
+
+export function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new Violation("simulation", "there is no such thing");
+  return value;
+}

@@ -1,0 +1,136 @@
+// LedgerModel, and the flaws that a ledger of its kind could have. Without a flaw it passes everything on.
+import { OutcomeCode } from "@gr/proto/billing";
+import type { LedgerModel, LedgerOutcome } from "../src/test/ledger-model.ts";
+import { present } from "./audit.ts";
+import type { Operation, Place } from "./operation.ts";
+import { windowStartOf } from "./window.ts";
+import type { World } from "./world.ts";
+
+const PLENTY = 1_000_000n;
+
+export class FlawedLedger {
+  readonly #world: World;
+  readonly #model: LedgerModel;
+
+  constructor(world: World, model: LedgerModel) {
+    this.#world = world;
+    this.#model = model;
+  }
+
+  place(place: Place, at: number): LedgerOutcome {
+    switch (this.#world.flaw) {
+      case "cap checked, then acted upon":
+      case "mirror admits alone":
+        return place.admitted === true ? this.#admit(place, at) : this.#model.apply(place, at);
+      case "revoked key checked in the gateway only":
+        return this.#trust(place, at);
+      case "place repeated reserves again":
+        return this.#reserve(place, at);
+      case "holds carried into the next window":
+        return this.#carry(place, at);
+      case "window start moves back":
+        return this.#moveBack(place, at);
+      case "claim taken over while its hold is open":
+        return this.#takeOver(place, at);
+      case "replay without looking at the spender":
+        return this.#trustClaim(place, at);
+      default:
+        return this.#model.apply(place, at);
+    }
+  }
+
+  resolve(operation: Exclude<Operation, Place>, at: number): LedgerOutcome {
+    if (operation.kind !== "capture") return this.#model.apply(operation, at);
+    const hold = this.#model.holds.get(operation.hold);
+    if (hold === undefined) return this.#model.apply(operation, at);
+    const account = present(this.#model.accounts[hold.account]);
+    const spender = present(this.#model.spenders[hold.spender]);
+    switch (this.#world.flaw) {
+      case "capture repeated charges again":
+        if (hold.state === "captured") account.charged += operation.credits;
+        break;
+      case "late cost charged to the customer":
+        if (hold.state === "released") account.charged += operation.credits;
+        break;
+      case "capture refused for lack of balance":
+        if (account.charged + operation.credits > account.deposited) {
+          return { code: OutcomeCode.INSUFFICIENT_CREDITS, inFlight: false };
+        }
+        break;
+      case "charge in the current window":
+        if (hold.state === "open" && hold.window !== spender.window) {
+          hold.window.used -= operation.credits;
+          spender.window.used += operation.credits;
+        }
+        break;
+      default:
+    }
+    return this.#model.apply(operation, at);
+  }
+
+  /** Whatever the balance and the cap say by now. */
+  #admit(place: Place, at: number): LedgerOutcome {
+    const account = present(this.#model.accounts[place.account]);
+    const spender = present(this.#model.spenders[place.spender]);
+    const { fields } = spender;
+    account.deposited += PLENTY;
+    spender.fields = { ...fields, cap: undefined };
+    const outcome = this.#model.apply(place, at);
+    spender.fields = fields;
+    account.deposited -= PLENTY;
+    return outcome;
+  }
+
+  #takeOver(place: Place, at: number): LedgerOutcome {
+    const outcome = this.#model.apply(place, at);
+    if (outcome.code !== OutcomeCode.CLAIM_IN_PROGRESS || place.claim === undefined) return outcome;
+    const placed = this.#model.apply({ ...place, claim: undefined }, at);
+    if (placed.code === OutcomeCode.DONE) this.#model.claims.take(place.account, place.claim, place.hold, at);
+    return placed;
+  }
+
+  #trustClaim(place: Place, at: number): LedgerOutcome {
+    const outcome = this.#model.apply(place, at);
+    const bad = outcome.code === OutcomeCode.SPENDER_INACTIVE || outcome.code === OutcomeCode.SPENDER_EXPIRED;
+    if (!bad || place.claim === undefined) return outcome;
+    const owner = this.#model.claims.owner(place.account, place.claim, at);
+    const charged = owner !== undefined && this.#model.holds.get(owner.hold)?.state === "captured";
+    return charged ? { code: OutcomeCode.CLAIM_FINISHED, earlierHold: owner.hold } : outcome;
+  }
+
+  #trust(place: Place, at: number): LedgerOutcome {
+    const spender = present(this.#model.spenders[place.spender]);
+    const { fields } = spender;
+    spender.fields = { ...fields, active: true, expiresAt: undefined };
+    const outcome = this.#model.apply(place, at);
+    spender.fields = fields;
+    return outcome;
+  }
+
+  #reserve(place: Place, at: number): LedgerOutcome {
+    const hold = this.#model.holds.get(place.hold);
+    if (hold?.state === "open") {
+      hold.window.held += place.credits;
+      present(this.#model.accounts[place.account]).held += place.credits;
+    }
+    return this.#model.apply(place, at);
+  }
+
+  #carry(place: Place, at: number): LedgerOutcome {
+    const spender = present(this.#model.spenders[place.spender]);
+    const before = spender.window;
+    const outcome = this.#model.apply(place, at);
+    if (spender.window !== before && outcome.code === OutcomeCode.DONE) spender.window.held += before.held;
+    return outcome;
+  }
+
+  #moveBack(place: Place, at: number): LedgerOutcome {
+    const spender = present(this.#model.spenders[place.spender]);
+    const start = windowStartOf(spender.fields.period, at);
+    const known = spender.window.start ?? 0;
+    if (start < known && !this.#model.holds.has(place.hold)) {
+      spender.window = { start, used: 0n, held: 0n };
+    }
+    return this.#model.apply(place, at);
+  }
+}

@@ -1,0 +1,175 @@
+// One seed, one history: a small router with its customers, its weather and its faults, run until it is at rest.
+import { BillingProcess } from "./billing-process.ts";
+import type { Coverage } from "./coverage.ts";
+import { ACTIVE_MS, Customers } from "./customers.ts";
+import { checkEnd, MOST_SKEW_MS } from "./end-of-history.ts";
+import type { Flaw } from "./flaws.ts";
+import { Gateway } from "./gateway.ts";
+import { GenerationRows } from "./generation-rows.ts";
+import { violated } from "./invariants.ts";
+import { Ledger } from "./ledger.ts";
+import type { SpenderFields } from "./operation.ts";
+import { Router, type Surroundings } from "./router.ts";
+import { SpendMirror } from "./spend-mirror.ts";
+import type { Process } from "./task.ts";
+import { Upstream } from "./upstream.ts";
+import { World } from "./world.ts";
+
+export interface History {
+  readonly seed: number;
+  readonly error: Error | undefined;
+  readonly trace: readonly string[];
+}
+
+/** The account of each key. */
+const OWNERS = [0, 0, 1] as const;
+const ACCOUNTS = 2;
+/** The faults end a little after the customers. */
+const FAULTS_MS = ACTIVE_MS + 10_000;
+const MOST_MS = 1_200_000;
+/** Moments at which windows begin: of every kind, and of months that end early or late. */
+const BOUNDARIES: readonly number[] = [
+  Date.UTC(2026, 0, 15),
+  Date.UTC(2026, 0, 19),
+  Date.UTC(2026, 1, 1),
+  Date.UTC(2026, 5, 1),
+  Date.UTC(2027, 0, 1),
+  Date.UTC(2028, 1, 29),
+  Date.UTC(2028, 2, 1),
+];
+
+/** @param tracing whether to write down what happens, which costs much time */
+export function runHistory(
+  seed: number,
+  flaw: Flaw | undefined,
+  coverage: Coverage,
+  tracing = false,
+): History {
+  const world = new World(seed, flaw, coverage, tracing);
+  let error: Error | undefined;
+  try {
+    live(world);
+  } catch (thrown) {
+    error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  }
+  coverage.histories += 1;
+  coverage.events += world.events;
+  return { seed, error, trace: world.trace };
+}
+
+function live(world: World): void {
+  const { random } = world;
+  const boundary = random.pick(BOUNDARIES);
+  const near = random.chance(0.7);
+  world.now = boundary + (near ? -random.below(ACTIVE_MS) : 9 * 3_600_000);
+  const spenders = OWNERS.map((account) => ({ account, fields: randomFields(world) }));
+  const ledger = new Ledger(world, ACCOUNTS, spenders);
+  const redis = random.chance(0.6) ? new SpendMirror(world, true) : undefined;
+  const billing = several(world, 2, (name) => {
+    const mirror = redis ?? new SpendMirror(world, false);
+    return new BillingProcess(world, `billing ${name}`, ledger, mirror);
+  });
+  const rows = new GenerationRows(world);
+  const surroundings: Surroundings = { world, ledger, rows, upstream: new Upstream(world), billing };
+  const routers = several(world, 3, (name) => new Router(surroundings, `router ${name}`));
+  const gateways = several(world, 3, (name) => new Gateway(surroundings, routers, `gateway ${name}`));
+  const customers = new Customers(surroundings, gateways, spenders);
+  for (let account = 0; account < ACCOUNTS; account += 1) {
+    ledger.putMoney(-1 - account, account, BigInt(random.between(0, 90)));
+  }
+  const processes = [...billing, ...routers, ...gateways].map(({ process }) => process);
+  for (const { process } of [...routers, ...gateways]) {
+    process.skew = random.between(-MOST_SKEW_MS, MOST_SKEW_MS);
+  }
+  for (const process of processes) process.start();
+  customers.begin(random.between(3, 10), random.between(0, 4), near ? boundary : undefined);
+  if (random.chance(0.85)) beginFaults(surroundings, routers, processes, redis);
+  if (near && random.chance(0.3)) world.after(boundary - world.now, () => failOver(world));
+  rest(surroundings);
+  checkEnd(surroundings, customers.requests);
+}
+
+function several<T>({ random }: World, most: number, make: (name: number) => T): T[] {
+  return Array.from({ length: random.between(1, most) }, (_, index) => make(index + 1));
+}
+
+function randomFields({ random, now }: World): SpenderFields {
+  return {
+    cap: random.chance(0.3) ? undefined : BigInt(random.between(0, 60)),
+    period: random.pick(["lifetime", "day", "day", "week", "month"] as const),
+    expiresAt: random.chance(0.1) ? now + random.between(0, 2 * ACTIVE_MS) : undefined,
+    active: !random.chance(0.03),
+  };
+}
+
+/** Until nothing is under way and nothing left open. */
+function rest({ world, ledger, rows }: Surroundings): void {
+  const end = world.now + MOST_MS;
+  while (world.essential > 0 || ledger.open.size > 0 || rows.unsettled > 0) {
+    if (!world.step() || world.now > end) {
+      throw violated("I9", `no rest: ${ledger.open.size} holds open, ${rows.unsettled} rows unsettled`);
+    }
+  }
+}
+
+function beginFaults(
+  { world, upstream }: Surroundings,
+  routers: readonly Router[],
+  processes: readonly Process[],
+  redis: SpendMirror | undefined,
+): void {
+  const { random, weather } = world;
+  weather.lossRate = random.pick([0, 0.01, 0.05]);
+  weather.slowRate = random.pick([0, 0.01, 0.05]);
+  weather.duplicateRate = random.pick([0, 0.03]);
+  upstream.silence = random.pick([0, 0, 0.3]);
+  for (const process of processes) process.crashRate = random.pick([0, 0, 0.01, 0.03]);
+  const sometime = (probability: number, fault: () => void) => {
+    if (random.chance(probability)) world.after(random.below(FAULTS_MS), fault);
+  };
+  for (const { process } of routers) process.pauseRate = random.pick([0, 0, 0.006]);
+  sometime(0.3, () => {
+    world.count("PostgreSQL away");
+    world.postgresAwayUntil = world.now + random.between(100, 4_000);
+  });
+  sometime(0.1, () => failOver(world));
+  if (redis !== undefined) beginRedisFaults(world, redis, sometime);
+  world.after(FAULTS_MS, () => {
+    Object.assign(weather, { lossRate: 0, slowRate: 0, duplicateRate: 0 });
+    for (const process of processes) {
+      process.crashRate = 0;
+      process.pauseRate = 0;
+    }
+    upstream.silence = 0;
+    world.postgresLag = 0;
+    if (world.tracing) world.note("no faults from here on");
+  });
+}
+
+/** Soon after now, PostgreSQL goes on elsewhere, where it is earlier. */
+function failOver(world: World): void {
+  const { random } = world;
+  const later = random.below(MOST_SKEW_MS);
+  world.after(later, () => {
+    world.count("clock of PostgreSQL set back");
+    world.postgresLag = random.between(Math.min(later, MOST_SKEW_MS - 1), MOST_SKEW_MS);
+    if (world.tracing) world.note(`PostgreSQL fails over to a clock ${world.postgresLag} ms behind`);
+  });
+}
+
+function beginRedisFaults(
+  world: World,
+  redis: SpendMirror,
+  sometime: (probability: number, fault: () => void) => void,
+): void {
+  const { random } = world;
+  redis.slowRate = random.pick([0, 0, 0.3]);
+  sometime(0.4, () => redis.empty());
+  sometime(0.3, () => {
+    redis.save();
+    world.after(random.between(10, 5_000), () => redis.rollBack());
+  });
+  sometime(0.4, () => {
+    redis.awayUntil = world.now + random.between(100, 5_000);
+  });
+}

@@ -1,0 +1,76 @@
+// What billing is asked to do with a hold, as the model of the ledger takes it, and what only the simulation adds.
+import type { Period } from "../src/spender.ts";
+
+export type Service = "text" | "media";
+
+/** An Idempotency-Key and what was asked for under it. */
+export interface Claim {
+  readonly key: number;
+  readonly content: number;
+}
+
+export interface Place {
+  readonly kind: "place";
+  readonly hold: number;
+  readonly account: number;
+  readonly spender: number;
+  readonly credits: bigint;
+  readonly service: Service;
+  /** When its id was made, by the clock of its router. */
+  readonly madeAt: number;
+  readonly deadlineAt: number;
+  readonly claim: Claim | undefined;
+  /** Only with the flaws that decide before the commit. */
+  admitted?: boolean;
+}
+
+export interface Capture {
+  readonly kind: "capture";
+  readonly hold: number;
+  readonly credits: bigint;
+  readonly cost: bigint;
+}
+
+export interface Release {
+  /** Abandoned: released as unresolved. */
+  readonly kind: "release" | "abandon";
+  readonly hold: number;
+  readonly cost: bigint;
+}
+
+export type Operation = Place | Capture | Release;
+
+/** What an open hold is to be captured with, as kept with its answer. */
+export interface Settlement {
+  readonly credits: bigint;
+  readonly cost: bigint;
+}
+
+/** Why a place was refused; the each is a row of the error table. */
+export type Refusal =
+  | "balance"
+  | "balance, in flight"
+  | "cap"
+  | "cap, in flight"
+  | "disabled or deleted"
+  | "expired"
+  | "free limit"
+  | "claim in progress"
+  | "claim mismatch";
+
+export interface Outcome {
+  readonly code: "done" | "already resolved" | "unknown hold" | "claim finished" | Refusal;
+  /** Of a finished claim. */
+  readonly earlierHold?: number;
+}
+
+export interface SpenderFields {
+  readonly cap: bigint | undefined;
+  readonly period: Period;
+  readonly expiresAt: number | undefined;
+  readonly active: boolean;
+}
+
+export const DONE: Outcome = { code: "done" };
+export const UNKNOWN_HOLD: Outcome = { code: "unknown hold" };
+export const ALREADY_RESOLVED: Outcome = { code: "already resolved" };

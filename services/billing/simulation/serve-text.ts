@@ -1,0 +1,126 @@
+// A text request step by step, as in services/text-proxy (serve-text.ts, serve-whole.ts, settle.ts, give-up.ts): hold,
+// upstream, kept answer, capture, answer. Each `yield` is an await.
+import type { PicoUsd } from "@gr/money";
+import { checkDispatch, violated } from "./invariants.ts";
+import type { Answer, Request } from "./request.ts";
+import type { Router } from "./router.ts";
+import type { Steps } from "./task.ts";
+import { USAGE_LOOK_UPS_MS } from "./timing.ts";
+import { chargeFor, metered, type UpstreamReply } from "./upstream.ts";
+
+export function* serveText(router: Router, request: Request, answer: (answer: Answer) => void): Steps {
+  const { world, billing, upstream, ledger } = router;
+  const placed = billing.post(router.placeOf(request));
+  if (world.flaw === "dispatch before the hold") checkDispatch(ledger, request.hold);
+  yield;
+  const outcome = placed.reply;
+  if (outcome === undefined) {
+    // The hold may exist although its place was never answered.
+    router.releaseUnsent(request.hold);
+    answer({ kind: "failed" });
+    return;
+  }
+  router.countRefusal(outcome);
+  if (outcome.code === "claim finished") {
+    answer(yield* replay(router, request, outcome.earlierHold ?? -1));
+    return;
+  }
+  if (outcome.code !== "done") {
+    answer({ kind: "refused", code: outcome.code });
+    return;
+  }
+  if (request.left) {
+    router.releaseUnsent(request.hold);
+    return;
+  }
+  checkDispatch(ledger, request.hold);
+  const sent = upstream.send(request);
+  yield;
+  answer(yield* finish(router, request, sent.reply));
+}
+
+function* finish(router: Router, request: Request, reply: UpstreamReply | undefined): Steps<Answer> {
+  const { billing, world, text } = router;
+  const { hold } = request;
+  switch (reply?.kind) {
+    case "answer":
+      request.delivered = true;
+      if (world.flaw === "client who leaves is released" && request.left) break;
+      return yield* settle(router, request, reply.cost);
+    case "refused":
+    case "not sent":
+      yield* billing.insist({ kind: "release", hold, cost: 0n });
+      return { kind: "failed" };
+    case "failed": {
+      const cost = world.flaw === "failed cost dropped" ? 0n : reply.cost;
+      yield* billing.insist({ kind: "release", hold, cost });
+      return { kind: "failed" };
+    }
+    default:
+      // Nobody knows whether it was billed: the hold waits for what a look-up says.
+      if (world.flaw === "release on a lost answer") break;
+      text.resolveSoon(hold);
+      return { kind: "failed" };
+  }
+  yield* billing.insist({ kind: "release", hold, cost: 0n });
+  return { kind: "failed" };
+}
+
+function* settle(router: Router, request: Request, told: PicoUsd | undefined): Steps<Answer> {
+  const { billing, world } = router;
+  const { hold, claim } = request;
+  let cost = told ?? (world.flaw === "missing usage is zero" ? 0n : yield* findOut(router, request));
+  if (cost === 0n && world.flaw === "zero usage is estimated") cost = metered(request);
+  const credits = chargeFor(request, cost);
+  const after = world.flaw === "answer kept after the capture";
+  if (claim !== undefined && !after && !(yield* billing.keepAnswer(hold, { credits, cost }))) {
+    world.count("outcomes unknown to the client");
+    return { kind: "unknown" };
+  }
+  if (world.flaw === "answer before the capture") {
+    router.process.run(captureLater(router, hold, credits, cost));
+    return { kind: "ok", charge: credits };
+  }
+  const captured = yield* billing.insist({ kind: "capture", hold, credits, cost });
+  if (claim !== undefined && after) yield* billing.keepAnswer(hold, { credits, cost });
+  return answerOf(router, captured?.code, credits);
+}
+
+function* captureLater(router: Router, hold: number, credits: bigint, cost: PicoUsd): Steps {
+  yield* router.billing.insist({ kind: "capture", hold, credits, cost });
+}
+
+/** What a client is told after a capture: a hold that was resolved in another way was not charged. */
+export function answerOf({ world }: Router, code: string | undefined, charge: bigint): Answer {
+  if (code === "done") return { kind: "ok", charge };
+  if (code === "already resolved" && world.flaw === "capture that came too late is an answer") {
+    return { kind: "ok", charge };
+  }
+  if (code === undefined && world.flaw === "capture not repeated") return { kind: "ok", charge };
+  world.count("outcomes unknown to the client");
+  return { kind: "unknown" };
+}
+
+/** The usage is missing: the upstream is asked, and metered when it does not say. */
+function* findOut({ world, upstream }: Router, request: Request): Steps<PicoUsd> {
+  for (const pause of USAGE_LOOK_UPS_MS) {
+    if (pause > 0) {
+      world.current().sleep(pause);
+      yield;
+    }
+    const asked = upstream.lookUp(request.hold);
+    yield;
+    const found = asked.reply;
+    if (typeof found === "bigint") return found;
+  }
+  return metered(request);
+}
+
+function* replay({ billing, world }: Router, { hold }: Request, earlier: number): Steps<Answer> {
+  const read = billing.readAnswer(earlier);
+  yield;
+  if (read.reply === undefined) return { kind: "failed" };
+  if (read.reply === "none") throw violated("I8", `${hold} repeats ${earlier}, whose answer was not kept`);
+  world.count("answered from an earlier request");
+  return { kind: "replayed", hold: earlier };
+}
