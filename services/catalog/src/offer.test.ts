@@ -1,6 +1,7 @@
 // Guarantees of the offer: nothing is listed that nobody here can make, and nothing promised that nobody here takes.
 import { create } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
+import { ManualClock, until } from "@gr/testing";
 import { describe, expect, test } from "@jest/globals";
 import { catalogConfig } from "./config.ts";
 import { offeredModels } from "./offer.ts";
@@ -89,6 +90,21 @@ test.each(["openai", "openai/pictures", "/image", "openai/image/video"])(
     expect(() => providersOf(text)).toThrow(/must be <provider>\/<ability>/);
   },
 );
+
+test("a model goes from the list on the day that its vendor shuts it down, without a restart", async () => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 30, 23, 59, 59));
+  const world = await startCatalog({ clock });
+  try {
+    expect(await world.ids()).toContain("openai/gpt-image-1.5");
+    clock.advance(1_000);
+    await until(async () => !(await world.ids()).includes("openai/gpt-image-1.5"), { timeoutMs: 15_000 });
+    expect(await world.ids()).toEqual(["openai/gpt-image-2"]);
+    expect((await world.get("/v1/models/openai/gpt-image-1.5")).status).toBe(404);
+  } finally {
+    await world.stop();
+    await world.database.drop();
+  }
+});
 
 test("without providers nothing is listed that only they could make", async () => {
   const world = await startCatalog({ env: { MEDIA_PROVIDERS: "", SANDBOX_MODELS: "true" } });

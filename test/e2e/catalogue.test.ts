@@ -1,0 +1,54 @@
+// The list can be trusted: whatever it has can be asked for, at the price that it says. In both topologies.
+import { chargeOf, creditsOf, parsePicoUsd } from "@gr/money";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { call } from "./http.ts";
+import { type Router, startRouter, topologies } from "./topology.ts";
+
+/** They fail on purpose. */
+const FAULTS = /^sandbox\/image-(error|blocked|hang)$/;
+
+interface Listed {
+  readonly id: string;
+  readonly pricing: { readonly default_request: string };
+}
+
+describe.each(topologies)("the list of models (%s)", (topology) => {
+  let router: Router;
+  beforeAll(async () => {
+    router = await startRouter(topology);
+  }, 90_000);
+  afterAll(async () => {
+    await router?.dispose();
+  }, 60_000);
+
+  test("has no model that cannot be made, and each costs what the list says", async () => {
+    const { body } = await call(router, "GET", "/v1/models", { key: null });
+    const models = (body.data as Listed[]).filter(({ id }) => !FAULTS.test(id));
+    expect(models.map(({ id }) => id)).toEqual(
+      expect.arrayContaining([
+        "openai/gpt-image-1.5",
+        "openai/gpt-image-2",
+        "sandbox/image",
+        "sandbox/image-free",
+      ]),
+    );
+    for (const { id, pricing } of models) {
+      const answer = await call(router, "POST", "/v1/compat/images/generations", {
+        body: { model: id, prompt: "a lighthouse at noon" },
+      });
+      expect({ id, status: answer.status }).toEqual({ id, status: 200 });
+      const listed = parsePicoUsd(pricing.default_request) ?? -1n;
+      expect({ id, charge: creditsOf(String(answer.body.cost)) }).toEqual({ id, charge: chargeOf(listed) });
+    }
+  });
+
+  test("a model that nobody here can make does not exist", async () => {
+    const asked = { body: { model: "black-forest-labs/flux-2-pro", prompt: "a lighthouse" } };
+    expect(await call(router, "POST", "/v1/compat/images/generations", asked)).toMatchObject({
+      status: 404,
+      body: { error: { code: "model_not_found", param: "model" } },
+    });
+    const { status } = await call(router, "GET", "/v1/models/sandbox/video", { key: null });
+    expect(status).toBe(404);
+  });
+});
