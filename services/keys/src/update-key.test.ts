@@ -157,7 +157,7 @@ describe("UpdateKey", () => {
           expect(view(spender)).toEqual(view(row));
         }
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     );
   });
 
