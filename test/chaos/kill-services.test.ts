@@ -8,7 +8,7 @@ import { type Router, startRouter } from "../e2e/topology.ts";
 import { expectExactBooks, expectHonestAnswers, noOpenHolds } from "./books.ts";
 import { mintKey, openAccount } from "./customers.ts";
 import { flushRedis } from "./flush-redis.ts";
-import { chat, image, pick, type RunningLoad, seededRandom, sendAll, startLoad, tally } from "./load.ts";
+import { chat, image, pick, type RunningLoad, seededRandom, startLoad, tally } from "./load.ts";
 import { killProcess, pidOf } from "./processes.ts";
 import type { Order, Sent } from "./send-order.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
@@ -34,6 +34,7 @@ const ENV = {
   HOLD_GRACE_MS: "8000",
   RESOLVE_INTERVAL_MS: "500",
 };
+const REPEATS = 5;
 const BACK_MS = 40_000;
 const RESOLVED_MS = 60_000;
 
@@ -141,14 +142,25 @@ async function someAnswers(load: RunningLoad, count: number): Promise<void> {
   await until(() => load.sent.length >= enough, { timeoutMs: BACK_MS });
 }
 
-/** Sends each order whose outcome its caller does not know again, as it was, until the outcome is known. */
+/** Sends each order whose outcome its caller does not know again, as it was, until there is an answer. */
 async function repeatUnknown(sent: readonly Sent[]): Promise<Sent[]> {
   const paid = new Set(sent.filter(({ conclusion }) => conclusion === "paid").map(keyOf));
   const unknown = sent.filter((one) => one.conclusion === "unknown" && !paid.has(keyOf(one)));
-  const orders = [...new Map(unknown.map((one) => [keyOf(one), one.order])).values()];
+  let orders = [...new Map(unknown.map((one) => [keyOf(one), one.order])).values()];
   expect(orders.length).toBeGreaterThan(0);
-  const repeated = [...(await sendAll(orders).end())];
-  expect(repeated.filter(({ conclusion }) => conclusion !== "paid")).toEqual([]);
+  const repeated: Sent[] = [];
+  // A slow machine may make a request too late, which is an honest refusal and is free.
+  for (let round = 0; round < REPEATS && orders.length > 0; round += 1) {
+    const asked = orders;
+    const answers = await startLoad((index) => asked[index] as Order, {
+      perSecond: 200,
+      most: asked.length,
+      together: 8,
+    }).all();
+    repeated.push(...answers);
+    orders = answers.filter(({ conclusion }) => conclusion !== "paid").map(({ order }) => order);
+  }
+  expect(orders).toEqual([]);
   return repeated;
 }
 

@@ -36,6 +36,8 @@ export interface RunningLoad {
   readonly sent: readonly Sent[];
   /** How many were started so far. */
   started(): number;
+  /** Waits until all that may be started are answered. */
+  all(): Promise<readonly Sent[]>;
   /** Starts no more, waits for the rest, answers all; as often as one likes. */
   end(): Promise<readonly Sent[]>;
 }
@@ -55,6 +57,7 @@ export function startLoad(next: (index: number) => Order, bounds: LoadBounds): R
   const agent = new Agent({ pipelining: 1 });
   const sent: Sent[] = [];
   const running = new Set<Promise<void>>();
+  const everyOne = Promise.withResolvers<void>();
   const beganAt = performance.now();
   let started = 0;
   let ending = false;
@@ -68,6 +71,7 @@ export function startLoad(next: (index: number) => Order, bounds: LoadBounds): R
         if (failed && backOffMs > 0 && !ending)
           await new Promise((resolve) => setTimeout(resolve, backOffMs));
         running.delete(one);
+        if (sent.length === most) everyOne.resolve();
       });
       running.add(one);
       started += 1;
@@ -83,13 +87,18 @@ export function startLoad(next: (index: number) => Order, bounds: LoadBounds): R
     await agent.close();
     return sent;
   };
+  const stop = () => {
+    ended ??= end();
+    return ended;
+  };
   return {
     sent,
     started: () => started,
-    end: () => {
-      ended ??= end();
-      return ended;
+    all: async () => {
+      await everyOne.promise;
+      return await stop();
     },
+    end: stop,
   };
 }
 
