@@ -89,6 +89,8 @@ describe.each([
       expect(first).toMatchObject({ code, inFlight: false, availableCredits: 90n });
       expect(await postOne(place(mine, 101n))).toEqual(first);
     }
+    // Only the open hold is in its way.
+    expect(await postOne(place(poor, 95n))).toMatchObject({ code: INSUFFICIENT_CREDITS, inFlight: true });
   });
 
   test("what only open holds are in the way of is asked each time", async () => {
@@ -141,7 +143,17 @@ describe.each([
     await postOne(wallet.capture(hold.holdId, 100n));
     for (const _ of [1, 2]) expect((await postOne(place(mine, 1n))).code).toBe(SPEND_LIMIT_EXCEEDED);
     ledger.clock.advance(DAY);
-    expect((await postOne(place(mine, 1n))).code).toBe(DONE);
+    expect((await postOne(place(mine, 100n))).code).toBe(DONE);
+  });
+
+  test("of a window in which nothing was placed yet, nothing is used", async () => {
+    const mine = await wallet.openWallet(billing(), 1_000n, { capCredits: 100n, period: SpendPeriod.DAY });
+    const hold = place(mine, 100n);
+    await postOne(hold);
+    await postOne(wallet.capture(hold.holdId, 100n));
+    ledger.clock.advance(DAY);
+    expect((await postOne(place(mine, 101n))).code).toBe(SPEND_LIMIT_EXCEEDED);
+    expect((await postOne(place(mine, 100n))).code).toBe(DONE);
   });
 
   test("an expiry is told as one", async () => {
