@@ -85,7 +85,7 @@ CREATE TABLE idempotency (
   account_id uuid NOT NULL,
   key bytea NOT NULL /* SHA-256 of the endpoint and the key. */,
   fingerprint bytea NOT NULL /* SHA-256 of what the client asked for. */,
-  hold_id uuid /* Null only inside the transaction that is about to decide who gets the key. */,
+  hold_id uuid NOT NULL /* The request that has the key. Changed under the lock of the account only. */,
   claimed_at timestamp with time zone NOT NULL,
   content_type text /* Of the kept answer; null, as body, credits and cost are, until one is kept. */,
   body bytea,
@@ -172,7 +172,7 @@ CREATE OR REPLACE FUNCTION billing.end_of_window(period spend_period, start time
  STABLE
 RETURN CASE period WHEN 'lifetime'::spend_period THEN NULL::timestamp with time zone ELSE (((start AT TIME ZONE 'UTC'::text) + (('1 '::text || (period)::text))::interval) AT TIME ZONE 'UTC'::text) END;
 
-CREATE OR REPLACE FUNCTION billing.lock_for_posts(op_hold uuid[], op_account uuid[], op_spender uuid[], claim_account uuid[], claim_key bytea[])
+CREATE OR REPLACE FUNCTION billing.lock_for_posts(op_hold uuid[], op_account uuid[], op_spender uuid[])
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
@@ -180,12 +180,6 @@ DECLARE
   account_ids uuid[] := op_account;
   spender_ids uuid[] := op_spender;
 BEGIN
-  INSERT INTO idempotency AS c (account_id, key, fingerprint, claimed_at)
-    SELECT o.account, o.key, '\x'::bytea, now()
-      FROM (SELECT DISTINCT account, key FROM unnest(claim_account, claim_key) AS x (account, key)) o
-     ORDER BY o.account, o.key
-    -- Changes nothing, but locks the row.
-    ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = c.fingerprint WHERE false;
   SELECT account_ids || array_agg(x.account_id), spender_ids || array_agg(x.spender_id)
     INTO account_ids, spender_ids FROM hold x WHERE x.id = ANY (op_hold);
   PERFORM FROM account WHERE id = ANY (account_ids) ORDER BY id FOR NO KEY UPDATE;

@@ -41,24 +41,26 @@ export function createAnswerStore(pool: Pool, time: LedgerTime): AnswerStore {
   };
 }
 
-/** The claim is locked before the hold, as by everybody who locks both. */
+/** The hold is locked before the claim, as in a place that takes the key of a hold which it released. */
 async function keep(client: PoolClient, answer: AnswerToKeep): Promise<void> {
   const { holdId, contentType, body, credits, cost } = answer;
+  // Nobody resolves the hold before this is committed; and what was resolved before is seen by what follows.
+  const holds = await client.query<{ state: HoldState }>("SELECT state FROM hold WHERE id = $1 FOR SHARE", [
+    holdId,
+  ]);
   const claims = await client.query<{ is_kept: boolean }>(
-    "SELECT content_type IS NOT NULL AS is_kept FROM idempotency WHERE hold_id = $1 FOR NO KEY UPDATE",
+    "SELECT content_type IS NOT NULL AS is_kept FROM idempotency WHERE hold_id = $1",
     [holdId],
   );
   const [claim] = claims.rows;
   if (claim === undefined)
     throw invalid("hold_id", "There is no hold of this id that was placed with a claim");
   if (claim.is_kept) return;
-  // Nobody resolves the hold before this is committed.
-  const holds = await client.query<{ state: HoldState }>("SELECT state FROM hold WHERE id = $1 FOR SHARE", [
-    holdId,
-  ]);
   if (holds.rows[0]?.state !== "open") throw invalid("hold_id", "The hold is not open any more");
+  // Whoever keeps it at the same time keeps the same.
   await client.query(
-    "UPDATE idempotency SET content_type = $2, body = $3, credits = $4, cost = $5 WHERE hold_id = $1",
+    `UPDATE idempotency SET content_type = $2, body = $3, credits = $4, cost = $5
+      WHERE hold_id = $1 AND content_type IS NULL`,
     [holdId, contentType, body, credits, cost],
   );
 }

@@ -4,6 +4,7 @@ import { OutcomeCode } from "@gr/proto/billing";
 import { connectPostgres, createLogger } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import pg from "pg";
 import { sweepClaims } from "./claim-store.ts";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "./test/start-billing.ts";
 import { capture, claiming, openWallet, place, post, postOne, release, type Wallet } from "./test/wallet.ts";
@@ -37,6 +38,18 @@ const keep = (holdId: string, fields: Partial<typeof answer> = {}, client = ledg
 const read = async (holdId: string, { accountId } = mine) =>
   (await ledger.inProcess.readAnswer({ accountId, holdId })).answer;
 const captured = (holdId: string) => capture(holdId, answer.credits, answer.costPicoUsd);
+
+/** Waits until so many sessions wait for a lock. */
+const waitForLocks = (sessions: number) =>
+  until(
+    async () => {
+      const { rowCount } = await ledger.db.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      return rowCount === sessions;
+    },
+    { timeoutMs: 10_000 },
+  );
 
 async function claimed(key: string = randomUUID(), fields = {}): Promise<string> {
   const { holdId, ...operation } = claiming(mine, 30n, key, fields);
@@ -91,6 +104,28 @@ describe("KeepAnswer", () => {
     const owner = await claimed("taken over");
     await expect(keep(freed)).rejects.toMatchObject({ param: "hold_id" });
     expect(await read(owner)).toBeUndefined();
+  });
+
+  test("waits for a capture that is under way, and is then too late", async () => {
+    const [before, holdId] = [await claimed(), await claimed()];
+    await postOne(ledger.inProcess, captured(before));
+    // Somebody holds what a capture writes last, so it stops when its hold is captured but not yet committed.
+    const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+    await blocker.connect();
+    await blocker.query("BEGIN");
+    await blocker.query("SELECT FROM usage_daily WHERE account_id = $1 FOR UPDATE", [mine.accountId]);
+    const capturing = postOne(ledger.inProcess, captured(holdId));
+    await waitForLocks(1);
+    const keeping = keep(holdId).then(
+      () => "kept",
+      ({ param }) => param,
+    );
+    await waitForLocks(2);
+    await blocker.query("ROLLBACK");
+    await blocker.end();
+    expect((await capturing).code).toBe(OutcomeCode.DONE);
+    expect(await keeping).toBe("hold_id");
+    expect(await read(holdId)).toBeUndefined();
   });
 
   test("and a capture at once leave no answer of a hold that was resolved before it was kept", async () => {

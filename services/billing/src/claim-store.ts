@@ -1,5 +1,5 @@
-// Statements on claims, all of them inside the transaction that places the claiming holds. Who owns a key is decided
-// under the locks of the claims, the accounts and the spenders, and the decision is written before they are given up.
+// Statements on claims. Who has a key of an account is read and written under the lock of the account, in the
+// transaction that places the claiming hold, so there is never one without the other.
 import { OutcomeCode } from "@gr/proto/billing";
 import type { Pool, PoolClient } from "@gr/runtime";
 import type { LedgerTime } from "./ledger-time.ts";
@@ -12,7 +12,7 @@ export const CLAIM_LIFETIME = "interval '24 hours'";
 /** Claims that are deleted in one statement. */
 const SLICE = 500;
 
-const LOCK = "SELECT lock_for_posts($1, $2, $3, $4, $5)";
+const LOCK = "SELECT lock_for_posts($1, $2, $3)";
 
 /**
  * In the order of the contract: the hold that is placed again, a key that is to be had, a spender that may not even
@@ -40,17 +40,15 @@ const JUDGE = `
 
 /** What was kept for an earlier owner of the key goes with it. */
 const TAKE = `
-  UPDATE idempotency c SET hold_id = h.id, fingerprint = o.fingerprint, claimed_at = h.placed_at,
-         content_type = NULL, body = NULL, credits = NULL, cost = NULL
-    FROM unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::uuid[]) AS o (account, key, fingerprint, hold)
-    JOIN hold h ON h.id = o.hold
-   WHERE c.account_id = o.account AND c.key = o.key`;
+  INSERT INTO idempotency (account_id, key, fingerprint, hold_id, claimed_at)
+    SELECT o.account, o.key, o.fingerprint, h.id, h.placed_at
+      FROM unnest($1::uuid[], $2::bytea[], $3::bytea[], $4::uuid[]) AS o (account, key, fingerprint, hold)
+      JOIN hold h ON h.id = o.hold
+  ON CONFLICT (account_id, key) DO UPDATE
+    SET fingerprint = excluded.fingerprint, hold_id = excluded.hold_id, claimed_at = excluded.claimed_at,
+        content_type = NULL, body = NULL, credits = NULL, cost = NULL`;
 
-const DROP_UNCLAIMED = `
-  DELETE FROM idempotency c USING unnest($1::uuid[], $2::bytea[]) AS o (account, key)
-   WHERE c.account_id = o.account AND c.key = o.key AND c.hold_id IS NULL`;
-
-/** SKIP LOCKED: what is being claimed at this moment is not old, or will not be. */
+/** SKIP LOCKED: what somebody takes over at this moment is not old any more. */
 const SWEEP = `
   DELETE FROM idempotency WHERE (account_id, key) IN (
     SELECT c.account_id, c.key FROM idempotency c JOIN hold h ON h.id = c.hold_id
@@ -82,17 +80,11 @@ const CODES = {
 } as const;
 
 /** Locks all that these operations touch, in the order that everybody keeps, until the transaction ends. */
-export async function lockForPosts(
-  client: PoolClient,
-  operations: readonly Operation[],
-  claims: readonly ClaimingPlace[],
-): Promise<void> {
+export async function lockForPosts(client: PoolClient, operations: readonly Operation[]): Promise<void> {
   const values = [
     operations.map(({ holdId }) => holdId),
     operations.map(({ accountId }) => accountId),
     operations.map(({ spenderId }) => spenderId),
-    claims.map(({ accountId }) => accountId),
-    claims.map(({ claim }) => claim.key),
   ];
   await client.query({ name: "lock_for_posts", text: LOCK, values });
 }
@@ -114,13 +106,6 @@ export async function judgeClaims(
 export async function takeClaims(client: PoolClient, places: readonly ClaimingPlace[]): Promise<void> {
   if (places.length === 0) return;
   await client.query({ name: "take_claims", text: TAKE, values: columnsOf(places) });
-}
-
-/** Ends the locks of keys that nobody got in the end: a refused place leaves no claim. */
-export async function dropUnclaimed(client: PoolClient, places: readonly ClaimingPlace[]): Promise<void> {
-  if (places.length === 0) return;
-  const values = columnsOf(places).slice(0, 2);
-  await client.query({ name: "drop_unclaimed", text: DROP_UNCLAIMED, values });
 }
 
 /** Deletes some of the claims that have had their time. @returns true when there may be more. */

@@ -118,6 +118,12 @@ describe.each([
       code: FREE_LIMIT_EXCEEDED,
       resetsAt: BigInt(MIDNIGHT),
     });
+    ledger.clock.set(MIDNIGHT);
+    expect(await code(place(mine, 0n))).toBe(DONE);
+    ledger.clock.set(THURSDAY);
+    for (let index = 1; index < LIMIT; index += 1) expect(await code(place(mine, 0n))).toBe(DONE);
+    ledger.clock.set(MIDNIGHT);
+    expect(await code(place(mine, 0n))).toBe(FREE_LIMIT_EXCEEDED);
   });
 
   test("under a key that has its answer is not counted, and a refused one leaves no claim", async () => {

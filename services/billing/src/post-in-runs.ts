@@ -2,7 +2,7 @@
 // runs, each decided when the one before it is written, so that the outcomes are those of one operation at a time.
 import { OutcomeCode } from "@gr/proto/billing";
 import type { PoolClient } from "@gr/runtime";
-import { dropUnclaimed, judgeClaims, lockForPosts, takeClaims, type Verdict } from "./claim-store.ts";
+import { judgeClaims, lockForPosts, takeClaims, type Verdict } from "./claim-store.ts";
 import { type ClaimingPlace, isClaiming, type Operation } from "./operation.ts";
 import { type Posted, type PostTerms, post } from "./post-store.ts";
 
@@ -22,10 +22,8 @@ export async function postInRuns(
   operations: readonly Operation[],
   terms: PostTerms,
 ): Promise<Posted[]> {
-  const claims = operations.filter(isClaiming);
-  const unclaimed = new Set(claims);
   const answers = new Map<Operation, Posted>();
-  await lockForPosts(client, operations, claims);
+  await lockForPosts(client, operations);
   let waiting = operations;
   while (waiting.length > 0) {
     const verdicts = await judge(client, waiting, terms);
@@ -38,10 +36,8 @@ export async function postInRuns(
       .filter(isClaiming)
       .filter((place) => verdicts.get(place)?.isFree && answers.get(place)?.code === OutcomeCode.DONE);
     await takeClaims(client, winners);
-    for (const place of winners) unclaimed.delete(place);
     waiting = rest;
   }
-  await dropUnclaimed(client, [...unclaimed]);
   return operations.map((operation) => {
     const answer = answers.get(operation);
     if (answer === undefined) throw new Error(`a ${operation.kind} was not answered`);

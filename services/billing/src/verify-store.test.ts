@@ -210,11 +210,6 @@ test.each<[string, string, string[]]>([
     ["account.credits", "a charge is of a captured hold", "an adjustment has one entry"],
   ],
   [
-    "a claim of no hold",
-    `UPDATE idempotency SET hold_id = NULL WHERE hold_id = '${OPEN}'`,
-    ["a claim is of a hold"],
-  ],
-  [
     "a claim of a hold that vanished",
     `UPDATE idempotency SET hold_id = '${NOBODY}' WHERE hold_id = '${OPEN}'`,
     ["a claim is of a hold"],

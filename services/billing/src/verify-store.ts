@@ -106,7 +106,7 @@ const INVARIANTS: Readonly<Record<string, string>> = {
         ON e.adjustment_id = j.id
      WHERE (j.account_id, j.credits, 'adjustment') IS DISTINCT FROM (e.account_id, e.credits, e.kind::text)`,
   "a claim is of a hold of its account, since it was placed": `
-    SELECT 'claim of hold ' || coalesce(c.hold_id::text, '-') AS subject,
+    SELECT 'claim of hold ' || c.hold_id AS subject,
            format('account %s, %s', c.account_id, c.claimed_at) AS expected,
            coalesce(format('account %s, %s', h.account_id, h.placed_at), 'no hold') AS actual
       FROM idempotency c LEFT JOIN hold h ON h.id = c.hold_id
@@ -117,7 +117,7 @@ const INVARIANTS: Readonly<Record<string, string>> = {
       FROM idempotency c JOIN hold h ON h.id = c.hold_id
      WHERE h.state = 'captured' AND c.content_type IS NOT NULL AND (c.credits, c.cost) IS DISTINCT FROM (h.charge, h.cost)`,
   "an answer is kept as a whole": `
-    SELECT 'claim of hold ' || coalesce(hold_id::text, '-') AS subject, 'all four values, or none' AS expected,
+    SELECT 'claim of hold ' || hold_id AS subject, 'all four values, or none' AS expected,
            num_nonnulls(content_type, body, credits, cost) || ' values' AS actual
       FROM idempotency WHERE num_nonnulls(content_type, body, credits, cost) NOT IN (0, 4)`,
   "usage_daily = charges of that day": `
