@@ -44,7 +44,7 @@ describe.each(topologies)(
       if (topology === "split") {
         others.push(await startGateway(router, UNHINDERED), await startGateway(router, UNHINDERED));
       }
-    }, 120_000);
+    }, 240_000);
     afterAll(async () => {
       for (const gateway of others) await gateway.stop();
       await router?.dispose();
