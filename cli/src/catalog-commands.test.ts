@@ -1,4 +1,5 @@
-// Guarantees of `catalog diff`: it names every model that comes, goes or costs something else, amounts old and new.
+// Guarantees of `catalog diff` and `catalog sync`: they name every model that comes, goes or costs something else,
+// amounts old and new.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +24,7 @@ type Model = MessageInitShape<typeof ModelSchema>;
 let running: RunningProcess;
 let dataDir: string;
 let now: Model[];
+let synced: () => { before: Model[]; after: Model[] };
 let preview: (files: readonly SeedFile[]) => { models: Model[]; notes?: string[] };
 
 beforeAll(async () => {
@@ -42,6 +44,10 @@ beforeAll(async () => {
           previewCatalog: async ({ seedFiles }) => {
             const { models, notes = [] } = preview(seedFiles);
             return { catalog: { version: "2", models }, notes };
+          },
+          syncCatalog: async () => {
+            const { before, after } = synced();
+            return { before: { version: "1", models: before }, after: { version: "2", models: after } };
           },
           getPriceVersion: async () => ({}),
         }),
@@ -161,6 +167,50 @@ describe("catalog diff", () => {
     const { code, out, err } = await cli();
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toBe("The catalogue seed is not usable: acme.json: acme/x: id: bad (seed_files).\n");
+  });
+});
+
+describe("catalog sync", () => {
+  const sync = (...args: string[]) => runWith({ DATA_DIR: dataDir }, "catalog", "sync", ...args);
+
+  test("says what the import has changed", async () => {
+    synced = () => ({
+      before: now,
+      after: [image("acme/stays", images("b", 222_000_000_000n)), image("acme/new", images("n", 0n, 0n))],
+    });
+    const { code, out } = await sync();
+    expect({ code, lines: out.trimEnd().split("\n") }).toEqual({
+      code: 0,
+      lines: [
+        "+ acme/new  0 USD an image",
+        "- acme/gone  from 0.001 USD an image",
+        "$ acme/stays",
+        "    an image high: 0.211 -> 0.222",
+      ],
+    });
+    expect(JSON.parse((await sync("--json")).out)).toMatchObject({
+      version: "2",
+      added: [{ id: "acme/new" }],
+      removed: [{ id: "acme/gone" }],
+      repriced: [{ id: "acme/stays", amounts: [{ of: "an image high", old: "0.211", new: "0.222" }] }],
+      changed: [],
+    });
+  });
+
+  test("says so when nothing has changed", async () => {
+    synced = () => ({ before: now, after: now });
+    expect(await sync()).toEqual({ code: 0, out: "Imported; nothing has changed.\n", err: "" });
+  });
+
+  test("that failed is one sentence and exit code 1", async () => {
+    synced = () => {
+      throw new ServiceError("provider_error", "The text models were not imported: no answer.");
+    };
+    expect(await sync("--json")).toEqual({
+      code: 1,
+      out: "",
+      err: "The text models were not imported: no answer.\n",
+    });
   });
 });
 

@@ -1,4 +1,4 @@
-// catalog list, catalog diff
+// catalog list, catalog diff, catalog sync
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CatalogOperatorService, type Model, ModelKind } from "@gr/proto/catalog";
@@ -8,8 +8,12 @@ import { diffOf, diffText, isSame } from "./catalog-diff.ts";
 import { oneOf } from "./option-values.ts";
 import { priceText } from "./price-text.ts";
 import { report } from "./report.ts";
+import type { Router } from "./router.ts";
 import type { Runs } from "./run-cli.ts";
 import { type Column, table } from "./table.ts";
+
+/** Beyond what the service gives a slow upstream, also while another import runs. */
+const IMPORT_TIMEOUT_MS = 60_000;
 
 const KINDS = { image: ModelKind.IMAGE, video: ModelKind.VIDEO, text: ModelKind.TEXT } as const;
 
@@ -38,13 +42,28 @@ export function addCatalogCommands(program: Command, runs: Runs): void {
         const seedFiles = seed === undefined ? [] : await readSeedFolder(seed);
         const [now, then] = await Promise.all([
           router.catalog().getCatalog({}),
-          router.dial("catalog", CatalogOperatorService).previewCatalog({ seedFiles }),
+          operatorOf(router).previewCatalog({ seedFiles }, { timeoutMs: IMPORT_TIMEOUT_MS }),
         ]);
         const diff = diffOf(now.catalog, then.catalog);
         const text = [...then.notes, isSame(diff) ? "Nothing would change." : diffText(diff)].join("\n");
         return report({ ...diff, notes: then.notes }, text);
       }),
     );
+  catalog
+    .command("sync")
+    .description("import the text models from the upstream now, and show what has changed")
+    .action(
+      runs(async (router) => {
+        const { before, after } = await operatorOf(router).syncCatalog({}, { timeoutMs: IMPORT_TIMEOUT_MS });
+        const diff = diffOf(before, after);
+        const text = isSame(diff) ? "Imported; nothing has changed." : diffText(diff);
+        return report({ version: after?.version ?? "", ...diff }, text);
+      }),
+    );
+}
+
+function operatorOf(router: Router) {
+  return router.dial("catalog", CatalogOperatorService);
 }
 
 /** @throws OperatorError when there are no seed files */

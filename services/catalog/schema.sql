@@ -15,6 +15,7 @@ CREATE TABLE text_listing (
   kind text NOT NULL,
   base_url text NOT NULL,
   imported_at timestamp with time zone NOT NULL,
+  revision bigint NOT NULL DEFAULT 1 /* One more with every import: a process that shows an earlier one has something to read. */,
   CONSTRAINT text_listing_pkey PRIMARY KEY (upstream)
 );
 

@@ -1,4 +1,6 @@
 // Business events of the catalogue: one function each, a log line and a counter.
+import { equals } from "@bufbuild/protobuf";
+import { type Model, ModelSchema } from "@gr/proto/catalog";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Snapshot } from "./snapshot.ts";
@@ -12,6 +14,10 @@ export interface CatalogEvents {
   textImportFailed(upstream: string, reason: string, retryInMs: number): void;
   /** @param had models of the last good listing. @param has models of the new one */
   textListingDoubted(upstream: string, had: number, has: number): void;
+  /** An import that an operator asked for. */
+  textSyncFailed(upstream: string, reason: string): void;
+  /** It is not known whether another process has imported. */
+  textFollowFailed(upstream: string, reason: string): void;
   textImportImpossible(upstream: string): void;
 }
 
@@ -60,24 +66,43 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
       imports.inc({ result: "doubted" });
       log.warn({ upstream, had, has }, "the text listing shrank a lot; it must stay so to be believed");
     },
+    textSyncFailed(upstream, reason) {
+      imports.inc({ result: "failed" });
+      log.warn({ upstream, reason }, "text models not imported on request; the last good ones stay");
+    },
+    textFollowFailed(upstream, reason) {
+      log.warn(
+        { upstream, reason },
+        "cannot see what other processes have imported; trying again each second",
+      );
+    },
     textImportImpossible(upstream) {
       log.warn({ upstream }, "a text upstream of kind openai lists no prices: no text model can be imported");
     },
   };
 }
 
-/** Counts, and the first few ids of each kind of change. */
+/** Counts, and the first few ids of each kind of change: the same kinds as `catalog diff` and `catalog sync` print. */
 function difference(before: Snapshot, after: Snapshot) {
-  const added = after.catalog.models.filter(({ id }) => before.find(id) === undefined);
-  const removed = before.catalog.models.filter(({ id }) => after.find(id) === undefined);
-  const repriced = after.catalog.models.filter(({ id, price }) => {
-    const old = before.find(id);
-    return old !== undefined && old.price?.version !== price?.version;
+  const counted = (models: readonly Model[]) => ({
+    count: models.length,
+    ids: models.slice(0, MOST_IDS_LOGGED).map(({ id }) => id),
   });
-  const shown = (models: typeof added) => models.slice(0, MOST_IDS_LOGGED).map(({ id }) => id);
+  const both = after.catalog.models.flatMap((model) => {
+    const was = before.find(model.id);
+    return was === undefined ? [] : [{ was, model }];
+  });
+  const among = (differs: (was: Model, model: Model) => boolean) =>
+    counted(both.filter(({ was, model }) => differs(was, model)).map(({ model }) => model));
   return {
-    added: { count: added.length, ids: shown(added) },
-    removed: { count: removed.length, ids: shown(removed) },
-    repriced: { count: repriced.length, ids: shown(repriced) },
+    added: counted(after.catalog.models.filter(({ id }) => before.find(id) === undefined)),
+    removed: counted(before.catalog.models.filter(({ id }) => after.find(id) === undefined)),
+    repriced: among((was, model) => was.price?.version !== model.price?.version),
+    changed: among((was, model) => !equals(ModelSchema, unpriced(was), unpriced(model))),
   };
+}
+
+/** Everything but the price, which is told apart. */
+function unpriced({ price: _price, ...facts }: Model): Model {
+  return facts;
 }

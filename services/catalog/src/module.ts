@@ -52,7 +52,7 @@ export const catalogModule = defineModule({
     const preview = createPreview({ offer, live, textImport, clock });
     const days = setInterval(live.refresh, DAY_CHECK_MS).unref();
     return {
-      rpc: [catalogRpc(live), catalogOperatorRpc(preview, prices)],
+      rpc: [catalogRpc(live), catalogOperatorRpc({ preview, prices, textImport })],
       rest: catalogRest(live),
       start: async () => textImport?.start(),
       // The seed was read before there was an instance; Postgres is needed for imports only.

@@ -1,10 +1,13 @@
-// The catalogue's RPC services: the catalogue as it is in memory; and for operators, what it would be and what it was.
+// The catalogue's RPC services: the catalogue as it is in memory; and for operators, what it would be, what it was, and
+// an import now.
 import { ServiceError } from "@gr/proto";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { implement, OperatorError, type RpcService } from "@gr/runtime";
 import type { LiveCatalog } from "./live-catalog.ts";
 import type { TakePreview } from "./preview.ts";
 import type { PriceStore } from "./price-store.ts";
+import type { TextImport } from "./text-import.ts";
+import { UnusableListing } from "./text-listing.ts";
 
 export function catalogRpc(live: LiveCatalog): RpcService {
   return implement(CatalogService, {
@@ -17,7 +20,12 @@ export function catalogRpc(live: LiveCatalog): RpcService {
   });
 }
 
-export function catalogOperatorRpc(preview: TakePreview, prices: PriceStore): RpcService {
+export function catalogOperatorRpc(parts: {
+  preview: TakePreview;
+  prices: PriceStore;
+  textImport: Pick<TextImport, "sync"> | undefined;
+}): RpcService {
+  const { preview, prices, textImport } = parts;
   return implement(CatalogOperatorService, {
     async previewCatalog({ seedFiles }) {
       try {
@@ -26,6 +34,22 @@ export function catalogOperatorRpc(preview: TakePreview, prices: PriceStore): Rp
       } catch (error) {
         if (!(error instanceof OperatorError)) throw error;
         throw new ServiceError("invalid_value", error.message, { param: "seed_files" });
+      }
+    },
+    async syncCatalog() {
+      if (textImport === undefined) {
+        throw new ServiceError(
+          "invalid_value",
+          "There are no text models to import: no TEXT_UPSTREAM_BASE_URL or TEXT_UPSTREAM_API_KEY is set.",
+        );
+      }
+      try {
+        const { before, after } = await textImport.sync();
+        return { before, after };
+      } catch (error) {
+        if (!(error instanceof UnusableListing)) throw error;
+        const message = `The text models were not imported, and the last good ones stay: ${error.message}.`;
+        throw new ServiceError("provider_error", message);
       }
     },
     async getPriceVersion({ version }) {

@@ -71,7 +71,7 @@ test("a listing comes back as it was saved, and replaces the one before", async 
   await fc.assert(
     fc.asyncProperty(fc.uniqueArray(model, { selector: ({ id }) => id, maxLength: 8 }), async (models) => {
       await store.save(upstream, models, Date.UTC(2026, 10, 20));
-      expect(byId((await store.load(upstream)) ?? [])).toEqual(byId(models));
+      expect(byId((await store.load(upstream))?.models ?? [])).toEqual(byId(models));
     }),
     { numRuns: 40 },
   );
@@ -80,9 +80,10 @@ test("a listing comes back as it was saved, and replaces the one before", async 
 test("a listing is given to the upstream that it is of, and to no other", async () => {
   const models = fc.sample(model, 1);
   await store.save(upstream, models, 0);
-  expect(await store.load(upstream)).toHaveLength(1);
+  expect((await store.load(upstream))?.models).toHaveLength(1);
   for (const other of [{ name: "other" }, { kind: "vercel" as const }, { baseUrl: "http://other.test/v1" }]) {
     expect(await store.load({ ...upstream, ...other })).toBeUndefined();
+    expect(await store.revision({ ...upstream, ...other })).toBeUndefined();
   }
   await store.save({ ...upstream, baseUrl: "http://other.test/v1" }, [], 0);
   expect(await store.load(upstream)).toBeUndefined();
@@ -94,8 +95,11 @@ test("processes that save at the same time leave one of the listings, whole", as
   const listings = Array.from({ length: 8 }, (_, process) =>
     Array.from({ length: 50 }, (_, i) => ({ ...example, id: `model-${i}`, name: `of process ${process}` })),
   );
-  await Promise.all(listings.map((models) => store.save(upstream, models, 0)));
-  const stored = (await store.load(upstream)) ?? [];
+  const revisions = await Promise.all(listings.map((models) => store.save(upstream, models, 0)));
+  const inOrder = revisions.toSorted((one, other) => Number(one - other));
+  expect(inOrder.map((revision) => revision - (inOrder[0] ?? 0n))).toEqual(listings.map((_, i) => BigInt(i)));
+  expect(await store.revision(upstream)).toBe(inOrder.at(-1));
+  const stored = (await store.load(upstream))?.models ?? [];
   expect(stored).toHaveLength(50);
   expect(new Set(stored.map(({ name }) => name)).size).toBe(1);
 });

@@ -1,13 +1,21 @@
-// Every SQL statement of the catalogue: the last good listing of a text upstream, replaced as a whole.
+// Every SQL statement about the last good listing of a text upstream: replaced as a whole, each time under the next
+// revision, by which all processes know whether they show the newest one.
 import type { TextUpstream } from "@gr/clients";
 import { inTransaction, type Pool } from "@gr/runtime";
 import type { TextModel } from "./text-model.ts";
 
 export interface TextStore {
-  /** The last good listing of this very upstream; undefined when there is none. */
-  load(upstream: TextUpstream): Promise<TextModel[] | undefined>;
-  /** Replaces the listing, in one transaction. @param at Unix milliseconds */
-  save(upstream: TextUpstream, models: readonly TextModel[], at: number): Promise<void>;
+  /** Revision of the last good listing of this very upstream; undefined when there is none. */
+  revision(upstream: TextUpstream): Promise<bigint | undefined>;
+  /** That listing; its revision may be an earlier one when it is replaced meanwhile. */
+  load(upstream: TextUpstream): Promise<StoredListing | undefined>;
+  /** Replaces the listing, in one transaction. @param at Unix milliseconds @returns the new revision */
+  save(upstream: TextUpstream, models: readonly TextModel[], at: number): Promise<bigint>;
+}
+
+export interface StoredListing {
+  readonly revision: bigint;
+  readonly models: readonly TextModel[];
 }
 
 interface TextRow {
@@ -57,26 +65,33 @@ const READ = Object.entries(COLUMNS)
   .join(", ");
 
 export function createTextStore(pool: Pool): TextStore {
+  const revision: TextStore["revision"] = async ({ name, kind, baseUrl }) => {
+    const { rows } = await pool.query<{ revision: bigint }>(
+      "SELECT revision FROM text_listing WHERE upstream = $1 AND kind = $2 AND base_url = $3",
+      [name, kind, baseUrl],
+    );
+    return rows[0]?.revision;
+  };
   return {
-    load: async ({ name, kind, baseUrl }) => {
-      const { rowCount } = await pool.query(
-        "SELECT 1 FROM text_listing WHERE upstream = $1 AND kind = $2 AND base_url = $3",
-        [name, kind, baseUrl],
-      );
-      if (rowCount === 0) return undefined;
+    revision,
+    load: async (upstream) => {
+      const known = await revision(upstream);
+      if (known === undefined) return undefined;
       const { rows } = await pool.query<TextRow>(
         `SELECT ${READ} FROM text_model WHERE upstream = $1 ORDER BY id`,
-        [name],
+        [upstream.name],
       );
-      return rows.map(modelOf);
+      return { revision: known, models: rows.map(modelOf) };
     },
     save: (upstream, models, at) =>
       inTransaction(pool, async (client) => {
         // The row of the listing is locked first, so that two processes replace it one after the other.
-        await client.query(
-          `INSERT INTO text_listing (upstream, kind, base_url, imported_at) VALUES ($1, $2, $3, $4)
+        const { rows } = await client.query<{ revision: bigint }>(
+          `INSERT INTO text_listing AS listing (upstream, kind, base_url, imported_at) VALUES ($1, $2, $3, $4)
            ON CONFLICT (upstream) DO UPDATE
-           SET kind = excluded.kind, base_url = excluded.base_url, imported_at = excluded.imported_at`,
+           SET kind = excluded.kind, base_url = excluded.base_url, imported_at = excluded.imported_at,
+             revision = listing.revision + 1
+           RETURNING revision`,
           [upstream.name, upstream.kind, upstream.baseUrl, new Date(at)],
         );
         await client.query("DELETE FROM text_model WHERE upstream = $1", [upstream.name]);
@@ -85,6 +100,7 @@ export function createTextStore(pool: Pool): TextStore {
            SELECT $1, ${NAMES} FROM jsonb_to_recordset($2::jsonb) AS row (${TYPED})`,
           [upstream.name, JSON.stringify(models.map(rowOf), digits)],
         );
+        return rows[0]?.revision ?? 0n;
       }),
   };
 }

@@ -1,13 +1,13 @@
-// Keeps the text models of one upstream up to date: at start, then at every interval, sooner after a failure.
-// Whatever goes wrong, the last good listing stays: in memory, and in Postgres for the next start.
+// Keeps the text models in step with an upstream: imports at start, at intervals and when an operator asks. Whatever
+// goes wrong, the last good listing stays: in memory, and in Postgres, where other processes find it within a second.
 import type { TextUpstream } from "@gr/clients";
-import type { Model } from "@gr/proto/catalog";
+import type { Catalog, Model } from "@gr/proto/catalog";
 import { type Clock, pause, sentenceOf } from "@gr/runtime";
 import type { CatalogEvents } from "./events.ts";
 import { fetchListing } from "./fetch-listing.ts";
 import type { LiveCatalog } from "./live-catalog.ts";
 import type { PriceStore } from "./price-store.ts";
-import type { TextStore } from "./store.ts";
+import type { StoredListing, TextStore } from "./store.ts";
 import { type Listing, readListing, UnusableListing } from "./text-listing.ts";
 import { modelOfText, type TextModel } from "./text-model.ts";
 
@@ -15,6 +15,8 @@ const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 60_000;
 /** A listing that lost more than half of its models is believed when so many intervals have shown it. */
 const SHRUNKEN_SEEN = 3;
+/** How often it is looked whether another process has imported. */
+const FOLLOW_MS = 1_000;
 /** How long a start waits for the first import, so that whoever starts next finds the models. */
 const START_PATIENCE_MS = 1_000;
 
@@ -23,9 +25,23 @@ export interface TextImport {
   restore(): Promise<void>;
   /** What the upstream lists now, as models; nothing is shown or stored. @throws UnusableListing */
   preview(): Promise<Model[]>;
+  /**
+   * Imports now, as the schedule does, after an import that runs. A listing that lost most of its models is refused:
+   * only the schedule can find that it stays so.
+   * @throws UnusableListing; nothing has changed then
+   */
+  sync(): Promise<Synced>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** What can be asked for, before an import and after it. */
+export interface Synced {
+  readonly before: Catalog;
+  readonly after: Catalog;
+}
+
+type Importable = Exclude<TextUpstream["kind"], "openai">;
 
 export interface TextImportOptions {
   readonly upstream: TextUpstream;
@@ -43,52 +59,61 @@ export function createTextImport(options: TextImportOptions): TextImport {
   const stopping = new AbortController();
   const { signal } = stopping;
   let good: readonly TextModel[] = [];
-  let restored = false;
+  let shown = 0n;
   let shrunken = 0;
-  let running: Promise<void> | undefined;
+  let last: Promise<unknown> = Promise.resolve();
+  let running: Promise<unknown> | undefined;
 
   const modelsOf = (models: readonly TextModel[]) => models.map((model) => modelOfText(model, upstream.name));
 
   /** A charge may name a price as soon as it is shown, so it is kept before. */
-  async function show(texts: readonly TextModel[]): Promise<void> {
+  async function show({ revision, models: texts }: StoredListing): Promise<void> {
     const models = modelsOf(texts);
     await prices.keep(models, clock.now());
+    // A newer one may have come meanwhile, by our own import or another process's.
+    if (revision <= shown) return;
+    shown = revision;
     good = texts;
     live.setTextModels(models);
   }
 
-  async function read(kind: "openrouter" | "vercel"): Promise<Listing> {
-    return readListing(kind, await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal }));
+  /** @throws UnusableListing */
+  async function read(kind: Importable): Promise<Listing> {
+    const listing = readListing(kind, await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal }));
+    if (listing.models.length > 0) return listing;
+    throw new UnusableListing(`none of its models can be used (${JSON.stringify(listing.skipped)})`);
   }
 
-  /** False while it may be an accident. @throws UnusableListing */
-  function believe({ models, skipped }: Listing): boolean {
-    if (models.length === 0) {
-      throw new UnusableListing(`none of its models can be used (${JSON.stringify(skipped)})`);
-    }
-    shrunken = models.length * 2 < good.length ? shrunken + 1 : 0;
-    if (shrunken > 0 && shrunken < SHRUNKEN_SEEN) return false;
+  const lostMost = ({ models }: Listing) => models.length * 2 < good.length;
+
+  async function accept(listing: Listing): Promise<void> {
     shrunken = 0;
-    return true;
-  }
-
-  async function importOnce(kind: "openrouter" | "vercel"): Promise<void> {
-    const listing = await read(kind);
-    if (!believe(listing)) {
-      events.textListingDoubted(upstream.name, good.length, listing.models.length);
-      return;
-    }
-    await store.save(upstream, listing.models, clock.now());
-    await show(listing.models);
+    const revision = await store.save(upstream, listing.models, clock.now());
+    await show({ revision, models: listing.models });
     events.textImported(upstream.name, listing);
   }
 
-  async function importForever(kind: "openrouter" | "vercel", attempted: () => void): Promise<void> {
+  /** One import after the other: what was fetched first must not replace what was fetched later. */
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
+  }
+
+  async function importOnce(kind: Importable): Promise<void> {
+    const listing = await read(kind);
+    shrunken = lostMost(listing) ? shrunken + 1 : 0;
+    if (shrunken > 0 && shrunken < SHRUNKEN_SEEN) {
+      events.textListingDoubted(upstream.name, good.length, listing.models.length);
+    } else await accept(listing);
+  }
+
+  async function importForever(kind: Importable, attempted: () => void): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
       let wait = options.intervalMs;
       try {
-        await importOnce(kind);
+        await inTurn(() => importOnce(kind));
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -101,18 +126,51 @@ export function createTextImport(options: TextImportOptions): TextImport {
     }
   }
 
+  async function syncOnce(kind: Importable): Promise<Synced> {
+    const listing = await read(kind);
+    if (lostMost(listing)) throw new UnusableListing(shrunkenSentence(good.length, listing.models.length));
+    const { catalog: before } = live.current();
+    await accept(listing);
+    return { before, after: live.current().catalog };
+  }
+
+  async function follow(): Promise<void> {
+    const revision = await store.revision(upstream);
+    if (revision === undefined || revision <= shown) return;
+    const stored = await store.load(upstream);
+    if (stored !== undefined) await show(stored);
+  }
+
+  async function followForever(): Promise<void> {
+    let failing = false;
+    while (!signal.aborted) {
+      await pause(FOLLOW_MS, signal);
+      try {
+        if (!signal.aborted) await follow();
+        failing = false;
+      } catch (error) {
+        // One line for each time that Postgres is away.
+        if (!failing) events.textFollowFailed(upstream.name, sentenceOf(error));
+        failing = true;
+      }
+    }
+  }
+
   return {
     restore: async () => {
       if (upstream.kind === "openai") return;
       const stored = await store.load(upstream);
-      if (stored === undefined) return;
-      await show(stored);
-      restored = true;
+      if (stored !== undefined) await show(stored);
     },
-    preview: async () => {
-      const { kind } = upstream;
-      if (kind === "openai") throw new UnusableListing("it lists no prices");
-      return modelsOf((await read(kind)).models);
+    preview: async () => modelsOf((await read(importableKind(upstream))).models),
+    sync: async () => {
+      try {
+        const kind = importableKind(upstream);
+        return await inTurn(() => syncOnce(kind));
+      } catch (error) {
+        events.textSyncFailed(upstream.name, sentenceOf(error));
+        throw error;
+      }
     },
     start: async () => {
       const { kind } = upstream;
@@ -121,12 +179,22 @@ export function createTextImport(options: TextImportOptions): TextImport {
         return;
       }
       const first = Promise.withResolvers<void>();
-      running = importForever(kind, first.resolve);
-      if (!restored) await Promise.race([first.promise, pause(START_PATIENCE_MS, signal)]);
+      running = Promise.all([importForever(kind, first.resolve), followForever()]);
+      if (shown === 0n) await Promise.race([first.promise, pause(START_PATIENCE_MS, signal)]);
     },
     stop: async () => {
       stopping.abort();
-      await running;
+      await Promise.all([running, last]);
     },
   };
+}
+
+/** @throws UnusableListing when its listing has no prices */
+function importableKind({ kind }: TextUpstream): Importable {
+  if (kind === "openai") throw new UnusableListing("an upstream of kind openai lists no prices");
+  return kind;
+}
+
+function shrunkenSentence(had: number, has: number): string {
+  return `it lists ${has} usable models, fewer than half of the ${had} before; the schedule takes this over once ${SHRUNKEN_SEEN} imports in a row have shown it`;
 }

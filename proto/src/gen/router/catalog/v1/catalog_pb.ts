@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/catalog/v1/catalog.proto.
  */
 export const file_router_catalog_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJIChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwi1AQKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cyI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QimAIKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIAEIGCgRydWxlInIKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUiUQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMSEgoKbWF4X3BpeGVscxgEIAEoAyJ1Cg5NZWdhcGl4ZWxQcmljZRITCgt1bml0X3BpeGVscxgBIAEoAxIWCg5maXJzdF9waWNvX3VzZBgCIAEoAxIYChBmdXJ0aGVyX3BpY29fdXNkGAMgASgDEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAQgASgDIlkKC1NlY29uZFByaWNlEiwKBXRpZXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAyJcCgpTZWNvbmRUaWVyEg0KBXNpemVzGAEgAygJEhAKCHBpY29fdXNkGAIgASgDEg8KB3F1YWxpdHkYAyABKAkSEgoFYXVkaW8YBCABKAhIAIgBAUIICgZfYXVkaW8iNwoJQ2xpcFByaWNlEioKBXRpZXJzGAEgAygLMhsucm91dGVyLmNhdGFsb2cudjEuQ2xpcFRpZXIiTQoIQ2xpcFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhAKCHBpY29fdXNkGAQgASgDIr8DCgpUb2tlblByaWNlEhYKDmlucHV0X3BpY29fdXNkGAEgASgDEhcKD291dHB1dF9waWNvX3VzZBgCIAEoAxIiChVjYWNoZWRfaW5wdXRfcGljb191c2QYAyABKANIAIgBARIfChJyZWFzb25pbmdfcGljb191c2QYBCABKANIAYgBARIhChRpbWFnZV9pbnB1dF9waWNvX3VzZBgFIAEoA0gCiAEBEhgKEHJlcXVlc3RfcGljb191c2QYBiABKAMSIQoUY2FjaGVfd3JpdGVfcGljb191c2QYByABKANIA4gBARIhChRhdWRpb19pbnB1dF9waWNvX3VzZBgIIAEoA0gEiAEBEiIKFWltYWdlX291dHB1dF9waWNvX3VzZBgJIAEoA0gFiAEBQhgKFl9jYWNoZWRfaW5wdXRfcGljb191c2RCFQoTX3JlYXNvbmluZ19waWNvX3VzZEIXChVfaW1hZ2VfaW5wdXRfcGljb191c2RCFwoVX2NhY2hlX3dyaXRlX3BpY29fdXNkQhcKFV9hdWRpb19pbnB1dF9waWNvX3VzZEIYChZfaW1hZ2Vfb3V0cHV0X3BpY29fdXNkKmgKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTU9ERUxfS0lORF9JTUFHRRABEhQKEE1PREVMX0tJTkRfVklERU8QAhITCg9NT0RFTF9LSU5EX1RFWFQQAzLOAQoOQ2F0YWxvZ1NlcnZpY2USWQoKR2V0Q2F0YWxvZxIkLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXF1ZXN0GiUucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1Jlc3BvbnNlEmEKDFdhdGNoQ2F0YWxvZxImLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJy5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXNwb25zZTABMukBChZDYXRhbG9nT3BlcmF0b3JTZXJ2aWNlEmUKDlByZXZpZXdDYXRhbG9nEigucm91dGVyLmNhdGFsb2cudjEuUHJldmlld0NhdGFsb2dSZXF1ZXN0Gikucm91dGVyLmNhdGFsb2cudjEuUHJldmlld0NhdGFsb2dSZXNwb25zZRJoCg9HZXRQcmljZVZlcnNpb24SKS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRQcmljZVZlcnNpb25SZXF1ZXN0Gioucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJIChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwi1AQKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cyI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QimAIKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIAEIGCgRydWxlInIKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUiUQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMSEgoKbWF4X3BpeGVscxgEIAEoAyJ1Cg5NZWdhcGl4ZWxQcmljZRITCgt1bml0X3BpeGVscxgBIAEoAxIWCg5maXJzdF9waWNvX3VzZBgCIAEoAxIYChBmdXJ0aGVyX3BpY29fdXNkGAMgASgDEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAQgASgDIlkKC1NlY29uZFByaWNlEiwKBXRpZXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAyJcCgpTZWNvbmRUaWVyEg0KBXNpemVzGAEgAygJEhAKCHBpY29fdXNkGAIgASgDEg8KB3F1YWxpdHkYAyABKAkSEgoFYXVkaW8YBCABKAhIAIgBAUIICgZfYXVkaW8iNwoJQ2xpcFByaWNlEioKBXRpZXJzGAEgAygLMhsucm91dGVyLmNhdGFsb2cudjEuQ2xpcFRpZXIiTQoIQ2xpcFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhAKCHBpY29fdXNkGAQgASgDIr8DCgpUb2tlblByaWNlEhYKDmlucHV0X3BpY29fdXNkGAEgASgDEhcKD291dHB1dF9waWNvX3VzZBgCIAEoAxIiChVjYWNoZWRfaW5wdXRfcGljb191c2QYAyABKANIAIgBARIfChJyZWFzb25pbmdfcGljb191c2QYBCABKANIAYgBARIhChRpbWFnZV9pbnB1dF9waWNvX3VzZBgFIAEoA0gCiAEBEhgKEHJlcXVlc3RfcGljb191c2QYBiABKAMSIQoUY2FjaGVfd3JpdGVfcGljb191c2QYByABKANIA4gBARIhChRhdWRpb19pbnB1dF9waWNvX3VzZBgIIAEoA0gEiAEBEiIKFWltYWdlX291dHB1dF9waWNvX3VzZBgJIAEoA0gFiAEBQhgKFl9jYWNoZWRfaW5wdXRfcGljb191c2RCFQoTX3JlYXNvbmluZ19waWNvX3VzZEIXChVfaW1hZ2VfaW5wdXRfcGljb191c2RCFwoVX2NhY2hlX3dyaXRlX3BpY29fdXNkQhcKFV9hdWRpb19pbnB1dF9waWNvX3VzZEIYChZfaW1hZ2Vfb3V0cHV0X3BpY29fdXNkKmgKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTU9ERUxfS0lORF9JTUFHRRABEhQKEE1PREVMX0tJTkRfVklERU8QAhITCg9NT0RFTF9LSU5EX1RFWFQQAzLOAQoOQ2F0YWxvZ1NlcnZpY2USWQoKR2V0Q2F0YWxvZxIkLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXF1ZXN0GiUucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1Jlc3BvbnNlEmEKDFdhdGNoQ2F0YWxvZxImLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJy5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXNwb25zZTABMscCChZDYXRhbG9nT3BlcmF0b3JTZXJ2aWNlEmUKDlByZXZpZXdDYXRhbG9nEigucm91dGVyLmNhdGFsb2cudjEuUHJldmlld0NhdGFsb2dSZXF1ZXN0Gikucm91dGVyLmNhdGFsb2cudjEuUHJldmlld0NhdGFsb2dSZXNwb25zZRJcCgtTeW5jQ2F0YWxvZxIlLnJvdXRlci5jYXRhbG9nLnYxLlN5bmNDYXRhbG9nUmVxdWVzdBomLnJvdXRlci5jYXRhbG9nLnYxLlN5bmNDYXRhbG9nUmVzcG9uc2USaAoPR2V0UHJpY2VWZXJzaW9uEikucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVxdWVzdBoqLnJvdXRlci5jYXRhbG9nLnYxLkdldFByaWNlVmVyc2lvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * @generated from message router.catalog.v1.PreviewCatalogRequest
@@ -83,6 +83,43 @@ export const PreviewCatalogResponseSchema: GenMessage<PreviewCatalogResponse> = 
   messageDesc(file_router_catalog_v1_catalog, 2);
 
 /**
+ * @generated from message router.catalog.v1.SyncCatalogRequest
+ */
+export type SyncCatalogRequest = Message<"router.catalog.v1.SyncCatalogRequest"> & {
+};
+
+/**
+ * Describes the message router.catalog.v1.SyncCatalogRequest.
+ * Use `create(SyncCatalogRequestSchema)` to create a new message.
+ */
+export const SyncCatalogRequestSchema: GenMessage<SyncCatalogRequest> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 3);
+
+/**
+ * @generated from message router.catalog.v1.SyncCatalogResponse
+ */
+export type SyncCatalogResponse = Message<"router.catalog.v1.SyncCatalogResponse"> & {
+  /**
+   * The catalogue before and after the import; equal versions = nothing has changed.
+   *
+   * @generated from field: router.catalog.v1.Catalog before = 1;
+   */
+  before?: Catalog | undefined;
+
+  /**
+   * @generated from field: router.catalog.v1.Catalog after = 2;
+   */
+  after?: Catalog | undefined;
+};
+
+/**
+ * Describes the message router.catalog.v1.SyncCatalogResponse.
+ * Use `create(SyncCatalogResponseSchema)` to create a new message.
+ */
+export const SyncCatalogResponseSchema: GenMessage<SyncCatalogResponse> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 4);
+
+/**
  * @generated from message router.catalog.v1.GetPriceVersionRequest
  */
 export type GetPriceVersionRequest = Message<"router.catalog.v1.GetPriceVersionRequest"> & {
@@ -99,7 +136,7 @@ export type GetPriceVersionRequest = Message<"router.catalog.v1.GetPriceVersionR
  * Use `create(GetPriceVersionRequestSchema)` to create a new message.
  */
 export const GetPriceVersionRequestSchema: GenMessage<GetPriceVersionRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 3);
+  messageDesc(file_router_catalog_v1_catalog, 5);
 
 /**
  * @generated from message router.catalog.v1.GetPriceVersionResponse
@@ -123,7 +160,7 @@ export type GetPriceVersionResponse = Message<"router.catalog.v1.GetPriceVersion
  * Use `create(GetPriceVersionResponseSchema)` to create a new message.
  */
 export const GetPriceVersionResponseSchema: GenMessage<GetPriceVersionResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 4);
+  messageDesc(file_router_catalog_v1_catalog, 6);
 
 /**
  * A model that had a price, and since when.
@@ -147,7 +184,7 @@ export type PricedModel = Message<"router.catalog.v1.PricedModel"> & {
  * Use `create(PricedModelSchema)` to create a new message.
  */
 export const PricedModelSchema: GenMessage<PricedModel> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 5);
+  messageDesc(file_router_catalog_v1_catalog, 7);
 
 /**
  * @generated from message router.catalog.v1.GetCatalogRequest
@@ -160,7 +197,7 @@ export type GetCatalogRequest = Message<"router.catalog.v1.GetCatalogRequest"> &
  * Use `create(GetCatalogRequestSchema)` to create a new message.
  */
 export const GetCatalogRequestSchema: GenMessage<GetCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 6);
+  messageDesc(file_router_catalog_v1_catalog, 8);
 
 /**
  * @generated from message router.catalog.v1.GetCatalogResponse
@@ -177,7 +214,7 @@ export type GetCatalogResponse = Message<"router.catalog.v1.GetCatalogResponse">
  * Use `create(GetCatalogResponseSchema)` to create a new message.
  */
 export const GetCatalogResponseSchema: GenMessage<GetCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 7);
+  messageDesc(file_router_catalog_v1_catalog, 9);
 
 /**
  * @generated from message router.catalog.v1.WatchCatalogRequest
@@ -190,7 +227,7 @@ export type WatchCatalogRequest = Message<"router.catalog.v1.WatchCatalogRequest
  * Use `create(WatchCatalogRequestSchema)` to create a new message.
  */
 export const WatchCatalogRequestSchema: GenMessage<WatchCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 8);
+  messageDesc(file_router_catalog_v1_catalog, 10);
 
 /**
  * @generated from message router.catalog.v1.WatchCatalogResponse
@@ -207,7 +244,7 @@ export type WatchCatalogResponse = Message<"router.catalog.v1.WatchCatalogRespon
  * Use `create(WatchCatalogResponseSchema)` to create a new message.
  */
 export const WatchCatalogResponseSchema: GenMessage<WatchCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 9);
+  messageDesc(file_router_catalog_v1_catalog, 11);
 
 /**
  * @generated from message router.catalog.v1.Catalog
@@ -231,7 +268,7 @@ export type Catalog = Message<"router.catalog.v1.Catalog"> & {
  * Use `create(CatalogSchema)` to create a new message.
  */
 export const CatalogSchema: GenMessage<Catalog> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 10);
+  messageDesc(file_router_catalog_v1_catalog, 12);
 
 /**
  * @generated from message router.catalog.v1.Model
@@ -366,7 +403,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 11);
+  messageDesc(file_router_catalog_v1_catalog, 13);
 
 /**
  * What one request may bring along; 0 = unknown.
@@ -392,7 +429,7 @@ export type Limits = Message<"router.catalog.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 12);
+  messageDesc(file_router_catalog_v1_catalog, 14);
 
 /**
  * Bounds of a free WIDTHxHEIGHT; 0 = no such bound.
@@ -438,7 +475,7 @@ export type CustomSize = Message<"router.catalog.v1.CustomSize"> & {
  * Use `create(CustomSizeSchema)` to create a new message.
  */
 export const CustomSizeSchema: GenMessage<CustomSize> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 13);
+  messageDesc(file_router_catalog_v1_catalog, 15);
 
 /**
  * @generated from message router.catalog.v1.ArenaScore
@@ -479,7 +516,7 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
  * Use `create(ArenaScoreSchema)` to create a new message.
  */
 export const ArenaScoreSchema: GenMessage<ArenaScore> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 14);
+  messageDesc(file_router_catalog_v1_catalog, 16);
 
 /**
  * One way to reach the model.
@@ -519,7 +556,7 @@ export type Route = Message<"router.catalog.v1.Route"> & {
  * Use `create(RouteSchema)` to create a new message.
  */
 export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 15);
+  messageDesc(file_router_catalog_v1_catalog, 17);
 
 /**
  * A request with this value of this parameter has these fields at the provider.
@@ -552,7 +589,7 @@ export type ParameterFields = Message<"router.catalog.v1.ParameterFields"> & {
  * Use `create(ParameterFieldsSchema)` to create a new message.
  */
 export const ParameterFieldsSchema: GenMessage<ParameterFields> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 16);
+  messageDesc(file_router_catalog_v1_catalog, 18);
 
 /**
  * @generated from message router.catalog.v1.Price
@@ -606,7 +643,7 @@ export type Price = Message<"router.catalog.v1.Price"> & {
  * Use `create(PriceSchema)` to create a new message.
  */
 export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 17);
+  messageDesc(file_router_catalog_v1_catalog, 19);
 
 /**
  * Per image. The tier whose quality and size both match applies; an empty field matches all; first match wins.
@@ -637,7 +674,7 @@ export type ImagePrice = Message<"router.catalog.v1.ImagePrice"> & {
  * Use `create(ImagePriceSchema)` to create a new message.
  */
 export const ImagePriceSchema: GenMessage<ImagePrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 18);
+  messageDesc(file_router_catalog_v1_catalog, 20);
 
 /**
  * @generated from message router.catalog.v1.ImageTier
@@ -671,7 +708,7 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
  * Use `create(ImageTierSchema)` to create a new message.
  */
 export const ImageTierSchema: GenMessage<ImageTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 19);
+  messageDesc(file_router_catalog_v1_catalog, 21);
 
 /**
  * Per image by its area, in started units of `unit_pixels`.
@@ -709,7 +746,7 @@ export type MegapixelPrice = Message<"router.catalog.v1.MegapixelPrice"> & {
  * Use `create(MegapixelPriceSchema)` to create a new message.
  */
 export const MegapixelPriceSchema: GenMessage<MegapixelPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 20);
+  messageDesc(file_router_catalog_v1_catalog, 22);
 
 /**
  * Per second of video, by quality, size and sound; first match wins.
@@ -735,7 +772,7 @@ export type SecondPrice = Message<"router.catalog.v1.SecondPrice"> & {
  * Use `create(SecondPriceSchema)` to create a new message.
  */
 export const SecondPriceSchema: GenMessage<SecondPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 21);
+  messageDesc(file_router_catalog_v1_catalog, 23);
 
 /**
  * @generated from message router.catalog.v1.SecondTier
@@ -769,7 +806,7 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
  * Use `create(SecondTierSchema)` to create a new message.
  */
 export const SecondTierSchema: GenMessage<SecondTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 22);
+  messageDesc(file_router_catalog_v1_catalog, 24);
 
 /**
  * Per video, whatever its length; the tier whose quality, size and length all match applies.
@@ -788,7 +825,7 @@ export type ClipPrice = Message<"router.catalog.v1.ClipPrice"> & {
  * Use `create(ClipPriceSchema)` to create a new message.
  */
 export const ClipPriceSchema: GenMessage<ClipPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 23);
+  messageDesc(file_router_catalog_v1_catalog, 25);
 
 /**
  * @generated from message router.catalog.v1.ClipTier
@@ -820,7 +857,7 @@ export type ClipTier = Message<"router.catalog.v1.ClipTier"> & {
  * Use `create(ClipTierSchema)` to create a new message.
  */
 export const ClipTierSchema: GenMessage<ClipTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 24);
+  messageDesc(file_router_catalog_v1_catalog, 26);
 
 /**
  * Per token.
@@ -893,7 +930,7 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
  * Use `create(TokenPriceSchema)` to create a new message.
  */
 export const TokenPriceSchema: GenMessage<TokenPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 25);
+  messageDesc(file_router_catalog_v1_catalog, 27);
 
 /**
  * @generated from enum router.catalog.v1.ModelKind
@@ -973,6 +1010,16 @@ export const CatalogOperatorService: GenService<{
     methodKind: "unary";
     input: typeof PreviewCatalogRequestSchema;
     output: typeof PreviewCatalogResponseSchema;
+  },
+  /**
+   * Imports the text models now, as the schedule does. When it fails, the last good listing stays and the error says why.
+   *
+   * @generated from rpc router.catalog.v1.CatalogOperatorService.SyncCatalog
+   */
+  syncCatalog: {
+    methodKind: "unary";
+    input: typeof SyncCatalogRequestSchema;
+    output: typeof SyncCatalogResponseSchema;
   },
   /**
    * The rule that a price version names, whether it is in force or not.

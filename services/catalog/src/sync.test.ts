@@ -1,0 +1,154 @@
+// Guarantees of an import that an operator asks for, and of several catalogue processes over one database.
+import { until } from "@gr/testing";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { type FakeUpstream, json, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
+import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
+
+const PATIENCE = { timeoutMs: 15_000 };
+const atPrice = (id: string, prompt: string) =>
+  openRouterRow(id, { pricing: { prompt, completion: "0.0000015" } });
+const row = (id: string) => openRouterRow(id);
+
+let upstream: FakeUpstream;
+let world: CatalogUnderTest;
+let second: CatalogUnderTest | undefined;
+
+/** The schedule imports at the start, and then not before the test has ended. */
+async function start(env: Record<string, string> = {}, before?: CatalogUnderTest): Promise<CatalogUnderTest> {
+  return startCatalog({
+    env: { TEXT_UPSTREAM_BASE_URL: upstream.url, TEXT_IMPORT_INTERVAL_MS: "3600000", ...env },
+    ...(before === undefined ? {} : { database: before.database }),
+  });
+}
+
+beforeEach(async () => {
+  upstream = await startFakeUpstream(listing(row("vendor/one"), row("vendor/two")));
+});
+afterEach(async () => {
+  await second?.stop();
+  await world.stop();
+  await world.database.drop();
+  await upstream.close();
+  second = undefined;
+});
+
+const textIds = async (of = world) => (await of.ids()).filter((id) => id.startsWith("vendor/"));
+const versionOf = async (of = world) => (await of.catalog.getCatalog({})).catalog?.version;
+
+describe("a sync", () => {
+  test("has the upstream's models at its end, and says what was before and what is now", async () => {
+    world = await start();
+    const was = await versionOf();
+    upstream.respond = listing(atPrice("vendor/two", "0.000002"), row("vendor/three"));
+    const { before, after } = await world.operator.syncCatalog({});
+    expect(before?.version).toBe(was);
+    expect(after?.version).toBe(await versionOf());
+    expect(await textIds()).toEqual(["vendor/three", "vendor/two"]);
+    const priceIn = (catalog: typeof after) =>
+      catalog?.models.find(({ id }) => id === "vendor/two")?.price?.rule.value;
+    expect(priceIn(before)).toMatchObject({ inputPicoUsd: 500_000n });
+    expect(priceIn(after)).toMatchObject({ inputPicoUsd: 2_000_000n });
+  });
+
+  test("of what is there already changes nothing", async () => {
+    world = await start();
+    const { before, after } = await world.operator.syncCatalog({});
+    expect(after?.version).toBe(before?.version);
+    expect(upstream.asked).toBe(2);
+  });
+
+  test.each<[string, FakeUpstream["respond"], RegExp]>([
+    ["answers 503", (response) => response.writeHead(503).end(), /stay: the upstream answered 503\.$/],
+    ["sends no JSON", json("<html>"), /stay: the answer is not JSON\.$/],
+    ["lists nothing", listing(), /stay: none of its models can be used/],
+    ["hangs up", (response) => response.destroy(), /stay: the upstream was not reached/],
+    ["hangs", () => undefined, /stay: there was no whole answer within 300 ms\.$/],
+  ])(
+    "fails with one sentence when the upstream %s, and the last good listing stays",
+    async (_what, respond, sentence) => {
+      world = await start({ TEXT_IMPORT_TIMEOUT_MS: "300" });
+      await until(async () => (await textIds()).length === 2, PATIENCE);
+      const was = await versionOf();
+      upstream.respond = respond;
+      await expect(world.operator.syncCatalog({})).rejects.toMatchObject({
+        reason: "provider_error",
+        message: expect.stringMatching(sentence),
+      });
+      expect(await versionOf()).toBe(was);
+      await world.stop();
+      world = await start({}, world);
+      expect(await versionOf()).toBe(was);
+    },
+  );
+
+  test("does not take over a listing that lost most of its models, however often it is asked to", async () => {
+    upstream.respond = listing(...Array.from({ length: 10 }, (_, i) => row(`vendor/model-${i}`)));
+    world = await start();
+    upstream.respond = listing(row("vendor/model-0"));
+    for (let i = 0; i < 4; i += 1) {
+      await expect(world.operator.syncCatalog({})).rejects.toMatchObject({
+        message: expect.stringMatching(/lists 1 usable models, fewer than half of the 10 before/),
+      });
+    }
+    expect(await textIds()).toHaveLength(10);
+  });
+
+  test("comes after one that runs, so that an older listing never replaces a newer one", async () => {
+    world = await start();
+    const waiting: (() => void)[] = [];
+    upstream.respond = (response) => {
+      const now = waiting.length;
+      waiting.push(() => listing(row("vendor/one"), row(`vendor/answer-${now}`))(response));
+    };
+    const syncs = [world.operator.syncCatalog({}), world.operator.syncCatalog({})];
+    await until(() => waiting.length === 1, PATIENCE);
+    waiting[0]?.();
+    await syncs[0];
+    await until(() => waiting.length === 2, PATIENCE);
+    waiting[1]?.();
+    await Promise.all(syncs);
+    expect(await textIds()).toEqual(["vendor/answer-1", "vendor/one"]);
+  });
+
+  test("says why when there is nothing to import", async () => {
+    world = await start({ TEXT_UPSTREAM_BASE_URL: "" });
+    await expect(world.operator.syncCatalog({})).rejects.toMatchObject({
+      reason: "invalid_value",
+      message: expect.stringContaining("TEXT_UPSTREAM_BASE_URL"),
+    });
+    await world.stop();
+    world = await start({ TEXT_UPSTREAM_KIND: "openai" }, world);
+    await expect(world.operator.syncCatalog({})).rejects.toMatchObject({
+      message: expect.stringContaining("an upstream of kind openai lists no prices"),
+    });
+  });
+});
+
+describe("catalogue processes over one database", () => {
+  test("show what one of them has imported, at the same version", async () => {
+    world = await start();
+    second = await start({}, world);
+    upstream.respond = listing(atPrice("vendor/one", "0.000004"), row("vendor/next"));
+    await world.operator.syncCatalog({});
+    const synced = await versionOf();
+    const other = second;
+    await until(async () => (await versionOf(other)) === synced, PATIENCE);
+    expect(await textIds(other)).toEqual(["vendor/next", "vendor/one"]);
+    // Both asked at their start; the second one has the change without asking.
+    expect(upstream.asked).toBe(3);
+  });
+
+  test("go on from the listing of another one: it is not doubted for models that were gone before", async () => {
+    upstream.respond = listing(...Array.from({ length: 10 }, (_, i) => row(`vendor/model-${i}`)));
+    world = await start();
+    second = await start({}, world);
+    const other = second;
+    for (const count of [6, 4]) {
+      upstream.respond = listing(...Array.from({ length: count }, (_, i) => row(`vendor/model-${i}`)));
+      await world.operator.syncCatalog({});
+    }
+    await until(async () => (await textIds(other)).length === 4, PATIENCE);
+    const { after } = await other.operator.syncCatalog({});
+    expect(after?.version).toBe(await versionOf());
+  });
+});

@@ -1,0 +1,118 @@
+// `catalog sync` against a running router, in both topologies: what the upstream lists now can be used at its price,
+// everywhere; what it does wrong changes nothing.
+import { execFile } from "node:child_process";
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { until } from "@gr/testing";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { call } from "./http.ts";
+import { type Router, startRouter, topologies } from "./topology.ts";
+
+const CLI = fileURLToPath(new URL("../../cli/src/main.ts", import.meta.url));
+const PATIENCE = { timeoutMs: 30_000 };
+
+const row = (id: string, prompt = "0.0000005") => ({
+  id,
+  name: id,
+  context_length: 8_000,
+  architecture: { input_modalities: ["text"], output_modalities: ["text"] },
+  pricing: { prompt, completion: "0.0000015" },
+  supported_parameters: [],
+});
+const COMPLETION = {
+  id: "gen-1",
+  object: "chat.completion",
+  created: 1,
+  choices: [{ index: 0, message: { role: "assistant", content: "yes" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4, cost: 0.000003 },
+};
+
+let upstream: Server;
+let listed: object[] | undefined;
+
+beforeAll(async () => {
+  upstream = createServer((request, response) => {
+    if (request.url !== "/v1/models") return sendJson(response, { ...COMPLETION, model: "vendor/any" });
+    if (listed === undefined) return response.writeHead(500).end();
+    return sendJson(response, { data: listed });
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+});
+afterAll(async () => {
+  upstream.closeAllConnections();
+  await new Promise((resolve) => upstream.close(resolve));
+});
+
+function sendJson(response: ServerResponse, body: object) {
+  return response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+}
+
+describe.each(topologies)("catalog sync (%s)", (topology) => {
+  let router: Router;
+  beforeAll(async () => {
+    listed = [row("vendor/one"), row("vendor/two")];
+    const { port } = upstream.address() as AddressInfo;
+    const env = { TEXT_UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, LOG_LEVEL: "info" };
+    router = await startRouter(topology, { env });
+  }, 150_000);
+  afterAll(async () => {
+    await router?.dispose();
+  }, 60_000);
+
+  const sync = (...args: string[]) =>
+    new Promise<{ code: number; out: string; err: string }>((resolve) => {
+      const command = [CLI, "catalog", "sync", "--data-dir", router.dataDir, ...args];
+      execFile(process.execPath, command, { timeout: 60_000 }, (error, out, err) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
+      );
+    });
+  const listedIds = async () => {
+    const { body } = await call(router, "GET", "/v1/compat/models", { key: null });
+    return (body.data as { id: string }[]).map(({ id }) => id);
+  };
+  const statusOf = async (model: string) => {
+    const messages = [{ role: "user", content: "hello?" }];
+    return (await call(router, "POST", "/v1/compat/chat/completions", { body: { model, messages } })).status;
+  };
+
+  test("takes over what the upstream lists now, says what changed, and it can be used", async () => {
+    expect(await listedIds()).toEqual(["vendor/one", "vendor/two"]);
+    listed = [row("vendor/two", "0.000002"), row("vendor/next")];
+    expect(await sync()).toEqual({
+      code: 0,
+      out: [
+        "+ vendor/next  0.5 / 1.5 USD a million tokens in / out",
+        "- vendor/one  0.5 / 1.5 USD a million tokens in / out",
+        "$ vendor/two",
+        "    a million tokens, input: 0.5 -> 2",
+        "",
+      ].join("\n"),
+      err: "",
+    });
+    expect(await listedIds()).toEqual(["vendor/next", "vendor/two"]);
+    await until(async () => (await statusOf("vendor/next")) === 200, PATIENCE);
+    await until(async () => (await statusOf("vendor/one")) === 404, PATIENCE);
+    // The log says the same.
+    const logged = router.output().match(/^\{.*"the catalogue changed"\}$/gm) ?? [];
+    expect(JSON.parse(logged.at(-1) ?? "{}")).toMatchObject({
+      added: { count: 1, ids: ["vendor/next"] },
+      removed: { count: 1, ids: ["vendor/one"] },
+      repriced: { count: 1, ids: ["vendor/two"] },
+      changed: { count: 0, ids: [] },
+    });
+    expect(JSON.parse((await sync("--json")).out)).toMatchObject({ added: [], removed: [], repriced: [] });
+  }, 120_000);
+
+  test("keeps the last good listing when the upstream fails: one sentence, exit code 1", async () => {
+    const before = await listedIds();
+    listed = undefined;
+    expect(await sync()).toEqual({
+      code: 1,
+      out: "",
+      err: "The text models were not imported, and the last good ones stay: the upstream answered 500.\n",
+    });
+    expect(await listedIds()).toEqual(before);
+    expect(await statusOf("vendor/two")).toBe(200);
+  }, 120_000);
+});
