@@ -8,6 +8,7 @@ const CATALOGUE_BEGAN = Date.UTC(2026, 10, 20) / 1_000;
 
 const tokens = z.number().int().nullable().describe("tokens; null = unknown, or not a text model");
 const limit = z.number().int().nullable().describe("null = unknown, or nothing can be brought along");
+const bound = z.number().int().nullable();
 const date = z.string().nullable().describe("YYYY-MM-DD; null = unknown");
 
 export const modelRecord = z.object({
@@ -24,15 +25,15 @@ export const modelRecord = z.object({
   sizes: z.array(z.string()).describe("accepted sizes; empty = ignored by the model"),
   custom_size: z
     .object({
-      edge_multiple: z.number().int(),
-      min_edge: z.number().int(),
-      max_edge: z.number().int(),
-      min_pixels: z.number().int(),
-      max_pixels: z.number().int(),
-      max_ratio: z.number().int(),
+      edge_multiple: bound.describe("both edges are multiples of it"),
+      min_edge: bound,
+      max_edge: bound,
+      min_pixels: bound,
+      max_pixels: bound,
+      max_ratio: bound.describe("longer edge divided by shorter edge, at most"),
     })
     .nullable()
-    .describe("bounds within which any other size is accepted too; a bound of 0 is none"),
+    .describe("bounds within which any other size is accepted too; a null bound is none"),
   qualities: z.array(z.string()).describe("accepted qualities besides auto; empty = ignored by the model"),
   seconds: z.array(z.number().int()).describe("accepted lengths of a video"),
   default: z
@@ -123,11 +124,11 @@ function arenaOf({ arenaScore }: Model): ModelRecord["arena"] {
 function customSizeOf({ customSize }: Model): ModelRecord["custom_size"] {
   if (customSize === undefined) return null;
   return {
-    edge_multiple: customSize.edgeMultiple,
-    min_edge: customSize.minEdge,
-    max_edge: customSize.maxEdge,
-    min_pixels: Number(customSize.minPixels),
-    max_pixels: Number(customSize.maxPixels),
-    max_ratio: customSize.maxRatio,
+    edge_multiple: customSize.edgeMultiple || null,
+    min_edge: customSize.minEdge || null,
+    max_edge: customSize.maxEdge || null,
+    min_pixels: Number(customSize.minPixels) || null,
+    max_pixels: Number(customSize.maxPixels) || null,
+    max_ratio: customSize.maxRatio || null,
   };
 }

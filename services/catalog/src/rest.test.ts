@@ -80,6 +80,40 @@ describe("GET /v1/models", () => {
     });
   });
 
+  test.each([
+    ["type", "type="],
+    ["type", "type=Image"],
+    ["type", "type=image&type=image"],
+    ["type", "type=image,video"],
+    ["free", "free="],
+    ["free", "free=TRUE"],
+    ["free", "free=1"],
+    ["free", "free=true&free=false"],
+    ["sort", "sort="],
+    ["sort", "sort=-price"],
+    ["sort", "sort=price%00"],
+    ["limit", "limit="],
+    ["limit", "limit=-1"],
+    ["limit", "limit=+1"],
+    ["limit", "limit=1e3"],
+    ["limit", "limit=0x10"],
+    ["limit", "limit=1&limit=2"],
+    ["name", "name=a&name=b"],
+    ["provider", "provider=a&provider=b"],
+  ])("answers 400 that names %s for %s, whatever else is asked", async (param, queryString) => {
+    for (const path of ["/v1/models", "/v1/compat/models"]) {
+      const { status, body } = await refusal(`${path}?name=x&${queryString}`.replace("name=x&name", "name"));
+      expect({ status, body }).toMatchObject({
+        status: 400,
+        body: { error: { type: "invalid_request_error", param, code: "invalid_value" } },
+      });
+    }
+  });
+
+  test("ignores parameters that it does not know", async () => {
+    expect(await ids("/v1/models?page=2&Limit=1&limit[]=1&__proto__=1")).toEqual([...OPENAI, ...SANDBOX]);
+  });
+
   test("answers whole records with exact prices", async () => {
     const response = await world.get("/v1/models/openai/gpt-image-2");
     expect(modelRecord.parse(await response.json())).toEqual({
@@ -174,10 +208,64 @@ describe("GET /v1/models/:id", () => {
     }
   });
 
-  test("does not echo an id without end", async () => {
-    const { status, body } = await refusal(`/v1/models/${"a".repeat(450)}`);
-    expect(status).toBe(404);
-    expect(body).toMatchObject({ error: { message: `The model "${"a".repeat(200)}" does not exist.` } });
+  test("answers 404 with these bytes", async () => {
+    const response = await world.get("/v1/models/no%2Fsuch-model");
+    expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+    expect(response.headers.get("cache-control")).toBeNull();
+    expect(await response.text()).toBe(
+      '{"error":{"message":"The model \\"no/such-model\\" does not exist.","type":"invalid_request_error","param":"model","code":"model_not_found"}}',
+    );
+  });
+
+  test.each([
+    ["a//b", "a//b"],
+    ["/", "/"],
+    [".", ""],
+    ["a%00b", "a\0b"],
+    ["sandbox/image%20", "sandbox/image "],
+    ["sandbox/image?type=video", "sandbox/image"],
+    ["%E6%97%A5%E6%9C%AC", "日本"],
+    ["sandbox%2Fimage%2F..%2Fimage", "sandbox/image/../image"],
+    ["constructor", "constructor"],
+    ["*", "*"],
+  ])("reads the id of %s as any other id", async (path, id) => {
+    const response = await world.get(`/v1/models/${path}`);
+    const known = id === "sandbox/image";
+    expect(response.status).toBe(known ? 200 : 404);
+    const { error } = (await response.json()) as { error?: { message: string } };
+    expect(error?.message).toBe(known ? undefined : `The model "${id}" does not exist.`);
+  });
+
+  test.each(["%", "%zz", "sandbox/%E0%A4%A", "%ff"])(
+    "answers 404 for %s too, which is no text",
+    async (path) => {
+      const { status, body } = await refusal(`/v1/models/${path}`);
+      expect({ status, body }).toMatchObject({
+        status: 404,
+        body: { error: { type: "invalid_request_error" } },
+      });
+    },
+  );
+
+  test.each([450, 501, 10_000])("does not echo an id without end (%d characters)", async (length) => {
+    const { status, body } = await refusal(`/v1/models/${"a".repeat(length)}`);
+    expect({ status, body }).toMatchObject({
+      status: 404,
+      body: {
+        error: {
+          message: `The model "${"a".repeat(200)}" does not exist.`,
+          code: "model_not_found",
+          param: "model",
+        },
+      },
+    });
+  });
+
+  test("does not cut a character of an id in two", async () => {
+    const { body } = await refusal(`/v1/models/${"a".repeat(199)}${encodeURIComponent("👩")}`);
+    expect((body as { error: { message: string } }).error.message).toBe(
+      `The model "${"a".repeat(199)}👩" does not exist.`,
+    );
   });
 });
 
@@ -226,8 +314,21 @@ describe("caching", () => {
         expect(again.headers.get("etag")).toBe(etag);
         expect(again.headers.get("cache-control")).toBe("public, max-age=60");
       }
-      expect((await world.get(path, { "if-none-match": '"other"' })).status).toBe(200);
+      for (const given of ['"other"', "", `"x,${etag.slice(1)}`, '"a,*,b"', "*x", etag.slice(1, -1)]) {
+        expect([given, (await world.get(path, { "if-none-match": given })).status]).toEqual([given, 200]);
+      }
+      const head = await world.head(path);
+      expect([head.status, head.headers.get("etag"), await head.text()]).toEqual([200, etag, ""]);
+      expect(head.headers.get("content-length")).toBe(first.headers.get("content-length"));
+      expect((await world.head(path, { "if-none-match": etag })).status).toBe(304);
     }
+  });
+
+  test("lists that differ have different tags, equal ones the same", async () => {
+    const tag = async (path: string) => (await world.get(path)).headers.get("etag");
+    expect(await tag("/v1/models?sort=price")).not.toBe(await tag("/v1/models"));
+    expect(await tag("/v1/models?limit=5")).not.toBe(await tag("/v1/models"));
+    expect(await tag("/v1/models?limit=500&x=1")).toBe(await tag("/v1/models"));
   });
 
   test("a change of the catalogue is in the next answer", async () => {

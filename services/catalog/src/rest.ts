@@ -8,6 +8,7 @@ import { type ModelQuery, modelQuery } from "./model-query.ts";
 import { modelList, modelRecord } from "./model-record.ts";
 
 const CACHE_CONTROL = "public, max-age=60";
+/** Characters. */
 const MOST_ID_ECHOED = 200;
 
 export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
@@ -51,7 +52,8 @@ function findRoute(path: string, answers: ListAnswers): RestRoute {
       const { "*": id = "" } = http.params as { "*"?: string };
       const answer = answers.find(id);
       if (answer === undefined) {
-        const message = `The model "${id.slice(0, MOST_ID_ECHOED)}" does not exist.`;
+        const echoed = [...id].slice(0, MOST_ID_ECHOED).join("");
+        const message = `The model "${echoed}" does not exist.`;
         throw new ServiceError("model_not_found", message, { param: "model" });
       }
       return send(answer, http, reply);
@@ -65,11 +67,8 @@ function send({ body, etag }: Answer, http: RestRequest["http"], reply: RestRequ
   return reply.type("application/json; charset=utf-8").send(body);
 }
 
-/** Weak comparison, as If-None-Match wants it. */
+/** Weak comparison, as If-None-Match wants it. A tag may hold commas and stars, so it is read with its quotes. */
 function holds(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
-  return header.split(",").some((part) => {
-    const tag = part.trim().replace(/^W\//, "");
-    return tag === "*" || tag === etag;
-  });
+  return header.trim() === "*" || (header.match(/"[^"]*"/g)?.includes(etag) ?? false);
 }

@@ -23,6 +23,7 @@ export interface CatalogUnderTest {
   readonly clock: ManualClock;
   readonly process: RunningProcess;
   get(path: string, headers?: Record<string, string>): Promise<Response>;
+  head(path: string, headers?: Record<string, string>): Promise<Response>;
   /** Ids that are listed now, text models included. */
   ids(): Promise<string[]>;
   metric(name: string): Promise<number>;
@@ -57,16 +58,19 @@ export async function startCatalog(options: StartOptions = {}): Promise<CatalogU
   const http = `http://127.0.0.1:${running.httpPort}`;
   const transport = createRemoteTransport(`http://127.0.0.1:${running.rpcPort}`, SECRET, clock);
   const catalog = createServiceClient(CatalogService, "catalog", transport);
+  const ask = (method: string) => (path: string, headers?: Record<string, string>) =>
+    fetch(http + path, {
+      method,
+      headers: { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "catalog", null, clock), ...headers },
+    });
   return {
     catalog,
     operator: createServiceClient(CatalogOperatorService, "catalog", transport),
     database,
     clock,
     process: running,
-    get: (path, headers = {}) =>
-      fetch(http + path, {
-        headers: { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "catalog", null, clock), ...headers },
-      }),
+    get: ask("GET"),
+    head: ask("HEAD"),
     ids: async () => (await catalog.getCatalog({})).catalog?.models.map(({ id }) => id) ?? [],
     metric: async (name) => {
       const text = await (await fetch(`${http}/metrics`)).text();
