@@ -288,6 +288,36 @@ describe("two processes on one database", () => {
   }
 });
 
+test.each(["account", "spender"] as const)(
+  "a batch with claims locks each %s in the order of the ids, before any place is decided",
+  async (table) => {
+    const accountId = await openAccount(ledger.billing, 1_000n);
+    const wallets = await Promise.all(
+      Array.from({ length: 12 }, async () =>
+        table === "account"
+          ? openWallet(ledger.billing, 1_000n)
+          : { accountId, spenderId: await putSpender(ledger.billing, accountId) },
+      ),
+    );
+    const idOf = (from: Wallet) => (table === "account" ? from.accountId : from.spenderId);
+    const [lowest, ...others] = wallets.map(idOf).toSorted();
+    const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+    await blocker.connect();
+    await blocker.query("BEGIN");
+    await blocker.query(`SELECT FROM ${table} WHERE id = $1 FOR UPDATE`, [lowest]);
+    // Each key twice, so that every wallet begins a run; the lowest id comes last.
+    const order = wallets.toSorted((x, y) => (idOf(x) < idOf(y) ? 1 : -1));
+    const batch = order.flatMap((from) => [1, 2].map(() => claiming(from, 1n, idOf(from))));
+    const posted = post(ledger.billing, ...batch);
+    await waitForLocks(1);
+    // Whoever waits for the first of them has none of the others yet.
+    await blocker.query(`SELECT FROM ${table} WHERE id = ANY ($1) FOR UPDATE NOWAIT`, [others]);
+    await blocker.query("ROLLBACK");
+    await blocker.end();
+    expect(countOf(await posted, DONE)).toBe(wallets.length);
+  },
+);
+
 test("a batch that loses a deadlock to somebody else begins anew, and its callers do not notice", async () => {
   const wallets = [await openWallet(ledger.billing, 100n), await openWallet(ledger.billing, 100n)].toSorted(
     (a, b) => (a.accountId < b.accountId ? -1 : 1),
@@ -345,10 +375,13 @@ describe("a connection that dies", () => {
   test("again and again under load loses and doubles nothing that is asked for until it is answered", async () => {
     const mine = await openWallet(ledger.billing, 100_000n);
     let finished = false;
+    let answered = 0;
     const persist = async (operation: OperationInit): Promise<Outcome> => {
       for (;;) {
         try {
-          return await postOne(ledger.billing, operation);
+          const outcome = await postOne(ledger.billing, operation);
+          answered += 1;
+          return outcome;
         } catch (error) {
           expect(error).toMatchObject({ reason: "billing_unavailable" });
         }
@@ -362,9 +395,11 @@ describe("a connection that dies", () => {
     let kills = 0;
     const killer = (async () => {
       while (!finished) {
+        const before = answered;
         kills += await kill();
-        // Not faster, or nothing would ever get through.
-        await new Promise((resolve) => setTimeout(resolve, 25));
+        // Not faster, or nothing would ever get through on a slow machine.
+        do await new Promise((resolve) => setTimeout(resolve, 25));
+        while (answered === before && !finished);
       }
     })();
     await Promise.all(requests).finally(() => {
