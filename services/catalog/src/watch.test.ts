@@ -18,7 +18,7 @@ let upstream: FakeUpstream;
 let database: TestDatabase;
 let rpcPort: number;
 let server: CatalogUnderTest | undefined;
-let reader: RunningProcess | undefined;
+const readers: RunningProcess[] = [];
 
 beforeEach(async () => {
   upstream = await startFakeUpstream(listing(openRouterRow("vendor/one")));
@@ -26,25 +26,28 @@ beforeEach(async () => {
   rpcPort = await freePort();
 });
 afterEach(async () => {
-  await reader?.stop();
+  await stopReaders();
   await server?.stop();
   await database.drop();
   await upstream.close();
-  reader = undefined;
   server = undefined;
 });
 
-async function startServer(): Promise<void> {
+async function stopReaders(): Promise<void> {
+  for (const reader of readers.splice(0)) await reader.stop();
+}
+
+async function startServer(beside: Module[] = []): Promise<void> {
   const env = {
     TEXT_UPSTREAM_BASE_URL: upstream.url,
     TEXT_IMPORT_INTERVAL_MS: "20",
     SERVICE_RPC_PORT: String(rpcPort),
   };
-  server = await startCatalog({ database, env, clock });
+  server = await startCatalog({ database, env, clock, beside });
 }
 
-/** Another process, with a module that keeps a copy of the catalogue. */
-async function startReader(port = rpcPort): Promise<Copy> {
+/** A module that keeps a copy of the catalogue; the copy is there once the module is made. */
+function readerModule(): { module: Module; copy: () => Copy } {
   let copy: Copy | undefined;
   const module: Module = defineModule({
     name: "reader",
@@ -56,19 +59,46 @@ async function startReader(port = rpcPort): Promise<Copy> {
       return { start: made.start, stop: made.stop };
     },
   });
-  reader = await startProcess([module], {
-    clock,
-    env: {
-      INTERNAL_AUTH_SECRET: SECRET,
-      SERVICE_HTTP_PORT: "0",
-      SERVICE_RPC_PORT: "0",
-      LOG_LEVEL: "silent",
-      CATALOG_RPC_URL: `http://127.0.0.1:${port}`,
+  return {
+    module,
+    copy: () => {
+      if (copy === undefined) throw new Error("the reader was not created");
+      return copy;
     },
-  });
-  if (copy === undefined) throw new Error("the reader was not created");
-  return copy;
+  };
 }
+
+/** Another process, with a copy of the catalogue. */
+async function startReader(port = rpcPort): Promise<Copy> {
+  const { module, copy } = readerModule();
+  const env = {
+    INTERNAL_AUTH_SECRET: SECRET,
+    SERVICE_HTTP_PORT: "0",
+    SERVICE_RPC_PORT: "0",
+    LOG_LEVEL: "silent",
+    CATALOG_RPC_URL: `http://127.0.0.1:${port}`,
+  };
+  readers.push(await startProcess([module], { clock, env }));
+  return copy();
+}
+
+test("a change is in every copy soon: in the catalogue's own process and in two others", async () => {
+  const beside = readerModule();
+  await startServer([beside.module]);
+  const copies = [beside.copy(), await startReader(), await startReader()];
+  const served = async () => (await server?.catalog.getCatalog({}))?.catalog?.version;
+  for (const listed of [["one", "two"], ["two"], ["two", "three", "four"]]) {
+    upstream.respond = listing(...listed.map((name) => openRouterRow(`vendor/${name}`)));
+    const last = `vendor/${listed.at(-1)}`;
+    await until(() => copies.every((copy) => copy.find(last) !== undefined), PATIENCE);
+    await until(
+      () => copies.every((copy) => (copy.find("vendor/one") !== undefined) === listed.includes("one")),
+      PATIENCE,
+    );
+    const version = await served();
+    expect(copies.map((copy) => copy.version())).toEqual(copies.map(() => version));
+  }
+});
 
 test("a copy in another process has every change", async () => {
   await startServer();
@@ -110,8 +140,7 @@ test("a copy catches up after its connection was cut", async () => {
   upstream.respond = listing(openRouterRow("vendor/two"));
   await until(() => copy.find("vendor/two") !== undefined && copy.find("vendor/one") === undefined, PATIENCE);
   expect(line.connections()).toBeGreaterThan(1);
-  await reader?.stop();
-  reader = undefined;
+  await stopReaders();
   await line.close();
 });
 
@@ -120,8 +149,7 @@ test("the catalogue keeps nothing of a reader that has left", async () => {
   const copy = await startReader();
   await until(() => copy.version() !== "", PATIENCE);
   await until(async () => (await server?.metric("catalog_watchers")) === 1, PATIENCE);
-  await reader?.stop();
-  reader = undefined;
+  await stopReaders();
   await until(async () => (await server?.metric("catalog_watchers")) === 0, PATIENCE);
 });
 

@@ -1,0 +1,64 @@
+// The catalogue is silent, then dead: text and images are made on, from the copies of it that the others have, at the
+// same prices; and when it is back, everybody has its changes again.
+import { until } from "@gr/testing";
+import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { call } from "../e2e/http.ts";
+import { type Router, startRouter } from "../e2e/topology.ts";
+import { killProcess, pidOf } from "./processes.ts";
+
+const PATIENCE = { timeoutMs: 40_000 };
+const ROUNDS = 5;
+
+let router: Router;
+let stopped: number | undefined;
+beforeEach(async () => {
+  stopped = undefined;
+  router = await startRouter("split");
+}, 240_000);
+afterEach(async () => {
+  // A stopped process would not hear that it has to end.
+  if (stopped !== undefined) process.kill(stopped, "SIGCONT");
+  await router?.dispose();
+}, 60_000);
+
+/** A whole answer, a stream and an image: their statuses, and what the image has cost. */
+async function generate() {
+  const messages = [{ role: "user", content: "are you there?" }];
+  const chat = (stream: boolean) =>
+    call(router, "POST", "/v1/compat/chat/completions", {
+      body: { model: "sandbox/chat", messages, stream },
+    });
+  const [whole, streamed, image] = await Promise.all([
+    chat(false),
+    chat(true),
+    call(router, "POST", "/v1/compat/images/generations", {
+      body: { model: "sandbox/image", prompt: "a buoy" },
+    }),
+  ]);
+  const ended = String(streamed.body).trimEnd().endsWith("data: [DONE]");
+  return { statuses: [whole.status, streamed.status, image.status], ended, cost: image.body.cost };
+}
+const WELL = { statuses: [200, 200, 200], ended: true, cost: 0.01 };
+
+const models = () => call(router, "GET", "/v1/compat/models", { key: null });
+
+test("requests are served while the catalogue is silent or dead, and the list is back with it", async () => {
+  const { body: listed } = await models();
+  expect(await generate()).toEqual(WELL);
+
+  const pid = await pidOf(router.pid, "catalog");
+  process.kill(pid, "SIGSTOP");
+  stopped = pid;
+  for (let round = 0; round < ROUNDS; round += 1) expect(await generate()).toEqual(WELL);
+  const unknown = { body: { model: "sandbox/none", prompt: "a buoy" } };
+  expect(await call(router, "POST", "/v1/compat/images/generations", unknown)).toMatchObject({ status: 404 });
+
+  await killProcess(router.pid, "catalog");
+  stopped = undefined;
+  for (let round = 0; round < ROUNDS; round += 1) expect(await generate()).toEqual(WELL);
+
+  await until(async () => (await pidOf(router.pid, "catalog")) !== pid, PATIENCE);
+  await until(async () => (await models()).status === 200, PATIENCE);
+  expect((await models()).body).toEqual(listed);
+  expect(await generate()).toEqual(WELL);
+}, 180_000);
