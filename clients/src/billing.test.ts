@@ -295,11 +295,12 @@ describe("capture and release", () => {
     expect(batches.length).toBeGreaterThan(1);
   });
 
-  test("are done when the hold was resolved in another way: the cost is booked, the customer is not asked again", async () => {
+  test("say whether the customer was charged, and are not repeated when the hold was resolved in another way", async () => {
+    expect(await capture()).toBe(true);
     refuseWith({ code: OutcomeCode.ALREADY_RESOLVED });
-    await capture();
+    expect(await capture()).toBe(false);
     await release();
-    expect(batches).toHaveLength(2);
+    expect(batches).toHaveLength(3);
   });
 
   test("differ for a hold that does not exist: nothing to free, but nothing was charged either", async () => {
@@ -342,12 +343,13 @@ describe("a kept answer", () => {
     expect(kept.length).toBeGreaterThan(1);
   });
 
-  test("whose hold was resolved meanwhile is left at that: the capture finds it out", async () => {
+  test("of a hold that somebody else resolves is refused once and for all", async () => {
+    expect(await billing.keepAnswer(capture, whole)).toBe(true);
     keep = async () => {
       throw new ServiceError("invalid_value", "The hold is not open any more.");
     };
-    await billing.keepAnswer(capture, whole);
-    expect(kept).toHaveLength(1);
+    expect(await billing.keepAnswer(capture, whole)).toBe(false);
+    expect(kept).toHaveLength(2);
   });
 
   test("is sent when it just fits, and not when it is a byte larger", async () => {

@@ -71,19 +71,22 @@ export interface Billing {
    */
   place(request: PlaceRequest): Promise<string | undefined>;
   /**
-   * Keeps the answer of a claimed request before its capture. Not kept is an answer that is too large, and one whose
-   * hold was resolved meanwhile: then the capture finds that out as well.
+   * Keeps the answer of a claimed request before its capture. An answer that is too large is not kept.
+   * @returns false when the hold is past its deadline and somebody resolves it, or has: then it must not be captured,
+   *   and nobody may get the answer.
    * @throws ServiceError outcome_unknown when it is not known whether it was kept.
    */
-  keepAnswer(capture: CaptureRequest, answer: KeptAnswer): Promise<void>;
+  keepAnswer(capture: CaptureRequest, answer: KeptAnswer): Promise<boolean>;
   /** The kept answer of a charged request; undefined when there is none. @throws ServiceError service_unavailable */
   readAnswer(accountId: string, holdId: string): Promise<KeptAnswer | undefined>;
   /**
-   * Charges a hold. Returns also when the hold was resolved in another way before: billing has then booked the cost.
+   * Charges a hold.
+   * @returns false when the hold was resolved in another way before, as happens past its deadline: billing has booked
+   *   the cost as ours, nobody is charged, and so nobody may get the answer.
    * @throws ServiceError outcome_unknown, never to be retried by the client: the upstream has done its work, and the
    *   hold waits for its resolver.
    */
-  capture(request: CaptureRequest): Promise<void>;
+  capture(request: CaptureRequest): Promise<boolean>;
   /** Frees a hold, if there is one; `cost` is what the upstream billed all the same. @throws as capture */
   release(holdId: string, reason: ReleaseReason, cost?: PicoUsd): Promise<void>;
 }
@@ -96,13 +99,12 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
     { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, overflow: () => unavailable(undefined) },
   );
 
-  async function settle(operation: OperationInit, settled: ReadonlySet<OutcomeCode>): Promise<void> {
-    await insist(async () => {
+  const settle = (operation: OperationInit, settled: ReadonlySet<OutcomeCode>): Promise<OutcomeCode> =>
+    insist(async () => {
       const { code } = await post(operation);
-      if (!settled.has(code))
-        throw new Error(`${operation.operation?.case} was answered with outcome ${code}`);
+      if (settled.has(code)) return code;
+      throw new Error(`${operation.operation?.case} was answered with outcome ${code}`);
     });
-  }
 
   return {
     place: async (request) => {
@@ -114,14 +116,17 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome);
       return undefined;
     },
-    capture: ({ holdId, credits, cost }) =>
-      settle({ operation: { case: "capture", value: { holdId, credits, costPicoUsd: cost } } }, CAPTURED),
-    release: (holdId, reason, cost = 0n) =>
-      settle({ operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } }, RELEASED),
+    capture: async ({ holdId, credits, cost }) => {
+      const value = { holdId, credits, costPicoUsd: cost };
+      return (await settle({ operation: { case: "capture", value } }, CAPTURED)) === OutcomeCode.DONE;
+    },
+    release: async (holdId, reason, cost = 0n) => {
+      await settle({ operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } }, RELEASED);
+    },
     keepAnswer: async ({ holdId, credits, cost }, { contentType, body }) => {
-      if (body.byteLength > MOST_KEPT_BYTES) return;
+      if (body.byteLength > MOST_KEPT_BYTES) return true;
       const request = { holdId, credits, costPicoUsd: cost, contentType, body };
-      await insist(() => client.keepAnswer(request).catch(unlessResolved));
+      return insist(() => client.keepAnswer(request).then(() => true, falseIfResolved));
     },
     readAnswer: async (accountId, holdId) => {
       const { answer } = await client.readAnswer({ accountId, holdId }).catch((cause) => {
@@ -134,11 +139,10 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
 }
 
 /** After dispatch, what must be recorded is tried for a while. @throws ServiceError outcome_unknown */
-async function insist(attemptOnce: () => Promise<unknown>): Promise<void> {
+async function insist<T>(attemptOnce: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await attemptOnce();
-      return;
+      return await attemptOnce();
     } catch (error) {
       if (attempt === ATTEMPTS) throw notSettled(error);
       await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
@@ -146,9 +150,10 @@ async function insist(attemptOnce: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Billing keeps no answer of a hold that is no longer open, however often it is asked. */
-function unlessResolved(error: unknown): void {
-  if (!(error instanceof ServiceError && error.reason === "invalid_value")) throw error;
+/** Billing keeps no answer of a hold that is somebody else's to resolve, however often it is asked. */
+function falseIfResolved(error: unknown): false {
+  if (error instanceof ServiceError && error.reason === "invalid_value") return false;
+  throw error;
 }
 
 function unavailable(cause: unknown): ServiceError {

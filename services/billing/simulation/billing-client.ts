@@ -70,15 +70,14 @@ export class BillingClient {
     }
   }
 
-  /** @returns whether it is known that the answer was kept, or that its hold is not open any more */
-  *keepAnswer(hold: number, settlement: Settlement): Steps<boolean> {
+  /** @returns false when somebody else resolves the hold, or has; undefined when it is not known after all attempts */
+  *keepAnswer(hold: number, settlement: Settlement): Steps<boolean | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       const call = this.#send<boolean>((billing, rpc) =>
         billing.change(undefined, () => this.#ledger.keepAnswer(hold, settlement), rpc),
       );
       yield;
-      if (call.reply !== undefined) return true;
-      if (attempt === SETTLE_ATTEMPTS) return false;
+      if (call.reply !== undefined || attempt === SETTLE_ATTEMPTS) return call.reply;
       this.#world.current().sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1));
       yield;
     }

@@ -14,11 +14,7 @@ export const MOST_SKEW_MS = 2_000;
 export function checkAnswer({ ledger, upstream }: Surroundings, request: Request, answer: Answer): void {
   if (answer.kind === "replayed") {
     const earlier = ledger.audit.holds.get(answer.hold);
-    // Kept by a router that then stood still for so long that its hold was released: the answer may have been seen, so
-    // the key stays taken and the answer is given again, for nothing.
-    const slept =
-      upstream.jobs.get(answer.hold)?.request.paused === true && ledger.audit.kept.has(answer.hold);
-    if (earlier?.state !== "captured" && !slept)
+    if (earlier?.state !== "captured")
       throw violated("I8", `${request.hold} replays what was never charged`);
     return;
   }
@@ -50,7 +46,7 @@ export function checkEnd(surroundings: Surroundings, requests: readonly Request[
     if (log === "succeeded" && hold?.state !== "captured") {
       throw violated("I13", `${request.hold} is in the log as made, and was not charged`);
     }
-    if (ledger.audit.kept.has(request.hold) && hold?.state !== "captured" && !request.paused) {
+    if (ledger.audit.kept.has(request.hold) && hold?.state !== "captured") {
       throw violated("I13", `the answer of ${request.hold} was kept and not charged`);
     }
   }

@@ -44,6 +44,10 @@ export const FLAWS = {
     what: "a crash between the two leaves a charge without an answer",
     seeds: 500,
   },
+  "answer kept under a lease": {
+    what: "an answer is kept while somebody resolves its hold as one without an answer",
+    seeds: 20_000,
+  },
   "kept answer not captured": { what: "the resolver looks up a hold whose answer was kept", seeds: 2_000 },
   "replay without looking at the spender": { what: "a deleted key still gets answers", seeds: 3_000 },
   "blind release": { what: "the resolver releases what is past its deadline", seeds: 200 },

@@ -139,8 +139,10 @@ export class Ledger {
     }
   }
 
-  /** @returns false when the hold is not open, or has no claim any more */
+  /** @returns false when the hold is not open, is being resolved, or has no claim any more */
   keepAnswer(hold: number, settlement: Settlement): boolean {
+    const leased = (this.open.get(hold)?.leasedUntil ?? 0) > 0;
+    if (leased && this.#world.flaw !== "answer kept under a lease") return false;
     const kept = this.model.claims.keep(hold, settlement);
     if (kept) this.audit.kept.add(hold);
     return kept;

@@ -73,9 +73,14 @@ function* settle(router: Router, request: Request, told: PicoUsd | undefined): S
   if (cost === 0n && world.flaw === "zero usage is estimated") cost = metered(request);
   const credits = chargeFor(request, cost);
   const after = world.flaw === "answer kept after the capture";
-  if (claim !== undefined && !after && !(yield* billing.keepAnswer(hold, { credits, cost }))) {
-    world.count("outcomes unknown to the client");
-    return { kind: "unknown" };
+  if (claim !== undefined && !after) {
+    const kept = yield* billing.keepAnswer(hold, { credits, cost });
+    // What we know of its cost is ours, whoever resolves the hold.
+    if (kept === false) yield* billing.insist({ kind: "release", hold, cost });
+    if (kept !== true) {
+      world.count("outcomes unknown to the client");
+      return { kind: "unknown" };
+    }
   }
   if (world.flaw === "answer before the capture") {
     router.process.run(captureLater(router, hold, credits, cost));

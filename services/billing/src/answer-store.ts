@@ -45,9 +45,10 @@ export function createAnswerStore(pool: Pool, time: LedgerTime): AnswerStore {
 async function keep(client: PoolClient, answer: AnswerToKeep): Promise<void> {
   const { holdId, contentType, body, credits, cost } = answer;
   // Nobody resolves the hold before this is committed; and what was resolved before is seen by what follows.
-  const holds = await client.query<{ state: HoldState }>("SELECT state FROM hold WHERE id = $1 FOR SHARE", [
-    holdId,
-  ]);
+  const holds = await client.query<{ state: HoldState; is_leased: boolean }>(
+    "SELECT state, lease_until IS NOT NULL AS is_leased FROM hold WHERE id = $1 FOR SHARE",
+    [holdId],
+  );
   const claims = await client.query<{ is_kept: boolean }>(
     "SELECT content_type IS NOT NULL AS is_kept FROM idempotency WHERE hold_id = $1",
     [holdId],
@@ -57,6 +58,8 @@ async function keep(client: PoolClient, answer: AnswerToKeep): Promise<void> {
     throw invalid("hold_id", "There is no hold of this id that was placed with a claim");
   if (claim.is_kept) return;
   if (holds.rows[0]?.state !== "open") throw invalid("hold_id", "The hold is not open any more");
+  // Whoever has the lease was told that nothing was kept, and may be about to release the hold.
+  if (holds.rows[0].is_leased) throw invalid("hold_id", "The hold is past its deadline and being resolved");
   // Whoever keeps it at the same time keeps the same.
   await client.query(
     `UPDATE idempotency SET content_type = $2, body = $3, credits = $4, cost = $5

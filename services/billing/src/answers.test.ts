@@ -185,6 +185,27 @@ test("a leased hold says what its kept answer is to be captured with, and only t
   expect(found.get(kept)).toMatchObject({ credits: answer.credits, costPicoUsd: answer.costPicoUsd });
   expect(found.get(free)).toMatchObject({ credits: 0n, costPicoUsd: 0n });
   expect([found.get(bare), found.get(unclaimed.holdId)]).toEqual([undefined, undefined]);
+  // Whoever has the lease believes that nothing was kept, now and when the lease has run out.
+  for (const advance of [0, 10_000]) {
+    ledger.clock.advance(advance);
+    await expect(keep(bare)).rejects.toMatchObject({ reason: "invalid_value", param: "hold_id" });
+  }
+  await keep(kept);
+});
+
+test("an answer is kept before its hold is leased, and then the lease knows it, or not at all", async () => {
+  const service = randomUUID();
+  for (let round = 0; round < 30; round += 1) {
+    const holdId = await claimed(`race ${round}`, { service, deadlineAt: BigInt(THURSDAY) });
+    const lease = () => ledger.inProcess.leaseExpiredHolds({ service, limit: 10, leaseMs: 60_000n });
+    const [kept, leased] = await Promise.allSettled([keep(holdId), lease()]);
+    // A lease skips a hold that is being kept at this moment.
+    const holds = [...(leased.status === "fulfilled" ? leased.value.holds : []), ...(await lease()).holds];
+    const found = holds.find((hold) => hold.holdId === holdId);
+    expect(found).toBeDefined();
+    expect(found?.kept !== undefined).toBe(kept.status === "fulfilled");
+    await postOne(ledger.inProcess, release(holdId));
+  }
 });
 
 describe("the sweeper", () => {

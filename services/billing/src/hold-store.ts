@@ -1,6 +1,6 @@
 // Statements on holds other than moving money: listing them, and leasing overdue ones to whoever resolves them.
-import type { Pool } from "@gr/runtime";
-import type { Hold, HoldState } from "./hold.ts";
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+import type { Hold, HoldState, Settlement } from "./hold.ts";
 import type { LedgerTime } from "./ledger-time.ts";
 
 export interface HoldFilter {
@@ -37,9 +37,10 @@ interface HoldRow {
   price_version: string;
   placed_at: Date;
   deadline_at: Date;
-  /** Of a leased hold whose answer was kept. */
-  kept_credits?: bigint | null;
-  kept_cost?: bigint | null;
+}
+
+interface KeptRow extends Settlement {
+  hold_id: string;
 }
 
 const COLUMNS = `id, account_id, spender_id, amount, state, charge, cost, service, provider, model, price_version,
@@ -55,8 +56,10 @@ const LEASE = `WITH expired AS (
     UPDATE hold SET lease_until = coalesce($4::timestamptz, now()) + $3::bigint * interval '1 millisecond'
      WHERE id IN (SELECT id FROM expired) RETURNING ${COLUMNS}
   )
-  SELECT l.*, c.credits AS kept_credits, c.cost AS kept_cost
-    FROM leased l LEFT JOIN idempotency c ON c.hold_id = l.id ORDER BY l.deadline_at, l.id`;
+  SELECT * FROM leased ORDER BY deadline_at, id`;
+
+/** A statement of its own, after the lease: only this one is sure to see what was kept until the lease. */
+const KEPT = "SELECT hold_id, credits, cost FROM idempotency WHERE hold_id = ANY ($1) AND content_type IS NOT NULL";
 
 export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
   return {
@@ -69,17 +72,25 @@ export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
         `SELECT ${COLUMNS} FROM hold WHERE ${conditions.join(" AND ")} ORDER BY placed_at, id LIMIT $1`,
         accountId === undefined ? [limit] : [limit, accountId],
       );
-      return rows.map(holdOf);
+      return rows.map((row) => holdOf(row));
     },
-    leaseExpired: async ({ service, limit, leaseMs }) => {
-      const { rows } = await pool.query<HoldRow>(LEASE, [service, limit, leaseMs, time()]);
-      return rows.map(holdOf);
-    },
+    leaseExpired: (lease) => inTransaction(pool, (client) => leaseExpired(client, lease, time())),
   };
 }
 
-function holdOf(row: HoldRow): Hold {
-  const { kept_credits: credits, kept_cost: cost } = row;
+async function leaseExpired(
+  client: PoolClient,
+  { service, limit, leaseMs }: Lease,
+  at: Date | null,
+): Promise<Hold[]> {
+  const leased = await client.query<HoldRow>(LEASE, [service, limit, leaseMs, at]);
+  if (leased.rows.length === 0) return [];
+  const kept = await client.query<KeptRow>(KEPT, [leased.rows.map(({ id }) => id)]);
+  const settlements = new Map(kept.rows.map(({ hold_id, credits, cost }) => [hold_id, { credits, cost }]));
+  return leased.rows.map((row) => holdOf(row, settlements.get(row.id)));
+}
+
+function holdOf(row: HoldRow, kept?: Settlement): Hold {
   return {
     id: row.id,
     accountId: row.account_id,
@@ -94,6 +105,6 @@ function holdOf(row: HoldRow): Hold {
     priceVersion: row.price_version,
     placedAt: row.placed_at,
     deadlineAt: row.deadline_at,
-    kept: typeof credits === "bigint" && typeof cost === "bigint" ? { credits, cost } : undefined,
+    kept,
   };
 }

@@ -58,12 +58,11 @@ export async function endInSuccess(
     await discardUnlessPaid(deps, generation);
     throw unknownOutcome("This request was taken over by another process while the image was made.");
   }
-  try {
-    await settle(deps, generation.id, ending);
-  } catch (error) {
+  const charged = await settle(deps, generation.id, ending).catch((error) => {
     deps.events.notSettled(generation.id, error);
     throw unknownOutcome("The image was made, but could not be charged for yet; it will be.", error);
-  }
+  });
+  if (!charged) throw unknownOutcome("The image was made too late to be charged for, so it is withheld.");
   return { files, ended: { ...ending, ...times } };
 }
 

@@ -56,6 +56,14 @@ const USAGE =
   'data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.00123}}\n\n';
 const DONE = "data: [DONE]\n\n";
 const CHAT = [": PROCESSING\n\n", token("a"), token("é"), USAGE, DONE, ": bye\n\n"];
+/** As of upstreams that say a usage with every chunk, the last of which counts. */
+const USAGES = [
+  USAGE.replace("0.00123", "0.0004"),
+  token("b"),
+  USAGE.replace("0.00123", "0.0008"),
+  USAGE,
+  DONE,
+];
 const event = (type: string, fields: string) => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`;
 const RESPONSES = [
   event("response.created", '"response":{"id":"resp_1","usage":null}'),
@@ -86,6 +94,12 @@ function stream(
 const shapes: readonly [string, Path, unknown, () => void][] = [
   ["a whole answer", "chat/completions", hello, () => upstream.script((_, r) => sendJson(r, WHOLE))],
   ["a chat stream", "chat/completions", streamed, () => upstream.script(stream(CHAT))],
+  [
+    "a chat stream of many usages",
+    "chat/completions",
+    streamed,
+    () => upstream.script(stream([...CHAT.slice(0, 2), ...USAGES])),
+  ],
   ["a response stream", "responses", respond, () => upstream.script(stream(RESPONSES))],
 ];
 
@@ -174,6 +188,20 @@ describe.each(shapes)("%s", (_name, path, body, script) => {
     rig.billing.before = async () => undefined;
     rig.billing.expire(lost.id);
     await until(() => rig.billing.state(lost.id) === HoldState.RELEASED, PATIENCE);
+    expect(await read(ask(key, body, path))).toMatchObject({ status: 200, replayed: null });
+  });
+
+  test("that comes while somebody resolves its hold is withheld, its cost is ours, and its key is free", async () => {
+    script();
+    const key = newKey();
+    rig.billing.before = async ({ kind, holdId }) => {
+      if (kind === "keep") rig.billing.giveUp(holdId);
+    };
+    const late = await read(ask(key, body, path));
+    expect(late.text).toContain('"provider_timeout"');
+    expect(rig.billing.keptOf(late.id)).toBeUndefined();
+    expect(rig.billing.of(late.id).at(-1)).toMatchObject({ kind: "release", cost: 1_230_000_000n });
+    rig.billing.before = async () => undefined;
     expect(await read(ask(key, body, path))).toMatchObject({ status: 200, replayed: null });
   });
 

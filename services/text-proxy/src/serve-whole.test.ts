@@ -333,6 +333,19 @@ describe("a failure costs the customer nothing", () => {
     expect(JSON.parse(await response.text()).error.code).toBe("outcome_unknown");
     expect(rig.billing.state(idOf(response))).toBe(HoldState.OPEN);
   });
+
+  test("a hold that was resolved meanwhile gives no answer: what nobody pays for nobody gets", async () => {
+    upstream.script((_, response) => sendJson(response, answer(usage("0.001"))));
+    rig.billing.before = async ({ kind, holdId }) => {
+      if (kind === "capture") rig.billing.giveUp(holdId);
+    };
+    const response = await rig.post("chat/completions", hello);
+    expect(response.status).toBe(504);
+    expect(response.headers.get("x-should-retry")).toBe("false");
+    expect(JSON.parse(await response.text()).error.message).toContain("nothing was charged");
+    // The true cost goes with the capture that came too late.
+    expect(rig.billing.of(idOf(response)).at(-1)).toMatchObject({ kind: "capture", cost: 1_000_000_000n });
+  });
 });
 
 test("a client that leaves while the upstream works is charged the true cost", async () => {

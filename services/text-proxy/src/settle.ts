@@ -1,10 +1,12 @@
 // Turns what a request used into its charge. The hold is captured here and nowhere else, and only with the true
 // cost: as the answer says, else as the upstream's look-up says, else as metered.
-import type { CaptureRequest, TokenMeters } from "@gr/clients";
+import { type CaptureRequest, ReleaseReason, type TokenMeters } from "@gr/clients";
 import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
+import { ServiceError } from "@gr/proto";
 import type { AnswerCopy } from "./answer-copy.ts";
 import { estimate } from "./estimate.ts";
 import type { Exchange, TextDeps } from "./exchange.ts";
+import { free } from "./give-up.ts";
 import { canLookUp, lookUp } from "./look-up.ts";
 import { costOf, type Usage } from "./usage.ts";
 
@@ -30,7 +32,8 @@ const LOOK_UP_PAUSES_MS = [0, 500, 1_500] as const;
  * @param lastOf writes the last of what the client gets, which says the cost. When a copy of the answer is kept, this
  *   completes it, so nothing may follow.
  * @returns what `lastOf` wrote, to be sent now
- * @throws ServiceError outcome_unknown: the hold then waits for the resolver
+ * @throws ServiceError outcome_unknown: the hold then waits for the resolver; provider_timeout: the hold was resolved
+ *   before, so that nobody is charged and nobody gets the answer
  */
 export async function settle(
   deps: TextDeps,
@@ -47,17 +50,35 @@ export async function settle(
   if (charge > exchange.held) deps.events.chargedAboveHold(exchange, charge);
   const last = lastOf({ cost, charge, meters });
   const capture: CaptureRequest = { holdId: exchange.id, credits: charge, cost };
-  if (exchange.copy !== undefined) await keep(deps, exchange.copy, last, capture);
-  await deps.billing.capture(capture);
+  if (exchange.copy !== undefined && !(await keep(deps, exchange.copy, last, capture))) {
+    // Whoever resolves it believes that nothing was kept; what we know of its cost is booked as ours.
+    await free(deps, exchange, ReleaseReason.FAILED, cost);
+    throw tooLate();
+  }
+  if (!(await deps.billing.capture(capture))) throw tooLate();
   return last;
 }
 
-/** Before the capture: whoever is charged and gets no answer can ask for it again. */
-async function keep(deps: TextDeps, copy: AnswerCopy, last: Buffer, capture: CaptureRequest): Promise<void> {
+function tooLate(): ServiceError {
+  const message = "The answer came too late, so it is withheld; nothing was charged.";
+  return new ServiceError("provider_timeout", message);
+}
+
+/**
+ * Before the capture: whoever is charged and gets no answer can ask for it again.
+ * @returns false when the hold is no longer ours
+ */
+async function keep(
+  deps: TextDeps,
+  copy: AnswerCopy,
+  last: Buffer,
+  capture: CaptureRequest,
+): Promise<boolean> {
   copy.add(last);
   const answer = copy.whole();
-  if (answer === undefined) deps.events.notKept();
-  else await deps.billing.keepAnswer(capture, answer);
+  if (answer !== undefined) return deps.billing.keepAnswer(capture, answer);
+  deps.events.notKept();
+  return true;
 }
 
 async function findOut(

@@ -74,6 +74,12 @@ export class FakeBilling {
     this.#holds.set(holdId, { state: HoldState.OPEN, deadlineAt: BigInt(deadlineAt), leasedUntil: 0 });
   }
 
+  /** Somebody else releases an open hold. */
+  giveUp(holdId: string): void {
+    const hold = this.#holds.get(holdId);
+    if (hold !== undefined) hold.state = HoldState.RELEASED;
+  }
+
   /** Time passes for an open hold, until its deadline is past. */
   expire(holdId: string): void {
     const hold = this.#holds.get(holdId);
@@ -117,8 +123,8 @@ export class FakeBilling {
     const recorded: Recorded = { ...NONE, kind: "keep", holdId, credits, cost };
     await this.before(recorded);
     const hold = this.#holds.get(holdId);
-    if (hold?.claim === undefined || hold.state !== HoldState.OPEN) {
-      throw new ServiceError("invalid_value", "The hold is not open, or has no claim.");
+    if (hold?.claim === undefined || hold.state !== HoldState.OPEN || hold.leasedUntil > 0) {
+      throw new ServiceError("invalid_value", "The hold is not open, has no claim, or is being resolved.");
     }
     this.operations.push(recorded);
     hold.kept ??= request;
