@@ -1,7 +1,9 @@
 // Guarantees of the lists over HTTP, with every model of the seed and an upstream's: each combination of filter, sort
 // and limit answers what the rules say, worked out from the files as they are written.
+import { formatPicoUsd } from "@gr/money";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { modelList } from "./model-record.ts";
 import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type PlainModel, type PlainQuery, plainList, plainSeed, plainText } from "./test/plain-list.ts";
 import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
@@ -186,4 +188,16 @@ test("a model has the same record on its own as in the list", async () => {
     const one = await (await world.get(`${MEDIA}/${encodeURIComponent(id)}`)).json();
     expect(one).toEqual(whole.data.find((record) => record.id === id));
   }
+});
+
+test("the default request that a record prices is the one that lists are sorted by", async () => {
+  const { data } = modelList.parse(await (await world.get(MEDIA)).json());
+  const shown = data.map(({ id, pricing }) => [
+    id,
+    "default_request" in pricing ? pricing.default_request : "",
+  ]);
+  const worked = models
+    .filter(({ type }) => type !== "text")
+    .map(({ id, price }): [string, string] => [id, formatPicoUsd(price)]);
+  expect(Object.fromEntries(shown)).toEqual(Object.fromEntries(worked));
 });

@@ -3,13 +3,16 @@ import { priceOfImageRequest, priceOfTokens, priceOfVideoRequest } from "@gr/cli
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import { type Model, ModelKind, type Price, type TokenPrice } from "@gr/proto/catalog";
 import { z } from "zod";
+import { needsImage } from "./offer.ts";
 
 const usd = z.string().describe("USD, an exact decimal without exponent");
 const versionField = z.string().describe("changes whenever the price does");
 const currency = z.literal("USD");
 const quality = z.string().nullable().describe("null = any");
 const sizes = z.array(z.string()).nullable().describe("null = any");
-const defaultRequest = usd.describe("what a request costs that names nothing but the model and a prompt");
+const defaultRequest = usd.describe(
+  "what a request costs that names nothing but the model and a prompt, and brings one image if the model needs one",
+);
 const inputImage = (added: string) => usd.describe(`added ${added} for each input image`);
 
 /** `tiers`: the first one whose conditions all hold applies. */
@@ -49,7 +52,10 @@ export const modelPricing = z.discriminatedUnion("unit", [
       z.object({
         quality,
         sizes,
-        audio: z.boolean().nullable().describe("with sound, without it; null = either"),
+        audio: z
+          .boolean()
+          .nullable()
+          .describe("with sound, without it; null = either. Where both are priced, videos are silent"),
         price: usd,
       }),
     ),
@@ -169,8 +175,8 @@ function tokenPricesOf(rule: TokenPrice) {
 const COMPARED_TOKENS = { inputTokens: 1_000, outputTokens: 1_000 };
 
 /**
- * The price of a request that names nothing but the model: one image, or one video, with its defaults. For text,
- * 1,000 tokens in and 1,000 out.
+ * The price of a request that names nothing but the model: one image, or one video, with its defaults, from one image
+ * if the model needs one. For text, 1,000 tokens in and 1,000 out.
  */
 export function defaultPriceOf(model: Model): PicoUsd {
   const price = defaultPrice(model, model.price);
@@ -181,7 +187,11 @@ export function defaultPriceOf(model: Model): PicoUsd {
 function defaultPrice(model: Model, price: Price | undefined): PicoUsd | undefined {
   if (price === undefined) return undefined;
   if (price.rule.case === "token") return priceOfTokens(price.rule.value, COMPARED_TOKENS);
-  const asked = { quality: model.defaultQuality || "auto", size: model.defaultSize || "auto" };
+  const asked = {
+    quality: model.defaultQuality || "auto",
+    size: model.defaultSize || "auto",
+    inputImages: needsImage(model) ? 1 : 0,
+  };
   return model.kind === ModelKind.IMAGE
     ? priceOfImageRequest(price, { images: 1, ...asked })
     : priceOfVideoRequest(price, { seconds: model.defaultSeconds, ...asked });

@@ -22,7 +22,7 @@ export const modelRecord = z.object({
   pricing: modelPricing,
   capabilities: z.array(z.string()),
   supported_parameters: z.array(z.string()),
-  sizes: z.array(z.string()).describe("accepted sizes; empty = ignored by the model"),
+  sizes: z.array(z.string()).describe("accepted sizes besides auto; empty = ignored by the model"),
   custom_size: z
     .object({
       edge_multiple: bound.describe("both edges are multiples of it"),
@@ -77,7 +77,7 @@ export function recordOf(model: Model): ModelRecord {
     pricing: pricingOf(model),
     capabilities: model.capabilities,
     supported_parameters: model.supportedParameters,
-    sizes: model.sizes,
+    sizes: model.sizes.filter((size) => size !== "auto"),
     custom_size: customSizeOf(model),
     qualities: model.qualities,
     seconds: model.seconds,

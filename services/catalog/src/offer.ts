@@ -27,6 +27,11 @@ const IMAGE_PARAMETERS: ReadonlySet<string> = new Set(["image", "mask"]);
 /** What a model must be able to do for a request that brings nothing but words. */
 const FROM_WORDS: ReadonlySet<string> = new Set(["text-to-image", "text-to-video"]);
 
+/** Whether a request must bring an image along. */
+export function needsImage({ kind, capabilities }: Model): boolean {
+  return kind !== ModelKind.TEXT && !capabilities.some((capability) => FROM_WORDS.has(capability));
+}
+
 /** The models that can be asked for here, as they can be asked for here. */
 export function offeredModels(seed: readonly Model[], providers: MediaProviders): Model[] {
   return seed.flatMap((model) => offered(model, providers) ?? []);
@@ -43,7 +48,7 @@ function offered(model: Model, providers: MediaProviders): Model | undefined {
   if (!takesImages || taking.length > 0) {
     return withRoutes(model, takesImages ? taking : serving);
   }
-  if (!model.capabilities.some((capability) => FROM_WORDS.has(capability))) return undefined;
+  if (needsImage(model)) return undefined;
   const reduced = withRoutes(model, serving);
   reduced.capabilities = model.capabilities.filter((capability) => !TAKES_IMAGES.has(capability));
   reduced.supportedParameters = model.supportedParameters.filter((name) => !IMAGE_PARAMETERS.has(name));

@@ -1,6 +1,6 @@
 // Guarantees of GET /v1/models and its compat twin, asked over HTTP as the gateway asks.
 
-import { until } from "@gr/testing";
+import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import { modelList, modelRecord } from "./model-record.ts";
@@ -137,7 +137,7 @@ describe("GET /v1/models", () => {
       },
       capabilities: ["text-to-image"],
       supported_parameters: ["prompt", "quality", "size", "n", "output_format", "response_format"],
-      sizes: ["auto", "1024x1024", "1536x1024", "1024x1536"],
+      sizes: ["1024x1024", "1536x1024", "1024x1536"],
       custom_size: null,
       qualities: ["low", "medium", "high"],
       seconds: [],
@@ -275,17 +275,30 @@ describe("the compat paths", () => {
     expect(await ids("/v1/compat/models")).toEqual(all);
     expect(await ids("/v1/compat/models?type=text&limit=1")).toEqual(["vendor/chat"]);
   });
+});
 
-  test("work with the official SDK", async () => {
-    const client = new OpenAI({
-      apiKey: "unused",
-      baseURL: "http://service/v1/compat",
-      fetch: (url) => world.get(new URL(String(url)).pathname),
-    });
+describe.each([
+  ["/v1", "sandbox/image", "sandbox"],
+  ["/v1/compat", "vendor/chat", "vendor"],
+])("the official SDK under %s", (base, id, owner) => {
+  const client = new OpenAI({
+    apiKey: "unused",
+    baseURL: `http://service${base}`,
+    fetch: (url) => world.get(new URL(String(url)).pathname),
+  });
+
+  test("lists models", async () => {
     const listed = [];
-    for await (const { id, object, owned_by } of client.models.list()) listed.push({ id, object, owned_by });
-    expect(listed).toContainEqual({ id: "vendor/chat", object: "model", owned_by: "vendor" });
-    expect((await client.models.retrieve("sandbox/image-free")).id).toBe("sandbox/image-free");
+    for await (const model of client.models.list()) listed.push(model);
+    expect(listed).toContainEqual(
+      expect.objectContaining({ id, object: "model", owned_by: owner, created: expect.any(Number) }),
+    );
+  });
+
+  test("retrieves a model of any type, and says that another one does not exist", async () => {
+    for (const any of ["sandbox/image-free", "vendor/chat:free"]) {
+      expect((await client.models.retrieve(any)).id).toBe(any);
+    }
     await expect(client.models.retrieve("no/such-model")).rejects.toMatchObject({
       status: 404,
       code: "model_not_found",
@@ -293,6 +306,22 @@ describe("the compat paths", () => {
       type: "invalid_request_error",
     });
   });
+});
+
+test("a model is gone on the day of its shutdown, without a restart", async () => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 30, 23, 59, 59));
+  const other = await startCatalog({ clock });
+  const status = async () => (await other.get("/v1/models/openai/gpt-image-1.5")).status;
+  try {
+    expect(await status()).toBe(200);
+    clock.advance(1_000);
+    await until(async () => (await status()) === 404, { timeoutMs: 10_000 });
+    expect(await (await other.get("/v1/models")).text()).not.toContain("openai/gpt-image-1.5");
+    expect((await other.get("/v1/models/openai/gpt-image-2")).status).toBe(200);
+  } finally {
+    await other.stop();
+    await other.database.drop();
+  }
 });
 
 describe("caching", () => {

@@ -1,7 +1,7 @@
 // A golden row for every model of the seed: what it costs by default, and a larger order at the other end of what it
 // accepts. Worked out apart from the price function. A change of a price is a change here, so that review sees it.
 
-/** [model, asked, USD, asked of the larger order, its images, its input images, USD] */
+/** [model, asked ("image": with one, which it needs), USD, asked of the larger order, its images, its input images, USD] */
 export type GoldenPrice = readonly [string, string, string, string, number, number, string];
 
 export const GOLDEN_PRICES: readonly GoldenPrice[] = [
@@ -15,7 +15,7 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["black-forest-labs/flux-kontext-max", "1024x1024", "0.08", "720x1680", 3, 2, "0.24"],
   ["black-forest-labs/flux-pro-1.1", "1024x1024", "0.04", "1024x1024", 3, 0, "0.12"],
   ["black-forest-labs/flux-pro-1.1-ultra", "1024x1024", "0.06", "720x1680", 3, 0, "0.18"],
-  ["black-forest-labs/flux-pro-1.0-fill", "", "0.05", "", 3, 2, "0.15"],
+  ["black-forest-labs/flux-pro-1.0-fill", "image", "0.05", "", 3, 2, "0.15"],
   ["black-forest-labs/flux-1-schnell", "1024x1024", "0.006", "1024x1024", 3, 0, "0.018"],
   ["black-forest-labs/flux-1-dev", "1024x1024", "0.025", "1024x1024", 3, 0, "0.075"],
   ["bria/fibo", "1024x1024", "0.03", "896x1088", 3, 2, "0.09"],
@@ -41,7 +41,7 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["luma/photon-flash", "1280x720", "0.004", "720x1680", 3, 2, "0.012"],
   ["luma/ray-3.2", "1280x720 5s", "0.3", "1920x1080 10s", 1, 2, "3.6"],
   ["minimax/hailuo-2.3", "1366x768 6s", "0.28", "1366x768 10s", 1, 2, "0.56"],
-  ["minimax/hailuo-2.3-fast", "1366x768 6s", "0.19", "1366x768 10s", 1, 2, "0.32"],
+  ["minimax/hailuo-2.3-fast", "1366x768 6s image", "0.19", "1366x768 10s", 1, 2, "0.32"],
   ["minimax/hailuo-02", "1366x768 6s", "0.28", "1366x768 10s", 1, 2, "0.56"],
   ["minimax/image-01", "1024x1024", "0.01", "1680x720", 3, 0, "0.03"],
   ["moonvalley/marey", "1920x1080 5s", "1.5", "1920x1080 10s", 1, 2, "3"],
@@ -60,9 +60,9 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["recraft/recraftv3", "1024x1024", "0.04", "832x1248", 3, 0, "0.12"],
   ["recraft/recraftv2", "1024x1024", "0.022", "832x1248", 3, 0, "0.066"],
   ["runway/gen4.5", "1280x720 5s", "0.6", "720x1280 10s", 1, 2, "1.2"],
-  ["runway/gen4_turbo", "1280x720 5s", "0.25", "1584x672 10s", 1, 2, "0.5"],
+  ["runway/gen4_turbo", "1280x720 5s image", "0.25", "1584x672 10s", 1, 2, "0.5"],
   ["runway/gen4_image", "1920x1080", "0.08", "1680x720", 3, 2, "0.15"],
-  ["runway/gen4_image_turbo", "1920x1080", "0.02", "1680x720", 3, 2, "0.06"],
+  ["runway/gen4_image_turbo", "1920x1080 image", "0.02", "1680x720", 3, 2, "0.06"],
   ["sandbox/image", "1024x1024 medium", "0.01", "720x1280 high", 3, 0, "0.03"],
   ["sandbox/image-free", "1024x1024 medium", "0", "720x1280 high", 3, 0, "0"],
   ["sandbox/image-error", "1024x1024 medium", "0.01", "720x1280 high", 3, 0, "0.03"],
@@ -83,5 +83,5 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["xai/grok-imagine-image", "1024x1024", "0.02", "1664x2496", 3, 2, "0.072"],
   ["xai/grok-imagine-image-quality", "1024x1024", "0.05", "1664x2496", 3, 2, "0.27"],
   ["xai/grok-imagine-video", "854x480 8s", "0.4", "720x720 15s", 1, 2, "1.054"],
-  ["xai/grok-imagine-video-1.5", "854x480 8s", "0.64", "1080x1080 15s", 1, 2, "3.77"],
+  ["xai/grok-imagine-video-1.5", "854x480 8s image", "0.65", "1080x1080 15s", 1, 2, "3.77"],
 ];

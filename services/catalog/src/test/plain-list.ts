@@ -30,6 +30,7 @@ export interface PlainQuery {
 interface SeedRow {
   readonly id: string;
   readonly type: "image" | "video";
+  readonly capabilities: readonly string[];
   readonly default: { readonly size?: string; readonly quality?: string; readonly seconds?: number };
   readonly release_date: { readonly value: string } | null;
   readonly shutdown_date: { readonly value: string } | null;
@@ -148,11 +149,14 @@ function daysAgo(day: string | null): number | null {
   return day === null ? null : -Date.parse(day);
 }
 
-function seedPrice({ price, default: asked }: SeedRow): bigint {
+function seedPrice({ price, default: asked, capabilities }: SeedRow): bigint {
+  const needsImage = !capabilities.includes("text-to-image") && !capabilities.includes("text-to-video");
+  const paidImage = needsImage && Number(price["free_input_images"] ?? 0) === 0;
+  const image = paidImage ? pico(String(price["input_image_usd"] ?? "0")) : 0n;
   const [width = 0, height = 0] = (asked.size ?? "0x0").split("x").map(Number);
   if (price.basis === "megapixel") {
     const units = BigInt(Math.ceil((width * height) / Number(price["unit_pixels"])));
-    return pico(String(price["first_usd"])) + (units - 1n) * pico(String(price["further_usd"]));
+    return pico(String(price["first_usd"])) + (units - 1n) * pico(String(price["further_usd"])) + image;
   }
   const tier = price.tiers?.find(
     ({ quality, sizes, max_pixels: most, seconds, audio }) =>
@@ -163,7 +167,7 @@ function seedPrice({ price, default: asked }: SeedRow): bigint {
       audio !== true,
   );
   if (tier === undefined) throw new Error("no tier for the defaults");
-  return pico(tier.usd) * (price.basis === "second" ? BigInt(asked.seconds ?? 0) : 1n);
+  return pico(tier.usd) * (price.basis === "second" ? BigInt(asked.seconds ?? 0) : 1n) + image;
 }
 
 /** Every amount that a rule has, however deep. */
