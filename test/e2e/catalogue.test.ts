@@ -42,6 +42,31 @@ describe.each(topologies)("the list of models (%s)", (topology) => {
     }
   });
 
+  test("a model that does not exist is answered with these bytes, however its id is written", async () => {
+    for (const id of ["no/such-model", "no%2Fsuch-model", "no%2fsuch-model"]) {
+      for (const path of ["/v1/models", "/v1/compat/models"]) {
+        const response = await fetch(`${router.baseUrl}${path}/${id}`);
+        expect(response.status).toBe(404);
+        expect(await response.text()).toBe(
+          '{"error":{"message":"The model \\"no/such-model\\" does not exist.","type":"invalid_request_error","param":"model","code":"model_not_found"}}',
+        );
+      }
+    }
+  });
+
+  test("the list is not sent again to who has it, also with a key", async () => {
+    const url = `${router.baseUrl}/v1/models?sort=price`;
+    const first = await fetch(url);
+    const etag = first.headers.get("etag") ?? "";
+    const authorization = `Bearer ${router.apiKey}`;
+    for (const headers of [{ "if-none-match": etag }, { "if-none-match": `W/${etag}`, authorization }]) {
+      const again = await fetch(url, { headers });
+      expect([again.status, again.headers.get("etag"), await again.text()]).toEqual([304, etag, ""]);
+    }
+    const head = await fetch(url, { method: "HEAD" });
+    expect([head.status, head.headers.get("etag"), await head.text()]).toEqual([200, etag, ""]);
+  });
+
   test("a model that nobody here can make does not exist", async () => {
     const asked = { body: { model: "black-forest-labs/flux-2-pro", prompt: "a lighthouse" } };
     expect(await call(router, "POST", "/v1/compat/images/generations", asked)).toMatchObject({

@@ -155,7 +155,8 @@ function seedPrice({ price, default: asked, capabilities }: SeedRow): bigint {
   const image = paidImage ? pico(String(price["input_image_usd"] ?? "0")) : 0n;
   const [width = 0, height = 0] = (asked.size ?? "0x0").split("x").map(Number);
   if (price.basis === "megapixel") {
-    const units = BigInt(Math.ceil((width * height) / Number(price["unit_pixels"])));
+    const unit = BigInt(Number(price["unit_pixels"]));
+    const units = (BigInt(width * height) + unit - 1n) / unit;
     return pico(String(price["first_usd"])) + (units - 1n) * pico(String(price["further_usd"])) + image;
   }
   const tier = price.tiers?.find(
