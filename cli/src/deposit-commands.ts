@@ -7,7 +7,6 @@ import type { Command } from "commander";
 import { bookOnce } from "./booking.ts";
 import { oneOf, positiveUsdOf, uuidOf } from "./option-values.ts";
 import { report } from "./report.ts";
-import type { Router } from "./router.ts";
 import type { Runs } from "./run-cli.ts";
 
 const STATUSES = {
@@ -66,10 +65,6 @@ function addAdd(deposit: Command, runs: Runs): void {
     );
 }
 
-/**
- * Billing takes a refund of a deposit that it has never seen as news about it, and books nothing. So the totals
- * before and after are shown: a refund that moved nothing is told from one that did.
- */
 function addRefund(deposit: Command, runs: Runs): void {
   deposit
     .command("refund")
@@ -79,29 +74,16 @@ function addRefund(deposit: Command, runs: Runs): void {
     .requiredOption("--id <uuid>", "id of the deposit", uuidOf)
     .action(
       runs(async (router, { account, usd, id }: RefundOptions) => {
-        const before = await depositsOf(router, account);
         const status = STATUSES.refunded;
         const request = { depositId: id, accountId: account, credits: usd, status, source: "operator" };
-        let after = before;
-        await bookOnce(router, "refund", id, async () => {
-          await router.billing().putDeposit(request);
-          after = await depositsOf(router, account);
-        });
-        const data = {
-          ...{ deposit_id: id, account_id: account, usd: formatCredits(usd), status: nameOf(status) },
-          ...{ total_deposits_before: formatCredits(before), total_deposits: formatCredits(after) },
-        };
-        const moved =
-          before === after
-            ? `are ${data.total_deposits} USD as before: it was refunded earlier, was never completed, or is not known`
-            : `were ${data.total_deposits_before} and are ${data.total_deposits} USD`;
-        return report(data, `Deposit ${id} is refunded. The account's completed deposits ${moved}.`);
+        await bookOnce(router, "refund", id, () => router.billing().putDeposit(request));
+        const amount = formatCredits(usd);
+        return report(
+          { deposit_id: id, account_id: account, usd: amount, status: nameOf(status) },
+          `Deposit ${id} of ${amount} USD is refunded.`,
+        );
       }),
     );
-}
-
-async function depositsOf(router: Router, accountId: string): Promise<bigint> {
-  return (await router.billing().getCredits({ accountId })).depositedCredits;
 }
 
 function nameOf(status: DepositStatus): string {

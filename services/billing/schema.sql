@@ -111,6 +111,7 @@ CREATE TABLE spender (
   window_held bigint NOT NULL DEFAULT 0,
   used bigint NOT NULL DEFAULT 0 /* Charges of its whole life. */,
   requests bigint NOT NULL DEFAULT 0 /* Captured holds of its whole life. */,
+  revision bigint NOT NULL DEFAULT 0 /* Counts its changes; a write with a lower one is ignored. */,
   CONSTRAINT spender_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
   CONSTRAINT spender_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=50);

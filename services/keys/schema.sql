@@ -21,6 +21,7 @@ CREATE TABLE api_key (
   created_at timestamp with time zone NOT NULL,
   deleted_at timestamp with time zone,
   ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  revision bigint NOT NULL DEFAULT 0 /* Counts the changes that were begun; raised for good before billing is told. */,
   CONSTRAINT api_key_cap_credits_check CHECK (cap_credits >= 0),
   CONSTRAINT api_key_check CHECK (period IS NULL OR cap_credits IS NOT NULL),
   CONSTRAINT api_key_check1 CHECK (kind = 'normal'::text OR cap_credits IS NULL),

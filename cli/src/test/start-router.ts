@@ -6,9 +6,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { billingModule } from "@gr/billing";
 import { keysModule } from "@gr/keys";
-import { type Environment, startProcess } from "@gr/runtime";
+import { type Environment, type Module, startProcess } from "@gr/runtime";
 import { testDatabase } from "@gr/testing";
 import { runCli } from "../run-cli.ts";
 import { createFakePeers, type FakePeers } from "./fake-peers.ts";
@@ -32,11 +31,12 @@ export interface RouterUnderTest {
   stop(): Promise<void>;
 }
 
-export async function startRouter({ realBilling = false } = {}): Promise<RouterUnderTest> {
+/** @param options.billing instead of the fake one. */
+export async function startRouter(options: { billing?: Module } = {}): Promise<RouterUnderTest> {
   const database = await testDatabase("cli");
   const peers = createFakePeers();
   const running = await startProcess(
-    [keysModule, realBilling ? billingModule : peers.billingModule, peers.catalogModule],
+    [keysModule, options.billing ?? peers.billingModule, peers.catalogModule],
     {
       env: {
         DATABASE_URL: database.url,

@@ -10,7 +10,10 @@ import type { Period, Spender, SpenderUsage } from "./spender.ts";
 export interface AccountStore {
   /** Does nothing when the account exists. */
   open(accountId: string): Promise<void>;
-  /** Creates or replaces it; what it has used and holds stays. @throws ServiceError account_not_found, invalid_value */
+  /**
+   * Creates or replaces it; what it has used and holds stays. An older revision than the stored one changes nothing.
+   * @throws ServiceError account_not_found, invalid_value
+   */
   putSpender(spender: Spender): Promise<void>;
   /** @throws ServiceError account_not_found, invalid_value */
   putDeposit(deposit: Deposit): Promise<void>;
@@ -22,17 +25,21 @@ export interface AccountStore {
 
 const FOREIGN_KEY_VIOLATION = "23503";
 
-/** A new period begins a new window at zero; holds of the old one no longer count. */
-const PUT_SPENDER = `INSERT INTO spender AS s (id, account_id, name, cap, period, expires_at, active, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+/**
+ * A new period begins a new window at zero; holds of the old one no longer count. A call that its caller gave up may
+ * arrive after a newer one, and must not undo it: a deleted key would spend again. The same revision is the same write.
+ */
+const PUT_SPENDER = `INSERT INTO spender AS s
+    (id, account_id, name, cap, period, expires_at, active, created_at, revision)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
   ON CONFLICT (id) DO UPDATE SET
     name = excluded.name, cap = excluded.cap, period = excluded.period, expires_at = excluded.expires_at,
-    active = excluded.active, created_at = excluded.created_at,
+    active = excluded.active, created_at = excluded.created_at, revision = excluded.revision,
     window_no = s.window_no + CASE WHEN s.period = excluded.period THEN 0 ELSE 1 END,
     window_start = CASE WHEN s.period = excluded.period THEN s.window_start END,
     window_used = CASE WHEN s.period = excluded.period THEN s.window_used ELSE 0 END,
     window_held = CASE WHEN s.period = excluded.period THEN s.window_held ELSE 0 END
-  WHERE s.account_id = excluded.account_id`;
+  WHERE s.account_id = excluded.account_id AND s.revision <= excluded.revision`;
 
 /** One statement, so that the account and its spenders are of the same moment. */
 const READ_CREDITS = `SELECT a.credits, a.adjusted, a.debits, a.held AS account_held, s.*,
@@ -56,6 +63,7 @@ interface CreditRow {
   expires_at: Date | null;
   active: boolean;
   created_at: Date;
+  revision: bigint;
   window_start: Date | null;
   window_used: bigint;
   used: bigint;
@@ -88,12 +96,15 @@ export function createAccountStore(pool: Pool, time: LedgerTime): AccountStore {
 }
 
 async function putSpender(pool: Pool, spender: Spender): Promise<void> {
-  const { id, accountId, name, cap, period, expiresAt, active, createdAt } = spender;
-  const values = [id, accountId, name, cap, period, expiresAt, active, createdAt];
+  const { id, accountId, name, cap, period, expiresAt, active, createdAt, revision } = spender;
+  const values = [id, accountId, name, cap, period, expiresAt, active, createdAt, revision];
   const { rowCount } = await pool.query(PUT_SPENDER, values).catch((error: { code?: string }) => {
     throw error.code === FOREIGN_KEY_VIOLATION ? noAccount(accountId) : error;
   });
-  if (rowCount === 0) throw invalid("spender.account_id", "This spender belongs to another account");
+  if (rowCount !== 0) return;
+  // Overtaken by a newer one, or not of this account; neither can change afterwards.
+  const own = await pool.query("SELECT FROM spender WHERE id = $1 AND account_id = $2", [id, accountId]);
+  if (own.rowCount === 0) throw invalid("spender.account_id", "This spender belongs to another account");
 }
 
 async function putDeposit(client: PoolClient, deposit: Deposit, time: LedgerTime): Promise<void> {
@@ -157,6 +168,7 @@ function usageOf(row: CreditRow, id: string): SpenderUsage {
       expiresAt: row.expires_at,
       active: row.active,
       createdAt: row.created_at,
+      revision: row.revision,
     },
     used: row.used,
     requests: row.requests,

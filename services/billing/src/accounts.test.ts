@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { DepositStatus, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
 import { type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
 import { capture, openAccount, openWallet, place, postOne, putSpender } from "./test/wallet.ts";
 
@@ -46,6 +47,8 @@ describe("a deposit", () => {
     const depositId = randomUUID();
     const put = (next: DepositStatus, credits = 500n, account = accountId) =>
       ledger.billing.putDeposit({ depositId, accountId: account, credits, status: next, source: "test" });
+    // Only what has come can go back.
+    if (status === REFUNDED) await put(COMPLETED);
     await put(status);
     return { accountId, depositId, put };
   }
@@ -89,6 +92,23 @@ describe("a deposit", () => {
   ])("that has status %s cannot get %s", async (before, after) => {
     const { put } = await start(before);
     await expect(put(after)).rejects.toMatchObject({ reason: "invalid_value", param: "status" });
+  });
+
+  test("that nobody knows cannot be refunded, and comes as if nothing had been said", async () => {
+    const accountId = await openAccount(ledger.billing, 70n);
+    const deposit = { depositId: randomUUID(), accountId, credits: 500n, source: "test" };
+    const put = (status: DepositStatus) => ledger.billing.putDeposit({ ...deposit, status });
+    const refused = { reason: "invalid_value", param: "deposit_id" };
+    const known = () => ledger.db.query("SELECT FROM deposit WHERE id = $1", [deposit.depositId]);
+    for (let round = 0; round < 2; round += 1) {
+      await expect(put(REFUNDED)).rejects.toMatchObject(refused);
+      expect((await known()).rowCount).toBe(0);
+      expect(await deposited(accountId)).toBe(70n);
+    }
+    await put(COMPLETED);
+    expect(await deposited(accountId)).toBe(570n);
+    await put(REFUNDED);
+    expect(await deposited(accountId)).toBe(70n);
   });
 
   test("keeps its account and amount", async () => {
@@ -203,14 +223,69 @@ describe("a spender", () => {
     expect(none).toEqual([]);
   });
 
-  test("stays with its account", async () => {
-    const mine = await openWallet(ledger.billing, 10n);
+  test("stays with its account, whichever revision is claimed", async () => {
+    const mine = await openWallet(ledger.billing, 10n, { revision: 5n });
     const other = await openAccount(ledger.billing, 10n);
-    await expect(putSpender(ledger.billing, other, { spenderId: mine.spenderId })).rejects.toMatchObject({
-      reason: "invalid_value",
-      param: "spender.account_id",
-    });
+    for (const revision of [4n, 5n, 6n]) {
+      const fields = { spenderId: mine.spenderId, revision };
+      await expect(putSpender(ledger.billing, other, fields)).rejects.toMatchObject({
+        reason: "invalid_value",
+        param: "spender.account_id",
+      });
+    }
     expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.DONE);
+  });
+
+  test("that was switched off stays off when an older write of it arrives, however often", async () => {
+    const mine = await openWallet(ledger.billing, 100n, {
+      capCredits: 50n,
+      period: SpendPeriod.DAY,
+      revision: 1n,
+    });
+    const hold = place(mine, 30n);
+    await postOne(ledger.billing, hold);
+    await postOne(ledger.billing, capture(hold.holdId, 30n));
+    const put = (fields: object) => putSpender(ledger.billing, mine.accountId, { ...mine, ...fields });
+    const usage = async () =>
+      (await ledger.billing.getCredits({ accountId: mine.accountId, bySpender: true })).usage;
+    const off = { capCredits: 50n, period: SpendPeriod.DAY, active: false, revision: 3n };
+    await put(off);
+    const before = await usage();
+    expect(before).toMatchObject([{ spender: { ...off, ...mine }, windowUsedCredits: 30n }]);
+    // All of what a late write could spoil: switch, cap, and a window that begins anew.
+    const late = { name: "late", capCredits: 10_000n, period: SpendPeriod.MONTH, active: true };
+    for (const revision of [2n, 1n, 0n, 2n]) await put({ ...late, revision });
+    await put(off);
+    expect(await usage()).toEqual(before);
+    expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.SPENDER_INACTIVE);
+    await put({ ...off, active: true, revision: 4n });
+    expect((await postOne(ledger.billing, place(mine, 21n))).code).toBe(OutcomeCode.SPEND_LIMIT_EXCEEDED);
+    expect((await postOne(ledger.billing, place(mine, 20n))).code).toBe(OutcomeCode.DONE);
+  });
+
+  test("is what its highest revision says, in whatever order its writes arrive", async () => {
+    const accountId = await openAccount(ledger.billing, 0n);
+    const revisions = Array.from({ length: 8 }, (_, index) => BigInt(index + 1));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.shuffledSubarray(revisions, { minLength: 2 }),
+        fc.boolean(),
+        async (order, together) => {
+          const spenderId = randomUUID();
+          const put = (revision: bigint) =>
+            putSpender(ledger.billing, accountId, { spenderId, revision, capCredits: revision * 10n });
+          if (together) await Promise.all(order.map(put));
+          else for (const revision of order) await put(revision);
+          const { usage } = await ledger.billing.getCredits({ accountId, bySpender: true });
+          const newest = revisions.findLast((revision) => order.includes(revision)) ?? 0n;
+          expect(usage.find(({ spender }) => spender?.spenderId === spenderId)?.spender).toMatchObject({
+            revision: newest,
+            capCredits: newest * 10n,
+          });
+        },
+      ),
+      { numRuns: 40 },
+    );
   });
 
   test("that is switched off places nothing from the moment that this is answered", async () => {

@@ -25,11 +25,18 @@ const CHANGES: Readonly<Record<DepositStatus, Partial<Record<DepositStatus, Depo
 };
 
 /**
+ * The first news of a payment may be that it is pending, came or failed. Money goes back only when it has come: a refund
+ * of what nobody knows has a wrong id, or overtook the payment and is told again by whoever tells us of payments.
  * @param known the deposit as it was stored before, if it was.
  * @throws ServiceError invalid_value when this is another deposit under the same id, or the change is not possible.
  */
 export function depositEntry(known: Deposit | undefined, wanted: Deposit): DepositEntry {
-  if (known === undefined) return wanted.status === "COMPLETED" ? "deposit" : null;
+  if (known === undefined) {
+    if (wanted.status === "REFUNDED") {
+      throw invalid("deposit_id", "There is no deposit with this id to refund");
+    }
+    return wanted.status === "COMPLETED" ? "deposit" : null;
+  }
   if (known.accountId !== wanted.accountId || known.credits !== wanted.credits) {
     throw invalid("deposit_id", "This id belongs to a deposit of another account or amount");
   }

@@ -41,6 +41,11 @@ export function cost(field: string, value: PicoUsd): PicoUsd {
   return value;
 }
 
+export function revision(field: string, value: bigint): bigint {
+  if (value < 0n) throw invalid(field, "A revision must not be negative");
+  return value;
+}
+
 /** Unix milliseconds. */
 export function instant(field: string, value: bigint): bigint {
   if (value <= 0n || value > LATEST)

@@ -143,6 +143,7 @@ describe("PutSpender", () => {
     ["spender.period", { period: SpendPeriod.UNSPECIFIED }],
     ["spender.expires_at", { expiresAt: 0n }],
     ["spender.created_at", { createdAt: 0n }],
+    ["spender.revision", { revision: -1n }],
   ])("names %s", async (param, fields) => {
     const before = await rowCounts();
     await expect(putSpender(ledger.billing, mine.accountId, fields)).rejects.toMatchObject(refusal(param));

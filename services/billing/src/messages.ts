@@ -52,6 +52,7 @@ function usageMessage(usage: SpenderUsage): MessageInitShape<typeof SpenderUsage
       ...(spender.expiresAt === null ? {} : { expiresAt: unixMs(spender.expiresAt) }),
       active: spender.active,
       createdAt: unixMs(spender.createdAt),
+      revision: spender.revision,
     },
     usedCredits: usage.used,
     requests: usage.requests,

@@ -16,7 +16,18 @@ import type { AdjustmentStore } from "./adjustment-store.ts";
 import type { AnswerStore, AnswerToKeep } from "./answer-store.ts";
 import type { Deposit } from "./deposit.ts";
 import type { BillingEvents } from "./events.ts";
-import { bytes, cost, credits, instant, invalid, limit, signedCredits, text, uuid } from "./field-rules.ts";
+import {
+  bytes,
+  cost,
+  credits,
+  instant,
+  invalid,
+  limit,
+  revision,
+  signedCredits,
+  text,
+  uuid,
+} from "./field-rules.ts";
 import type { HoldStore, Lease } from "./hold-store.ts";
 import { ledgerError } from "./ledger-error.ts";
 import type { LedgerReport } from "./ledger-report.ts";
@@ -114,6 +125,7 @@ function readSpender({ spender }: PutSpenderRequest): Spender {
     expiresAt: expiresAt === undefined ? null : dateOf("spender.expires_at", expiresAt),
     active: spender.active,
     createdAt: dateOf("spender.created_at", spender.createdAt),
+    revision: revision("spender.revision", spender.revision),
   };
 }
 

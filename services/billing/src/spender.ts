@@ -15,6 +15,8 @@ export interface Spender {
   readonly expiresAt: Date | null;
   readonly active: boolean;
   readonly createdAt: Date;
+  /** Counts its changes; 0 = not counted. A lower one never replaces a higher one. */
+  readonly revision: bigint;
 }
 
 export interface SpenderUsage {

@@ -1,5 +1,6 @@
-// The one way in which a key that exists changes: under a lock of its row, billing's spender first, our row second.
-// So an update can never bring a key back to life that is being deleted.
+// The one way in which a key that exists changes: under a lock of the key, billing's spender first, our row second, and
+// under a revision that is raised before billing hears of it. So no update can ever bring a key back to life that is
+// being, or was, deleted: neither one that runs at the same time nor one that reaches billing late.
 import { ServiceError } from "@gr/proto";
 import type { ApiKey, KeyKind } from "./key.ts";
 import { isUuid, type KeyDeps } from "./key-deps.ts";
@@ -13,6 +14,10 @@ export interface OwnKey {
 }
 
 /**
+ * Billing ignores a revision that is lower than the one it has. Each attempt therefore has a revision of its own, which is
+ * committed before the call: were it stored with the rest of the row, a change whose call failed or whose process died
+ * would give its revision back, the next change would take it again, and billing could not tell which of the two is newer.
+ *
  * A crash after billing's write leaves a key that billing judges by its new form and our row shows in its old one.
  * The same change again makes them agree; any other change writes the spender anew from our row.
  * @param next the key as it shall be.
@@ -26,12 +31,15 @@ export async function changeKey(
 ): Promise<ApiKey> {
   const known = isUuid(keyId) ? await store.findById(keyId) : undefined;
   if (known?.accountId !== accountId || (kind !== undefined && known.kind !== kind)) throw keyNotFound();
-  const stored = await store.change(known.id, async (key) => {
-    // Of two deletions at once, one finds the key already deleted.
-    if (key.deletedAt !== null) throw keyNotFound();
-    const changed = next(key);
-    if (changed.kind === "normal") await billing.putSpender({ spender: spenderOf(changed) });
-    return changed;
+  const stored = await store.change(known.id, {
+    next: (key) => {
+      // Of two deletions at once, one finds the key already deleted.
+      if (key.deletedAt !== null) throw keyNotFound();
+      return next(key);
+    },
+    announce: async (changed) => {
+      if (changed.kind === "normal") await billing.putSpender({ spender: spenderOf(changed) });
+    },
   });
   revocations.tell(stored);
   return stored;

@@ -24,6 +24,8 @@ export interface ApiKey {
   readonly createdAt: number;
   /** Unix milliseconds; null = not deleted. */
   readonly deletedAt: number | null;
+  /** Counts the changes that were begun, its minting included, also those that failed half-way. */
+  readonly revision: bigint;
 }
 
 /** Why a key cannot be used; undefined when it can. */

@@ -23,6 +23,7 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
     active: true,
     createdAt: clock.now(),
     deletedAt: null,
+    revision: 1n,
   };
   if (key.kind === "normal") await billing.putSpender({ spender: spenderOf(key) });
   try {
@@ -47,7 +48,7 @@ export async function requireAccount({ store }: KeyDeps, accountId: string): Pro
 async function switchOffSpender({ billing, events }: KeyDeps, key: ApiKey): Promise<void> {
   if (key.kind !== "normal") return;
   try {
-    await billing.putSpender({ spender: spenderOf({ ...key, active: false }) });
+    await billing.putSpender({ spender: spenderOf({ ...key, active: false, revision: key.revision + 1n }) });
   } catch (error) {
     events.spenderLeftActive(key.id, error);
   }

@@ -27,6 +27,7 @@ export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
     ...(key.expiresAt === null ? {} : { expiresAt: BigInt(key.expiresAt) }),
     active: key.active && key.deletedAt === null,
     createdAt: BigInt(key.createdAt),
+    revision: key.revision,
   };
 }
 
@@ -39,5 +40,7 @@ export function webTokenSpenderOf(account: Account): MessageInitShape<typeof Spe
     period: SpendPeriod.LIFETIME,
     active: true,
     createdAt: BigInt(account.createdAt),
+    // It never changes.
+    revision: 1n,
   };
 }

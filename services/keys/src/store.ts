@@ -1,6 +1,6 @@
 // Every SQL statement of the keys module. Rows in, domain objects out; no rule is decided here.
 import { ServiceError } from "@gr/proto";
-import { inTransaction, isConnectionError, type Pool, type PoolClient } from "@gr/runtime";
+import { isConnectionError, type Pool, type PoolClient } from "@gr/runtime";
 import type { ApiKey, KeyKind, Period } from "./key.ts";
 
 export interface Account {
@@ -20,12 +20,20 @@ export interface KeyStore {
   /** Keys of an account that are not deleted, newest first. */
   list(accountId: string, kind: KeyKind | undefined): Promise<ApiKey[]>;
   /**
-   * Stores what `work` makes of a known key, while nobody else changes it. A rejection of `work` changes nothing.
+   * Changes a known key, while nobody else does. A failure changes nothing, but the revision of a change that was
+   * announced, or was going to be, is never given to another.
    * @returns the key as it is stored.
    */
-  change(keyId: string, work: (key: ApiKey) => Promise<ApiKey>): Promise<ApiKey>;
+  change(keyId: string, change: StoredChange): Promise<ApiKey>;
   /** Rejects when Postgres does not answer. */
   ping(): Promise<void>;
+}
+
+export interface StoredChange {
+  /** Its revision does not matter. A rejection leaves everything as it was. */
+  readonly next: (key: ApiKey) => ApiKey;
+  /** Called with the key as it shall be, when its new revision is durable and nothing else of it is. */
+  readonly announce: (changed: ApiKey) => Promise<void>;
 }
 
 interface AccountRow {
@@ -46,12 +54,15 @@ interface KeyRow {
   expires_at: Date | null;
   created_at: Date;
   deleted_at: Date | null;
+  revision: bigint;
 }
 
 const COLUMNS =
-  "id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at";
+  "id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at, revision";
 
 const FIND_ACCOUNT = "SELECT id, name, created_at FROM account WHERE id = $1";
+
+const RAISE_REVISION = "UPDATE api_key SET revision = revision + 1 WHERE id = $1 RETURNING revision";
 
 const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
   deleted_at = $7 WHERE id = $1`;
@@ -77,7 +88,7 @@ export function createKeyStore(pool: Pool): KeyStore {
     },
     addKey: async (key, digest) => {
       await pool.query(
-        `INSERT INTO api_key (${COLUMNS}, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+        `INSERT INTO api_key (${COLUMNS}, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
         [...valuesOf(key), digest],
       );
     },
@@ -88,14 +99,17 @@ export function createKeyStore(pool: Pool): KeyStore {
         accountId,
         kind ?? null,
       ]),
-    change: (keyId, work) =>
-      inTransaction(pool, async (client) => {
-        const key = await lockKey(client, keyId);
-        const changed = await work(key);
+    change: (keyId, { next, announce }) =>
+      withKeyLock(pool, keyId, async (client) => {
+        const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);
+        const changed = next(keyOf(only(found.rows)));
+        const raised = await client.query<Pick<KeyRow, "revision">>(RAISE_REVISION, [keyId]);
+        const { revision } = only(raised.rows);
+        await announce({ ...changed, revision });
         const { name, active, capCredits, period, expiresAt, deletedAt } = changed;
         const values = [name, active, capCredits, period, dateOf(expiresAt), dateOf(deletedAt)];
         await client.query(CHANGE_KEY, [keyId, ...values]);
-        return changed;
+        return { ...changed, revision };
       }),
     ping: async () => {
       await pool.query("SELECT 1");
@@ -103,13 +117,36 @@ export function createKeyStore(pool: Pool): KeyStore {
   };
 }
 
-async function lockKey(client: PoolClient, keyId: string): Promise<ApiKey> {
-  const { rows } = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1 FOR UPDATE`, [
-    keyId,
-  ]);
-  const [row] = rows;
-  if (row === undefined) throw new Error(`there is no row of the key ${keyId}`);
-  return keyOf(row);
+/**
+ * Runs `work` while no other process changes this key. The lock is of the session and not of a row, because a row is
+ * unlocked by the commit that makes a raised revision durable. Who loses the connection loses the lock, and can then
+ * store nothing more; what it announces is older than what the next holder of the lock announces.
+ */
+async function withKeyLock<T>(
+  pool: Pool,
+  keyId: string,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  // Without a listener, a connection that breaks while no query runs would end the process.
+  const breaks = (error: Error) => {
+    broken = error;
+  };
+  client.on("error", breaks);
+  try {
+    await client.query("SELECT pg_advisory_lock(hashtextextended('key ' || $1, 0))", [keyId]);
+    return await work(client);
+  } finally {
+    await client.query("SELECT pg_advisory_unlock(hashtextextended('key ' || $1, 0))", [keyId]).catch(breaks);
+    client.off("error", breaks);
+    client.release(broken);
+  }
+}
+
+function only<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error("there is no row of a key that was found before");
+  return row;
 }
 
 /** A read changes nothing, so a lost connection is a plain "try again" and not an internal error. */
@@ -136,6 +173,7 @@ function keyOf(row: KeyRow): ApiKey {
     expiresAt: row.expires_at?.getTime() ?? null,
     createdAt: row.created_at.getTime(),
     deletedAt: row.deleted_at?.getTime() ?? null,
+    revision: row.revision,
   };
 }
 
@@ -153,6 +191,7 @@ function valuesOf(key: ApiKey): unknown[] {
     dateOf(key.expiresAt),
     dateOf(key.createdAt),
     dateOf(key.deletedAt),
+    key.revision,
   ];
 }
 

@@ -59,6 +59,7 @@ export async function putSpender(
     period: SpendPeriod.LIFETIME,
     active: true,
     createdAt: BigInt(THURSDAY),
+    revision: 0n,
     ...fields,
     accountId,
     spenderId,

@@ -1,0 +1,137 @@
+// Guarantees of the revisions under which billing is told of keys: whatever arrives late can be told from what is newer.
+import { ServiceError } from "@gr/proto";
+import type { Spender } from "@gr/proto/billing";
+import { KeyKind } from "@gr/proto/keys";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { type KeysUnderTest, startKeys } from "./test/start-keys.ts";
+
+let world: KeysUnderTest;
+let accountId: string;
+/** Every spender that was sent to billing, whatever billing answered. */
+let sent: Spender[];
+
+beforeAll(async () => {
+  world = await startKeys();
+});
+afterAll(async () => {
+  await world?.stop();
+});
+beforeEach(async () => {
+  sent = [];
+  onSending(async () => undefined);
+  accountId = (await world.keys.createAccount({ name: "Acme" })).accountId;
+});
+
+function onSending(hook: (spender: Spender) => Promise<void>): void {
+  world.billing.beforePutSpender = async (spender) => {
+    sent.push(spender);
+    await hook(spender);
+  };
+}
+
+async function mint(kind = KeyKind.NORMAL): Promise<string> {
+  const { key } = await world.keys.mintKey({ accountId, name: "a key", kind });
+  return key?.keyId ?? "";
+}
+
+const rename = (keyId: string, name: string) => world.keys.updateKey({ accountId, keyId, name });
+const revisions = () => sent.map(({ revision }) => revision);
+
+async function rowOf(keyId: string): Promise<{ name: string; revision: bigint }> {
+  const { rows } = await world.db.query("SELECT name, revision FROM keys.api_key WHERE id = $1", [keyId]);
+  return { name: rows[0].name, revision: BigInt(rows[0].revision) };
+}
+
+async function withBrokenRow(work: () => Promise<void>): Promise<void> {
+  await world.db.query("ALTER TABLE keys.api_key ADD CONSTRAINT broken CHECK (name <> 'broken') NOT VALID");
+  try {
+    await work();
+  } finally {
+    await world.db.query("ALTER TABLE keys.api_key DROP CONSTRAINT broken");
+  }
+}
+
+describe("a revision", () => {
+  test("is taken by each change that billing may have heard of, whatever became of it, and by no other", async () => {
+    const keyId = await mint();
+    await rename(keyId, "second");
+    onSending(() => Promise.reject(new ServiceError("service_unavailable", "no answer")));
+    await expect(rename(keyId, "third")).rejects.toThrow();
+    await expect(world.keys.deleteKey({ accountId, keyId })).rejects.toThrow();
+    onSending(async () => undefined);
+    await withBrokenRow(async () => {
+      await expect(rename(keyId, "broken")).rejects.toThrow();
+    });
+    await expect(rename(keyId, "")).rejects.toMatchObject({ reason: "invalid_value" });
+    await rename(keyId, "sixth");
+    await world.keys.deleteKey({ accountId, keyId });
+    await expect(rename(keyId, "eighth")).rejects.toMatchObject({ reason: "key_not_found" });
+    expect(revisions()).toEqual([1n, 2n, 3n, 4n, 5n, 6n, 7n]);
+    expect((await rowOf(keyId)).revision).toBe(7n);
+  });
+
+  test("is stored for good before billing hears of it, and nothing else is", async () => {
+    const keyId = await mint();
+    const before: object[] = [];
+    onSending(async () => {
+      before.push(await rowOf(keyId));
+    });
+    await rename(keyId, "second");
+    expect(before).toEqual([{ name: "a key", revision: 2n }]);
+    expect(await rowOf(keyId)).toEqual({ name: "second", revision: 2n });
+  });
+
+  test("is not used twice by changes at once, and the row is what the highest of them said", async () => {
+    const keyId = await mint();
+    const names = Array.from({ length: 12 }, (_, index) => `name ${index}`);
+    // Every third call fails, in the midst of the others.
+    onSending(async ({ revision }) => {
+      if (revision % 3n === 0n) throw new ServiceError("service_unavailable", "no answer");
+    });
+    const outcomes = await Promise.allSettled(names.map((name) => rename(keyId, name)));
+    expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(4);
+    expect(revisions()).toEqual(Array.from({ length: 13 }, (_, index) => BigInt(index + 1)));
+    expect(await rowOf(keyId)).toEqual({ name: sent.at(-1)?.name, revision: 13n });
+  });
+
+  test("is not used again when the database was lost while billing was told", async () => {
+    const keyId = await mint();
+    onSending(() => world.proxy.cut());
+    await expect(rename(keyId, "second")).rejects.toThrow();
+    onSending(async () => undefined);
+    await world.proxy.mend();
+    await rename(keyId, "third");
+    expect(revisions()).toEqual([1n, 2n, 3n]);
+    expect(await rowOf(keyId)).toEqual({ name: "third", revision: 3n });
+  });
+
+  test("of a key that could not be stored is followed by that which switches its spender off", async () => {
+    await withBrokenRow(async () => {
+      const minting = world.keys.mintKey({ accountId, name: "broken", kind: KeyKind.NORMAL });
+      await expect(minting).rejects.toThrow();
+    });
+    expect(sent).toMatchObject([
+      { revision: 1n, active: true },
+      { revision: 2n, active: false },
+    ]);
+  });
+
+  test("of web tokens is always the same, as is what it stands for", async () => {
+    await world.keys.issueWebToken({ accountId });
+    await world.keys.issueWebToken({ accountId });
+    expect(revisions()).toEqual([1n, 1n]);
+    expect(sent[0]).toEqual(sent[1]);
+  });
+});
+
+test("a change of one key waits for no change of another", async () => {
+  const [slow, other] = [await mint(), await mint()];
+  let done = false;
+  onSending(async ({ spenderId }) => {
+    if (spenderId !== slow) return;
+    await rename(other, "second");
+    done = true;
+  });
+  await rename(slow, "second");
+  expect(done).toBe(true);
+});
