@@ -95,18 +95,17 @@ describe("a sync", () => {
 
   test("comes after one that runs, so that an older listing never replaces a newer one", async () => {
     world = await start();
-    const waiting: (() => void)[] = [];
+    let asked = 0;
     upstream.respond = (response) => {
-      const now = waiting.length;
-      waiting.push(() => listing(row("vendor/one"), row(`vendor/answer-${now}`))(response));
+      const now = asked;
+      asked += 1;
+      // The first answer is on its way for so long that a second one could overtake it.
+      setTimeout(
+        () => listing(row("vendor/one"), row(`vendor/answer-${now}`))(response),
+        now === 0 ? 300 : 0,
+      );
     };
-    const syncs = [world.operator.syncCatalog({}), world.operator.syncCatalog({})];
-    await until(() => waiting.length === 1, PATIENCE);
-    waiting[0]?.();
-    await syncs[0];
-    await until(() => waiting.length === 2, PATIENCE);
-    waiting[1]?.();
-    await Promise.all(syncs);
+    await Promise.all([world.operator.syncCatalog({}), world.operator.syncCatalog({})]);
     expect(await textIds()).toEqual(["vendor/answer-1", "vendor/one"]);
   });
 
@@ -125,13 +124,23 @@ describe("a sync", () => {
 });
 
 describe("catalogue processes over one database", () => {
+  /** Another one, whose first import is done. */
+  async function startSecond(): Promise<CatalogUnderTest> {
+    const started = await start({}, world);
+    second = started;
+    await until(
+      async () => (await started.metric('catalog_text_imports_total{result="imported"}')) === 1,
+      PATIENCE,
+    );
+    return started;
+  }
+
   test("show what one of them has imported, at the same version", async () => {
     world = await start();
-    second = await start({}, world);
+    const other = await startSecond();
     upstream.respond = listing(atPrice("vendor/one", "0.000004"), row("vendor/next"));
     await world.operator.syncCatalog({});
     const synced = await versionOf();
-    const other = second;
     await until(async () => (await versionOf(other)) === synced, PATIENCE);
     expect(await textIds(other)).toEqual(["vendor/next", "vendor/one"]);
     // Both asked at their start; the second one has the change without asking.
@@ -141,8 +150,7 @@ describe("catalogue processes over one database", () => {
   test("go on from the listing of another one: it is not doubted for models that were gone before", async () => {
     upstream.respond = listing(...Array.from({ length: 10 }, (_, i) => row(`vendor/model-${i}`)));
     world = await start();
-    second = await start({}, world);
-    const other = second;
+    const other = await startSecond();
     for (const count of [6, 4]) {
       upstream.respond = listing(...Array.from({ length: count }, (_, i) => row(`vendor/model-${i}`)));
       await world.operator.syncCatalog({});
