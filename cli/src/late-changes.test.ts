@@ -69,8 +69,8 @@ describe("a key that was revoked never spends again", () => {
   test("when an earlier change of it, given up, arrives after the deletion", async () => {
     const { id } = await mint();
     await router.json(...ofKey("update", id, "--disable"));
-    await withFate("late", ...ofKey("update", id, "--enable"));
     await withFate("late", ...ofKey("update", id, "--name", "renamed"));
+    await withFate("late", ...ofKey("update", id, "--enable"));
     await router.json(...ofKey("revoke", id));
     expect(line.late).toBe(2);
     await deliverAll();

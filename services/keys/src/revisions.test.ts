@@ -1,4 +1,5 @@
 // Guarantees of the revisions under which billing is told of keys: whatever arrives late can be told from what is newer.
+import { setTimeout } from "node:timers/promises";
 import { ServiceError } from "@gr/proto";
 import type { Spender } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
@@ -84,12 +85,18 @@ describe("a revision", () => {
   test("is not used twice by changes at once, and the row is what the highest of them said", async () => {
     const keyId = await mint();
     const names = Array.from({ length: 12 }, (_, index) => `name ${index}`);
+    let [running, most] = [0, 0];
     // Every third call fails, in the midst of the others.
     onSending(async ({ revision }) => {
+      running += 1;
+      most = Math.max(most, running);
+      await setTimeout(5);
+      running -= 1;
       if (revision % 3n === 0n) throw new ServiceError("service_unavailable", "no answer");
     });
     const outcomes = await Promise.allSettled(names.map((name) => rename(keyId, name)));
     expect(outcomes.filter(({ status }) => status === "rejected")).toHaveLength(4);
+    expect(most).toBe(1);
     expect(revisions()).toEqual(Array.from({ length: 13 }, (_, index) => BigInt(index + 1)));
     expect(await rowOf(keyId)).toEqual({ name: sent.at(-1)?.name, revision: 13n });
   });
