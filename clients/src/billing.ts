@@ -121,7 +121,10 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       return (await settle({ operation: { case: "capture", value } }, CAPTURED)) === OutcomeCode.DONE;
     },
     release: async (holdId, reason, cost = 0n) => {
-      await settle({ operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } }, RELEASED);
+      await settle(
+        { operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } },
+        RELEASED,
+      );
     },
     keepAnswer: async ({ holdId, credits, cost }, { contentType, body }) => {
       if (body.byteLength > MOST_KEPT_BYTES) return true;

@@ -14,8 +14,7 @@ export const MOST_SKEW_MS = 2_000;
 export function checkAnswer({ ledger, upstream }: Surroundings, request: Request, answer: Answer): void {
   if (answer.kind === "replayed") {
     const earlier = ledger.audit.holds.get(answer.hold);
-    if (earlier?.state !== "captured")
-      throw violated("I8", `${request.hold} replays what was never charged`);
+    if (earlier?.state !== "captured") throw violated("I8", `${request.hold} replays what was never charged`);
     return;
   }
   if (answer.kind !== "ok") return;

@@ -59,7 +59,8 @@ const LEASE = `WITH expired AS (
   SELECT * FROM leased ORDER BY deadline_at, id`;
 
 /** A statement of its own, after the lease: only this one is sure to see what was kept until the lease. */
-const KEPT = "SELECT hold_id, credits, cost FROM idempotency WHERE hold_id = ANY ($1) AND content_type IS NOT NULL";
+const KEPT =
+  "SELECT hold_id, credits, cost FROM idempotency WHERE hold_id = ANY ($1) AND content_type IS NOT NULL";
 
 export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
   return {
