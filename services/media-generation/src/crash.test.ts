@@ -82,6 +82,8 @@ describe("kill -9 before anything is sent", () => {
   }, 60_000);
 
   async function waitsForTheTable(): Promise<boolean> {
+    // Within a transaction PostgreSQL shows what it showed first.
+    await ring.db.query("SELECT pg_stat_clear_snapshot()");
     const { rows } = await ring.db.query(
       "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO generation%'",
     );

@@ -14,7 +14,7 @@ let openAi: Rig;
 
 beforeAll(async () => {
   upstream = await new ScriptedUpstream().start();
-  rig = await startRig(upstream.url, { TEXT_HEADERS_TIMEOUT_MS: "400", TEXT_MAX_RUNNING: "3" });
+  rig = await startRig(upstream.url, { TEXT_MAX_RUNNING: "3" });
   openAi = await startRig(upstream.url, { TEXT_UPSTREAM_KIND: "openai" });
 });
 afterAll(async () => {
@@ -290,11 +290,16 @@ describe("a failure costs the customer nothing", () => {
 
   test("no answer in time is a 504, never sent again, and the hold stays open", async () => {
     upstream.script(() => undefined);
-    const response = await rig.post("chat/completions", hello);
-    expect(response.status).toBe(504);
-    expect(response.headers.get("x-should-retry")).toBe("false");
-    expect(upstream.requests).toHaveLength(1);
-    expect(rig.billing.state(idOf(response))).toBe(HoldState.OPEN);
+    const hasty = await startRig(upstream.url, { TEXT_HEADERS_TIMEOUT_MS: "400" });
+    try {
+      const response = await hasty.post("chat/completions", hello);
+      expect(response.status).toBe(504);
+      expect(response.headers.get("x-should-retry")).toBe("false");
+      expect(upstream.requests).toHaveLength(1);
+      expect(hasty.billing.state(idOf(response))).toBe(HoldState.OPEN);
+    } finally {
+      await hasty.stop();
+    }
   });
 
   test("a connection that breaks is a 502, never sent again, and the hold stays open", async () => {

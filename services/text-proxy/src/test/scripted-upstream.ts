@@ -1,6 +1,7 @@
 // An upstream whose every byte a test decides: it records what reached it and lets the test answer.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
 
 export interface Arrived {
   readonly path: string;
@@ -46,13 +47,14 @@ export class ScriptedUpstream {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = await buffer(request).catch(() => undefined);
+    // Cut off before its end.
+    if (body === undefined) return;
     const arrived: Arrived = {
       path: request.url ?? "",
       headers: request.headers,
       rawHeaders: request.rawHeaders,
-      body: Buffer.concat(chunks),
+      body,
     };
     if (request.method === "GET") {
       await this.generations(arrived, response);
