@@ -9,7 +9,7 @@ import type { SpendMirror } from "./spend-mirror.ts";
 import { MIRROR_FRESH_MS } from "./timing.ts";
 import { Violation } from "./violation.ts";
 
-export const INVARIANTS = {
+const INVARIANTS = {
   // Otherwise we pay bills that our books do not know. Kept by: capture and release carry the cost, give-up.ts,
   // resolve-holds.ts, resolver.ts; `late` entries.
   I1: "what the upstream billed is booked, to the pico: as a charge's cost or as our loss",

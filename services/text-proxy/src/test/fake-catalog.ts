@@ -4,7 +4,7 @@ import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 
 /** The price of sandbox/chat. */
-export const CHAT_PRICE = { inputPicoUsd: 500_000n, outputPicoUsd: 1_500_000n };
+const CHAT_PRICE = { inputPicoUsd: 500_000n, outputPicoUsd: 1_500_000n };
 const FREE = { inputPicoUsd: 0n, outputPicoUsd: 0n };
 
 function textModel(

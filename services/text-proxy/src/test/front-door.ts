@@ -6,8 +6,8 @@ import type { AddressInfo } from "node:net";
 import { closeHttpApp, createHttpApp, defineModule, type Module, type Principal } from "@gr/runtime";
 import { z } from "zod";
 
-export const ACCOUNT = "0190c0de-0000-7000-8000-000000000001";
-export const KEY = "0190c0de-0000-7000-8000-000000000002";
+const ACCOUNT = "0190c0de-0000-7000-8000-000000000001";
+const KEY = "0190c0de-0000-7000-8000-000000000002";
 
 const CLOSE_MS = 10_000;
 
