@@ -22,6 +22,8 @@ export interface BillingEvents {
   ledgerVerified(differences: readonly Difference[]): void;
   /** A caller was told that its credits cannot be read. */
   creditsUnreadable(accountId: string, error: unknown): void;
+  /** @param settings of PostgreSQL with which it may lose confirmed commits; none when it may not. */
+  mayForget(settings: readonly string[]): void;
 }
 
 export function createBillingEvents(log: Logger, metrics: Registry): BillingEvents {
@@ -89,6 +91,10 @@ export function createBillingEvents(log: Logger, metrics: Registry): BillingEven
     },
     creditsUnreadable: (accountId, error) =>
       log.error({ accountId, err: error }, "credits could not be read"),
+    mayForget: (settings) => {
+      if (settings.length === 0) return;
+      log.warn({ settings }, "PostgreSQL may lose charges that it has confirmed: these settings are off");
+    },
   };
 }
 

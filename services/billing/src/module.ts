@@ -7,6 +7,7 @@ import { createAnswerStore } from "./answer-store.ts";
 import { sweepClaims } from "./claim-store.ts";
 import { ClaimSweeper } from "./claim-sweeper.ts";
 import { billingConfig } from "./config.ts";
+import { unsafeSettings } from "./durability-store.ts";
 import { createBillingEvents } from "./events.ts";
 import { createHoldStore } from "./hold-store.ts";
 import { LedgerConnection } from "./ledger-connection.ts";
@@ -54,7 +55,10 @@ export const billingModule = defineModule({
     return {
       rpc: [rpc],
       rest: billingRest({ accounts, events }),
-      start: async () => sweeper.start(),
+      start: async () => {
+        events.mayForget(await unsafeSettings(pool));
+        sweeper.start();
+      },
       ready: createReadiness(() => accounts.ping(), clock),
       stop: async () => {
         await sweeper.stop();
