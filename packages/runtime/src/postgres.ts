@@ -15,6 +15,7 @@ export interface PostgresOptions {
 }
 
 const INT8_OID = 20;
+const UNIQUE_VIOLATION = "23505";
 
 /** @throws OperatorError when the server does not answer or refuses. */
 export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
@@ -37,7 +38,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
     options.log.warn({ err: error.message }, "an idle postgres connection was lost"),
   );
   try {
-    await pool.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(options.schema)}`);
+    await createSchema(pool, options.schema);
   } catch (error) {
     await pool.end();
     throw new OperatorError(
@@ -45,6 +46,15 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
     );
   }
   return pool;
+}
+
+/** Of two processes that start together, IF NOT EXISTS lets one fail; by then the schema is there. */
+async function createSchema(pool: Pool, schema: string): Promise<void> {
+  try {
+    await pool.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== UNIQUE_VIOLATION) throw error;
+  }
 }
 
 /** Runs `work` in one transaction; any error rolls back, and a broken connection is discarded. */
