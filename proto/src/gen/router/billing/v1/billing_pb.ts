@@ -775,7 +775,7 @@ export type GetCreditsResponse = Message<"router.billing.v1.GetCreditsResponse">
   depositedCredits: bigint;
 
   /**
-   * deposited - charged; may be below zero after an overrun.
+   * deposited + adjustments - charged; may be below zero after an overrun.
    *
    * @generated from field: int64 remaining_credits = 2;
    */
@@ -1408,7 +1408,7 @@ export const BillingService: GenService<{
   /**
    * Keeps the answer of a claimed request, before its hold is captured: whoever sends the same Idempotency-Key again
    * gets this answer, and a hold whose process died after this is captured with these amounts. Keeping it again
-   * changes nothing. Errors: invalid_value when the hold is not open or was placed without a claim.
+   * changes nothing. Errors: invalid_value when the hold is not open, was leased to be resolved, or was placed without a claim.
    *
    * @generated from rpc router.billing.v1.BillingService.KeepAnswer
    */
