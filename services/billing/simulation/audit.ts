@@ -1,6 +1,13 @@
 // Independent books of a history: told what was committed, they work out on their own what is right, and every
 // difference is a violation. They know nothing of LedgerModel, so that an error would have to be made twice.
-import { DONE, type Operation, type Outcome, type Place, type SpenderFields } from "./operation.ts";
+import {
+  DONE,
+  type Extend,
+  type Outcome,
+  type Place,
+  type Resolution,
+  type SpenderFields,
+} from "./operation.ts";
 import { Violation } from "./violation.ts";
 import { windowStartOf } from "./window.ts";
 
@@ -32,6 +39,9 @@ export interface AuditedHold {
   readonly id: number;
   readonly place: Place;
   readonly window: AuditedWindow;
+  /** As placed, and as extended since. */
+  amount: bigint;
+  deadlineAt: number;
   state: "open" | "captured" | "released";
   charge: bigint;
   /** As it was resolved with. */
@@ -86,6 +96,34 @@ export class Audit {
     return this.judgeClaim(place) ?? this.#judgeMoney(place, spender, at);
   }
 
+  /** What an extension should be answered: as a place of the difference, in the window of its hold. */
+  judgeExtension({ hold: id, credits }: Extend, at: number): Outcome["code"] {
+    const hold = this.holds.get(id);
+    if (hold === undefined) return "unknown hold";
+    if (hold.state !== "open") return "already resolved";
+    const more = credits - hold.amount;
+    if (more <= 0n) return "done";
+    const { fields, window } = this.spender(hold.place.spender);
+    const { deposited, charged, held } = this.account(hold.place.account);
+    const { cap, active, expiresAt } = fields;
+    if (!active) return "disabled or deleted";
+    if (expiresAt !== undefined && expiresAt <= at) return "expired";
+    if (cap !== undefined && (hold.window !== window || window.used + credits > cap)) return "cap";
+    if (charged + credits > deposited) return "balance";
+    if (cap !== undefined && window.used + window.held + more > cap) return "cap, in flight";
+    return charged + held + more > deposited ? "balance, in flight" : "done";
+  }
+
+  /** An extension that was committed. */
+  extended({ hold: id, credits, deadlineAt }: Extend): void {
+    const hold = present(this.holds.get(id));
+    const more = credits > hold.amount ? credits - hold.amount : 0n;
+    hold.amount += more;
+    hold.window.held += more;
+    this.account(hold.place.account).held += more;
+    hold.deadlineAt = Math.max(hold.deadlineAt, deadlineAt);
+  }
+
   judgeClaim({ claim, hold }: Place): Outcome["code"] | undefined {
     const owner = claim === undefined ? undefined : this.claims.get(claim.key);
     if (owner === undefined || owner.id === hold) return undefined;
@@ -129,6 +167,8 @@ export class Audit {
       id: place.hold,
       place,
       window: spender.window,
+      amount: place.credits,
+      deadlineAt: place.deadlineAt,
       state: "open",
       charge: 0n,
       cost: 0n,
@@ -141,7 +181,7 @@ export class Audit {
   }
 
   /** What a capture or release should be answered; books it. */
-  resolved(operation: Exclude<Operation, Place>): Outcome["code"] {
+  resolved(operation: Resolution): Outcome["code"] {
     const hold = this.holds.get(operation.hold);
     if (hold === undefined) return "unknown hold";
     const charge = operation.kind === "capture" ? operation.credits : 0n;
@@ -152,9 +192,9 @@ export class Audit {
       hold.cost = operation.cost;
       hold.booked = operation.cost;
       hold.lateBooked = operation.kind === "abandon" && operation.cost > 0n;
-      hold.window.held -= hold.place.credits;
+      hold.window.held -= hold.amount;
       hold.window.used += charge;
-      account.held -= hold.place.credits;
+      account.held -= hold.amount;
       account.charged += charge;
       return DONE.code;
     }

@@ -1,7 +1,8 @@
 // Billing as a router sees it, like clients/src/billing.ts: operations that gather while a call is under way leave as
 // one; a place is tried once, what must be recorded after dispatch several times; a call may reach any billing process.
 import type { BillingProcess } from "./billing-process.ts";
-import type { LeasedHold, Ledger } from "./ledger.ts";
+import type { Ledger } from "./ledger.ts";
+import type { LeasedHold } from "./ledger-journal.ts";
 import type { Operation, Outcome, Service, Settlement } from "./operation.ts";
 import type { Call, Caller, Process, Steps } from "./task.ts";
 import { FIRST_PAUSE_MS, HOLD_LEASE_MS, SETTLE_ATTEMPTS } from "./timing.ts";
@@ -84,9 +85,9 @@ export class BillingClient {
   }
 
   /** To be followed by a `yield`. */
-  readAnswer(hold: number): Call<"kept" | "none"> {
+  readAnswer(account: number, hold: number): Call<Settlement | "none"> {
     return this.#send((billing, rpc) =>
-      billing.change(undefined, () => (this.#ledger.audit.kept.has(hold) ? "kept" : "none"), rpc),
+      billing.change(undefined, () => this.#ledger.readAnswer(account, hold) ?? "none", rpc),
     );
   }
 

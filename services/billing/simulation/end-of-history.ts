@@ -65,9 +65,10 @@ function checkBill(
   if (request.silenced && (hold.state === "captured" || hold.booked === metered(request))) return;
   const what = `${request.hold} is booked with ${hold.booked} pico, its bill is ${bill}`;
   if (hold.booked > bill) throw violated("I1", what);
-  const { deadlineAt, service } = hold.place;
-  // The last look-up comes after the deadline; of text, a lease after the first, which comes after the deadline.
-  const promised = deadlineAt - MOST_SKEW_MS + (service === "text" ? HOLD_LEASE_MS - MOST_SKEW_MS : 0);
+  // The last look-up comes after the deadline, as extended; of text, also a lease after the first, which comes after the
+  // deadline as it was then.
+  const leased = hold.place.service === "text" ? hold.place.deadlineAt + HOLD_LEASE_MS - MOST_SKEW_MS : 0;
+  const promised = Math.max(hold.deadlineAt, leased) - MOST_SKEW_MS;
   if (visibleAt <= promised) throw violated(hold.state === "released" ? "I7" : "I1", what);
   if (!delayed && !request.paused) throw violated("I11", what);
   world.count("bills that came too late for the books");

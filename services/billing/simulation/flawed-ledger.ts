@@ -2,7 +2,7 @@
 import { OutcomeCode } from "@gr/proto/billing";
 import type { LedgerModel, LedgerOutcome } from "../src/test/ledger-model.ts";
 import { present } from "./audit.ts";
-import type { Operation, Place } from "./operation.ts";
+import type { Extend, Place, Resolution } from "./operation.ts";
 import { windowStartOf } from "./window.ts";
 import type { World } from "./world.ts";
 
@@ -11,6 +11,8 @@ const PLENTY = 1_000_000n;
 export class FlawedLedger {
   readonly #world: World;
   readonly #model: LedgerModel;
+  /** Amounts of holds as they were placed. */
+  readonly #placed = new Map<number, bigint>();
 
   constructor(world: World, model: LedgerModel) {
     this.#world = world;
@@ -18,6 +20,7 @@ export class FlawedLedger {
   }
 
   place(place: Place, at: number): LedgerOutcome {
+    this.#placed.set(place.hold, place.credits);
     switch (this.#world.flaw) {
       case "cap checked, then acted upon":
       case "mirror admits alone":
@@ -39,9 +42,29 @@ export class FlawedLedger {
     }
   }
 
-  resolve(operation: Exclude<Operation, Place>, at: number): LedgerOutcome {
-    if (operation.kind !== "capture") return this.#model.apply(operation, at);
+  extend(extend: Extend, at: number): LedgerOutcome {
+    const hold = this.#model.holds.get(extend.hold);
+    if (hold === undefined) return this.#model.apply(extend, at);
+    switch (this.#world.flaw) {
+      case "extension repeated reserves again":
+        if (hold.state === "open" && extend.credits <= hold.amount) {
+          hold.window.held += extend.credits;
+          present(this.#model.accounts[hold.account]).held += extend.credits;
+        }
+        return this.#model.apply(extend, at);
+      case "extension without a look at the money":
+        return this.#unlimited(hold, () => this.#model.apply(extend, at));
+      default:
+        return this.#model.apply(extend, at);
+    }
+  }
+
+  resolve(operation: Resolution, at: number): LedgerOutcome {
     const hold = this.#model.holds.get(operation.hold);
+    if (this.#world.flaw === "extension outlives its hold" && hold?.state === "open") {
+      hold.amount = present(this.#placed.get(operation.hold));
+    }
+    if (operation.kind !== "capture") return this.#model.apply(operation, at);
     if (hold === undefined) return this.#model.apply(operation, at);
     const account = present(this.#model.accounts[hold.account]);
     const spender = present(this.#model.spenders[hold.spender]);
@@ -70,12 +93,16 @@ export class FlawedLedger {
 
   /** Whatever the balance and the cap say by now. */
   #admit(place: Place, at: number): LedgerOutcome {
-    const account = present(this.#model.accounts[place.account]);
-    const spender = present(this.#model.spenders[place.spender]);
+    return this.#unlimited(place, () => this.#model.apply(place, at));
+  }
+
+  #unlimited(of: { account: number; spender: number }, apply: () => LedgerOutcome): LedgerOutcome {
+    const account = present(this.#model.accounts[of.account]);
+    const spender = present(this.#model.spenders[of.spender]);
     const { fields } = spender;
     account.deposited += PLENTY;
     spender.fields = { ...fields, cap: undefined };
-    const outcome = this.#model.apply(place, at);
+    const outcome = apply();
     spender.fields = fields;
     account.deposited -= PLENTY;
     return outcome;

@@ -8,6 +8,12 @@ export const FLAWS = {
   },
   "dispatch before the hold": { what: "the upstream is called while the hold is being placed", seeds: 50 },
   "place repeated reserves again": { what: "a place has no identity of its own", seeds: 500 },
+  "extension repeated reserves again": {
+    what: "an extension adds to a hold instead of setting it",
+    seeds: 500,
+  },
+  "extension without a look at the money": { what: "an extension is never refused for money", seeds: 500 },
+  "extension outlives its hold": { what: "a hold frees what was placed, not what was added", seeds: 500 },
   "capture repeated charges again": { what: "a capture does not compare the state it sets", seeds: 200 },
   "capture refused for lack of balance": { what: "a charge above the balance is not posted", seeds: 500 },
   "holds carried into the next window": { what: "`held` is one number per key, not per window", seeds: 200 },
@@ -22,7 +28,7 @@ export const FLAWS = {
   "deposit repeated counts twice": { what: "a deposit has no identity of its own", seeds: 200 },
   "refusal mirrored without epoch": {
     what: "a refusal decided before a deposit is kept after it",
-    seeds: 3_000,
+    seeds: 20_000,
   },
   "refusal mirrored for too long": { what: "a mirrored refusal does not expire", seeds: 2_000 },
   "mirror counts by increments": {

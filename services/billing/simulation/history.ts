@@ -1,6 +1,8 @@
 // One seed, one history: a small router with its customers, its weather and its faults, run until it is at rest.
+
+import type { LedgerModel } from "../src/test/ledger-model.ts";
 import { BillingProcess } from "./billing-process.ts";
-import type { Coverage } from "./coverage.ts";
+import { Coverage } from "./coverage.ts";
 import { ACTIVE_MS, Customers } from "./customers.ts";
 import { checkEnd, MOST_SKEW_MS } from "./end-of-history.ts";
 import type { Flaw } from "./flaws.ts";
@@ -8,6 +10,7 @@ import { Gateway } from "./gateway.ts";
 import { GenerationRows } from "./generation-rows.ts";
 import { violated } from "./invariants.ts";
 import { Ledger } from "./ledger.ts";
+import { LedgerJournal } from "./ledger-journal.ts";
 import type { SpenderFields } from "./operation.ts";
 import { Router, type Surroundings } from "./router.ts";
 import { SpendMirror } from "./spend-mirror.ts";
@@ -23,7 +26,7 @@ export interface History {
 
 /** The account of each key. */
 const OWNERS = [0, 0, 1] as const;
-const ACCOUNTS = 2;
+export const ACCOUNTS = 2;
 /** The faults end a little after the customers. */
 const FAULTS_MS = ACTIVE_MS + 10_000;
 const MOST_MS = 1_200_000;
@@ -57,13 +60,28 @@ export function runHistory(
   return { seed, error, trace: world.trace };
 }
 
-function live(world: World): void {
+export interface RecordedHistory {
+  readonly journal: LedgerJournal;
+  /** The account of each spender, and what it was at first. */
+  readonly spenders: readonly { readonly account: number; readonly fields: SpenderFields }[];
+  /** The ledger as it is in the end. */
+  readonly model: LedgerModel;
+}
+
+/** With all that was asked of its ledger. @throws Violation */
+export function recordHistory(seed: number): RecordedHistory {
+  const journal = new LedgerJournal();
+  const world = new World(seed, undefined, new Coverage(), false);
+  return { journal, ...live(world, journal) };
+}
+
+function live(world: World, journal?: LedgerJournal): Omit<RecordedHistory, "journal"> {
   const { random } = world;
   const boundary = random.pick(BOUNDARIES);
   const near = random.chance(0.7);
   world.now = boundary + (near ? -random.below(ACTIVE_MS) : 9 * 3_600_000);
   const spenders = OWNERS.map((account) => ({ account, fields: randomFields(world) }));
-  const ledger = new Ledger(world, ACCOUNTS, spenders);
+  const ledger = new Ledger(world, ACCOUNTS, spenders, journal);
   const redis = random.chance(0.6) ? new SpendMirror(world, true) : undefined;
   const billing = several(world, 2, (name) => {
     const mirror = redis ?? new SpendMirror(world, false);
@@ -87,6 +105,7 @@ function live(world: World): void {
   if (near && random.chance(0.3)) world.after(boundary - world.now, () => failOver(world));
   rest(surroundings);
   checkEnd(surroundings, customers.requests);
+  return { spenders, model: ledger.model };
 }
 
 function several<T>({ random }: World, most: number, make: (name: number) => T): T[] {

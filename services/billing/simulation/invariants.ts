@@ -4,7 +4,7 @@
 import type { LedgerModel } from "../src/test/ledger-model.ts";
 import { type Audit, present } from "./audit.ts";
 import type { Ledger } from "./ledger.ts";
-import type { Operation, Outcome, Place } from "./operation.ts";
+import type { Extend, Outcome, Place, Resolution } from "./operation.ts";
 import type { SpendMirror } from "./spend-mirror.ts";
 import { MIRROR_FRESH_MS } from "./timing.ts";
 import { Violation } from "./violation.ts";
@@ -54,18 +54,23 @@ const OF_WRONG_ADMISSION: Partial<Record<Outcome["code"], Invariant>> = {
   expired: "I12",
 };
 
-/** At each place of a new hold: the ledger's answer against the audit's. */
-export function checkVerdict(place: Place, answered: Outcome["code"], right: Outcome["code"]): void {
+/** At each place of a new hold and each extension: the ledger's answer against the audit's. */
+export function checkVerdict(
+  { kind, hold }: Place | Extend,
+  answered: Outcome["code"],
+  right: Outcome["code"],
+): void {
   if (answered === right) return;
-  const what = `place ${place.hold} was answered "${answered}" instead of "${right}"`;
+  const what = `${kind} ${hold} was answered "${answered}" instead of "${right}"`;
   if (right === "disabled or deleted" || right === "expired") throw violated("I12", what);
+  if (right === "unknown hold" || right === "already resolved") throw violated("I6", what);
   if (right.startsWith("claim") || answered.startsWith("claim")) throw violated("I8", what);
   throw violated(answered === "done" ? (OF_WRONG_ADMISSION[right] ?? "I8") : "I10", what);
 }
 
 /** At each capture and release. */
 export function checkResolution(
-  { kind, hold }: Operation,
+  { kind, hold }: Resolution,
   answered: Outcome["code"],
   right: Outcome["code"],
 ): void {

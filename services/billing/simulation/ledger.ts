@@ -6,13 +6,16 @@ import { LedgerModel, type LedgerOutcome } from "../src/test/ledger-model.ts";
 import { Audit, type AuditedHold, present } from "./audit.ts";
 import { FlawedLedger } from "./flawed-ledger.ts";
 import { checkResolution, checkSums, checkVerdict } from "./invariants.ts";
+import type { LeasedHold, LedgerJournal } from "./ledger-journal.ts";
 import {
   ALREADY_RESOLVED,
   DONE,
+  type Extend,
   type Operation,
   type Outcome,
   type Place,
   type Refusal,
+  type Resolution,
   type Service,
   type Settlement,
   type SpenderFields,
@@ -22,17 +25,12 @@ import { PastStates } from "./past-states.ts";
 import type { World } from "./world.ts";
 
 /** Requests to free models that an account may make a day. */
-const FREE_LIMIT = 2;
+export const FREE_LIMIT = 2;
 
 interface OpenHold {
   readonly place: Place;
+  deadlineAt: number;
   leasedUntil: number;
-}
-
-export interface LeasedHold {
-  readonly hold: number;
-  readonly deadlineAt: number;
-  readonly kept: Settlement | undefined;
 }
 
 export class Ledger {
@@ -42,14 +40,17 @@ export class Ledger {
   readonly open = new Map<number, OpenHold>();
   readonly #world: World;
   readonly #flawed: FlawedLedger;
+  readonly #journal: LedgerJournal | undefined;
   readonly #deposits = new Set<number>();
 
   constructor(
     world: World,
     accounts: number,
     spenders: readonly { account: number; fields: SpenderFields }[],
+    journal?: LedgerJournal,
   ) {
     this.#world = world;
+    this.#journal = journal;
     this.model = new LedgerModel(accounts, spenders, FREE_LIMIT);
     this.audit = new Audit(accounts, spenders, FREE_LIMIT);
     this.past = new PastStates(world, this.audit);
@@ -63,16 +64,24 @@ export class Ledger {
 
   /** One transaction. */
   commit(operations: readonly Operation[]): Outcome[] {
-    return operations.map((operation) =>
-      operation.kind === "place" ? this.#place(operation) : this.#resolve(operation),
-    );
+    const outcomes = operations.map((operation) => {
+      if (operation.kind === "place") return this.#place(operation);
+      return operation.kind === "extend" ? this.#extend(operation) : this.#resolve(operation);
+    });
+    this.#journal?.committed(this.time, operations);
+    return outcomes;
+  }
+
+  #answer(outcome: LedgerOutcome): Outcome {
+    this.#journal?.answered(outcome);
+    return outcomeOf(outcome);
   }
 
   #place(place: Place): Outcome {
     const { audit, time } = this;
     const repeated = this.model.holds.has(place.hold);
     const verdict = repeated ? undefined : audit.judge(place, time);
-    const outcome = outcomeOf(this.#flawed.place(place, time));
+    const outcome = this.#answer(this.#flawed.place(place, time));
     if (this.#world.tracing) {
       const { hold, spender, credits } = place;
       this.#world.note(`ledger: place ${hold} of ${credits} by key ${spender}: ${outcome.code}`);
@@ -90,16 +99,52 @@ export class Ledger {
     if (place.claim !== undefined && audit.claims.has(place.claim.key))
       this.#world.count("claims: free again");
     if (audit.placed(place, time)) this.#world.count("windows begun");
-    this.open.set(place.hold, { place, leasedUntil: 0 });
+    this.open.set(place.hold, { place, deadlineAt: place.deadlineAt, leasedUntil: 0 });
     this.past.remember(place.account);
   }
 
-  #resolve(operation: Exclude<Operation, Place>): Outcome {
+  #extend(extend: Extend): Outcome {
+    const { audit, time } = this;
+    const { hold: id, credits, deadlineAt } = extend;
+    const hold = audit.holds.get(id);
+    const verdict = audit.judgeExtension(extend, time);
+    const outcome = this.#answer(this.#flawed.extend(extend, time));
+    if (this.#world.tracing) this.#world.note(`ledger: extend ${id} to ${credits}: ${outcome.code}`);
+    checkVerdict(extend, outcome.code, verdict);
+    if (hold === undefined) return outcome;
+    const { account, spender } = hold.place;
+    this.#countExtension(extend, hold, verdict);
+    if (verdict === "done") {
+      audit.extended(extend);
+      const open = present(this.open.get(id));
+      open.deadlineAt = Math.max(open.deadlineAt, deadlineAt);
+      this.past.remember(account);
+    }
+    checkSums(this.model, audit, account, spender);
+    return outcome;
+  }
+
+  #countExtension(
+    { credits }: Extend,
+    { amount, window, place }: AuditedHold,
+    verdict: Outcome["code"],
+  ): void {
+    const world = this.#world;
+    if (verdict === "already resolved") world.count("extensions that came too late");
+    else if (verdict !== "done") world.count("extensions refused");
+    else if (credits <= amount) world.count("extensions repeated");
+    else world.count("holds extended");
+    if (window !== this.audit.spender(place.spender).window) {
+      world.count("extensions in a window that had ended");
+    }
+  }
+
+  #resolve(operation: Resolution): Outcome {
     const { model, audit } = this;
     const before = audit.holds.get(operation.hold);
     this.#countResolution(operation, before);
     const lost = model.lost;
-    const outcome = outcomeOf(this.#flawed.resolve(operation, this.time));
+    const outcome = this.#answer(this.#flawed.resolve(operation, this.time));
     const bookedBefore = before?.booked ?? 0n;
     const wasOpen = before?.state === "open";
     const verdict = audit.resolved(operation);
@@ -118,7 +163,7 @@ export class Ledger {
     return outcome;
   }
 
-  #countResolution(operation: Exclude<Operation, Place>, hold: AuditedHold | undefined): void {
+  #countResolution(operation: Resolution, hold: AuditedHold | undefined): void {
     const world = this.#world;
     if (hold === undefined) return;
     if (hold.state === "open") {
@@ -126,7 +171,7 @@ export class Ledger {
         if (operation.cost > 0n) world.count("costs booked as failed");
         return;
       }
-      if (operation.credits > hold.place.credits) world.count("charges above the hold");
+      if (operation.credits > hold.amount) world.count("charges above the hold");
       if (operation.credits === 0n) world.count("charges of nothing");
       if (hold.window !== this.audit.spender(hold.place.spender).window) {
         world.count("charges in a window that had ended");
@@ -141,16 +186,23 @@ export class Ledger {
 
   /** @returns false when the hold is not open, is being resolved, or has no claim any more */
   keepAnswer(hold: number, settlement: Settlement): boolean {
-    const leased = (this.open.get(hold)?.leasedUntil ?? 0) > 0;
-    if (leased && this.#world.flaw !== "answer kept under a lease") return false;
-    const kept = this.model.claims.keep(hold, settlement);
+    const leased = (this.open.get(hold)?.leasedUntil ?? 0) > 0 && !this.audit.kept.has(hold);
+    const refused = leased && this.#world.flaw !== "answer kept under a lease";
+    const kept = !refused && this.model.claims.keep(hold, settlement);
     if (kept) this.audit.kept.add(hold);
+    this.#journal?.add(this.time, { kind: "keep answer", hold, settlement, kept });
     return kept;
   }
 
+  readAnswer(account: number, hold: number): Settlement | undefined {
+    const answer = this.model.claims.read(account, hold, this.time);
+    this.#journal?.add(this.time, { kind: "read answer", account, hold, answer });
+    return answer;
+  }
+
   anyExpired(service: Service): boolean {
-    for (const { place, leasedUntil } of this.open.values()) {
-      if (place.service === service && place.deadlineAt <= this.time && leasedUntil <= this.time) return true;
+    for (const { place, deadlineAt, leasedUntil } of this.open.values()) {
+      if (place.service === service && deadlineAt <= this.time && leasedUntil <= this.time) return true;
     }
     return false;
   }
@@ -158,15 +210,17 @@ export class Ledger {
   leaseExpired(service: Service, leaseMs: number): LeasedHold[] {
     const leased: LeasedHold[] = [];
     for (const [hold, open] of this.open) {
-      const { place, leasedUntil } = open;
-      if (place.service !== service || place.deadlineAt > this.time || leasedUntil > this.time) continue;
+      const { place, deadlineAt, leasedUntil } = open;
+      if (place.service !== service || deadlineAt > this.time || leasedUntil > this.time) continue;
       open.leasedUntil = this.time + leaseMs;
-      leased.push({ hold, deadlineAt: place.deadlineAt, kept: this.model.claims.kept(hold) });
+      leased.push({ hold, deadlineAt, kept: this.model.claims.kept(hold) });
     }
+    this.#journal?.add(this.time, { kind: "lease", service, leaseMs, leased });
     return leased;
   }
 
   putSpender(index: number, fields: SpenderFields): void {
+    this.#journal?.add(this.time, { kind: "put spender", index, fields });
     this.model.putSpender(index, fields);
     this.audit.putSpender(index, fields);
     this.past.remember(this.audit.spender(index).account);
@@ -174,6 +228,7 @@ export class Ledger {
 
   /** Completed, refunded or adjusted money; the same id again changes nothing. */
   putMoney(id: number, account: number, credits: bigint): void {
+    this.#journal?.add(this.time, { kind: "put money", id, account, credits });
     const known = this.#deposits.has(id);
     if (known) this.#world.count("deposits repeated");
     else this.audit.account(account).deposited += credits;

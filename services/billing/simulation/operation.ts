@@ -38,7 +38,19 @@ export interface Release {
   readonly cost: bigint;
 }
 
-export type Operation = Place | Capture | Release;
+/** Raises an open hold. */
+export interface Extend {
+  readonly kind: "extend";
+  readonly hold: number;
+  /** The new total. */
+  readonly credits: bigint;
+  readonly deadlineAt: number;
+}
+
+/** What ends a hold. */
+export type Resolution = Capture | Release;
+
+export type Operation = Place | Extend | Resolution;
 
 /** What an open hold is to be captured with, as kept with its answer. */
 export interface Settlement {
@@ -46,7 +58,7 @@ export interface Settlement {
   readonly cost: bigint;
 }
 
-/** Why a place was refused; the each is a row of the error table. */
+/** Why a place or an extension was refused; each is a row of the error table. */
 export type Refusal =
   | "balance"
   | "balance, in flight"

@@ -5,8 +5,12 @@ import { checkDispatch, violated } from "./invariants.ts";
 import type { Answer, Request } from "./request.ts";
 import type { Router } from "./router.ts";
 import type { Steps } from "./task.ts";
-import { USAGE_LOOK_UPS_MS } from "./timing.ts";
+import { HOLD_GRACE_MS, UPSTREAM_TIMEOUT_MS, USAGE_LOOK_UPS_MS } from "./timing.ts";
 import { chargeFor, metered, type UpstreamReply } from "./upstream.ts";
+
+/** Share of requests of which more is reserved while they run. */
+const GROWS = 0.12;
+const MOST_GROWTH = 3;
 
 export function* serveText(router: Router, request: Request, answer: (answer: Answer) => void): Steps {
   const { world, billing, upstream, ledger } = router;
@@ -35,8 +39,19 @@ export function* serveText(router: Router, request: Request, answer: (answer: An
   }
   checkDispatch(ledger, request.hold);
   const sent = upstream.send(request);
+  if (world.random.chance(GROWS)) router.process.run(extend(router, request));
   yield;
   answer(yield* finish(router, request, sent.reply));
+}
+
+/** An extension names the new total, so it may be repeated. It may come when the hold is resolved already. */
+function* extend({ world, process, billing }: Router, { hold, credits }: Request): Steps {
+  const { random } = world;
+  const more = credits * BigInt(random.between(1, MOST_GROWTH));
+  world.current().sleep(random.between(1, 4_000));
+  yield;
+  const deadlineAt = process.clock + UPSTREAM_TIMEOUT_MS + HOLD_GRACE_MS;
+  yield* billing.insist({ kind: "extend", hold, credits: more, deadlineAt });
 }
 
 function* finish(router: Router, request: Request, reply: UpstreamReply | undefined): Steps<Answer> {
@@ -121,8 +136,8 @@ function* findOut({ world, upstream }: Router, request: Request): Steps<PicoUsd>
   return metered(request);
 }
 
-function* replay({ billing, world }: Router, { hold }: Request, earlier: number): Steps<Answer> {
-  const read = billing.readAnswer(earlier);
+function* replay({ billing, world }: Router, { hold, account }: Request, earlier: number): Steps<Answer> {
+  const read = billing.readAnswer(account, earlier);
   yield;
   if (read.reply === undefined) return { kind: "failed" };
   if (read.reply === "none") throw violated("I8", `${hold} repeats ${earlier}, whose answer was not kept`);

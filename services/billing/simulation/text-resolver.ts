@@ -1,6 +1,6 @@
 // Resolves text holds whose outcome their process never learnt, as in services/text-proxy/src/resolve-holds.ts: two
 // early look-ups, and rounds over what is past its deadline. Found: our loss. Kept: captured. Unknown twice: given up.
-import type { LeasedHold } from "./ledger.ts";
+import type { LeasedHold } from "./ledger-journal.ts";
 import type { Router } from "./router.ts";
 import type { Steps } from "./task.ts";
 import { EARLY_LOOK_UPS_MS } from "./timing.ts";

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { messageOfPeriod } from "./message-names.ts";
 import type { ModelAnswer } from "./test/claim-model.ts";
+import { expectedOutcome } from "./test/expected-outcome.ts";
 import { ACCOUNTS, type HistoryOperation, history, OWNERS, type Step } from "./test/history-steps.ts";
 import type { SpenderFields } from "./test/hold-model.ts";
-import { LedgerModel, type LedgerOperation, type LedgerOutcome } from "./test/ledger-model.ts";
+import { LedgerModel, type LedgerOperation } from "./test/ledger-model.ts";
 import { type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
 import * as wallet from "./test/wallet.ts";
 
@@ -61,6 +62,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
   const spenderIds = OWNERS.map(() => randomUUID());
   const holdIds: string[] = [];
   const id = (ids: readonly string[], index: number) => ids[index] ?? "";
+  const idOfHold = (hold: number) => id(holdIds, hold);
 
   const putSpender = (index: number, { cap, period, expiresAt, active }: SpenderFields) =>
     wallet.putSpender(billing, id(accountIds, OWNERS[index] ?? 0), {
@@ -171,7 +173,9 @@ async function openWorld(fields: readonly SpenderFields[]) {
           return read(one.account, holdOf(one.hold));
         default: {
           const operations = one.operations.map(meant);
-          const expected = operations.map((each) => full(model.apply(each, ledger.clock.now()), holdIds));
+          const expected = operations.map((each) =>
+            expectedOutcome(model.apply(each, ledger.clock.now()), idOfHold),
+          );
           const { outcomes } = await billing.post({ operations: operations.map(message) });
           expect(outcomes).toMatchObject(expected);
           for (const { code } of outcomes) seen.set(code, (seen.get(code) ?? 0) + 1);
@@ -212,19 +216,4 @@ async function openWorld(fields: readonly SpenderFields[]) {
 
 function noFields(): SpenderFields {
   return { cap: undefined, period: "lifetime", expiresAt: undefined, active: true };
-}
-
-/** As the contract says it: what a refusal does not have is zero. */
-function full(outcome: LedgerOutcome, holdIds: readonly string[]) {
-  const { code, inFlight, available, cap, period, resetsAt, expiresAt, earlierHold } = outcome;
-  return {
-    code,
-    earlierHoldId: earlierHold === undefined ? "" : holdIds[earlierHold],
-    inFlight: inFlight ?? false,
-    availableCredits: available ?? 0n,
-    capCredits: cap ?? 0n,
-    period: period === undefined ? 0 : messageOfPeriod(period),
-    resetsAt: BigInt(resetsAt ?? 0),
-    expiresAt: BigInt(expiresAt ?? 0),
-  };
 }

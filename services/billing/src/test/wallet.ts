@@ -41,8 +41,12 @@ export async function openAccount(billing: BillingClient, credits: bigint): Prom
   return accountId;
 }
 
-export async function deposit(billing: BillingClient, accountId: string, credits: bigint): Promise<string> {
-  const depositId = randomUUID();
+export async function deposit(
+  billing: BillingClient,
+  accountId: string,
+  credits: bigint,
+  depositId: string = randomUUID(),
+): Promise<string> {
   const status = DepositStatus.COMPLETED;
   await billing.putDeposit({ depositId, accountId, credits, status, source: "test" });
   return depositId;
