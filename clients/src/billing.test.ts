@@ -4,6 +4,7 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import {
   BillingService,
+  type JudgeClaimRequest,
   type KeepAnswerRequest,
   type Operation,
   OutcomeCode,
@@ -29,6 +30,7 @@ let answer: (operations: Operation[]) => Promise<Outcome[]>;
 /** The answers that arrived to be kept, and what happens to each. */
 let kept: KeepAnswerRequest[];
 let keep: () => Promise<void>;
+let judge: (request: JudgeClaimRequest) => Promise<Outcome>;
 let find: (request: ReadAnswerRequest) => Promise<MessageInitShape<typeof ReadAnswerResponseSchema>>;
 
 const unused = async (): Promise<never> => {
@@ -58,6 +60,7 @@ const fakeBilling = defineModule({
           await keep();
           return {};
         },
+        judgeClaim: async (request) => ({ outcome: await judge(request) }),
         readAnswer: (request) => find(request),
       }),
     ],
@@ -81,6 +84,7 @@ beforeEach(() => {
   batches = [];
   kept = [];
   keep = async () => undefined;
+  judge = async () => DONE;
   find = async () => ({});
   answer = async (operations) => operations.map(() => DONE);
   billing = createBilling(running.dial("billing", BillingService));
@@ -379,5 +383,41 @@ describe("a kept answer", () => {
     const error = await errorOf(billing.readAnswer("account", "a"));
     expect(error.reason).toBe("service_unavailable");
     expect(error.retryAfterMs).toBeGreaterThan(0);
+  });
+});
+
+describe("an earlier request of a claim", () => {
+  const claim = { key: new Uint8Array(32).fill(1), fingerprint: new Uint8Array(32).fill(2) };
+  const claiming = { accountId: "account", spenderId: "spender", claim };
+
+  test("is found by who asks, under which key and for what", async () => {
+    judge = async ({ accountId, spenderId, claim: { key, fingerprint } = claim }) => ({
+      code: OutcomeCode.CLAIM_FINISHED,
+      earlierHoldId: `${accountId} ${spenderId} ${key?.[0]} ${fingerprint?.[0]}`,
+    });
+    expect(await billing.findEarlier(claiming)).toBe("account spender 1 2");
+  });
+
+  test("that was never charged is not there", async () => {
+    judge = async () => DONE;
+    expect(await billing.findEarlier(claiming)).toBeUndefined();
+  });
+
+  test.each([
+    [OutcomeCode.CLAIM_IN_PROGRESS, "idempotency_in_progress"],
+    [OutcomeCode.CLAIM_MISMATCH, "idempotency_mismatch"],
+    [OutcomeCode.SPENDER_INACTIVE, "invalid_api_key"],
+    [OutcomeCode.SPENDER_EXPIRED, "api_key_expired"],
+  ])("is refused with outcome %i as a place is: %s", async (code, reason) => {
+    judge = async () => ({ code });
+    expect((await errorOf(billing.findEarlier(claiming))).reason).toBe(reason);
+  });
+
+  test("that cannot be asked for now is worth another try", async () => {
+    judge = async () => {
+      throw new Error("down");
+    };
+    const { reason, retryAfterMs } = await errorOf(billing.findEarlier(claiming));
+    expect([reason, retryAfterMs]).toEqual(["billing_unavailable", 1_000]);
   });
 });

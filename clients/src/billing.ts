@@ -48,6 +48,13 @@ export interface PlaceRequest {
   readonly claim?: Claim | undefined;
 }
 
+/** Who repeats what. */
+export interface ClaimingRequest {
+  readonly accountId: string;
+  readonly spenderId: string;
+  readonly claim: Claim;
+}
+
 /** An answer that can be sent again to whoever repeats a claimed request. */
 export interface KeptAnswer {
   readonly contentType: string;
@@ -77,6 +84,11 @@ export interface Billing {
    * @throws ServiceError outcome_unknown when it is not known whether it was kept.
    */
   keepAnswer(capture: CaptureRequest, answer: KeptAnswer): Promise<boolean>;
+  /**
+   * For a request that would be refused: whether it repeats one that was not, whatever has changed since.
+   * @returns as place does, but nothing is reserved. @throws ServiceError as place does because of its claim
+   */
+  findEarlier(request: ClaimingRequest): Promise<string | undefined>;
   /** The kept answer of a charged request; undefined when there is none. @throws ServiceError service_unavailable */
   readAnswer(accountId: string, holdId: string): Promise<KeptAnswer | undefined>;
   /**
@@ -112,9 +124,7 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       const outcome = await post({ operation: { case: "place", value } }).catch((error) => {
         throw unavailable(error);
       });
-      if (outcome.code === OutcomeCode.CLAIM_FINISHED) return outcome.earlierHoldId;
-      if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome);
-      return undefined;
+      return earlierHoldOf(outcome);
     },
     capture: async ({ holdId, credits, cost }) => {
       const value = { holdId, credits, costPicoUsd: cost };
@@ -131,6 +141,12 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       const request = { holdId, credits, costPicoUsd: cost, contentType, body };
       return insist(() => client.keepAnswer(request).then(() => true, falseIfResolved));
     },
+    findEarlier: async ({ accountId, spenderId, claim }) => {
+      const { outcome } = await client.judgeClaim({ accountId, spenderId, claim }).catch((error) => {
+        throw unavailable(error);
+      });
+      return outcome && earlierHoldOf(outcome);
+    },
     readAnswer: async (accountId, holdId) => {
       const { answer } = await client.readAnswer({ accountId, holdId }).catch((cause) => {
         const message = "The answer to this Idempotency-Key cannot be read at the moment; try again shortly.";
@@ -139,6 +155,13 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       return answer;
     },
   };
+}
+
+/** The charged hold that a claim belongs to; undefined when nothing is in the way. @throws ServiceError */
+function earlierHoldOf(outcome: Outcome): string | undefined {
+  if (outcome.code === OutcomeCode.CLAIM_FINISHED) return outcome.earlierHoldId;
+  if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome);
+  return undefined;
 }
 
 /** After dispatch, what must be recorded is tried for a while. @throws ServiceError outcome_unknown */

@@ -45,6 +45,7 @@ export class BillingDoor {
     return implement(BillingService, {
       post: ({ operations }) => this.#pass(operations.map(nameOf), () => billing.post({ operations })),
       keepAnswer: (request) => this.#pass(["keep"], () => billing.keepAnswer(request)),
+      judgeClaim: (request) => billing.judgeClaim(request),
       readAnswer: (request) => billing.readAnswer(request),
       leaseExpiredHolds: (request) => billing.leaseExpiredHolds(request),
       openAccount: unused,

@@ -85,6 +85,7 @@ export function createFakePeers(): FakePeers {
     },
     keepAnswer: unused,
     readAnswer: unused,
+    judgeClaim: unused,
     post: unused,
     leaseExpiredHolds: unused,
   });

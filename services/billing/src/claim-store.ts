@@ -55,6 +55,15 @@ const SWEEP = `
      WHERE c.claimed_at <= coalesce($1::timestamptz, now()) - ${CLAIM_LIFETIME} AND h.state <> 'open'
      ORDER BY c.claimed_at LIMIT ${SLICE} FOR UPDATE OF c SKIP LOCKED)`;
 
+/** The id of no hold. */
+const NO_HOLD = "00000000-0000-0000-0000-000000000000";
+
+/** Who would place, and under which key. */
+export type ClaimingSpender = Pick<ClaimingPlace, "claim"> & {
+  readonly accountId: string;
+  readonly spenderId: string;
+};
+
 /** What a place with a claim meets. */
 export interface Verdict {
   /** Undefined when the place is decided as one without a claim. */
@@ -87,6 +96,17 @@ export async function lockForPosts(client: PoolClient, operations: readonly Oper
     operations.map(({ spenderId }) => spenderId),
   ];
   await client.query({ name: "lock_for_posts", text: LOCK, values });
+}
+
+/** What a place of this spender with this claim would be answered now; `done` when the key is free. Locks nothing. */
+export async function judgeClaim(
+  pool: Pool,
+  { accountId, spenderId, claim }: ClaimingSpender,
+  at: Date | null,
+): Promise<Posted> {
+  const values = [[accountId], [claim.key], [claim.fingerprint], [NO_HOLD], [spenderId], at];
+  const { rows } = await pool.query<JudgeRow>({ name: "judge_claims", text: JUDGE, values });
+  return rows.map(verdictOf)[0]?.refused ?? { code: OutcomeCode.DONE };
 }
 
 /** @returns one verdict per place, in order; each as if it were the next thing to happen. */

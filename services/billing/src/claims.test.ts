@@ -194,6 +194,37 @@ describe("a replay", () => {
   });
 });
 
+describe("a claim that is only asked about", () => {
+  const judge = async ({ accountId, spenderId }: Wallet, key = "k", content = "content") =>
+    (await ledger.inProcess.judgeClaim({ accountId, spenderId, claim: claimOf(key, content) })).outcome;
+
+  test("is answered as its place would be, and nothing is placed or claimed", async () => {
+    const mine = await open();
+    expect(await judge(mine)).toMatchObject({ code: DONE });
+    expect(await claimsOf(mine)).toEqual([]);
+    const holdId = await first(mine);
+    expect(await judge(mine)).toMatchObject({ code: CLAIM_IN_PROGRESS, earlierHoldId: "" });
+    expect(await judge(mine, "k", "other")).toMatchObject({ code: CLAIM_MISMATCH, earlierHoldId: "" });
+    expect(await judge(mine, "another key")).toMatchObject({ code: DONE });
+    expect(await judge(await open())).toMatchObject({ code: DONE });
+    await one(capture(holdId, 20n));
+    expect(await judge(mine)).toMatchObject({ code: CLAIM_FINISHED, earlierHoldId: holdId });
+    expect(await judge({ ...mine, spenderId: crypto.randomUUID() })).toMatchObject({
+      code: SPENDER_INACTIVE,
+    });
+    expect(await balance(mine)).toEqual({ remaining: 980n, held: 0n });
+    ledger.clock.advance(DAY);
+    expect(await judge(mine)).toMatchObject({ code: DONE });
+    expect(await claimsOf(mine)).toEqual([holdId]);
+  });
+
+  test("is free when its request was", async () => {
+    const mine = await open();
+    await first(mine, release);
+    expect(await judge(mine)).toMatchObject({ code: DONE });
+  });
+});
+
 describe("a place that is refused", () => {
   test("leaves no claim, so the same key may try again", async () => {
     const mine = await open(10n);

@@ -233,6 +233,18 @@ describe("the other calls", () => {
   });
 
   test.each([
+    ["account_id", { accountId: "" }],
+    ["spender_id", { spenderId: "x" }],
+    ["claim", { claim: undefined }],
+    ["claim.key", { claim: { key: Buffer.alloc(31), fingerprint: Buffer.alloc(32) } }],
+    ["claim.fingerprint", { claim: { key: Buffer.alloc(32), fingerprint: Buffer.alloc(0) } }],
+  ])("JudgeClaim names %s", async (param, fields) => {
+    const claim = { key: Buffer.alloc(32), fingerprint: Buffer.alloc(32) };
+    const call = ledger.billing.judgeClaim({ ...mine, claim, ...fields });
+    await expect(call).rejects.toMatchObject(refusal(param));
+  });
+
+  test.each([
     ["service", { service: "" }],
     ["limit", { limit: -1 }],
     ["limit", { limit: 1_001 }],

@@ -4,7 +4,7 @@ import { defineModule, openSchema } from "@gr/runtime";
 import { createAccountStore } from "./account-store.ts";
 import { createAdjustmentStore } from "./adjustment-store.ts";
 import { createAnswerStore } from "./answer-store.ts";
-import { sweepClaims } from "./claim-store.ts";
+import { judgeClaim, sweepClaims } from "./claim-store.ts";
 import { ClaimSweeper } from "./claim-sweeper.ts";
 import { billingConfig } from "./config.ts";
 import { unsafeSettings } from "./durability-store.ts";
@@ -48,6 +48,7 @@ export const billingModule = defineModule({
       accounts,
       adjustments: forgettingAdjustments(createAdjustmentStore(pool, time), mirror),
       answers: createAnswerStore(pool, time),
+      judgeClaim: (claiming) => judgeClaim(pool, claiming, time()),
       holds: createHoldStore(pool, time),
       verify: () => verifyLedger(pool),
       events,

@@ -76,7 +76,8 @@ function ofHold(path: string, holdId: string): Omit<Operation, "kind"> {
   };
 }
 
-function readClaim({ key, fingerprint }: ClaimMessage, path: string): Claim {
+/** @throws ServiceError invalid_value */
+export function readClaim({ key, fingerprint }: ClaimMessage, path: string): Claim {
   return {
     key: digest(`${path}.key`, key),
     fingerprint: digest(`${path}.fingerprint`, fingerprint),

@@ -3,6 +3,7 @@
 import {
   BillingService,
   HoldState as HoldStateMessage,
+  type JudgeClaimRequest,
   type KeepAnswerRequest,
   type LeaseExpiredHoldsRequest,
   type PutAdjustmentRequest,
@@ -14,6 +15,7 @@ import type { AccountStore } from "./account-store.ts";
 import type { Adjustment } from "./adjustment.ts";
 import type { AdjustmentStore } from "./adjustment-store.ts";
 import type { AnswerStore, AnswerToKeep } from "./answer-store.ts";
+import type { ClaimingSpender } from "./claim-store.ts";
 import type { Deposit } from "./deposit.ts";
 import type { BillingEvents } from "./events.ts";
 import {
@@ -34,7 +36,8 @@ import type { LedgerReport } from "./ledger-report.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 import { depositStatusOf, holdStateOf, periodOf } from "./message-names.ts";
 import { creditsMessage, holdMessage, outcomeMessage, reportMessage } from "./messages.ts";
-import { readOperations } from "./read-operations.ts";
+import type { Posted } from "./post-store.ts";
+import { readClaim, readOperations } from "./read-operations.ts";
 import type { Spender } from "./spender.ts";
 
 export interface BillingDeps {
@@ -42,6 +45,7 @@ export interface BillingDeps {
   readonly accounts: AccountStore;
   readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
+  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
   readonly holds: HoldStore;
   readonly verify: () => Promise<LedgerReport>;
   readonly events: BillingEvents;
@@ -51,7 +55,7 @@ const LONGEST_LEASE_MS = 86_400_000n;
 const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 
 export function billingRpc(deps: BillingDeps): RpcService {
-  const { writer, accounts, adjustments, answers, holds, verify, events } = deps;
+  const { writer, accounts, adjustments, answers, judgeClaim, holds, verify, events } = deps;
   return implement(BillingService, {
     async post(request, { signal }) {
       const operations = readOperations(request.operations);
@@ -76,6 +80,9 @@ export function billingRpc(deps: BillingDeps): RpcService {
     async keepAnswer(request) {
       await reaching(answers.keep(readAnswerToKeep(request)));
       return {};
+    },
+    async judgeClaim(request) {
+      return { outcome: outcomeMessage(await reaching(judgeClaim(readClaiming(request)))) };
     },
     async readAnswer({ accountId, holdId }) {
       const answer = await reaching(answers.read(uuid("account_id", accountId), uuid("hold_id", holdId)));
@@ -157,6 +164,15 @@ function readAnswerToKeep(request: KeepAnswerRequest): AnswerToKeep {
     cost: cost("cost_pico_usd", request.costPicoUsd),
     contentType: text("content_type", request.contentType),
     body: bytes("body", request.body, MOST_ANSWER_BYTES),
+  };
+}
+
+function readClaiming({ accountId, spenderId, claim }: JudgeClaimRequest): ClaimingSpender {
+  if (claim === undefined) throw invalid("claim", "A claim is needed");
+  return {
+    accountId: uuid("account_id", accountId),
+    spenderId: uuid("spender_id", spenderId),
+    claim: readClaim(claim, "claim"),
   };
 }
 

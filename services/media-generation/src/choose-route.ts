@@ -3,7 +3,7 @@ import { ServiceError } from "@gr/proto";
 import type { Model, Route } from "@gr/proto/catalog";
 import type { GenerationDeps } from "./generation-deps.ts";
 import type { MediaProvider } from "./provider.ts";
-import { CREDENTIALS } from "./providers/create-providers.ts";
+import { mediaProviders } from "./providers/media-providers.ts";
 
 export interface ChosenRoute {
   readonly route: Route;
@@ -19,8 +19,12 @@ export function chooseRoute(
     const provider = providers.get(route.provider);
     if (provider !== undefined) return { route, provider };
   }
-  events.noProvider(model.id, [
-    ...new Set(model.routes.map((route) => CREDENTIALS[route.provider] ?? `(none for ${route.provider})`)),
-  ]);
+  events.noProvider(model.id, [...new Set(model.routes.map((route) => credentialOf(route.provider)))]);
   throw new ServiceError("provider_unavailable", `No provider of the model "${model.id}" is available now.`);
+}
+
+/** The variable that would switch a provider on, for the operator's log. */
+function credentialOf(provider: string): string {
+  const definition = mediaProviders.find(({ name }) => name === provider);
+  return definition?.credential ?? `(none for ${provider})`;
 }

@@ -1,17 +1,20 @@
-// What the media-generation module reads from the environment.
+// What the media-generation module reads from the environment; the providers' own variables stand in their definitions.
 import { holdConfig } from "@gr/clients";
 import { dataDirConfig, milliseconds, postgresConfig } from "@gr/runtime";
 import { z } from "zod";
+import { mediaProviders } from "./providers/media-providers.ts";
 
 const httpUrl = () => z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
+
+/** Of what type each is, its provider's definition knows and nobody else needs. */
+const providerSettings: object = Object.assign({}, ...mediaProviders.map(({ settings }) => settings.shape));
 
 export const mediaGenerationConfig = z.object({
   ...postgresConfig.shape,
   ...dataDirConfig.shape,
   ...holdConfig.shape,
   PUBLIC_BASE_URL: httpUrl().describe("where clients reach the gateway; the start of every media URL"),
-  OPENAI_API_KEY: z.string().optional().describe("switches OpenAI's image models on"),
-  OPENAI_BASE_URL: httpUrl().default("https://api.openai.com/v1"),
+  ...providerSettings,
   MEDIA_LOOKUP_URL: httpUrl()
     .optional()
     .describe("answers GET {this}/{request id} with what a provider billed; the simulator has it"),

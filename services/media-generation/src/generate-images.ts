@@ -1,4 +1,4 @@
-// One image request from order to answer: hold, row, provider, files, charge, in this order. The hold comes first,
+// One image request to its answer: hold, row, provider, files, charge, in this order. The hold comes first,
 // so that nothing unpaid is sent; the row comes before the call, so that a hold without a row was never sent.
 import { type Claim, ReleaseReason } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
@@ -7,7 +7,8 @@ import { endInSuccess, type RunningGeneration } from "./end-generation.ts";
 import type { NewGeneration } from "./generation.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
 import { type ImageAnswer, imageAnswer } from "./image-answer.ts";
-import type { ImageOrder } from "./image-order.ts";
+import { type ImageOrder, makeImageOrder } from "./image-order.ts";
+import type { ImageRequest } from "./image-request.ts";
 import { makeMediaName } from "./media-name.ts";
 import type { ImageJob } from "./provider.ts";
 import { replayAnswer } from "./replay-answer.ts";
@@ -35,7 +36,7 @@ export interface GivenAnswer {
 /** Resolves when the charge is committed, whether the caller still listens or not. @throws ServiceError */
 export async function generateImages(
   deps: GenerationDeps,
-  order: ImageOrder,
+  request: ImageRequest,
   caller: Caller,
   claim: Claim | undefined,
 ): Promise<GivenAnswer> {
@@ -43,14 +44,18 @@ export async function generateImages(
     const message = "Too many images are being made at the moment; try again shortly.";
     throw new ServiceError("service_unavailable", message, { retryAfterMs: BUSY_RETRY_MS });
   }
-  const running = prepare(deps, order, caller);
+  const replay = async (id: string): Promise<GivenAnswer> => ({
+    answer: await replayAnswer(deps, caller.accountId, id),
+    replayed: true,
+  });
+  const prepared = await prepareOrFindEarlier(deps, request, caller, claim);
+  if (typeof prepared === "string") return replay(prepared);
+  const { running, order } = prepared;
   const { generation, provider } = running;
   return deps.leases.during(generation.id, async () => {
     const startedAt = deps.clock.now();
     const earlier = await admit(deps, generation, claim);
-    if (earlier !== undefined) {
-      return { answer: await replayAnswer(deps, caller.accountId, earlier), replayed: true };
-    }
+    if (earlier !== undefined) return replay(earlier);
     const job = jobOf(generation, order);
     const succeeded = await runGeneration(deps, running, (signal) => provider.submit(job, signal));
     const { files, ended } = await endInSuccess(deps, running, succeeded);
@@ -58,6 +63,28 @@ export async function generateImages(
     const pictures = files.map(({ bytes }) => bytes);
     return { answer: imageAnswer(deps.config, generation, ended, pictures), replayed: false };
   });
+}
+
+/**
+ * What a request was charged for it gets again, though the catalogue or the providers have changed since and it would
+ * be refused now.
+ * @returns the id of that earlier request, if there is one. @throws ServiceError that names the field at fault
+ */
+async function prepareOrFindEarlier(
+  deps: GenerationDeps,
+  request: ImageRequest,
+  caller: Caller,
+  claim: Claim | undefined,
+): Promise<{ order: ImageOrder; running: RunningGeneration } | string> {
+  try {
+    const order = makeImageOrder(request, deps.catalog.find(request.model));
+    return { order, running: prepare(deps, order, caller) };
+  } catch (refusal) {
+    const { accountId, keyId: spenderId } = caller;
+    const earlier = claim && (await deps.billing.findEarlier({ accountId, spenderId, claim }));
+    if (earlier === undefined) throw refusal;
+    return earlier;
+  }
 }
 
 function prepare(deps: GenerationDeps, order: ImageOrder, caller: Caller): RunningGeneration {

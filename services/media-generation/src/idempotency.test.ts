@@ -2,10 +2,12 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { HoldState, OutcomeCode } from "@gr/proto/billing";
+import { type Model, ModelKind } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
+import { fixedModels } from "./test/fixed-catalog.ts";
+import { type MediaUnderTest, QUICK, type Restart, startMedia } from "./test/start-media.ts";
 
 const GENERATIONS = "/v1/compat/images/generations";
 const EDITS = "/v1/compat/images/edits";
@@ -118,6 +120,52 @@ describe("a repeated request", () => {
   );
 });
 
+describe("a repeat of a request that would be refused today", () => {
+  const without = (id: string) => fixedModels.filter((model) => model.id !== id);
+  const changed = (fields: Partial<Model>) =>
+    fixedModels.map((model) => (model.id === fox.model ? { ...model, ...fields } : model));
+  const sized = { ...fox, size: "1280x720", n: 2 };
+
+  test.each<[string, Restart]>([
+    ["the model is gone", { models: without(fox.model) }],
+    ["the model does not take the size any more", { models: changed({ sizes: ["1024x1024"] }) }],
+    ["the model has no price", { models: changed({ price: undefined }) }],
+    ["the model makes videos", { models: changed({ kind: ModelKind.VIDEO }) }],
+    ["its provider has no key any more", { env: { OPENAI_API_KEY: "" } }],
+  ])("because %s, is given the first answer byte for byte, and costs nothing", async (_why, change) => {
+    const first = await raw(sized);
+    await media.restart(change);
+    expect(await raw(sized)).toEqual({ ...first, replayed: "true" });
+    expect((await raw(sized, "k-2")).status).toBeGreaterThanOrEqual(400);
+    expect(await raw({ ...sized, n: 3 })).toMatchObject({ status: 422, replayed: null });
+    madeOnce();
+  });
+
+  test("and failed then is refused", async () => {
+    const failed = { ...fox, model: "sandbox/image-error" };
+    expect((await withKey(failed)).status).toBe(502);
+    await media.restart({ models: without(failed.model) });
+    expect((await withKey(failed)).body.error.code).toBe("model_not_found");
+    expect(media.billing.charged()).toBe(0n);
+  });
+
+  test("and is still running is told to wait", async () => {
+    const hang = { ...fox, model: "sandbox/image-hang" };
+    const leaving = new AbortController();
+    const left = fetch(media.url() + GENERATIONS, {
+      method: "POST",
+      headers: { "idempotency-key": "k-1", "content-type": "application/json" },
+      body: JSON.stringify(hang),
+      signal: leaving.signal,
+    }).catch(() => "left");
+    await until(() => media.billing.open().length === 1, { timeoutMs: 10_000 });
+    leaving.abort();
+    await left;
+    await media.restart({ models: without(hang.model) });
+    expect((await withKey(hang)).body.error.code).toBe("idempotency_in_progress");
+  }, 60_000);
+});
+
 describe("another request under the key", () => {
   test.each([
     { prompt: "a foy" },
@@ -147,7 +195,7 @@ describe("another request under the key", () => {
     const image = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
     const body = `{"model":"sandbox/image","prompt":"a fox","image":${image}}`;
     const answer = await media.generate(body, GENERATIONS, { "idempotency-key": "k-1" });
-    expect(answer.body.error).toMatchObject({ code: "invalid_value", param: "image" });
+    expect([answer.status, answer.body.error.type]).toEqual([400, "invalid_request_error"]);
     expect(media.billing.log).toEqual([]);
   });
 

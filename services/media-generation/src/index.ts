@@ -1,2 +1,3 @@
 // The media-generation module: images from providers, hosted media, the generation log.
 export { mediaGenerationModule } from "./module.ts";
+export { mediaProviders } from "./providers/media-providers.ts";

@@ -5,8 +5,13 @@ import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/r
 import type { FastifyRequest } from "fastify";
 import { type Caller, generateImages } from "./generate-images.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
-import { makeImageOrder } from "./image-order.ts";
-import { canonicalText, type ImageRequest, imageAnswerSchema, imageRequestSchema } from "./image-request.ts";
+import {
+  canonicalText,
+  type ImageRequest,
+  imageAnswerSchema,
+  imageRequestSchema,
+  inputFieldOf,
+} from "./image-request.ts";
 import { mediaRoute } from "./media-routes.ts";
 import { acceptForms, MULTIPART } from "./multipart-form.ts";
 
@@ -39,10 +44,10 @@ async function answerImages(
   { body, http, reply }: RestRequest<ImageRequest>,
 ): Promise<object> {
   const caller = callerOf(http);
-  // The order first: it refuses whatever has no canonical text, as nesting without end.
-  const order = makeImageOrder(body, deps.catalog.find(body.model));
-  const claim = claimOf(http.headers, path, () => [canonicalText(body)]);
-  const { answer, replayed } = await generateImages(deps, order, caller, claim);
+  // No request with an input image runs, so none has a claim; nested without end, it has no canonical text either.
+  const claim =
+    inputFieldOf(body) === undefined ? claimOf(http.headers, path, () => [canonicalText(body)]) : undefined;
+  const { answer, replayed } = await generateImages(deps, body, caller, claim);
   if (replayed) reply.header("idempotency-replayed", "true");
   return answer;
 }

@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
 import { ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
 
@@ -263,6 +263,77 @@ describe("the same key", () => {
     expect(upstream.requests).toHaveLength(1);
     expect(answers.flatMap(({ id }) => kindsOf(id))).toEqual(["place", "keep", "capture"]);
   });
+});
+
+describe("a repeat of a request whose model is gone", () => {
+  afterEach(() => rig.catalog.restore());
+  const isListed = async () => (await read(rig.post("chat/completions", hello))).status === 200;
+  const remove = async () => {
+    rig.catalog.remove("sandbox/chat");
+    await until(async () => !(await isListed()), PATIENCE);
+  };
+  beforeEach(async () => {
+    upstream.script((_, response) => sendJson(response, WHOLE));
+    await until(isListed, PATIENCE);
+  });
+
+  test.each(shapes)("is given %s again, byte for byte", async (_name, path, body, script) => {
+    script();
+    const key = newKey();
+    const first = await read(ask(key, body, path));
+    await remove();
+    const sent = upstream.requests.length;
+    const again = await read(ask(key, body, path));
+    expect(again).toMatchObject({ status: 200, replayed: "true", text: first.text });
+    expect(kindsOf(again.id)).toEqual([]);
+    expect(upstream.requests).toHaveLength(sent);
+  });
+
+  test("is refused when it was not charged, when it is another one, and without its key", async () => {
+    const key = newKey();
+    await read(ask(key, hello));
+    const failed = newKey();
+    upstream.script((_, response) => sendJson(response, "{}", 400));
+    await read(ask(failed, hello));
+    await remove();
+    const codeOf = async (answer: Promise<Response>) => JSON.parse((await read(answer)).text).error.code;
+    expect(await codeOf(ask(failed, hello))).toBe("model_not_found");
+    expect(await codeOf(rig.post("chat/completions", hello))).toBe("model_not_found");
+    expect(await codeOf(ask(key, chat("sandbox/chat", "hi!")))).toBe("idempotency_mismatch");
+  });
+
+  test("is told to wait while that request runs, and to try again while billing cannot be asked", async () => {
+    const goOn = Promise.withResolvers<void>();
+    const key = newKey();
+    upstream.script(async (_, response) => {
+      await goOn.promise;
+      sendJson(response, WHOLE);
+    });
+    const first = read(ask(key, hello));
+    await until(() => upstream.requests.length === 1, PATIENCE);
+    rig.catalog.remove("sandbox/chat");
+    const again = async () => {
+      const { status, text } = await read(ask(key, hello));
+      return [status, JSON.parse(text).error.code];
+    };
+    await until(async () => rig.billing.judged > 0 || (await again())[0] !== 409, PATIENCE);
+    expect(await again()).toEqual([409, "idempotency_in_progress"]);
+    rig.billing.beforeRead = async () => {
+      throw new Error("down");
+    };
+    expect(await again()).toEqual([503, "billing_unavailable"]);
+    goOn.resolve();
+    expect((await first).status).toBe(200);
+  });
+});
+
+test("a request that nothing refuses asks about its claim only in its place", async () => {
+  upstream.script((_, response) => sendJson(response, WHOLE));
+  const judged = rig.billing.judged;
+  const key = newKey();
+  await read(ask(key, hello));
+  expect(await read(ask(key, hello))).toMatchObject({ replayed: "true" });
+  expect(rig.billing.judged).toBe(judged);
 });
 
 describe("a key that is no key", () => {

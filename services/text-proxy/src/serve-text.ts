@@ -41,7 +41,10 @@ export async function serveText(
   const principal = requireNormalKey(http.principal);
   const request = readTextRequest(api, requireBytes(http.body));
   const claim = claimOf(http.headers, TEXT_PATHS[api], () => [request.bytes]);
-  const target = findTarget(deps, request);
+  const replay = (holdId: string) =>
+    replayAnswer(deps, { accountId: principal.accountId, holdId, stream: request.stream }, reply);
+  const target = await findTargetOrEarlier(deps, request, principal, claim);
+  if (typeof target === "string") return replay(target);
   const body = upstreamBody(request, target.upstreamModel);
   const { upstream, upstreamModel, price } = target;
   const held = holdFor(request, target.model, price);
@@ -57,8 +60,7 @@ export async function serveText(
     const earlier = await place(deps, exchange, target, principal, claim);
     if (earlier !== undefined) {
       leave();
-      const { accountId } = principal;
-      return await replayAnswer(deps, { accountId, holdId: earlier, stream: request.stream }, reply);
+      return await replay(earlier);
     }
     // A client that left meanwhile wants no answer, and nothing is sent yet.
     if (reply.raw.destroyed) {
@@ -105,6 +107,25 @@ async function place(
       void free(deps, exchange, ReleaseReason.NOT_SENT, 0n);
     }
     throw error;
+  }
+}
+
+/**
+ * What a request was charged for it gets again, though the catalogue has changed since and would refuse it now.
+ * @returns the id of that earlier request, if there is one. @throws ServiceError as findTarget, or because of the claim
+ */
+async function findTargetOrEarlier(
+  deps: TextDeps,
+  request: TextRequest,
+  { accountId, keyId: spenderId }: Principal,
+  claim: Claim | undefined,
+): Promise<Target | string> {
+  try {
+    return findTarget(deps, request);
+  } catch (refusal) {
+    const earlier = claim && (await deps.billing.findEarlier({ accountId, spenderId, claim }));
+    if (earlier === undefined) throw refusal;
+    return earlier;
   }
 }
 

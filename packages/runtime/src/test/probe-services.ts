@@ -44,6 +44,7 @@ export class Probe {
       putAdjustment: unused,
       keepAnswer: unused,
       readAnswer: unused,
+      judgeClaim: unused,
       getCredits: (request, context) => this.#getCredits(request, context),
     });
     const catalog = implement(CatalogService, {

@@ -43,13 +43,15 @@ export function createRecordingBilling(): RecordingBilling {
     },
     post: unused,
     putDeposit: unused,
-    getCredits: unused,
+    // The spenders as they were recorded last, and nothing of money.
+    getCredits: async () => ({ usage: recording.spenders.toReversed().map((spender) => ({ spender })) }),
     listHolds: unused,
     leaseExpiredHolds: unused,
     verifyLedger: unused,
     putAdjustment: unused,
     keepAnswer: unused,
     readAnswer: unused,
+    judgeClaim: unused,
   });
   return recording;
 }

@@ -79,19 +79,24 @@ export const fixedModels: readonly Model[] = [
   create(ModelSchema, { id: "sandbox/video", kind: ModelKind.VIDEO }),
 ];
 
-export const fixedCatalog: Module = defineModule({
-  name: "catalog",
-  needs: [],
-  config: z.object({}),
-  create: async () => ({
-    rpc: [
-      implement(CatalogService, {
-        getCatalog: async () => ({ catalog: { version: "1", models: [...fixedModels] } }),
-        async *watchCatalog(_request, { signal }) {
-          yield { catalog: { version: "1", models: [...fixedModels] } };
-          await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-        },
-      }),
-    ],
-  }),
-});
+export function catalogOf(listed: readonly Model[]): Module {
+  const catalog = { version: "1", models: [...listed] };
+  return defineModule({
+    name: "catalog",
+    needs: [],
+    config: z.object({}),
+    create: async () => ({
+      rpc: [
+        implement(CatalogService, {
+          getCatalog: async () => ({ catalog }),
+          async *watchCatalog(_request, { signal }) {
+            yield { catalog };
+            await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+          },
+        }),
+      ],
+    }),
+  });
+}
+
+export const fixedCatalog: Module = catalogOf(fixedModels);

@@ -76,6 +76,9 @@ export function createRecordingBilling(clock: Clock = systemClock): RecordingBil
     listHolds: unused,
     verifyLedger: unused,
     putAdjustment: unused,
+    judgeClaim: async (claiming) => ({
+      outcome: claimOutcome(recording, claiming) ?? { code: OutcomeCode.DONE },
+    }),
     keepAnswer: unused,
     readAnswer: unused,
   });
@@ -102,8 +105,10 @@ function apply(recording: RecordingBilling, operation: Operation["operation"]): 
 }
 
 /** A claim belongs to its hold until that is released. */
-function claimOutcome({ holds }: RecordingBilling, place: Place): RecordedOutcome | undefined {
-  const { claim, holdId, accountId } = place;
+function claimOutcome(
+  { holds }: RecordingBilling,
+  { claim, accountId, holdId }: Pick<Place, "accountId" | "claim"> & { readonly holdId?: string },
+): RecordedOutcome | undefined {
   if (claim === undefined) return undefined;
   const owner = [...holds.values()].find(
     (hold) =>

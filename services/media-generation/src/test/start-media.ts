@@ -3,13 +3,14 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Model } from "@gr/proto/catalog";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { type TestDatabase, until } from "@gr/testing";
 import pg from "pg";
 import { defineMediaGeneration } from "../module.ts";
 import { createProviders } from "../providers/create-providers.ts";
 import { edgeModule } from "./edge.ts";
-import { fixedCatalog } from "./fixed-catalog.ts";
+import { catalogOf, fixedModels } from "./fixed-catalog.ts";
 import { readRow } from "./log-store.ts";
 import { migratedDatabase } from "./migrated-database.ts";
 import { createRecordingBilling, type RecordingBilling } from "./recording-billing.ts";
@@ -43,9 +44,15 @@ export interface MediaUnderTest {
   files(): Promise<string[]>;
   metrics(): Promise<string>;
   readyz(): Promise<Answer>;
-  /** Stops the process and starts another one on the same data. */
-  restart(): Promise<void>;
+  /** Stops the process and starts another one on the same data, in a world that may have changed. */
+  restart(changed?: Restart): Promise<void>;
   stop(): Promise<void>;
+}
+
+export interface Restart {
+  /** What the catalogue lists. */
+  readonly models?: readonly Model[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 export interface MediaOptions {
@@ -64,13 +71,11 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
     options: "-c search_path=media_generation",
   });
   db.on("error", () => undefined);
-  const start = async () => {
-    const started = await startProcess(
-      [defineMediaGeneration(options.providers ?? createProviders), billing.module, fixedCatalog, edgeModule],
-      {
-        env: environment(database.url, dataDir, options),
-      },
-    );
+  const start = async ({ models = fixedModels, env = {} }: Restart = {}) => {
+    const media = defineMediaGeneration(options.providers ?? createProviders);
+    const started = await startProcess([media, billing.module, catalogOf(models), edgeModule], {
+      env: { ...environment(database.url, dataDir, options), ...env },
+    });
     const readyUrl = `http://127.0.0.1:${started.httpPort}/readyz`;
     await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 10_000 });
     return started;
@@ -89,9 +94,9 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
     files: async () => filesUnder(join(dataDir, "media")),
     readyz: async () => answerOf(await fetch(`http://127.0.0.1:${running.httpPort}/readyz`)),
     metrics: async () => (await fetch(`http://127.0.0.1:${running.httpPort}/metrics`)).text(),
-    restart: async () => {
+    restart: async (changed) => {
       await running.stop();
-      running = await start();
+      running = await start(changed);
     },
     stop: async () => {
       await running.stop();

@@ -3,6 +3,7 @@
 import { ServiceError } from "@gr/proto";
 import {
   BillingService,
+  type Claim,
   HoldState,
   type KeepAnswerRequest,
   type Operation,
@@ -25,8 +26,13 @@ interface FakeHold {
   state: HoldState;
   readonly deadlineAt: bigint;
   leasedUntil: number;
-  readonly claim?: { readonly id: string; readonly fingerprint: string };
+  readonly claim?: FakeClaim;
   kept?: KeepAnswerRequest;
+}
+
+interface FakeClaim {
+  readonly id: string;
+  readonly fingerprint: string;
 }
 
 interface FakeOutcome {
@@ -36,11 +42,13 @@ interface FakeOutcome {
 
 export class FakeBilling {
   readonly operations: Recorded[] = [];
+  /** Claims that were asked about and not placed. */
+  judged = 0;
   /** Outcome of the next places. */
   placeOutcome: OutcomeCode = OutcomeCode.DONE;
   /** Runs before an operation is recorded; a rejection fails the whole call. */
   before: (operation: Recorded) => Promise<void> = async () => undefined;
-  /** Runs before a kept answer is read; a rejection fails the call. */
+  /** Runs before a claim is judged or a kept answer is read; a rejection fails the call. */
   beforeRead: () => Promise<void> = async () => undefined;
   readonly #holds = new Map<string, FakeHold>();
 
@@ -100,22 +108,26 @@ export class FakeBilling {
   }
 
   #place({ holdId, accountId, deadlineAt, claim: claimed }: Place, recorded: Recorded): FakeOutcome {
-    const claim = claimed && {
-      id: accountId + Buffer.from(claimed.key).toString("hex"),
-      fingerprint: Buffer.from(claimed.fingerprint).toString("hex"),
-    };
-    for (const [earlierHoldId, hold] of claim === undefined ? [] : this.#holds) {
-      if (hold.claim?.id !== claim?.id || hold.state === HoldState.RELEASED) continue;
-      if (hold.claim?.fingerprint !== claim?.fingerprint) return { code: OutcomeCode.CLAIM_MISMATCH };
-      if (hold.state === HoldState.OPEN) return { code: OutcomeCode.CLAIM_IN_PROGRESS };
-      return { code: OutcomeCode.CLAIM_FINISHED, earlierHoldId };
-    }
+    const claim = claimed && readClaim(accountId, claimed);
+    const earlier = claim && this.#judge(claim);
+    if (earlier !== undefined) return earlier;
     if (this.placeOutcome === OutcomeCode.DONE) {
       this.operations.push(recorded);
       const hold = { state: HoldState.OPEN, deadlineAt, leasedUntil: 0 };
       this.#holds.set(holdId, claim === undefined ? hold : { ...hold, claim });
     }
     return { code: this.placeOutcome };
+  }
+
+  /** Undefined when the key is free. */
+  #judge({ id, fingerprint }: FakeClaim): FakeOutcome | undefined {
+    for (const [earlierHoldId, hold] of this.#holds) {
+      if (hold.claim?.id !== id || hold.state === HoldState.RELEASED) continue;
+      if (hold.claim.fingerprint !== fingerprint) return { code: OutcomeCode.CLAIM_MISMATCH };
+      if (hold.state === HoldState.OPEN) return { code: OutcomeCode.CLAIM_IN_PROGRESS };
+      return { code: OutcomeCode.CLAIM_FINISHED, earlierHoldId };
+    }
+    return undefined;
   }
 
   async #keep(request: KeepAnswerRequest): Promise<object> {
@@ -164,6 +176,12 @@ export class FakeBilling {
         const kept = this.#holds.get(holdId)?.kept;
         return kept === undefined ? {} : { answer: { contentType: kept.contentType, body: kept.body } };
       },
+      judgeClaim: async ({ accountId, claim }) => {
+        await this.beforeRead();
+        this.judged += 1;
+        const code = OutcomeCode.DONE;
+        return { outcome: (claim && this.#judge(readClaim(accountId, claim))) ?? { code } };
+      },
       openAccount: unused,
       putSpender: unused,
       putDeposit: unused,
@@ -173,6 +191,13 @@ export class FakeBilling {
       putAdjustment: unused,
     });
   }
+}
+
+function readClaim(accountId: string, { key, fingerprint }: Claim): FakeClaim {
+  return {
+    id: accountId + Buffer.from(key).toString("hex"),
+    fingerprint: Buffer.from(fingerprint).toString("hex"),
+  };
 }
 
 const NONE = { credits: 0n, cost: 0n, reason: 0, deadlineAt: 0n };

@@ -35,21 +35,58 @@ const models = [
   { id: "sandbox/image", kind: ModelKind.IMAGE, routes: [{ provider: "openai", upstreamModel: "x" }] },
 ];
 
-export function fakeCatalog(): Module {
-  const catalog = { version: "1", models };
-  const stopping = Promise.withResolvers<void>();
-  const service = implement(CatalogService, {
-    getCatalog: async () => ({ catalog }),
-    async *watchCatalog(_request, { signal }) {
-      yield { catalog };
-      signal.addEventListener("abort", () => stopping.resolve(), { once: true });
-      await stopping.promise;
-    },
-  });
-  return defineModule({
+export class FakeCatalog {
+  /** Ids that are listed no more, from the next change on. */
+  readonly #removed = new Set<string>();
+  #changed = Promise.withResolvers<void>();
+  #stopped = false;
+
+  readonly module: Module = defineModule({
     name: "catalog",
     needs: [],
     config: z.object({}),
-    create: async () => ({ rpc: [service], stop: async () => stopping.resolve() }),
+    create: async () => ({ rpc: [this.#service()], stop: async () => this.#stop() }),
   });
+
+  /** Copies of the catalogue learn it a moment later. */
+  remove(id: string): void {
+    this.#removed.add(id);
+    this.#notify();
+  }
+
+  restore(): void {
+    this.#removed.clear();
+    this.#notify();
+  }
+
+  #catalog() {
+    return { version: "1", models: models.filter(({ id }) => !this.#removed.has(id)) };
+  }
+
+  #notify(): void {
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+
+  #stop(): void {
+    this.#stopped = true;
+    this.#notify();
+  }
+
+  #service() {
+    const catalog = () => this.#catalog();
+    const nextChange = () => this.#changed.promise;
+    const stopped = () => this.#stopped;
+    return implement(CatalogService, {
+      getCatalog: async () => ({ catalog: catalog() }),
+      async *watchCatalog(_request, { signal }) {
+        const left = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+        while (!signal.aborted && !stopped()) {
+          const changed = nextChange();
+          yield { catalog: catalog() };
+          await Promise.race([changed, left]);
+        }
+      },
+    });
+  }
 }

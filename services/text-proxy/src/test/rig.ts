@@ -2,12 +2,13 @@
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { textProxyModule } from "../module.ts";
 import { FakeBilling } from "./fake-billing.ts";
-import { fakeCatalog } from "./fake-catalog.ts";
+import { FakeCatalog } from "./fake-catalog.ts";
 import { frontDoor } from "./front-door.ts";
 
 export interface Rig {
   readonly url: string;
   readonly billing: FakeBilling;
+  readonly catalog: FakeCatalog;
   readonly running: RunningProcess;
   post(path: "chat/completions" | "responses", body: unknown, init?: RequestInit): Promise<Response>;
   metrics(): Promise<string>;
@@ -16,7 +17,8 @@ export interface Rig {
 
 export async function startRig(upstreamUrl: string, env: Record<string, string> = {}): Promise<Rig> {
   const billing = new FakeBilling();
-  const running = await startProcess([textProxyModule, billing.module, fakeCatalog(), frontDoor()], {
+  const catalog = new FakeCatalog();
+  const running = await startProcess([textProxyModule, billing.module, catalog.module, frontDoor()], {
     env: {
       SERVICE_HTTP_PORT: "0",
       SERVICE_RPC_PORT: "0",
@@ -34,6 +36,7 @@ export async function startRig(upstreamUrl: string, env: Record<string, string> 
   return {
     url,
     billing,
+    catalog,
     running,
     post: (path, body, init = {}) =>
       fetch(`${url}/v1/compat/${path}`, {

@@ -6,6 +6,8 @@ import { ProviderError } from "../../provider-error.ts";
 import { exchangeFailure } from "../answer-failure.ts";
 import { readFailure, readImages } from "./read-answer.ts";
 
+export const OPENAI = "openai";
+
 export interface OpenAiOptions {
   readonly apiKey: string;
   /** Up to and with the version: https://api.openai.com/v1 */
@@ -35,14 +37,14 @@ export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
         signal,
       })
       .catch((error: unknown) => {
-        throw error instanceof OutboundError ? exchangeFailure("openai", error) : error;
+        throw error instanceof OutboundError ? exchangeFailure(OPENAI, error) : error;
       });
     if (answer.status !== 200) throw readFailure(answer, apiKey);
     return { state: "succeeded", ...readImages(answer, job.count) };
   }
 
   return {
-    name: "openai",
+    name: OPENAI,
     submit,
     poll: async () => {
       throw new ProviderError("failed", "openai: its jobs end with their submission", { accepted: true });

@@ -9,8 +9,7 @@ import { queueProvider } from "../queue-provider.ts";
 const media = defineMediaGeneration((config, outbound) => {
   const providers = [...createProviders(config, outbound).values()];
   const lookUp = providers[0]?.lookUp;
-  return new Map(
-    [...providers, queueProvider(config.OPENAI_BASE_URL, lookUp)].map((each) => [each.name, each]),
-  );
+  const { OPENAI_BASE_URL: url }: Readonly<Record<string, unknown>> = config;
+  return new Map([...providers, queueProvider(String(url), lookUp)].map((each) => [each.name, each]));
 });
 await run([media, edgeModule]);
