@@ -1,5 +1,5 @@
 // One model as the seed files write it, and how it becomes a model of the contract. Unknown is null, never a guess;
-// every price, score and date says where it is from and of which day.
+// every price, score and date says where it is from and of which day, and so does the model for all the rest.
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { z } from "zod";
@@ -89,7 +89,12 @@ export const seedModel = z.strictObject({
     .optional(),
   qualities: z.array(quality),
   /** A list, or every whole second of a range. */
-  seconds: z.union([z.array(length), z.strictObject({ min: length, max: length })]),
+  seconds: z.union([
+    z.array(length),
+    z
+      .strictObject({ min: length, max: length })
+      .refine(({ min, max }) => min <= max, "must be a list, or a range whose min is at most its max"),
+  ]),
   /** What "auto" and an absent parameter stand for. */
   default: z.strictObject({
     size: sizeText.optional(),
@@ -104,6 +109,8 @@ export const seedModel = z.strictObject({
       ...sourced,
     })
     .optional(),
+  /** Where everything is from that names no source itself: abilities, accepted values, names at the providers. */
+  sources: z.array(z.strictObject(sourced)).min(1),
   release_date: sourcedDate.nullable(),
   /** The first day on which the vendor no longer serves it. */
   shutdown_date: sourcedDate.nullable(),
@@ -141,7 +148,7 @@ export function modelOfSeed(vendor: string, seed: SeedModel): Model {
 
 function secondsOf(seconds: SeedModel["seconds"]): number[] {
   if (Array.isArray(seconds)) return seconds;
-  return Array.from({ length: Math.max(0, seconds.max - seconds.min + 1) }, (_, i) => seconds.min + i);
+  return Array.from({ length: seconds.max - seconds.min + 1 }, (_, i) => seconds.min + i);
 }
 
 function routeOf({ provider, upstream_model: upstreamModel, cost, parameters = {} }: z.infer<typeof route>) {

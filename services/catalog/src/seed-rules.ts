@@ -1,7 +1,14 @@
 // What must hold between the fields of a seed model, beyond the shape of each: above all that its price is finite,
 // so that every request the model accepts has a price before it is sent.
 import { acceptsSize, priceOfImageRequest, priceOfVideoRequest } from "@gr/clients";
-import { type Model, ModelKind, type Route } from "@gr/proto/catalog";
+import {
+  type ClipTier,
+  type ImageTier,
+  type Model,
+  ModelKind,
+  type Route,
+  type SecondTier,
+} from "@gr/proto/catalog";
 import { TAKES_IMAGES } from "./offer.ts";
 
 /** Larger than any size of a list: has a price only if the rule prices every size. */
@@ -14,6 +21,7 @@ export function problemsOfModel(model: Model, vendor: string): string[] {
     ...problemsOfDefaults(model),
     ...problemsOfInputs(model),
     ...problemsOfPrice(model),
+    ...problemsOfTiers(model),
     ...model.routes.flatMap((route) => problemsOfRoute(model, route)),
   ];
 }
@@ -89,6 +97,37 @@ function problemsOfPrice(model: Model): string[] {
     ),
   );
   return missing.length === 0 ? [] : [`price has no price for ${missing.slice(0, 3).join(", ")}`];
+}
+
+type Tier = ImageTier | SecondTier | ClipTier;
+
+/** A tier that cannot apply is a slip of the pen: what it was meant for is priced by another tier, or not at all. */
+function problemsOfTiers(model: Model): string[] {
+  const rule = model.price?.rule;
+  if (rule?.case !== "image" && rule?.case !== "second" && rule?.case !== "clip") return [];
+  const tiers: readonly Tier[] = rule.value.tiers;
+  const strange = tiers.flatMap((tier) => [
+    ...tier.sizes.filter((size) => !acceptsSize(model, size)),
+    ...(tier.quality === "" || model.qualities.includes(tier.quality) ? [] : [tier.quality]),
+    ...("seconds" in tier ? tier.seconds.filter((length) => !model.seconds.includes(length)) : []),
+  ]);
+  const forAll = tiers.findIndex(holdsAlways);
+  return [
+    ...(strange.length === 0
+      ? []
+      : [`price has a tier for ${strange.slice(0, 3).join(", ")}, which is not accepted`]),
+    ...(forAll === -1 || forAll === tiers.length - 1 ? [] : ["price has tiers after one that always holds"]),
+  ];
+}
+
+function holdsAlways(tier: Tier): boolean {
+  return (
+    tier.quality === "" &&
+    tier.sizes.length === 0 &&
+    !("maxPixels" in tier && tier.maxPixels > 0n) &&
+    !("seconds" in tier && tier.seconds.length > 0) &&
+    !("audio" in tier && tier.audio !== undefined)
+  );
 }
 
 /** A provider that calls some values differently must call all of them something. */

@@ -28,6 +28,7 @@ const video = {
   qualities: [],
   seconds: [4, 8],
   default: { size: "1280x720", seconds: 4 },
+  sources: [{ source: "acme.test/docs", as_of: "2026-11-01" }],
   release_date: null,
   shutdown_date: { value: "2027-01-01", source: "acme.test/lifecycle", as_of: "2026-11-01" },
   arena_score: null,
@@ -249,6 +250,17 @@ describe("a seed file", () => {
       /price\.as_of: must be a date/,
     ],
     ["a date without a source", seedOf({ ...video, release_date: "2026-01-01" }), /release_date/],
+    ["abilities without a source", seedOf({ ...video, sources: [] }), /acme\/film: sources: /],
+    [
+      "abilities without a date",
+      seedOf({ ...video, sources: [{ source: "acme.test/docs" }] }),
+      /acme\/film: sources\[0\]\.as_of: must be a date/,
+    ],
+    [
+      "a range of lengths from its end to its start",
+      seedOf({ ...video, seconds: { min: 8, max: 4 } }),
+      /seconds: must be a list, or a range whose min/,
+    ],
     ["a size that is none", seedOf({ ...video, sizes: ["720p"] }), /sizes\[0\]/],
     ["a length beyond a minute", seedOf({ ...video, seconds: { min: 4, max: 61 } }), /seconds/],
     ["a capability nobody knows", seedOf({ ...video, capabilities: ["teleport"] }), /capabilities\[0\]/],
@@ -287,6 +299,34 @@ describe("a seed file", () => {
       "silent videos that the price does not cover",
       withPrice({ audio: true, usd: "1" }),
       /price has no price for auto 1280x720 4 s/,
+    ],
+    [
+      "a price of a size that is not accepted",
+      withPrice({ sizes: ["1290x720"], usd: "1" }, { usd: "2" }),
+      /price has a tier for 1290x720, which is not accepted/,
+    ],
+    [
+      "a price of a quality that is not accepted",
+      withPrice({ quality: "high", usd: "1" }, { usd: "2" }),
+      /price has a tier for high, which is not accepted/,
+    ],
+    [
+      "a price of a length that is not accepted",
+      seedOf({
+        ...video,
+        price: {
+          basis: "clip",
+          tiers: [{ seconds: [4, 9], usd: "1" }, { usd: "2" }],
+          source: "acme.test/pricing",
+          as_of: "2026-11-01",
+        },
+      }),
+      /price has a tier for 9, which is not accepted/,
+    ],
+    [
+      "a price that an earlier one hides",
+      withPrice({ usd: "1" }, { sizes: ["1280x720"], usd: "2" }),
+      /price has tiers after one that always holds/,
     ],
     [
       "a default that is not accepted",
@@ -338,8 +378,8 @@ describe("a seed file", () => {
   });
 });
 
-function withPrice(tier: Loose) {
-  return seedOf({ ...video, price: { ...video.price, tiers: [tier] } });
+function withPrice(...tiers: Loose[]) {
+  return seedOf({ ...video, price: { ...video.price, tiers } });
 }
 
 function withMapping(size: Loose): Loose {

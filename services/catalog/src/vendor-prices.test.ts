@@ -389,6 +389,12 @@ const rows: readonly (readonly [source: string, day: string, Row[]])[] = [
         rule: "1080p 0.08, 1440p 0.16, 4k 0.32 a second",
         expected: 8n * usd("0.16"),
       },
+      {
+        model: "lightricks/ltx-2.3-fast",
+        asked: { size: "3840x2160", seconds: 10 },
+        rule: "1080p 0.06, 1440p 0.12, 4k 0.24 a second",
+        expected: 10n * usd("0.24"),
+      },
     ],
   ],
   [

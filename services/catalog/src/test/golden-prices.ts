@@ -37,6 +37,7 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["kling/kling-v3.0", "1280x720 5s", "0.42", "1080x1080 15s", 1, 2, "1.68"],
   ["leonardoai/phoenix-1.0", "medium", "0.0375", "high", 3, 0, "0.225"],
   ["lightricks/ltx-2.3-pro", "1920x1080 6s", "0.48", "3840x2160 10s", 1, 2, "3.2"],
+  ["lightricks/ltx-2.3-fast", "1920x1080 6s", "0.36", "3840x2160 10s", 1, 2, "2.4"],
   ["luma/photon", "1280x720", "0.015", "720x1680", 3, 2, "0.045"],
   ["luma/photon-flash", "1280x720", "0.004", "720x1680", 3, 2, "0.012"],
   ["luma/ray-3.2", "1280x720 5s", "0.3", "1920x1080 10s", 1, 2, "3.6"],
