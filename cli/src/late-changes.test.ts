@@ -3,7 +3,14 @@
 import { randomUUID } from "node:crypto";
 import { BillingService, OutcomeCode, type Spender, SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeysService } from "@gr/proto/keys";
-import { createRemoteTransport, createServiceClient, type ServiceClient, systemClock } from "@gr/runtime";
+import {
+  connectPostgres,
+  createLogger,
+  createRemoteTransport,
+  createServiceClient,
+  type ServiceClient,
+  systemClock,
+} from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Fate, LateBilling } from "./test/late-billing.ts";
@@ -98,6 +105,35 @@ test("a limit that was lowered stays lowered when an earlier, higher one arrives
   expect(await spenderOf(id)).toMatchObject({ capCredits: 400n, period: SpendPeriod.DAY });
   expect(await spend(id, 101n)).toBe(OutcomeCode.SPEND_LIMIT_EXCEEDED);
   expect(await spend(id, 100n)).toBe(OutcomeCode.DONE);
+});
+
+describe("after the tables of the keys were restored to an older state than billing's", () => {
+  /** The key as it was minted. */
+  const restore = async (id: string) => {
+    const log = createLogger("silent", "test");
+    const db = await connectPostgres({ url: router.databaseUrl, poolSize: 1, schema: "keys", log });
+    await db.query("UPDATE api_key SET revision = 1, name = 'CI' WHERE id = $1", [id]);
+    await db.end();
+  };
+
+  test("a key that is deleted spends nothing from then on", async () => {
+    const { id } = await mint();
+    for (const name of ["b", "c", "d"]) await router.json(...ofKey("update", id, "--name", name));
+    await restore(id);
+    await router.json(...ofKey("revoke", id));
+    expect(await spend(id, 1n)).toBe(OutcomeCode.SPENDER_INACTIVE);
+  });
+
+  test("a change holds, and so does the next one", async () => {
+    const { id } = await mint("--spend-limit", "5");
+    for (const name of ["b", "c", "d"]) await router.json(...ofKey("update", id, "--name", name));
+    await restore(id);
+    await router.json(...ofKey("update", id, "--spend-limit", "0.01"));
+    expect(await spend(id, 101n)).toBe(OutcomeCode.SPEND_LIMIT_EXCEEDED);
+    expect(await spenderOf(id)).toMatchObject({ name: "CI", capCredits: 100n, revision: 5n });
+    await router.json(...ofKey("update", id, "--disable"));
+    expect(await spenderOf(id)).toMatchObject({ active: false, revision: 6n });
+  });
 });
 
 interface Step {

@@ -24,6 +24,7 @@ export interface RouterUnderTest {
   readonly peers: FakePeers;
   readonly rpcUrl: string;
   readonly dataDir: string;
+  readonly databaseUrl: string;
   /** Runs a command against this router. */
   cli(...args: string[]): Promise<CliOutcome>;
   /** As cli, with --json; the parsed output, of whatever shape. */
@@ -60,6 +61,7 @@ export async function startRouter(options: { billing?: Module } = {}): Promise<R
     peers,
     rpcUrl,
     dataDir,
+    databaseUrl: database.url,
     cli,
     json: async (...args) => {
       const { out, err } = await cli(...args, "--json");

@@ -11,8 +11,8 @@ export interface AccountStore {
   /** Does nothing when the account exists. */
   open(accountId: string): Promise<void>;
   /**
-   * Creates or replaces it; what it has used and holds stays. An older revision than the stored one changes nothing.
-   * @throws ServiceError account_not_found, invalid_value
+   * Creates or replaces it; what it has used and holds stays.
+   * @throws ServiceError account_not_found; invalid_value, with param spender.revision when a newer one is stored
    */
   putSpender(spender: Spender): Promise<void>;
   /** @throws ServiceError account_not_found, invalid_value */
@@ -102,9 +102,10 @@ async function putSpender(pool: Pool, spender: Spender): Promise<void> {
     throw error.code === FOREIGN_KEY_VIOLATION ? noAccount(accountId) : error;
   });
   if (rowCount !== 0) return;
-  // Overtaken by a newer one, or not of this account; neither can change afterwards.
+  // Not of this account, or overtaken by a newer one; neither can change afterwards.
   const own = await pool.query("SELECT FROM spender WHERE id = $1 AND account_id = $2", [id, accountId]);
   if (own.rowCount === 0) throw invalid("spender.account_id", "This spender belongs to another account");
+  throw invalid("spender.revision", "A newer revision of this spender is stored");
 }
 
 async function putDeposit(client: PoolClient, deposit: Deposit, time: LedgerTime): Promise<void> {

@@ -194,6 +194,9 @@ describe("an adjustment", () => {
   });
 });
 
+/** What the writer of an older revision is told. */
+const OVERTAKEN = { reason: "invalid_value", param: "spender.revision" };
+
 describe("a spender", () => {
   test("is answered as it was put, oldest first, also when it is switched off", async () => {
     const accountId = await openAccount(ledger.billing, 0n);
@@ -236,7 +239,7 @@ describe("a spender", () => {
     expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.DONE);
   });
 
-  test("that was switched off stays off when an older write of it arrives, however often", async () => {
+  test("that was switched off stays off: an older write of it is refused, however often it arrives", async () => {
     const mine = await openWallet(ledger.billing, 100n, {
       capCredits: 50n,
       period: SpendPeriod.DAY,
@@ -254,7 +257,9 @@ describe("a spender", () => {
     expect(before).toMatchObject([{ spender: { ...off, ...mine }, windowUsedCredits: 30n }]);
     // All of what a late write could spoil: switch, cap, and a window that begins anew.
     const late = { name: "late", capCredits: 10_000n, period: SpendPeriod.MONTH, active: true };
-    for (const revision of [2n, 1n, 0n, 2n]) await put({ ...late, revision });
+    for (const revision of [2n, 1n, 0n, 2n]) {
+      await expect(put({ ...late, revision })).rejects.toMatchObject(OVERTAKEN);
+    }
     await put(off);
     expect(await usage()).toEqual(before);
     expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.SPENDER_INACTIVE);
@@ -274,8 +279,9 @@ describe("a spender", () => {
           const spenderId = randomUUID();
           const put = (revision: bigint) =>
             putSpender(ledger.billing, accountId, { spenderId, revision, capCredits: revision * 10n });
-          if (together) await Promise.all(order.map(put));
-          else for (const revision of order) await put(revision);
+          const refused = (error: unknown) => expect(error).toMatchObject(OVERTAKEN);
+          if (together) await Promise.all(order.map((revision) => put(revision).catch(refused)));
+          else for (const revision of order) await put(revision).catch(refused);
           const { usage } = await ledger.billing.getCredits({ accountId, bySpender: true });
           const newest = revisions.findLast((revision) => order.includes(revision)) ?? 0n;
           expect(usage.find(({ spender }) => spender?.spenderId === spenderId)?.spender).toMatchObject({

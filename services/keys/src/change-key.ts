@@ -4,7 +4,7 @@
 import { ServiceError } from "@gr/proto";
 import type { ApiKey, KeyKind } from "./key.ts";
 import { isUuid, type KeyDeps } from "./key-deps.ts";
-import { spenderOf } from "./spender.ts";
+import { putSpenderOf } from "./spender.ts";
 
 export interface OwnKey {
   readonly accountId: string;
@@ -14,9 +14,11 @@ export interface OwnKey {
 }
 
 /**
- * Billing ignores a revision that is lower than the one it has. Each attempt therefore has a revision of its own, which is
+ * Billing refuses a revision that is lower than the one it has. Each attempt therefore has a revision of its own, which is
  * committed before the call: were it stored with the rest of the row, a change whose call failed or whose process died
  * would give its revision back, the next change would take it again, and billing could not tell which of the two is newer.
+ * Who holds the lock and is refused all the same has lost revisions: our tables were restored to an older state. Then the
+ * change is made again above what billing has, because a key that is said to be deleted must not go on spending.
  *
  * A crash after billing's write leaves a key that billing judges by its new form and our row shows in its old one.
  * The same change again makes them agree; any other change writes the spender anew from our row.
@@ -37,9 +39,7 @@ export async function changeKey(
       if (key.deletedAt !== null) throw keyNotFound();
       return next(key);
     },
-    announce: async (changed) => {
-      if (changed.kind === "normal") await billing.putSpender({ spender: spenderOf(changed) });
-    },
+    announce: async (changed) => (changed.kind === "normal" ? putSpenderOf(billing, changed) : undefined),
   });
   revocations.tell(stored);
   return stored;

@@ -112,6 +112,37 @@ describe("a revision", () => {
     expect(await rowOf(keyId)).toEqual({ name: "third", revision: 3n });
   });
 
+  describe("that billing refuses as old", () => {
+    const overtaken = () =>
+      new ServiceError("invalid_value", "A newer revision is stored.", { param: "spender.revision" });
+    const mintKnownAs = async (revision: bigint) => {
+      const keyId = await mint();
+      const stored = world.billing.spenders.at(-1);
+      if (stored !== undefined) stored.revision = revision;
+      return keyId;
+    };
+
+    test("is raised above the one that billing has, and the change made once more", async () => {
+      const keyId = await mintKnownAs(9n);
+      onSending(async ({ revision }) => {
+        if (revision < 9n) throw overtaken();
+      });
+      await rename(keyId, "second");
+      expect(sent.slice(1)).toMatchObject([{ revision: 2n }, { revision: 10n, name: "second" }]);
+      expect(await rowOf(keyId)).toEqual({ name: "second", revision: 10n });
+      await rename(keyId, "third");
+      expect(sent.at(-1)).toMatchObject({ revision: 11n, name: "third" });
+    });
+
+    test("again and again fails the change", async () => {
+      const keyId = await mintKnownAs(9n);
+      onSending(() => Promise.reject(overtaken()));
+      await expect(world.keys.deleteKey({ accountId, keyId })).rejects.toThrow("internal error");
+      expect(await rowOf(keyId)).toEqual({ name: "a key", revision: 10n });
+      expect((await world.keys.listKeys({ accountId })).keys).toHaveLength(1);
+    });
+  });
+
   test("of a key that could not be stored is followed by that which switches its spender off", async () => {
     await withBrokenRow(async () => {
       const minting = world.keys.mintKey({ accountId, name: "broken", kind: KeyKind.NORMAL });

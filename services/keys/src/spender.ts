@@ -1,6 +1,8 @@
 // A key's spending authority as billing keeps it. Billing's row decides what may be spent; it is written before ours.
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
+import { ServiceError } from "@gr/proto";
+import { type BillingService, type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
+import type { ServiceClient } from "@gr/runtime";
 import type { ApiKey, Period } from "./key.ts";
 import type { Account } from "./store.ts";
 import { WEB_TOKEN_NAME } from "./web-token.ts";
@@ -29,6 +31,27 @@ export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
     createdAt: BigInt(key.createdAt),
     revision: key.revision,
   };
+}
+
+/**
+ * Tells billing of a key as it is now.
+ * @returns undefined when billing obeys; else the newer revision that it has.
+ */
+export async function putSpenderOf(
+  billing: ServiceClient<typeof BillingService>,
+  key: ApiKey,
+): Promise<bigint | undefined> {
+  const spender = spenderOf(key);
+  try {
+    await billing.putSpender({ spender });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.param !== "spender.revision") throw error;
+    const { usage } = await billing.getCredits({ accountId: key.accountId, bySpender: true });
+    const stored = usage.find((one) => one.spender?.spenderId === key.id)?.spender;
+    if (stored === undefined) throw error;
+    return stored.revision;
+  }
 }
 
 /** The spender of all web tokens of an account. It has no cap, and the tokens carry their expiry themselves. */

@@ -32,8 +32,11 @@ export interface KeyStore {
 export interface StoredChange {
   /** Its revision does not matter. A rejection leaves everything as it was. */
   readonly next: (key: ApiKey) => ApiKey;
-  /** Called with the key as it shall be, when its new revision is durable and nothing else of it is. */
-  readonly announce: (changed: ApiKey) => Promise<void>;
+  /**
+   * Called with the key as it shall be, when its new revision is durable and nothing else of it is. Answers a revision
+   * when one as high is known already, and is then called once more, with a higher one.
+   */
+  readonly announce: (changed: ApiKey) => Promise<bigint | undefined>;
 }
 
 interface AccountRow {
@@ -62,7 +65,9 @@ const COLUMNS =
 
 const FIND_ACCOUNT = "SELECT id, name, created_at FROM account WHERE id = $1";
 
-const RAISE_REVISION = "UPDATE api_key SET revision = revision + 1 WHERE id = $1 RETURNING revision";
+/** Above what it was, and above $2. */
+const RAISE_REVISION =
+  "UPDATE api_key SET revision = greatest(revision, $2) + 1 WHERE id = $1 RETURNING revision";
 
 const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
   deleted_at = $7 WHERE id = $1`;
@@ -103,9 +108,7 @@ export function createKeyStore(pool: Pool): KeyStore {
       withKeyLock(pool, keyId, async (client) => {
         const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);
         const changed = next(keyOf(only(found.rows)));
-        const raised = await client.query<Pick<KeyRow, "revision">>(RAISE_REVISION, [keyId]);
-        const { revision } = only(raised.rows);
-        await announce({ ...changed, revision });
+        const revision = await announceAbove(client, changed, announce);
         const { name, active, capCredits, period, expiresAt, deletedAt } = changed;
         const values = [name, active, capCredits, period, dateOf(expiresAt), dateOf(deletedAt)];
         await client.query(CHANGE_KEY, [keyId, ...values]);
@@ -115,6 +118,22 @@ export function createKeyStore(pool: Pool): KeyStore {
       await pool.query("SELECT 1");
     },
   };
+}
+
+/** @returns the revision under which the change is known. */
+async function announceAbove(
+  client: PoolClient,
+  changed: ApiKey,
+  announce: StoredChange["announce"],
+): Promise<bigint> {
+  let known: bigint | undefined = 0n;
+  for (let calls = 0; calls < 2; calls += 1) {
+    const raised = await client.query<Pick<KeyRow, "revision">>(RAISE_REVISION, [changed.id, known]);
+    const { revision } = only(raised.rows);
+    known = await announce({ ...changed, revision });
+    if (known === undefined) return revision;
+  }
+  throw new Error("a key changed elsewhere while it was locked here");
 }
 
 /**

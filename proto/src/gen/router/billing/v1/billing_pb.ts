@@ -1417,9 +1417,9 @@ export const BillingService: GenService<{
     output: typeof OpenAccountResponseSchema;
   },
   /**
-   * Writes the spending authority of one API key: created if new, replaced if known. A write that a newer one has
-   * overtaken, by its revision, changes nothing and is answered as done.
-   * From the moment this returns, no hold is placed that the newest row would refuse.
+   * Writes the spending authority of one API key: created if new, replaced if known.
+   * From the moment this returns, no hold is placed that the row would refuse. Errors: invalid_value with param
+   * spender.revision when a newer revision is stored; nothing is changed then.
    *
    * @generated from rpc router.billing.v1.BillingService.PutSpender
    */
