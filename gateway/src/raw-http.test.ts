@@ -77,6 +77,27 @@ describe.each(topologies)("raw HTTP, %s", (topology) => {
     }
   });
 
+  test.each(["Content-Type", "Idempotency-Key"])("two %s headers are refused, alike or not", async (name) => {
+    for (const [first, second] of [
+      ["application/json", "application/json"],
+      ["application/json", "text/plain"],
+      ["application/json", ""],
+    ]) {
+      const answers = await sendRaw(
+        ring.baseUrl,
+        `POST /v1/compat/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${normal}\r\n` +
+          `${name}: ${first}\r\n${name.toUpperCase()}: ${second}\r\nContent-Length: 2\r\n\r\n{}`,
+      );
+      expect(answers.map(({ status }) => status)).toEqual([400]);
+      const { error } = JSON.parse(answers[0]?.body ?? "") as { error: object };
+      expect(error).toMatchObject({
+        code: "invalid_http",
+        param: name,
+        message: expect.stringContaining(name),
+      });
+    }
+  });
+
   test("a client cannot have its identity dropped or replaced through Connection", async () => {
     const [answer] = await sendRaw(
       ring.baseUrl,

@@ -7,7 +7,10 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends the bytes and reads until the server closes or is quiet; answers in the order they came. */
+/** As long as a test may take, more or less: who waits longer on a slow machine gets no better result. */
+const PATIENCE_MS = 25_000;
+
+/** Sends the bytes and reads until the server closes or is quiet after a whole answer; answers in the order they came. */
 export function sendRaw(baseUrl: string, bytes: string, quietMs = 150): Promise<RawAnswer[]> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
@@ -18,16 +21,26 @@ export function sendRaw(baseUrl: string, bytes: string, quietMs = 150): Promise<
       socket.destroy();
       resolve(parseAnswers(received));
     };
-    // The first answer may take long on a busy machine; after it, silence means that there is no second one.
-    let quiet = setTimeout(finish, 5_000);
+    // An answer may take long on a busy machine, also between its parts; after it, silence means that it was the last.
+    let quiet = setTimeout(finish, PATIENCE_MS);
     socket.on("data", (chunk) => {
       received += chunk.toString("latin1");
+      if (!endsWithAnswer(received)) return;
       clearTimeout(quiet);
       quiet = setTimeout(finish, quietMs);
     });
     socket.on("close", finish);
     socket.on("error", (error) => (received === "" ? reject(error) : finish()));
   });
+}
+
+/** Whether what came ends with a whole answer that is not a provisional one. */
+function endsWithAnswer(received: string): boolean {
+  const last = received.slice(Math.max(received.lastIndexOf("HTTP/1.1 "), 0));
+  const headEnd = last.indexOf("\r\n\r\n");
+  if (headEnd === -1 || last.startsWith("HTTP/1.1 1")) return false;
+  const length = /\r\ncontent-length: (\d+)/i.exec(last.slice(0, headEnd))?.[1];
+  return length === undefined ? last.endsWith("0\r\n\r\n") : last.length >= headEnd + 4 + Number(length);
 }
 
 function parseAnswers(received: string): RawAnswer[] {

@@ -6,6 +6,12 @@ import { ServiceError } from "@gr/proto";
 /** A segment "." or "..", also when encoded, which a URL parser would resolve; and what it would read as a slash. */
 const DOT_SEGMENT_OR_BACKSLASH = /\/(?:\.|%2e){1,2}(?:\/|$)|\\/i;
 
+/**
+ * Of a repeated Content-Type Node shows the first; two Idempotency-Keys it joins to a third, under which a repetition
+ * with only one of them would be charged again. The others that matter are looked at where they are read.
+ */
+const AT_MOST_ONCE = ["Content-Type", "Idempotency-Key"].map((name) => ({ name, lower: name.toLowerCase() }));
+
 /** @throws ServiceError invalid_http */
 export function refuseAmbiguous(request: IncomingMessage): void {
   const target = request.url ?? "";
@@ -19,6 +25,13 @@ export function refuseAmbiguous(request: IncomingMessage): void {
   const hosts = countHeader(request.rawHeaders, "host");
   if (hosts > 1 || (hosts === 0 && request.httpVersion !== "1.0")) {
     throw new ServiceError("invalid_http", "The request must have exactly one Host header.");
+  }
+  for (const { name, lower } of AT_MOST_ONCE) {
+    if (countHeader(request.rawHeaders, lower) > 1) {
+      throw new ServiceError("invalid_http", `The request must not have two ${name} headers.`, {
+        param: name,
+      });
+    }
   }
 }
 

@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { parse as parseSafely } from "secure-json-parse";
 import { z } from "zod";
 import { parseRequest } from "./parse-request.ts";
+import { refuseRepeatedMembers } from "./repeated-member.ts";
 
 export interface RestRequest<Body = unknown, Query = unknown> {
   readonly body: Body;
@@ -96,8 +97,11 @@ function parseJson(bytes: Buffer, done: (error: Error | null, body?: unknown) =>
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 
-/** JSON of valid UTF-8, without keys that would touch prototypes. @throws ServiceError invalid_json */
-export function parseJsonBytes(bytes: Uint8Array): unknown {
+/**
+ * JSON of valid UTF-8, without members that would touch prototypes and without any that an object has twice.
+ * @throws ServiceError invalid_json; of a repeated member, `param` is its path.
+ */
+export function parseJsonBytes(bytes: Buffer): unknown {
   if (bytes.byteLength === 0) {
     throw new ServiceError("invalid_json", "The body is empty, but the content type is application/json.");
   }
@@ -105,6 +109,7 @@ export function parseJsonBytes(bytes: Uint8Array): unknown {
   if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.byteLength))) {
     throw new ServiceError("invalid_json", "The body is not valid JSON: it begins with a byte order mark.");
   }
+  refuseRepeatedMembers(bytes);
   try {
     return parseSafely(utf8.decode(bytes), undefined, { protoAction: "error", constructorAction: "ignore" });
   } catch (error) {

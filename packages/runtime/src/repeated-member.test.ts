@@ -1,0 +1,103 @@
+// Guarantees of the refusal of repeated members: found at every depth and in every spelling, and nothing else is.
+import { ServiceError } from "@gr/proto";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { refuseRepeatedMembers } from "./repeated-member.ts";
+
+function refusal(json: string): ServiceError | undefined {
+  try {
+    refuseRepeatedMembers(Buffer.from(json));
+    return undefined;
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
+}
+
+/** JSON text of the value, in which each member whose turn `repeated` is comes once more right behind. */
+function textWith(value: unknown, repeated: number): { text: string; path: string | undefined } {
+  let turn = 0;
+  let path: string | undefined;
+  const write = (part: unknown, at: string): string => {
+    if (Array.isArray(part))
+      return `[${part.map((item, index) => write(item, `${at}[${index}]`)).join(" ,")}]`;
+    if (typeof part !== "object" || part === null) return JSON.stringify(part);
+    const members = Object.entries(part).map(([name, item]) => {
+      const here = at === "" ? name : `${at}.${name}`;
+      const mine = turn === repeated;
+      turn += 1;
+      if (mine) path = here;
+      const member = `${JSON.stringify(name)} : ${write(item, here)}`;
+      return mine ? `${member},\n${escaped(name)}:null` : member;
+    });
+    return `{${members.join(",")}}`;
+  };
+  const text = write(value, "");
+  return { text, path };
+}
+
+/** Another spelling of the same name. */
+function escaped(name: string): string {
+  const units = Array.from({ length: name.length }, (_, index) => name.charCodeAt(index));
+  return `"${units.map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`).join("")}"`;
+}
+
+describe("a repeated member", () => {
+  test.each([
+    ['{"a":1,"a":2}', "a"],
+    ['{"a":1,"a":1}', "a"],
+    ['{"a":1,"b":2,"\\u0061":3}', "a"],
+    ['{"":1,"":2}', ""],
+    ['{"a":{"b":[{},{"c":1,"d":2,"c":3}]}}', "a.b[1].c"],
+    ['[1,[{"x":1,"x":1}]]', "[1][0].x"],
+    ['{"a":{"x":1},"b":{"x":1},"a":{}}', "a"],
+    ['{"é":1,"\\u00e9":2}', "é"],
+    ['{"a\\"":1,"b":"}{,\\\\","a\\"":2}', 'a"'],
+  ])("in %s is refused, and the error names it", (json, name) => {
+    const error = refusal(json);
+    expect(error?.reason).toBe("invalid_json");
+    if (/^[\w.[\]]+$/.test(name)) expect(error?.param).toBe(name);
+    expect(error?.message).toMatch(/^The body has the field ".*" twice\.$/);
+  });
+
+  test("is found wherever it is, and JSON without one is not refused", () => {
+    const name = fc.constantFrom("a", "b", "ab", "model", "toString", "constructor");
+    const leaf = fc.oneof(fc.integer(), fc.boolean(), fc.constant(null), fc.string({ unit: "binary" }));
+    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        leaf,
+        fc.array(tie("value"), { maxLength: 4 }),
+        fc.dictionary(name, tie("value"), { maxKeys: 4 }),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, fc.nat({ max: 12 }), (content, repeated) => {
+        const { text, path } = textWith(content, repeated);
+        JSON.parse(text);
+        expect(refusal(text)?.param).toBe(path);
+      }),
+    );
+  });
+
+  test("with an enormous name is refused with the start of it", () => {
+    const name = JSON.stringify("x".repeat(100_000));
+    expect(refusal(`{${name}:1,${name}:2}`)?.message.length).toBeLessThan(300);
+  });
+});
+
+test("whatever bytes come, the answer is none or a refusal", () => {
+  const pieces = fc.constantFrom('"', "\\", ",", "{", "}", "[", "]", ":", '"a"', "\\u00", "\u0000", "é", "1");
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 40 }), (parts) => {
+      expect(["invalid_json", undefined]).toContain(refusal(parts.join(""))?.reason);
+    }),
+  );
+});
+
+test("a thousand levels are read, one more is refused before anything is parsed", () => {
+  const nested = (depth: number) => `${'{"a":['.repeat(depth / 2)}${"]}".repeat(depth / 2)}`;
+  expect(refusal(nested(1_000))).toBeUndefined();
+  expect(refusal(nested(1_002))?.message).toContain("1000 levels");
+  expect(refusal("[".repeat(1_001))?.reason).toBe("invalid_json");
+});
