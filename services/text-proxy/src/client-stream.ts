@@ -1,6 +1,7 @@
 // The client's side of a stream: holds the upstream back while the client is slow, says that it is alive while the
-// upstream thinks, and takes a client that no longer reads for one that has left. Never buffers more than what the
-// upstream had already handed over when it was held back.
+// upstream thinks, and takes a client that no longer reads, or not fast enough, for one that has left: its slowness must
+// not use up the time in which the answer can be paid for. Never buffers more than what the upstream had already handed
+// over when it was held back.
 import type { ServerResponse } from "node:http";
 
 export interface ClientStreamOptions {
@@ -8,6 +9,8 @@ export interface ClientStreamOptions {
   readonly source: { pause(): void; resume(): void };
   /** How long a client may leave waiting data untouched. */
   readonly stallMs: number;
+  /** How long a client may hold the source back in all. */
+  readonly patienceMs: number;
   /** Pause between two comments before the first event. */
   readonly keepAliveMs: number;
   /** The client left before the stream had ended. */
@@ -22,6 +25,9 @@ export class ClientStream {
   #gone = false;
   #ended = false;
   #stall: NodeJS.Timeout | undefined;
+  /** When the client began to hold the source back, and how long it had done so before. */
+  #heldSince = 0;
+  #heldMs = 0;
   #keepAlive: NodeJS.Timeout | undefined;
 
   /** @param raw its head is written; nothing else is. */
@@ -52,8 +58,10 @@ export class ClientStream {
   write(bytes: Buffer): void {
     if (this.#gone || this.#raw.destroyed || bytes.length === 0) return;
     if (this.#raw.write(bytes) || this.#stall !== undefined) return;
-    this.#options.source.pause();
-    this.#stall = setTimeout(cut, this.#options.stallMs, this.#raw);
+    const { source, stallMs, patienceMs } = this.#options;
+    source.pause();
+    this.#heldSince = performance.now();
+    this.#stall = setTimeout(cut, Math.min(stallMs, patienceMs - this.#heldMs), this.#raw);
   }
 
   end(bytes?: Buffer): void {
@@ -66,6 +74,7 @@ export class ClientStream {
   }
 
   readonly #flow = (): void => {
+    if (this.#stall !== undefined) this.#heldMs += performance.now() - this.#heldSince;
     clearTimeout(this.#stall);
     this.#stall = undefined;
     this.#options.source.resume();

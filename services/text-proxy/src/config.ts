@@ -13,7 +13,9 @@ export const textProxyConfig = z.object({
   TEXT_IDLE_TIMEOUT_MS: milliseconds(60_000).describe(
     "between two bytes of an upstream's answer, and for a client to take what waits for it",
   ),
-  TEXT_TOTAL_TIMEOUT_MS: milliseconds(600_000).describe("from the request to the last byte of the answer"),
+  TEXT_TOTAL_TIMEOUT_MS: milliseconds(600_000).describe(
+    "from the request to the last byte of the answer; half of it a slow client may hold the answer back",
+  ),
   TEXT_KEEP_ALIVE_MS: milliseconds(10_000).describe(
     "between comments in a stream whose first event is not there yet",
   ),

@@ -111,6 +111,7 @@ class StreamReceiver implements AnswerReceiver {
     const client = new ClientStream(raw, {
       source: call,
       stallMs: deps.config.TEXT_IDLE_TIMEOUT_MS,
+      patienceMs: deps.config.TEXT_TOTAL_TIMEOUT_MS / 2,
       keepAliveMs: deps.config.TEXT_KEEP_ALIVE_MS,
       onGone: () => deps.events.clientLeft(),
     });

@@ -38,12 +38,19 @@ describe("a body that is no JSON object", () => {
   });
 
   test.each([
-    '{"model":"cheap","messages":[{"role":"user","content":""}],"model":"dear"}',
-    '{"model":"cheap","messages":[{"role":"user","content":""}],"\\u006dodel":"dear"}',
-    '{"model":"m","messages":[{"role":"user","content":""}],"max_tokens":1,"max_tokens":100000}',
-    '{"model":"m","messages":[{"role":"user","content":""}],"Model":"dear"}',
-  ])("with a field that is there twice is refused: %s", (body) => {
-    expect(refusal("chat", body).reason).toBe("invalid_json");
+    ["model", '{"model":"cheap","messages":[{"role":"user","content":""}],"model":"dear"}'],
+    ["model", '{"model":"cheap","messages":[{"role":"user","content":""}],"\\u006dodel":"dear"}'],
+    [
+      "max_tokens",
+      '{"model":"m","messages":[{"role":"user","content":""}],"max_tokens":1,"max_tokens":100000}',
+    ],
+    ["Model", '{"model":"m","messages":[{"role":"user","content":""}],"Model":"dear"}'],
+    ["\ufffd", '{"model":"m","\\ud800":1,"messages":[{"role":"user","content":""}],"\\uD800":2}'],
+    ["__proto__", '{"__proto__":1,"model":"m","messages":[{"role":"user","content":""}],"__proto__":2}'],
+  ])("with the field %s there twice is refused by its name: %s", (param, body) => {
+    const error = refusal("chat", body);
+    expect([error.reason, error.param]).toEqual(["invalid_json", param]);
+    expect(error.message).toContain(`"${param}"`);
   });
 });
 
@@ -78,6 +85,7 @@ describe("a bad field is refused by its name", () => {
     ["responses", { model: "m", input: [{ role: "user" }] }, "input[0].content"],
     ["responses", responses({ max_output_tokens: 0.5 }), "max_output_tokens"],
     ["responses", responses({ background: true }), "background"],
+    ["responses", responses({ background: 1 }), "background"],
   ] as const)("%s %j: %s", (api, body, param) => {
     const error = refusal(api, body);
     expect({ reason: error.reason, param: error.param }).toEqual({ reason: "invalid_value", param });
@@ -95,6 +103,8 @@ describe("what is let through", () => {
     ],
     ["chat", { model: "m", messages: [{ role: "developer", content: [1, "x", null, { type: "new" }] }] }],
     ["responses", responses({ input: [] })],
+    ["responses", responses({ background: false })],
+    ["responses", responses({ background: null })],
     ["responses", responses({ input: [{ type: "function_call_output", call_id: "c", output: "1" }] })],
   ] as const)("%s %j", (api, body) => {
     expect(read(api, body).model).toBe("m");

@@ -36,6 +36,8 @@ export interface TextRequest {
 const MOST_CHOICES = 128;
 /** Far beyond every model, and far from where sums of money overflow. */
 const MOST_OUTPUT_TOKENS = 100_000_000;
+/** Characters of a field's name in an error message. */
+const LONGEST_NAME = 200;
 const LIMIT_FIELDS = {
   chat: ["max_tokens", "max_completion_tokens"],
   responses: ["max_output_tokens"],
@@ -45,7 +47,7 @@ const LIMIT_FIELDS = {
 export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   const body = parseObject(bytes);
   const layout = scanObject(bytes);
-  refuseDuplicates(body, layout);
+  refuseDuplicates(body, bytes, layout);
   const model = body["model"];
   if (typeof model !== "string" || model === "") throw invalid("model", "must be a non-empty string");
   const stream = body["stream"] ?? false;
@@ -82,24 +84,39 @@ function parseObject(bytes: Buffer): JsonObject {
 }
 
 /** Of two members of one name the upstream may take the other one: we would bill one model and run another. */
-function refuseDuplicates(body: JsonObject, layout: ObjectLayout): void {
+function refuseDuplicates(body: JsonObject, bytes: Buffer, layout: ObjectLayout): void {
   const names = Object.keys(body);
   if (names.length !== layout.members.length) {
-    throw new ServiceError("invalid_json", "The body has the same field twice at its top level.");
+    const param = repeatedName(bytes, layout);
+    throw new ServiceError("invalid_json", `The body has the field "${param}" twice.`, { param });
   }
   for (const name of names) {
     // Some servers match names without regard to case.
     if (name.length === 5 && name !== "model" && name.toLowerCase() === "model") {
-      throw new ServiceError("invalid_json", `The field "${name}" can be mistaken for "model".`);
+      const message = `The field "${name}" can be mistaken for "model".`;
+      throw new ServiceError("invalid_json", message, { param: name });
     }
   }
+}
+
+function repeatedName(bytes: Buffer, { members }: ObjectLayout): string {
+  const seen = new Set<string>();
+  for (const { keyStart, keyEnd } of members) {
+    // Escapes are ways to spell a name.
+    const name = String(JSON.parse(`"${bytes.toString("utf8", keyStart, keyEnd)}"`));
+    if (seen.has(name)) return name.slice(0, LONGEST_NAME).toWellFormed();
+    seen.add(name);
+  }
+  return "";
 }
 
 /** What would run another model than the one that is priced, or answer at another time than now. */
 function refuseDetours(body: JsonObject): void {
   const { models, background } = body;
   if (models != null) throw invalid("models", 'is not supported; name one model in "model"');
-  if (background === true) throw invalid("background", "must not be true: answers are not kept for later");
+  if (background != null && background !== false) {
+    throw invalid("background", "must be false: answers are not kept for later");
+  }
 }
 
 function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {

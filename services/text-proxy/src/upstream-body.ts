@@ -28,7 +28,8 @@ function askForUsage({ bytes, layout, streamOptions }: TextRequest): Splice | un
   const text = bytes.toString("utf8", member.valueStart, member.valueEnd);
   const parsed = JSON.parse(text) as Record<string, unknown>;
   if (Object.keys(parsed).length !== options.members.length) {
-    throw new ServiceError("invalid_json", 'The field "stream_options" has the same field twice.');
+    const message = 'The field "stream_options" has the same field twice.';
+    throw new ServiceError("invalid_json", message, { param: "stream_options" });
   }
   return parsed["include_usage"] === true ? undefined : setMember(bytes, options, "include_usage", "true");
 }
