@@ -8,6 +8,7 @@ import {
   type Resolution,
   type SpenderFields,
 } from "./operation.ts";
+import { CLAIM_LIFETIME_MS } from "./timing.ts";
 import { Violation } from "./violation.ts";
 import { windowStartOf } from "./window.ts";
 
@@ -39,6 +40,8 @@ export interface AuditedHold {
   readonly id: number;
   readonly place: Place;
   readonly window: AuditedWindow;
+  /** By PostgreSQL's clock. */
+  readonly placedAt: number;
   /** As placed, and as extended since. */
   amount: bigint;
   deadlineAt: number;
@@ -93,7 +96,7 @@ export class Audit {
     const { fields } = spender;
     if (!fields.active || spender.account !== place.account) return "disabled or deleted";
     if (fields.expiresAt !== undefined && fields.expiresAt <= at) return "expired";
-    return this.judgeClaim(place) ?? this.#judgeMoney(place, spender, at);
+    return this.#judgeClaim(place, at) ?? this.#judgeMoney(place, spender, at);
   }
 
   /** What an extension should be answered: as a place of the difference, in the window of its hold. */
@@ -124,13 +127,19 @@ export class Audit {
     hold.deadlineAt = Math.max(hold.deadlineAt, deadlineAt);
   }
 
-  judgeClaim({ claim, hold }: Place): Outcome["code"] | undefined {
+  #judgeClaim({ claim, hold }: Place, at: number): Outcome["code"] | undefined {
     const owner = claim === undefined ? undefined : this.claims.get(claim.key);
     if (owner === undefined || owner.id === hold) return undefined;
+    if (this.isOver(owner, at)) return undefined;
     // What was kept may have been seen: its key stays taken.
     if (owner.state === "released" && !this.kept.has(owner.id)) return undefined;
     if (owner.place.claim?.content !== claim?.content) return "claim mismatch";
     return owner.state === "open" ? "claim in progress" : "claim finished";
+  }
+
+  /** Whether the claim of this hold has had its time. While the hold is open, it never has. */
+  isOver({ state, placedAt }: AuditedHold, at: number): boolean {
+    return state !== "open" && at - placedAt >= CLAIM_LIFETIME_MS;
   }
 
   #judgeMoney({ credits, account: index }: Place, spender: AuditedSpender, at: number): Outcome["code"] {
@@ -167,6 +176,7 @@ export class Audit {
       id: place.hold,
       place,
       window: spender.window,
+      placedAt: at,
       amount: place.credits,
       deadlineAt: place.deadlineAt,
       state: "open",

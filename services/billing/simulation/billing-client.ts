@@ -85,9 +85,9 @@ export class BillingClient {
   }
 
   /** To be followed by a `yield`. */
-  readAnswer(account: number, hold: number): Call<Settlement | "none"> {
+  readAnswer(account: number, hold: number): Call<"kept" | "over" | "none"> {
     return this.#send((billing, rpc) =>
-      billing.change(undefined, () => this.#ledger.readAnswer(account, hold) ?? "none", rpc),
+      billing.change(undefined, () => this.#ledger.readAnswer(account, hold), rpc),
     );
   }
 

@@ -9,11 +9,14 @@ import type { Claim, SpenderFields } from "./operation.ts";
 import type { Answer, Request } from "./request.ts";
 import type { Surroundings } from "./router.ts";
 import { Process, type Steps } from "./task.ts";
+import { CLAIM_LIFETIME_MS } from "./timing.ts";
 import type { World } from "./world.ts";
 
 export const ACTIVE_MS = 25_000;
 const PATIENCE_MS = 40_000;
 const MOST_TRIES = 4;
+const COME_BACK_MS = 4_000;
+const MOST_APART_MS = 10 * ACTIVE_MS;
 
 interface Wish {
   readonly spender: number;
@@ -63,6 +66,23 @@ export class Customers {
       this.#world.after(Math.max(0, at), () => this.process.run(this.#ask(wish)));
     }
     this.process.run(this.#manage(changes));
+  }
+
+  /** A day later, some send a claimed request once more: shortly before its key is free, or shortly after. */
+  comeBack(): void {
+    const world = this.#world;
+    const { random } = world;
+    const claimed = [...this.#surroundings.ledger.audit.claims.values()];
+    const first = Math.min(...claimed.map(({ placedAt }) => placedAt));
+    if (claimed.length === 0) return;
+    world.sleep(Math.max(0, first + CLAIM_LIFETIME_MS - COME_BACK_MS - world.now));
+    for (const { place, placedAt } of claimed) {
+      // Those of the day that begins here.
+      if (placedAt > first + MOST_APART_MS || random.chance(0.3)) continue;
+      world.count("came back a day later");
+      const at = placedAt + CLAIM_LIFETIME_MS + random.between(-COME_BACK_MS, COME_BACK_MS);
+      world.after(Math.max(0, at - world.now), () => this.process.run(this.#ask(place)));
+    }
   }
 
   *#ask(wish: Wish): Steps {

@@ -4,7 +4,7 @@ import { checkSums, violated } from "./invariants.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Answer, Request } from "./request.ts";
 import type { Surroundings } from "./router.ts";
-import { HOLD_LEASE_MS } from "./timing.ts";
+import { CLAIM_LIFETIME_MS, HOLD_LEASE_MS } from "./timing.ts";
 import { chargeFor, type Job, metered } from "./upstream.ts";
 
 /** Most that a clock of ours is wrong. */
@@ -49,7 +49,7 @@ export function checkEnd(surroundings: Surroundings, requests: readonly Request[
       throw violated("I13", `the answer of ${request.hold} was kept and not charged`);
     }
   }
-  checkClaims(ledger, requests);
+  checkClaims(ledger);
   checkTotals(ledger);
 }
 
@@ -92,13 +92,18 @@ function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold)
   }
 }
 
-/** I8: one charge for each Idempotency-Key, and an answer to it. */
-function checkClaims({ audit }: Ledger, requests: readonly Request[]): void {
-  const charged = new Set<number>();
-  for (const { hold: id, claim, service } of requests) {
-    if (claim === undefined || audit.holds.get(id)?.state !== "captured") continue;
-    if (charged.has(claim.key)) throw violated("I8", `idempotency key ${claim.key} was charged twice`);
-    charged.add(claim.key);
+/** I8: one charge a day for each Idempotency-Key, and an answer to it. */
+function checkClaims({ audit }: Ledger): void {
+  const charged = new Map<number, number>();
+  // In the order in which they were placed.
+  for (const { id, place, state, placedAt } of audit.holds.values()) {
+    const { claim, service } = place;
+    if (claim === undefined || state !== "captured") continue;
+    const before = charged.get(claim.key);
+    if (before !== undefined && placedAt - before < CLAIM_LIFETIME_MS) {
+      throw violated("I8", `idempotency key ${claim.key} was charged twice in a day`);
+    }
+    charged.set(claim.key, placedAt);
     if (service === "text" && !audit.kept.has(id))
       throw violated("I8", `${id} was charged, its answer is not kept`);
   }

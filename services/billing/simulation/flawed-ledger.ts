@@ -3,10 +3,13 @@ import { OutcomeCode } from "@gr/proto/billing";
 import type { LedgerModel, LedgerOutcome } from "../src/test/ledger-model.ts";
 import { present } from "./audit.ts";
 import type { Extend, Place, Resolution } from "./operation.ts";
+import { CLAIM_LIFETIME_MS } from "./timing.ts";
 import { windowStartOf } from "./window.ts";
 import type { World } from "./world.ts";
 
 const PLENTY = 1_000_000n;
+/** By how much a claim is wrong about its day. */
+const CLOSE_MS = 3_000;
 
 export class FlawedLedger {
   readonly #world: World;
@@ -34,7 +37,13 @@ export class FlawedLedger {
       case "window start moves back":
         return this.#moveBack(place, at);
       case "claim taken over while its hold is open":
-        return this.#takeOver(place, at);
+        return this.#takeOver(place, at, true);
+      case "claim ends too early":
+        return this.#takeOver(place, at, this.#endsWithin(place, at, CLOSE_MS));
+      case "claim ends while its hold is open":
+        return this.#takeOver(place, at, this.#isOpenAfterItsDay(place, at));
+      case "claim outlives its day":
+        return this.#outlive(place, at);
       case "replay without looking at the spender":
         return this.#trustClaim(place, at);
       default:
@@ -108,12 +117,33 @@ export class FlawedLedger {
     return outcome;
   }
 
-  #takeOver(place: Place, at: number): LedgerOutcome {
+  #takeOver(place: Place, at: number, wrongly: boolean): LedgerOutcome {
     const outcome = this.#model.apply(place, at);
-    if (outcome.code !== OutcomeCode.CLAIM_IN_PROGRESS || place.claim === undefined) return outcome;
+    const taken =
+      outcome.code === OutcomeCode.CLAIM_IN_PROGRESS || outcome.code === OutcomeCode.CLAIM_FINISHED;
+    if (!wrongly || !taken || place.claim === undefined) return outcome;
     const placed = this.#model.apply({ ...place, claim: undefined }, at);
     if (placed.code === OutcomeCode.DONE) this.#model.claims.take(place.account, place.claim, place.hold, at);
     return placed;
+  }
+
+  #endsWithin({ account, claim }: Place, at: number, ms: number): boolean {
+    return claim !== undefined && this.#model.claims.owner(account, claim, at + ms) === undefined;
+  }
+
+  #isOpenAfterItsDay({ account, claim }: Place, at: number): boolean {
+    const owner = claim === undefined ? undefined : this.#model.claims.owner(account, claim, at);
+    return owner !== undefined && owner.since <= at - CLAIM_LIFETIME_MS;
+  }
+
+  #outlive(place: Place, at: number): LedgerOutcome {
+    const { account, claim } = place;
+    if (claim === undefined || this.#model.claims.owner(account, claim, at) !== undefined) {
+      return this.#model.apply(place, at);
+    }
+    const owner = this.#model.claims.owner(account, claim, at - CLOSE_MS);
+    if (owner === undefined) return this.#model.apply(place, at);
+    return { code: OutcomeCode.CLAIM_FINISHED, earlierHold: owner.hold };
   }
 
   #trustClaim(place: Place, at: number): LedgerOutcome {

@@ -46,6 +46,12 @@ export const FLAWS = {
   },
   "capture not repeated": { what: "one lost reply of billing, and the result is given away", seeds: 500 },
   "claim taken over while its hold is open": { what: "a repeated request runs beside the first", seeds: 500 },
+  "claim ends too early": { what: "a key may run again some seconds before its day has ended", seeds: 500 },
+  "claim ends while its hold is open": {
+    what: "a claim is forgotten after a day although nobody knows what became of its request",
+    seeds: 15_000,
+  },
+  "claim outlives its day": { what: "a key is still taken some seconds after its day", seeds: 500 },
   "answer kept after the capture": {
     what: "a crash between the two leaves a charge without an answer",
     seeds: 500,

@@ -15,6 +15,7 @@ import type { SpenderFields } from "./operation.ts";
 import { Router, type Surroundings } from "./router.ts";
 import { SpendMirror } from "./spend-mirror.ts";
 import type { Process } from "./task.ts";
+import { CLAIM_LIFETIME_MS } from "./timing.ts";
 import { Upstream } from "./upstream.ts";
 import { World } from "./world.ts";
 
@@ -103,7 +104,13 @@ function live(world: World, journal?: LedgerJournal): Omit<RecordedHistory, "jou
   customers.begin(random.between(3, 10), random.between(0, 4), near ? boundary : undefined);
   if (random.chance(0.85)) beginFaults(surroundings, routers, processes, redis);
   if (near && random.chance(0.3)) world.after(boundary - world.now, () => failOver(world));
+  if (random.chance(0.08)) world.after(random.below(FAULTS_MS), () => sleepForADay(world, customers));
   rest(surroundings);
+  if (random.chance(0.25)) {
+    customers.comeBack();
+    if (random.chance(0.5)) beginFaults(surroundings, routers, processes, redis);
+    rest(surroundings);
+  }
   checkEnd(surroundings, customers.requests);
   return { spenders, model: ledger.model };
 }
@@ -123,12 +130,19 @@ function randomFields({ random, now }: World): SpenderFields {
 
 /** Until nothing is under way and nothing left open. */
 function rest({ world, ledger, rows }: Surroundings): void {
-  const end = world.now + MOST_MS;
+  const end = world.now - world.slept + MOST_MS;
   while (world.essential > 0 || ledger.open.size > 0 || rows.unsettled > 0) {
-    if (!world.step() || world.now > end) {
+    if (!world.step() || world.now - world.slept > end) {
       throw violated("I9", `no rest: ${ledger.open.size} holds open, ${rows.unsettled} rows unsettled`);
     }
   }
+}
+
+/** About as long as a claim lasts: the machine is put to sleep in the midst of its work, and the upstream with it. */
+function sleepForADay(world: World, { requests }: Customers): void {
+  world.count("days slept");
+  for (const request of requests) request.paused = true;
+  world.sleep(CLAIM_LIFETIME_MS + world.random.between(-FAULTS_MS, 5_000));
 }
 
 function beginFaults(

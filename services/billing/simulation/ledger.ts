@@ -22,6 +22,7 @@ import {
   UNKNOWN_HOLD,
 } from "./operation.ts";
 import { PastStates } from "./past-states.ts";
+import { CLAIM_LIFETIME_MS } from "./timing.ts";
 import type { World } from "./world.ts";
 
 /** Requests to free models that an account may make a day. */
@@ -96,8 +97,10 @@ export class Ledger {
   #book(place: Place): void {
     const { audit, time } = this;
     this.#world.count("holds placed");
-    if (place.claim !== undefined && audit.claims.has(place.claim.key))
-      this.#world.count("claims: free again");
+    const earlier = place.claim === undefined ? undefined : audit.claims.get(place.claim.key);
+    if (earlier !== undefined) {
+      this.#world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
+    }
     if (audit.placed(place, time)) this.#world.count("windows begun");
     this.open.set(place.hold, { place, deadlineAt: place.deadlineAt, leasedUntil: 0 });
     this.past.remember(place.account);
@@ -194,10 +197,12 @@ export class Ledger {
     return kept;
   }
 
-  readAnswer(account: number, hold: number): Settlement | undefined {
+  /** "over" when it was kept and its day has ended. */
+  readAnswer(account: number, hold: number): "kept" | "over" | "none" {
     const answer = this.model.claims.read(account, hold, this.time);
     this.#journal?.add(this.time, { kind: "read answer", account, hold, answer });
-    return answer;
+    if (answer !== undefined) return "kept";
+    return this.time - present(this.audit.holds.get(hold)).placedAt >= CLAIM_LIFETIME_MS ? "over" : "none";
   }
 
   anyExpired(service: Service): boolean {

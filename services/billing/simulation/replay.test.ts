@@ -9,7 +9,7 @@ import { RealLedger } from "./real-ledger.ts";
 
 /** One history instead of all of them. */
 const SEED = process.env["SIMULATION_SEED"];
-const HISTORIES = 300;
+const HISTORIES = 240;
 const PATIENCE_MS = 600_000;
 /** Kinds of calls that the histories must come to; without them this would prove little. */
 const KINDS: readonly LedgerCall["kind"][] = [

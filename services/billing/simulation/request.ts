@@ -7,6 +7,8 @@ export type Answer =
   /** The answer of an earlier request with the same Idempotency-Key. */
   | { readonly kind: "replayed"; readonly hold: number }
   | { readonly kind: "refused"; readonly code: Outcome["code"] }
+  /** The request with the same Idempotency-Key was charged, and its answer is not kept any more. */
+  | { readonly kind: "not kept" }
   /** Definite: nothing is charged. */
   | { readonly kind: "failed" }
   /** outcome_unknown: it may be charged yet. */

@@ -140,6 +140,10 @@ function* replay({ billing, world }: Router, { hold, account }: Request, earlier
   const read = billing.readAnswer(account, earlier);
   yield;
   if (read.reply === undefined) return { kind: "failed" };
+  if (read.reply === "over") {
+    world.count("kept answers that were over");
+    return { kind: "not kept" };
+  }
   if (read.reply === "none") throw violated("I8", `${hold} repeats ${earlier}, whose answer was not kept`);
   world.count("answered from an earlier request");
   return { kind: "replayed", hold: earlier };

@@ -32,6 +32,8 @@ export class World {
   postgresAwayUntil = 0;
   /** Milliseconds by which PostgreSQL's clock is behind. */
   postgresLag = 0;
+  /** Milliseconds in which nothing happened anywhere. */
+  slept = 0;
   readonly #queue = new EventQueue();
 
   constructor(seed: number, flaw: Flaw | undefined, coverage: Coverage, tracing: boolean) {
@@ -64,11 +66,19 @@ export class World {
     this.#queue.push(this.now + ms, this.random.next(), run, true);
   }
 
+  /** Everything stands still for so long, also who waits and what is under way. */
+  sleep(ms: number): void {
+    this.now += ms;
+    this.slept += ms;
+    if (this.tracing) this.note(`everything slept for ${ms} ms`);
+  }
+
   /** Runs the next event. @returns false when there is none */
   step(): boolean {
     const event = this.#queue.pop();
     if (event === undefined) return false;
-    this.now = event.at;
+    // What was due while everything slept happens late, in its order.
+    if (event.at > this.now) this.now = event.at;
     this.events += 1;
     event.run();
     return true;
