@@ -167,6 +167,18 @@ CREATE VIEW posting AS
                 END,e.cost,0::bigint), ('cost'::text,'payable:'::text || e.provider,0::bigint,e.cost)) side(ledger, name, debit, credit)
   WHERE side.debit <> 0 OR side.credit <> 0;
 
+CREATE OR REPLACE FUNCTION billing.claim_lifetime()
+ RETURNS interval
+ LANGUAGE sql
+ IMMUTABLE
+RETURN '24:00:00'::interval;
+
+CREATE OR REPLACE FUNCTION billing.claim_outcome(c idempotency, holder_state hold_state, wanted bytea, moment timestamp with time zone)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN CASE WHEN ((holder_state = 'released'::hold_state) AND ((c).content_type IS NULL)) THEN NULL::text WHEN ((holder_state <> 'open'::hold_state) AND ((c).claimed_at <= (moment - claim_lifetime()))) THEN NULL::text WHEN ((c).fingerprint <> wanted) THEN 'a'::text WHEN (holder_state = 'open'::hold_state) THEN '9'::text ELSE 'b'::text END;
+
 CREATE OR REPLACE FUNCTION billing.end_of_window(period spend_period, start timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -187,7 +199,7 @@ BEGIN
   PERFORM FROM spender WHERE id = ANY (spender_ids) ORDER BY id FOR NO KEY UPDATE;
 END $function$;
 
-CREATE OR REPLACE FUNCTION billing.post(op_kind text[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[], op_deadline bigint[], op_tag integer[], tag_service text[], tag_provider text[], tag_model text[], tag_price_version text[], asked_at timestamp with time zone, free_limit integer, OUT outcomes text, OUT remarks jsonb)
+CREATE OR REPLACE FUNCTION billing.post(op_kind text[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[], op_deadline bigint[], op_tag integer[], tag_service text[], tag_provider text[], tag_model text[], tag_price_version text[], claim_key bytea[], claim_fingerprint bytea[], asked_at timestamp with time zone, free_limit integer, OUT outcomes text, OUT remarks jsonb)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -200,6 +212,7 @@ DECLARE
   unknown_hold CONSTANT text := '6';
   already_resolved CONSTANT text := '7';
   free_limit_exceeded CONSTANT text := '8';
+  claim_finished CONSTANT text := 'b';
 
   size CONSTANT integer := cardinality(op_kind);
   few CONSTANT boolean := size < 4;
@@ -226,6 +239,9 @@ DECLARE
   -- What becomes of each operation's hold; null = nothing.
   placed_window integer[];
   new_state hold_state[];
+  -- Places whose key has an owner, and places that got theirs; indexes from 1.
+  taken integer[];
+  claimed integer[];
 
   h hold;
   code text;
@@ -238,6 +254,8 @@ DECLARE
   used bigint;
   held bigint;
   in_flight boolean;
+  holder uuid;
+  holder_state hold_state;
 BEGIN
   outcomes := '';
   IF array_remove(op_kind, 'place') <> '{}' THEN
@@ -256,6 +274,10 @@ BEGIN
     FROM (SELECT * FROM spender WHERE id = ANY (spender_ids) ORDER BY id FOR NO KEY UPDATE) l;
   -- Read after the locks: who waited for them must not decide by an earlier time than those before.
   moment := coalesce(asked_at, clock_timestamp());
+  IF claim_key IS NOT NULL THEN
+    SELECT array_agg(o.i) INTO taken FROM unnest(op_account, claim_key) WITH ORDINALITY AS o (account, key, i)
+      JOIN idempotency c ON c.account_id = o.account AND c.key = o.key;
+  END IF;
   IF NOT few THEN
     placed_window := array_fill(NULL::integer, ARRAY[size]);
     new_state := array_fill(NULL::hold_state, ARRAY[size]);
@@ -348,7 +370,16 @@ BEGIN
       code := spender_inactive;
     ELSIF spender_expires[s] <= moment THEN
       code := spender_expired;
-    ELSE
+    ELSIF i = ANY (taken) THEN
+      -- What became of the key comes before money. The owner is locked: nobody may keep an answer of a hold that this batch
+      -- has released in memory only. Then the claim is read once more, with what was kept until now.
+      SELECT x.id, x.state INTO holder, holder_state FROM idempotency c JOIN hold x ON x.id = c.hold_id
+       WHERE c.account_id = h.account_id AND c.key = claim_key[i] FOR NO KEY UPDATE OF x;
+      holder_state := coalesce(new_state[array_position(op_hold, holder)], holder_state);
+      SELECT claim_outcome(c, holder_state, claim_fingerprint[i], moment) INTO code
+        FROM idempotency c WHERE c.account_id = h.account_id AND c.key = claim_key[i];
+    END IF;
+    IF code IS NULL THEN
       -- Lazy reset: a start never moves back, and an extension stays in the window of its hold.
       start := start_of_window(spender_period[s], moment);
       fresh := h.id IS NULL AND coalesce(spender_start[s] < start, start IS NOT NULL);
@@ -383,7 +414,12 @@ BEGIN
     END IF;
     outcomes := outcomes || code;
 
-    IF code <> done THEN
+    IF code > free_limit_exceeded THEN
+      IF code = claim_finished THEN
+        remarks := coalesce(remarks, '[]') || jsonb_build_object('i', i - 1, 'holder', holder);
+      END IF;
+      CONTINUE;
+    ELSIF code <> done THEN
       remarks := coalesce(remarks, '[]') || jsonb_build_object(
         'i', i - 1,
         'inFlight', in_flight,
@@ -406,6 +442,9 @@ BEGIN
         spender_window_used[s] := 0;
       END IF;
       spender_window_held[s] := held + more;
+      IF claim_key[i] IS NOT NULL THEN
+        claimed := claimed || i;
+      END IF;
       IF few THEN
         INSERT INTO hold (id, account_id, spender_id, amount, placed_at, deadline_at, window_no, state,
                           service, provider, model, price_version)
@@ -424,6 +463,14 @@ BEGIN
     END IF;
   END LOOP;
 
+  IF claimed IS NOT NULL THEN
+    -- What was kept for an earlier owner of a key goes with it.
+    INSERT INTO idempotency (account_id, key, fingerprint, hold_id, claimed_at)
+      SELECT op_account[n], claim_key[n], claim_fingerprint[n], op_hold[n], moment FROM unnest(claimed) n
+      ON CONFLICT (account_id, key) DO UPDATE
+        SET fingerprint = excluded.fingerprint, hold_id = excluded.hold_id, claimed_at = excluded.claimed_at,
+            content_type = NULL, body = NULL, credits = NULL, cost = NULL;
+  END IF;
   IF few THEN
     FOR a IN 1 .. cardinality(account_ids) LOOP
       UPDATE account l SET held = account_held[a], debits = account_debits[a]

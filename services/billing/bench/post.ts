@@ -1,11 +1,11 @@
 // What the money of one request costs: place+capture pairs through the whole path (batching client, in-process RPC,
-// module, durable PostgreSQL), for many accounts and for one hot one, at rising concurrency.
+// module, durable PostgreSQL), for many accounts and for one hot one, at rising concurrency, without and with claims.
 // node services/billing/bench/post.ts [seconds per line]
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createBilling } from "@gr/clients";
+import { claimOf, createBilling } from "@gr/clients";
 import { startPostgres } from "@gr/embedded";
 import { BillingService } from "@gr/proto/billing";
 import { startProcess } from "@gr/runtime";
@@ -14,6 +14,13 @@ import { billingModule } from "../src/module.ts";
 
 const ACCOUNTS = 10_000;
 const CONCURRENCY = [1, 16, 64, 256];
+/** Of which accounts, and whether each place claims an Idempotency-Key of its own. */
+const SERIES = [
+  { hot: false, claims: false },
+  { hot: true, claims: false },
+  { hot: false, claims: true },
+  { hot: true, claims: true },
+] as const;
 const seconds = Number(process.argv[2] ?? 5);
 /** Of /proc/<pid>/stat, on every Linux. */
 const TICK_US = 10_000;
@@ -79,7 +86,9 @@ async function counters(): Promise<Counters> {
   };
 }
 
-async function measure(hot: boolean, concurrency: number): Promise<string> {
+type Series = (typeof SERIES)[number];
+
+async function measure({ hot, claims }: Series, concurrency: number): Promise<string> {
   const latencies: number[] = [];
   const until = performance.now() + seconds * 1_000;
   const before = await counters();
@@ -100,6 +109,7 @@ async function measure(hot: boolean, concurrency: number): Promise<string> {
           model: "sandbox/chat",
           priceVersion: "v1",
           deadlineAt: Date.now() + 600_000,
+          claim: claims ? claimOf({ "idempotency-key": holdId }, "/v1/bench", () => [holdId]) : undefined,
         });
         await billing.capture({ holdId, credits: 124n, cost: 12_345_678_901n });
         latencies.push(performance.now() - begun);
@@ -115,6 +125,7 @@ async function measure(hot: boolean, concurrency: number): Promise<string> {
   const batch = (after.operations - before.operations) / (after.commits - before.commits);
   return [
     hot ? "1 hot" : String(ACCOUNTS),
+    claims ? "each" : "none",
     concurrency,
     (pairs / elapsed).toFixed(0),
     at(0.5),
@@ -127,10 +138,20 @@ async function measure(hot: boolean, concurrency: number): Promise<string> {
     .join("");
 }
 
-const columns = ["accounts", "concurrency", "pairs/s", "p50 ms", "p99 ms", "node us", "postgres us", "batch"];
+const columns = [
+  "accounts",
+  "claims",
+  "concurrency",
+  "pairs/s",
+  "p50 ms",
+  "p99 ms",
+  "node us",
+  "postgres us",
+  "batch",
+];
 console.log(columns.map((column) => column.padStart(11)).join(""));
-for (const hot of [false, true]) {
-  for (const concurrency of CONCURRENCY) console.log(await measure(hot, concurrency));
+for (const series of SERIES) {
+  for (const concurrency of CONCURRENCY) console.log(await measure(series, concurrency));
 }
 const { differences } = await service.verifyLedger({}, { timeoutMs: 120_000 });
 console.log(

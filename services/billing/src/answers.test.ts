@@ -128,6 +128,31 @@ describe("KeepAnswer", () => {
     expect(await read(holdId)).toBeUndefined();
   });
 
+  // Small batches write operation by operation, larger ones at their end.
+  test.each([0, 5])(
+    "is seen by a batch that releases its hold, claims its key and %d others",
+    async (others) => {
+      const holdId = await claimed("k");
+      const keeper = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+      await keeper.connect();
+      await keeper.query("BEGIN");
+      await keeper.query("SELECT FROM hold WHERE id = $1 FOR SHARE", [holdId]);
+      const more = Array.from({ length: others }, () => claiming(mine, 1n, randomUUID()));
+      const posting = post(ledger.inProcess, release(holdId), claiming(mine, 30n, "k"), ...more);
+      await waitForLocks(1);
+      await keeper.query(
+        "UPDATE idempotency SET content_type = 't', body = '', credits = 7, cost = 7 WHERE hold_id = $1",
+        [holdId],
+      );
+      await keeper.query("COMMIT");
+      await keeper.end();
+      const [released, repeated, ...placed] = await posting;
+      expect(released?.code).toBe(OutcomeCode.DONE);
+      expect(repeated).toMatchObject({ code: OutcomeCode.CLAIM_FINISHED, earlierHoldId: holdId });
+      expect(placed.every(({ code }) => code === OutcomeCode.DONE)).toBe(true);
+    },
+  );
+
   test("and a capture at once leave no answer of a hold that was resolved before it was kept", async () => {
     for (let round = 0; round < 20; round += 1) {
       const holdId = await claimed();

@@ -2,7 +2,7 @@
 // that was under way on a broken one has an unknown outcome, which its callers learn as an error.
 import { isConnectionError, type Logger, type Pool, type PoolClient } from "@gr/runtime";
 import type { Operation } from "./operation.ts";
-import { isOneRun, postInRuns } from "./post-in-runs.ts";
+import { postInRuns, runsOf } from "./post-in-runs.ts";
 import { type Posted, type PostTerms, post, prepareForPosts } from "./post-store.ts";
 
 export class LedgerConnection {
@@ -20,10 +20,11 @@ export class LedgerConnection {
   /** Applies all of the operations, in order and in one transaction, or none of them. */
   async post(operations: readonly Operation[]): Promise<Posted[]> {
     const client = await this.#open();
+    const runs = runsOf(operations);
     try {
-      return isOneRun(operations)
+      return runs.length === 1
         ? await post(client, operations, this.#terms())
-        : await this.#postInRuns(client, operations);
+        : await this.#postInRuns(client, runs);
     } catch (error) {
       if (isConnectionError(error)) this.#drop(client, error);
       throw error;
@@ -48,10 +49,10 @@ export class LedgerConnection {
     return client;
   }
 
-  async #postInRuns(client: PoolClient, operations: readonly Operation[]): Promise<Posted[]> {
+  async #postInRuns(client: PoolClient, runs: readonly (readonly Operation[])[]): Promise<Posted[]> {
     try {
       await client.query("BEGIN");
-      const posted = await postInRuns(client, operations, this.#terms());
+      const posted = await postInRuns(client, runs, this.#terms());
       await client.query("COMMIT");
       return posted;
     } catch (error) {

@@ -40,12 +40,3 @@ export interface Operation {
   /** place, when the client sent an Idempotency-Key */
   readonly claim: Claim | null;
 }
-
-export interface ClaimingPlace extends Operation {
-  readonly kind: "place";
-  readonly claim: Claim;
-}
-
-export function isClaiming(operation: Operation): operation is ClaimingPlace {
-  return operation.claim !== null;
-}

@@ -3,11 +3,13 @@
 import type { Credits, PicoUsd } from "@gr/money";
 import { OutcomeCode } from "@gr/proto/billing";
 import type { PoolClient } from "@gr/runtime";
-import type { HoldTag, Operation } from "./operation.ts";
+import type { Claim, HoldTag, Operation } from "./operation.ts";
 import type { Period } from "./spender.ts";
 
 const POST =
-  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+
+const LOCK = "SELECT lock_for_posts($1, $2, $3)";
 
 /** Plans that suit a short statement on few rows by key, whatever the planner believes of a growing table. */
 const PLANNER = `SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off;
@@ -73,9 +75,10 @@ interface Remark {
   readonly failed?: string;
   readonly late?: string | null;
   readonly abandoned?: string;
+  readonly holder?: string;
 }
 
-/** By the digits that the SQL function answers. */
+/** By the hexadecimal digits that the SQL function answers. */
 const PLAIN: readonly Posted[] = [
   OutcomeCode.UNSPECIFIED,
   OutcomeCode.DONE,
@@ -86,6 +89,9 @@ const PLAIN: readonly Posted[] = [
   OutcomeCode.UNKNOWN_HOLD,
   OutcomeCode.ALREADY_RESOLVED,
   OutcomeCode.FREE_LIMIT_EXCEEDED,
+  OutcomeCode.CLAIM_IN_PROGRESS,
+  OutcomeCode.CLAIM_MISMATCH,
+  OutcomeCode.CLAIM_FINISHED,
 ].map((code) => ({ code }));
 
 export async function prepareForPosts(client: PoolClient): Promise<void> {
@@ -93,7 +99,20 @@ export async function prepareForPosts(client: PoolClient): Promise<void> {
 }
 
 /**
- * @param operations each hold at most once; claims are not looked at.
+ * Locks all that these operations touch until the transaction ends, in the order that everybody keeps. For a transaction
+ * that posts more than once.
+ */
+export async function lockForPosts(client: PoolClient, operations: readonly Operation[]): Promise<void> {
+  const values = [
+    literal(operations, ({ holdId }) => holdId),
+    literal(operations, ({ accountId }) => accountId),
+    literal(operations, ({ spenderId }) => spenderId),
+  ];
+  await client.query({ name: "lock_for_posts", text: LOCK, values });
+}
+
+/**
+ * @param operations each hold, and each key of an account, at most once.
  * @returns one answer per operation, in order.
  */
 export async function post(
@@ -112,6 +131,7 @@ export async function post(
     literal(operations, ({ deadlineAt }) => deadlineAt),
     literal(operations, ({ tag }) => (tag === null ? null : tags.indexOf(tag))),
     ...tags.columns(),
+    ...claimColumns(operations),
     at,
     freeLimit,
   ];
@@ -126,11 +146,7 @@ export async function post(
 }
 
 function readPosted(outcomes: string, remarks: readonly Remark[] | null): Posted[] {
-  const posted = Array.from(outcomes, (digit) => {
-    const plain = PLAIN[Number(digit)];
-    if (plain === undefined) throw new Error(`the ledger answered with outcome ${digit}`);
-    return plain;
-  });
+  const posted = Array.from(outcomes, plainOf);
   for (const remark of remarks ?? []) {
     const plain = posted[remark.i];
     if (plain !== undefined) posted[remark.i] = { ...plain, ...readRemark(remark) };
@@ -138,7 +154,19 @@ function readPosted(outcomes: string, remarks: readonly Remark[] | null): Posted
   return posted;
 }
 
+/** Of a digit as the SQL functions answer it. */
+export function codeOf(digit: string): OutcomeCode {
+  return plainOf(digit).code;
+}
+
+function plainOf(digit: string): Posted {
+  const plain = PLAIN[Number.parseInt(digit, 16)];
+  if (plain === undefined) throw new Error(`the ledger answered with outcome ${digit}`);
+  return plain;
+}
+
 function readRemark(remark: Remark): Partial<Posted> {
+  if (remark.holder !== undefined) return { earlierHoldId: remark.holder };
   if (remark.inFlight === undefined) {
     const abandoned = remark.abandoned === undefined ? undefined : BigInt(remark.abandoned);
     return { loss: { failed: BigInt(remark.failed ?? 0), late: BigInt(remark.late ?? 0), abandoned } };
@@ -160,6 +188,16 @@ function literal<T>(items: readonly T[], columnOf: (item: T) => string | bigint 
   let text = "";
   for (const item of items) text += `,${columnOf(item) ?? "NULL"}`;
   return `{${text.slice(1)}}`;
+}
+
+/** Keys and fingerprints; null both when there is no claim, so that the function need not look for any. */
+function claimColumns(operations: readonly Operation[]): [string | null, string | null] {
+  if (operations.every(({ claim }) => claim === null)) return [null, null];
+  const column = (columnOf: (claim: Claim) => Buffer) =>
+    literal(operations, ({ claim }) =>
+      claim === null ? null : quoted(`\\x${columnOf(claim).toString("hex")}`),
+    );
+  return [column(({ key }) => key), column(({ fingerprint }) => fingerprint)];
 }
 
 /** Each combination of a batch once; few batches have more than a handful. */

@@ -41,8 +41,8 @@ export class LedgerModel extends HoldModel {
       if (outcome.code === OutcomeCode.DONE) this.claims.take(account, claim, hold, now);
       return outcome;
     }
-    const refusal = this.spenderRefusal(operation.spender, account, now);
-    if (refusal !== undefined) return refusal;
+    if (this.spenderRefusal(operation.spender, account, now) !== undefined)
+      return super.apply(operation, now);
     if (owner.content !== claim.content) return { code: OutcomeCode.CLAIM_MISMATCH };
     if (this.holds.get(owner.hold)?.state === "open") return { code: OutcomeCode.CLAIM_IN_PROGRESS };
     return { code: OutcomeCode.CLAIM_FINISHED, earlierHold: owner.hold };
