@@ -3,8 +3,6 @@
 import { ServiceError } from "@gr/proto";
 import { z } from "zod";
 
-/** Nobody nests so deep on purpose, and parsers take most time and memory for depth. */
-const DEEPEST = 1_000;
 /** Of names that a client has invented, an error repeats this much. */
 const LONGEST_PATH = 200;
 
@@ -16,15 +14,18 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** An object or array that has begun and not ended. */
-interface Level {
-  /** Undefined for arrays. */
-  readonly names: Set<string> | undefined;
-  /** The member or element that the scan is in. */
-  at: string | number;
+/** An object that has begun and not ended. */
+interface OpenObject {
+  /** Of the member that the scan is in; undefined before the first. */
+  name: string | undefined;
+  /** Made for the second member: bodies may be nested as deep as they are long. */
+  earlier: Set<string> | undefined;
 }
 
-/** @throws ServiceError invalid_json: a member is repeated (`param` is its path), or the nesting is too deep to parse. */
+/** What has begun and not ended; of an array, the index of the element that the scan is in. */
+type Level = OpenObject | number;
+
+/** @throws ServiceError invalid_json; `param` is the path of the member. */
 export function refuseRepeatedMembers(json: Buffer): void {
   const repeated = repeatedMember(json);
   if (repeated === undefined) return;
@@ -35,55 +36,65 @@ export function refuseRepeatedMembers(json: Buffer): void {
 /** Where the first repetition is, such as ["messages", 1, "role"]; undefined without one. */
 function repeatedMember(json: Buffer): (string | number)[] | undefined {
   const levels: Level[] = [];
-  let level: Level | undefined;
   let keyIsNext = false;
   for (let at = 0; at < json.length; at += 1) {
     switch (json[at]) {
       case QUOTE: {
         const end = endOfString(json, at);
-        if (keyIsNext && level?.names !== undefined) {
-          level.at = nameOf(json, at, end);
-          if (level.names.has(level.at)) return levels.map((each) => each.at);
-          level.names.add(level.at);
+        const level = keyIsNext ? levels.at(-1) : undefined;
+        if (typeof level === "object") {
+          if (!isNew(nameOf(json, at, end), level)) return levels.map(placeIn);
           keyIsNext = false;
         }
         at = end;
         break;
       }
       case OPEN_BRACE:
+        levels.push({ name: undefined, earlier: undefined });
+        keyIsNext = true;
+        break;
       case OPEN_BRACKET:
-        if (levels.length === DEEPEST) throw tooDeep();
-        keyIsNext = json[at] === OPEN_BRACE;
-        level = keyIsNext ? { names: new Set(), at: "" } : { names: undefined, at: 0 };
-        levels.push(level);
+        levels.push(0);
+        keyIsNext = false;
         break;
       case CLOSE_BRACE:
       case CLOSE_BRACKET:
         levels.pop();
-        level = levels.at(-1);
         keyIsNext = false;
         break;
-      case COMMA:
-        keyIsNext = level?.names !== undefined;
-        if (typeof level?.at === "number") level.at += 1;
+      case COMMA: {
+        const level = levels.at(-1);
+        keyIsNext = typeof level === "object";
+        if (typeof level === "number") levels[levels.length - 1] = level + 1;
         break;
+      }
       default:
     }
   }
   return undefined;
 }
 
+/** Goes on to the next member of the object. */
+function isNew(name: string, object: OpenObject): boolean {
+  if (object.name !== undefined) {
+    object.earlier ??= new Set();
+    object.earlier.add(object.name);
+  }
+  object.name = name;
+  return object.earlier?.has(name) !== true;
+}
+
+function placeIn(level: Level): string | number {
+  return typeof level === "number" ? level : (level.name ?? "");
+}
+
 /** Position of the closing quote of the string that opens at `open`, or of the end when there is none. */
 function endOfString(json: Buffer, open: number): number {
-  for (let from = open + 1; ; ) {
-    const quote = json.indexOf(QUOTE, from);
-    if (quote < 0) return json.length;
-    // `from` never lies behind a backslash that escapes it, so the run of backslashes decides.
-    let backslashes = 0;
-    while (quote - backslashes > from && json[quote - backslashes - 1] === BACKSLASH) backslashes += 1;
-    if (backslashes % 2 === 0) return quote;
-    from = quote + 1;
+  let at = open + 1;
+  for (let byte = json[at]; byte !== undefined && byte !== QUOTE; byte = json[at]) {
+    at += byte === BACKSLASH ? 2 : 1;
   }
+  return at;
 }
 
 /** The name between two quotes, whichever way it is spelt. */
@@ -96,8 +107,4 @@ function nameOf(json: Buffer, open: number, close: number): string {
     // Not a string of JSON, so the whole is no JSON and the parser says so.
     return spelt;
   }
-}
-
-function tooDeep(): ServiceError {
-  return new ServiceError("invalid_json", `The body is nested more than ${DEEPEST} levels deep.`);
 }
