@@ -12,10 +12,15 @@ export interface PostgresOptions {
   /** The service's schema; its tables are found without a prefix, and nobody else's are. */
   readonly schema: string;
   readonly log: Logger;
+  /** How long a query may take before its connection is given up; another than 35 s for tests only. */
+  readonly answerTimeoutMs?: number;
 }
 
 const INT8_OID = 20;
 const UNIQUE_VIOLATION = "23505";
+const READ_ONLY = "25006";
+/** Longer than the server's own limit for a statement: without an answer by then the server is gone, or its standby. */
+const ANSWER_TIMEOUT_MS = 35_000;
 
 /** @throws OperatorError when the server does not answer or refuses. */
 export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
@@ -24,6 +29,8 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
+    query_timeout: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
+    verify: refuseReadOnly,
     application_name: `generation-router ${options.schema}`,
     options: `-c search_path=${options.schema} -c timezone=UTC -c lock_timeout=10s -c statement_timeout=30s`,
     types: {
@@ -33,7 +40,8 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
           : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
     },
   });
-  // Without a listener, an idle connection that the server closes would end the process.
+  // Without listeners, a connection that the server closes would end the process. Who uses it learns it from its query.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("error", (error) =>
     options.log.warn({ err: error.message }, "an idle postgres connection was lost"),
   );
@@ -57,6 +65,17 @@ async function createSchema(pool: Pool, schema: string): Promise<void> {
   }
 }
 
+/**
+ * During a fail-over an address may lead to a standby for a while. A connection to it would stay, and fail each write,
+ * long after the address leads to the primary.
+ */
+function refuseReadOnly(client: PoolClient, done: (error?: Error) => void): void {
+  client.query<{ transaction_read_only: string }>("SHOW transaction_read_only").then(({ rows }) => {
+    if (rows[0]?.transaction_read_only !== "on") return done();
+    done(Object.assign(new Error("the server takes no writes"), { code: READ_ONLY }));
+  }, done);
+}
+
 /** Runs `work` in one transaction; any error rolls back, and a broken connection is discarded. */
 export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
@@ -67,9 +86,12 @@ export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) =>
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    await client.query("ROLLBACK").catch((rollbackError: Error) => {
-      broken = rollbackError;
-    });
+    // On a connection that does not answer, a rollback would not be answered either; it ends with the connection.
+    if (isConnectionError(error)) broken = error as Error;
+    else
+      await client.query("ROLLBACK").catch((rollbackError: Error) => {
+        broken = rollbackError;
+      });
     throw error;
   } finally {
     client.release(broken);
@@ -80,9 +102,9 @@ function hostOf(url: string): string {
   return new URL(url).host;
 }
 
-/** True for errors that say nothing about whether the statement took effect: the connection broke. */
+/** True for errors after which another connection should be used: it broke, or leads to a server that only reads. */
 export function isConnectionError(error: unknown): boolean {
-  const code = (error as { code?: string } | null)?.code;
-  if (code === undefined) return /connection|timeout/i.test((error as Error | null)?.message ?? "");
-  return code.startsWith("08") || code.startsWith("57P") || /^E[A-Z]+$/.test(code);
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (typeof code !== "string") return /connection|timeout/i.test(String(message ?? ""));
+  return code === READ_ONLY || code.startsWith("08") || code.startsWith("57P") || /^E[A-Z]+$/.test(code);
 }

@@ -56,7 +56,10 @@ export class LedgerConnection {
       await client.query("COMMIT");
       return posted;
     } catch (error) {
-      await client.query("ROLLBACK").catch((rollbackError: Error) => this.#drop(client, rollbackError));
+      // On a connection that does not answer, the transaction ends with it.
+      if (!isConnectionError(error)) {
+        await client.query("ROLLBACK").catch((rollbackError: Error) => this.#drop(client, rollbackError));
+      }
       throw error;
     }
   }
