@@ -60,7 +60,7 @@ export interface GuardedProcess {
  */
 export async function startGuarded(
   guarded: GuardedCommand,
-  ready: { text: string; timeoutMs: number; explain(output: string): string },
+  ready: { text: RegExp; timeoutMs: number; explain(output: string): string },
 ): Promise<GuardedProcess> {
   const { title, command, env, user, stopSignal, scratch = "", sockets = "" } = guarded;
   const child = spawn("/bin/sh", ["-c", GUARD, "guard", stopSignal, scratch, sockets, ...command], {
@@ -78,7 +78,7 @@ export async function startGuarded(
   const becameReady = new Promise<void>((resolve) => {
     const keep = (chunk: Buffer) => {
       output = (output + chunk).slice(-KEPT_OUTPUT);
-      if (output.includes(ready.text)) resolve();
+      if (ready.text.test(output)) resolve();
     };
     child.stdout?.on("data", keep);
     child.stderr?.on("data", keep);

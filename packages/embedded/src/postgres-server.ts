@@ -27,6 +27,8 @@ export interface PostgresOptions {
   readonly durable: boolean;
   /** Remove `dataDir` when the server has ended, however it ends. */
   readonly temporary?: boolean;
+  /** Settings of PostgreSQL that differ from ours. */
+  readonly settings?: Readonly<Record<string, string | number>>;
 }
 
 export interface PostgresServer {
@@ -121,7 +123,7 @@ async function launch(
     sockets: sockets === cluster.folder ? undefined : sockets,
   } as const;
   const ready = {
-    text: "database system is ready to accept connections",
+    text: /database system is ready to accept (read-only )?connections/,
     timeoutMs: START_TIMEOUT_MS,
     explain: reasonIn,
   };
@@ -138,7 +140,10 @@ async function launch(
   }
 }
 
-function settingsOf({ durable, port }: PostgresOptions, sockets: string): Record<string, string | number> {
+function settingsOf(
+  { durable, port, settings }: PostgresOptions,
+  sockets: string,
+): Record<string, string | number> {
   return {
     port: port ?? SOCKET_PORT,
     listen_addresses: port === undefined ? "" : "127.0.0.1",
@@ -147,7 +152,7 @@ function settingsOf({ durable, port }: PostgresOptions, sockets: string): Record
     max_connections: durable ? 200 : 400,
     max_wal_size: "512MB",
     checkpoint_timeout: "15min",
-    // There is no replica, and no archive.
+    // There is no standby, and no archive.
     wal_level: "minimal",
     max_wal_senders: 0,
     // Compiling pays for long analytic queries; ours are short.
@@ -157,5 +162,6 @@ function settingsOf({ durable, port }: PostgresOptions, sockets: string): Record
     log_checkpoints: "off",
     logging_collector: "off",
     ...(durable ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+    ...settings,
   };
 }

@@ -91,7 +91,7 @@ async function launch(
         lastSignal: "SIGKILL",
         scratch,
       },
-      { text: "Ready to accept connections", timeoutMs: START_TIMEOUT_MS, explain: reasonIn },
+      { text: /Ready to accept connections/, timeoutMs: START_TIMEOUT_MS, explain: reasonIn },
     );
   } catch (error) {
     await rm(scratch, { recursive: true, force: true });
