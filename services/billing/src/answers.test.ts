@@ -51,6 +51,8 @@ const waitForLocks = (sessions: number) =>
     { timeoutMs: 10_000 },
   );
 
+const retries = async () => /^billing_commit_retries_total \d+$/m.exec(await ledger.metrics())?.[0];
+
 async function claimed(key: string = randomUUID(), fields = {}): Promise<string> {
   const { holdId, ...operation } = claiming(mine, 30n, key, fields);
   expect((await postOne(ledger.inProcess, operation)).code).toBe(OutcomeCode.DONE);
@@ -133,6 +135,7 @@ describe("KeepAnswer", () => {
     "is seen by a batch that releases its hold, claims its key and %d others",
     async (others) => {
       const holdId = await claimed("k");
+      const before = await retries();
       const keeper = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
       await keeper.connect();
       await keeper.query("BEGIN");
@@ -150,6 +153,8 @@ describe("KeepAnswer", () => {
       expect(released?.code).toBe(OutcomeCode.DONE);
       expect(repeated).toMatchObject({ code: OutcomeCode.CLAIM_FINISHED, earlierHoldId: holdId });
       expect(placed.every(({ code }) => code === OutcomeCode.DONE)).toBe(true);
+      // It waited for the answer, and did not lose a deadlock to it.
+      expect(await retries()).toBe(before);
     },
   );
 

@@ -24,12 +24,15 @@ const JUDGE = `
     LEFT JOIN spender s ON s.id = $4
    WHERE c.account_id = $1 AND c.key = $2 AND met.digit IS NOT NULL`;
 
-/** SKIP LOCKED: what somebody takes over at this moment is not old any more. */
+/**
+ * SKIP LOCKED: what somebody takes over at this moment is not old any more. An array, because to join the slice PostgreSQL
+ * would read the whole table.
+ */
 const SWEEP = `
-  DELETE FROM idempotency WHERE (account_id, key) IN (
-    SELECT c.account_id, c.key FROM idempotency c JOIN hold h ON h.id = c.hold_id
+  DELETE FROM idempotency WHERE hold_id = ANY (ARRAY (
+    SELECT c.hold_id FROM idempotency c JOIN hold h ON h.id = c.hold_id
      WHERE c.claimed_at <= coalesce($1::timestamptz, now()) - ${CLAIM_LIFETIME} AND h.state <> 'open'
-     ORDER BY c.claimed_at LIMIT ${SLICE} FOR UPDATE OF c SKIP LOCKED)`;
+     ORDER BY c.claimed_at LIMIT ${SLICE} FOR UPDATE OF c SKIP LOCKED))`;
 
 /** Who would place, and under which key. */
 export interface ClaimingSpender {
