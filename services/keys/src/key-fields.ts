@@ -3,6 +3,7 @@
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import type { Clock } from "@gr/runtime";
 import { z } from "zod";
+import { readIsoInstant } from "./iso-instant.ts";
 import { LONGEST_LIFETIME_MS } from "./web-token.ts";
 
 const NAME_MAX = 200;
@@ -63,20 +64,17 @@ export const periodField = z.enum(["day", "week", "month"], {
   error: "The spend limit period must be day, week, month, or null",
 });
 
-const isoDateTime = z.union([
-  z.iso.datetime({ offset: true }),
-  z.iso.datetime({ offset: true, precision: -1 }),
-]);
 const EXPIRY_FORM =
   "The expiry must be an existing ISO 8601 date-time with a zone, such as 2027-01-31T18:00:00Z, or null";
 
-/** ISO 8601 with a zone, seconds and fractions optional; becomes Unix milliseconds, digits beyond them are cut. */
+/** ISO 8601 with a zone; becomes Unix milliseconds, digits beyond them are cut. */
 export const expiryField = (clock: Clock) =>
   z
     .string({ error: EXPIRY_FORM })
     .meta({ format: "date-time" })
     .transform((text, context): number => {
-      if (isoDateTime.safeParse(text).success) return Date.parse(text);
+      const instant = readIsoInstant(text);
+      if (instant !== undefined) return instant;
       context.issues.push({ code: "custom", message: EXPIRY_FORM, input: text });
       return z.NEVER;
     })

@@ -188,6 +188,9 @@ describe("expires_at", () => {
     ["2027-01-31T18:00+02:00", Date.UTC(2027, 0, 31, 16)],
     ["2027-01-31T18:00:01.5Z", Date.UTC(2027, 0, 31, 18, 0, 1, 500)],
     ["2027-01-31T18:00:01.123456789Z", Date.UTC(2027, 0, 31, 18, 0, 1, 123)],
+    ["2027-01-31T24:00:00Z", Date.UTC(2027, 1, 1)],
+    ["20270131T180000,5+0200", Date.UTC(2027, 0, 31, 16, 0, 0, 500)],
+    ["2027-W04-7T18:00:00Z", Date.UTC(2027, 0, 31, 18)],
     ["2028-02-29T00:00:00Z", Date.UTC(2028, 1, 29)],
     ["9999-12-31T23:59:59.999Z", Date.UTC(9999, 11, 31, 23, 59, 59, 999)],
   ])("%s is read", (text, at) => {
@@ -199,6 +202,8 @@ describe("expires_at", () => {
     "tomorrow",
     "2027-01-31",
     "2027-01-31T18:00:00",
+    "2027-01-31T23:59:60Z",
+    "2027-W53-1T00:00:00Z",
     "2027-01-31 18:00:00Z",
     "2027-02-30T00:00:00Z",
     "2027-02-29T00:00:00Z",
@@ -249,6 +254,18 @@ describe("the body", () => {
   test("unknown fields are ignored and not passed on", () => {
     const body = read('{"name":"k","is_management":true,"kind":"management","account_id":"x","id":"y"}');
     expect(Object.keys(body).sort()).toEqual(["expires_at", "name", "spend_limit", "spend_limit_period"]);
+  });
+
+  test.each([
+    ['{"name":"a","name":"a"}', "name"],
+    ['{"name":"a","spend_limit":1,"spend\\u005flimit":100}', "spend_limit"],
+    ['{"name":"a","more":[{"x":1,"x":2}]}', "more[0].x"],
+  ])("%s is refused: which of the two is meant nobody can say", (json, param) => {
+    expect(refusal(() => read(json))).toMatchObject({
+      reason: "invalid_json",
+      param,
+      message: expect.stringContaining(`"${param}"`),
+    });
   });
 
   test.each(["null", "[]", "1", '"name"', "true"])("%s is no body", (json) => {
