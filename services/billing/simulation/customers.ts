@@ -121,6 +121,7 @@ export class Customers {
       service,
       credits,
       claim: other ? { key: claim.key, content: tries } : claim,
+      ephemeral: service === "media" && world.random.chance(0.2),
       left: false,
       answer: undefined,
       delivered: false,

@@ -81,10 +81,15 @@ function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold)
   if (answer?.kind === "ok" && hold.state !== "captured") {
     throw violated("I8", `${request.hold} was answered and not charged`);
   }
-  if (answer?.kind === "failed" && hold.charge > 0n) {
-    throw violated("I13", `${request.hold} failed and was charged ${hold.charge}`);
+  const free = answer?.kind === "failed" || answer?.kind === "late";
+  if (free && hold.charge > 0n) {
+    throw violated(
+      "I13",
+      `${request.hold} ${answer.kind === "late" ? "came too late" : "failed"} and was charged ${hold.charge}`,
+    );
   }
-  if (delivered && answer !== undefined && answer.kind !== "unknown" && hold.state !== "captured") {
+  const certain = answer !== undefined && answer.kind !== "unknown" && answer.kind !== "late";
+  if (delivered && certain && hold.state !== "captured") {
     throw violated("I13", `${request.hold} was carried out and not charged`);
   }
   if (hold.state === "captured" && !delivered) {

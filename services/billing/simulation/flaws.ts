@@ -77,6 +77,18 @@ export const FLAWS = {
   "zero usage is estimated": { what: "an explicit zero is charged as metered", seeds: 500 },
   "row after the call": { what: "the provider is called before its generation has a row", seeds: 200 },
   "row ended by anybody": { what: "a row is ended without comparing who owns it", seeds: 4_000 },
+  "job goes on out of time": {
+    what: "a queued job is followed although its client was told that it failed",
+    seeds: 2_000,
+  },
+  "row that had passed is a failure": {
+    what: "a process that stood still says that nothing is charged, whoever has the row by then",
+    seeds: 3_000,
+  },
+  "ephemeral job charged after its process": {
+    what: "what can be handed over by nobody any more is charged",
+    seeds: 2_000,
+  },
   "given up before the deadline": {
     what: "a row is given up while the provider may still book",
     seeds: 1_000,

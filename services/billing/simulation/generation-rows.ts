@@ -1,6 +1,7 @@
 // The table of generations in PostgreSQL, as services/media-generation/src/store.ts keeps it: a row belongs to its
 // worker, and to whoever takes it once its lease has run out. It is ended once, by who owns it.
 import { present } from "./audit.ts";
+import type { Request } from "./request.ts";
 import type { Router } from "./router.ts";
 import type { Call } from "./task.ts";
 import { ROW_LEASE_MS } from "./timing.ts";
@@ -13,12 +14,17 @@ export interface Ending {
 }
 
 export interface Row {
+  readonly request: Request;
   readonly hold: number;
   readonly deadlineAt: number;
   owner: Router;
   life: number;
   /** When it may be taken, if its owner does not renew it. */
   dueAt: number;
+  /** A job of it waits at the provider. */
+  queued: boolean;
+  /** Its outcome is to be looked up. */
+  unknown: boolean;
   unbilledLookUps: number;
   ending: Ending | undefined;
   settled: boolean;
@@ -53,15 +59,19 @@ export class GenerationRows {
     return call;
   }
 
-  insert(hold: number, deadlineAt: number, owner: Router): true {
+  insert(request: Request, deadlineAt: number, owner: Router): true {
+    const { hold } = request;
     const { life } = owner.process;
     const dueAt = this.#world.now + ROW_LEASE_MS;
     const row = {
+      request,
       hold,
       deadlineAt,
       owner,
       life,
       dueAt,
+      queued: false,
+      unknown: false,
       unbilledLookUps: 0,
       ending: undefined,
       settled: false,
@@ -80,10 +90,20 @@ export class GenerationRows {
     return true;
   }
 
-  /** Its outcome is to be looked up. */
-  markUnknown(hold: number, by: Router): boolean {
+  /** @returns as finish; also false is no reason to stop: whoever ends the row decides */
+  saveOperation(hold: number, by: Router): boolean {
     const row = present(this.rows.get(hold));
     if (!this.#change(row, by, row.ending === undefined)) return false;
+    row.queued = true;
+    return true;
+  }
+
+  /** Its outcome is to be looked up. @param outOfTime also when its job could be followed: its client was told that it failed */
+  markUnknown(hold: number, by: Router, outOfTime: boolean): boolean {
+    const row = present(this.rows.get(hold));
+    if (!this.#change(row, by, row.ending === undefined)) return false;
+    row.unknown = true;
+    if (outOfTime && this.#world.flaw !== "job goes on out of time") row.queued = false;
     row.dueAt = this.#world.now;
     return true;
   }
@@ -118,7 +138,7 @@ export class GenerationRows {
   takeDue(by: Router): Row[] {
     const taken: Row[] = [];
     for (const row of this.#unsettled) {
-      if (!this.#isDue(row) || (row.owner === by && by.leased.has(row.hold))) continue;
+      if (!this.#isDue(row) || by.leased.has(row.hold)) continue;
       row.owner = by;
       row.life = by.process.life;
       row.dueAt = this.#world.now + ROW_LEASE_MS;

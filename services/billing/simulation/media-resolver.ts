@@ -1,8 +1,9 @@
 // Finishes media generations that were left open, as in services/media-generation/src/resolver.ts: settles from the row
 // what was ended, looks up what nobody knows, frees holds that never got a row.
+import { followJob } from "./follow-job.ts";
 import type { Ending, Row } from "./generation-rows.ts";
 import type { Router } from "./router.ts";
-import { settle } from "./serve-media.ts";
+import { fail, finish, settle } from "./serve-media.ts";
 import type { Steps } from "./task.ts";
 import { HOLD_GRACE_MS } from "./timing.ts";
 
@@ -28,15 +29,39 @@ export class MediaResolver {
   }
 
   *#resolve(row: Row): Steps {
-    const { leased, world } = this.#router;
-    const { hold, ending } = row;
+    const { leased, world, process, rows } = this.#router;
+    const { hold, ending, queued, deadlineAt } = row;
+    const timeLeft = deadlineAt - HOLD_GRACE_MS - process.clock;
+    const resumed =
+      ending === undefined && queued && (timeLeft > 0 || world.flaw === "job goes on out of time");
+    if (ending === undefined && !resumed && !row.unknown) {
+      const marked = rows.run(() => rows.markUnknown(hold, this.#router, false));
+      yield;
+      if (marked.reply === undefined) return;
+    }
     leased.add(hold);
-    if (ending === undefined) yield* this.#lookUp(row);
-    else {
+    if (ending !== undefined) {
       world.count("resolver: settled from a row");
       yield* settle(this.#router, hold, ending);
-    }
+    } else if (resumed) yield* this.#resume(row);
+    else yield* this.#lookUp(row);
     leased.delete(hold);
+  }
+
+  /** As resume-generation.ts: its caller is gone; what is hosted is charged, what was only to be handed over is not. */
+  *#resume({ hold, request, deadlineAt }: Row): Steps {
+    const router = this.#router;
+    const { world } = router;
+    world.count("resolver: job resumed");
+    const reply = yield* followJob(router, hold, deadlineAt, 50);
+    const done = typeof reply === "object" && reply.kind === "answer";
+    if (done && request.ephemeral && world.flaw !== "ephemeral job charged after its process") {
+      world.count("resolver: ephemeral job ended");
+      yield* fail(router, hold, reply.cost ?? 0n);
+      return;
+    }
+    if (done) world.count("resolver: resumed job ended");
+    yield* finish(router, request, reply);
   }
 
   *#lookUp({ hold, deadlineAt, unbilledLookUps }: Row): Steps {

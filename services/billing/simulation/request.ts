@@ -11,6 +11,8 @@ export type Answer =
   | { readonly kind: "not kept" }
   /** Definite: nothing is charged. */
   | { readonly kind: "failed" }
+  /** Definite: it was carried out too late, is withheld, and nothing is charged. */
+  | { readonly kind: "late" }
   /** outcome_unknown: it may be charged yet. */
   | { readonly kind: "unknown" };
 
@@ -23,6 +25,8 @@ export interface Request {
   /** Size of the hold; the price of media. */
   readonly credits: bigint;
   readonly claim: Claim | undefined;
+  /** Of media: nothing of it is kept, so that only its own process can hand it over. */
+  readonly ephemeral: boolean;
   /** The client does not wait any more. */
   left: boolean;
   /** What the router answered, whether it arrived or not. */

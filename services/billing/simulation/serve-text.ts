@@ -91,8 +91,11 @@ function* settle(router: Router, request: Request, told: PicoUsd | undefined): S
   if (claim !== undefined && !after) {
     const kept = yield* billing.keepAnswer(hold, { credits, cost });
     // What we know of its cost is ours, whoever resolves the hold.
-    if (kept === false) yield* billing.insist({ kind: "release", hold, cost });
-    if (kept !== true) {
+    if (kept === false) {
+      yield* billing.insist({ kind: "release", hold, cost });
+      return late(router);
+    }
+    if (kept === undefined) {
       world.count("outcomes unknown to the client");
       return { kind: "unknown" };
     }
@@ -103,7 +106,14 @@ function* settle(router: Router, request: Request, told: PicoUsd | undefined): S
   }
   const captured = yield* billing.insist({ kind: "capture", hold, credits, cost });
   if (claim !== undefined && after) yield* billing.keepAnswer(hold, { credits, cost });
+  const resolved = captured?.code === "already resolved";
+  if (resolved && world.flaw !== "capture that came too late is an answer") return late(router);
   return answerOf(router, captured?.code, credits);
+}
+
+function late({ world }: Router): Answer {
+  world.count("answers that came too late");
+  return { kind: "late" };
 }
 
 function* captureLater(router: Router, hold: number, credits: bigint, cost: PicoUsd): Steps {

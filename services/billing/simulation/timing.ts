@@ -15,6 +15,9 @@ export const EARLY_LOOK_UPS_MS: readonly number[] = [1_000, 5_000];
 /** Before each look-up of a usage that is missing. */
 export const USAGE_LOOK_UPS_MS: readonly number[] = [0, 500, 1_500];
 
+/** Between two polls of a queued job. */
+export const POLL_PAUSE_MS = 1_500;
+
 /** As long as in the contract: it is passed over, not lived through. */
 export const CLAIM_LIFETIME_MS = 86_400_000;
 

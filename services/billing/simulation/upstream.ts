@@ -16,7 +16,9 @@ export type UpstreamReply =
   | { readonly kind: "failed"; readonly cost: PicoUsd }
   /** An error or a broken connection that says nothing about the bill. */
   | { readonly kind: "broken" }
-  | { readonly kind: "not sent" };
+  | { readonly kind: "not sent" }
+  /** Accepted; it waits for a slot, and is asked for until it has ended. */
+  | { readonly kind: "queued" };
 
 export type LookUp = PicoUsd | "unknown" | "silent";
 
@@ -24,6 +26,8 @@ interface Plan {
   readonly reply: UpstreamReply | "hangs";
   /** What it bills. */
   readonly bill: PicoUsd;
+  /** It waits for a slot first. */
+  readonly queued: boolean;
 }
 
 export interface Job {
@@ -32,6 +36,9 @@ export interface Job {
   bill: PicoUsd;
   /** From when on a look-up finds the bill. */
   visibleAt: number;
+  /** Of a queued job that has ended: how. */
+  ending: UpstreamReply | undefined;
+  cancelled: boolean;
   /** Its packet was under way for longer than anybody waits. */
   readonly delayed: boolean;
 }
@@ -75,19 +82,60 @@ export class Upstream {
     if (this.jobs.has(request.hold)) return;
     const world = this.#world;
     const { random } = world;
-    const job: Job = { request, bill: 0n, visibleAt: Number.POSITIVE_INFINITY, delayed };
+    const job: Job = {
+      request,
+      bill: 0n,
+      visibleAt: Number.POSITIVE_INFINITY,
+      ending: undefined,
+      cancelled: false,
+      delayed,
+    };
     this.jobs.set(request.hold, job);
-    const slow = random.chance(0.05);
+    if (plan.queued) {
+      world.count("upstream: jobs queued");
+      if (!world.lost()) world.after(world.latency(), () => call.answer({ kind: "queued" }));
+    }
+    const slow = random.chance(plan.queued ? 0.25 : 0.05);
     world.after(random.between(20, slow ? UPSTREAM_TIMEOUT_MS + 5_000 : 5_000), () => {
+      if (job.cancelled) return;
       job.bill = plan.bill;
       job.visibleAt = world.now + random.between(0, 800);
       if (world.tracing) world.note(`upstream: ${request.hold} ends, bills ${plan.bill}`);
-      if (plan.reply === "hangs" || world.lost()) return;
+      if (plan.reply === "hangs") return;
       const { reply } = plan;
+      if (plan.queued) {
+        // What went wrong without a word is never heard of.
+        if (reply.kind !== "broken") job.ending = reply;
+        return;
+      }
+      if (world.lost()) return;
       world.after(world.latency(), () => call.answer(reply));
       if (!random.chance(0.05)) return;
       world.count("upstream: replies twice");
       world.after(world.latency(), () => call.answer(reply));
+    });
+  }
+
+  /** How a queued job stands. To be followed by a `yield`. */
+  poll(hold: number): Call<UpstreamReply | "pending"> {
+    const world = this.#world;
+    const call = world.call<UpstreamReply | "pending">();
+    if (world.lost()) return call;
+    world.after(world.latency(), () => {
+      const reply = this.jobs.get(hold)?.ending ?? "pending";
+      world.after(1, () => call.answer(reply));
+    });
+    return call;
+  }
+
+  /** No promise that it helps. */
+  cancel(hold: number): void {
+    const world = this.#world;
+    world.after(world.latency(), () => {
+      const job = this.jobs.get(hold);
+      if (job === undefined || job.bill > 0n || job.ending !== undefined || world.random.chance(0.5)) return;
+      world.count("upstream: jobs cancelled");
+      job.cancelled = true;
     });
   }
 
@@ -119,7 +167,12 @@ export class Upstream {
   }
 }
 
-function planOf(world: World, { service, credits }: Request): Plan {
+function planOf(world: World, request: Request): Plan {
+  const queued = request.service === "media" && world.random.chance(0.4);
+  return { ...endingOf(world, request), queued };
+}
+
+function endingOf(world: World, { service, credits }: Request): Omit<Plan, "queued"> {
   const { random } = world;
   const dice = random.next();
   // Text may cost more than its hold; media has a price, and its true cost is another matter.
