@@ -1,8 +1,8 @@
 // The verification finds every kind of damage, and nothing else. Rows are broken as a superuser with triggers off.
 
-import { DepositStatus } from "@gr/proto/billing";
+import { DepositStatus, OutcomeCode } from "@gr/proto/billing";
 import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
-import { testDatabase } from "@gr/testing";
+import { testDatabase, until } from "@gr/testing";
 import { expect, test } from "@jest/globals";
 import { startBillingOn } from "./test/start-billing.ts";
 import { abandon, capture, claimOf, place, post, putSpender, release } from "./test/wallet.ts";
@@ -16,6 +16,7 @@ const OPEN = "00000000-0000-4000-8000-000000000001";
 const CAPTURED = "00000000-0000-4000-8000-000000000002";
 const RELEASED = "00000000-0000-4000-8000-000000000003";
 const ABANDONED = "00000000-0000-4000-8000-000000000004";
+const PATIENCE = { timeoutMs: 20_000 };
 const NOBODY = "00000000-0000-4000-8000-00000000000f";
 
 /** Small books with everything in them: one hold of each fate. */
@@ -38,12 +39,12 @@ async function writeBooks(url: string): Promise<void> {
   await stop();
 }
 
-async function onCopyOfBooks<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
+async function onCopyOfBooks<T>(work: (pool: Pool, url: string) => Promise<T>): Promise<T> {
   const database = await testDatabase("billing books", writeBooks);
   const log = createLogger("silent", "test");
   const pool = await connectPostgres({ url: database.url, poolSize: 2, schema: "billing", log });
   try {
-    return await work(pool);
+    return await work(pool, database.url);
   } finally {
     await pool.end();
     await database.drop();
@@ -51,7 +52,7 @@ async function onCopyOfBooks<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
 }
 
 test("books that are right have no differences, and totals", async () => {
-  expect(await onCopyOfBooks(verifyLedger)).toEqual({
+  expect(await onCopyOfBooks((pool) => verifyLedger(pool))).toEqual({
     differences: [],
     accounts: 1n,
     holds: 4n,
@@ -60,6 +61,48 @@ test("books that are right have no differences, and totals", async () => {
     chargedCost: "5999999999",
     lostCost: "42",
   });
+});
+
+test("it is about one moment, and nobody waits for it", async () => {
+  const report = await onCopyOfBooks(async (pool, url) => {
+    const { billing, stop } = await startBillingOn(url);
+    const blocker = await pool.connect();
+    await blocker.query("BEGIN; LOCK TABLE deposit IN ACCESS EXCLUSIVE MODE");
+    // However slow this machine is.
+    pool.on("acquire", (client) => client.query("SET lock_timeout = 0"));
+    const verifying = verifyLedger(pool);
+    // By now it has read accounts, spenders and holds.
+    await until(
+      async () => (await blocker.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount === 1,
+      PATIENCE,
+    );
+    const late = place({ accountId: ACCOUNT, spenderId: SPENDER }, 100n);
+    const outcomes = [...(await post(billing, late)), ...(await post(billing, capture(late.holdId, 7n)))];
+    expect(outcomes.map(({ code }) => code)).toEqual([OutcomeCode.DONE, OutcomeCode.DONE]);
+    await blocker.query("ROLLBACK");
+    blocker.release();
+    await stop();
+    return verifying;
+  });
+  expect(report).toMatchObject({ differences: [], holds: 4n, chargedCredits: 60n });
+});
+
+test("its statements are given more time than others, by the server and by the connection", async () => {
+  const asked: (string | { query_timeout?: number })[] = [];
+  await onCopyOfBooks(async (pool) => {
+    pool.on("acquire", (client) => {
+      const query = client.query.bind(client);
+      client.query = ((statement: never) => {
+        asked.push(statement);
+        return query(statement);
+      }) as typeof client.query;
+    });
+    return verifyLedger(pool);
+  });
+  expect(asked).toContain("SET LOCAL statement_timeout = 600000");
+  const slow = asked.filter((statement) => JSON.stringify(statement).includes("FROM"));
+  expect(slow.length).toBeGreaterThan(20);
+  for (const statement of slow) expect(statement).toMatchObject({ query_timeout: 605_000 });
 });
 
 test("a difference says what is wrong, where, what it should be and what it is", async () => {
