@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type Rig, startRig } from "./test/rig.ts";
 import { ScriptedUpstream, sendJson } from "./test/scripted-upstream.ts";
 
-const PATIENCE = { timeoutMs: 15_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 const SOON = { RESOLVE_INTERVAL_MS: "100" };
 let upstream: ScriptedUpstream;
 let rig: Rig;

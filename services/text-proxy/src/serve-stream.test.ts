@@ -9,18 +9,21 @@ import { payloadsOf, StreamReader } from "./test/read-stream.ts";
 import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
 import { ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
 
-const PATIENCE = { timeoutMs: 10_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 let upstream: ScriptedUpstream;
 let rig: Rig;
 let openAi: Rig;
+/** Loses its patience soon, which the others must not do on a slow machine. */
+let hasty: Rig;
 
 beforeAll(async () => {
   upstream = await new ScriptedUpstream().start();
-  rig = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "500", TEXT_KEEP_ALIVE_MS: "100" });
+  rig = await startRig(upstream.url);
+  hasty = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "1000" });
   openAi = await startRig(upstream.url, { TEXT_UPSTREAM_KIND: "openai" });
 });
 afterAll(async () => {
-  await Promise.all([rig?.stop(), openAi?.stop()]);
+  await Promise.all([rig?.stop(), openAi?.stop(), hasty?.stop()]);
   await upstream?.stop();
 });
 afterEach(() => {
@@ -141,10 +144,15 @@ describe("a stream", () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       response.end(usageEvent("0.001") + DONE);
     });
-    const reader = new StreamReader(await rig.post("chat/completions", hello));
-    await until(() => reader.text.startsWith(": keep-alive\n\n: keep-alive\n\n"), PATIENCE);
-    goOn.resolve();
-    await until(() => reader.done, PATIENCE);
+    const lively = await startRig(upstream.url, { TEXT_KEEP_ALIVE_MS: "100" });
+    const reader = new StreamReader(await lively.post("chat/completions", hello));
+    try {
+      await until(() => reader.text.startsWith(": keep-alive\n\n: keep-alive\n\n"), PATIENCE);
+      goOn.resolve();
+      await until(() => reader.done, PATIENCE);
+    } finally {
+      await lively.stop();
+    }
     expect(reader.text.replaceAll(": keep-alive\n\n", "")).toBe(token("a") + usageEvent("0.001") + DONE);
     expect(reader.text.lastIndexOf(": keep-alive")).toBeLessThan(reader.text.indexOf("data:"));
   });
@@ -290,7 +298,7 @@ describe("a stream that breaks", () => {
     ["has an endless event", [token("a"), `data: {"${"x".repeat(9 * 1024 * 1024)}`], silence],
   ])("because it %s ends with an error chunk, without [DONE], uncharged", async (_case, pieces, after) => {
     upstream.script(stream(pieces, after));
-    const { response, text, kinds } = await run(hello);
+    const { response, text, kinds } = await run(hello, after === silence ? hasty : rig);
     expect(response.status).toBe(200);
     expect(text.startsWith(token("a"))).toBe(true);
     expect(text).not.toContain("[DONE]");
