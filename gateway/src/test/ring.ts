@@ -1,6 +1,7 @@
 // The gateway over real HTTP in front of fake modules, in both topologies: everything in one process, or a process
 // each with network addresses. A test that passes in one must pass in the other.
-import { type Environment, type Module, type RunningProcess, startProcess } from "@gr/runtime";
+import { type Clock, type Environment, type Module, type RunningProcess, startProcess } from "@gr/runtime";
+import { ManualClock } from "@gr/testing";
 import { gatewayModule } from "../module.ts";
 import { FakeKeys } from "./fake-keys.ts";
 import { fakeModules, Stage } from "./fake-modules.ts";
@@ -37,16 +38,23 @@ const base: Environment = {
   RATE_LIMIT_DOWNLOADS_PER_SECOND: "10000",
 };
 
-/** @param settings of the gateway. */
-export async function startRing(topology: Topology, settings: Environment = {}): Promise<Ring> {
+/**
+ * @param settings of the gateway.
+ * @param clock stands still by default: what is kept for some seconds is kept however slow the machine is.
+ */
+export async function startRing(
+  topology: Topology,
+  settings: Environment = {},
+  clock: Clock = new ManualClock(Date.now()),
+): Promise<Ring> {
   const keys = new FakeKeys();
   const stage = new Stage();
   const fakes = fakeModules(keys, stage);
   const split = new Map<string, RunningProcess>();
   const gateway =
     topology === "one process"
-      ? await startProcess([...fakes, gatewayModule], { env: { ...base, ...settings } })
-      : await startEach(fakes, split, settings);
+      ? await startProcess([...fakes, gatewayModule], { env: { ...base, ...settings }, clock })
+      : await startEach(fakes, split, settings, clock);
   const stopModule = async (name: string) => {
     await split.get(name)?.stop();
   };
@@ -69,14 +77,15 @@ async function startEach(
   fakes: readonly Module[],
   split: Map<string, RunningProcess>,
   settings: Environment,
+  clock: Clock,
 ) {
   const addresses: Record<string, string> = {};
   for (const module of fakes) {
-    const running = await startProcess([module], { env: base });
+    const running = await startProcess([module], { env: base, clock });
     split.set(module.name, running);
     const name = module.name.toUpperCase().replaceAll("-", "_");
     addresses[`${name}_RPC_URL`] = `http://127.0.0.1:${running.rpcPort}`;
     addresses[`${name}_HTTP_URL`] = `http://127.0.0.1:${running.httpPort}`;
   }
-  return startProcess([gatewayModule], { env: { ...base, ...addresses, ...settings } });
+  return startProcess([gatewayModule], { env: { ...base, ...addresses, ...settings }, clock });
 }
