@@ -48,9 +48,10 @@ describe("an HTTP app", () => {
   };
 
   test("a client that does not finish its headers, or the body of a refused request, is let go", async () => {
+    const refused = open("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
+    await new Promise((resolve) => refused.socket.once("data", resolve));
     app.server.headersTimeout = 1;
     const slow = open("GET /now HTTP/1.1\r\nHost: x\r\nSlow");
-    const refused = open("POST /nowhere HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{");
     const text = await slow.all;
     expect(text).toMatch(/^HTTP\/1\.1 408 Request Timeout\r\n/);
     expect(text).toContain('"code":"request_timeout"');

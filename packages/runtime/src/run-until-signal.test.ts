@@ -49,10 +49,15 @@ describe("a process of its own", () => {
       const { child, exit, printed, ports } = await startSlow();
       const transport = createRemoteTransport(`http://127.0.0.1:${ports.rpc}`, SECRET, systemClock);
       const versions: string[] = [];
+      const watched = Promise.withResolvers<void>();
       const watching = (async () => {
         const catalog = createServiceClient(CatalogService, "slow", transport);
-        for await (const message of catalog.watchCatalog({})) versions.push(message.catalog?.version ?? "");
+        for await (const message of catalog.watchCatalog({})) {
+          versions.push(message.catalog?.version ?? "");
+          if (versions.length === 2) watched.resolve();
+        }
       })();
+      await watched.promise;
       const answer = await fetch(`http://127.0.0.1:${ports.http}/pieces`, {
         headers: { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "slow", null, systemClock) },
       });

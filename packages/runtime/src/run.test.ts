@@ -1,5 +1,6 @@
 // A process starts all of its modules or leaves nothing behind, and stops in reverse.
-import { type AddressInfo, connect, createServer, type Server } from "node:net";
+import { connect, createServer, type Server } from "node:net";
+import { freePort } from "@gr/embedded";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { defineModule, type Module, type ModuleInstance } from "./module.ts";
@@ -65,16 +66,8 @@ describe("a process", () => {
       });
       socket.on("error", () => resolve(false));
     });
-  /** Two ports that are free at the moment. */
   const freePorts = async () => {
-    const servers = [createServer(), createServer()];
-    const ports: number[] = [];
-    for (const server of servers) {
-      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-      ports.push((server.address() as AddressInfo).port);
-    }
-    await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-    const [http = 0, rpc = 0] = ports;
+    const [http, rpc] = [await freePort(), await freePort()];
     return { http, rpc, env: { ...env, SERVICE_HTTP_PORT: String(http), SERVICE_RPC_PORT: String(rpc) } };
   };
 
