@@ -11,6 +11,8 @@ const KEPT_MS = 5_000;
 let line: RedisLine;
 let redis: Redis;
 let world: KeysUnderTest;
+/** Takes Redis for away soon, which the other must not do when a slow machine stands still. */
+let hasty: KeysUnderTest;
 let accountId: string;
 let keyId: string;
 
@@ -23,26 +25,31 @@ beforeAll(async () => {
     log: createLogger("silent", "test"),
     commandTimeoutMs: 10_000,
   });
-  world = await startKeys({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: "900" });
+  world = await startKeys({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: "10000" });
+  hasty = await startKeys({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: "900" });
 });
 afterAll(async () => {
-  await world.stop();
+  await Promise.all([world.stop(), hasty.stop()]);
   await line.close();
   redis.disconnect();
 });
 beforeEach(async () => {
-  accountId = (await world.keys.createAccount({ name: "Acme" })).accountId;
-  keyId = await mint();
+  await begin(world);
 });
 afterEach(() => line.mend());
 
-async function mint(): Promise<string> {
-  const { key } = await world.keys.mintKey({ accountId, name: "a key", kind: KeyKind.NORMAL });
+async function begin(at: KeysUnderTest): Promise<void> {
+  accountId = (await at.keys.createAccount({ name: "Acme" })).accountId;
+  keyId = await mint(at);
+}
+
+async function mint(at = world): Promise<string> {
+  const { key } = await at.keys.mintKey({ accountId, name: "a key", kind: KeyKind.NORMAL });
   return key?.keyId ?? "";
 }
 
 const isTold = async (id = keyId) => (await redis.exists(`revoked:{${id}}`)) === 1;
-const toBeTold = (told: boolean) => until(async () => (await isTold()) === told, { timeoutMs: 10_000 });
+const toBeTold = (told: boolean) => until(async () => (await isTold()) === told, { timeoutMs: 60_000 });
 
 describe("gateways are told", () => {
   test("of a deleted key, for longer than they keep a verification", async () => {
@@ -74,20 +81,21 @@ describe("gateways are told", () => {
 test.each(["freeze", "cut"] as const)(
   "%s: a Redis that does not answer fails no deletion, and later ones are told again",
   async (outage) => {
+    await begin(hasty);
     line[outage]();
-    await world.keys.deleteKey({ accountId, keyId });
-    const { keys } = await world.keys.listKeys({ accountId });
+    await hasty.keys.deleteKey({ accountId, keyId });
+    const { keys } = await hasty.keys.listKeys({ accountId });
     expect(keys.map((key) => key.keyId)).not.toContain(keyId);
     line.mend();
     await until(
       async () => {
-        world.clock.advance(1_000);
-        const next = await mint();
-        await world.keys.deleteKey({ accountId, keyId: next });
-        await until(() => isTold(next), { timeoutMs: 200 });
+        hasty.clock.advance(1_000);
+        const next = await mint(hasty);
+        await hasty.keys.deleteKey({ accountId, keyId: next });
+        await until(() => isTold(next), { timeoutMs: 500 });
         return true;
       },
-      { timeoutMs: 15_000 },
+      { timeoutMs: 60_000 },
     );
   },
 );

@@ -1,5 +1,6 @@
 // A TCP proxy that a test can cut: connections break and new ones are refused, as when a server goes away.
-import { type AddressInfo, connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+import { connect, createServer, type NetConnectOpts, type Socket } from "node:net";
+import { freePort } from "@gr/testing";
 
 export interface CuttableProxy {
   readonly port: number;
@@ -26,8 +27,9 @@ export async function startCuttableProxy(target: NetConnectOpts): Promise<Cuttab
       server.once("error", reject);
       server.listen(port, "127.0.0.1", resolve);
     });
-  await listen(0);
-  const { port } = server.address() as AddressInfo;
+  // Not a port that the system may give to somebody else's connection while this proxy is cut.
+  const port = await freePort();
+  await listen(port);
   return {
     port,
     mend: () => listen(port),
