@@ -97,12 +97,12 @@ describe("a key that was revoked never spends again", () => {
 });
 
 test("a limit that was lowered stays lowered when an earlier, higher one arrives", async () => {
-  const { id } = await mint("--spend-limit", "5", "--period", "day");
+  const { id } = await mint("--spend-limit", "5");
   expect(await spend(id, 300n)).toBe(OutcomeCode.DONE);
   await withFate("late", ...ofKey("update", id, "--spend-limit", "50", "--period", "month"));
   await router.json(...ofKey("update", id, "--spend-limit", "0.04"));
   await deliverAll();
-  expect(await spenderOf(id)).toMatchObject({ capCredits: 400n, period: SpendPeriod.DAY });
+  expect(await spenderOf(id)).toMatchObject({ capCredits: 400n, period: SpendPeriod.LIFETIME });
   expect(await spend(id, 101n)).toBe(OutcomeCode.SPEND_LIMIT_EXCEEDED);
   expect(await spend(id, 100n)).toBe(OutcomeCode.DONE);
 });

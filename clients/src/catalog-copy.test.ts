@@ -10,7 +10,7 @@ import { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
 type Catalog = MessageInitShape<typeof CatalogSchema>;
 type Watch = (signal: AbortSignal) => AsyncIterable<Catalog | undefined>;
 
-const PATIENCE = { timeoutMs: 10_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 const catalogOf = (version: string, ...ids: string[]): Catalog => ({
   version,
   models: ids.map((id) => ({ id })),

@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 
-const TIMEOUT = { timeoutMs: 15_000 };
+const TIMEOUT = { timeoutMs: 60_000 };
 
 let clone: string;
 let log: string;

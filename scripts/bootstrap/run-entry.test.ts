@@ -7,7 +7,7 @@ import { until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 
 const RUN_ENTRY = new URL("./run-entry.mjs", import.meta.url).href;
-const TIMEOUT = { timeoutMs: 15_000 };
+const TIMEOUT = { timeoutMs: 60_000 };
 
 /** Counts the stops it gets and ends a little after the first, as a server does that drains. */
 const SERVER = `

@@ -57,7 +57,7 @@ export class TestClient {
 
   /** What a request was billed, once it is billed. */
   async billed(requestId: string): Promise<bigint> {
-    for (let attempt = 0; attempt < 200; attempt++) {
+    for (let attempt = 0; attempt < 6_000; attempt++) {
       const answer = await this.get(`/bill/${requestId}`);
       if (answer.status === 200) return BigInt(JSON.parse(answer.text).pico_usd);
       await sleep(10);

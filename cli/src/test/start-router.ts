@@ -105,7 +105,7 @@ const MAIN = fileURLToPath(new URL("../main.ts", import.meta.url));
 export function runMain(env: Environment, ...args: string[]): Promise<CliOutcome> {
   return new Promise((resolve) => {
     const childEnv = { ...env };
-    execFile(process.execPath, [MAIN, ...args], { env: childEnv, timeout: 20_000 }, (error, out, err) =>
+    execFile(process.execPath, [MAIN, ...args], { env: childEnv, timeout: 120_000 }, (error, out, err) =>
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
     );
   });
