@@ -33,7 +33,7 @@ const address = () => `redis://127.0.0.1:${(server.address() as AddressInfo).por
 test("a script runs in one step, and again after Redis has forgotten it", async () => {
   const url = process.env["TEST_REDIS_URL"];
   if (url === undefined) throw new Error("tests need Redis: run them with `npm test`, which starts one");
-  redis = await connectRedis({ url, name: "test", log });
+  redis = await connectRedis({ url, name: "test", log, commandTimeoutMs: 30_000 });
   const echo = redisScript(redis, "echoBoth", "return {KEYS[1], ARGV[1], ARGV[2]}");
   await expect(echo(["key"], ["a", 2])).resolves.toEqual(["key", "a", "2"]);
   await redis.script("FLUSH");

@@ -23,23 +23,23 @@ export type RedisScript = (keys: readonly string[], values: readonly (string | n
 const CONNECT_TIMEOUT_MS = 1_000;
 const COMMAND_TIMEOUT_MS = 100;
 const DISCONNECT_TIMEOUT_MS = 100;
-/** A connection that has been silent for this long after a command is given up. */
+/** A connection that has been silent for this long after a command, and longer than one may take, is given up. */
 const SILENCE_MS = 1_000;
 const RECONNECT_MS = { first: 50, longest: 1_000 };
 
 /**
- * Waits for the connection for at most a second and returns all the same: whoever uses it must do without Redis at
- * any time, so why not at first.
+ * Waits for the connection for at most a second, or as long as for a command if that is longer, and returns all the
+ * same: whoever uses it must do without Redis at any time, so why not at first.
  */
 export async function connectRedis(options: RedisOptions): Promise<Redis> {
   const { url, name, log, commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
   const redis = new Redis(url, {
     lazyConnect: true,
     connectionName: name.replaceAll(" ", "-"),
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: Math.max(CONNECT_TIMEOUT_MS, commandTimeoutMs),
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     commandTimeout: commandTimeoutMs,
-    socketTimeout: SILENCE_MS,
+    socketTimeout: Math.max(SILENCE_MS, commandTimeoutMs),
     // Late commands are of no use to anybody: what cannot be sent or loses its connection fails at once.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -60,7 +60,8 @@ export async function connectRedis(options: RedisOptions): Promise<Redis> {
   const connected = redis.connect().catch((error: Error) => {
     log.debug({ err: error.message }, "the first attempt to connect to Redis failed");
   });
-  await Promise.race([connected, delay(CONNECT_TIMEOUT_MS, undefined, { ref: false })]);
+  const patienceMs = Math.max(CONNECT_TIMEOUT_MS, commandTimeoutMs);
+  await Promise.race([connected, delay(patienceMs, undefined, { ref: false })]);
   return redis;
 }
 
