@@ -10,7 +10,8 @@ module.exports = {
   globalSetup: "<rootDir>/packages/testing/src/global-setup.ts",
   globalTeardown: "<rootDir>/packages/testing/src/global-teardown.ts",
   setupFiles: ["<rootDir>/packages/testing/src/one-error-realm.ts"],
-  testTimeout: 30_000,
+  // Ends a test that hangs, and no other: a slow, busy machine may take many times as long as ours.
+  testTimeout: 180_000,
   maxWorkers: 2,
   transform: {
     "\\.ts$": [

@@ -8,13 +8,13 @@ import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { drawPicture } from "./test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
-import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
+import { type MediaUnderTest, PATIENT, QUICK, startMedia } from "./test/start-media.ts";
 
 const fox = { model: "sandbox/image", prompt: "a fox" };
 const onlyHold = (media: MediaUnderTest) => [...media.billing.holds.values()][0];
 const settled = async (media: MediaUnderTest) => {
-  await until(() => media.billing.open().length === 0, { timeoutMs: 10_000 });
-  await until(async () => (await media.row())["settled_at"] !== null, { timeoutMs: 5_000 });
+  await until(() => media.billing.open().length === 0, { timeoutMs: 60_000 });
+  await until(async () => (await media.row())["settled_at"] !== null, { timeoutMs: 60_000 });
 };
 const pictureAnswer = async (count = 1, usage?: object) => ({
   status: 200,
@@ -31,7 +31,7 @@ describe("the simulator's faults", () => {
   let media: MediaUnderTest;
   beforeEach(async () => {
     simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
-    media = await startMedia({ upstreamUrl: simulator.url, env: QUICK });
+    media = await startMedia({ upstreamUrl: simulator.url, env: PATIENT });
   });
   afterEach(async () => {
     await media.stop();
@@ -60,6 +60,8 @@ describe("the simulator's faults", () => {
   });
 
   test("a hang is 504; the hold stays open until two look-ups found no bill", async () => {
+    await media.stop();
+    media = await startMedia({ upstreamUrl: simulator.url, env: QUICK });
     const { status, body } = await media.generate({ ...fox, model: "sandbox/image-hang" });
     expect(status).toBe(504);
     expect(body.error.code).toBe("provider_timeout");
@@ -80,7 +82,7 @@ describe("a scripted provider", () => {
   let media: MediaUnderTest;
   beforeEach(async () => {
     upstream = await startScriptedServer();
-    media = await startMedia({ upstreamUrl: upstream.url, env: QUICK });
+    media = await startMedia({ upstreamUrl: upstream.url, env: PATIENT });
   });
   afterEach(async () => {
     await media.stop();
@@ -158,7 +160,7 @@ describe("a scripted provider", () => {
       { status: 200, body: { pico_usd: "5" } },
     );
     await media.generate(fox);
-    await until(() => upstream.requests.length >= 4, { timeoutMs: 5_000 });
+    await until(() => upstream.requests.length >= 4, { timeoutMs: 60_000 });
     expect(media.billing.open()).toHaveLength(1);
     await settled(media);
     expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, costPicoUsd: 5n });
@@ -242,7 +244,7 @@ describe("a scripted provider", () => {
     const hold = onlyHold(media);
     if (hold === undefined) throw new Error("there is a hold");
     Object.assign(hold, { state: HoldState.OPEN, chargedCredits: 0n, deadlineAt: BigInt(Date.now()) });
-    await until(() => hold.state === HoldState.CAPTURED, { timeoutMs: 5_000 });
+    await until(() => hold.state === HoldState.CAPTURED, { timeoutMs: 60_000 });
     expect(hold.chargedCredits).toBe(100n);
   });
 
@@ -272,7 +274,8 @@ describe("a provider that cannot be asked", () => {
   let media: MediaUnderTest;
   beforeEach(async () => {
     upstream = await startScriptedServer();
-    media = await startMedia({ upstreamUrl: upstream.url, env: { ...QUICK, MEDIA_LOOKUP_URL: "" } });
+    const env = { ...QUICK, MEDIA_TIMEOUT_MS: "3000", MEDIA_LOOKUP_URL: "" };
+    media = await startMedia({ upstreamUrl: upstream.url, env });
   });
   afterEach(async () => {
     await media.stop();

@@ -7,7 +7,7 @@ import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { caller } from "./test/edge.ts";
-import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
+import { type MediaUnderTest, PATIENT, startMedia } from "./test/start-media.ts";
 
 let simulator: RunningSimulator;
 let media: MediaUnderTest;
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 beforeEach(async () => {
-  media = await startMedia({ upstreamUrl: simulator.url, env: { ...QUICK, MEDIA_TIMEOUT_MS: "20000" } });
+  media = await startMedia({ upstreamUrl: simulator.url, env: PATIENT });
 });
 afterEach(() => media.stop());
 
@@ -230,10 +230,16 @@ describe("requests that cannot be met", () => {
   test("more than the process can run are refused at once", async () => {
     await media.stop();
     media = await startMedia({ upstreamUrl: simulator.url, env: { MEDIA_MAX_RUNNING: "1" } });
-    const answers = await Promise.all(
-      [1, 2, 3].map(() => media.generate({ model: "sandbox/image", prompt: "a fox" })),
-    );
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 503, 503]);
+    const refused = Promise.withResolvers<void>();
+    media.billing.before = () => refused.promise;
+    let answered = 0;
+    const asked = [1, 2, 3].map(async () => {
+      const { status } = await media.generate({ model: "sandbox/image", prompt: "a fox" });
+      answered += 1;
+      if (answered === 2) refused.resolve();
+      return status;
+    });
+    expect((await Promise.all(asked)).sort()).toEqual([200, 503, 503]);
     expect(media.billing.log).toEqual(["place", "capture"]);
   });
 });

@@ -6,8 +6,10 @@ import { type Model, ModelKind } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { pictureAnswer } from "./test/crash-ring.ts";
 import { fixedModels } from "./test/fixed-catalog.ts";
-import { type MediaUnderTest, QUICK, type Restart, startMedia } from "./test/start-media.ts";
+import { startScriptedServer } from "./test/scripted-server.ts";
+import { type MediaUnderTest, PATIENT, type Restart, startMedia } from "./test/start-media.ts";
 
 const GENERATIONS = "/v1/compat/images/generations";
 const EDITS = "/v1/compat/images/edits";
@@ -20,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 beforeEach(async () => {
-  media = await startMedia({ upstreamUrl: simulator.url, env: { ...QUICK, MEDIA_TIMEOUT_MS: "20000" } });
+  media = await startMedia({ upstreamUrl: simulator.url, env: PATIENT });
 });
 afterEach(() => media.stop());
 
@@ -231,20 +233,28 @@ describe("a key whose request", () => {
   });
 
   test("has an unknown outcome is in progress until it is known, then free", async () => {
+    const upstream = await startScriptedServer();
     await media.stop();
-    media = await startMedia({
-      upstreamUrl: simulator.url,
-      env: { ...QUICK, MEDIA_TIMEOUT_MS: "3000", HOLD_GRACE_MS: "3000" },
+    media = await startMedia({ upstreamUrl: upstream.url, env: PATIENT });
+    let known = false;
+    upstream.play((response, { method }) => {
+      if (method === "POST") response.destroy();
+      else response.writeHead(known ? 200 : 500).end('{"pico_usd":"5"}');
     });
-    const hang = { ...fox, model: "sandbox/image-hang" };
-    expect((await withKey(hang)).status).toBe(504);
-    const { status, body, headers } = await withKey(hang);
-    expect([status, body.error.code]).toEqual([409, "idempotency_in_progress"]);
-    expect(headers.get("retry-after")).toBe("1");
-    await until(() => media.billing.open().length === 0, { timeoutMs: 30_000 });
-    expect((await withKey(fox)).status).toBe(200);
-    expect(media.billing.charged()).toBe(100n);
-  }, 60_000);
+    try {
+      expect((await withKey(fox)).status).toBe(502);
+      const { status, body, headers } = await withKey(fox);
+      expect([status, body.error.code]).toEqual([409, "idempotency_in_progress"]);
+      expect(headers.get("retry-after")).toBe("1");
+      known = true;
+      await until(() => media.billing.open().length === 0, { timeoutMs: 60_000 });
+      upstream.play(await pictureAnswer());
+      expect((await withKey(fox)).status).toBe(200);
+      expect(media.billing.charged()).toBe(100n);
+    } finally {
+      await upstream.close();
+    }
+  });
 
   test("was never answered by billing is free at once, not when its hold's deadline comes", async () => {
     await media.stop();
@@ -254,7 +264,7 @@ describe("a key whose request", () => {
     };
     expect((await withKey(fox)).body.error.code).toBe("billing_unavailable");
     media.billing.after = async () => undefined;
-    await until(() => media.billing.open().length === 0, { timeoutMs: 10_000 });
+    await until(() => media.billing.open().length === 0, { timeoutMs: 60_000 });
     expect([...media.billing.holds.values()][0]?.state).toBe(HoldState.RELEASED);
     expect((await withKey(fox)).status).toBe(200);
   });

@@ -24,7 +24,7 @@ function queueProvider(...answers: (Progress | ProviderError)[]) {
     },
   };
   const saveOperation = async (operation: Operation) => calls.push(`save ${operation["job"]}`);
-  const run = (signal: AbortSignal = AbortSignal.timeout(5_000)) =>
+  const run = (signal: AbortSignal = AbortSignal.timeout(60_000)) =>
     runJob({ provider, signal, saveOperation }, async () => pending);
   return { run, calls };
 }

@@ -12,8 +12,7 @@ const waiting = { status: 200, body: {} };
 
 let ring: CrashRing;
 beforeEach(async () => {
-  // Longer than a process takes to start: a job whose time is over is not polled on.
-  ring = await CrashRing.start({ MEDIA_TIMEOUT_MS: "20000" });
+  ring = await CrashRing.start();
 });
 afterEach(() => ring.stop());
 
@@ -32,7 +31,7 @@ describe("a job in a provider's queue", () => {
       costPicoUsd: 42n,
     });
     expect(ring.methods()).toEqual(["POST", "GET"]);
-  }, 60_000);
+  });
 
   test("C5, kill -9 while it is polled: polled on by the next process, submitted once, charged once", async () => {
     const headers = { "idempotency-key": "k" };
@@ -46,14 +45,16 @@ describe("a job in a provider's queue", () => {
     expect(await ring.files()).toHaveLength(1);
     const again = await generate(next, queued, headers);
     expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
-  }, 60_000);
+  });
 });
 
 describe("two processes on one database", () => {
+  /** A busy machine lets a process stand still for a moment, which must not pass for its death. */
+  const startPatient = () => ring.startChild({ MEDIA_LEASE_MS: "2500" });
+
   test("do not take a generation from each other while its process lives", async () => {
-    const patient = { MEDIA_LEASE_MS: "1500" };
-    const children = [await ring.startChild(patient), await ring.startChild(patient)];
-    const longerThanTheLease = 3_000;
+    const children = [await startPatient(), await startPatient()];
+    const longerThanTheLease = 4_000;
     ring.upstream.play(async (response) => {
       await new Promise((resolve) => setTimeout(resolve, longerThanTheLease));
       response.end(JSON.stringify((await pictureAnswer()).body));
@@ -62,11 +63,11 @@ describe("two processes on one database", () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(ring.billing.charged()).toBe(200n);
     expect(ring.methods()).toEqual(["POST", "POST"]);
-  }, 60_000);
+  });
 
   test("the survivor ends what the dead one has begun", async () => {
-    const child = await ring.startChild();
-    await ring.startChild();
+    const child = await startPatient();
+    await startPatient();
     ring.upstream.play(child.kill, { status: 200, body: { pico_usd: "9" } });
     await expect(generate(child)).rejects.toThrow();
     await ring.settled();
@@ -75,11 +76,11 @@ describe("two processes on one database", () => {
       chargedCredits: 0n,
       costPicoUsd: 9n,
     });
-  }, 60_000);
+  });
 
   test("C10, one that wakes up after it was given up ends nothing, books nothing, keeps no file", async () => {
-    const sleeper = await ring.startChild();
-    await ring.startChild();
+    const sleeper = await startPatient();
+    await startPatient();
     let answer: () => void = () => undefined;
     ring.upstream.play(
       async (response) => {
@@ -104,11 +105,11 @@ describe("two processes on one database", () => {
       costPicoUsd: 9n,
     });
     expect(await ring.files()).toEqual([]);
-  }, 60_000);
+  });
 
   test("C10, one that wakes up after another has made it answers nothing; one charge, one file", async () => {
-    const sleeper = await ring.startChild();
-    await ring.startChild();
+    const sleeper = await startPatient();
+    await startPatient();
     const done = await picture();
     ring.upstream.play(
       job,
@@ -120,7 +121,7 @@ describe("two processes on one database", () => {
     );
     const late = generate(sleeper, queued);
     await ring.settled();
-    await until(async () => (await ring.files()).length === 1, { timeoutMs: 5_000 });
+    await until(async () => (await ring.files()).length === 1, { timeoutMs: 60_000 });
     sleeper.resume();
     const { status, body } = await late;
     expect([status, body.error.code]).toEqual([500, "outcome_unknown"]);
@@ -128,5 +129,5 @@ describe("two processes on one database", () => {
     expect(ring.billing.charged()).toBe(100n);
     expect(await ring.files()).toHaveLength(1);
     expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
-  }, 60_000);
+  });
 });

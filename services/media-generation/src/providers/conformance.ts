@@ -24,7 +24,7 @@ export interface ProviderUnderTest {
 
 const SECRET = "sk-conformance-0123456789abcdef";
 const MAX_ANSWER_BYTES = 256 * 1024;
-const SOON_MS = 300;
+const SOON_MS = 1_000;
 
 interface Bench {
   readonly server: ScriptedServer;
@@ -50,7 +50,7 @@ function openBench(subject: ProviderUnderTest): () => Bench {
     const server = await startScriptedServer();
     const outbound = createOutbound({ maxAnswerBytes: MAX_ANSWER_BYTES, connectTimeoutMs: 1_000 });
     const provider = subject.create({ baseUrl: server.url, secret: SECRET, outbound });
-    const run = (job: MediaJob, signal = AbortSignal.timeout(10_000)) =>
+    const run = (job: MediaJob, signal = AbortSignal.timeout(60_000)) =>
       runJob({ provider, signal, saveOperation: async () => undefined }, () => provider.submit(job, signal));
     const failure = async (...script: ScriptEntry[]) => {
       server.play(...script);

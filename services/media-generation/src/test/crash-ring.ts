@@ -13,9 +13,9 @@ import { drawPicture } from "./pictures.ts";
 import { createRecordingBilling, type RecordedHold, type RecordingBilling } from "./recording-billing.ts";
 import { type FixedAnswer, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 import { type MediaChild, startChild } from "./start-child.ts";
-import { type Answer, environment, postJson, QUICK } from "./start-media.ts";
+import { type Answer, environment, PATIENT, postJson } from "./start-media.ts";
 
-const SETTLED_WITHIN_MS = 15_000;
+const SETTLED_WITHIN_MS = 60_000;
 export const fox = { model: "sandbox/image", prompt: "a fox" };
 
 export class CrashRing {
@@ -52,8 +52,10 @@ export class CrashRing {
     const billing = createRecordingBilling();
     const database = await migratedDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), "media-crash-"));
-    const quick = { ...QUICK, MEDIA_TIMEOUT_MS: "3000", ...changes };
-    const base = environment(database.url, dataDir, { upstreamUrl: upstream.url, env: quick });
+    const base = environment(database.url, dataDir, {
+      upstreamUrl: upstream.url,
+      env: { ...PATIENT, ...changes },
+    });
     const peers = await startProcess([billing.module, fixedCatalog], { env: base });
     const [rpc, http] = [peers.rpcPort, peers.httpPort].map((port) => `http://127.0.0.1:${port}`);
     const env = Object.fromEntries([
@@ -78,13 +80,22 @@ export class CrashRing {
   /**
    * Sends a request to a new process, kills it as soon as the armed moment has come, starts another one, and waits
    * until no hold is open.
+   * @param options.env of the process that is killed
    * @returns the process that has taken over
    */
   async crashAt(
     arm: (crash: () => Promise<void>) => void,
-    { body = fox, headers = {} }: { body?: object; headers?: Readonly<Record<string, string>> } = {},
+    {
+      body = fox,
+      headers = {},
+      env = {},
+    }: {
+      body?: object;
+      headers?: Readonly<Record<string, string>>;
+      env?: Readonly<Record<string, string>>;
+    } = {},
   ): Promise<MediaChild> {
-    const child = await this.startChild();
+    const child = await this.startChild(env);
     const death = Promise.withResolvers<void>();
     arm(async () => {
       await child.kill();

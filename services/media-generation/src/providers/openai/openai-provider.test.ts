@@ -43,7 +43,7 @@ describe("openai", () => {
   let server: ScriptedServer;
   let outbound: Outbound;
   let provider: MediaProvider;
-  const signal = AbortSignal.timeout(20_000);
+  const { signal } = new AbortController();
   beforeEach(async () => {
     server = await startScriptedServer();
     outbound = createOutbound();
