@@ -48,7 +48,7 @@ const waitForLocks = (sessions: number) =>
       );
       return rowCount === sessions;
     },
-    { timeoutMs: 10_000 },
+    { timeoutMs: 60_000 },
   );
 
 const retries = async () => /^billing_commit_retries_total \d+$/m.exec(await ledger.metrics())?.[0];
@@ -257,7 +257,7 @@ describe("the sweeper", () => {
     ledger.clock.set(THURSDAY + DAY);
     // A process that starts sweeps at once.
     const other = await startBillingOn(ledger.url, ledger.clock);
-    await until(async () => (await held()).length < 4, { timeoutMs: 10_000 }).finally(() => other.stop());
+    await until(async () => (await held()).length < 4, { timeoutMs: 60_000 }).finally(() => other.stop());
     expect((await held()).toSorted()).toEqual([running, younger].toSorted());
   });
 

@@ -16,6 +16,9 @@ const { INSUFFICIENT_CREDITS, SPEND_LIMIT_EXCEEDED } = OutcomeCode;
 const DAY_MS = 86_400_000;
 const SPENDERS = 2;
 const RUNS = 40;
+const MOST_ROUNDS = 10;
+/** Refusals by each mirror. */
+const ENOUGH = 5;
 
 const credits = fc.bigInt({ min: 0n, max: 60n });
 /** How many holds ago this one was placed; -1 = now. A place that is not new repeats that place. */
@@ -76,7 +79,7 @@ beforeAll(async () => {
   redis = await connectRedis({ url, name: "test", log, commandTimeoutMs: 10_000 });
   const [one, two] = [await migratedDatabase(), await migratedDatabase()];
   databases = [one, two];
-  const env = { REDIS_URL: url, REDIS_TIMEOUT_MS: "900", FREE_REQUESTS_PER_DAY: "0" };
+  const env = { REDIS_URL: url, REDIS_TIMEOUT_MS: "10000", FREE_REQUESTS_PER_DAY: "0" };
   mirrored = [await startBillingOn(one.url, clock, env), await startBillingOn(one.url, clock, env)];
   plain = await startBillingOn(two.url, clock, { FREE_REQUESTS_PER_DAY: "0" });
 });
@@ -90,23 +93,25 @@ const refusalsOf = async (process: BillingProcess) =>
   Number(/^billing_mirror_refusals_total (\d+)$/m.exec(await process.metrics())?.[1]);
 
 test("the mirror refuses nothing that PostgreSQL would not refuse, and changes no balance", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
-      clock.set(THURSDAY);
-      const world = await openWorld();
-      for (const each of steps) {
-        // Ids say to the millisecond when they were made.
-        clock.advance(1);
-        await world.take(each);
-      }
-      await world.compareBalances();
-    }),
-    { numRuns: RUNS },
-  );
+  const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 30 }), async (steps) => {
+    clock.set(THURSDAY);
+    const world = await openWorld();
+    for (const each of steps) {
+      // Ids say to the millisecond when they were made.
+      clock.advance(1);
+      await world.take(each);
+    }
+    await world.compareBalances();
+  });
+  const fewest = async () => Math.min(...(await Promise.all(mirrored.map(refusalsOf))));
+  // What is mirrored lives for a second of real time, so on a slow machine it takes more histories to see enough of it.
+  for (let round = 1; round === 1 || ((await fewest()) < ENOUGH && round <= MOST_ROUNDS); round += 1) {
+    await fc.assert(property, { numRuns: RUNS });
+  }
   expect(await refusalsOf(plain)).toBe(0);
   // Otherwise it would be no proof.
-  for (const each of mirrored) expect(await refusalsOf(each)).toBeGreaterThan(RUNS / 10);
-}, 120_000);
+  expect(await fewest()).toBeGreaterThanOrEqual(ENOUGH);
+});
 
 interface Hold {
   /** Says when it was made. */

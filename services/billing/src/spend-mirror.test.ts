@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { OutcomeCode } from "@gr/proto/billing";
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { ManualClock, testRedis } from "@gr/testing";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
 import { NO_REFUSAL } from "./post-store.ts";
@@ -16,6 +16,7 @@ import {
 } from "./spend-mirror.ts";
 import { LocalSpendMirror } from "./spend-mirror-local.ts";
 import { RedisSpendMirror } from "./spend-mirror-redis.ts";
+import { inTime } from "./test/in-time.ts";
 
 const { INSUFFICIENT_CREDITS, SPEND_LIMIT_EXCEEDED } = OutcomeCode;
 /** A test that stands still for a moment must not take that for an outage. */
@@ -81,9 +82,6 @@ describe.each([
   beforeAll(async () => {
     bench = await start();
   });
-  beforeEach(() => {
-    [accountId, spenderId] = [randomUUID(), randomUUID()];
-  });
   afterAll(() => bench.close());
 
   const numbers = (fields: Partial<SpendNumbers> = {}): SpendNumbers => ({
@@ -121,14 +119,21 @@ describe.each([
     settle(await begin(), fields, spender);
   const admit = async (...places: MirroredPlace[]) =>
     (await bench.mirror.admit(places)).map((answer) => answer?.code);
+  const timed = (name: string, work: () => Promise<void>) =>
+    test(name, () =>
+      inTime(async () => {
+        [accountId, spenderId] = [randomUUID(), randomUUID()];
+        await work();
+      }),
+    );
 
-  test("asks about everybody it knows nothing of", async () => {
+  timed("asks about everybody it knows nothing of", async () => {
     expect(await admit(place(1_000n), place(1n))).toEqual([undefined, undefined]);
     await begin();
     expect(await admit(place(1_000n))).toEqual([undefined]);
   });
 
-  test("refuses what the balance does not cover without holds, as PostgreSQL would say it", async () => {
+  timed("refuses what the balance does not cover without holds, as PostgreSQL would say it", async () => {
     await learn();
     expect(await bench.mirror.admit([place(100n), place(101n)])).toEqual([
       undefined,
@@ -136,7 +141,7 @@ describe.each([
     ]);
   });
 
-  test("refuses what the cap does not cover without holds, before the balance", async () => {
+  timed("refuses what the cap does not cover without holds, before the balance", async () => {
     const resetsAt = BigInt(bench.clock.now() + 3_600_000);
     await learn({ cap: 50n, used: 40n, period: "day", resetsAt, endsAt: resetsAt });
     const refusal = { ...NO_REFUSAL, available: 30n, cap: 50n, period: "day", resetsAt };
@@ -147,32 +152,32 @@ describe.each([
     ]);
   });
 
-  test("an overrun balance refuses everything, and a cap of nothing too", async () => {
+  timed("an overrun balance refuses everything, and a cap of nothing too", async () => {
     await learn({ balance: -5n, available: 0n });
     expect(await admit(place(1n))).toEqual([INSUFFICIENT_CREDITS]);
     await learn({ cap: 0n });
     expect(await admit(place(1n))).toEqual([SPEND_LIMIT_EXCEEDED]);
   });
 
-  test("amounts are exact up to the last of 64 bits", async () => {
+  timed("amounts are exact up to the last of 64 bits", async () => {
     const most = 2n ** 63n - 2n;
     await learn({ balance: most, available: most });
     expect(await admit(place(most), place(most + 1n))).toEqual([undefined, INSUFFICIENT_CREDITS]);
   });
 
-  test("numbers die after a second", async () => {
+  timed("numbers die after a second", async () => {
     await learn();
     await bench.age(NUMBERS_LIFETIME_MS);
     expect(await admit(place(101n))).toEqual([undefined]);
   });
 
-  test("numbers that took a second to read are dead already", async () => {
+  timed("numbers that took a second to read are dead already", async () => {
     const epoch = await begin();
     await settle({ ...epoch, begunAt: epoch.begunAt - NUMBERS_LIFETIME_MS });
     expect(await admit(place(101n))).toEqual([undefined]);
   });
 
-  test("numbers die with their window, by either clock", async () => {
+  timed("numbers die with their window, by either clock", async () => {
     const endsAt = BigInt(bench.clock.now() + 500);
     await learn({ endsAt });
     expect(await admit(place(101n))).toEqual([INSUFFICIENT_CREDITS]);
@@ -183,13 +188,13 @@ describe.each([
     expect(await admit(place(101n))).toEqual([undefined]);
   });
 
-  test("newer numbers take the place of older ones", async () => {
+  timed("newer numbers take the place of older ones", async () => {
     await learn();
     await learn({ balance: 200n });
     expect(await admit(place(101n), place(201n))).toEqual([undefined, INSUFFICIENT_CREDITS]);
   });
 
-  test("another spender of the account, and another account, are asked about", async () => {
+  timed("another spender of the account, and another account, are asked about", async () => {
     await learn();
     const [other, stranger] = [
       place(101n, { spenderId: randomUUID() }),
@@ -198,7 +203,7 @@ describe.each([
     expect(await admit(other, place(101n), stranger)).toEqual([undefined, INSUFFICIENT_CREDITS, undefined]);
   });
 
-  test("a hold that is not younger than the numbers may exist, so PostgreSQL is asked", async () => {
+  timed("a hold that is not younger than the numbers may exist, so PostgreSQL is asked", async () => {
     await learn();
     const old = uuidv7({ msecs: bench.clock.now() });
     expect(await admit(place(101n, { holdId: old }), place(101n, { holdId: randomUUID() }))).toEqual([
@@ -207,7 +212,7 @@ describe.each([
     ]);
   });
 
-  test("forgetting an account drops the numbers of all its spenders and nobody else's", async () => {
+  timed("forgetting an account drops the numbers of all its spenders and nobody else's", async () => {
     const second = randomUUID();
     await learn();
     await learn({}, second);
@@ -219,7 +224,7 @@ describe.each([
     expect(await admit(...mine)).toEqual([undefined, undefined]);
   });
 
-  test("numbers read before a deposit are not kept after it", async () => {
+  timed("numbers read before a deposit are not kept after it", async () => {
     const before = await begin();
     await bench.mirror.forget(accountId);
     await settle(before);
@@ -233,18 +238,21 @@ describe.each([
     expect(await admit(place(101n), place(201n))).toEqual([undefined, INSUFFICIENT_CREDITS]);
   });
 
-  test("numbers read before everything was lost are not kept after it, whatever was forgotten meanwhile", async () => {
-    const before = await begin();
-    await bench.mirror.forget(accountId);
-    await bench.forgetEverything();
-    await settle(before);
-    expect(await admit(place(101n))).toEqual([undefined]);
-    await begin();
-    await settle(before);
-    expect(await admit(place(101n))).toEqual([undefined]);
-  });
+  timed(
+    "numbers read before everything was lost are not kept after it, whatever was forgotten meanwhile",
+    async () => {
+      const before = await begin();
+      await bench.mirror.forget(accountId);
+      await bench.forgetEverything();
+      await settle(before);
+      expect(await admit(place(101n))).toEqual([undefined]);
+      await begin();
+      await settle(before);
+      expect(await admit(place(101n))).toEqual([undefined]);
+    },
+  );
 
-  test("two that read at the same time both keep what they read", async () => {
+  timed("two that read at the same time both keep what they read", async () => {
     const second = randomUUID();
     const [one, two] = [await begin(), await begin()];
     await settle(two, {}, second);
@@ -255,7 +263,7 @@ describe.each([
     ]);
   });
 
-  test("losing everything in the middle only asks more", async () => {
+  timed("losing everything in the middle only asks more", async () => {
     await learn();
     await bench.forgetEverything();
     expect(await admit(place(101n))).toEqual([undefined]);
@@ -276,7 +284,7 @@ describe.each([
     );
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        accountId = randomUUID();
+        [accountId, spenderId] = [randomUUID(), randomUUID()];
         const epochs: { readonly epoch: Epoch; readonly era: number }[] = [];
         let era = 0;
         let known: bigint | undefined;

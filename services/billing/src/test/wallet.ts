@@ -32,6 +32,9 @@ interface PlaceFields {
   readonly claim?: ClaimInit;
 }
 
+/** Many at once take their time on a slow machine. */
+const PATIENCE_MS = 120_000;
+
 export const DEADLINE = BigInt(THURSDAY + 600_000);
 
 export async function openAccount(billing: BillingClient, credits: bigint): Promise<string> {
@@ -145,7 +148,7 @@ export function extend(holdId: string, credits: bigint, deadlineAt = DEADLINE): 
 
 /** Posts the operations together. */
 export async function post(billing: BillingClient, ...operations: OperationInit[]): Promise<Outcome[]> {
-  return (await billing.post({ operations })).outcomes;
+  return (await billing.post({ operations }, { timeoutMs: PATIENCE_MS })).outcomes;
 }
 
 export async function postOne(billing: BillingClient, operation: OperationInit): Promise<Outcome> {
