@@ -97,7 +97,7 @@ test("a model goes from the list on the day that its vendor shuts it down, witho
   try {
     expect(await world.ids()).toContain("openai/gpt-image-1.5");
     clock.advance(1_000);
-    await until(async () => !(await world.ids()).includes("openai/gpt-image-1.5"), { timeoutMs: 15_000 });
+    await until(async () => !(await world.ids()).includes("openai/gpt-image-1.5"), { timeoutMs: 60_000 });
     expect(await world.ids()).toEqual(["openai/gpt-image-2"]);
     expect((await world.get("/v1/models/openai/gpt-image-1.5")).status).toBe(404);
   } finally {

@@ -9,7 +9,7 @@ import { readSeedFiles, SEED_DIRECTORY } from "./seed.ts";
 import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
 
-const PATIENCE = { timeoutMs: 15_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 const atPrice = (prompt: string, completion: string) =>
   listing(openRouterRow("vendor/chat", { pricing: { prompt, completion } }));
 

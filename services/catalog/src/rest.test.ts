@@ -315,7 +315,7 @@ test("a model is gone on the day of its shutdown, without a restart", async () =
   try {
     expect(await status()).toBe(200);
     clock.advance(1_000);
-    await until(async () => (await status()) === 404, { timeoutMs: 10_000 });
+    await until(async () => (await status()) === 404, { timeoutMs: 60_000 });
     expect(await (await other.get("/v1/models")).text()).not.toContain("openai/gpt-image-1.5");
     expect((await other.get("/v1/models/openai/gpt-image-2")).status).toBe(200);
   } finally {
@@ -367,7 +367,7 @@ describe("caching", () => {
     try {
       const before = await other.get("/v1/compat/models");
       changing.respond = listing(openRouterRow("vendor/one"), openRouterRow("vendor/two"));
-      await until(async () => (await other.ids()).length === OPENAI.length + 2, { timeoutMs: 10_000 });
+      await until(async () => (await other.ids()).length === OPENAI.length + 2, { timeoutMs: 60_000 });
       const after = await other.get("/v1/compat/models", {
         "if-none-match": before.headers.get("etag") ?? "",
       });

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type CatalogUnderTest, SECRET, startCatalog } from "./test/start-catalog.ts";
 
-const PATIENCE = { timeoutMs: 15_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 // Service tokens of one process are read by the other, so both go by one clock.
 const clock = new ManualClock();
 type Copy = ReturnType<typeof createCatalogCopy>;
