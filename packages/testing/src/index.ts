@@ -1,8 +1,10 @@
 // What tests share: real databases, ports, clocks, patience.
 export { freePort } from "@gr/embedded";
+export { DatabaseAddress } from "./database-address.ts";
 export { compareSchema, describeSchema } from "./describe-schema.ts";
 export { ManualClock } from "./manual-clock.ts";
 export { RedisLine } from "./redis-line.ts";
+export { type ReplicatedPostgres, startReplicatedPostgres } from "./replicated-postgres.ts";
 export { type TestDatabase, testDatabase } from "./test-database.ts";
 export { testRedis } from "./test-redis.ts";
 export { until } from "./until.ts";

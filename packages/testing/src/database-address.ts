@@ -1,0 +1,76 @@
+// The one address of a replicated PostgreSQL, as a proxy or a floating address is: it leads to one server at a time, and
+// who uses it never learns which.
+import type { AddressInfo } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
+
+interface Session {
+  readonly client: Socket;
+  readonly server: Socket;
+  /** Its server is gone without a word: nothing comes any more, not even the end. */
+  silent: boolean;
+}
+
+export class DatabaseAddress {
+  readonly #listener: Server;
+  readonly #sessions = new Set<Session>();
+  #target: URL;
+
+  private constructor(target: URL) {
+    this.#target = target;
+    this.#listener = createServer((client) => this.#join(client));
+  }
+
+  static async to(url: string): Promise<DatabaseAddress> {
+    const address = new DatabaseAddress(new URL(url));
+    await new Promise<void>((resolve) => address.#listener.listen(0, "127.0.0.1", resolve));
+    return address;
+  }
+
+  /** With the login and the database of the server that it led to first. */
+  get url(): string {
+    const { username, password, pathname } = this.#target;
+    const { port } = this.#listener.address() as AddressInfo;
+    return `postgres://${username}:${password}@127.0.0.1:${port}${pathname}`;
+  }
+
+  /** From now on, new connections lead to another server. */
+  leadTo(url: string): void {
+    this.#target = new URL(url);
+  }
+
+  /** The connections that exist hear nothing any more, as those to a machine that has lost its power. */
+  silence(): void {
+    for (const session of this.#sessions) {
+      session.silent = true;
+      session.client.resume();
+      session.server.destroy();
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const { client, server } of this.#sessions) {
+      client.destroy();
+      server.destroy();
+    }
+    await new Promise((resolve) => this.#listener.close(resolve));
+  }
+
+  #join(client: Socket): void {
+    const folder = this.#target.searchParams.get("host");
+    const port = Number(this.#target.port);
+    const server =
+      folder === null ? connect(port, this.#target.hostname) : connect(`${folder}/.s.PGSQL.${port}`);
+    const session: Session = { client, server, silent: false };
+    this.#sessions.add(session);
+    client.on("data", (bytes) => session.silent || server.write(bytes));
+    server.on("data", (bytes) => session.silent || client.write(bytes));
+    // A lost connection is lost on both sides; that is all there is to say of its error.
+    client.on("error", () => server.destroy());
+    server.on("error", () => session.silent || client.destroy());
+    client.on("close", () => {
+      this.#sessions.delete(session);
+      server.destroy();
+    });
+    server.on("close", () => session.silent || client.destroy());
+  }
+}
