@@ -93,7 +93,7 @@ export function createBillingEvents(log: Logger, metrics: Registry): BillingEven
       log.error({ accountId, err: error }, "credits could not be read"),
     mayForget: (settings) => {
       if (settings.length === 0) return;
-      log.warn({ settings }, "PostgreSQL may lose charges that it has confirmed: these settings are off");
+      log.warn({ settings }, "PostgreSQL may lose charges that it has confirmed, because of these settings");
     },
   };
 }

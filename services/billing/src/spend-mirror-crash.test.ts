@@ -1,5 +1,6 @@
 // Where a billing process can die between Redis and PostgreSQL, with real processes that are killed there. The names
 // are those of the crash points of a hold.
+import { randomUUID } from "node:crypto";
 import { OutcomeCode } from "@gr/proto/billing";
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { RedisLine, testRedis, until } from "@gr/testing";
@@ -13,9 +14,9 @@ import {
   startBillingOn,
 } from "./test/start-billing.ts";
 import { startChild } from "./test/start-child.ts";
-import { deposit, openWallet, place, postOne, type Wallet } from "./test/wallet.ts";
+import { deposit, openWallet, place, postOne, putSpender, type Wallet } from "./test/wallet.ts";
 
-const { DONE, INSUFFICIENT_CREDITS } = OutcomeCode;
+const { DONE, INSUFFICIENT_CREDITS, SPEND_LIMIT_EXCEEDED } = OutcomeCode;
 
 let ledger: BillingUnderTest;
 let other: BillingProcess;
@@ -102,5 +103,34 @@ test("C7: a crash after a commit and before Redis leaves at most numbers that di
   // Gone, or about to go by itself.
   if (name !== "") expect(await redis.pttl(name)).toBeLessThanOrEqual(NUMBERS_LIFETIME_MS);
   await until(async () => (await redis.keys(`*{${mine.accountId}}*`)).length === 0, { timeoutMs: 10_000 });
+  expect(await postOne(other.billing, youngPlace(mine, 150n))).toMatchObject({ code: DONE });
+}, 60_000);
+
+test("C11: a change that is made again, because its answer was lost, counts once and has nobody refused wrongly", async () => {
+  const mine = await openWallet(other.billing, 100n);
+  const dying = await child(redisUrl);
+  const depositId = randomUUID();
+  const change = async (billing: BillingProcess["billing"]) => {
+    await deposit(billing, mine.accountId, 100n, depositId);
+    await putSpender(billing, mine.accountId, { spenderId: mine.spenderId, capCredits: 150n, revision: 1n });
+  };
+  // Committed, and Redis was told; what nobody has heard is the answer.
+  await change(dying.billing);
+  await dying.kill();
+  const refused = youngPlace(mine, 160n);
+  const numbers = `spend:{${mine.accountId}}`;
+  await until(
+    async () => {
+      expect(await postOne(other.billing, refused)).toMatchObject({ code: SPEND_LIMIT_EXCEEDED });
+      return (await redis.exists(numbers)) === 1;
+    },
+    { timeoutMs: 10_000 },
+  );
+  await change(other.billing);
+  expect(await redis.exists(numbers)).toBe(0);
+  expect(await other.billing.getCredits({ accountId: mine.accountId })).toMatchObject({
+    depositedCredits: 200n,
+  });
+  expect(await postOne(other.billing, refused)).toMatchObject({ code: SPEND_LIMIT_EXCEEDED });
   expect(await postOne(other.billing, youngPlace(mine, 150n))).toMatchObject({ code: DONE });
 }, 60_000);
