@@ -8,6 +8,8 @@ import { writeRuntimeFile } from "./runtime-file.ts";
 
 export interface Started {
   readonly baseUrl: string;
+  /** How long running requests may go on after a stop was asked for. */
+  readonly stopGraceMs: number;
   stop(): Promise<void>;
 }
 
@@ -36,7 +38,7 @@ export async function startAllInOne(env: Environment, print: (text: string) => v
         : "as given by DATABASE_URL";
       const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, demo };
       print(banner({ ...facts, topology: "all in one process" }));
-      return { baseUrl: publicUrl, stop };
+      return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
     } catch (error) {
       await running.stop();
       throw error;

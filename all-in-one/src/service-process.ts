@@ -6,7 +6,8 @@ import { request } from "undici";
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
-const STOP_TIMEOUT_MS = 35_000;
+/** More than a process needs to end by itself, once its running requests had their time. */
+const KILL_LATER_MS = 15_000;
 const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
 /** A child that lived this long had a good start; its next restart is quick again. */
@@ -24,6 +25,8 @@ export interface ServiceProcessOptions {
   readonly env: Environment;
   /** Answers 200 when the service can serve. */
   readonly readyUrl: string;
+  /** How long its running requests may go on after a stop was asked for. */
+  readonly stopGraceMs: number;
 }
 
 /** @throws OperatorError when the service does not become ready. */
@@ -48,7 +51,7 @@ export async function startServiceProcess(options: ServiceProcessOptions): Promi
   const stop = async (): Promise<void> => {
     stopping = true;
     clearTimeout(restart);
-    await end(child);
+    await end(child, options.stopGraceMs + KILL_LATER_MS);
   };
   try {
     await ready(options, child);
@@ -89,10 +92,10 @@ async function ready({ name, readyUrl }: ServiceProcessOptions, child: ChildProc
   throw new OperatorError(`The ${name} service did not become ready within 30 s: ${last}.`);
 }
 
-function end(child: ChildProcess): Promise<void> {
+function end(child: ChildProcess, withinMs: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
-    const kill = setTimeout(() => child.kill("SIGKILL"), STOP_TIMEOUT_MS);
+    const kill = setTimeout(() => child.kill("SIGKILL"), withinMs);
     child.once("exit", () => {
       clearTimeout(kill);
       resolve();

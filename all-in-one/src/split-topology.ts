@@ -50,6 +50,7 @@ export async function startSplit(env: Environment, print: (text: string) => void
           entry: entryOf(place.module),
           env: { ...shared, ...addresses, ...place.env },
           readyUrl: `${place.httpUrl}/readyz`,
+          stopGraceMs: config.STOP_GRACE_MS,
         }),
       );
     }
@@ -68,7 +69,7 @@ export async function startSplit(env: Environment, print: (text: string) => void
       : "as given by DATABASE_URL";
     const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, demo };
     print(banner({ ...facts, topology: `${children.length} processes` }));
-    return { baseUrl: publicUrl, stop };
+    return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
   } catch (error) {
     await stop();
     throw error;

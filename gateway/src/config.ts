@@ -1,5 +1,5 @@
 // Where the public API listens, and how fast requests may come.
-import { port, redisConfig } from "@gr/runtime";
+import { port, redisConfig, stopConfig } from "@gr/runtime";
 import { z } from "zod";
 
 const MAX_PER_SECOND = 100_000;
@@ -13,6 +13,7 @@ export const gatewayConfig = z.object({
   HOST: z.string().min(1).default("127.0.0.1").describe("address that the public API listens on"),
   PORT: port(8080).describe("port of the public API"),
   ...redisConfig.shape,
+  ...stopConfig.shape,
   RATE_LIMIT_TEXT_PER_SECOND: perSecond(50).describe(
     "chat completions and responses of one API key; 0 = no limit",
   ),

@@ -17,8 +17,6 @@ import { prefixesByModule } from "./routes.ts";
 import { OPENAPI_PATH, serveOpenApi } from "./serve-openapi.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
 
-/** How long running requests may go on after a stop was asked for. */
-const DRAIN_MS = 20_000;
 const PREFLIGHT_KEPT_SECONDS = 86_400;
 
 /** Browsers show scripts these headers of an answer. */
@@ -63,7 +61,7 @@ export const gatewayModule = defineModule({
       start: () => listen(app, config),
       publicUrl: () => urlOf(config.HOST, (app.server.address() as AddressInfo).port),
       stop: async () => {
-        await closeHttpApp(app, DRAIN_MS);
+        await closeHttpApp(app, config.STOP_GRACE_MS);
         redis?.disconnect();
       },
     };

@@ -1,5 +1,5 @@
 // Bodies flow: nothing waits for the end of anything, a client that leaves is noticed, a stop lets answers finish.
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { call, errorOf, open } from "./test/call.ts";
 import type { Seen } from "./test/fake-modules.ts";
 import { sendRaw } from "./test/raw-http.ts";
@@ -109,6 +109,23 @@ describe.each(topologies)("bodies, %s", (topology) => {
     expect((await reader.read()).done).toBe(true);
     await stop;
   });
+});
+
+test("a stop cuts what has not ended within STOP_GRACE_MS", async () => {
+  const ring = await startRing("one process", { STOP_GRACE_MS: "17" });
+  const { secret } = ring.keys.add("normal");
+  const answer = await open(`${ring.baseUrl}${CHAT}`, { key: secret, body: { do: "stream" } });
+  const reader = answer.body?.getReader();
+  await reader?.read();
+  const timers = jest.spyOn(globalThis, "setTimeout");
+  try {
+    await ring.stopGateway();
+    expect(timers.mock.calls.map(([, delay]) => delay)).toContain(17);
+  } finally {
+    timers.mockRestore();
+    await ring.stop();
+  }
+  await expect(reader?.read()).rejects.toThrow();
 });
 
 describe("a module that is gone", () => {

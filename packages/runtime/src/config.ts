@@ -37,8 +37,14 @@ export const dataDirConfig = z.object({
     .describe("folder for everything that must survive a restart"),
 });
 
+/** Config fragment of whatever lets running requests end before it stops. */
+export const stopConfig = z.object({
+  STOP_GRACE_MS: milliseconds(20_000).describe("how long running requests may go on after SIGTERM"),
+});
+
 /** Config of the process itself, whatever modules it runs. */
 export const processConfig = z.object({
+  ...stopConfig.shape,
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   INTERNAL_AUTH_SECRET: z
     .string()

@@ -9,6 +9,7 @@ export {
   postgresConfig,
   readConfig,
   redisConfig,
+  stopConfig,
 } from "./config.ts";
 export { closeHttpApp, createHttpApp } from "./http-app.ts";
 export { listenError } from "./listen.ts";

@@ -17,8 +17,10 @@ import type { ServiceClient } from "./service-client.ts";
 import { startServiceHttp } from "./service-http.ts";
 import { readToken } from "./service-token.ts";
 
-/** How long running work may go on after a stop was asked for. */
-const GRACE_MS = 25_000;
+/** Internal ports wait longer than the gateway, so that it is the gateway that ends what takes too long. */
+const PORTS_LATER_MS = 5_000;
+/** What the parts of a process may take to close when nothing runs any more. */
+const CLOSING_MS = 10_000;
 const SAME_SIGNAL_MS = 1_000;
 
 export interface RunningProcess {
@@ -28,6 +30,8 @@ export interface RunningProcess {
   dial<Desc extends DescService>(module: string, service: Desc): ServiceClient<Desc>;
   /** Where a module of this process listens for the public, if it does. */
   publicUrl(module: string): string | undefined;
+  /** How long running requests may go on after a stop was asked for. */
+  readonly stopGraceMs: number;
   stop(): Promise<void>;
 }
 
@@ -102,6 +106,7 @@ export async function startProcess(
       log,
       dial: (name, service) => peers.dial(name, service),
       publicUrl: (name) => running.find(({ module }) => module.name === name)?.instance.publicUrl?.(),
+      stopGraceMs: config.STOP_GRACE_MS,
       stop,
     };
   } catch (error) {
@@ -165,7 +170,8 @@ async function openPorts(
       metrics,
     });
     const close = async () => {
-      await Promise.all([http.close(GRACE_MS), rpc.close(GRACE_MS)]);
+      const graceMs = config.STOP_GRACE_MS + PORTS_LATER_MS;
+      await Promise.all([http.close(graceMs), rpc.close(graceMs)]);
     };
     return { rpcPort: rpc.port, httpPort: http.port, close };
   } catch (error) {
@@ -184,13 +190,15 @@ async function stopInReverse(closers: (() => Promise<void>)[], log: Logger): Pro
   }
 }
 
+type Stoppable = Pick<RunningProcess, "stop" | "stopGraceMs">;
+
 /**
  * Runs until SIGINT or SIGTERM, then stops gracefully; a second signal ends the process at once.
  * Sets the exit code; prints one sentence when the process cannot start.
  */
-export async function runUntilSignal(start: () => Promise<{ stop(): Promise<void> }>): Promise<void> {
+export async function runUntilSignal(start: () => Promise<Stoppable>): Promise<void> {
   let signalledAt: number | undefined;
-  let started: { stop(): Promise<void> } | undefined;
+  let started: Stoppable | undefined;
   const stop = async () => {
     if (signalledAt !== undefined) {
       // One Ctrl-C reaches us twice when npm hands it on as well; only a later one is impatience.
@@ -198,11 +206,11 @@ export async function runUntilSignal(start: () => Promise<{ stop(): Promise<void
       return;
     }
     signalledAt = Date.now();
-    const overdue = setTimeout(() => process.exit(1), GRACE_MS + 5_000);
-    overdue.unref();
-    await started?.stop();
-    clearTimeout(overdue);
-    if (started !== undefined) process.exit(0);
+    // What is still starting stops as soon as it has started.
+    if (started === undefined) return;
+    setTimeout(() => process.exit(1), started.stopGraceMs + CLOSING_MS).unref();
+    await started.stop();
+    process.exit(0);
   };
   process.on("SIGINT", () => void stop());
   process.on("SIGTERM", () => void stop());
