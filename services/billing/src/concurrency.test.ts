@@ -1,7 +1,7 @@
 // Many callers at once, several processes on one ledger, connections that die: nothing is lost, doubled or overrun.
 import { type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { until } from "@gr/testing";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import {
   type BillingClient,
@@ -27,6 +27,9 @@ import {
 const { DONE, SPEND_LIMIT_EXCEEDED, INSUFFICIENT_CREDITS } = OutcomeCode;
 
 const RETRIES = /^billing_commit_retries_total (\d+)$/m;
+
+// Thousands of calls, on a machine that may be slow.
+jest.setTimeout(180_000);
 
 let ledger: BillingUnderTest;
 beforeAll(async () => {

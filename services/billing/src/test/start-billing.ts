@@ -2,6 +2,7 @@
 // RPC over the network with a service token, REST with a signed principal.
 import { BillingService } from "@gr/proto/billing";
 import {
+  type CallOptions,
   type Clock,
   createRemoteTransport,
   createServiceClient,
@@ -19,6 +20,7 @@ import { migratedDatabase } from "./migrated-database.ts";
 
 const SECRET = "internal-secret-of-the-billing-tests-0123456789";
 const INT8_OID = 20;
+const PATIENCE_MS = 120_000;
 
 export type BillingClient = ServiceClient<typeof BillingService>;
 
@@ -76,6 +78,17 @@ export async function startBilling(env: Record<string, string> = {}): Promise<Bi
   };
 }
 
+/** A slow machine is no failed call: each may take as long as its test, unless that says otherwise. */
+function patient(client: BillingClient): BillingClient {
+  type Call = (request: unknown, options?: CallOptions) => unknown;
+  const calls = Object.entries(client).map(([name, call]) => {
+    const waiting: Call = (request, options) =>
+      (call as Call)(request, { timeoutMs: PATIENCE_MS, ...options });
+    return [name, waiting] as const;
+  });
+  return Object.fromEntries(calls) as unknown as BillingClient;
+}
+
 /** A process on a database that others may use too. */
 export async function startBillingOn(
   url: string,
@@ -97,8 +110,8 @@ export async function startBillingOn(
   const httpUrl = `http://127.0.0.1:${running.httpPort}`;
   const transport = createRemoteTransport(`http://127.0.0.1:${running.rpcPort}`, SECRET, clock);
   return {
-    billing: createServiceClient(BillingService, "billing", transport),
-    inProcess: running.dial("billing", BillingService),
+    billing: patient(createServiceClient(BillingService, "billing", transport)),
+    inProcess: patient(running.dial("billing", BillingService)),
     rest: async (path, as, method = "GET") => {
       const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };
       const response = await fetch(httpUrl + path, { method, headers });
