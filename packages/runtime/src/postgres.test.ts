@@ -121,3 +121,19 @@ test.each([
 ])("%s is judged by what it says of the connection", (_, error, broken) => {
   expect(isConnectionError(error)).toBe(broken);
 });
+
+test("a transaction that nobody goes on with ends, and frees its locks", async () => {
+  await withPool(async (pool) => {
+    await pool.query("CREATE TABLE lockable (id integer)");
+    const { rows } = await pool.query("SHOW idle_in_transaction_session_timeout");
+    expect(rows).toEqual([{ idle_in_transaction_session_timeout: "30s" }]);
+    const forgotten = inTransaction(pool, async (client) => {
+      // Not to wait for half a minute.
+      await client.query("SET LOCAL idle_in_transaction_session_timeout = 1; LOCK TABLE lockable");
+      await new Promise((resolve) => client.once("end", resolve));
+      return client.query("SELECT");
+    });
+    expect(isConnectionError(await errorOf(forgotten))).toBe(true);
+    await pool.query("LOCK TABLE lockable NOWAIT; DROP TABLE lockable");
+  });
+});

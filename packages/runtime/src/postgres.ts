@@ -19,6 +19,11 @@ export interface PostgresOptions {
 const INT8_OID = 20;
 const UNIQUE_VIOLATION = "23505";
 const READ_ONLY = "25006";
+/**
+ * The server's own limits. The last one frees the locks of a process whose machine fell silent in the middle of a
+ * transaction: its connection alone would keep them for hours.
+ */
+const TIMEOUTS = "-c lock_timeout=10s -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s";
 /** Longer than the server's own limit for a statement: without an answer by then the server is gone, or its standby. */
 const ANSWER_TIMEOUT_MS = 35_000;
 
@@ -29,10 +34,13 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
+    // Nothing else tells that the other end of a silent connection is gone.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     query_timeout: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     verify: refuseReadOnly,
     application_name: `generation-router ${options.schema}`,
-    options: `-c search_path=${options.schema} -c timezone=UTC -c lock_timeout=10s -c statement_timeout=30s`,
+    options: `-c search_path=${options.schema} -c timezone=UTC ${TIMEOUTS}`,
     types: {
       getTypeParser: ((oid: number, format?: "text" | "binary") =>
         oid === INT8_OID
