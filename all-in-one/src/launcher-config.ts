@@ -1,12 +1,21 @@
 // What the launchers themselves read from the environment. Everything else belongs to the modules.
+import { textUpstreamConfig } from "@gr/clients";
 import { gatewayConfig } from "@gr/gateway";
-import { dataDirConfig, type Environment, OperatorError, postgresConfig, readConfig, stopConfig } from "@gr/runtime";
+import {
+  dataDirConfig,
+  type Environment,
+  OperatorError,
+  postgresConfig,
+  readConfig,
+  stopConfig,
+} from "@gr/runtime";
 import { z } from "zod";
 
 const launcherConfig = z.object({
   ...gatewayConfig.pick({ HOST: true, PORT: true }).shape,
   ...dataDirConfig.shape,
   ...stopConfig.shape,
+  ...textUpstreamConfig.shape,
   DATABASE_URL: postgresConfig.shape.DATABASE_URL.optional(),
   SIMULATOR_PORT: z.coerce.number().int().min(0).max(65_535).default(8090),
   SIMULATOR_TOKEN_DELAY_MS: z.coerce.number().int().min(0).max(10_000).default(15),

@@ -22,6 +22,7 @@ export {
   type TokenMeters,
   type VideoMeters,
 } from "./price.ts";
+export { PROVIDER_ABILITIES, type ProviderAbility } from "./provider-ability.ts";
 export { acceptsSize, parseSize, type Size } from "./size.ts";
 export {
   type TextUpstream,

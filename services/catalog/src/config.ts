@@ -1,8 +1,8 @@
 // What the catalogue reads from the environment.
-import { textUpstreamConfig } from "@gr/clients";
+import { PROVIDER_ABILITIES, type ProviderAbility, textUpstreamConfig } from "@gr/clients";
 import { milliseconds, postgresConfig } from "@gr/runtime";
 import { z } from "zod";
-import { type MediaProviders, PROVIDER_ABILITIES, type ProviderAbility } from "./offer.ts";
+import type { MediaProviders } from "./offer.ts";
 
 const ABILITY = z.enum(PROVIDER_ABILITIES);
 

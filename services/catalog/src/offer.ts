@@ -1,11 +1,10 @@
 // What of the seed this router can serve: a model without a provider that makes its kind here is not offered, and
 // an ability that no provider of the model has here is not promised.
 import { clone } from "@bufbuild/protobuf";
+import type { ProviderAbility } from "@gr/clients";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 
-/** What a provider can do here: make images, make videos, take images along with a request. */
-export const PROVIDER_ABILITIES = ["image", "video", "image-input"] as const;
-export type ProviderAbility = (typeof PROVIDER_ABILITIES)[number];
+/** What each provider can do here. */
 export type MediaProviders = ReadonlyMap<string, ReadonlySet<ProviderAbility>>;
 
 /** Abilities of a model that a request uses by bringing images along. */
