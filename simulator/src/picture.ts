@@ -1,7 +1,6 @@
 // Draws the pictures that the image models answer with: a gradient of the picture's own colours
 // with the prompt written on it. Two pictures are alike only when prompt, index and seed are.
 import { createHash } from "node:crypto";
-import sharp from "sharp";
 import { GRID } from "./glyphs.ts";
 import { type Lettering, setText } from "./lettering.ts";
 
@@ -25,6 +24,8 @@ export interface PictureOrder {
 
 /** Renders one picture to the bytes of an image file of exactly the ordered size and format. */
 export async function drawPicture(order: PictureOrder): Promise<Buffer> {
+  // Most routers that run with the simulator beside them never draw; sharp and libvips are 10 MB.
+  const { default: sharp } = await import("sharp");
   const image = sharp(Buffer.from(composePicture(order)));
   if (order.format === "png") return await image.png({ compressionLevel: 6 }).toBuffer();
   if (order.format === "webp") return await image.webp({ quality: quality(order), effort: 2 }).toBuffer();

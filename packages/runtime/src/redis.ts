@@ -1,7 +1,7 @@
 // Connections to Redis, which may be slow, gone or emptied at any moment: commands fail within their timeout and are
 // never queued or sent twice, reconnecting goes on in the background, and no outage ends the process.
 import { setTimeout as delay } from "node:timers/promises";
-import { Redis } from "ioredis";
+import type { Redis } from "ioredis";
 import type { z } from "zod";
 import type { redisConfig } from "./config.ts";
 import type { Logger } from "./logger.ts";
@@ -33,7 +33,9 @@ const RECONNECT_MS = { first: 50, longest: 1_000 };
  */
 export async function connectRedis(options: RedisOptions): Promise<Redis> {
   const { url, name, log, commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
-  const redis = new Redis(url, {
+  // A process without Redis does not carry its client in its memory.
+  const { Redis: Client } = await import("ioredis");
+  const redis = new Client(url, {
     lazyConnect: true,
     connectionName: name.replaceAll(" ", "-"),
     connectTimeout: Math.max(CONNECT_TIMEOUT_MS, commandTimeoutMs),
