@@ -152,6 +152,8 @@ describe("a repeat of a request that would be refused today", () => {
   });
 
   test("and is still running is told to wait", async () => {
+    // Its outcome stays open for longer than any machine takes for what follows.
+    await media.restart({ env: { MEDIA_TIMEOUT_MS: "600000" } });
     const hang = { ...fox, model: "sandbox/image-hang" };
     const leaving = new AbortController();
     const left = fetch(media.url() + GENERATIONS, {

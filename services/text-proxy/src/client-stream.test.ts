@@ -8,8 +8,12 @@ const STALL_MS = 1_000;
 const PATIENCE_MS = 5_000;
 const PIECE = Buffer.alloc(64);
 
-beforeEach(() => jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask"] }));
-afterEach(() => jest.useRealTimers());
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ["nextTick", "setImmediate", "queueMicrotask"] });
+});
+afterEach(() => {
+  jest.useRealTimers();
+});
 
 /** A client that takes a piece only when it is told to. */
 class Reader extends Writable {
