@@ -78,9 +78,13 @@ export async function endInFailure(
   if (lost || (kind === "failed" && unbilled && provider.lookUp !== undefined)) {
     deps.events.outcomeUnknown(generation, error);
     // Should this fail, the lease runs out and the row is found all the same.
-    await deps.store
-      .markUnknown(generation.id, kind, message)
-      .catch((storeError) => deps.events.notSettled(generation.id, storeError));
+    const marked = await deps.store.markUnknown(generation.id, kind, message).catch((storeError) => {
+      deps.events.notSettled(generation.id, storeError);
+      return false;
+    });
+    // Whoever has the row by now may go on with its job, and charge for it.
+    if (!marked)
+      return unknownOutcome("Nobody knows yet what became of this request; it may be charged.", error);
   } else {
     deps.events.failed(generation, error);
     await recordFailure(deps, generation, { cost: costOfFailure(error.usage, costing), kind, message });

@@ -14,12 +14,14 @@ class Queue {
   submissions: string[] = [];
   cancelled: string[] = [];
   polls = 0;
+  submitted: () => Promise<unknown> = async () => undefined;
   answer: () => Promise<Progress | undefined> = async () => undefined;
 
   readonly provider: MediaProvider = {
     name: "queue",
     submit: async ({ requestId }) => {
       this.submissions.push(requestId);
+      await this.submitted();
       return this.#pending(`job-of-${requestId}`);
     },
     poll: async (operation) => {
@@ -71,6 +73,15 @@ async function restartUnder(body: object): Promise<void> {
   await lost;
 }
 
+async function restartWithLittleTime(): Promise<void> {
+  await media.stop();
+  media = await startMedia({
+    upstreamUrl: "http://127.0.0.1:9",
+    env: { ...QUICK, MEDIA_TIMEOUT_MS: "500" },
+    providers: () => new Map([["queue", queue.provider]]),
+  });
+}
+
 describe("a job in a provider's queue", () => {
   test("is polled until it is there, and then charged", async () => {
     const answer = media.generate(fox);
@@ -109,16 +120,22 @@ describe("a job in a provider's queue", () => {
     expect(await media.row()).toMatchObject({ state: "blocked" });
   });
 
-  test("that never ends is cancelled in time, answered 504, and given up at the deadline", async () => {
-    await media.stop();
-    media = await startMedia({
-      upstreamUrl: "http://127.0.0.1:9",
-      env: { ...QUICK, MEDIA_TIMEOUT_MS: "500" },
-      providers: () => new Map([["queue", queue.provider]]),
-    });
+  test("that never ends is cancelled in time, answered 504, followed by nobody, and given up at the deadline", async () => {
+    await restartWithLittleTime();
     expect((await media.generate(fox)).status).toBe(504);
     expect(queue.cancelled).toEqual([`job-of-${queue.submissions[0]}`]);
+    expect(await media.row()).toMatchObject({ operation: null });
     await settled();
     expect(onlyHold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n });
+  });
+
+  test("that never ends, and that another process has taken over, may be charged: its caller is told so", async () => {
+    await restartWithLittleTime();
+    queue.submitted = () =>
+      media.db.query("UPDATE generation SET worker = gen_random_uuid(), due_at = now() + interval '1 hour'");
+    const { status, body, headers } = await media.generate(fox);
+    expect([status, body.error.code]).toEqual([500, "outcome_unknown"]);
+    expect(headers.get("x-should-retry")).toBe("false");
+    expect(media.billing.open()).toHaveLength(1);
   });
 });

@@ -19,6 +19,7 @@ export interface GenerationStore {
   /** Keeps rows from being taken by others. */
   renew(ids: readonly string[], leaseMs: number): Promise<void>;
   saveOperation(id: string, operation: Operation): Promise<boolean>;
+  /** A job that was given up for "timeout" is forgotten: its caller was told that it is free, so nobody goes on with it. */
   markUnknown(id: string, errorKind: string, errorMessage: string): Promise<boolean>;
   /** Ends an open generation. From here on its settlement is certain, whoever carries it out. Undefined: not ours. */
   finish(id: string, ending: Ending): Promise<Times | undefined>;
@@ -103,7 +104,8 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
       ]),
     markUnknown: (id, errorKind, errorMessage) =>
       change(
-        `UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now()
+        `UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
+           operation = CASE WHEN $3 = 'timeout' THEN NULL ELSE operation END
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
         [id, worker, errorKind, withoutNul(errorMessage)],
       ),
