@@ -46,6 +46,7 @@ describe.each(topologies)("raw HTTP, %s", (topology) => {
     ["a full URL as target", "GET http://evil/v1/models HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["a target without a slash", "GET v1/models HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["an asterisk as target", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n"],
+    ["a tunnel", "CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n"],
     ["a fragment", "GET /v1/models#/../api-keys HTTP/1.1\r\nHost: x\r\n\r\n"],
     ["a NUL", `${GET}Host: x\r\nA: b\0c\r\n\r\n`],
     ["no HTTP at all", "hello\r\n\r\n"],

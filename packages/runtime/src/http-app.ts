@@ -53,6 +53,10 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
   app.server.maxConnections = MAX_CONNECTIONS;
   // An expectation that Node does not know is no reason to answer outside our envelope.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
+  // Without a listener, Node closes the connection and says nothing.
+  app.server.on("connect", (request, socket) => {
+    socket.end(renderRawHttp(new ServiceError("invalid_http", "This is no proxy."), requestId(request)));
+  });
   app.decorateRequest("principal", null);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header(REQUEST_ID_HEADER, request.id);

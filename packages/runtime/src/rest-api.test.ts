@@ -138,6 +138,36 @@ describe("requests", () => {
     expect((await send('{"name":"a"}', "/things/1", "application/json; charset=utf-8")).status).toBe(201);
   });
 
+  test("a route that takes no body does not mind one, of whatever type and however broken", async () => {
+    for (const type of ["application/json", "text/plain", "application/x-www-form-urlencoded", undefined]) {
+      const { statusCode } = await app.inject({
+        method: "DELETE",
+        url: "/things/1",
+        payload: "{",
+        headers: { host: "x", "content-encoding": "gzip", ...(type && { "content-type": type }) },
+      });
+      expect([type, statusCode]).toEqual([type, 200]);
+    }
+  });
+
+  test("a body that is compressed is refused as such", async () => {
+    for (const url of ["/things/1", "/bytes"]) {
+      const encoded = (encoding: string) =>
+        app.inject({
+          method: "POST",
+          url,
+          payload: '{"name":1}',
+          headers: { host: "x", "content-type": "application/json", "content-encoding": encoding },
+        });
+      const { statusCode, body } = await encoded("gzip");
+      expect([statusCode, JSON.parse(body).error.message]).toEqual([
+        415,
+        expect.stringContaining("Encoding"),
+      ]);
+      expect((await encoded("Identity")).statusCode).not.toBe(415);
+    }
+  });
+
   test("a body that is missing is asked for", async () => {
     const { statusCode, body } = await app.inject({
       method: "POST",

@@ -19,6 +19,7 @@ export interface RestRoute {
   readonly path: string;
   readonly summary: string;
   readonly query?: z.ZodType;
+  /** Absent: the route takes no body, and whatever a client sends all the same is not looked at. */
   readonly body?: z.ZodType;
   /**
    * "parsed" (the default): JSON, checked against `body`. "bytes": the handler gets the untouched JSON bytes
@@ -59,9 +60,16 @@ export async function registerRest(app: FastifyInstance, api: RestApi): Promise<
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
-      const asBytes = request.routeOptions.config.bodyAsBytes === true;
-      if (asBytes) done(null, bytes);
-      else parseJson(bytes as Buffer, done);
+      const { bodyAs } = request.routeOptions.config;
+      const { "content-encoding": encoding = "identity" } = request.headers;
+      if (bodyAs !== "nothing" && encoding.toLowerCase() !== "identity") done(encodedBody());
+      else if (bodyAs === "parsed") parseJson(bytes as Buffer, done);
+      else done(null, bytes);
+    });
+    scope.addContentTypeParser("*", (request, _stream, done) => {
+      // Nobody reads it, so its type does not matter.
+      if (request.routeOptions.config.bodyAs === "nothing") done(null);
+      else done(otherBodyType());
     });
     await api.setup?.(scope);
     for (const route of api.routes) registerRoute(scope, route);
@@ -72,7 +80,7 @@ function registerRoute(scope: FastifyInstance, route: RestRoute): void {
   scope.route({
     method: route.method,
     url: route.path,
-    config: { bodyAsBytes: route.bodyAs === "bytes" },
+    config: { bodyAs: route.body === undefined ? "nothing" : (route.bodyAs ?? "parsed") },
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
     handler: async (http, reply) => {
       const asBytes = route.bodyAs === "bytes";
@@ -84,6 +92,18 @@ function registerRoute(scope: FastifyInstance, route: RestRoute): void {
       return route.handle({ body, query, http, reply } as RestRequest<never, never>);
     },
   });
+}
+
+function otherBodyType(): ServiceError {
+  const message = "This content type is not supported here; send application/json.";
+  return new ServiceError("unsupported_media_type", message);
+}
+
+function encodedBody(): ServiceError {
+  return new ServiceError(
+    "unsupported_media_type",
+    "Encoded bodies are not supported; send no Content-Encoding.",
+  );
 }
 
 function parseJson(bytes: Buffer, done: (error: Error | null, body?: unknown) => void): void {
@@ -172,6 +192,6 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    bodyAsBytes?: boolean;
+    bodyAs?: "nothing" | "parsed" | "bytes";
   }
 }

@@ -53,8 +53,6 @@ const testRoute = (deps: KeyDeps) =>
     method: "POST",
     path: "/v1/auth/test",
     summary: "Check an API key",
-    // The endpoint takes no body; whatever a client sends all the same is not looked at.
-    bodyAs: "bytes",
     responses: {
       200: {
         description: "The key is valid",
@@ -121,7 +119,6 @@ const deleteRoute = (deps: KeyDeps) =>
     method: "DELETE",
     path: "/v1/api-keys/:id",
     summary: "Delete a normal key of the account, at once and for good",
-    bodyAs: "bytes",
     responses: {
       200: {
         description: "The key is deleted",
