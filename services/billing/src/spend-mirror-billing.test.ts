@@ -258,6 +258,36 @@ describe("billing processes on one Redis", () => {
     }
   });
 
+  test("scripts that Redis has forgotten are given to it again", () =>
+    inTime(async () => {
+      const mine = await wallet.openWallet(one().inProcess, 10n);
+      const before = await countOf(one(), "billing_mirror_refusals_total");
+      for (const _ of [1, 2]) {
+        await redis.script("FLUSH");
+        expect((await postOne(one, place(mine, 11n))).code).toBe(INSUFFICIENT_CREDITS);
+      }
+      expect(await countOf(one(), "billing_mirror_refusals_total")).toBe(before + 1);
+    }));
+
+  test("a Redis that takes no writes, as a replica or one without memory, is as none", async () => {
+    const { url } = await testRedis();
+    const reader = `reader-${randomUUID()}`;
+    await redis.acl("SETUSER", reader, "on", ">secret", "~*", "+@all", "-@write");
+    const asReader = Object.assign(new URL(url), { username: reader, password: "secret" });
+    const reading = await startBillingOn(ledger.url, ledger.clock, { REDIS_URL: asReader.href });
+    try {
+      const mine = await wallet.openWallet(reading.inProcess, 10n);
+      for (const _ of [1, 2, 3]) {
+        expect((await wallet.postOne(reading.inProcess, place(mine, 11n))).code).toBe(INSUFFICIENT_CREDITS);
+      }
+      await wallet.deposit(reading.inProcess, mine.accountId, 1n);
+      expect((await wallet.postOne(reading.inProcess, place(mine, 11n))).code).toBe(DONE);
+    } finally {
+      await reading.stop();
+      await redis.acl("DELUSER", reader);
+    }
+  });
+
   test.each(["freeze", "cut"] as const)(
     "%s: without Redis, PostgreSQL answers, and deposits too",
     async (outage) => {
