@@ -50,6 +50,29 @@ describe("batcher", () => {
     await expect(batch(2)).resolves.toBe(2);
   });
 
+  test("a failed call refuses what the next one cannot take, so that nobody waits for a third", async () => {
+    const sent: number[][] = [];
+    let fail: (error: Error) => void = () => undefined;
+    const batch = createBatcher<number, number>((operations) => {
+      sent.push(operations);
+      if (sent.length > 1) return Promise.resolve(operations);
+      return new Promise((_, reject) => {
+        fail = reject;
+      });
+    }, options);
+    const first = batch(0);
+    await new Promise(setImmediate);
+    const waiting = Array.from({ length: 6 }, (_, index) => batch(index + 1));
+    const outcomes = Promise.allSettled([first, ...waiting]);
+    fail(new Error("down"));
+    const told = (await outcomes).map((each) =>
+      each.status === "fulfilled" ? each.value : each.reason.message,
+    );
+    expect(told).toEqual(["down", 1, 2, 3, 4, "full", "full"]);
+    expect(sent).toEqual([[0], [1, 2, 3, 4]]);
+    await expect(batch(7)).resolves.toBe(7);
+  });
+
   test("a full queue refuses at once and sends nothing for the refused operation", async () => {
     const sent: number[] = [];
     const batch = createBatcher<number, number>(

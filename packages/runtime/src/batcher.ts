@@ -1,12 +1,13 @@
 // Collects operations while a call is in flight and sends them as one. No timer: an idle batcher sends at once,
-// a busy one sends everything that has gathered. Results keep the order of the operations.
+// a busy one sends everything that has gathered. Results keep the order of the operations. While calls fail nobody waits
+// for more than two of them, however many operations come.
 
 export interface BatcherOptions {
   /** Most operations in one call. */
   readonly maxBatch: number;
   /** Most operations waiting; beyond it, callers are refused at once. */
   readonly maxQueue: number;
-  /** Made for an operation that is refused because the queue is full. */
+  /** Made for an operation that is refused because the queue is full, or too long for a time in which calls fail. */
   readonly overflow: () => Error;
 }
 
@@ -19,7 +20,8 @@ interface Waiting<Operation, Result> {
 export type Batcher<Operation, Result> = (operation: Operation) => Promise<Result>;
 
 /**
- * @param send answers one result per operation, in order; a rejection rejects every operation of the batch.
+ * @param send answers one result per operation, in order; a rejection rejects every operation of the batch, and refuses
+ *   what does not fit into the next.
  */
 export function createBatcher<Operation, Result>(
   send: (operations: Operation[]) => Promise<Result[]>,
@@ -38,6 +40,8 @@ export function createBatcher<Operation, Result>(
       });
     } catch (error) {
       for (const waiting of batch) waiting.reject(error);
+      // Each failure may have taken as long as a call can: whoever is not next would wait for several.
+      for (const waiting of queue.splice(options.maxBatch)) waiting.reject(options.overflow());
     }
   }
 
