@@ -1,12 +1,16 @@
 // Business events of the catalogue: one function each, a log line and a counter.
 import { equals } from "@bufbuild/protobuf";
+import { formatPicoUsd } from "@gr/money";
 import { type Model, ModelSchema } from "@gr/proto/catalog";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
+import { defaultPriceOf } from "./model-pricing.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Listing } from "./text-listing.ts";
 
 const MOST_IDS_LOGGED = 20;
+/** A price that moves by more than this factor is rather a mistake than news. */
+const JUMP = 10n;
 
 export interface CatalogEvents {
   changed(before: Snapshot, after: Snapshot): void;
@@ -34,6 +38,11 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
     labelNames: ["result"],
     registers: [metrics],
   });
+  const jumps = new Counter({
+    name: "catalog_price_jumps_total",
+    help: "Prices of models that went up or down more than tenfold at once",
+    registers: [metrics],
+  });
   new Gauge({
     name: "catalog_models",
     help: "Models that are listed now",
@@ -53,6 +62,13 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
   return {
     changed(before, after) {
       log.info({ version: after.catalog.version, ...difference(before, after) }, "the catalogue changed");
+      const jumped = jumpsBetween(before, after);
+      if (jumped.length === 0) return;
+      jumps.inc(jumped.length);
+      log.warn(
+        { count: jumped.length, models: jumped.slice(0, MOST_IDS_LOGGED) },
+        "prices went up or down more than tenfold; they are in force",
+      );
     },
     textImported(upstream, { models: imported, skipped }) {
       imports.inc({ result: "imported" });
@@ -82,16 +98,31 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
   };
 }
 
+/** Models in both, as they were and as they are. */
+function pairsOf(before: Snapshot, after: Snapshot) {
+  return after.catalog.models.flatMap((model) => {
+    const was = before.find(model.id);
+    return was === undefined ? [] : [{ was, model }];
+  });
+}
+
+/** By the default request, in USD; from or to nothing is a jump, too. */
+function jumpsBetween(before: Snapshot, after: Snapshot) {
+  return pairsOf(before, after).flatMap(({ was, model }) => {
+    if (was.price?.version === model.price?.version) return [];
+    const [from, to] = [defaultPriceOf(was), defaultPriceOf(model)];
+    const isJump = from * JUMP < to || to * JUMP < from;
+    return isJump ? [{ id: model.id, from: formatPicoUsd(from), to: formatPicoUsd(to) }] : [];
+  });
+}
+
 /** Counts, and the first few ids of each kind of change: the same kinds as `catalog diff` and `catalog sync` print. */
 function difference(before: Snapshot, after: Snapshot) {
   const counted = (models: readonly Model[]) => ({
     count: models.length,
     ids: models.slice(0, MOST_IDS_LOGGED).map(({ id }) => id),
   });
-  const both = after.catalog.models.flatMap((model) => {
-    const was = before.find(model.id);
-    return was === undefined ? [] : [{ was, model }];
-  });
+  const both = pairsOf(before, after);
   const among = (differs: (was: Model, model: Model) => boolean) =>
     counted(both.filter(({ was, model }) => differs(was, model)).map(({ model }) => model));
   return {

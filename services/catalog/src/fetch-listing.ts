@@ -2,7 +2,8 @@
 import type { TextUpstream } from "@gr/clients";
 import { UnusableListing } from "./text-listing.ts";
 
-export const MOST_LISTING_BYTES = 16 * 1024 * 1024;
+/** Several times what the largest upstreams list; the catalogue twice over, as a sync answers, still fits one RPC. */
+export const MOST_LISTING_BYTES = 4 * 1024 * 1024;
 
 /** @throws UnusableListing with a reason for the operator; AbortError-like errors when `signal` is aborted. */
 export async function fetchListing(

@@ -99,7 +99,7 @@ test.each([MEDIA, ALL])(
       }
     }
   },
-  120_000,
+  600_000,
 );
 
 /** Parts of what there is in either case, and what means something to a pattern, a URL or a query string. */
@@ -180,7 +180,7 @@ test("any combination, however its text is spelled and in whatever order it come
     ),
     { numRuns: 400 },
   );
-}, 120_000);
+}, 600_000);
 
 test("a model has the same record on its own as in the list", async () => {
   const whole = (await (await world.get(ALL)).json()) as { data: { id: string }[] };

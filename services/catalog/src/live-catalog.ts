@@ -2,6 +2,7 @@
 // Watchers get the newest state and never a backlog; nothing of a watcher stays behind when it leaves.
 import type { Catalog, Model } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
+import { isoDay } from "./shutdown.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 
 export interface LiveCatalog {
@@ -23,16 +24,15 @@ export function createLiveCatalog(options: {
   onChange: (before: Snapshot, after: Snapshot) => void;
 }): LiveCatalog {
   const { seed, clock, onChange } = options;
-  const today = () => new Date(clock.now()).toISOString().slice(0, 10);
   const wakers = new Set<() => void>();
   let closed = false;
   let text: readonly Model[] = [];
-  let date = today();
+  let date = isoDay(clock);
   let snapshot = takeSnapshot([seed, text], date);
 
   function rebuild(): void {
     const before = snapshot;
-    date = today();
+    date = isoDay(clock);
     const after = takeSnapshot([seed, text], date);
     if (after.catalog.version === before.catalog.version) return;
     snapshot = after;
@@ -76,7 +76,7 @@ export function createLiveCatalog(options: {
       rebuild();
     },
     refresh: () => {
-      if (today() !== date) rebuild();
+      if (isoDay(clock) !== date) rebuild();
     },
     watch,
     waiting: () => wakers.size,

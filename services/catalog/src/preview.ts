@@ -3,6 +3,7 @@ import { type Catalog, type Model, ModelKind } from "@gr/proto/catalog";
 import { type Clock, sentenceOf } from "@gr/runtime";
 import type { LiveCatalog } from "./live-catalog.ts";
 import { readSeedFiles, SEED_DIRECTORY, type SeedFile } from "./seed.ts";
+import { isoDay } from "./shutdown.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { TextImport } from "./text-import.ts";
 
@@ -38,7 +39,6 @@ export function createPreview(options: {
     } catch (error) {
       notes.push(`The text models are shown as they are now: ${sentenceOf(error)}`);
     }
-    const today = new Date(clock.now()).toISOString().slice(0, 10);
-    return { catalog: takeSnapshot([seed, text], today).catalog, notes };
+    return { catalog: takeSnapshot([seed, text], isoDay(clock)).catalog, notes };
   };
 }

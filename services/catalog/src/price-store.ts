@@ -18,25 +18,21 @@ export interface PriceStore {
 }
 
 export function createPriceStore(pool: Pool): PriceStore {
-  const kept = new Set<string>();
   return {
     keep: async (models, at) => {
-      const fresh = models.flatMap(({ id, price }) =>
-        price === undefined || kept.has(nameOf(price.version, id)) ? [] : [{ id, price }],
-      );
-      if (fresh.length === 0) return;
-      const rows = fresh.map(({ id, price: { version, ...rule } }) => ({
-        version,
-        model: id,
-        rule: toJson(PriceSchema, { ...rule, version: "" }),
-      }));
+      const rows = models.flatMap(({ id, price }) => {
+        if (price === undefined) return [];
+        const { version, ...rule } = price;
+        return [{ version, model: id, rule: toJson(PriceSchema, { ...rule, version: "" }) }];
+      });
+      // In one order everywhere, so that processes that keep the same prices wait for each other, never in a circle.
       await pool.query(
         `INSERT INTO price_version (version, model, rule, first_seen_at)
          SELECT version, model, rule, $2 FROM jsonb_to_recordset($1::jsonb) AS row (version text, model text, rule jsonb)
+         ORDER BY version, model
          ON CONFLICT DO NOTHING`,
         [JSON.stringify(rows), new Date(at)],
       );
-      for (const { version, model } of rows) kept.add(nameOf(version, model));
     },
     find: async (version) => {
       const { rows } = await pool.query<{ model: string; rule: JsonValue; first_seen_at: Date }>(
@@ -49,10 +45,6 @@ export function createPriceStore(pool: Pool): PriceStore {
       return { price: priceOf(version, first.rule), models };
     },
   };
-}
-
-function nameOf(version: string, model: string): string {
-  return `${version} ${model}`;
 }
 
 /** @throws Error when the rule is not the one that the version is the hash of */

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Catalog, CatalogSchema, type Model } from "@gr/proto/catalog";
+import { isOnSale } from "./shutdown.ts";
 
 export interface Snapshot {
   readonly catalog: Catalog;
@@ -20,7 +21,7 @@ export function takeSnapshot(lists: readonly (readonly Model[])[], today: string
       if (!byId.has(model.id)) byId.set(model.id, model);
     }
   }
-  const shown = [...byId.values()].filter(({ shutdownDate }) => shutdownDate === "" || today < shutdownDate);
+  const shown = [...byId.values()].filter(({ shutdownDate }) => isOnSale(shutdownDate, today));
   const models = shown.sort((one, other) => (one.id < other.id ? -1 : 1));
   const content = toBinary(CatalogSchema, create(CatalogSchema, { models }));
   const version = createHash("sha256").update(content).digest("hex").slice(0, 16);

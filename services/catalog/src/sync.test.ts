@@ -1,10 +1,11 @@
 // Guarantees of an import that an operator asks for, and of several catalogue processes over one database.
+import { connectPostgres, createLogger } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type FakeUpstream, json, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
 
-const PATIENCE = { timeoutMs: 15_000 };
+const PATIENCE = { timeoutMs: 25_000 };
 const atPrice = (id: string, prompt: string) =>
   openRouterRow(id, { pricing: { prompt, completion: "0.0000015" } });
 const row = (id: string) => openRouterRow(id);
@@ -121,6 +122,64 @@ describe("a sync", () => {
       message: expect.stringContaining("an upstream of kind openai lists no prices"),
     });
   });
+});
+
+describe("a sync after the world has changed", () => {
+  test("takes over a listing that lost only what was shut down meanwhile", async () => {
+    const goes = (id: string) => openRouterRow(id, { expiration_date: "2026-11-21" });
+    const going = Array.from({ length: 8 }, (_, i) => goes(`vendor/goes-${i}`));
+    upstream.respond = listing(row("vendor/one"), row("vendor/two"), ...going);
+    world = await start();
+    expect(await textIds()).toHaveLength(10);
+    world.clock.advance(24 * 3_600_000);
+    upstream.respond = listing(atPrice("vendor/one", "0.000004"), row("vendor/two"));
+    const { after } = await world.operator.syncCatalog({});
+    expect(after?.models.find(({ id }) => id === "vendor/one")?.price?.rule.value).toMatchObject({
+      inputPicoUsd: 4_000_000n,
+    });
+  });
+
+  test("shows what an older database that was restored has, and then the newest listing again", async () => {
+    world = await start();
+    for (const id of ["vendor/three", "vendor/four"]) {
+      upstream.respond = listing(row("vendor/one"), row(id));
+      await world.operator.syncCatalog({});
+    }
+    const log = createLogger("silent", "test");
+    const pool = await connectPostgres({ url: world.database.url, poolSize: 1, schema: "catalog", log });
+    await pool.query("UPDATE text_model SET id = 'vendor/restored' WHERE id = 'vendor/four'");
+    await pool.query("UPDATE text_listing SET revision = 1");
+    await pool.query("DELETE FROM price_version");
+    await until(async () => (await textIds()).includes("vendor/restored"), PATIENCE);
+    await pool.query("DELETE FROM text_listing");
+    await pool.end();
+    upstream.respond = listing(row("vendor/one"), atPrice("vendor/new", "0.000009"));
+    const { after } = await world.operator.syncCatalog({});
+    expect(await textIds()).toEqual(["vendor/new", "vendor/one"]);
+    for (const { id, price } of after?.models.filter((model) => model.id.startsWith("vendor/")) ?? []) {
+      const past = await world.operator.getPriceVersion({ version: price?.version ?? "" });
+      expect(past.models.map((model) => model.id)).toContain(id);
+    }
+  });
+});
+
+test("a price that went up or down more than tenfold is told apart from those that just changed", async () => {
+  const jumps = async () => (await world.metric("catalog_price_jumps_total")) || 0;
+  const priced = (one: string, two: string) =>
+    listing(atPrice("vendor/one", one), atPrice("vendor/two", two));
+  upstream.respond = priced("0.000001", "0.000001");
+  world = await start();
+  const steps: [FakeUpstream["respond"], number][] = [
+    [priced("0.000009", "0.0000001"), 0],
+    [priced("0.009", "0.0000001"), 1],
+    [priced("0.000009", "0.00009"), 3],
+    [priced("0.000009", "0.00009"), 3],
+  ];
+  for (const [respond, expected] of steps) {
+    upstream.respond = respond;
+    await world.operator.syncCatalog({});
+    expect(await jumps()).toBe(expected);
+  }
 });
 
 describe("catalogue processes over one database", () => {

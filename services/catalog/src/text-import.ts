@@ -7,6 +7,7 @@ import type { CatalogEvents } from "./events.ts";
 import { fetchListing } from "./fetch-listing.ts";
 import type { LiveCatalog } from "./live-catalog.ts";
 import type { PriceStore } from "./price-store.ts";
+import { isOnSale, isoDay } from "./shutdown.ts";
 import type { StoredListing, TextStore } from "./store.ts";
 import { type Listing, readListing, UnusableListing } from "./text-listing.ts";
 import { modelOfText, type TextModel } from "./text-model.ts";
@@ -61,8 +62,11 @@ export function createTextImport(options: TextImportOptions): TextImport {
   let good: readonly TextModel[] = [];
   let shown = 0n;
   let shrunken = 0;
-  let last: Promise<unknown> = Promise.resolve();
   let running: Promise<unknown> | undefined;
+  /** What was fetched first must not replace what was fetched later. */
+  const importing = oneAfterTheOther();
+  /** What is stored and what is shown change together, so that they differ only by what another process did. */
+  const showing = oneAfterTheOther();
 
   const modelsOf = (models: readonly TextModel[]) => models.map((model) => modelOfText(model, upstream.name));
 
@@ -70,8 +74,6 @@ export function createTextImport(options: TextImportOptions): TextImport {
   async function show({ revision, models: texts }: StoredListing): Promise<void> {
     const models = modelsOf(texts);
     await prices.keep(models, clock.now());
-    // A newer one may have come meanwhile, by our own import or another process's.
-    if (revision <= shown) return;
     shown = revision;
     good = texts;
     live.setTextModels(models);
@@ -79,32 +81,28 @@ export function createTextImport(options: TextImportOptions): TextImport {
 
   /** @throws UnusableListing */
   async function read(kind: Importable): Promise<Listing> {
-    const listing = readListing(kind, await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal }));
+    const body = await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal });
+    const listing = readListing(kind, body, isoDay(clock));
     if (listing.models.length > 0) return listing;
     throw new UnusableListing(`none of its models can be used (${JSON.stringify(listing.skipped)})`);
   }
 
-  const lostMost = ({ models }: Listing) => models.length * 2 < good.length;
+  /** How many of the last good listing are still on sale today. */
+  const had = () => good.filter(({ shutdownDate }) => isOnSale(shutdownDate, isoDay(clock))).length;
+  const lostMost = ({ models }: Listing) => models.length * 2 < had();
 
   async function accept(listing: Listing): Promise<void> {
     shrunken = 0;
-    const revision = await store.save(upstream, listing.models, clock.now());
-    await show({ revision, models: listing.models });
+    const { models } = listing;
+    await showing(async () => show({ revision: await store.save(upstream, models, clock.now()), models }));
     events.textImported(upstream.name, listing);
-  }
-
-  /** One import after the other: what was fetched first must not replace what was fetched later. */
-  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const turn = last.then(work);
-    last = turn.catch(() => undefined);
-    return turn;
   }
 
   async function importOnce(kind: Importable): Promise<void> {
     const listing = await read(kind);
     shrunken = lostMost(listing) ? shrunken + 1 : 0;
     if (shrunken > 0 && shrunken < SHRUNKEN_SEEN) {
-      events.textListingDoubted(upstream.name, good.length, listing.models.length);
+      events.textListingDoubted(upstream.name, had(), listing.models.length);
     } else await accept(listing);
   }
 
@@ -113,7 +111,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
     while (!signal.aborted) {
       let wait = options.intervalMs;
       try {
-        await inTurn(() => importOnce(kind));
+        await importing(() => importOnce(kind));
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -128,15 +126,16 @@ export function createTextImport(options: TextImportOptions): TextImport {
 
   async function syncOnce(kind: Importable): Promise<Synced> {
     const listing = await read(kind);
-    if (lostMost(listing)) throw new UnusableListing(shrunkenSentence(good.length, listing.models.length));
+    if (lostMost(listing)) throw new UnusableListing(shrunkenSentence(had(), listing.models.length));
     const { catalog: before } = live.current();
     await accept(listing);
     return { before, after: live.current().catalog };
   }
 
+  /** Any other revision than the shown one is news, also an earlier one: then an older database was restored. */
   async function follow(): Promise<void> {
     const revision = await store.revision(upstream);
-    if (revision === undefined || revision <= shown) return;
+    if (revision === undefined || revision === shown) return;
     const stored = await store.load(upstream);
     if (stored !== undefined) await show(stored);
   }
@@ -146,7 +145,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
     while (!signal.aborted) {
       await pause(FOLLOW_MS, signal);
       try {
-        if (!signal.aborted) await follow();
+        if (!signal.aborted) await showing(follow);
         failing = false;
       } catch (error) {
         // One line for each time that Postgres is away.
@@ -166,7 +165,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
     sync: async () => {
       try {
         const kind = importableKind(upstream);
-        return await inTurn(() => syncOnce(kind));
+        return await importing(() => syncOnce(kind));
       } catch (error) {
         events.textSyncFailed(upstream.name, sentenceOf(error));
         throw error;
@@ -184,8 +183,18 @@ export function createTextImport(options: TextImportOptions): TextImport {
     },
     stop: async () => {
       stopping.abort();
-      await Promise.all([running, last]);
+      await Promise.all([running, importing(async () => undefined)]);
     },
+  };
+}
+
+/** Runs each work when the one before it has ended, however that ended. */
+function oneAfterTheOther() {
+  let last: Promise<unknown> = Promise.resolve();
+  return <Result>(work: () => Promise<Result>): Promise<Result> => {
+    const turn = last.then(work);
+    last = turn.catch(() => undefined);
+    return turn;
   };
 }
 

@@ -1,11 +1,19 @@
 // Guarantees of reading a listing: exact prices or no model, text only, and never an empty catalogue from nonsense.
+import { create, toBinary } from "@bufbuild/protobuf";
 import { formatPicoUsd } from "@gr/money";
+import { SyncCatalogResponseSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { MOST_LISTING_BYTES } from "./fetch-listing.ts";
+import { takeSnapshot } from "./snapshot.ts";
 import { openRouterRow } from "./test/fake-upstream.ts";
 import { readListing, type SkipReason, UnusableListing } from "./text-listing.ts";
+import { modelOfText } from "./text-model.ts";
 
-const read = (...rows: unknown[]) => readListing("openrouter", { data: rows });
+const TODAY = "2026-11-20";
+/** Of the runtime's RPC, in either direction. */
+const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
+const read = (...rows: unknown[]) => readListing("openrouter", { data: rows }, TODAY);
 const priced = (pricing: Record<string, unknown>) => openRouterRow("a/b", { pricing });
 
 function skippedAs(row: unknown): SkipReason {
@@ -115,6 +123,13 @@ describe("a row of OpenRouter's shape", () => {
     expect(skippedAs(row)).toBe("malformed");
   });
 
+  test("is left out from the day of its shutdown on", () => {
+    const until = (expiration_date: string) => openRouterRow("a/b", { expiration_date });
+    expect(skippedAs(until("2026-11-20"))).toBe("expired");
+    expect(skippedAs(until("1970-01-01T00:00:00Z"))).toBe("expired");
+    expect(read(until("2026-11-21")).models).toMatchObject([{ shutdownDate: "2026-11-21" }]);
+  });
+
   test("with odd details is kept without them", () => {
     const row = openRouterRow("a/b", {
       name: "Half \ud83d of a\u0000 name\n",
@@ -160,7 +175,7 @@ test("a row of Vercel's shape becomes a model, other types are left out", () => 
   };
   const embedding = { ...row, id: "vendor/embedding", type: "embedding" };
   const unpriced = { ...row, id: "vendor/unpriced", pricing: null };
-  const { models, skipped } = readListing("vercel", { data: [row, embedding, unpriced, "nonsense"] });
+  const { models, skipped } = readListing("vercel", { data: [row, embedding, unpriced, "nonsense"] }, TODAY);
   expect(models).toMatchObject([
     {
       id: "vendor/model",
@@ -170,19 +185,19 @@ test("a row of Vercel's shape becomes a model, other types are left out", () => 
       prices: { input: 3_000_000n, output: 15_000_000n, cachedInput: 300_000n, cacheWrite: 3_750_000n },
     },
   ]);
-  expect(skipped).toEqual({ malformed: 1, not_text: 1, no_price: 1, repeated: 0 });
+  expect(skipped).toEqual({ malformed: 1, not_text: 1, no_price: 1, expired: 0, repeated: 0 });
 });
 
 test("a body that is no listing is an error, whatever it is", () => {
   for (const body of [null, [], "data", { data: {} }, { error: "x" }, { data: Array(5_001).fill(null) }]) {
-    expect(() => readListing("openrouter", body)).toThrow(UnusableListing);
+    expect(() => readListing("openrouter", body, TODAY)).toThrow(UnusableListing);
   }
   fc.assert(
     fc.property(fc.jsonValue(), (body) => {
       const isListing =
         typeof body === "object" && body !== null && Array.isArray((body as { data?: unknown }).data);
-      if (isListing) expect(readListing("openrouter", body).models).toEqual([]);
-      else expect(() => readListing("openrouter", body)).toThrow(UnusableListing);
+      if (isListing) expect(readListing("openrouter", body, TODAY).models).toEqual([]);
+      else expect(() => readListing("openrouter", body, TODAY)).toThrow(UnusableListing);
     }),
   );
 });
@@ -198,4 +213,31 @@ test("no row, whatever it is, breaks the reading of the others", () => {
       },
     ),
   );
+});
+
+/** As many rows of the longest texts as fit, which weigh the most in the catalogue for what they weigh as JSON. */
+function largestListing(): unknown {
+  const rowOf = (number: number, words: number) => ({
+    id: `${number}${"i".repeat(200)}`.slice(0, 200),
+    architecture: { input_modalities: ["image", "audio", "file"], output_modalities: ["text"] },
+    pricing: { prompt: "9e5", completion: "9e5", request: "9e5", audio: "9e5", internal_reasoning: "9e5" },
+    supported_parameters: ["tools", "reasoning", ...Array.from({ length: words }, () => "w".repeat(64))],
+  });
+  const listingOf = (words: number) => ({
+    data: Array.from({ length: 5_000 }, (_, number) => rowOf(number, words)),
+  });
+  const left = MOST_LISTING_BYTES - JSON.stringify(listingOf(0)).length;
+  return listingOf(Math.floor(left / 5_000 / 67));
+}
+
+test("the largest listing that is read makes a catalogue that two of fit one RPC message, as a sync answers", () => {
+  const body = largestListing();
+  const { models } = readListing("openrouter", body, TODAY);
+  expect(models).toHaveLength(5_000);
+  const shown = models.map((model) => modelOfText(model, "default"));
+  const { catalog } = takeSnapshot([shown], TODAY);
+  const answer = create(SyncCatalogResponseSchema, { before: catalog, after: catalog });
+  // Room for the models of the seed, whose files have less than this.
+  const forSeeds = 256 * 1024;
+  expect(toBinary(SyncCatalogResponseSchema, answer).length).toBeLessThan(MAX_MESSAGE_BYTES - 2 * forSeeds);
 });

@@ -3,13 +3,14 @@
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import { MODEL_ID, MOST_ID_CHARACTERS } from "./seed-model.ts";
+import { isOnSale } from "./shutdown.ts";
 import type { TextModel } from "./text-model.ts";
 
 /** Beyond this a listing is not believed. */
 const MOST_ROWS = 5_000;
 const MOST_NAME_CHARACTERS = 200;
 
-export type SkipReason = "malformed" | "not_text" | "no_price" | "repeated";
+export type SkipReason = "malformed" | "not_text" | "no_price" | "expired" | "repeated";
 
 export interface Listing {
   readonly models: readonly TextModel[];
@@ -23,18 +24,25 @@ export class UnusableListing extends Error {
 
 type RowReader = (row: unknown) => TextModel | SkipReason;
 
-/** @throws UnusableListing */
-export function readListing(kind: "openrouter" | "vercel", body: unknown): Listing {
+/** @param today ISO date; what is shut down by then counts as left out. @throws UnusableListing */
+export function readListing(kind: "openrouter" | "vercel", body: unknown, today: string): Listing {
   const shape = z.object({ data: z.array(z.unknown()).max(MOST_ROWS) }).safeParse(body);
   if (!shape.success) {
     throw new UnusableListing(`it is not an object with a list "data" of at most ${MOST_ROWS} models`);
   }
   const read: RowReader = kind === "openrouter" ? readOpenRouterRow : readVercelRow;
   const models = new Map<string, TextModel>();
-  const skipped: Record<SkipReason, number> = { malformed: 0, not_text: 0, no_price: 0, repeated: 0 };
+  const skipped: Record<SkipReason, number> = {
+    malformed: 0,
+    not_text: 0,
+    no_price: 0,
+    expired: 0,
+    repeated: 0,
+  };
   for (const row of shape.data.data) {
     const outcome = read(row);
     if (typeof outcome === "string") skipped[outcome] += 1;
+    else if (!isOnSale(outcome.shutdownDate, today)) skipped.expired += 1;
     else if (models.has(outcome.id)) skipped.repeated += 1;
     else models.set(outcome.id, outcome);
   }

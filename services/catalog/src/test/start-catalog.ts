@@ -11,7 +11,7 @@ import {
   signPrincipal,
   startProcess,
 } from "@gr/runtime";
-import { ManualClock, type TestDatabase, testDatabase } from "@gr/testing";
+import { ManualClock, type TestDatabase, testDatabase, until } from "@gr/testing";
 import { catalogModule } from "../module.ts";
 
 export const SECRET = "internal-secret-of-the-catalogue-tests-01234";
@@ -37,6 +37,8 @@ export interface StartOptions {
   readonly database?: TestDatabase;
   /** Other modules of the same process. */
   readonly beside?: readonly Module[];
+  /** Of an upstream that never answers: the first import is not waited for. */
+  readonly unattended?: boolean;
 }
 
 export async function startCatalog(options: StartOptions = {}): Promise<CatalogUnderTest> {
@@ -63,6 +65,16 @@ export async function startCatalog(options: StartOptions = {}): Promise<CatalogU
       method,
       headers: { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "catalog", null, clock), ...headers },
     });
+  const metric = async (name: string) => {
+    const text = await (await fetch(`${http}/metrics`)).text();
+    const line = text.split("\n").find((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{`));
+    return Number(line?.split(" ").at(-1) ?? Number.NaN);
+  };
+  // A start has its patience; a slow machine has none.
+  const { TEXT_UPSTREAM_BASE_URL: url = "", TEXT_UPSTREAM_KIND: kind } = options.env ?? {};
+  if (url !== "" && kind !== "openai" && options.unattended !== true) {
+    await until(async () => (await metric("catalog_text_imports_total")) >= 1, { timeoutMs: 60_000 });
+  }
   return {
     catalog,
     operator: createServiceClient(CatalogOperatorService, "catalog", transport),
@@ -72,13 +84,7 @@ export async function startCatalog(options: StartOptions = {}): Promise<CatalogU
     get: ask("GET"),
     head: ask("HEAD"),
     ids: async () => (await catalog.getCatalog({})).catalog?.models.map(({ id }) => id) ?? [],
-    metric: async (name) => {
-      const text = await (await fetch(`${http}/metrics`)).text();
-      const line = text
-        .split("\n")
-        .find((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{`));
-      return Number(line?.split(" ").at(-1) ?? Number.NaN);
-    },
+    metric,
     stop: () => running.stop(),
   };
 }
