@@ -5,7 +5,8 @@ import type { CatalogService, Model } from "@gr/proto/catalog";
 import { type Logger, pause, type ServiceClient } from "@gr/runtime";
 
 const RETRY_FIRST_MS = 200;
-const RETRY_MAX_MS = 5_000;
+/** A change that happens while the watch is broken is to be here within two seconds of the catalogue's return. */
+const RETRY_MAX_MS = 1_000;
 const NOT_YET_RETRY_MS = 1_000;
 
 export interface CatalogCopy {

@@ -336,12 +336,15 @@ describe("caching", () => {
       const etag = first.headers.get("etag") ?? "";
       expect(etag).toMatch(/^"[\w-]+"$/);
       expect(first.headers.get("cache-control")).toBe("public, max-age=60");
+      // A cache that has the answer to a good key must not give it to a bad one.
+      expect(first.headers.get("vary")).toBe("authorization");
       expect(first.headers.get("content-type")).toBe("application/json; charset=utf-8");
       for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
         const again = await world.get(path, { "if-none-match": given });
         expect([again.status, await again.text()]).toEqual([304, ""]);
         expect(again.headers.get("etag")).toBe(etag);
         expect(again.headers.get("cache-control")).toBe("public, max-age=60");
+        expect(again.headers.get("vary")).toBe("authorization");
       }
       for (const given of ['"other"', "", `"x,${etag.slice(1)}`, '"a,*,b"', "*x", etag.slice(1, -1)]) {
         expect([given, (await world.get(path, { "if-none-match": given })).status]).toEqual([given, 200]);

@@ -8,6 +8,8 @@ import { type ModelQuery, modelQuery } from "./model-query.ts";
 import { modelList, modelRecord } from "./model-record.ts";
 
 const CACHE_CONTROL = "public, max-age=60";
+/** The gateway refuses a bad key here, too, so an answer to one key is no answer to another. */
+const VARY = "authorization";
 /** Characters. */
 const MOST_ID_ECHOED = 200;
 
@@ -62,7 +64,7 @@ function findRoute(path: string, answers: ListAnswers): RestRoute {
 }
 
 function send({ body, etag }: Answer, http: RestRequest["http"], reply: RestRequest["reply"]) {
-  reply.header("etag", etag).header("cache-control", CACHE_CONTROL);
+  reply.header("etag", etag).header("cache-control", CACHE_CONTROL).header("vary", VARY);
   if (holds(http.headers["if-none-match"], etag)) return reply.status(304).send();
   return reply.type("application/json; charset=utf-8").send(body);
 }
