@@ -131,6 +131,20 @@ describe("catalog diff", () => {
     });
   });
 
+  test("does not leave a price that changed without a word, though each amount is still there", async () => {
+    const tiers = [
+      { quality: "high", picoUsd: 2_000_000_000n },
+      { sizes: ["1024x1024"], picoUsd: 1_000_000_000n },
+    ];
+    const ruled = (version: string, ordered: typeof tiers): Model["price"] => ({
+      version,
+      rule: { case: "image", value: { tiers: ordered } },
+    });
+    now = [image("acme/stays", ruled("a", tiers))];
+    preview = () => ({ models: [image("acme/stays", ruled("b", tiers.toReversed()))] });
+    expect((await cli()).out).toBe("$ acme/stays  the same amounts, in another order\n");
+  });
+
   test("sends the seed files of a folder, and only those", async () => {
     const folder = await mkdtemp(join(tmpdir(), "catalog-diff-seed-"));
     await writeFile(join(folder, "acme.json"), "{}");

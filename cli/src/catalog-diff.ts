@@ -56,7 +56,7 @@ export function diffText(diff: CatalogDiff): string {
     ...diff.added.map(({ id, price }) => `+ ${id}  ${price}`),
     ...diff.removed.map(({ id, price }) => `- ${id}  ${price}`),
     ...diff.repriced.flatMap(({ id, amounts }) => [
-      `$ ${id}`,
+      amounts.length === 0 ? `$ ${id}  the same amounts, in another order` : `$ ${id}`,
       ...amounts.map((amount) => `    ${amount.of}: ${amount.old ?? "none"} -> ${amount.new ?? "none"}`),
     ]),
     ...diff.changed.map(({ id, fields }) => `~ ${id}  ${fields.join(", ")}`),
