@@ -43,6 +43,8 @@ function sentenceOfCode(error: ConnectError, source: string): string {
     case Code.Unimplemented:
       return `The address in ${source} is of a process that does not serve this: ${error.rawMessage}.`;
     case Code.Internal:
+      // Only what our side of the connection found wrong has a cause.
+      if (error.cause !== undefined) return `What answers at the address in ${source} is no RPC port.`;
       return "The router failed unexpectedly; its log says why.";
     default:
       return `The router answered: ${withoutEnd(error.rawMessage)}.`;

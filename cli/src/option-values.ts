@@ -4,13 +4,15 @@ import { SpendPeriod } from "@gr/proto/billing";
 import { InvalidArgumentError } from "commander";
 import { z } from "zod";
 
+/** As parseCredits reads them. */
+const AT_MOST = "at most four decimals, up to 100 billion";
 const instant = z.iso.datetime({ offset: true });
 
 /** USD with at most four decimals, zero or more. */
 export function usdOf(text: string): Credits {
   const credits = parseCredits(text);
   if (credits === undefined || credits < 0n) {
-    throw new InvalidArgumentError("It must be USD with at most four decimals, such as 12.50.");
+    throw new InvalidArgumentError(`It must be USD with ${AT_MOST}, such as 12.50.`);
   }
   return credits;
 }
@@ -26,7 +28,7 @@ export function positiveUsdOf(text: string): Credits {
 export function signedUsdOf(text: string): Credits {
   const credits = parseCredits(text);
   if (credits === undefined) {
-    throw new InvalidArgumentError("It must be USD with at most four decimals, such as 12.50 or -12.50.");
+    throw new InvalidArgumentError(`It must be USD with ${AT_MOST}, such as 12.50 or -12.50.`);
   }
   if (credits === 0n) throw new InvalidArgumentError("It must not be zero.");
   return credits;

@@ -1,5 +1,6 @@
 // Runs one command: arguments in, text or JSON out, and an exit code that is 0 only when all went well.
-// Every failure is one sentence on stderr.
+// Every failure is one sentence on stderr; with --json, an object that holds it.
+import { errorRow, ServiceError } from "@gr/proto";
 import { type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
 import { addAccountCommands } from "./account-commands.ts";
@@ -33,13 +34,14 @@ export type Runs = <Options>(
 export async function runCli(args: readonly string[], io: CliIo): Promise<number> {
   let exitCode = 0;
   let address: RouterAddress | undefined;
+  const asJson = args.includes("--json");
   const program = new Command("cli")
     .usage("<noun> <verb> [options]")
     .description("Operates a running Generation Router.")
     .option("--json", "print JSON instead of text")
     .option("--data-dir <folder>", "data directory of the router (default: DATA_DIR, else ./.data)")
     .exitOverride()
-    .configureOutput({ writeOut: io.stdout, writeErr: io.stderr })
+    .configureOutput({ writeOut: io.stdout, writeErr: (text) => asJson || io.stderr(text) })
     .showHelpAfterError("(--help lists what there is)");
   const runs: Runs = (work) => async (options) => {
     const { json = false, dataDir } = program.opts<{ json?: boolean; dataDir?: string }>();
@@ -62,10 +64,18 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
-    // Commander has written its own sentence already.
-    if (error instanceof CommanderError) return error.exitCode;
-    const sentence = error instanceof OperatorError ? error.message : sentenceOfFailure(error, address);
-    io.stderr(`${printable(sentence)}\n`);
+    // In text, commander has written its own sentence already.
+    if (error instanceof CommanderError && (error.exitCode === 0 || !asJson)) return error.exitCode;
+    const message = printable(messageOf(error, address));
+    const code = error instanceof ServiceError ? errorRow(error.reason).code : null;
+    io.stderr(asJson ? `${JSON.stringify({ error: { message, code } })}\n` : `${message}\n`);
     return 1;
   }
+}
+
+function messageOf(error: unknown, address: RouterAddress | undefined): string {
+  if (error instanceof OperatorError) return error.message;
+  if (!(error instanceof CommanderError)) return sentenceOfFailure(error, address);
+  if (error.code === "commander.help") return "Name a command; --help lists what there is.";
+  return error.message.replace(/^error: /, "");
 }
