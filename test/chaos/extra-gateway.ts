@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort, until } from "@gr/testing";
+import { freePort, until, warmStart } from "@gr/testing";
 import type { Router } from "../e2e/topology.ts";
 
 const ENTRY = fileURLToPath(new URL("../../gateway/src/main.ts", import.meta.url));
@@ -19,6 +19,7 @@ export async function startGateway(router: Router, env: Readonly<Record<string, 
   const [port, ready] = [await freePort(), await freePort()];
   const child = spawn(process.execPath, [ENTRY], {
     env: {
+      ...warmStart(),
       LOG_LEVEL: "error",
       ...env,
       ...runtime.addresses,

@@ -5,7 +5,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
 import { createHttpApp, defineModule, type Module, type Principal } from "@gr/runtime";
-import { freePort, until } from "@gr/testing";
+import { freePort, until, warmStart } from "@gr/testing";
 import { z } from "zod";
 
 const ENTRY = fileURLToPath(new URL("../../services/text-proxy/src/main.ts", import.meta.url));
@@ -25,7 +25,7 @@ export async function startTextChild(
   const httpPort = port ?? (await freePort());
   const url = `http://127.0.0.1:${httpPort}`;
   const child: ChildProcess = spawn(process.execPath, [ENTRY], {
-    env: { ...env, SERVICE_HTTP_PORT: String(httpPort), SERVICE_RPC_PORT: "0" },
+    env: { ...warmStart(), ...env, SERVICE_HTTP_PORT: String(httpPort), SERVICE_RPC_PORT: "0" },
     stdio: ["ignore", "ignore", "inherit"],
   });
   const exited = once(child, "exit");

@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { freePort } from "@gr/testing";
+import { freePort, testDatabase, warmStart } from "@gr/testing";
 
 export type Topology = "all-in-one" | "split";
 export const topologies: readonly Topology[] = ["all-in-one", "split"];
@@ -15,12 +15,14 @@ const entries: Record<Topology, string> = {
   split: fileURLToPath(new URL("../../all-in-one/src/split.ts", import.meta.url)),
 };
 const START_TIMEOUT_MS = 120_000;
-const STOP_TIMEOUT_MS = 40_000;
+const STOP_TIMEOUT_MS = 120_000;
 
 export interface Router {
   readonly baseUrl: string;
   readonly simulatorUrl: string;
   readonly dataDir: string;
+  /** Of a shared PostgreSQL. */
+  readonly databaseUrl: string | undefined;
   readonly apiKey: string;
   readonly managementKey: string;
   readonly accountId: string;
@@ -37,20 +39,25 @@ export interface Router {
 
 export interface RouterOptions {
   readonly dataDir?: string;
+  /** A database in the PostgreSQL of the tests, which is there already, instead of a PostgreSQL of its own. */
+  readonly sharedPostgres?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts a router; with `dataDir`, on the data of an earlier one. */
 export async function startRouter(topology: Topology, options: RouterOptions = {}): Promise<Router> {
   const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), "generation-router-")));
+  const database = options.sharedPostgres === true ? await testDatabase("router") : undefined;
   const child = spawn(process.execPath, [entries[topology]], {
     env: {
       PATH: process.env["PATH"] ?? "",
+      ...warmStart(),
       DATA_DIR: dataDir,
       PORT: String(await freePort()),
       SIMULATOR_PORT: String(await freePort()),
       SIMULATOR_TOKEN_DELAY_MS: "0",
       LOG_LEVEL: "error",
+      ...(database === undefined ? {} : { DATABASE_URL: database.url }),
       ...options.env,
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -77,6 +84,7 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
     baseUrl: credentials.base_url,
     simulatorUrl: /simulated at (\S+)/.exec(output)?.[1] ?? "",
     dataDir,
+    databaseUrl: database?.url,
     apiKey: credentials.api_key,
     managementKey: credentials.management_key,
     accountId: credentials.account_id,
@@ -89,6 +97,7 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
     },
     dispose: async () => {
       await stop();
+      await database?.drop();
       await rm(dataDir, { recursive: true, force: true });
     },
   };

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { freePort, until } from "@gr/testing";
+import { freePort, until, warmStart } from "@gr/testing";
 import type { FakeKey } from "./fake-keys.ts";
 
 const ENTRY = fileURLToPath(new URL("./child/main.ts", import.meta.url));
@@ -20,6 +20,7 @@ export async function startChild(
   const [port, httpPort] = [await freePort(), await freePort()];
   const child: ChildProcess = spawn(process.execPath, [ENTRY], {
     env: {
+      ...warmStart(),
       HOST: "127.0.0.1",
       PORT: String(port),
       SERVICE_HTTP_PORT: String(httpPort),
@@ -40,7 +41,7 @@ export async function startChild(
   };
   const readyUrl = `http://127.0.0.1:${httpPort}/readyz`;
   try {
-    await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 20_000 });
+    await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 60_000 });
   } catch (error) {
     await stop();
     throw error;

@@ -1,6 +1,6 @@
 // Before all tests: one PostgreSQL and one Redis for the whole run, whose URLs the workers find in the environment.
 // Missing parts fail here, with the remedy. Both servers end with jest, however that ends, and leave no files.
-import { mkdtemp } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -17,7 +17,11 @@ export default async function setUp(): Promise<void> {
     startPostgres({ dataDir, durable: false, temporary: true }),
     startRedis({ cacheDir: CACHE, config: { databases: String(REDIS_DATABASES) } }),
   ]);
-  infrastructure.servers.push(postgres, redis);
+  const compiled = await mkdtemp(join(tmpdir(), "generation-router-compiled-"));
+  infrastructure.servers.push(postgres, redis, {
+    stop: () => rm(compiled, { recursive: true, force: true }),
+  });
+  process.env["NODE_COMPILE_CACHE"] = compiled;
   process.env["TEST_POSTGRES_URL"] = postgres.url;
   process.env["TEST_REDIS_URL"] = redis.url;
 }

@@ -8,3 +8,4 @@ export { type ReplicatedPostgres, startReplicatedPostgres } from "./replicated-p
 export { type TestDatabase, testDatabase } from "./test-database.ts";
 export { testRedis } from "./test-redis.ts";
 export { until } from "./until.ts";
+export { warmStart } from "./warm-start.ts";

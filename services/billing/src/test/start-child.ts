@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { BillingService } from "@gr/proto/billing";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
-import { freePort, until } from "@gr/testing";
+import { freePort, until, warmStart } from "@gr/testing";
 import type { BillingClient } from "./start-billing.ts";
 
 const ENTRY = fileURLToPath(new URL("../main.ts", import.meta.url));
@@ -19,6 +19,7 @@ export async function startChild(env: Readonly<Record<string, string>>): Promise
   const [httpPort, rpcPort] = [await freePort(), await freePort()];
   const child: ChildProcess = spawn(process.execPath, [ENTRY], {
     env: {
+      ...warmStart(),
       ...env,
       INTERNAL_AUTH_SECRET: SECRET,
       SERVICE_HTTP_PORT: String(httpPort),
@@ -34,7 +35,7 @@ export async function startChild(env: Readonly<Record<string, string>>): Promise
   };
   try {
     const readyUrl = `http://127.0.0.1:${httpPort}/readyz`;
-    await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 20_000 });
+    await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 60_000 });
   } catch (error) {
     await kill();
     throw error;

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { freePort, until } from "@gr/testing";
+import { freePort, until, warmStart } from "@gr/testing";
 
 const ENTRY = fileURLToPath(new URL("./child/main.ts", import.meta.url));
 
@@ -18,12 +18,12 @@ export async function startChild(env: Readonly<Record<string, string>>): Promise
   const [edgePort, httpPort] = [await freePort(), await freePort()];
   const ports = { EDGE_PORT: String(edgePort), SERVICE_HTTP_PORT: String(httpPort), SERVICE_RPC_PORT: "0" };
   const child: ChildProcess = spawn(process.execPath, [ENTRY], {
-    env: { ...env, ...ports },
+    env: { ...warmStart(), ...env, ...ports },
     stdio: ["ignore", "ignore", "inherit"],
   });
   const exited = once(child, "exit");
   const readyUrl = `http://127.0.0.1:${httpPort}/readyz`;
-  await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 20_000 });
+  await until(async () => (await fetch(readyUrl)).status === 200, { timeoutMs: 60_000 });
   return {
     url: `http://127.0.0.1:${edgePort}`,
     kill: async () => {
