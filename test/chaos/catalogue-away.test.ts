@@ -6,20 +6,20 @@ import { call } from "../e2e/http.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
 import { killProcess, pidOf } from "./processes.ts";
 
-const PATIENCE = { timeoutMs: 40_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 const ROUNDS = 5;
 
 let router: Router;
 let stopped: number | undefined;
 beforeEach(async () => {
   stopped = undefined;
-  router = await startRouter("split");
+  router = await startRouter("split", { sharedPostgres: true });
 }, 240_000);
 afterEach(async () => {
   // A stopped process would not hear that it has to end.
   if (stopped !== undefined) process.kill(stopped, "SIGCONT");
   await router?.dispose();
-}, 60_000);
+});
 
 /** A whole answer, a stream and an image: their statuses, and what the image has cost. */
 async function generate() {

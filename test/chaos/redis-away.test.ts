@@ -18,7 +18,7 @@ const ALLOWED = 5;
 const IMAGE_CREDITS = 100n;
 /** Each gateway counts for itself, so the default limits of a key would be met here. */
 const ENV = { RATE_LIMIT_MEDIA_PER_SECOND: "1000", MEDIA_MAX_RUNNING: "1000" };
-const PATIENCE = { timeoutMs: 40_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 
 let upstream: Upstream;
 let redis: RedisServer;
@@ -27,7 +27,10 @@ let other: Gateway;
 beforeEach(async () => {
   upstream = await startUpstream({ imageDelayMs: 200 });
   redis = await startRedis({ cacheDir: CACHE });
-  router = await startRouter("split", { env: { ...upstream.env, ...ENV, REDIS_URL: redis.url } });
+  router = await startRouter("split", {
+    sharedPostgres: true,
+    env: { ...upstream.env, ...ENV, REDIS_URL: redis.url },
+  });
   other = await startGateway(router, ENV);
 }, 240_000);
 afterEach(async () => {
@@ -35,7 +38,7 @@ afterEach(async () => {
   await router?.dispose();
   await redis?.stop();
   await upstream?.close();
-}, 60_000);
+});
 
 test("without Redis every request is answered as before, and charged exactly", async () => {
   const account = await openAccount(router.dataDir, creditsOf("10"));

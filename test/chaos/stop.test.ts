@@ -12,7 +12,7 @@ import { startUpstream, type Upstream } from "./upstream.ts";
 
 const STREAMS = 100;
 const TOKENS = 100;
-const PATIENCE = { timeoutMs: 40_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 
 describe.each(topologies)(`SIGTERM during ${STREAMS} streams: %s`, (topology: Topology) => {
   let upstream: Upstream;
@@ -24,7 +24,7 @@ describe.each(topologies)(`SIGTERM during ${STREAMS} streams: %s`, (topology: To
   afterEach(async () => {
     await router?.dispose();
     await upstream?.close();
-  }, 60_000);
+  });
 
   test("every stream ends whole, everything is settled, exit code 0", async () => {
     const account = await openAccount(router.dataDir, creditsOf("10"));
@@ -32,7 +32,9 @@ describe.each(topologies)(`SIGTERM during ${STREAMS} streams: %s`, (topology: To
     const order = { ...chat(TOKENS, true), baseUrl: router.baseUrl, secret };
     const streams = sendAll(Array.from({ length: STREAMS }, () => order));
     const billing = await billingOf(router.dataDir);
-    await until(async () => (await billing.verifyLedger({})).openHolds === BigInt(STREAMS), PATIENCE);
+    // All of them have been admitted; on a slow machine the first may have ended by then.
+    await until(async () => (await billing.verifyLedger({})).holds === BigInt(STREAMS), PATIENCE);
+    expect((await billing.verifyLedger({})).openHolds).toBeGreaterThan(0n);
     expect(await router.stop()).toBe(0);
     const sent = await streams.end();
     expect(tally(sent)).toEqual({ 200: STREAMS });
@@ -41,5 +43,5 @@ describe.each(topologies)(`SIGTERM during ${STREAMS} streams: %s`, (topology: To
     router = await startRouter("all-in-one", { dataDir: router.dataDir, env: upstream.env });
     expect(await expectHonestAnswers(router.dataDir, account, sent)).toBe(STREAMS);
     await expectExactBooks(router.dataDir, upstream, [account]);
-  }, 150_000);
+  });
 });

@@ -17,11 +17,11 @@ const UNLIMITED = {
 let router: Router;
 let before: object;
 beforeAll(async () => {
-  router = await startRouter("all-in-one", { env: UNLIMITED });
-}, 90_000);
+  router = await startRouter("all-in-one", { sharedPostgres: true, env: UNLIMITED });
+});
 afterAll(async () => {
   await router?.dispose();
-}, 60_000);
+});
 
 const keyOf = ({ management }: Pick<Endpoint, "management">) =>
   management === true ? router.managementKey : router.apiKey;

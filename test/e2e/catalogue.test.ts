@@ -15,11 +15,11 @@ interface Listed {
 describe.each(topologies)("the list of models (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
-    router = await startRouter(topology);
-  }, 90_000);
+    router = await startRouter(topology, { sharedPostgres: true });
+  });
   afterAll(async () => {
     await router?.dispose();
-  }, 60_000);
+  });
 
   test("has no model that cannot be made, and each costs what the list says", async () => {
     const { body } = await call(router, "GET", "/v1/models", { key: null });

@@ -14,10 +14,10 @@ describe.each(topologies)("first steps (%s)", (topology) => {
   beforeAll(async () => {
     router = await startRouter(topology);
     client = new OpenAI({ apiKey: router.apiKey, baseURL: `${router.baseUrl}/v1/compat`, maxRetries: 0 });
-  }, 90_000);
+  });
   afterAll(async () => {
     await router?.dispose();
-  }, 60_000);
+  });
 
   test("image, completion and stream are answered, and the balance falls by exactly their charges", async () => {
     const before = await remainingCredits(router);

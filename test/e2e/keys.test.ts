@@ -3,10 +3,15 @@
 import { creditsOf, formatCredits } from "@gr/money";
 import { SpendPeriod } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call } from "./http.ts";
 import { keysOf } from "./operator.ts";
 import { type Router, startRouter, topologies } from "./topology.ts";
+
+const PATIENCE = { timeoutMs: 60_000 };
+/** Long enough to make a key with that expiry on a slow machine, short enough to wait for. */
+const SOON_MS = 3_000;
 
 const image = {
   model: "sandbox/image",
@@ -37,11 +42,11 @@ const managementDoors = [
 describe.each(topologies)("keys (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
-    router = await startRouter(topology);
-  }, 90_000);
+    router = await startRouter(topology, { sharedPostgres: true });
+  });
   afterAll(async () => {
     await router?.dispose();
-  }, 60_000);
+  });
 
   const mint = async (body: object) =>
     call(router, "POST", "/v1/api-keys", { key: router.managementKey, body });
@@ -115,9 +120,11 @@ describe.each(topologies)("keys (%s)", (topology) => {
   });
 
   test("an expired key is refused with its expiry, for reading and for spending", async () => {
-    const expiresAt = new Date(Date.now() + 1_500).toISOString();
-    const { body: minted } = await mint({ name: "brief", expires_at: expiresAt });
-    await new Promise((resolve) => setTimeout(resolve, 1_700));
+    const end = Date.now() + SOON_MS;
+    const expiresAt = new Date(end).toISOString();
+    const { status, body: minted } = await mint({ name: "brief", expires_at: expiresAt });
+    expect(status).toBe(201);
+    await until(() => Date.now() > end, PATIENCE);
     for (const path of ["/v1/auth/test", "/v1/compat/images/generations"]) {
       const refused = await call(router, "POST", path, { key: minted.key, body: image });
       expect({ path, status: refused.status, code: refused.body.error.code }).toEqual({
@@ -176,9 +183,9 @@ describe.each(topologies)("keys (%s)", (topology) => {
     expect(codes(await through(managementDoors, secret))).toEqual(all("invalid_api_key"));
     await keys.updateKey({ accountId, keyId, active: true });
     expect((await call(router, "GET", "/v1/api-keys", { key: secret })).status).toBe(200);
-    const expiresAt = Date.now() + 1_500;
+    const expiresAt = Date.now() + SOON_MS;
     await keys.updateKey({ accountId, keyId, expiry: { case: "expiresAt", value: BigInt(expiresAt) } });
-    await new Promise((resolve) => setTimeout(resolve, 1_700));
+    await until(() => Date.now() > expiresAt, PATIENCE);
     const late = await through(managementDoors, secret);
     expect(codes(late)).toEqual(all("api_key_expired"));
     for (const { body } of late) expect(body.error.message).toContain(new Date(expiresAt).toISOString());
@@ -235,12 +242,12 @@ describe.each(topologies)("keys (%s)", (topology) => {
       },
     ]);
 
-    const brief = await keys.issueWebToken({ accountId, lifetimeMs: 5_000n });
+    const brief = await keys.issueWebToken({ accountId, lifetimeMs: BigInt(2 * SOON_MS) });
     expect((await call(router, "GET", "/v1/credits", { key: brief.token })).status).toBe(200);
     expect(
       (await call(router, "POST", "/v1/compat/chat/completions", { key: brief.token, body: chat })).status,
     ).toBe(200);
-    await new Promise((resolve) => setTimeout(resolve, Number(brief.expiresAt) - Date.now() + 50));
+    await until(() => Date.now() > Number(brief.expiresAt), PATIENCE);
     const late = await through(doors, brief.token);
     expect(codes(late)).toEqual(doors.map(() => [401, "api_key_expired"]));
     const when = new Date(Number(brief.expiresAt)).toISOString();

@@ -15,11 +15,11 @@ describe.each(topologies)("images under an Idempotency-Key (%s)", (topology) => 
   let router: Router;
   beforeAll(async () => {
     const env = { RATE_LIMIT_MEDIA_PER_SECOND: "0", RATE_LIMIT_OTHER_PER_SECOND: "0" };
-    router = await startRouter(topology, { env });
-  }, 90_000);
+    router = await startRouter(topology, { sharedPostgres: true, env });
+  });
   afterAll(async () => {
     await router?.dispose();
-  }, 60_000);
+  });
 
   const mint = async (body: object): Promise<{ id: string; key: string }> =>
     (await call(router, "POST", "/v1/api-keys", { key: router.managementKey, body })).body;

@@ -55,30 +55,22 @@ describe("start and stop", () => {
     await router?.dispose();
     router = undefined;
     for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
-  test.each(topologies)(
-    "SIGTERM ends %s with exit code 0 and leaves no process behind",
-    async (topology) => {
-      const dataDir = await newDirectory();
-      router = await startRouter(topology, { dataDir });
-      expect(await processesOf(dataDir)).not.toEqual([]);
-      expect(await router.stop()).toBe(0);
-      await until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 5_000 });
-    },
-    120_000,
-  );
+  test.each(topologies)("SIGTERM ends %s with exit code 0 and leaves no process behind", async (topology) => {
+    const dataDir = await newDirectory();
+    router = await startRouter(topology, { dataDir });
+    expect(await processesOf(dataDir)).not.toEqual([]);
+    expect(await router.stop()).toBe(0);
+    await until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 60_000 });
+  });
 
-  test.each(topologies)(
-    "kill -9 of %s leaves no process behind either",
-    async (topology) => {
-      const dataDir = await newDirectory();
-      router = await startRouter(topology, { dataDir });
-      await router.kill();
-      await until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 40_000 });
-    },
-    120_000,
-  );
+  test.each(topologies)("kill -9 of %s leaves no process behind either", async (topology) => {
+    const dataDir = await newDirectory();
+    router = await startRouter(topology, { dataDir });
+    await router.kill();
+    await until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 60_000 });
+  });
 
   test("account, keys, credit and hosted images survive a restart", async () => {
     const dataDir = await newDirectory();
@@ -95,7 +87,7 @@ describe("start and stop", () => {
     expect(await remainingCredits(router)).toBe(credits);
     expect((await fetch(`${router.baseUrl}${path}`)).status).toBe(200);
     expect(router.output()).not.toContain(apiKey);
-  }, 120_000);
+  });
 
   test("the curl in the banner works when pasted, and secrets are readable by their owner only", async () => {
     const dataDir = await newDirectory();
@@ -112,7 +104,7 @@ describe("start and stop", () => {
     for (const file of ["credentials.json", "secrets.json", "runtime.json"]) {
       expect((await stat(join(dataDir, file))).mode & 0o777).toBe(0o600);
     }
-  }, 120_000);
+  });
 
   test("a second router on the same data directory is refused in one sentence", async () => {
     const dataDir = await newDirectory();
@@ -121,7 +113,7 @@ describe("start and stop", () => {
     expect(code).not.toBe(0);
     expect(stderr.trim().split("\n")).toHaveLength(1);
     expect(stderr).toMatch(/in use|running/);
-  }, 120_000);
+  });
 
   test("a port in use, an unreachable database and bad settings are one sentence each, without a stack trace", async () => {
     const blocker = createServer().listen(0, "127.0.0.1");
@@ -144,5 +136,5 @@ describe("start and stop", () => {
       expect(stderr.trim().split("\n")).toHaveLength(1);
     }
     blocker.close();
-  }, 120_000);
+  });
 });

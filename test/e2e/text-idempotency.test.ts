@@ -9,18 +9,18 @@ import { call, remainingCredits, simulatorBill } from "./http.ts";
 import { billingOf, keysOf } from "./operator.ts";
 import { type Router, startRouter, topologies } from "./topology.ts";
 
-const PATIENCE = { timeoutMs: 20_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 const CHAT = "/v1/compat/chat/completions";
 const RESPONSES = "/v1/compat/responses";
 
 describe.each(topologies)("Idempotency-Key on text (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
-    router = await startRouter(topology, { env: { SIMULATOR_TOKEN_DELAY_MS: "5" } });
-  }, 120_000);
+    router = await startRouter(topology, { sharedPostgres: true, env: { SIMULATOR_TOKEN_DELAY_MS: "5" } });
+  });
   afterAll(async () => {
     await router?.dispose();
-  }, 60_000);
+  });
 
   let numbers = 0;
   function newKey(): string {
