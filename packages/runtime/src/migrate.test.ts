@@ -74,6 +74,32 @@ describe("migrate", () => {
     expect(await tables(pool)).toEqual(["one", "schema_migration", "two"]);
   });
 
+  test("a schema that a newer version has migrated is refused and left as it is", async () => {
+    const pool = await connect();
+    await file("0003-three.sql", "CREATE TABLE three (id int8);");
+    await migrate(pool, directory);
+    await rm(join(directory, "0003-three.sql"));
+    await file("0004-four.sql", "CREATE TABLE four (id int8);");
+    await expect(migrate(pool, directory)).rejects.toMatchObject({
+      name: "OperatorError",
+      message:
+        "The database was migrated by a newer version (0003-three.sql); start that version, or a later one.",
+    });
+    expect(await tables(pool)).toEqual(["one", "schema_migration", "three", "two"]);
+  });
+
+  test("a migration may take long, but waits for a table no longer than any statement", async () => {
+    const pool = await connect();
+    const limits = "current_setting('statement_timeout') AS run, current_setting('lock_timeout') AS wait";
+    await file("0003-three.sql", `CREATE TABLE three AS SELECT ${limits};`);
+    await migrate(pool, directory);
+    const { rows } = await pool.query(`SELECT run, wait FROM three UNION ALL SELECT ${limits}`);
+    expect(rows).toEqual([
+      { run: "0", wait: "10s" },
+      { run: "30s", wait: "10s" },
+    ]);
+  });
+
   test("a file that fails leaves nothing behind, not even the files before it", async () => {
     const pool = await connect();
     await file("0003-broken.sql", "CREATE TABLE three (id int8); SELECT * FROM nowhere;");
