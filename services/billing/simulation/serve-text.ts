@@ -9,7 +9,7 @@ import { HOLD_GRACE_MS, UPSTREAM_TIMEOUT_MS, USAGE_LOOK_UPS_MS } from "./timing.
 import { chargeFor, metered, type UpstreamReply } from "./upstream.ts";
 
 /** Share of requests of which more is reserved while they run. */
-const GROWS = 0.12;
+const GROWS = 0.2;
 const MOST_GROWTH = 3;
 
 export function* serveText(router: Router, request: Request, answer: (answer: Answer) => void): Steps {
@@ -44,14 +44,19 @@ export function* serveText(router: Router, request: Request, answer: (answer: An
   answer(yield* finish(router, request, sent.reply));
 }
 
-/** An extension names the new total, so it may be repeated. It may come when the hold is resolved already. */
+/**
+ * An extension names the new total, so it may be repeated, and one that came late names less than the hold has. It may
+ * come when the hold is resolved already.
+ */
 function* extend({ world, process, billing }: Router, { hold, credits }: Request): Steps {
   const { random } = world;
-  const more = credits * BigInt(random.between(1, MOST_GROWTH));
-  world.current().sleep(random.between(1, 4_000));
-  yield;
-  const deadlineAt = process.clock + UPSTREAM_TIMEOUT_MS + HOLD_GRACE_MS;
-  yield* billing.insist({ kind: "extend", hold, credits: more, deadlineAt });
+  for (let growths = random.between(1, 2); growths > 0; growths -= 1) {
+    const total = credits * BigInt(random.between(1, MOST_GROWTH));
+    world.current().sleep(random.between(1, 4_000));
+    yield;
+    const deadlineAt = process.clock + UPSTREAM_TIMEOUT_MS + HOLD_GRACE_MS;
+    yield* billing.insist({ kind: "extend", hold, credits: total, deadlineAt });
+  }
 }
 
 function* finish(router: Router, request: Request, reply: UpstreamReply | undefined): Steps<Answer> {
