@@ -5,6 +5,7 @@ import { ServiceError } from "@gr/proto";
 import { expect } from "@jest/globals";
 import { messageOfPeriod } from "../src/message-names.ts";
 import { expectedOutcome } from "../src/test/expected-outcome.ts";
+import { lostCost } from "../src/test/lost-cost-store.ts";
 import type { BillingUnderTest } from "../src/test/start-billing.ts";
 import * as wallet from "../src/test/wallet.ts";
 import type { RecordedHistory } from "./history.ts";
@@ -84,7 +85,8 @@ export class RealLedger {
         });
       }
     }
-    expect(await this.#lost()).toBe(model.lost);
+    const accountIds = [...model.accounts.keys()].map((account) => this.#id("account", account));
+    expect(await lostCost(this.#ledger.db, accountIds)).toBe(model.lost);
   }
 
   get #billing() {
@@ -192,14 +194,6 @@ export class RealLedger {
       this.#adjustments.add(id);
       await this.#billing.putAdjustment({ adjustmentId, accountId, credits, reason: "test" });
     }
-  }
-
-  async #lost(): Promise<bigint> {
-    const { rows } = await this.#ledger.db.query<{ lost: string }>(
-      "SELECT coalesce(sum(cost), 0)::text AS lost FROM entry WHERE kind <> 'charge' AND account_id = ANY ($1)",
-      [[...this.#history.model.accounts.keys()].map((account) => this.#id("account", account))],
-    );
-    return BigInt(rows[0]?.lost ?? -1);
   }
 }
 

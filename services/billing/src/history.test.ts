@@ -9,6 +9,7 @@ import { expectedOutcome } from "./test/expected-outcome.ts";
 import { ACCOUNTS, type HistoryOperation, history, OWNERS, type Step } from "./test/history-steps.ts";
 import type { SpenderFields } from "./test/hold-model.ts";
 import { LedgerModel, type LedgerOperation } from "./test/ledger-model.ts";
+import { lostCost } from "./test/lost-cost-store.ts";
 import { type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
 import * as wallet from "./test/wallet.ts";
 
@@ -196,13 +197,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
           .sort(),
       }));
     },
-    async lost() {
-      const { rows } = await ledger.db.query<{ lost: string }>(
-        "SELECT coalesce(sum(cost), 0)::text AS lost FROM entry WHERE kind <> 'charge' AND account_id = ANY ($1)",
-        [accountIds],
-      );
-      return BigInt(rows[0]?.lost ?? -1);
-    },
+    lost: () => lostCost(ledger.db, accountIds),
     expectedBalances: () =>
       model.accounts.map((each, account) => ({
         deposited: each.deposited - (adjusted[account] ?? 0n),
