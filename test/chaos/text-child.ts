@@ -26,7 +26,8 @@ export async function startTextChild(
   const url = `http://127.0.0.1:${httpPort}`;
   const child: ChildProcess = spawn(process.execPath, [ENTRY], {
     env: { ...warmStart(), ...env, SERVICE_HTTP_PORT: String(httpPort), SERVICE_RPC_PORT: "0" },
-    stdio: ["ignore", "ignore", "inherit"],
+    // The channel ends the child with us, whatever ends us.
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const exited = once(child, "exit");
   const kill = async () => {

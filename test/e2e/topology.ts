@@ -60,13 +60,14 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
       ...(database === undefined ? {} : { DATABASE_URL: database.url }),
       ...options.env,
     },
-    stdio: ["ignore", "pipe", "pipe"],
+    // The channel ends the router with us, whatever ends us.
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let output = "";
-  child.stdout.on("data", (chunk) => {
+  child.stdout?.on("data", (chunk) => {
     output += chunk;
   });
-  child.stderr.on("data", (chunk) => {
+  child.stderr?.on("data", (chunk) => {
     output += chunk;
   });
   await ready(child, () => output);

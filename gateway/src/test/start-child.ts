@@ -32,7 +32,8 @@ export async function startChild(
       TEST_ACCOUNT_ID: accountId,
       ...env,
     },
-    stdio: ["ignore", "ignore", "inherit"],
+    // The channel ends the child with us, whatever ends us.
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const exited = once(child, "exit");
   const stop = async () => {

@@ -26,7 +26,8 @@ export async function startChild(env: Readonly<Record<string, string>>): Promise
       SERVICE_RPC_PORT: String(rpcPort),
       LOG_LEVEL: "silent",
     },
-    stdio: ["ignore", "ignore", "inherit"],
+    // The channel ends the child with us, whatever ends us.
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const exited = once(child, "exit");
   const kill = async () => {

@@ -19,7 +19,8 @@ export async function startChild(env: Readonly<Record<string, string>>): Promise
   const ports = { EDGE_PORT: String(edgePort), SERVICE_HTTP_PORT: String(httpPort), SERVICE_RPC_PORT: "0" };
   const child: ChildProcess = spawn(process.execPath, [ENTRY], {
     env: { ...warmStart(), ...env, ...ports },
-    stdio: ["ignore", "ignore", "inherit"],
+    // The channel ends the child with us, whatever ends us.
+    stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const exited = once(child, "exit");
   const readyUrl = `http://127.0.0.1:${httpPort}/readyz`;
