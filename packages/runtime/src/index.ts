@@ -32,8 +32,10 @@ export {
   connectPostgres,
   inTransaction,
   isConnectionError,
+  isServerTrouble,
   type Pool,
   type PoolClient,
+  sqlStateOf,
 } from "./postgres.ts";
 export { PRINCIPAL_HEADER, type Principal, signPrincipal } from "./principal.ts";
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./redis.ts";

@@ -19,6 +19,8 @@ export interface PostgresOptions {
 const INT8_OID = 20;
 const UNIQUE_VIOLATION = "23505";
 const READ_ONLY = "25006";
+/** Classes of errors that the server gives for reasons of its own: limits, locks, shutdown, rollback. */
+const SERVER_TROUBLE = /^(40|53|54|55|57|58)/;
 /**
  * The server's own limits. The last one frees the locks of a process whose machine fell silent in the middle of a
  * transaction: its connection alone would keep them for hours.
@@ -112,7 +114,20 @@ function hostOf(url: string): string {
 
 /** True for errors after which another connection should be used: it broke, or leads to a server that only reads. */
 export function isConnectionError(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (typeof code !== "string") return /connection|timeout/i.test(String(message ?? ""));
+  const code = sqlStateOf(error);
+  if (code === undefined) {
+    return /connection|timeout/i.test(String((error as { message?: unknown } | null)?.message ?? ""));
+  }
   return code === READ_ONLY || code.startsWith("08") || code.startsWith("57P") || /^E[A-Z]+$/.test(code);
+}
+
+/** True when the server is gone or in trouble of its own, so that asking again may help; anything else is a defect. */
+export function isServerTrouble(error: unknown): boolean {
+  return isConnectionError(error) || SERVER_TROUBLE.test(sqlStateOf(error) ?? "");
+}
+
+/** PostgreSQL's code of an error, or the operating system's; undefined when it has neither. */
+export function sqlStateOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === "string" ? code : undefined;
 }

@@ -1,6 +1,6 @@
 // Every SQL statement of the keys module. Rows in, domain objects out; no rule is decided here.
 import { ServiceError } from "@gr/proto";
-import { isConnectionError, type Pool, type PoolClient } from "@gr/runtime";
+import { isServerTrouble, type Pool, type PoolClient } from "@gr/runtime";
 import type { ApiKey, KeyKind, Period } from "./key.ts";
 
 export interface Account {
@@ -168,12 +168,12 @@ function only<Row>([row]: readonly Row[]): Row {
   return row;
 }
 
-/** A read changes nothing, so a lost connection is a plain "try again" and not an internal error. */
+/** A read changes nothing, so a database in trouble is a plain "try again" and not an internal error. */
 async function reading<T>(query: Promise<T>): Promise<T> {
   try {
     return await query;
   } catch (error) {
-    if (!isConnectionError(error)) throw error;
+    if (!isServerTrouble(error)) throw error;
     const message = "API keys cannot be read right now; try again shortly.";
     throw new ServiceError("service_unavailable", message, { retryAfterMs: 1_000, cause: error });
   }

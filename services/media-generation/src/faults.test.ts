@@ -211,6 +211,42 @@ describe("a scripted provider", () => {
     await chmod(folder, 0o600);
   });
 
+  test("a database that cannot take the row is 503; nothing is sent, and the hold is freed", async () => {
+    const locker = await media.db.connect();
+    try {
+      await locker.query("BEGIN; LOCK TABLE generation IN ACCESS EXCLUSIVE MODE");
+      const { status, body } = await media.generate(fox);
+      expect(status).toBe(503);
+      expect(body.error).toMatchObject({
+        code: "service_unavailable",
+        message: expect.stringContaining("not charged"),
+      });
+    } finally {
+      await locker.query("ROLLBACK");
+      locker.release();
+    }
+    expect(upstream.requests).toEqual([]);
+    expect(onlyHold(media)).toMatchObject({
+      state: HoldState.RELEASED,
+      releaseReason: ReleaseReason.NOT_SENT,
+    });
+    expect(await media.row()).toBeUndefined();
+  });
+
+  test("a process that stood still until its time was over sends nothing, and frees the hold", async () => {
+    await media.stop();
+    media = await startMedia({ upstreamUrl: upstream.url, env: { ...QUICK, MEDIA_LEASE_MS: "60000" } });
+    media.billing.after = async ([first]) => {
+      const deadlineAt = first?.operation.case === "place" ? Number(first.operation.value.deadlineAt) : 0;
+      await until(() => Date.now() > deadlineAt, { timeoutMs: 60_000 });
+    };
+    const { status, body } = await media.generate(fox);
+    expect(status).toBe(503);
+    expect(body.error.code).toBe("provider_unavailable");
+    expect(upstream.requests).toEqual([]);
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, costPicoUsd: 0n });
+  });
+
   test("billing that cannot be reached before dispatch is 503, and nothing is sent", async () => {
     media.billing.before = async () => {
       throw new Error("down");

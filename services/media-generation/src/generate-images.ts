@@ -2,6 +2,7 @@
 // so that nothing unpaid is sent; the row comes before the call, so that a hold without a row was never sent.
 import { type Claim, ReleaseReason } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
+import { isServerTrouble, sqlStateOf } from "@gr/runtime";
 import { chooseRoute } from "./choose-route.ts";
 import { endInSuccess, type RunningGeneration } from "./end-generation.ts";
 import type { NewGeneration } from "./generation.ts";
@@ -11,8 +12,9 @@ import { type ImageOrder, makeImageOrder } from "./image-order.ts";
 import type { ImageRequest } from "./image-request.ts";
 import { makeMediaName } from "./media-name.ts";
 import type { ImageJob } from "./provider.ts";
+import { ProviderError } from "./provider-error.ts";
 import { replayAnswer } from "./replay-answer.ts";
-import { runGeneration } from "./run-generation.ts";
+import { runGeneration, workEndsAt } from "./run-generation.ts";
 
 /** Name under which our holds are placed and leased. */
 export const SERVICE = "media-generation";
@@ -57,7 +59,13 @@ export async function generateImages(
     const earlier = await admit(deps, generation, claim);
     if (earlier !== undefined) return replay(earlier);
     const job = jobOf(generation, order);
-    const succeeded = await runGeneration(deps, running, (signal) => provider.submit(job, signal));
+    const succeeded = await runGeneration(deps, running, async (signal) => {
+      // This process may have stood still since the hold: what came could not be charged for any more.
+      if (deps.clock.now() < workEndsAt(deps.config, generation)) return provider.submit(job, signal);
+      throw new ProviderError("unavailable", "the time for this job passed before it was sent", {
+        accepted: false,
+      });
+    });
     const { files, ended } = await endInSuccess(deps, running, succeeded);
     deps.events.succeeded(generation, ended, (deps.clock.now() - startedAt) / 1_000);
     const pictures = files.map(({ bytes }) => bytes);
@@ -127,8 +135,10 @@ async function admit(deps: GenerationDeps, generation: NewGeneration, claim: Cla
     await deps.store.insert(generation, deps.config.MEDIA_LEASE_MS);
   } catch (error) {
     // An id that exists belongs to another request, and so does the hold.
-    if ((error as { code?: string } | null)?.code !== UNIQUE_VIOLATION) await releaseUnsent(deps, generation);
-    throw error;
+    if (sqlStateOf(error) !== UNIQUE_VIOLATION) await releaseUnsent(deps, generation);
+    if (!isServerTrouble(error)) throw error;
+    const message = "Images cannot be made at the moment; try again shortly. You are not charged.";
+    throw new ServiceError("service_unavailable", message, { retryAfterMs: BUSY_RETRY_MS, cause: error });
   }
   return undefined;
 }

@@ -1,6 +1,8 @@
 // The provider's part of a generation: its job is run within the time that the hold leaves, and every failure of the
 // provider ends or hands over the generation before it is reported.
+import type { MediaGenerationConfig } from "./config.ts";
 import { endInFailure, type RunningGeneration } from "./end-generation.ts";
+import type { NewGeneration } from "./generation.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
 import type { Progress } from "./provider.ts";
 import { ProviderError } from "./provider-error.ts";
@@ -13,8 +15,7 @@ export async function runGeneration(
   first: (signal: AbortSignal) => Promise<Progress>,
 ): Promise<Succeeded> {
   const { generation, provider } = running;
-  // The hold's deadline leaves the grace for a bill that comes late; the work must be over before it.
-  const left = generation.deadlineAt - deps.config.HOLD_GRACE_MS - deps.clock.now();
+  const left = workEndsAt(deps.config, generation) - deps.clock.now();
   const timeout = AbortSignal.timeout(Math.max(1, Math.min(left, deps.config.MEDIA_TIMEOUT_MS)));
   const signal = AbortSignal.any([timeout, deps.leases.stopping]);
   try {
@@ -26,4 +27,12 @@ export async function runGeneration(
     if (!(error instanceof ProviderError)) throw error;
     throw await endInFailure(deps, running, error);
   }
+}
+
+/** The hold's deadline leaves the grace for a bill that comes late; the work must be over before it. Unix milliseconds. */
+export function workEndsAt(
+  { HOLD_GRACE_MS }: Pick<MediaGenerationConfig, "HOLD_GRACE_MS">,
+  { deadlineAt }: Pick<NewGeneration, "deadlineAt">,
+): number {
+  return deadlineAt - HOLD_GRACE_MS;
 }

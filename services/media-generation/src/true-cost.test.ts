@@ -1,4 +1,6 @@
 // What a generation cost us: never a guess where a number is known, never nonsense from outside.
+import { create } from "@bufbuild/protobuf";
+import { PriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import { gptImage } from "./test/fixed-catalog.ts";
 import { costOfFailure, trueCost } from "./true-cost.ts";
@@ -21,6 +23,12 @@ describe("true cost", () => {
 
   test("of an image price needs no usage", () => {
     expect(trueCost(undefined, byImage)).toBe(2n * 53_000_000_000n);
+  });
+
+  test("of a price by area is that of the started megapixels of each image", () => {
+    const rule = { unitPixels: 1_000_000n, firstPicoUsd: 30n, furtherPicoUsd: 15n, inputImagePicoUsd: 0n };
+    const costPrice = create(PriceSchema, { rule: { case: "megapixel", value: rule } });
+    expect(trueCost(undefined, { ...order, costPrice })).toBe(2n * (30n + 15n));
   });
 
   test("is the list price when the route has none, or its tokens are not known", () => {

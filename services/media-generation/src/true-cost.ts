@@ -1,6 +1,6 @@
 // What a generation cost us: as billed when the provider says so, else by the route's cost price and the reported
 // usage, else the customer's price. Never refuses: nonsense from a provider must not stop a settlement.
-import { priceOfImages, priceOfTokens } from "@gr/clients";
+import { priceOfImageRequest, priceOfTokens } from "@gr/clients";
 import type { PicoUsd } from "@gr/money";
 import type { Price } from "@gr/proto/catalog";
 import type { ReportedUsage } from "./provider.ts";
@@ -28,17 +28,9 @@ export function costOfFailure(usage: ReportedUsage | undefined, costing: Costing
 }
 
 function priced(usage: ReportedUsage | undefined, costing: Costing): PicoUsd | undefined {
-  const rule = costing.costPrice?.rule;
-  switch (rule?.case) {
-    case "token":
-      return usage?.tokens === undefined ? undefined : priceOfTokens(rule.value, usage.tokens);
-    case "image":
-      return priceOfImages(rule.value, {
-        images: costing.count,
-        quality: costing.quality ?? "auto",
-        size: costing.size ?? "auto",
-      });
-    default:
-      return undefined;
-  }
+  const { costPrice, count, quality = "auto", size = "auto" } = costing;
+  if (costPrice === undefined) return undefined;
+  if (costPrice.rule.case !== "token")
+    return priceOfImageRequest(costPrice, { images: count, quality, size });
+  return usage?.tokens === undefined ? undefined : priceOfTokens(costPrice.rule.value, usage.tokens);
 }
