@@ -216,15 +216,14 @@ describe("catalog sync", () => {
     expect(await sync()).toEqual({ code: 0, out: "Imported; nothing has changed.\n", err: "" });
   });
 
-  test("that failed is one sentence and exit code 1", async () => {
+  test("that failed is one sentence and exit code 1, with --json as an error for programs", async () => {
+    const message = "The text models were not imported: no answer.";
     synced = () => {
-      throw new ServiceError("provider_error", "The text models were not imported: no answer.");
+      throw new ServiceError("provider_error", message);
     };
-    expect(await sync("--json")).toEqual({
-      code: 1,
-      out: "",
-      err: "The text models were not imported: no answer.\n",
-    });
+    expect(await sync()).toEqual({ code: 1, out: "", err: `${message}\n` });
+    const error = { message, code: "provider_error" };
+    expect(await sync("--json")).toEqual({ code: 1, out: "", err: `${JSON.stringify({ error })}\n` });
   });
 });
 
