@@ -228,7 +228,12 @@ describe("place is refused", () => {
       "free_limit_exceeded",
       /2026-11-21T00:00:00\.000Z/,
     ],
-    ["to a deleted key", { code: OutcomeCode.SPENDER_INACTIVE }, "invalid_api_key", /deleted/],
+    [
+      "to a deleted key",
+      { code: OutcomeCode.SPENDER_INACTIVE },
+      "invalid_api_key",
+      /^The API key is not valid\.$/,
+    ],
     [
       "by an outcome it does not know",
       { code: OutcomeCode.UNSPECIFIED },

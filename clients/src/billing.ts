@@ -217,7 +217,7 @@ function refusal(outcome: Outcome): ServiceError {
         `This API key expired at ${new Date(Number(outcome.expiresAt)).toISOString()}.`,
       );
     case OutcomeCode.SPENDER_INACTIVE:
-      return new ServiceError("invalid_api_key", "This API key is disabled or was deleted.");
+      return new ServiceError("invalid_api_key", "The API key is not valid.");
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
       return freeLimit(outcome);
     case OutcomeCode.CLAIM_IN_PROGRESS:

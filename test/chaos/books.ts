@@ -71,7 +71,7 @@ export async function expectHonestAnswers(
   return [...holds.values()].filter(({ state }) => state === HoldState.CAPTURED).length;
 }
 
-export function chargesOf(holds: Iterable<Hold>): Credits {
+function chargesOf(holds: Iterable<Hold>): Credits {
   let charges = 0n;
   for (const { state, chargedCredits } of holds)
     charges += state === HoldState.CAPTURED ? chargedCredits : 0n;

@@ -3,8 +3,8 @@
 
 const characters = (count: number) => JSON.stringify("\u{1F600}".repeat(count));
 
-export const notStrings = ["1", "true", "[]", "{}", '["a"]', '{"a":"b"}', "0.1", "1e400"];
-export const notObjects = ["null", "[]", '"text"', "1", "true", "[{}]"];
+const notStrings = ["1", "true", "[]", "{}", '["a"]', '{"a":"b"}', "0.1", "1e400"];
+const notObjects = ["null", "[]", '"text"', "1", "true", "[{}]"];
 export const notBooleans = ['"true"', "1", "0", "[]", "{}", '""'];
 export const notChoices = [
   ...notStrings,

@@ -27,7 +27,7 @@ export interface History {
 
 /** The account of each key. */
 const OWNERS = [0, 0, 1] as const;
-export const ACCOUNTS = 2;
+const ACCOUNTS = 2;
 /** The faults end a little after the customers. */
 const FAULTS_MS = ACTIVE_MS + 10_000;
 const MOST_MS = 1_200_000;
