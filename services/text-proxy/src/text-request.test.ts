@@ -45,7 +45,7 @@ describe("a body that is no JSON object", () => {
       '{"model":"m","messages":[{"role":"user","content":""}],"max_tokens":1,"max_tokens":100000}',
     ],
     ["Model", '{"model":"m","messages":[{"role":"user","content":""}],"Model":"dear"}'],
-    ["\ufffd", '{"model":"m","\\ud800":1,"messages":[{"role":"user","content":""}],"\\uD800":2}'],
+    ['["\\ud800"]', '{"model":"m","\\ud800":1,"messages":[{"role":"user","content":""}],"\\uD800":2}'],
     ["__proto__", '{"__proto__":1,"model":"m","messages":[{"role":"user","content":""}],"__proto__":2}'],
   ])("with the field %s there twice is refused by its name: %s", (param, body) => {
     const error = refusal("chat", body);

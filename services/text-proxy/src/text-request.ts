@@ -2,6 +2,7 @@
 // bill it. Only what the specification names is checked; everything else passes through unread.
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "@gr/proto";
+import { refuseRepeatedMembers } from "@gr/runtime";
 import { InputMeter } from "./input-meter.ts";
 import { type ObjectLayout, scanObject } from "./json-members.ts";
 import { readInput } from "./read-input.ts";
@@ -36,8 +37,6 @@ export interface TextRequest {
 const MOST_CHOICES = 128;
 /** Far beyond every model, and far from where sums of money overflow. */
 const MOST_OUTPUT_TOKENS = 100_000_000;
-/** Characters of a field's name in an error message. */
-const LONGEST_NAME = 200;
 const LIMIT_FIELDS = {
   chat: ["max_tokens", "max_completion_tokens"],
   responses: ["max_output_tokens"],
@@ -86,10 +85,7 @@ function parseObject(bytes: Buffer): JsonObject {
 /** Of two members of one name the upstream may take the other one: we would bill one model and run another. */
 function refuseDuplicates(body: JsonObject, bytes: Buffer, layout: ObjectLayout): void {
   const names = Object.keys(body);
-  if (names.length !== layout.members.length) {
-    const param = repeatedName(bytes, layout);
-    throw new ServiceError("invalid_json", `The body has the field "${param}" twice.`, { param });
-  }
+  if (names.length !== layout.members.length) refuseRepeatedMembers(bytes);
   for (const name of names) {
     // Some servers match names without regard to case.
     if (name.length === 5 && name !== "model" && name.toLowerCase() === "model") {
@@ -97,17 +93,6 @@ function refuseDuplicates(body: JsonObject, bytes: Buffer, layout: ObjectLayout)
       throw new ServiceError("invalid_json", message, { param: name });
     }
   }
-}
-
-function repeatedName(bytes: Buffer, { members }: ObjectLayout): string {
-  const seen = new Set<string>();
-  for (const { keyStart, keyEnd } of members) {
-    // Escapes are ways to spell a name.
-    const name = String(JSON.parse(`"${bytes.toString("utf8", keyStart, keyEnd)}"`));
-    if (seen.has(name)) return name.slice(0, LONGEST_NAME).toWellFormed();
-    seen.add(name);
-  }
-  return "";
 }
 
 /** What would run another model than the one that is priced, or answer at another time than now. */

@@ -1,6 +1,6 @@
 // The body that goes upstream: the client's bytes, but for the model's name there and, in chat streams, the wish to
 // be told the usage, without which the true cost could not be known.
-import { ServiceError } from "@gr/proto";
+import { refuseRepeatedMembers } from "@gr/runtime";
 import { findMember, scanObject } from "./json-members.ts";
 import { applySplices, type Splice, setMember } from "./json-splice.ts";
 import type { TextRequest } from "./text-request.ts";
@@ -27,9 +27,6 @@ function askForUsage({ bytes, layout, streamOptions }: TextRequest): Splice | un
   const options = scanObject(bytes, member.valueStart);
   const text = bytes.toString("utf8", member.valueStart, member.valueEnd);
   const parsed = JSON.parse(text) as Record<string, unknown>;
-  if (Object.keys(parsed).length !== options.members.length) {
-    const message = 'The field "stream_options" has the same field twice.';
-    throw new ServiceError("invalid_json", message, { param: "stream_options" });
-  }
+  if (Object.keys(parsed).length !== options.members.length) refuseRepeatedMembers(bytes);
   return parsed["include_usage"] === true ? undefined : setMember(bytes, options, "include_usage", "true");
 }
