@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/billing/v1/billing.proto.
  */
 export const file_router_billing_v1_billing: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEhFyb3V0ZXIuYmlsbGluZy52MSI/CgtQb3N0UmVxdWVzdBIwCgpvcGVyYXRpb25zGAEgAygLMhwucm91dGVyLmJpbGxpbmcudjEuT3BlcmF0aW9uIs4BCglPcGVyYXRpb24SKQoFcGxhY2UYASABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5QbGFjZUgAEi0KB2NhcHR1cmUYAiABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5DYXB0dXJlSAASLQoHcmVsZWFzZRgDIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VIABIrCgZleHRlbmQYBCABKAsyGS5yb3V0ZXIuYmlsbGluZy52MS5FeHRlbmRIAEILCglvcGVyYXRpb24i2AEKBVBsYWNlEg8KB2hvbGRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRISCgpzcGVuZGVyX2lkGAMgASgJEg8KB2NyZWRpdHMYBCABKAMSDwoHc2VydmljZRgFIAEoCRIQCghwcm92aWRlchgGIAEoCRINCgVtb2RlbBgHIAEoCRIVCg1wcmljZV92ZXJzaW9uGAggASgJEhMKC2RlYWRsaW5lX2F0GAkgASgDEicKBWNsYWltGAogASgLMhgucm91dGVyLmJpbGxpbmcudjEuQ2xhaW0iKQoFQ2xhaW0SCwoDa2V5GAEgASgMEhMKC2ZpbmdlcnByaW50GAIgASgMIkIKB0NhcHR1cmUSDwoHaG9sZF9pZBgBIAEoCRIPCgdjcmVkaXRzGAIgASgDEhUKDWNvc3RfcGljb191c2QYAyABKAMiYwoHUmVsZWFzZRIPCgdob2xkX2lkGAEgASgJEhUKDWNvc3RfcGljb191c2QYAiABKAMSMAoGcmVhc29uGAMgASgOMiAucm91dGVyLmJpbGxpbmcudjEuUmVsZWFzZVJlYXNvbiI/CgZFeHRlbmQSDwoHaG9sZF9pZBgBIAEoCRIPCgdjcmVkaXRzGAIgASgDEhMKC2RlYWRsaW5lX2F0GAMgASgDIuoBCgdPdXRjb21lEiwKBGNvZGUYASABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lQ29kZRIRCglpbl9mbGlnaHQYAiABKAgSGQoRYXZhaWxhYmxlX2NyZWRpdHMYAyABKAMSEwoLY2FwX2NyZWRpdHMYBCABKAMSLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSEQoJcmVzZXRzX2F0GAYgASgDEhIKCmV4cGlyZXNfYXQYByABKAMSFwoPZWFybGllcl9ob2xkX2lkGAggASgJIjwKDFBvc3RSZXNwb25zZRIsCghvdXRjb21lcxgBIAMoCzIaLnJvdXRlci5iaWxsaW5nLnYxLk91dGNvbWUiKAoST3BlbkFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiFQoTT3BlbkFjY291bnRSZXNwb25zZSL3AQoHU3BlbmRlchISCgpzcGVuZGVyX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIYCgtjYXBfY3JlZGl0cxgEIAEoA0gAiAEBEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhcKCmV4cGlyZXNfYXQYBiABKANIAYgBARIOCgZhY3RpdmUYByABKAgSEgoKY3JlYXRlZF9hdBgIIAEoAxIQCghyZXZpc2lvbhgJIAEoA0IOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiQAoRUHV0U3BlbmRlclJlcXVlc3QSKwoHc3BlbmRlchgBIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kZXIiFAoSUHV0U3BlbmRlclJlc3BvbnNlIo4BChFQdXREZXBvc2l0UmVxdWVzdBISCgpkZXBvc2l0X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIwCgZzdGF0dXMYBCABKA4yIC5yb3V0ZXIuYmlsbGluZy52MS5EZXBvc2l0U3RhdHVzEg4KBnNvdXJjZRgFIAEoCSIUChJQdXREZXBvc2l0UmVzcG9uc2UiYgoUUHV0QWRqdXN0bWVudFJlcXVlc3QSFQoNYWRqdXN0bWVudF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIhcKFVB1dEFkanVzdG1lbnRSZXNwb25zZSJwChFLZWVwQW5zd2VyUmVxdWVzdBIPCgdob2xkX2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSFQoNY29zdF9waWNvX3VzZBgDIAEoAxIUCgxjb250ZW50X3R5cGUYBCABKAkSDAoEYm9keRgFIAEoDCIUChJLZWVwQW5zd2VyUmVzcG9uc2UiZAoRSnVkZ2VDbGFpbVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgpzcGVuZGVyX2lkGAIgASgJEicKBWNsYWltGAMgASgLMhgucm91dGVyLmJpbGxpbmcudjEuQ2xhaW0iQQoSSnVkZ2VDbGFpbVJlc3BvbnNlEisKB291dGNvbWUYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lIjgKEVJlYWRBbnN3ZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCSJTChJSZWFkQW5zd2VyUmVzcG9uc2USMgoGYW5zd2VyGAEgASgLMh0ucm91dGVyLmJpbGxpbmcudjEuS2VwdEFuc3dlckgAiAEBQgkKB19hbnN3ZXIiMAoKS2VwdEFuc3dlchIUCgxjb250ZW50X3R5cGUYASABKAkSDAoEYm9keRgCIAEoDCI7ChFHZXRDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCmJ5X3NwZW5kZXIYAiABKAgirAEKDFNwZW5kZXJVc2FnZRIrCgdzcGVuZGVyGAEgASgLMhoucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlchIUCgx1c2VkX2NyZWRpdHMYAiABKAMSEAoIcmVxdWVzdHMYAyABKAMSGwoTd2luZG93X3VzZWRfY3JlZGl0cxgEIAEoAxIZCgx3aW5kb3dfc3RhcnQYBSABKANIAIgBAUIPCg1fd2luZG93X3N0YXJ0IpABChJHZXRDcmVkaXRzUmVzcG9uc2USGQoRZGVwb3NpdGVkX2NyZWRpdHMYASABKAMSGQoRcmVtYWluaW5nX2NyZWRpdHMYAiABKAMSFAoMaGVsZF9jcmVkaXRzGAMgASgDEi4KBXVzYWdlGAQgAygLMh8ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlclVzYWdlIssCCgRIb2xkEg8KB2hvbGRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRISCgpzcGVuZGVyX2lkGAMgASgJEg8KB2NyZWRpdHMYBCABKAMSKwoFc3RhdGUYBSABKA4yHC5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkU3RhdGUSFwoPY2hhcmdlZF9jcmVkaXRzGAYgASgDEhUKDWNvc3RfcGljb191c2QYByABKAMSDwoHc2VydmljZRgIIAEoCRIQCghwcm92aWRlchgJIAEoCRINCgVtb2RlbBgKIAEoCRIVCg1wcmljZV92ZXJzaW9uGAsgASgJEhEKCXBsYWNlZF9hdBgMIAEoAxITCgtkZWFkbGluZV9hdBgNIAEoAxIrCgRrZXB0GA4gASgLMh0ucm91dGVyLmJpbGxpbmcudjEuU2V0dGxlbWVudCI0CgpTZXR0bGVtZW50Eg8KB2NyZWRpdHMYASABKAMSFQoNY29zdF9waWNvX3VzZBgCIAEoAyJiChBMaXN0SG9sZHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSKwoFc3RhdGUYAiABKA4yHC5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkU3RhdGUSDQoFbGltaXQYAyABKAUiOwoRTGlzdEhvbGRzUmVzcG9uc2USJgoFaG9sZHMYASADKAsyFy5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkIkwKGExlYXNlRXhwaXJlZEhvbGRzUmVxdWVzdBIPCgdzZXJ2aWNlGAEgASgJEg0KBWxpbWl0GAIgASgFEhAKCGxlYXNlX21zGAMgASgDIkMKGUxlYXNlRXhwaXJlZEhvbGRzUmVzcG9uc2USJgoFaG9sZHMYASADKAsyFy5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkIhUKE1ZlcmlmeUxlZGdlclJlcXVlc3QiUgoKRGlmZmVyZW5jZRIRCglpbnZhcmlhbnQYASABKAkSDwoHc3ViamVjdBgCIAEoCRIQCghleHBlY3RlZBgDIAEoCRIOCgZhY3R1YWwYBCABKAki0wEKFFZlcmlmeUxlZGdlclJlc3BvbnNlEjIKC2RpZmZlcmVuY2VzGAEgAygLMh0ucm91dGVyLmJpbGxpbmcudjEuRGlmZmVyZW5jZRIQCghhY2NvdW50cxgCIAEoAxINCgVob2xkcxgDIAEoAxISCgpvcGVuX2hvbGRzGAQgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgFIAEoAxIdChVjaGFyZ2VkX2Nvc3RfcGljb191c2QYBiABKAkSGgoSbG9zdF9jb3N0X3BpY29fdXNkGAcgASgJKoYBCg1SZWxlYXNlUmVhc29uEh4KGlJFTEVBU0VfUkVBU09OX1VOU1BFQ0lGSUVEEAASGwoXUkVMRUFTRV9SRUFTT05fTk9UX1NFTlQQARIZChVSRUxFQVNFX1JFQVNPTl9GQUlMRUQQAhIdChlSRUxFQVNFX1JFQVNPTl9VTlJFU09MVkVEEAMqowMKC091dGNvbWVDb2RlEhwKGE9VVENPTUVfQ09ERV9VTlNQRUNJRklFRBAAEhUKEU9VVENPTUVfQ09ERV9ET05FEAESJQohT1VUQ09NRV9DT0RFX0lOU1VGRklDSUVOVF9DUkVESVRTEAISJQohT1VUQ09NRV9DT0RFX1NQRU5EX0xJTUlUX0VYQ0VFREVEEAMSIQodT1VUQ09NRV9DT0RFX1NQRU5ERVJfSU5BQ1RJVkUQBBIgChxPVVRDT01FX0NPREVfU1BFTkRFUl9FWFBJUkVEEAUSHQoZT1VUQ09NRV9DT0RFX1VOS05PV05fSE9MRBAGEiEKHU9VVENPTUVfQ09ERV9BTFJFQURZX1JFU09MVkVEEAcSJAogT1VUQ09NRV9DT0RFX0ZSRUVfTElNSVRfRVhDRUVERUQQCBIiCh5PVVRDT01FX0NPREVfQ0xBSU1fSU5fUFJPR1JFU1MQCRIfChtPVVRDT01FX0NPREVfQ0xBSU1fTUlTTUFUQ0gQChIfChtPVVRDT01FX0NPREVfQ0xBSU1fRklOSVNIRUQQCyqLAQoLU3BlbmRQZXJpb2QSHAoYU1BFTkRfUEVSSU9EX1VOU1BFQ0lGSUVEEAASGQoVU1BFTkRfUEVSSU9EX0xJRkVUSU1FEAESFAoQU1BFTkRfUEVSSU9EX0RBWRACEhUKEVNQRU5EX1BFUklPRF9XRUVLEAMSFgoSU1BFTkRfUEVSSU9EX01PTlRIEAQqoQEKDURlcG9zaXRTdGF0dXMSHgoaREVQT1NJVF9TVEFUVVNfVU5TUEVDSUZJRUQQABIaChZERVBPU0lUX1NUQVRVU19QRU5ESU5HEAESHAoYREVQT1NJVF9TVEFUVVNfQ09NUExFVEVEEAISGQoVREVQT1NJVF9TVEFUVVNfRkFJTEVEEAMSGwoXREVQT1NJVF9TVEFUVVNfUkVGVU5ERUQQBCpuCglIb2xkU3RhdGUSGgoWSE9MRF9TVEFURV9VTlNQRUNJRklFRBAAEhMKD0hPTERfU1RBVEVfT1BFThABEhcKE0hPTERfU1RBVEVfQ0FQVFVSRUQQAhIXChNIT0xEX1NUQVRFX1JFTEVBU0VEEAMy5ggKDkJpbGxpbmdTZXJ2aWNlEkcKBFBvc3QSHi5yb3V0ZXIuYmlsbGluZy52MS5Qb3N0UmVxdWVzdBofLnJvdXRlci5iaWxsaW5nLnYxLlBvc3RSZXNwb25zZRJcCgtPcGVuQWNjb3VudBIlLnJvdXRlci5iaWxsaW5nLnYxLk9wZW5BY2NvdW50UmVxdWVzdBomLnJvdXRlci5iaWxsaW5nLnYxLk9wZW5BY2NvdW50UmVzcG9uc2USWQoKUHV0U3BlbmRlchIkLnJvdXRlci5iaWxsaW5nLnYxLlB1dFNwZW5kZXJSZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuUHV0U3BlbmRlclJlc3BvbnNlElkKClB1dERlcG9zaXQSJC5yb3V0ZXIuYmlsbGluZy52MS5QdXREZXBvc2l0UmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlB1dERlcG9zaXRSZXNwb25zZRJiCg1QdXRBZGp1c3RtZW50Eicucm91dGVyLmJpbGxpbmcudjEuUHV0QWRqdXN0bWVudFJlcXVlc3QaKC5yb3V0ZXIuYmlsbGluZy52MS5QdXRBZGp1c3RtZW50UmVzcG9uc2USWQoKS2VlcEFuc3dlchIkLnJvdXRlci5iaWxsaW5nLnYxLktlZXBBbnN3ZXJSZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuS2VlcEFuc3dlclJlc3BvbnNlElkKCkp1ZGdlQ2xhaW0SJC5yb3V0ZXIuYmlsbGluZy52MS5KdWRnZUNsYWltUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLkp1ZGdlQ2xhaW1SZXNwb25zZRJZCgpSZWFkQW5zd2VyEiQucm91dGVyLmJpbGxpbmcudjEuUmVhZEFuc3dlclJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5SZWFkQW5zd2VyUmVzcG9uc2USWQoKR2V0Q3JlZGl0cxIkLnJvdXRlci5iaWxsaW5nLnYxLkdldENyZWRpdHNSZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuR2V0Q3JlZGl0c1Jlc3BvbnNlElYKCUxpc3RIb2xkcxIjLnJvdXRlci5iaWxsaW5nLnYxLkxpc3RIb2xkc1JlcXVlc3QaJC5yb3V0ZXIuYmlsbGluZy52MS5MaXN0SG9sZHNSZXNwb25zZRJuChFMZWFzZUV4cGlyZWRIb2xkcxIrLnJvdXRlci5iaWxsaW5nLnYxLkxlYXNlRXhwaXJlZEhvbGRzUmVxdWVzdBosLnJvdXRlci5iaWxsaW5nLnYxLkxlYXNlRXhwaXJlZEhvbGRzUmVzcG9uc2USXwoMVmVyaWZ5TGVkZ2VyEiYucm91dGVyLmJpbGxpbmcudjEuVmVyaWZ5TGVkZ2VyUmVxdWVzdBonLnJvdXRlci5iaWxsaW5nLnYxLlZlcmlmeUxlZGdlclJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Ch9yb3V0ZXIvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEhFyb3V0ZXIuYmlsbGluZy52MSI/CgtQb3N0UmVxdWVzdBIwCgpvcGVyYXRpb25zGAEgAygLMhwucm91dGVyLmJpbGxpbmcudjEuT3BlcmF0aW9uIoYCCglPcGVyYXRpb24SKQoFcGxhY2UYASABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5QbGFjZUgAEi0KB2NhcHR1cmUYAiABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5DYXB0dXJlSAASLQoHcmVsZWFzZRgDIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VIABIrCgZleHRlbmQYBCABKAsyGS5yb3V0ZXIuYmlsbGluZy52MS5FeHRlbmRIABI2CgxuZXh0X2F0dGVtcHQYBSABKAsyHi5yb3V0ZXIuYmlsbGluZy52MS5OZXh0QXR0ZW1wdEgAQgsKCW9wZXJhdGlvbiLwAQoFUGxhY2USDwoHaG9sZF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhIKCnNwZW5kZXJfaWQYAyABKAkSDwoHY3JlZGl0cxgEIAEoAxIPCgdzZXJ2aWNlGAUgASgJEhAKCHByb3ZpZGVyGAYgASgJEg0KBW1vZGVsGAcgASgJEhUKDXByaWNlX3ZlcnNpb24YCCABKAkSEwoLZGVhZGxpbmVfYXQYCSABKAMSJwoFY2xhaW0YCiABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5DbGFpbRIWCg51cHN0cmVhbV9tb2RlbBgLIAEoCSIpCgVDbGFpbRILCgNrZXkYASABKAwSEwoLZmluZ2VycHJpbnQYAiABKAwiQgoHQ2FwdHVyZRIPCgdob2xkX2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSFQoNY29zdF9waWNvX3VzZBgDIAEoAyJjCgdSZWxlYXNlEg8KB2hvbGRfaWQYASABKAkSFQoNY29zdF9waWNvX3VzZBgCIAEoAxIwCgZyZWFzb24YAyABKA4yIC5yb3V0ZXIuYmlsbGluZy52MS5SZWxlYXNlUmVhc29uIj8KBkV4dGVuZBIPCgdob2xkX2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSEwoLZGVhZGxpbmVfYXQYAyABKAMihQEKC05leHRBdHRlbXB0Eg8KB2hvbGRfaWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoBRIQCghwcm92aWRlchgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRIVCg1jb3N0X3BpY29fdXNkGAUgASgDEhMKC2RlYWRsaW5lX2F0GAYgASgDIuoBCgdPdXRjb21lEiwKBGNvZGUYASABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lQ29kZRIRCglpbl9mbGlnaHQYAiABKAgSGQoRYXZhaWxhYmxlX2NyZWRpdHMYAyABKAMSEwoLY2FwX2NyZWRpdHMYBCABKAMSLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSEQoJcmVzZXRzX2F0GAYgASgDEhIKCmV4cGlyZXNfYXQYByABKAMSFwoPZWFybGllcl9ob2xkX2lkGAggASgJIjwKDFBvc3RSZXNwb25zZRIsCghvdXRjb21lcxgBIAMoCzIaLnJvdXRlci5iaWxsaW5nLnYxLk91dGNvbWUiKAoST3BlbkFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiFQoTT3BlbkFjY291bnRSZXNwb25zZSL3AQoHU3BlbmRlchISCgpzcGVuZGVyX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIYCgtjYXBfY3JlZGl0cxgEIAEoA0gAiAEBEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhcKCmV4cGlyZXNfYXQYBiABKANIAYgBARIOCgZhY3RpdmUYByABKAgSEgoKY3JlYXRlZF9hdBgIIAEoAxIQCghyZXZpc2lvbhgJIAEoA0IOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiQAoRUHV0U3BlbmRlclJlcXVlc3QSKwoHc3BlbmRlchgBIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kZXIiFAoSUHV0U3BlbmRlclJlc3BvbnNlIo4BChFQdXREZXBvc2l0UmVxdWVzdBISCgpkZXBvc2l0X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIwCgZzdGF0dXMYBCABKA4yIC5yb3V0ZXIuYmlsbGluZy52MS5EZXBvc2l0U3RhdHVzEg4KBnNvdXJjZRgFIAEoCSIUChJQdXREZXBvc2l0UmVzcG9uc2UiYgoUUHV0QWRqdXN0bWVudFJlcXVlc3QSFQoNYWRqdXN0bWVudF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIhcKFVB1dEFkanVzdG1lbnRSZXNwb25zZSJwChFLZWVwQW5zd2VyUmVxdWVzdBIPCgdob2xkX2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSFQoNY29zdF9waWNvX3VzZBgDIAEoAxIUCgxjb250ZW50X3R5cGUYBCABKAkSDAoEYm9keRgFIAEoDCIUChJLZWVwQW5zd2VyUmVzcG9uc2UiZAoRSnVkZ2VDbGFpbVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgpzcGVuZGVyX2lkGAIgASgJEicKBWNsYWltGAMgASgLMhgucm91dGVyLmJpbGxpbmcudjEuQ2xhaW0iQQoSSnVkZ2VDbGFpbVJlc3BvbnNlEisKB291dGNvbWUYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lIjgKEVJlYWRBbnN3ZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCSJTChJSZWFkQW5zd2VyUmVzcG9uc2USMgoGYW5zd2VyGAEgASgLMh0ucm91dGVyLmJpbGxpbmcudjEuS2VwdEFuc3dlckgAiAEBQgkKB19hbnN3ZXIiMAoKS2VwdEFuc3dlchIUCgxjb250ZW50X3R5cGUYASABKAkSDAoEYm9keRgCIAEoDCI7ChFHZXRDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCmJ5X3NwZW5kZXIYAiABKAgirAEKDFNwZW5kZXJVc2FnZRIrCgdzcGVuZGVyGAEgASgLMhoucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlchIUCgx1c2VkX2NyZWRpdHMYAiABKAMSEAoIcmVxdWVzdHMYAyABKAMSGwoTd2luZG93X3VzZWRfY3JlZGl0cxgEIAEoAxIZCgx3aW5kb3dfc3RhcnQYBSABKANIAIgBAUIPCg1fd2luZG93X3N0YXJ0IpABChJHZXRDcmVkaXRzUmVzcG9uc2USGQoRZGVwb3NpdGVkX2NyZWRpdHMYASABKAMSGQoRcmVtYWluaW5nX2NyZWRpdHMYAiABKAMSFAoMaGVsZF9jcmVkaXRzGAMgASgDEi4KBXVzYWdlGAQgAygLMh8ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlclVzYWdlIvQCCgRIb2xkEg8KB2hvbGRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRISCgpzcGVuZGVyX2lkGAMgASgJEg8KB2NyZWRpdHMYBCABKAMSKwoFc3RhdGUYBSABKA4yHC5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkU3RhdGUSFwoPY2hhcmdlZF9jcmVkaXRzGAYgASgDEhUKDWNvc3RfcGljb191c2QYByABKAMSDwoHc2VydmljZRgIIAEoCRIQCghwcm92aWRlchgJIAEoCRINCgVtb2RlbBgKIAEoCRIVCg1wcmljZV92ZXJzaW9uGAsgASgJEhEKCXBsYWNlZF9hdBgMIAEoAxITCgtkZWFkbGluZV9hdBgNIAEoAxIrCgRrZXB0GA4gASgLMh0ucm91dGVyLmJpbGxpbmcudjEuU2V0dGxlbWVudBIWCg51cHN0cmVhbV9tb2RlbBgPIAEoCRIPCgdhdHRlbXB0GBAgASgFIjQKClNldHRsZW1lbnQSDwoHY3JlZGl0cxgBIAEoAxIVCg1jb3N0X3BpY29fdXNkGAIgASgDImIKEExpc3RIb2xkc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLnJvdXRlci5iaWxsaW5nLnYxLkhvbGRTdGF0ZRINCgVsaW1pdBgDIAEoBSI7ChFMaXN0SG9sZHNSZXNwb25zZRImCgVob2xkcxgBIAMoCzIXLnJvdXRlci5iaWxsaW5nLnYxLkhvbGQiTAoYTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Eg8KB3NlcnZpY2UYASABKAkSDQoFbGltaXQYAiABKAUSEAoIbGVhc2VfbXMYAyABKAMiQwoZTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRImCgVob2xkcxgBIAMoCzIXLnJvdXRlci5iaWxsaW5nLnYxLkhvbGQiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJSCgpEaWZmZXJlbmNlEhEKCWludmFyaWFudBgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEhAKCGV4cGVjdGVkGAMgASgJEg4KBmFjdHVhbBgEIAEoCSLTAQoUVmVyaWZ5TGVkZ2VyUmVzcG9uc2USMgoLZGlmZmVyZW5jZXMYASADKAsyHS5yb3V0ZXIuYmlsbGluZy52MS5EaWZmZXJlbmNlEhAKCGFjY291bnRzGAIgASgDEg0KBWhvbGRzGAMgASgDEhIKCm9wZW5faG9sZHMYBCABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAUgASgDEh0KFWNoYXJnZWRfY29zdF9waWNvX3VzZBgGIAEoCRIaChJsb3N0X2Nvc3RfcGljb191c2QYByABKAkqhgEKDVJlbGVhc2VSZWFzb24SHgoaUkVMRUFTRV9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdSRUxFQVNFX1JFQVNPTl9OT1RfU0VOVBABEhkKFVJFTEVBU0VfUkVBU09OX0ZBSUxFRBACEh0KGVJFTEVBU0VfUkVBU09OX1VOUkVTT0xWRUQQAyqjAwoLT3V0Y29tZUNvZGUSHAoYT1VUQ09NRV9DT0RFX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT0RFX0RPTkUQARIlCiFPVVRDT01FX0NPREVfSU5TVUZGSUNJRU5UX0NSRURJVFMQAhIlCiFPVVRDT01FX0NPREVfU1BFTkRfTElNSVRfRVhDRUVERUQQAxIhCh1PVVRDT01FX0NPREVfU1BFTkRFUl9JTkFDVElWRRAEEiAKHE9VVENPTUVfQ09ERV9TUEVOREVSX0VYUElSRUQQBRIdChlPVVRDT01FX0NPREVfVU5LTk9XTl9IT0xEEAYSIQodT1VUQ09NRV9DT0RFX0FMUkVBRFlfUkVTT0xWRUQQBxIkCiBPVVRDT01FX0NPREVfRlJFRV9MSU1JVF9FWENFRURFRBAIEiIKHk9VVENPTUVfQ09ERV9DTEFJTV9JTl9QUk9HUkVTUxAJEh8KG09VVENPTUVfQ09ERV9DTEFJTV9NSVNNQVRDSBAKEh8KG09VVENPTUVfQ09ERV9DTEFJTV9GSU5JU0hFRBALKosBCgtTcGVuZFBlcmlvZBIcChhTUEVORF9QRVJJT0RfVU5TUEVDSUZJRUQQABIZChVTUEVORF9QRVJJT0RfTElGRVRJTUUQARIUChBTUEVORF9QRVJJT0RfREFZEAISFQoRU1BFTkRfUEVSSU9EX1dFRUsQAxIWChJTUEVORF9QRVJJT0RfTU9OVEgQBCqhAQoNRGVwb3NpdFN0YXR1cxIeChpERVBPU0lUX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFkRFUE9TSVRfU1RBVFVTX1BFTkRJTkcQARIcChhERVBPU0lUX1NUQVRVU19DT01QTEVURUQQAhIZChVERVBPU0lUX1NUQVRVU19GQUlMRUQQAxIbChdERVBPU0lUX1NUQVRVU19SRUZVTkRFRBAEKm4KCUhvbGRTdGF0ZRIaChZIT0xEX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPSE9MRF9TVEFURV9PUEVOEAESFwoTSE9MRF9TVEFURV9DQVBUVVJFRBACEhcKE0hPTERfU1RBVEVfUkVMRUFTRUQQAzLmCAoOQmlsbGluZ1NlcnZpY2USRwoEUG9zdBIeLnJvdXRlci5iaWxsaW5nLnYxLlBvc3RSZXF1ZXN0Gh8ucm91dGVyLmJpbGxpbmcudjEuUG9zdFJlc3BvbnNlElwKC09wZW5BY2NvdW50EiUucm91dGVyLmJpbGxpbmcudjEuT3BlbkFjY291bnRSZXF1ZXN0GiYucm91dGVyLmJpbGxpbmcudjEuT3BlbkFjY291bnRSZXNwb25zZRJZCgpQdXRTcGVuZGVyEiQucm91dGVyLmJpbGxpbmcudjEuUHV0U3BlbmRlclJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5QdXRTcGVuZGVyUmVzcG9uc2USWQoKUHV0RGVwb3NpdBIkLnJvdXRlci5iaWxsaW5nLnYxLlB1dERlcG9zaXRSZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuUHV0RGVwb3NpdFJlc3BvbnNlEmIKDVB1dEFkanVzdG1lbnQSJy5yb3V0ZXIuYmlsbGluZy52MS5QdXRBZGp1c3RtZW50UmVxdWVzdBooLnJvdXRlci5iaWxsaW5nLnYxLlB1dEFkanVzdG1lbnRSZXNwb25zZRJZCgpLZWVwQW5zd2VyEiQucm91dGVyLmJpbGxpbmcudjEuS2VlcEFuc3dlclJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5LZWVwQW5zd2VyUmVzcG9uc2USWQoKSnVkZ2VDbGFpbRIkLnJvdXRlci5iaWxsaW5nLnYxLkp1ZGdlQ2xhaW1SZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuSnVkZ2VDbGFpbVJlc3BvbnNlElkKClJlYWRBbnN3ZXISJC5yb3V0ZXIuYmlsbGluZy52MS5SZWFkQW5zd2VyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlJlYWRBbnN3ZXJSZXNwb25zZRJZCgpHZXRDcmVkaXRzEiQucm91dGVyLmJpbGxpbmcudjEuR2V0Q3JlZGl0c1JlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5HZXRDcmVkaXRzUmVzcG9uc2USVgoJTGlzdEhvbGRzEiMucm91dGVyLmJpbGxpbmcudjEuTGlzdEhvbGRzUmVxdWVzdBokLnJvdXRlci5iaWxsaW5nLnYxLkxpc3RIb2xkc1Jlc3BvbnNlEm4KEUxlYXNlRXhwaXJlZEhvbGRzEisucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Giwucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRJfCgxWZXJpZnlMZWRnZXISJi5yb3V0ZXIuYmlsbGluZy52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0Gicucm91dGVyLmJpbGxpbmcudjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message router.billing.v1.PostRequest
@@ -63,6 +63,12 @@ export type Operation = Message<"router.billing.v1.Operation"> & {
      */
     value: Extend;
     case: "extend";
+  } | {
+    /**
+     * @generated from field: router.billing.v1.NextAttempt next_attempt = 5;
+     */
+    value: NextAttempt;
+    case: "nextAttempt";
   } | { case: undefined; value?: undefined };
 };
 
@@ -111,6 +117,8 @@ export type Place = Message<"router.billing.v1.Place"> & {
   service: string;
 
   /**
+   * Whom the first attempt goes to.
+   *
    * @generated from field: string provider = 6;
    */
   provider: string;
@@ -140,6 +148,13 @@ export type Place = Message<"router.billing.v1.Place"> & {
    * @generated from field: router.billing.v1.Claim claim = 10;
    */
   claim?: Claim | undefined;
+
+  /**
+   * The model's name at the provider.
+   *
+   * @generated from field: string upstream_model = 11;
+   */
+  upstreamModel: string;
 };
 
 /**
@@ -270,6 +285,60 @@ export const ExtendSchema: GenMessage<Extend> = /*@__PURE__*/
   messageDesc(file_router_billing_v1_billing, 6);
 
 /**
+ * Ends one attempt of an open hold and names the next, before the next is sent: whoever resolves the hold then asks the
+ * new provider. Answers: DONE, also when this attempt is the current one already; ALREADY_RESOLVED when the hold is not
+ * open any more or is at a later attempt: then nothing may be sent.
+ *
+ * @generated from message router.billing.v1.NextAttempt
+ */
+export type NextAttempt = Message<"router.billing.v1.NextAttempt"> & {
+  /**
+   * @generated from field: string hold_id = 1;
+   */
+  holdId: string;
+
+  /**
+   * Number of the attempt that begins, from 2; the one after the current.
+   *
+   * @generated from field: int32 attempt = 2;
+   */
+  attempt: number;
+
+  /**
+   * @generated from field: string provider = 3;
+   */
+  provider: string;
+
+  /**
+   * The model's name at that provider.
+   *
+   * @generated from field: string upstream_model = 4;
+   */
+  upstreamModel: string;
+
+  /**
+   * What the provider of the attempt that has failed billed for it; booked to our own loss account.
+   *
+   * @generated from field: int64 cost_pico_usd = 5;
+   */
+  costPicoUsd: bigint;
+
+  /**
+   * Unix milliseconds; the hold keeps the later one of this and its own.
+   *
+   * @generated from field: int64 deadline_at = 6;
+   */
+  deadlineAt: bigint;
+};
+
+/**
+ * Describes the message router.billing.v1.NextAttempt.
+ * Use `create(NextAttemptSchema)` to create a new message.
+ */
+export const NextAttemptSchema: GenMessage<NextAttempt> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 7);
+
+/**
  * @generated from message router.billing.v1.Outcome
  */
 export type Outcome = Message<"router.billing.v1.Outcome"> & {
@@ -330,7 +399,7 @@ export type Outcome = Message<"router.billing.v1.Outcome"> & {
  * Use `create(OutcomeSchema)` to create a new message.
  */
 export const OutcomeSchema: GenMessage<Outcome> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 7);
+  messageDesc(file_router_billing_v1_billing, 8);
 
 /**
  * @generated from message router.billing.v1.PostResponse
@@ -347,7 +416,7 @@ export type PostResponse = Message<"router.billing.v1.PostResponse"> & {
  * Use `create(PostResponseSchema)` to create a new message.
  */
 export const PostResponseSchema: GenMessage<PostResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 8);
+  messageDesc(file_router_billing_v1_billing, 9);
 
 /**
  * @generated from message router.billing.v1.OpenAccountRequest
@@ -364,7 +433,7 @@ export type OpenAccountRequest = Message<"router.billing.v1.OpenAccountRequest">
  * Use `create(OpenAccountRequestSchema)` to create a new message.
  */
 export const OpenAccountRequestSchema: GenMessage<OpenAccountRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 9);
+  messageDesc(file_router_billing_v1_billing, 10);
 
 /**
  * @generated from message router.billing.v1.OpenAccountResponse
@@ -377,7 +446,7 @@ export type OpenAccountResponse = Message<"router.billing.v1.OpenAccountResponse
  * Use `create(OpenAccountResponseSchema)` to create a new message.
  */
 export const OpenAccountResponseSchema: GenMessage<OpenAccountResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 10);
+  messageDesc(file_router_billing_v1_billing, 11);
 
 /**
  * Something that may spend from an account: an API key under its own id, or the account's web tokens, all of them
@@ -448,7 +517,7 @@ export type Spender = Message<"router.billing.v1.Spender"> & {
  * Use `create(SpenderSchema)` to create a new message.
  */
 export const SpenderSchema: GenMessage<Spender> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 11);
+  messageDesc(file_router_billing_v1_billing, 12);
 
 /**
  * @generated from message router.billing.v1.PutSpenderRequest
@@ -465,7 +534,7 @@ export type PutSpenderRequest = Message<"router.billing.v1.PutSpenderRequest"> &
  * Use `create(PutSpenderRequestSchema)` to create a new message.
  */
 export const PutSpenderRequestSchema: GenMessage<PutSpenderRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 12);
+  messageDesc(file_router_billing_v1_billing, 13);
 
 /**
  * @generated from message router.billing.v1.PutSpenderResponse
@@ -478,7 +547,7 @@ export type PutSpenderResponse = Message<"router.billing.v1.PutSpenderResponse">
  * Use `create(PutSpenderResponseSchema)` to create a new message.
  */
 export const PutSpenderResponseSchema: GenMessage<PutSpenderResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 13);
+  messageDesc(file_router_billing_v1_billing, 14);
 
 /**
  * @generated from message router.billing.v1.PutDepositRequest
@@ -519,7 +588,7 @@ export type PutDepositRequest = Message<"router.billing.v1.PutDepositRequest"> &
  * Use `create(PutDepositRequestSchema)` to create a new message.
  */
 export const PutDepositRequestSchema: GenMessage<PutDepositRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 14);
+  messageDesc(file_router_billing_v1_billing, 15);
 
 /**
  * @generated from message router.billing.v1.PutDepositResponse
@@ -532,7 +601,7 @@ export type PutDepositResponse = Message<"router.billing.v1.PutDepositResponse">
  * Use `create(PutDepositResponseSchema)` to create a new message.
  */
 export const PutDepositResponseSchema: GenMessage<PutDepositResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 15);
+  messageDesc(file_router_billing_v1_billing, 16);
 
 /**
  * @generated from message router.billing.v1.PutAdjustmentRequest
@@ -570,7 +639,7 @@ export type PutAdjustmentRequest = Message<"router.billing.v1.PutAdjustmentReque
  * Use `create(PutAdjustmentRequestSchema)` to create a new message.
  */
 export const PutAdjustmentRequestSchema: GenMessage<PutAdjustmentRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 16);
+  messageDesc(file_router_billing_v1_billing, 17);
 
 /**
  * @generated from message router.billing.v1.PutAdjustmentResponse
@@ -583,7 +652,7 @@ export type PutAdjustmentResponse = Message<"router.billing.v1.PutAdjustmentResp
  * Use `create(PutAdjustmentResponseSchema)` to create a new message.
  */
 export const PutAdjustmentResponseSchema: GenMessage<PutAdjustmentResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 17);
+  messageDesc(file_router_billing_v1_billing, 18);
 
 /**
  * @generated from message router.billing.v1.KeepAnswerRequest
@@ -624,7 +693,7 @@ export type KeepAnswerRequest = Message<"router.billing.v1.KeepAnswerRequest"> &
  * Use `create(KeepAnswerRequestSchema)` to create a new message.
  */
 export const KeepAnswerRequestSchema: GenMessage<KeepAnswerRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 18);
+  messageDesc(file_router_billing_v1_billing, 19);
 
 /**
  * @generated from message router.billing.v1.KeepAnswerResponse
@@ -637,7 +706,7 @@ export type KeepAnswerResponse = Message<"router.billing.v1.KeepAnswerResponse">
  * Use `create(KeepAnswerResponseSchema)` to create a new message.
  */
 export const KeepAnswerResponseSchema: GenMessage<KeepAnswerResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 19);
+  messageDesc(file_router_billing_v1_billing, 20);
 
 /**
  * @generated from message router.billing.v1.JudgeClaimRequest
@@ -664,7 +733,7 @@ export type JudgeClaimRequest = Message<"router.billing.v1.JudgeClaimRequest"> &
  * Use `create(JudgeClaimRequestSchema)` to create a new message.
  */
 export const JudgeClaimRequestSchema: GenMessage<JudgeClaimRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 20);
+  messageDesc(file_router_billing_v1_billing, 21);
 
 /**
  * @generated from message router.billing.v1.JudgeClaimResponse
@@ -681,7 +750,7 @@ export type JudgeClaimResponse = Message<"router.billing.v1.JudgeClaimResponse">
  * Use `create(JudgeClaimResponseSchema)` to create a new message.
  */
 export const JudgeClaimResponseSchema: GenMessage<JudgeClaimResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 21);
+  messageDesc(file_router_billing_v1_billing, 22);
 
 /**
  * @generated from message router.billing.v1.ReadAnswerRequest
@@ -703,7 +772,7 @@ export type ReadAnswerRequest = Message<"router.billing.v1.ReadAnswerRequest"> &
  * Use `create(ReadAnswerRequestSchema)` to create a new message.
  */
 export const ReadAnswerRequestSchema: GenMessage<ReadAnswerRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 22);
+  messageDesc(file_router_billing_v1_billing, 23);
 
 /**
  * @generated from message router.billing.v1.ReadAnswerResponse
@@ -720,7 +789,7 @@ export type ReadAnswerResponse = Message<"router.billing.v1.ReadAnswerResponse">
  * Use `create(ReadAnswerResponseSchema)` to create a new message.
  */
 export const ReadAnswerResponseSchema: GenMessage<ReadAnswerResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 23);
+  messageDesc(file_router_billing_v1_billing, 24);
 
 /**
  * @generated from message router.billing.v1.KeptAnswer
@@ -742,7 +811,7 @@ export type KeptAnswer = Message<"router.billing.v1.KeptAnswer"> & {
  * Use `create(KeptAnswerSchema)` to create a new message.
  */
 export const KeptAnswerSchema: GenMessage<KeptAnswer> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 24);
+  messageDesc(file_router_billing_v1_billing, 25);
 
 /**
  * @generated from message router.billing.v1.GetCreditsRequest
@@ -764,7 +833,7 @@ export type GetCreditsRequest = Message<"router.billing.v1.GetCreditsRequest"> &
  * Use `create(GetCreditsRequestSchema)` to create a new message.
  */
 export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 25);
+  messageDesc(file_router_billing_v1_billing, 26);
 
 /**
  * @generated from message router.billing.v1.SpenderUsage
@@ -805,7 +874,7 @@ export type SpenderUsage = Message<"router.billing.v1.SpenderUsage"> & {
  * Use `create(SpenderUsageSchema)` to create a new message.
  */
 export const SpenderUsageSchema: GenMessage<SpenderUsage> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 26);
+  messageDesc(file_router_billing_v1_billing, 27);
 
 /**
  * @generated from message router.billing.v1.GetCreditsResponse
@@ -841,7 +910,7 @@ export type GetCreditsResponse = Message<"router.billing.v1.GetCreditsResponse">
  * Use `create(GetCreditsResponseSchema)` to create a new message.
  */
 export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 27);
+  messageDesc(file_router_billing_v1_billing, 28);
 
 /**
  * @generated from message router.billing.v1.Hold
@@ -918,6 +987,20 @@ export type Hold = Message<"router.billing.v1.Hold"> & {
    * @generated from field: router.billing.v1.Settlement kept = 14;
    */
   kept?: Settlement | undefined;
+
+  /**
+   * The model's name at the provider of the current attempt.
+   *
+   * @generated from field: string upstream_model = 15;
+   */
+  upstreamModel: string;
+
+  /**
+   * Number of the current attempt, from 1. Provider, and the cost of a resolved hold, are those of this attempt.
+   *
+   * @generated from field: int32 attempt = 16;
+   */
+  attempt: number;
 };
 
 /**
@@ -925,7 +1008,7 @@ export type Hold = Message<"router.billing.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 28);
+  messageDesc(file_router_billing_v1_billing, 29);
 
 /**
  * @generated from message router.billing.v1.Settlement
@@ -947,7 +1030,7 @@ export type Settlement = Message<"router.billing.v1.Settlement"> & {
  * Use `create(SettlementSchema)` to create a new message.
  */
 export const SettlementSchema: GenMessage<Settlement> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 29);
+  messageDesc(file_router_billing_v1_billing, 30);
 
 /**
  * @generated from message router.billing.v1.ListHoldsRequest
@@ -980,7 +1063,7 @@ export type ListHoldsRequest = Message<"router.billing.v1.ListHoldsRequest"> & {
  * Use `create(ListHoldsRequestSchema)` to create a new message.
  */
 export const ListHoldsRequestSchema: GenMessage<ListHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 30);
+  messageDesc(file_router_billing_v1_billing, 31);
 
 /**
  * @generated from message router.billing.v1.ListHoldsResponse
@@ -997,7 +1080,7 @@ export type ListHoldsResponse = Message<"router.billing.v1.ListHoldsResponse"> &
  * Use `create(ListHoldsResponseSchema)` to create a new message.
  */
 export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 31);
+  messageDesc(file_router_billing_v1_billing, 32);
 
 /**
  * @generated from message router.billing.v1.LeaseExpiredHoldsRequest
@@ -1024,7 +1107,7 @@ export type LeaseExpiredHoldsRequest = Message<"router.billing.v1.LeaseExpiredHo
  * Use `create(LeaseExpiredHoldsRequestSchema)` to create a new message.
  */
 export const LeaseExpiredHoldsRequestSchema: GenMessage<LeaseExpiredHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 32);
+  messageDesc(file_router_billing_v1_billing, 33);
 
 /**
  * @generated from message router.billing.v1.LeaseExpiredHoldsResponse
@@ -1041,7 +1124,7 @@ export type LeaseExpiredHoldsResponse = Message<"router.billing.v1.LeaseExpiredH
  * Use `create(LeaseExpiredHoldsResponseSchema)` to create a new message.
  */
 export const LeaseExpiredHoldsResponseSchema: GenMessage<LeaseExpiredHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 33);
+  messageDesc(file_router_billing_v1_billing, 34);
 
 /**
  * @generated from message router.billing.v1.VerifyLedgerRequest
@@ -1054,7 +1137,7 @@ export type VerifyLedgerRequest = Message<"router.billing.v1.VerifyLedgerRequest
  * Use `create(VerifyLedgerRequestSchema)` to create a new message.
  */
 export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 34);
+  messageDesc(file_router_billing_v1_billing, 35);
 
 /**
  * @generated from message router.billing.v1.Difference
@@ -1088,7 +1171,7 @@ export type Difference = Message<"router.billing.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 35);
+  messageDesc(file_router_billing_v1_billing, 36);
 
 /**
  * @generated from message router.billing.v1.VerifyLedgerResponse
@@ -1137,7 +1220,7 @@ export type VerifyLedgerResponse = Message<"router.billing.v1.VerifyLedgerRespon
  * Use `create(VerifyLedgerResponseSchema)` to create a new message.
  */
 export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 36);
+  messageDesc(file_router_billing_v1_billing, 37);
 
 /**
  * @generated from enum router.billing.v1.ReleaseReason
