@@ -4,7 +4,7 @@ import { BillingService, type Operation } from "@gr/proto/billing";
 import { defineModule, implement, type Module, type ServiceClient } from "@gr/runtime";
 import { z } from "zod";
 
-export type Passing = "place" | "capture" | "release" | "extend" | "keep";
+export type Passing = "place" | "capture" | "release" | "extend" | "keep" | "nextAttempt";
 type Hook = (passing: Passing) => Promise<void>;
 
 export class BillingDoor {

@@ -98,7 +98,7 @@ function apply(recording: RecordingBilling, operation: Operation["operation"]): 
   if (recording.placeOutcome !== OutcomeCode.DONE) return { code: recording.placeOutcome };
   recording.log.push("place");
   if (!recording.holds.has(place.holdId)) {
-    const fresh = { state: HoldState.OPEN, chargedCredits: 0n, costPicoUsd: 0n, placedAt: 0n };
+    const fresh = { state: HoldState.OPEN, attempt: 1, chargedCredits: 0n, costPicoUsd: 0n, placedAt: 0n };
     recording.holds.set(place.holdId, { ...place, ...fresh });
   }
   return { code: OutcomeCode.DONE };
