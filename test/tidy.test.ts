@@ -22,7 +22,7 @@ const code = tracked.filter((file) => /\.(ts|mjs|cjs)$/.test(file) && !file.star
 const sources = code.filter((file) => !isTest(file));
 /** What ships: no tests, no tools. */
 const product = sources.filter((file) =>
-  /^(packages|clients|gateway|services|simulator|all-in-one|cli|proto)\//.test(file),
+  /^(packages|domain|clients|paid-request|gateway|services|simulator|all-in-one|cli|proto)\//.test(file),
 );
 
 function offenders(files: readonly string[], pattern: RegExp): string[] {
@@ -71,20 +71,25 @@ describe("files", () => {
 });
 
 describe("rooms", () => {
+  const domain = ["identity", "models", "text-upstream"];
   const layer: Record<string, readonly string[]> = {
     proto: [],
     money: [],
     embedded: [],
     runtime: ["proto"],
-    clients: ["proto", "money", "runtime"],
+    identity: ["proto", "money", "runtime"],
+    models: ["proto", "money", "runtime"],
+    "text-upstream": ["proto", "money", "runtime"],
+    clients: ["proto", "money", "runtime", ...domain],
+    "paid-request": ["proto", "money", "runtime", ...domain, "clients"],
     simulator: ["money", "runtime"],
-    gateway: ["proto", "money", "runtime", "clients"],
-    services: ["proto", "money", "runtime", "clients"],
-    cli: ["proto", "money", "runtime", "clients"],
+    gateway: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
+    services: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
+    cli: ["proto", "money", "runtime", ...domain, "clients"],
   };
   const roomOf = (file: string): string | undefined => {
     const [top = "", second = ""] = file.split("/");
-    return top === "packages" ? second : top;
+    return ["packages", "domain"].includes(top) ? second : top;
   };
 
   test("imports go one way, and services never import each other", () => {
@@ -100,9 +105,12 @@ describe("rooms", () => {
   });
 
   test("nothing is imported through another package's folders", () => {
-    expect(offenders(code, /from "(\.\.\/)+(packages|services|gateway|proto|clients|simulator)\//)).toEqual(
-      [],
-    );
+    expect(
+      offenders(
+        code,
+        /from "(\.\.\/)+(packages|domain|services|gateway|proto|clients|paid-request|simulator)\//,
+      ),
+    ).toEqual([]);
   });
 
   test("every service has the files where a reader looks for things", () => {
@@ -118,7 +126,7 @@ describe("rooms", () => {
   test("SQL stands in store.ts and migrations only", () => {
     const elsewhere = product.filter(
       (file) =>
-        /^(services|gateway|clients)\//.test(file) &&
+        /^(services|gateway|clients|domain|paid-request)\//.test(file) &&
         !/(^|\/|-)store\.ts$/.test(file) &&
         !/\/bench\//.test(file),
     );
@@ -127,7 +135,7 @@ describe("rooms", () => {
 });
 
 describe("laws", () => {
-  const modules = product.filter((file) => /^(services|gateway|clients)\//.test(file));
+  const modules = product.filter((file) => /^(services|gateway|clients|domain|paid-request)\//.test(file));
 
   test("no module knows its topology", () => {
     expect(offenders(modules, /allInOne|all-in-one|isSplit|singleProcess|isLocal\b/)).toEqual([]);

@@ -1,5 +1,5 @@
 // What the launchers themselves read from the environment. Everything else belongs to the modules.
-import { textUpstreamConfig } from "@gr/clients";
+
 import { gatewayConfig } from "@gr/gateway";
 import {
   dataDirConfig,
@@ -9,6 +9,7 @@ import {
   readConfig,
   stopConfig,
 } from "@gr/runtime";
+import { textUpstreamConfig } from "@gr/text-upstream";
 import { z } from "zod";
 
 const launcherConfig = z.object({

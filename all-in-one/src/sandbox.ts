@@ -1,8 +1,9 @@
 // The sandbox: with no real upstream configured, the simulator serves every provider and the text upstream.
 // As soon as one is configured, nothing is simulated: a paid request must never get a made-up answer.
-import { textUpstreamOf } from "@gr/clients";
+
 import { mediaProviders } from "@gr/media-generation";
 import type { Environment } from "@gr/runtime";
+import { textUpstreamOf } from "@gr/text-upstream";
 import type { LauncherConfig } from "./launcher-config.ts";
 
 export interface Sandbox {

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isWellFormedKey } from "@gr/clients";
+import { isWellFormedKey } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { DepositStatus, HoldState, SpendPeriod } from "@gr/proto/billing";
 import { ModelKind } from "@gr/proto/catalog";

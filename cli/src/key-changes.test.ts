@@ -1,6 +1,6 @@
 // Guarantees of key update, key revoke --management and token issue, against a real keys service.
 import { randomUUID } from "node:crypto";
-import { looksLikeWebToken } from "@gr/clients";
+import { looksLikeWebToken } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { KeysService } from "@gr/proto/keys";

@@ -13,7 +13,6 @@ import {
   SpendPeriod,
 } from "@gr/proto/billing";
 import { createBatcher, type ServiceClient } from "@gr/runtime";
-import type { Claim } from "./claim.ts";
 
 export { ReleaseReason };
 
@@ -29,6 +28,12 @@ export const MOST_KEPT_BYTES = 8 * 1024 * 1024;
 const CAPTURED: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.DONE, OutcomeCode.ALREADY_RESOLVED]);
 /** A hold whose place was never answered may not exist at all. */
 const RELEASED: ReadonlySet<OutcomeCode> = new Set([...CAPTURED, OutcomeCode.UNKNOWN_HOLD]);
+
+/** What an Idempotency-Key claims, as two digests: of the key, and of the request it belongs to. */
+export interface Claim {
+  readonly key: Uint8Array;
+  readonly fingerprint: Uint8Array;
+}
 
 export interface PlaceRequest {
   /** UUID; the id of the request. */

@@ -1,6 +1,6 @@
 // Who gets in, and what everybody else is told, over real HTTP in both topologies.
 
-import { makeKeySecret } from "@gr/clients";
+import { makeKeySecret } from "@gr/identity";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { routeTable } from "./routes.ts";
 import { call, errorOf } from "./test/call.ts";

@@ -1,7 +1,7 @@
 // One key, one limit: three gateway processes on one Redis admit together what one gateway without Redis admits
 // alone, which is what the limit says.
 import { randomUUID } from "node:crypto";
-import { makeKeySecret } from "@gr/clients";
+import { makeKeySecret } from "@gr/identity";
 import { connectRedis, createLogger, type Redis, systemClock } from "@gr/runtime";
 import { testRedis } from "@gr/testing";
 import { afterEach, expect, test } from "@jest/globals";

@@ -1,6 +1,6 @@
 // How long an answer of the keys service may be used, and for whom.
 
-import { makeKeySecret } from "@gr/clients";
+import { makeKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { KeyKind, type VerifyKeyResponse } from "@gr/proto/keys";
 import { describe, expect, test } from "@jest/globals";

@@ -1,6 +1,6 @@
 // A keys service in memory: resolves the secrets that a test has given it, and counts how often it is asked.
 import { randomBytes, randomUUID } from "node:crypto";
-import { makeKeySecret } from "@gr/clients";
+import { makeKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { KeyKind, KeysService } from "@gr/proto/keys";
 import { implement } from "@gr/runtime";

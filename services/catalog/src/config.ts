@@ -1,6 +1,7 @@
 // What the catalogue reads from the environment.
-import { PROVIDER_ABILITIES, type ProviderAbility, textUpstreamConfig } from "@gr/clients";
+import { PROVIDER_ABILITIES, type ProviderAbility } from "@gr/models";
 import { milliseconds, postgresConfig } from "@gr/runtime";
+import { textUpstreamConfig } from "@gr/text-upstream";
 import { z } from "zod";
 import type { MediaProviders } from "./offer.ts";
 

@@ -1,5 +1,5 @@
 // Fetches an upstream's GET /models: bounded in time and size, no redirect followed, the key in no error.
-import type { TextUpstream } from "@gr/clients";
+import type { TextUpstream } from "@gr/text-upstream";
 import { UnusableListing } from "./text-listing.ts";
 
 /** Several times what the largest upstreams list; the catalogue twice over, as a sync answers, still fits one RPC. */

@@ -1,5 +1,5 @@
 // Guarantees of the seed's prices as a whole: each model costs what its golden row says, and none is without one.
-import { priceOfImageRequest, priceOfVideoRequest } from "@gr/clients";
+import { priceOfImageRequest, priceOfVideoRequest } from "@gr/models";
 import { parsePicoUsd } from "@gr/money";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { beforeAll, describe, expect, test } from "@jest/globals";

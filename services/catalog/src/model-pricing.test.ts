@@ -1,6 +1,6 @@
 // Guarantees of prices as callers see them: exact decimals, the price of the default request, and what is free.
 import { create } from "@bufbuild/protobuf";
-import { priceOfTokens } from "@gr/clients";
+import { priceOfTokens } from "@gr/models";
 import { parseDecimal } from "@gr/money";
 import { ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";

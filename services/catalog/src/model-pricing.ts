@@ -1,5 +1,5 @@
 // Prices as callers see them: exact decimal strings in USD, one shape for each way of charging.
-import { priceOfImageRequest, priceOfTokens, priceOfVideoRequest } from "@gr/clients";
+import { priceOfImageRequest, priceOfTokens, priceOfVideoRequest } from "@gr/models";
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import { type Model, ModelKind, type Price, type TokenPrice } from "@gr/proto/catalog";
 import { z } from "zod";

@@ -1,7 +1,7 @@
 // The catalogue module: seed files and the last good text listing at start, then imports, watches and lists.
 import { join } from "node:path";
-import { textUpstreamOf } from "@gr/clients";
 import { defineModule, openSchema } from "@gr/runtime";
+import { textUpstreamOf } from "@gr/text-upstream";
 import { catalogConfig } from "./config.ts";
 import { createCatalogEvents } from "./events.ts";
 import { createLiveCatalog, type LiveCatalog } from "./live-catalog.ts";

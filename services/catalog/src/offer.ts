@@ -1,7 +1,7 @@
 // What of the seed this router can serve: a model without a provider that makes its kind here is not offered, and
 // an ability that no provider of the model has here is not promised.
 import { clone } from "@bufbuild/protobuf";
-import type { ProviderAbility } from "@gr/clients";
+import type { ProviderAbility } from "@gr/models";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 
 /** What each provider can do here. */

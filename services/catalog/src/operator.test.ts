@@ -1,6 +1,6 @@
 // Guarantees for operators: any past charge can be worked out again, and a preview says what a change would do
 // without doing any of it.
-import { priceOfImageRequest, priceOfTokens } from "@gr/clients";
+import { priceOfImageRequest, priceOfTokens } from "@gr/models";
 import { chargeOf } from "@gr/money";
 import { ModelKind } from "@gr/proto/catalog";
 import { until } from "@gr/testing";

@@ -1,6 +1,6 @@
 // What must hold between the fields of a seed model, beyond the shape of each: above all that its price is finite,
 // so that every request the model accepts has a price before it is sent.
-import { acceptsSize, priceOfImageRequest, priceOfVideoRequest } from "@gr/clients";
+import { acceptsSize, priceOfImageRequest, priceOfVideoRequest } from "@gr/models";
 import {
   type ClipTier,
   type ImageTier,

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { priceOfImageRequest, priceOfVideoRequest } from "@gr/clients";
+import { priceOfImageRequest, priceOfVideoRequest } from "@gr/models";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { OperatorError } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";

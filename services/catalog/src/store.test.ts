@@ -1,8 +1,8 @@
 // Guarantees of the stored listing: it comes back exactly as it went in, whole, and to its own upstream only.
 import { join } from "node:path";
-import type { TextUpstream } from "@gr/clients";
 import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
 import { compareSchema, type TestDatabase, testDatabase } from "@gr/testing";
+import type { TextUpstream } from "@gr/text-upstream";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createTextStore, type TextStore } from "./store.ts";

@@ -1,7 +1,8 @@
 // Every SQL statement about the last good listing of a text upstream: replaced as a whole, each time under the next
 // revision, by which all processes know whether they show the newest one.
-import type { TextUpstream } from "@gr/clients";
+
 import { inTransaction, type Pool } from "@gr/runtime";
+import type { TextUpstream } from "@gr/text-upstream";
 import type { TextModel } from "./text-model.ts";
 
 export interface TextStore {

@@ -1,5 +1,5 @@
 // Guarantees of the import: what an upstream lists is sold at its price; what it does wrong costs nobody a model.
-import { priceOfTokens } from "@gr/clients";
+import { priceOfTokens } from "@gr/models";
 import { CatalogService, ModelKind } from "@gr/proto/catalog";
 import { defineModule } from "@gr/runtime";
 import { until } from "@gr/testing";

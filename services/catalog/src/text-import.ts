@@ -1,8 +1,9 @@
 // Keeps the text models in step with an upstream: imports at start, at intervals and when an operator asks. Whatever
 // goes wrong, the last good listing stays: in memory, and in Postgres, where other processes find it within a second.
-import type { TextUpstream } from "@gr/clients";
+
 import type { Catalog, Model } from "@gr/proto/catalog";
 import { type Clock, pause, sentenceOf } from "@gr/runtime";
+import type { TextUpstream } from "@gr/text-upstream";
 import type { CatalogEvents } from "./events.ts";
 import { fetchListing } from "./fetch-listing.ts";
 import type { LiveCatalog } from "./live-catalog.ts";

@@ -1,6 +1,6 @@
 // Prices re-derived by hand from what vendors publish: each row quotes the rule, in numbers, with its source and day.
 // Nothing here reads the seed's amounts or calls the price function to find out what it expects.
-import { priceOfImageRequest, priceOfTokens, priceOfVideoRequest } from "@gr/clients";
+import { priceOfImageRequest, priceOfTokens, priceOfVideoRequest } from "@gr/models";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { beforeAll, expect, test } from "@jest/globals";
 import { loadSeed, SEED_DIRECTORY } from "./seed.ts";

@@ -1,6 +1,6 @@
 // Guarantees of KeysService over real PostgreSQL and the real transport, with a recording billing beside it.
 import { createHmac, randomUUID } from "node:crypto";
-import { isWellFormedKey, makeKeySecret } from "@gr/clients";
+import { isWellFormedKey, makeKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";

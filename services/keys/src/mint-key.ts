@@ -1,7 +1,7 @@
 // Mints a key. The spending authority is written to billing before the key's own row: a key that exists can always be
 // judged by billing, and a mint that fails leaves no key.
 import { randomUUID } from "node:crypto";
-import { makeKeySecret } from "@gr/clients";
+import { makeKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import type { ApiKey } from "./key.ts";
 import { isUuid, type KeyDeps } from "./key-deps.ts";

@@ -1,5 +1,5 @@
 // KeysService: messages to domain values and back, with the rules of key-fields.ts in between.
-import { looksLikeWebToken } from "@gr/clients";
+import { looksLikeWebToken } from "@gr/identity";
 import { SpendPeriod } from "@gr/proto/billing";
 import {
   KeysService,

@@ -1,6 +1,6 @@
 // Whose key or web token a bearer is, and whether it may be used now. Invented secrets cost no query: the checksum
 // stops most, a short memory of unknown ones the rest. Web tokens never cost one.
-import { isWellFormedKey } from "@gr/clients";
+import { isWellFormedKey } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { type ApiKey, invalidKey, isoTime, refusalOf, whyUnusable } from "./key.ts";
 import { isUuid, type KeyDeps } from "./key-deps.ts";

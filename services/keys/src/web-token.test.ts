@@ -7,7 +7,7 @@ import {
   randomUUID,
   sign,
 } from "node:crypto";
-import { looksLikeWebToken } from "@gr/clients";
+import { looksLikeWebToken } from "@gr/identity";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createWebTokens } from "./web-token.ts";

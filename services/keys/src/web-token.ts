@@ -1,7 +1,7 @@
 // Web tokens: JWTs that only we sign (Ed25519) and only we read. Whatever is not exactly what we sign is no token:
 // one algorithm, one issuer, one audience, every claim, at most five minutes.
 import { createPublicKey, type KeyObject, randomUUID } from "node:crypto";
-import { looksLikeWebToken } from "@gr/clients";
+import { looksLikeWebToken } from "@gr/identity";
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import { isUuid } from "./key-deps.ts";

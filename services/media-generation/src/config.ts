@@ -1,5 +1,5 @@
 // What the media-generation module reads from the environment; the providers' own variables stand in their definitions.
-import { holdConfig } from "@gr/clients";
+import { holdConfig } from "@gr/paid-request";
 import { dataDirConfig, milliseconds, postgresConfig } from "@gr/runtime";
 import { z } from "zod";
 import { mediaProviders } from "./providers/media-providers.ts";

@@ -1,5 +1,5 @@
 // A valid request for a model of the catalogue: every "auto" is resolved, so that the price is exact before the call.
-import { acceptsSize, priceOfImageRequest } from "@gr/clients";
+import { acceptsSize, priceOfImageRequest } from "@gr/models";
 import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { type Model, ModelKind } from "@gr/proto/catalog";

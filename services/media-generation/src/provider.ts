@@ -1,7 +1,7 @@
 // The port that every image and video provider implements. A job is submitted once and then polled until its outputs
 // are there; a provider that answers at once simply has nothing to poll. Adapters know wire formats, nothing else:
 // no prices, no holds, no storage, no retries.
-import type { TokenMeters } from "@gr/clients";
+import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 
 /** What an adapter must be able to remember across a restart, and nothing secret. */

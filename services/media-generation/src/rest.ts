@@ -1,5 +1,5 @@
 // The public paths: two names for making images, and the hosted media.
-import { claimOf } from "@gr/clients";
+import { claimOf } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";

@@ -1,6 +1,6 @@
 // What a generation cost us: as billed when the provider says so, else by the route's cost price and the reported
 // usage, else the customer's price. Never refuses: nonsense from a provider must not stop a settlement.
-import { priceOfImageRequest, priceOfTokens } from "@gr/clients";
+import { priceOfImageRequest, priceOfTokens } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import type { Price } from "@gr/proto/catalog";
 import type { ReportedUsage } from "./provider.ts";

@@ -1,6 +1,7 @@
 // Settings of the text proxy; the upstream's own are shared with the catalogue.
-import { holdConfig, textUpstreamConfig } from "@gr/clients";
+import { holdConfig } from "@gr/paid-request";
 import { milliseconds } from "@gr/runtime";
+import { textUpstreamConfig } from "@gr/text-upstream";
 import { z } from "zod";
 
 export const textProxyConfig = z.object({

@@ -1,6 +1,6 @@
 // A metered guess at what a request used, for the rare answer whose usage is neither sent nor to be looked up:
 // four bytes of text a token, as English has it. It is never more than the request's hold.
-import { priceOfTokens, type TokenMeters } from "@gr/clients";
+import { priceOfTokens, type TokenMeters } from "@gr/models";
 import { type Credits, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { TextRequest } from "./text-request.ts";

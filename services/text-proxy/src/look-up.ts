@@ -1,6 +1,6 @@
 // Asks the upstream what became of a generation whose answer or usage never arrived. The id is the upstream's own
 // when it is known, else the request id that was sent along, by which not every upstream can find it.
-import type { TokenMeters } from "@gr/clients";
+import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import { findMember, scanObject } from "./json-members.ts";
 import { isObject, type JsonObject } from "./request-fields.ts";

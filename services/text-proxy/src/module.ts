@@ -1,8 +1,9 @@
 // The text proxy as a module: no tables of its own, one upstream, a copy of the catalogue, billing by RPC.
-import { createBilling, createCatalogCopy, textUpstreamOf } from "@gr/clients";
+import { createBilling, createCatalogCopy } from "@gr/clients";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { defineModule } from "@gr/runtime";
+import { textUpstreamOf } from "@gr/text-upstream";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
 import { createTextEvents } from "./events.ts";
 import type { TextDeps } from "./exchange.ts";

@@ -1,7 +1,8 @@
 // One text request from its accepted body to its settled hold. Everything that can refuse it comes first, then the
 // hold, then the upstream; its answer ends only after the capture. A repeated Idempotency-Key is answered from what
 // was kept.
-import { type Claim, claimOf, ReleaseReason } from "@gr/clients";
+import { type Claim, ReleaseReason } from "@gr/clients";
+import { claimOf } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
 import type { Principal } from "@gr/runtime";

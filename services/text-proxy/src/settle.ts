@@ -1,6 +1,7 @@
 // Turns what a request used into its charge. The hold is captured here and nowhere else, and only with the true
 // cost: as the answer says, else as the upstream's look-up says, else as metered.
-import { type CaptureRequest, ReleaseReason, type TokenMeters } from "@gr/clients";
+import { type CaptureRequest, ReleaseReason } from "@gr/clients";
+import type { TokenMeters } from "@gr/models";
 import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import type { AnswerCopy } from "./answer-copy.ts";

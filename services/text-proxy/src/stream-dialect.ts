@@ -1,7 +1,8 @@
 // What the two APIs have in common as streams, and the cheap search that decides whether an event can matter at all.
-import type { TextUpstreamKind, TokenMeters } from "@gr/clients";
+import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import type { ServiceError } from "@gr/proto";
+import type { TextUpstreamKind } from "@gr/text-upstream";
 import type { Splice } from "./json-splice.ts";
 import type { Usage } from "./usage.ts";
 

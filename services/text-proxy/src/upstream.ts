@@ -1,6 +1,6 @@
 // The text upstream: one pool of kept-alive connections, and our own headers on every request; nothing that a
 // client sends reaches it but the body.
-import type { TextUpstream, TextUpstreamKind } from "@gr/clients";
+import type { TextUpstream, TextUpstreamKind } from "@gr/text-upstream";
 import { type Dispatcher, Pool } from "undici";
 import type { TextApi } from "./text-request.ts";
 import { type AnswerReceiver, UpstreamCall } from "./upstream-call.ts";

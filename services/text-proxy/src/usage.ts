@@ -1,8 +1,9 @@
 // What an upstream says that a request used, read exactly: token counts as whole numbers, the cost from its source
 // text and never through a floating-point number. Counts that cannot be counts make the whole usage missing.
-import { priceOfTokens, type TextUpstreamKind, type TokenMeters } from "@gr/clients";
+import { priceOfTokens, type TokenMeters } from "@gr/models";
 import { formatPicoUsd, type PicoUsd, parsePicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
+import type { TextUpstreamKind } from "@gr/text-upstream";
 import { findMember, type Member, type ObjectLayout, scanObject, valueText } from "./json-members.ts";
 import { type Splice, setMember } from "./json-splice.ts";
 import { isObject, type JsonObject } from "./request-fields.ts";

@@ -1,6 +1,7 @@
 // An answer that came in one piece: what it says, and its bytes with the cost and the charge put in.
-import type { TextUpstreamKind, TokenMeters } from "@gr/clients";
+import type { TokenMeters } from "@gr/models";
 import { type Credits, formatPicoUsd, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
+import type { TextUpstreamKind } from "@gr/text-upstream";
 import { findMember, type ObjectLayout, scanObject } from "./json-members.ts";
 import { applySplices, type Splice, setMember } from "./json-splice.ts";
 import { isObject, type JsonObject } from "./request-fields.ts";

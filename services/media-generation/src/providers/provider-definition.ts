@@ -1,6 +1,6 @@
 // What has to be known of a provider before it can be used, said by its adapter and nowhere else: the variables that
 // configure it, the one that switches it on, and what it then makes. This module and the launchers go by it.
-import type { ProviderAbility } from "@gr/clients";
+import type { ProviderAbility } from "@gr/models";
 import type { z } from "zod";
 import type { Outbound } from "../outbound.ts";
 import type { MediaProvider } from "../provider.ts";

@@ -2,17 +2,12 @@
 // the key, which is the client's, nor the request.
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import type { Claim } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 
 const HEADER = "idempotency-key";
 const LONGEST_KEY = 255;
 const PRINTABLE = /^[\x20-\x7e]+$/;
-
-/** Two digests: who claims, and for what. */
-export interface Claim {
-  readonly key: Uint8Array;
-  readonly fingerprint: Uint8Array;
-}
 
 /**
  * The claim of a request; undefined when the client sent no Idempotency-Key.

@@ -1,10 +1,11 @@
 // Guarantees of claims: the same request under the same key is the same claim, anything else is another one, and
 // what is no key is refused by name.
 import { createHash } from "node:crypto";
+import type { Claim } from "@gr/clients";
 import type { ServiceError } from "@gr/proto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type Claim, claimOf } from "./claim.ts";
+import { claimOf } from "./claim.ts";
 
 const ENDPOINT = "/v1/compat/chat/completions";
 const claim = (

@@ -1,0 +1,2 @@
+// Who calls: what API keys and web tokens look like. The gateway checks their form, the keys service makes them.
+export { checksumOf, isWellFormedKey, KEY_PREFIX, looksLikeWebToken, makeKeySecret } from "./key-format.ts";

@@ -1,0 +1,13 @@
+// What a model of the catalogue costs and accepts. The catalogue lists it and the services that serve it charge it,
+// so both must mean the same.
+export {
+  type ImageMeters,
+  priceOfImageRequest,
+  priceOfImages,
+  priceOfTokens,
+  priceOfVideoRequest,
+  type TokenMeters,
+  type VideoMeters,
+} from "./price.ts";
+export { PROVIDER_ABILITIES, type ProviderAbility } from "./provider-ability.ts";
+export { acceptsSize, parseSize, type Size } from "./size.ts";
