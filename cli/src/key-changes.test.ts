@@ -47,6 +47,8 @@ describe("key update", () => {
       [["--period", "month"], { spend_limit_period: "month" }],
       [["--period", "lifetime"], { spend_limit_period: null }],
       [["--expires-at", "2199-01-31T18:00:00+02:00"], { expires_at: "2199-01-31T16:00:00.000Z" }],
+      [["--expires-at", "2199-01-31T18:00:00"], { expires_at: "2199-01-31T18:00:00.000Z" }],
+      [["--expires-at", "2199-01-31"], { expires_at: "2199-01-31T00:00:00.000Z" }],
       [["--never-expires", "--disable"], { expires_at: null, is_active: false }],
       [["--enable", "--spend-limit", "0"], { is_active: true, spend_limit: "0.0000" }],
       [["--period", "week"], { spend_limit_period: "week" }],

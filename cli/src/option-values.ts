@@ -6,7 +6,8 @@ import { z } from "zod";
 
 /** As parseCredits reads them. */
 const AT_MOST = "at most four decimals, up to 100 billion";
-const instant = z.iso.datetime({ offset: true });
+const instant = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);
+const NAMES_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
 
 /** USD with at most four decimals, zero or more. */
 export function usdOf(text: string): Credits {
@@ -34,12 +35,12 @@ export function signedUsdOf(text: string): Credits {
   return credits;
 }
 
-/** ISO 8601 with a zone, as Unix milliseconds. */
+/** An ISO 8601 date or time, in UTC unless it names a zone, as Unix milliseconds. */
 export function instantOf(text: string): bigint {
   if (!instant.safeParse(text).success) {
-    throw new InvalidArgumentError("It must be ISO 8601 with a zone, such as 2027-01-31T18:00:00Z.");
+    throw new InvalidArgumentError("It must be ISO 8601, such as 2027-01-31 or 2027-01-31T18:00:00Z.");
   }
-  return BigInt(Date.parse(text));
+  return BigInt(Date.parse(text.includes("T") && !NAMES_ZONE.test(text) ? `${text}Z` : text));
 }
 
 /** A choice by its name. */

@@ -8,7 +8,7 @@ const SCALE = 4;
 export const CREDITS_PER_USD: Credits = 10_000n;
 
 /** 1e11 USD: beyond any account, and far enough below 64 bits that sums cannot overflow a column. */
-const LIMIT: Credits = 10n ** 15n;
+export const MAX_CREDITS: Credits = 10n ** 15n;
 
 /**
  * Reads a USD amount with at most four decimals.
@@ -16,8 +16,19 @@ const LIMIT: Credits = 10n ** 15n;
  */
 export function parseCredits(usd: string | number): Credits | undefined {
   const credits = parseDecimal(usd, SCALE, "exact");
-  if (credits === undefined || credits > LIMIT || credits < -LIMIT) return undefined;
+  if (credits === undefined || credits > MAX_CREDITS || credits < -MAX_CREDITS) return undefined;
   return credits;
+}
+
+/**
+ * The largest cap that allows no more than this amount: digits beyond 1e-4 USD are cut, and what is beyond 1e11 USD is
+ * 1e11 USD. @returns undefined when the amount is no finite decimal, or negative.
+ */
+export function capOf(usd: string | number): Credits | undefined {
+  const credits = parseDecimal(usd, SCALE, "down");
+  // A little below zero is cut to zero, so the sign is read from what was given.
+  if (credits === undefined || Number(usd) < 0) return undefined;
+  return credits < MAX_CREDITS ? credits : MAX_CREDITS;
 }
 
 /** As parseCredits, for amounts written in our own source and seeds. @throws RangeError when it is none. */

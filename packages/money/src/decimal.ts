@@ -3,12 +3,12 @@
 /** Digits before the point, after it, and the exponent; JSON numbers and plain decimals both fit. */
 const DECIMAL = /^(-?)(\d{1,40})(?:\.(\d{1,60}))?(?:[eE]([+-]?\d{1,3}))?$/;
 
-export type Rounding = "exact" | "up";
+export type Rounding = "exact" | "up" | "down";
 
 /**
  * Reads a decimal ("0.01", "1e-7", -3) as an integer number of 10^-scale units.
  * A number is read through its shortest decimal form, never through arithmetic.
- * @param rounding "exact" refuses digits beyond the scale; "up" rounds them away from zero.
+ * @param rounding "exact" refuses digits beyond the scale; "up" rounds away from zero, "down" towards it.
  * @returns undefined when the text is no finite decimal, or not exact although it must be.
  */
 export function parseDecimal(input: string | number, scale: number, rounding: Rounding): bigint | undefined {
@@ -25,7 +25,7 @@ export function parseDecimal(input: string | number, scale: number, rounding: Ro
 function shift(digits: bigint, places: number, rounding: Rounding): bigint | undefined {
   const divisor = 10n ** BigInt(places);
   const quotient = digits / divisor;
-  if (digits % divisor === 0n) return quotient;
+  if (digits % divisor === 0n || rounding === "down") return quotient;
   return rounding === "up" ? quotient + 1n : undefined;
 }
 

@@ -1,7 +1,15 @@
 // The two money units, both integers in a bigint, and the only places where text or numbers become money.
 // No Number arithmetic: a decimal becomes an integer by reading its digits.
 export { ceilDiv } from "./ceil-div.ts";
-export { CREDITS_PER_USD, type Credits, creditsOf, formatCredits, parseCredits } from "./credits.ts";
+export {
+  CREDITS_PER_USD,
+  type Credits,
+  capOf,
+  creditsOf,
+  formatCredits,
+  MAX_CREDITS,
+  parseCredits,
+} from "./credits.ts";
 export { parseDecimal } from "./decimal.ts";
 export {
   chargeOf,

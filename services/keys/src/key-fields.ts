@@ -1,6 +1,6 @@
 // The rules for what a caller may choose about a key, as zod schemas: names, caps, expiries. REST bodies and RPC
 // messages are built from the same ones, so that both doors have the same lock.
-import { type Credits, formatCredits, parseCredits } from "@gr/money";
+import { type Credits, capOf, MAX_CREDITS } from "@gr/money";
 import type { Clock } from "@gr/runtime";
 import { z } from "zod";
 import { readIsoInstant } from "./iso-instant.ts";
@@ -9,7 +9,6 @@ import { LONGEST_LIFETIME_MS } from "./web-token.ts";
 const NAME_MAX = 200;
 /** 9999-12-31T23:59:59.999Z: the last instant that ISO 8601 writes with four digits. */
 const LAST_EXPIRY = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-const LARGEST_CAP = "100,000,000,000 USD";
 const LIFETIME_RANGE = "The lifetime must be from 1,000 to 300,000 milliseconds";
 
 /** 1 to 200 Unicode code points, not only whitespace. Kept as given, without trimming. */
@@ -37,18 +36,14 @@ function problemOfName(name: string): string | undefined {
   return undefined;
 }
 
-/** USD as a JSON number; becomes Credits, read digit by digit. */
+/** USD as a JSON number; becomes the cap in Credits that holds: never more than what was asked for. */
 export const spendLimitField = z
   .number({ error: "The spend limit must be a number of US dollars, or null" })
-  .meta({ minimum: 0 })
+  .meta({ minimum: 0, description: "USD; rounded down to 0.0001 USD, the answer shows what holds" })
   .transform((usd, context): Credits => {
-    const credits = parseCredits(usd);
-    if (credits !== undefined && credits >= 0n) return credits;
-    const message =
-      usd < 0
-        ? "The spend limit must not be negative"
-        : `The spend limit must have at most four decimals and be at most ${LARGEST_CAP}`;
-    context.issues.push({ code: "custom", message, input: usd });
+    const cap = capOf(usd);
+    if (cap !== undefined) return cap;
+    context.issues.push({ code: "custom", message: "The spend limit must not be negative", input: usd });
     return z.NEVER;
   });
 
@@ -56,8 +51,8 @@ export const spendLimitField = z
 export const capField = z
   .bigint()
   .refine(
-    (credits) => credits >= 0n && parseCredits(formatCredits(credits)) === credits,
-    `The cap must be from 0 to ${LARGEST_CAP}`,
+    (credits) => credits >= 0n && credits <= MAX_CREDITS,
+    "The cap must be from 0 to 100,000,000,000 USD",
   );
 
 export const periodField = z.enum(["day", "week", "month"], {
@@ -65,13 +60,16 @@ export const periodField = z.enum(["day", "week", "month"], {
 });
 
 const EXPIRY_FORM =
-  "The expiry must be an existing ISO 8601 date-time with a zone, such as 2027-01-31T18:00:00Z, or null";
+  "The expiry must be an existing ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T18:00:00Z, or null";
 
-/** ISO 8601 with a zone; becomes Unix milliseconds, digits beyond them are cut. */
+/** ISO 8601, in UTC unless it names a zone; becomes Unix milliseconds, digits beyond them are cut. */
 export const expiryField = (clock: Clock) =>
   z
     .string({ error: EXPIRY_FORM })
-    .meta({ format: "date-time" })
+    .meta({
+      description: "ISO 8601: a date, which is its first moment, or a time; in UTC unless it names a zone",
+      examples: ["2027-01-31T18:00:00Z", "2027-01-31"],
+    })
     .transform((text, context): number => {
       const instant = readIsoInstant(text);
       if (instant !== undefined) return instant;

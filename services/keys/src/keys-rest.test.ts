@@ -319,16 +319,14 @@ const badName = fc.oneof(
 );
 const badLimit = fc.oneof(
   junk,
-  fc.constantFrom("1e400", "-1e400", "0.30000000000000004", "1e-5", '"1"', '"NaN"'),
+  fc.constantFrom("1e400", "-1e400", "-0.00001", '"1"', '"NaN"'),
   fc.integer({ max: -1 }).map(String),
-  fc.maxSafeNat().map((n) => String(100_000_000_001 + n)),
-  fc.nat(99_999).map((n) => `${n}.00001`),
 );
 const badPeriod = fc.oneof(junk, fc.constantFrom('"year"', '"Day"', '""', "1", '"day "'));
 const badExpiry = fc.oneof(
   junk,
   fc.string().map((text) => JSON.stringify(text)),
   fc.integer().map(String),
-  fc.constantFrom('"2026-02-30T00:00:00Z"', '"2099-01-01T00:00:00"', '"12026-01-01T00:00:00Z"'),
+  fc.constantFrom('"2026-02-30T00:00:00Z"', '"2099-02-29"', '"12026-01-01T00:00:00Z"'),
   fc.date({ max: new Date("2026-01-01"), noInvalidDate: true }).map((date) => JSON.stringify(date)),
 );
