@@ -13,7 +13,7 @@ CREATE TABLE account (
   id uuid NOT NULL,
   credits bigint NOT NULL DEFAULT 0 /* Completed deposits less refunds, plus adjustments. */,
   debits bigint NOT NULL DEFAULT 0 /* Charges; may exceed credits after an overrun. */,
-  held bigint NOT NULL DEFAULT 0 /* Amounts of open holds. */,
+  held bigint NOT NULL DEFAULT 0 /* Credits of open holds. */,
   free_day date /* The UTC day that free_used counts; it never moves back. */,
   free_used integer NOT NULL DEFAULT 0 /* Places of nothing on that day, while there was a limit; not given back. */,
   CONSTRAINT account_pkey PRIMARY KEY (id)
@@ -55,9 +55,10 @@ CREATE TABLE entry (
   credits bigint NOT NULL DEFAULT 0 /* Customer ledger; negative only for an adjustment. */,
   cost bigint NOT NULL DEFAULT 0 /* Cost ledger, pico. */,
   kind entry_kind NOT NULL,
-  provider text,
+  provider text /* Who billed the cost: the provider of this attempt of the hold. */,
+  attempt integer /* Of the hold, whose cost this is. */,
   adjustment_id uuid,
-  CONSTRAINT entry_hold_id_kind_key UNIQUE (hold_id, kind)
+  CONSTRAINT entry_hold_id_kind_attempt_key UNIQUE (hold_id, kind, attempt)
 );
 
 -- Credits reserved for one request: open, then captured or released, once.
@@ -65,16 +66,18 @@ CREATE TABLE hold (
   id uuid NOT NULL,
   account_id uuid NOT NULL,
   spender_id uuid NOT NULL,
-  amount bigint NOT NULL,
+  credits bigint NOT NULL /* What it reserves. */,
   placed_at timestamp with time zone NOT NULL,
   deadline_at timestamp with time zone NOT NULL,
   lease_until timestamp with time zone /* Until then somebody is finding out what became of it. */,
   charge bigint /* Credits; null while open. */,
-  cost bigint /* Pico; null while open. */,
+  cost bigint /* Pico, of the last attempt; null while open. */,
   window_no integer NOT NULL,
+  attempt integer NOT NULL /* Number of the current attempt, from 1; provider and upstream_model are those of this attempt. */,
   state hold_state NOT NULL,
   service text NOT NULL,
   provider text NOT NULL,
+  upstream_model text NOT NULL,
   model text NOT NULL,
   price_version text NOT NULL,
   CONSTRAINT hold_pkey PRIMARY KEY (id)
@@ -199,7 +202,7 @@ BEGIN
   PERFORM FROM spender WHERE id = ANY (spender_ids) ORDER BY id FOR NO KEY UPDATE;
 END $function$;
 
-CREATE OR REPLACE FUNCTION billing.post(op_kind text[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[], op_deadline bigint[], op_tag integer[], tag_service text[], tag_provider text[], tag_model text[], tag_price_version text[], claim_key bytea[], claim_fingerprint bytea[], asked_at timestamp with time zone, free_limit integer, OUT outcomes text, OUT remarks jsonb)
+CREATE OR REPLACE FUNCTION billing.post(op_kind text[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[], op_deadline bigint[], op_tag integer[], op_attempt integer[], tag_service text[], tag_provider text[], tag_upstream_model text[], tag_model text[], tag_price_version text[], claim_key bytea[], claim_fingerprint bytea[], asked_at timestamp with time zone, free_limit integer, OUT outcomes text, OUT remarks jsonb)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -293,6 +296,10 @@ BEGIN
              WHEN h.state = 'open' AND h.account_id = op_account[i] AND h.spender_id = op_spender[i] THEN done
              ELSE already_resolved END
       WHEN h.id IS NULL THEN unknown_hold
+      WHEN op_kind[i] = 'next' THEN
+        CASE WHEN h.state <> 'open' THEN already_resolved
+             WHEN h.attempt = op_attempt[i] THEN done
+             WHEN h.attempt <> op_attempt[i] - 1 THEN already_resolved END
       WHEN h.state = 'open' THEN NULL
       WHEN h.state = 'captured' AND op_kind[i] = 'capture' AND h.charge = op_credits[i] AND h.cost = op_cost[i] THEN done
       WHEN h.state = 'released' AND op_kind[i] IN ('release', 'abandon') THEN done
@@ -300,10 +307,11 @@ BEGIN
     IF code IS NOT NULL THEN
       outcomes := outcomes || code;
       -- A cost beyond the booked one is our loss. The first to report it wins.
-      IF op_cost[i] > h.cost THEN
+      IF op_cost[i] > h.cost AND (op_kind[i] <> 'next' OR h.attempt = op_attempt[i] - 1) THEN
         loss := op_cost[i] - h.cost;
-        INSERT INTO entry (at, account_id, hold_id, cost, kind, provider)
-          VALUES (moment, h.account_id, h.id, loss, 'late', h.provider) ON CONFLICT (hold_id, kind) DO NOTHING;
+        INSERT INTO entry (at, account_id, hold_id, cost, kind, provider, attempt)
+          VALUES (moment, h.account_id, h.id, loss, 'late', h.provider, h.attempt)
+          ON CONFLICT (hold_id, kind, attempt) DO NOTHING;
         IF FOUND THEN
           remarks := coalesce(remarks, '[]') || jsonb_build_object('i', i - 1, 'late', loss::text);
         END IF;
@@ -322,14 +330,27 @@ BEGIN
       RAISE EXCEPTION 'hold % appeared after the locks were taken', h.id USING ERRCODE = 'serialization_failure';
     END IF;
 
+    IF op_kind[i] = 'next' THEN
+      IF op_cost[i] > 0 THEN
+        INSERT INTO entry (at, account_id, hold_id, cost, kind, provider, attempt)
+          VALUES (moment, h.account_id, h.id, op_cost[i], 'failed', h.provider, h.attempt);
+        remarks := coalesce(remarks, '[]') || jsonb_build_object('i', i - 1, 'failed', op_cost[i]::text);
+      END IF;
+      UPDATE hold SET attempt = op_attempt[i], provider = tag_provider[op_tag[i]],
+             upstream_model = tag_upstream_model[op_tag[i]],
+             deadline_at = greatest(deadline_at, to_timestamp(op_deadline[i] / 1000::float8)) WHERE id = h.id;
+      outcomes := outcomes || done;
+      CONTINUE;
+    END IF;
+
     -- Capture and release of an open hold always succeed.
     IF op_cost[i] IS NOT NULL THEN
-      account_held[a] := account_held[a] - h.amount;
-      account_free[a] := account_free[a] + h.amount - op_credits[i];
+      account_held[a] := account_held[a] - h.credits;
+      account_free[a] := account_free[a] + h.credits - op_credits[i];
       account_debits[a] := account_debits[a] + op_credits[i];
       -- A charge belongs to the window that its hold was placed in.
       IF h.window_no = spender_window[s] THEN
-        spender_window_held[s] := spender_window_held[s] - h.amount;
+        spender_window_held[s] := spender_window_held[s] - h.credits;
         spender_window_used[s] := spender_window_used[s] + op_credits[i];
       END IF;
       IF op_kind[i] = 'capture' THEN
@@ -337,7 +358,7 @@ BEGIN
         spender_requests[s] := spender_requests[s] + 1;
       ELSIF op_kind[i] = 'abandon' THEN
         remarks := coalesce(remarks, '[]') || jsonb_build_object(
-          'i', i - 1, 'abandoned', h.amount::text, 'late', CASE WHEN op_cost[i] > 0 THEN op_cost[i]::text END);
+          'i', i - 1, 'abandoned', h.credits::text, 'late', CASE WHEN op_cost[i] > 0 THEN op_cost[i]::text END);
       ELSIF op_cost[i] > 0 THEN
         remarks := coalesce(remarks, '[]') || jsonb_build_object('i', i - 1, 'failed', op_cost[i]::text);
       END IF;
@@ -345,16 +366,16 @@ BEGIN
         UPDATE hold SET state = CASE op_kind[i] WHEN 'capture' THEN 'captured' ELSE 'released' END::hold_state,
                charge = op_credits[i], cost = op_cost[i] WHERE id = h.id;
         IF op_kind[i] = 'capture' THEN
-          INSERT INTO entry (at, account_id, hold_id, credits, cost, kind, provider)
-            VALUES (moment, h.account_id, h.id, op_credits[i], op_cost[i], 'charge', h.provider);
+          INSERT INTO entry (at, account_id, hold_id, credits, cost, kind, provider, attempt)
+            VALUES (moment, h.account_id, h.id, op_credits[i], op_cost[i], 'charge', h.provider, h.attempt);
           INSERT INTO usage_daily AS u (account_id, day, spender_id, model, requests, charge, cost)
             VALUES (h.account_id, (moment AT TIME ZONE 'UTC')::date, h.spender_id, h.model, 1, op_credits[i], op_cost[i])
             ON CONFLICT (account_id, day, spender_id, model) DO UPDATE
               SET requests = u.requests + 1, charge = u.charge + excluded.charge, cost = u.cost + excluded.cost;
         ELSIF op_cost[i] > 0 THEN
-          INSERT INTO entry (at, account_id, hold_id, cost, kind, provider)
+          INSERT INTO entry (at, account_id, hold_id, cost, kind, provider, attempt)
             VALUES (moment, h.account_id, h.id, op_cost[i],
-                    CASE op_kind[i] WHEN 'release' THEN 'failed' ELSE 'late' END::entry_kind, h.provider);
+                    CASE op_kind[i] WHEN 'release' THEN 'failed' ELSE 'late' END::entry_kind, h.provider, h.attempt);
         END IF;
       ELSE
         new_state[i] := CASE op_kind[i] WHEN 'capture' THEN 'captured' ELSE 'released' END;
@@ -364,7 +385,7 @@ BEGIN
     END IF;
 
     -- Place, or extend of an open hold: may the spender take this much more?
-    more := greatest(op_credits[i] - coalesce(h.amount, 0), 0);
+    more := greatest(op_credits[i] - coalesce(h.credits, 0), 0);
     in_flight := false;
     IF s = 0 OR spender_ids[s] <> h.spender_id OR spender_account[s] <> h.account_id OR NOT spender_active[s] THEN
       code := spender_inactive;
@@ -446,11 +467,11 @@ BEGIN
         claimed := claimed || i;
       END IF;
       IF few THEN
-        INSERT INTO hold (id, account_id, spender_id, amount, placed_at, deadline_at, window_no, state,
-                          service, provider, model, price_version)
+        INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state,
+                          service, provider, upstream_model, model, price_version)
           VALUES (op_hold[i], h.account_id, h.spender_id, more, moment, to_timestamp(op_deadline[i] / 1000::float8),
-                  spender_window[s], 'open',
-                  tag_service[op_tag[i]], tag_provider[op_tag[i]], tag_model[op_tag[i]], tag_price_version[op_tag[i]]);
+                  spender_window[s], 1, 'open', tag_service[op_tag[i]], tag_provider[op_tag[i]],
+                  tag_upstream_model[op_tag[i]], tag_model[op_tag[i]], tag_price_version[op_tag[i]]);
       ELSE
         placed_window[i] := spender_window[s];
       END IF;
@@ -458,7 +479,7 @@ BEGIN
       IF h.window_no = spender_window[s] THEN
         spender_window_held[s] := spender_window_held[s] + more;
       END IF;
-      UPDATE hold SET amount = amount + more,
+      UPDATE hold SET credits = credits + more,
              deadline_at = greatest(deadline_at, to_timestamp(op_deadline[i] / 1000::float8)) WHERE id = h.id;
     END IF;
   END LOOP;
@@ -485,10 +506,11 @@ BEGIN
     END LOOP;
     RETURN;
   END IF;
-  INSERT INTO hold (id, account_id, spender_id, amount, placed_at, deadline_at, window_no, state,
-                    service, provider, model, price_version)
-    SELECT o.hold, o.account, o.spender, o.credits, moment, to_timestamp(o.deadline / 1000::float8), o.window_no,
-           'open', tag_service[o.tag], tag_provider[o.tag], tag_model[o.tag], tag_price_version[o.tag]
+  INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state,
+                    service, provider, upstream_model, model, price_version)
+    SELECT o.hold, o.account, o.spender, o.credits, moment, to_timestamp(o.deadline / 1000::float8), o.window_no, 1,
+           'open', tag_service[o.tag], tag_provider[o.tag], tag_upstream_model[o.tag], tag_model[o.tag],
+           tag_price_version[o.tag]
       FROM unnest(op_hold, op_account, op_spender, op_credits, op_deadline, op_tag, placed_window)
            AS o (hold, account, spender, credits, deadline, tag, window_no)
      WHERE o.window_no IS NOT NULL;
@@ -496,11 +518,12 @@ BEGIN
     UPDATE hold x SET state = o.state, charge = o.credits, cost = o.cost
       FROM unnest(op_hold, op_kind, new_state, op_credits, op_cost) AS o (hold, kind, state, credits, cost)
      WHERE x.id = o.hold AND o.state IS NOT NULL
-    RETURNING x.id, x.account_id, x.spender_id, x.provider, x.model, x.charge, x.cost, o.kind
+    RETURNING x.id, x.account_id, x.spender_id, x.provider, x.attempt, x.model, x.charge, x.cost, o.kind
   ), booked AS (
-    INSERT INTO entry (at, account_id, hold_id, credits, cost, kind, provider)
+    INSERT INTO entry (at, account_id, hold_id, credits, cost, kind, provider, attempt)
       SELECT moment, r.account_id, r.id, r.charge, r.cost,
-             CASE r.kind WHEN 'capture' THEN 'charge' WHEN 'release' THEN 'failed' ELSE 'late' END::entry_kind, r.provider
+             CASE r.kind WHEN 'capture' THEN 'charge' WHEN 'release' THEN 'failed' ELSE 'late' END::entry_kind,
+             r.provider, r.attempt
         FROM resolved r WHERE r.kind = 'capture' OR r.cost > 0
   )
   INSERT INTO usage_daily AS u (account_id, day, spender_id, model, requests, charge, cost)

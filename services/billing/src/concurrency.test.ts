@@ -116,8 +116,9 @@ test("a spender is not replaced in the middle of a batch that has read it", asyn
   await blocker.connect();
   await blocker.query("BEGIN");
   await blocker.query(
-    `INSERT INTO hold (id, account_id, spender_id, amount, placed_at, deadline_at, window_no, state, service, provider,
-       model, price_version) VALUES ($1, $1, $1, 0, now(), now(), 0, 'open', 's', 'p', 'm', 'v')`,
+    `INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state, service,
+       provider, upstream_model, model, price_version)
+       VALUES ($1, $1, $1, 0, now(), now(), 0, 1, 'open', 's', 'p', 'u', 'm', 'v')`,
     [hold.holdId],
   );
   const placing = postOne(ledger.billing, hold);

@@ -7,6 +7,7 @@ import { ServiceError } from "@gr/proto";
 const MOST_CREDITS: Credits = 10n ** 15n;
 /** The last millisecond of the year 9999. */
 const LATEST = 253_402_300_799_999n;
+const MOST_ATTEMPTS = 100;
 const DIGEST_BYTES = 32;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -43,6 +44,12 @@ export function cost(field: string, value: PicoUsd): PicoUsd {
 
 export function revision(field: string, value: bigint): bigint {
   if (value < 0n) throw invalid(field, "A revision must not be negative");
+  return value;
+}
+
+/** Number of an attempt that follows another. */
+export function attempt(field: string, value: number): number {
+  if (value < 2 || value > MOST_ATTEMPTS) throw invalid(field, `It must be from 2 to ${MOST_ATTEMPTS}`);
   return value;
 }
 

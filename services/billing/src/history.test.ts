@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { DepositStatus, OutcomeCode } from "@gr/proto/billing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { messageOfPeriod } from "./message-names.ts";
+import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
 import type { ModelAnswer } from "./test/claim-model.ts";
 import { expectedOutcome } from "./test/expected-outcome.ts";
 import { ACCOUNTS, type HistoryOperation, history, OWNERS, type Step } from "./test/history-steps.ts";
@@ -15,6 +15,7 @@ import * as wallet from "./test/wallet.ts";
 
 const RUNS = 80;
 const MOST_ROUNDS = 5;
+const MOST_HOLDS = 1_000;
 /** So that most places are not refused for want of it. */
 const FIRST_DEPOSIT = 60n;
 /** Few enough to be used up. */
@@ -42,6 +43,7 @@ test("every history has the outcomes and balances of the model, and books that a
     const world = await openWorld(spenders);
     for (const one of steps) await world.take(one);
     expect(await world.balances()).toEqual(world.expectedBalances());
+    expect(await world.holds()).toEqual(world.expectedHolds());
     expect(await world.lost()).toBe(world.model.lost);
     const { differences } = await ledger.inProcess.verifyLedger({});
     expect(differences).toEqual([]);
@@ -91,6 +93,8 @@ async function openWorld(fields: readonly SpenderFields[]) {
         return wallet.capture(holdId, one.credits, one.cost);
       case "extend":
         return wallet.extend(holdId, one.credits);
+      case "next":
+        return wallet.nextAttempt(holdId, one.attempt, one.cost);
       default:
         return (one.kind === "abandon" ? wallet.abandon : wallet.release)(holdId, one.cost);
     }
@@ -197,6 +201,32 @@ async function openWorld(fields: readonly SpenderFields[]) {
           .sort(),
       }));
     },
+    /** By id. */
+    async holds() {
+      const read = accountIds.map((accountId) => billing.listHolds({ accountId, limit: MOST_HOLDS }));
+      return new Map(
+        (await Promise.all(read)).flatMap(({ holds }) =>
+          holds.map(({ holdId, credits, state, chargedCredits, costPicoUsd, attempt, upstreamModel }) => [
+            holdId,
+            { credits, state, charge: chargedCredits, cost: costPicoUsd, attempt, upstreamModel },
+          ]),
+        ),
+      );
+    },
+    expectedHolds: () =>
+      new Map(
+        [...model.holds].map(([hold, { amount, state, charge, cost, attempt }]) => [
+          idOfHold(hold),
+          {
+            credits: amount,
+            state: messageOfHoldState(state),
+            charge,
+            cost,
+            attempt,
+            upstreamModel: wallet.upstreamModelOf(attempt),
+          },
+        ]),
+      ),
     lost: () => lostCost(ledger.db, accountIds),
     expectedBalances: () =>
       model.accounts.map((each, account) => ({

@@ -27,12 +27,14 @@ interface HoldRow {
   id: string;
   account_id: string;
   spender_id: string;
-  amount: bigint;
+  credits: bigint;
   state: HoldState;
   charge: bigint | null;
   cost: bigint | null;
+  attempt: number;
   service: string;
   provider: string;
+  upstream_model: string;
   model: string;
   price_version: string;
   placed_at: Date;
@@ -43,8 +45,8 @@ interface KeptRow extends Settlement {
   hold_id: string;
 }
 
-const COLUMNS = `id, account_id, spender_id, amount, state, charge, cost, service, provider, model, price_version,
-  placed_at, deadline_at`;
+const COLUMNS = `id, account_id, spender_id, credits, state, charge, cost, attempt, service, provider, upstream_model, model,
+  price_version, placed_at, deadline_at`;
 
 /** SKIP LOCKED: holds that are being leased or resolved at this moment are somebody else's. */
 const LEASE = `WITH expired AS (
@@ -96,12 +98,14 @@ function holdOf(row: HoldRow, kept?: Settlement): Hold {
     id: row.id,
     accountId: row.account_id,
     spenderId: row.spender_id,
-    amount: row.amount,
+    credits: row.credits,
     state: row.state,
     charge: row.charge ?? 0n,
     cost: row.cost ?? 0n,
+    attempt: row.attempt,
     service: row.service,
     provider: row.provider,
+    upstreamModel: row.upstream_model,
     model: row.model,
     priceVersion: row.price_version,
     placedAt: row.placed_at,

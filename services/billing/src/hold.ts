@@ -8,12 +8,14 @@ export interface Hold extends HoldTag {
   readonly id: string;
   readonly accountId: string;
   readonly spenderId: string;
-  readonly amount: Credits;
+  readonly credits: Credits;
   readonly state: HoldState;
   /** Zero while open. */
   readonly charge: Credits;
-  /** Zero while open. */
+  /** Of the current attempt; zero while open. */
   readonly cost: PicoUsd;
+  /** From 1. */
+  readonly attempt: number;
   readonly placedAt: Date;
   readonly deadlineAt: Date;
   /** Of a leased hold whose answer was kept: what it is to be captured with. */

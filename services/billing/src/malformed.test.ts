@@ -8,6 +8,7 @@ import {
   claiming,
   claimOf,
   extend,
+  nextAttempt,
   type OperationInit,
   openWallet,
   place,
@@ -52,6 +53,12 @@ describe("Post", () => {
     return { operation: { case: "place", value: { ...operation.value, ...fields } } };
   };
 
+  const nextWith = (fields: object): OperationInit => {
+    const { operation } = nextAttempt(id, 2);
+    if (operation?.case !== "nextAttempt") throw new Error("not a next attempt");
+    return { operation: { case: "nextAttempt", value: { ...operation.value, ...fields } } };
+  };
+
   test.each<[string, OperationInit]>([
     ["", {}],
     [".place.hold_id", placeWith({ holdId: "" })],
@@ -67,6 +74,7 @@ describe("Post", () => {
     [".place.provider", placeWith({ provider: "" })],
     [".place.model", placeWith({ model: "a\0b" })],
     [".place.model", placeWith({ model: "m".repeat(201) })],
+    [".place.upstream_model", placeWith({ upstreamModel: "m".repeat(201) })],
     [".place.price_version", placeWith({ priceVersion: "" })],
     [".place.deadline_at", placeWith({ deadlineAt: 0n })],
     [".place.deadline_at", placeWith({ deadlineAt: 2n ** 62n })],
@@ -85,6 +93,13 @@ describe("Post", () => {
     [".extend.hold_id", extend("x", 1n)],
     [".extend.credits", extend(id, -1n)],
     [".extend.deadline_at", extend(id, 1n, -1n)],
+    [".next_attempt.hold_id", nextAttempt("x", 2)],
+    [".next_attempt.attempt", nextAttempt(id, 1)],
+    [".next_attempt.attempt", nextAttempt(id, 101)],
+    [".next_attempt.cost_pico_usd", nextAttempt(id, 2, -1n)],
+    [".next_attempt.deadline_at", nextAttempt(id, 2, 0n, 0n)],
+    [".next_attempt.provider", nextWith({ provider: "" })],
+    [".next_attempt.upstream_model", nextWith({ upstreamModel: "" })],
   ])("names operations[1]%s", async (path, broken) => {
     const before = await rowCounts();
     const call = post(ledger.billing, place(mine, 1n), broken);
@@ -118,6 +133,13 @@ describe("Post", () => {
     await post(ledger.billing, operation, ...others);
     const { rows } = await ledger.db.query("SELECT model FROM hold WHERE id = $1", [holdId]);
     expect(rows).toEqual([{ model }]);
+  });
+
+  test("a place that does not say what the model is called at the provider means its own name", async () => {
+    const { holdId, ...operation } = place(mine, 1n, { upstreamModel: "" });
+    await post(ledger.billing, operation);
+    const { rows } = await ledger.db.query("SELECT model, upstream_model FROM hold WHERE id = $1", [holdId]);
+    expect(rows).toEqual([{ model: "sandbox/chat", upstream_model: "sandbox/chat" }]);
   });
 
   test("treats a UUID in capitals as the same hold", async () => {

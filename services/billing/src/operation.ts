@@ -1,13 +1,16 @@
 // One operation on one hold, as billing thinks of it. The fields are those of the SQL function `post`.
 import type { Credits, PicoUsd } from "@gr/money";
 
-/** "abandon" is a release that gives up on finding out what the upstream did. */
-export type OperationKind = "place" | "capture" | "release" | "abandon" | "extend";
+/** "abandon" is a release that gives up on finding out what the upstream did; "next" begins the next attempt. */
+export type OperationKind = "place" | "capture" | "release" | "abandon" | "extend" | "next";
 
 /** What a hold is for; many holds of a batch share one. */
 export interface HoldTag {
   readonly service: string;
+  /** Of the current attempt, as `upstreamModel` is. */
   readonly provider: string;
+  /** The model's name at the provider. */
+  readonly upstreamModel: string;
   readonly model: string;
   readonly priceVersion: string;
 }
@@ -29,14 +32,16 @@ export interface Operation {
   readonly accountId: string | null;
   /** place */
   readonly spenderId: string | null;
-  /** place, extend: the amount; capture: the charge; release, abandon: 0. */
+  /** place, extend: of the hold; capture: the charge; otherwise 0. */
   readonly credits: Credits;
-  /** capture, release, abandon */
+  /** capture, release, abandon; next: of the attempt that failed. */
   readonly cost: PicoUsd | null;
-  /** place, extend: Unix milliseconds. */
+  /** place, extend, next: Unix milliseconds. */
   readonly deadlineAt: bigint | null;
-  /** place */
+  /** place; next, where only provider and upstream model count. */
   readonly tag: HoldTag | null;
+  /** next: number of the attempt that begins, from 2. */
+  readonly attempt: number | null;
   /** place, when the client sent an Idempotency-Key */
   readonly claim: Claim | null;
 }

@@ -7,7 +7,7 @@ import type { Claim, HoldTag, Operation } from "./operation.ts";
 import type { Period } from "./spender.ts";
 
 const POST =
-  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)";
+  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
 
 const LOCK = "SELECT lock_for_posts($1, $2, $3)";
 
@@ -47,11 +47,11 @@ export interface Posted {
 
 /** What this operation, and no earlier copy of it, added to our losses. */
 export interface Loss {
-  /** Cost of a request that failed. */
+  /** Cost of a request, or of one attempt, that failed. */
   readonly failed: PicoUsd;
   /** Cost that turned up when the hold had been, or had to be, given up. */
   readonly late: PicoUsd;
-  /** Amount of a hold that was given up now. */
+  /** Credits of a hold that was given up now. */
   readonly abandoned: Credits | undefined;
 }
 
@@ -130,6 +130,7 @@ export async function post(
     literal(operations, ({ cost }) => cost),
     literal(operations, ({ deadlineAt }) => deadlineAt),
     literal(operations, ({ tag }) => (tag === null ? null : tags.indexOf(tag))),
+    attemptColumn(operations),
     ...tags.columns(),
     ...claimColumns(operations),
     at,
@@ -190,6 +191,12 @@ function literal<T>(items: readonly T[], columnOf: (item: T) => string | bigint 
   return `{${text.slice(1)}}`;
 }
 
+/** Null when there is none. */
+function attemptColumn(operations: readonly Operation[]): string | null {
+  if (operations.every(({ attempt }) => attempt === null)) return null;
+  return literal(operations, ({ attempt }) => attempt);
+}
+
 /** Keys and fingerprints; null both when there is no claim, so that the function need not look for any. */
 function claimColumns(operations: readonly Operation[]): [string | null, string | null] {
   if (operations.every(({ claim }) => claim === null)) return [null, null];
@@ -207,7 +214,8 @@ class TagList {
 
   /** From 1, as PostgreSQL counts. */
   indexOf(tag: HoldTag): number {
-    const key = `${tag.service}\0${tag.provider}\0${tag.model}\0${tag.priceVersion}`;
+    const { service, provider, upstreamModel, model, priceVersion } = tag;
+    const key = [service, provider, upstreamModel, model, priceVersion].join("\0");
     const known = this.#indexes.get(key);
     if (known !== undefined) return known;
     const index = this.#tags.push(tag);
@@ -221,6 +229,7 @@ class TagList {
     return [
       column(({ service }) => service),
       column(({ provider }) => provider),
+      column(({ upstreamModel }) => upstreamModel),
       column(({ model }) => model),
       column(({ priceVersion }) => priceVersion),
     ];

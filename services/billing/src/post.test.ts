@@ -9,6 +9,7 @@ import {
   capture,
   DEADLINE,
   extend,
+  nextAttempt,
   type OperationInit,
   openAccount,
   openWallet,
@@ -66,6 +67,18 @@ describe.each([
       [holdId],
     );
     return rows;
+  }
+  /** Who billed what for each attempt. */
+  async function costs(holdId: string) {
+    const { rows } = await ledger.db.query(
+      "SELECT attempt, kind, provider, cost FROM entry WHERE hold_id = $1 ORDER BY attempt, kind",
+      [holdId],
+    );
+    return rows;
+  }
+  async function holdOf(from: Wallet) {
+    const { holds } = await ledger.billing.listHolds({ accountId: from.accountId });
+    return holds[0];
   }
 
   describe("place", () => {
@@ -321,6 +334,98 @@ describe.each([
 
     test("of an unknown hold says so", async () => {
       expect(await code(release(randomUUID(), 5n))).toBe(UNKNOWN_HOLD);
+    });
+  });
+
+  describe("next attempt", () => {
+    test("books the failed attempt to its provider; the capture is the next one's", async () => {
+      const mine = await wallet(100n);
+      const hold = place(mine, 60n);
+      await run(hold);
+      expect(await holdOf(mine)).toMatchObject({ attempt: 1, provider: "openrouter" });
+      expect(await code(nextAttempt(hold.holdId, 2, 70n, DEADLINE + 5n))).toBe(DONE);
+      expect(await code(nextAttempt(hold.holdId, 3, 0n))).toBe(DONE);
+      expect(await holdOf(mine)).toMatchObject({
+        attempt: 3,
+        provider: "provider-3",
+        upstreamModel: "upstream/chat-3",
+        deadlineAt: DEADLINE + 5n,
+        costPicoUsd: 0n,
+      });
+      expect(await balance(mine)).toEqual({ remaining: 100n, held: 60n });
+      expect(await code(capture(hold.holdId, 25n, 2_500n))).toBe(DONE);
+      expect(await costs(hold.holdId)).toEqual([
+        { attempt: 1, kind: "failed", provider: "openrouter", cost: 70n },
+        { attempt: 3, kind: "charge", provider: "provider-3", cost: 2_500n },
+      ]);
+      expect(await balance(mine)).toEqual({ remaining: 75n, held: 0n });
+      expect(await holdOf(mine)).toMatchObject({ costPicoUsd: 2_500n });
+    });
+
+    test("every attempt may fail at a cost, and the last one's may come late", async () => {
+      const mine = await wallet(100n);
+      const hold = place(mine, 60n);
+      await run(hold);
+      await run(nextAttempt(hold.holdId, 2, 70n));
+      await run(nextAttempt(hold.holdId, 3, 80n));
+      expect(await code(release(hold.holdId, 90n))).toBe(DONE);
+      expect(await code(release(hold.holdId, 95n))).toBe(DONE);
+      expect(await costs(hold.holdId)).toEqual([
+        { attempt: 1, kind: "failed", provider: "openrouter", cost: 70n },
+        { attempt: 2, kind: "failed", provider: "provider-2", cost: 80n },
+        { attempt: 3, kind: "failed", provider: "provider-3", cost: 90n },
+        { attempt: 3, kind: "late", provider: "provider-3", cost: 5n },
+      ]);
+    });
+
+    test("again is done and changes nothing", async () => {
+      const mine = await wallet(100n);
+      const hold = place(mine, 60n);
+      await run(hold);
+      expect(await code(nextAttempt(hold.holdId, 2, 70n))).toBe(DONE);
+      expect(await code(nextAttempt(hold.holdId, 2, 90n, DEADLINE + 5n))).toBe(DONE);
+      expect(await costs(hold.holdId)).toMatchObject([{ attempt: 1, cost: 70n }]);
+      expect(await holdOf(mine)).toMatchObject({ attempt: 2, deadlineAt: DEADLINE });
+    });
+
+    test("that is not the one after the current is refused", async () => {
+      const mine = await wallet(100n);
+      const hold = place(mine, 60n);
+      await run(hold);
+      expect(await code(nextAttempt(hold.holdId, 3, 70n))).toBe(ALREADY_RESOLVED);
+      await run(nextAttempt(hold.holdId, 2));
+      await run(nextAttempt(hold.holdId, 3));
+      expect(await code(nextAttempt(hold.holdId, 2, 70n))).toBe(ALREADY_RESOLVED);
+      expect(await costs(hold.holdId)).toEqual([]);
+      expect(await holdOf(mine)).toMatchObject({ attempt: 3, provider: "provider-3" });
+    });
+
+    test("of a resolved hold is refused, and its cost booked once as late", async () => {
+      const mine = await wallet(100n);
+      const hold = place(mine, 60n);
+      await run(hold);
+      await run(abandon(hold.holdId));
+      expect(await code(nextAttempt(hold.holdId, 2, 70n))).toBe(ALREADY_RESOLVED);
+      expect(await code(nextAttempt(hold.holdId, 2, 70n))).toBe(ALREADY_RESOLVED);
+      expect(await code(nextAttempt(hold.holdId, 3, 90n))).toBe(ALREADY_RESOLVED);
+      expect(await costs(hold.holdId)).toEqual([
+        { attempt: 1, kind: "late", provider: "openrouter", cost: 70n },
+      ]);
+      expect(await holdOf(mine)).toMatchObject({ attempt: 1, provider: "openrouter" });
+    });
+
+    test("of a hold that was resolved after it began books nothing twice", async () => {
+      const mine = await wallet(100n);
+      const hold = place(mine, 60n);
+      await run(hold);
+      await run(nextAttempt(hold.holdId, 2, 70n));
+      await run(release(hold.holdId));
+      expect(await code(nextAttempt(hold.holdId, 2, 70n))).toBe(ALREADY_RESOLVED);
+      expect(await costs(hold.holdId)).toMatchObject([{ attempt: 1, kind: "failed", cost: 70n }]);
+    });
+
+    test("of an unknown hold says so", async () => {
+      expect(await code(nextAttempt(randomUUID(), 2, 5n))).toBe(UNKNOWN_HOLD);
     });
   });
 

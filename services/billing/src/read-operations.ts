@@ -1,7 +1,7 @@
 // From the messages of a Post to operations. The whole call is checked before any of it is batched with others, so
 // that a malformed operation costs its own caller an error and nobody else anything.
 import { type Claim as ClaimMessage, type Operation as Message, ReleaseReason } from "@gr/proto/billing";
-import { cost, credits, digest, instant, invalid, text, uuid } from "./field-rules.ts";
+import { attempt, cost, credits, digest, instant, invalid, text, uuid } from "./field-rules.ts";
 import type { Claim, Operation } from "./operation.ts";
 
 /** Operations of one call, all in one transaction. */
@@ -32,9 +32,11 @@ function readOperation({ operation }: Message, path: string): Operation {
         tag: {
           service: text(`${at}.service`, value.service),
           provider: text(`${at}.provider`, value.provider),
+          upstreamModel: text(`${at}.upstream_model`, value.upstreamModel || value.model),
           model: text(`${at}.model`, value.model),
           priceVersion: text(`${at}.price_version`, value.priceVersion),
         },
+        attempt: null,
         claim: value.claim === undefined ? null : readClaim(value.claim, `${at}.claim`),
       };
     }
@@ -58,8 +60,26 @@ function readOperation({ operation }: Message, path: string): Operation {
         credits: credits(`${path}.extend.credits`, operation.value.credits),
         deadlineAt: instant(`${path}.extend.deadline_at`, operation.value.deadlineAt),
       };
+    case "nextAttempt": {
+      const { value } = operation;
+      const at = `${path}.next_attempt`;
+      return {
+        ...ofHold(at, value.holdId),
+        kind: "next",
+        cost: cost(`${at}.cost_pico_usd`, value.costPicoUsd),
+        deadlineAt: instant(`${at}.deadline_at`, value.deadlineAt),
+        tag: {
+          service: "",
+          provider: text(`${at}.provider`, value.provider),
+          upstreamModel: text(`${at}.upstream_model`, value.upstreamModel),
+          model: "",
+          priceVersion: "",
+        },
+        attempt: attempt(`${at}.attempt`, value.attempt),
+      };
+    }
     default:
-      throw invalid(path, "It must be a place, capture, release or extend");
+      throw invalid(path, "It must be a place, capture, release, extend or next_attempt");
   }
 }
 
@@ -72,6 +92,7 @@ function ofHold(path: string, holdId: string): Omit<Operation, "kind"> {
     cost: null,
     deadlineAt: null,
     tag: null,
+    attempt: null,
     claim: null,
   };
 }

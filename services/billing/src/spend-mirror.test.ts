@@ -104,6 +104,7 @@ describe.each([
     cost: null,
     deadlineAt: 0n,
     tag: null,
+    attempt: null,
     claim: null,
     ...fields,
   });
@@ -327,6 +328,7 @@ test("memory of a process is bounded: what is forgotten is asked", async () => {
     cost: null,
     deadlineAt: 0n,
     tag: null,
+    attempt: null,
     claim: null,
   } as const;
   for (const { accountId, spenderId } of payers) {

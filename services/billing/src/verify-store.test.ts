@@ -5,7 +5,7 @@ import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 import { testDatabase, until } from "@gr/testing";
 import { expect, test } from "@jest/globals";
 import { startBillingOn } from "./test/start-billing.ts";
-import { abandon, capture, claimOf, place, post, putSpender, release } from "./test/wallet.ts";
+import { abandon, capture, claimOf, nextAttempt, place, post, putSpender, release } from "./test/wallet.ts";
 import { verifyLedger } from "./verify-store.ts";
 
 const ACCOUNT = "00000000-0000-4000-8000-00000000000a";
@@ -35,7 +35,13 @@ async function writeBooks(url: string): Promise<void> {
   const answer = { contentType: "text/plain", body: Buffer.from("answer") };
   await billing.keepAnswer({ holdId: CAPTURED, credits: 60n, costPicoUsd: 5_999_999_999n, ...answer });
   await billing.keepAnswer({ holdId: RELEASED, credits: 1n, costPicoUsd: 1n, ...answer });
-  await post(billing, capture(CAPTURED, 60n, 5_999_999_999n), release(RELEASED, 40n), abandon(ABANDONED, 2n));
+  await post(
+    billing,
+    capture(CAPTURED, 60n, 5_999_999_999n),
+    release(RELEASED, 40n),
+    abandon(ABANDONED, 2n),
+    nextAttempt(OPEN, 2, 7n),
+  );
   await stop();
 }
 
@@ -59,7 +65,7 @@ test("books that are right have no differences, and totals", async () => {
     openHolds: 1n,
     chargedCredits: 60n,
     chargedCost: "5999999999",
-    lostCost: "42",
+    lostCost: "49",
   });
 });
 
@@ -121,8 +127,9 @@ test("a difference says what is wrong, where, what it should be and what it is",
 });
 
 const entryOf = (hold: string, kind: string, amounts: string) =>
-  `INSERT INTO entry (at, account_id, hold_id, kind, credits, cost, provider)
-     VALUES (now(), '${ACCOUNT}', '${hold}', '${kind}', ${amounts}, 'p')`;
+  `INSERT INTO entry (at, account_id, hold_id, kind, credits, cost, provider, attempt)
+     SELECT now(), '${ACCOUNT}', '${hold}', '${kind}', ${amounts}, h.provider, h.attempt
+       FROM (SELECT '${hold}'::uuid AS id) e LEFT JOIN hold h USING (id)`;
 
 /** The damage, and the beginnings of the invariants that it breaks. */
 test.each<[string, string, string[]]>([
@@ -169,7 +176,7 @@ test.each<[string, string, string[]]>([
   ],
   [
     "a second charge",
-    `ALTER TABLE entry DROP CONSTRAINT entry_hold_id_kind_key; ${entryOf(CAPTURED, "charge", "60, 5999999999")}`,
+    `ALTER TABLE entry DROP CONSTRAINT entry_hold_id_kind_attempt_key; ${entryOf(CAPTURED, "charge", "60, 5999999999")}`,
     ["account.debits", "spender.used", "spender.requests", "a captured hold has one charge", "usage_daily"],
   ],
   [
@@ -183,7 +190,41 @@ test.each<[string, string, string[]]>([
     ["account.debits", "a charge is of a captured hold"],
   ],
   ["a loss of a hold that is open", entryOf(OPEN, "late", "0, 5"), ["a loss is of a resolved hold"]],
-  ["a loss that was not booked", "DELETE FROM entry WHERE kind = 'failed'", ["the cost of a released hold"]],
+  [
+    "a loss of the current attempt of an open hold",
+    entryOf(OPEN, "failed", "0, 5"),
+    ["a loss is of a resolved hold"],
+  ],
+  [
+    "a loss that was not booked",
+    `DELETE FROM entry WHERE kind = 'failed' AND hold_id = '${RELEASED}'`,
+    ["the cost of a released hold"],
+  ],
+  [
+    "a loss that was booked to an earlier attempt",
+    `UPDATE hold SET attempt = 2 WHERE id = '${RELEASED}'`,
+    ["the cost of a released hold"],
+  ],
+  [
+    "a charge of an earlier attempt",
+    `UPDATE hold SET attempt = 2 WHERE id = '${CAPTURED}'`,
+    ["a cost is of an attempt"],
+  ],
+  [
+    "a loss of an attempt that was not made",
+    `UPDATE entry SET attempt = 3 WHERE hold_id = '${OPEN}'`,
+    ["a loss is of a resolved hold", "a cost is of an attempt"],
+  ],
+  [
+    "a cost without its attempt",
+    "UPDATE entry SET attempt = NULL WHERE kind = 'charge'",
+    ["a cost is of an attempt"],
+  ],
+  [
+    "a cost of another provider",
+    "UPDATE entry SET provider = 'x' WHERE kind = 'charge'",
+    ["a cost is of an attempt"],
+  ],
   [
     "a hold that was opened again",
     `UPDATE hold SET state = 'open' WHERE id = '${CAPTURED}'`,
@@ -215,7 +256,7 @@ test.each<[string, string, string[]]>([
     `UPDATE hold SET charge = 3 WHERE id = '${RELEASED}'`,
     ["an open hold has no charge"],
   ],
-  ["a negative hold", `UPDATE hold SET amount = -1 WHERE id = '${RELEASED}'`, ["amounts are not negative"]],
+  ["a negative hold", `UPDATE hold SET credits = -1 WHERE id = '${RELEASED}'`, ["amounts are not negative"]],
   [
     "a negative entry",
     "UPDATE entry SET cost = -1 WHERE kind = 'late'",

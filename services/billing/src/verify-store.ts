@@ -23,7 +23,7 @@ const INVARIANTS: Readonly<Record<string, string>> = {
   "account.held = sum of open holds": `
     SELECT 'account ' || id AS subject, coalesce(h.sum, 0) AS expected, a.held AS actual
       FROM account a FULL JOIN (
-        SELECT account_id AS id, sum(amount) AS sum FROM hold WHERE state = 'open' GROUP BY account_id) h USING (id)
+        SELECT account_id AS id, sum(credits) AS sum FROM hold WHERE state = 'open' GROUP BY account_id) h USING (id)
      WHERE a.held IS DISTINCT FROM coalesce(h.sum, 0)`,
   "spender.used = sum of its charges": `
     SELECT 'spender ' || id AS subject, coalesce(e.sum, 0) AS expected, s.used AS actual
@@ -43,10 +43,10 @@ const INVARIANTS: Readonly<Record<string, string>> = {
         ON h.spender_id = s.id AND h.window_no = s.window_no AND h.state = 'captured'
      GROUP BY s.id HAVING s.window_used <> coalesce(sum(h.charge), 0)`,
   "spender.window_held = open holds placed in the current window": `
-    SELECT 'spender ' || s.id AS subject, coalesce(sum(h.amount), 0) AS expected, s.window_held AS actual
+    SELECT 'spender ' || s.id AS subject, coalesce(sum(h.credits), 0) AS expected, s.window_held AS actual
       FROM spender s LEFT JOIN hold h
         ON h.spender_id = s.id AND h.window_no = s.window_no AND h.state = 'open'
-     GROUP BY s.id HAVING s.window_held <> coalesce(sum(h.amount), 0)`,
+     GROUP BY s.id HAVING s.window_held <> coalesce(sum(h.credits), 0)`,
   "no hold is of a window that its spender has not reached": `
     SELECT 'hold ' || h.id AS subject, 'at most ' || s.window_no AS expected, h.window_no AS actual
       FROM hold h JOIN spender s ON s.id = h.spender_id WHERE h.window_no > s.window_no`,
@@ -68,14 +68,23 @@ const INVARIANTS: Readonly<Record<string, string>> = {
            coalesce(h.state::text, 'no hold') AS actual
       FROM entry e LEFT JOIN hold h ON h.id = e.hold_id
      WHERE e.kind = 'charge' AND h.state IS DISTINCT FROM 'captured'`,
-  "a loss is of a resolved hold": `
+  "a loss is of a resolved hold, or of an attempt before the current one": `
     SELECT 'hold ' || coalesce(e.hold_id::text, '-') AS subject, 'captured or released' AS expected,
            coalesce(h.state::text, 'no hold') AS actual
       FROM entry e LEFT JOIN hold h ON h.id = e.hold_id
-     WHERE e.kind IN ('failed', 'late') AND (h.state IS NULL OR h.state = 'open')`,
+     WHERE e.kind IN ('failed', 'late')
+       AND (h.state IS NULL OR h.state = 'open' AND (e.kind = 'late' OR e.attempt >= h.attempt))`,
+  "a cost is of an attempt that its hold has made, and of that attempt's provider": `
+    SELECT 'hold ' || h.id AS subject,
+           CASE e.kind WHEN 'failed' THEN 'at most ' ELSE '' END || format('attempt %s at %s', h.attempt, h.provider) AS expected,
+           format('%s of attempt %s at %s', e.kind, coalesce(e.attempt::text, '-'), coalesce(e.provider, '-')) AS actual
+      FROM entry e JOIN hold h ON h.id = e.hold_id
+     WHERE NOT coalesce(e.attempt BETWEEN 1 AND h.attempt, false)
+        OR e.kind <> 'failed' AND e.attempt <> h.attempt
+        OR e.attempt = h.attempt AND e.provider IS DISTINCT FROM h.provider`,
   "the cost of a released hold is booked as a loss": `
     SELECT 'hold ' || h.id AS subject, 'at least ' || h.cost AS expected, coalesce(sum(e.cost), 0) AS actual
-      FROM hold h LEFT JOIN entry e ON e.hold_id = h.id AND e.kind IN ('failed', 'late')
+      FROM hold h LEFT JOIN entry e ON e.hold_id = h.id AND e.attempt = h.attempt AND e.kind IN ('failed', 'late')
      WHERE h.state = 'released' AND h.cost > 0 GROUP BY h.id HAVING coalesce(sum(e.cost), 0) < h.cost`,
   "an open hold has no charge and no cost, a resolved one has both": `
     SELECT 'hold ' || id AS subject, CASE state WHEN 'open' THEN 'neither' ELSE 'both' END AS expected,
@@ -83,8 +92,8 @@ const INVARIANTS: Readonly<Record<string, string>> = {
       FROM hold WHERE (state = 'open') <> (charge IS NULL) OR (state = 'open') <> (cost IS NULL)
         OR (state = 'released' AND charge <> 0)`,
   "amounts are not negative": `
-    SELECT 'hold ' || id AS subject, 'at least 0' AS expected, least(amount, charge, cost) AS actual
-      FROM hold WHERE least(amount, charge, cost) < 0
+    SELECT 'hold ' || id AS subject, 'at least 0' AS expected, least(credits, charge, cost) AS actual
+      FROM hold WHERE least(credits, charge, cost) < 0
     UNION ALL
     SELECT 'account ' || id, 'at least 0', free_used FROM account WHERE free_used < 0
     UNION ALL

@@ -69,6 +69,10 @@ const operation = fc.oneof(
   likely(4, fc.record({ kind: fc.constant("capture" as const), hold, credits, cost })),
   likely(2, fc.record({ kind: fc.constantFrom("release" as const, "abandon" as const), hold, cost })),
   likely(1, fc.record({ kind: fc.constant("extend" as const), hold, credits })),
+  likely(
+    2,
+    fc.record({ kind: fc.constant("next" as const), hold, attempt: fc.constantFrom(2, 2, 2, 3, 3, 4), cost }),
+  ),
 );
 
 const post = fc

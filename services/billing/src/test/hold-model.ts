@@ -38,6 +38,7 @@ interface ModelHold {
   state: "open" | "captured" | "released";
   charge: bigint;
   cost: bigint;
+  attempt: number;
   lateBooked: boolean;
 }
 
@@ -45,7 +46,10 @@ export type ModelOperation =
   | { kind: "place"; hold: number; account: number; spender: number; credits: bigint }
   | { kind: "capture"; hold: number; credits: bigint; cost: bigint }
   | { kind: "release" | "abandon"; hold: number; cost: bigint }
-  | { kind: "extend"; hold: number; credits: bigint };
+  | { kind: "extend"; hold: number; credits: bigint }
+  | { kind: "next"; hold: number; attempt: number; cost: bigint };
+
+type Resolution = Extract<ModelOperation, { kind: "capture" | "release" | "abandon" }>;
 
 export interface ModelOutcome {
   readonly code: OutcomeCode;
@@ -88,6 +92,7 @@ export class HoldModel {
     if (operation.kind === "place") return this.#place(operation, hold, now);
     if (hold === undefined) return { code: OutcomeCode.UNKNOWN_HOLD };
     if (operation.kind === "extend") return this.#extend(hold, operation.credits, now);
+    if (operation.kind === "next") return this.#next(hold, operation);
     if (hold.state !== "open") return this.#tooLate(hold, operation);
     if (operation.kind === "capture") this.#resolve(hold, "captured", operation.credits, operation.cost);
     else this.#resolve(hold, "released", 0n, operation.cost);
@@ -129,6 +134,7 @@ export class HoldModel {
       state: "open",
       charge: 0n,
       cost: 0n,
+      attempt: 1,
       lateBooked: false,
     });
     return done;
@@ -151,6 +157,18 @@ export class HoldModel {
     hold.amount = total;
     hold.window.held += more;
     at(this.accounts, hold.account).held += more;
+    return done;
+  }
+
+  #next(hold: ModelHold, { attempt, cost }: Extract<ModelOperation, { kind: "next" }>): ModelOutcome {
+    if (hold.state === "open" && hold.attempt === attempt) return done;
+    if (hold.attempt !== attempt - 1) return alreadyResolved;
+    if (hold.state !== "open") {
+      this.#bookLate(hold, cost);
+      return alreadyResolved;
+    }
+    hold.attempt = attempt;
+    this.lost += cost;
     return done;
   }
 
@@ -210,11 +228,15 @@ export class HoldModel {
     if (state === "captured") spender.requests += 1n;
   }
 
-  #tooLate(hold: ModelHold, operation: Exclude<ModelOperation, { kind: "place" | "extend" }>): ModelOutcome {
-    if (operation.cost > hold.cost && !hold.lateBooked) {
-      this.lost += operation.cost - hold.cost;
-      hold.lateBooked = true;
-    }
+  /** A cost beyond the booked one, once. */
+  #bookLate(hold: ModelHold, cost: bigint): void {
+    if (cost <= hold.cost || hold.lateBooked) return;
+    this.lost += cost - hold.cost;
+    hold.lateBooked = true;
+  }
+
+  #tooLate(hold: ModelHold, operation: Resolution): ModelOutcome {
+    this.#bookLate(hold, operation.cost);
     if (operation.kind !== "capture") return hold.state === "released" ? done : alreadyResolved;
     const same = hold.charge === operation.credits && hold.cost === operation.cost;
     return hold.state === "captured" && same ? done : alreadyResolved;

@@ -28,6 +28,7 @@ interface PlaceFields {
   readonly holdId?: string;
   readonly service?: string;
   readonly model?: string;
+  readonly upstreamModel?: string;
   readonly deadlineAt?: bigint;
   readonly claim?: ClaimInit;
 }
@@ -97,6 +98,7 @@ export function place(
     credits,
     service: "text-proxy",
     provider: "openrouter",
+    upstreamModel: upstreamModelOf(1),
     model: "sandbox/chat",
     priceVersion: "v1",
     deadlineAt: DEADLINE,
@@ -144,6 +146,29 @@ export function abandon(holdId: string, costPicoUsd = 0n): OperationInit {
 
 export function extend(holdId: string, credits: bigint, deadlineAt = DEADLINE): OperationInit {
   return { operation: { case: "extend", value: { holdId, credits, deadlineAt } } };
+}
+
+/** What the model is called at the provider of this attempt. */
+export function upstreamModelOf(attempt: number): string {
+  return `upstream/chat-${attempt}`;
+}
+
+/** @param costPicoUsd of the attempt that failed */
+export function nextAttempt(
+  holdId: string,
+  attempt: number,
+  costPicoUsd = 0n,
+  deadlineAt = DEADLINE,
+): OperationInit {
+  const value = {
+    holdId,
+    attempt,
+    provider: `provider-${attempt}`,
+    upstreamModel: upstreamModelOf(attempt),
+    costPicoUsd,
+    deadlineAt,
+  };
+  return { operation: { case: "nextAttempt", value } };
 }
 
 /** Posts the operations together. */
