@@ -53,7 +53,7 @@ function renderServiceError(error: ServiceError): HttpError {
     headers: {
       ...(row.status === 401 ? { "www-authenticate": "Bearer" } : {}),
       ...(row.retry === undefined ? {} : { "x-should-retry": row.retry === "helps" ? "true" : "false" }),
-      ...(row.retry === "helps" && error.retryAfterMs !== undefined ? retryAfter(error.retryAfterMs) : {}),
+      ...(error.retryAfterMs === undefined ? {} : retryAfter(error.retryAfterMs)),
     },
     body: {
       error: {
