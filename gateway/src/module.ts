@@ -13,7 +13,7 @@ import { countRequests } from "./http-metrics.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 import { RequestLimits } from "./request-limits.ts";
-import { prefixesByModule } from "./routes.ts";
+import { failureOf, prefixesByModule } from "./routes.ts";
 import { OPENAPI_PATH, serveOpenApi } from "./serve-openapi.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
 
@@ -55,7 +55,12 @@ export const gatewayModule = defineModule({
     const limiter = redis === undefined ? local : new RedisRateLimiter(redis, local, log);
     const limits = new RequestLimits({ config, limiter, clock, metrics });
     app.addHook("onRequest", admitRequests(authenticator(keys, [OPENAPI_PATH]), limits));
-    for (const [module, prefixes] of mounted) await mount(app, module, prefixes);
+    await app.register(async (routes) => {
+      routes.setErrorHandler((error, { principal, raw }) => {
+        throw principal === null ? error : failureOf(raw.url ?? "", error);
+      });
+      for (const [module, prefixes] of mounted) await mount(routes, module, prefixes);
+    });
     serveOpenApi(app, { modules: [...mounted.keys()], describeRest, clock });
     return {
       start: () => listen(app, config),

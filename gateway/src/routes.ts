@@ -1,6 +1,8 @@
 // The public API by path prefix: which module serves it, who may call it, how it is limited, whether it spends.
 // One table decides authentication and routing, by the text of the path as it arrived, so they cannot differ.
 
+import { type Reason, ServiceError } from "@gr/proto";
+
 /** normal or management: that kind of key only; optional: a key is checked when given; public: keys are ignored. */
 export type Access = "normal" | "management" | "optional" | "public";
 
@@ -12,11 +14,19 @@ export interface RouteRow {
   readonly class: "text" | "media" | "downloads" | "other";
   /** Billing checks the key again before anything is spent, so its requests may rest on a recent verification. */
   readonly spends: boolean;
+  /** What clients are told when the module is not reached, where the specification has words of its own for it. */
+  readonly failure?: { readonly reason: Reason; readonly message: string };
 }
 
 const textProxy = { module: "text-proxy", access: "normal", class: "text", spends: true } as const;
 const media = { module: "media-generation", access: "normal", class: "media", spends: true } as const;
 const other = { class: "other", spends: false } as const;
+
+/** As billing says it itself. */
+const creditsFailure = {
+  reason: "credits_unavailable",
+  message: "Fetching credit information failed; try again shortly.",
+} as const;
 
 export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/compat/chat/completions", ...textProxy },
@@ -28,7 +38,7 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/compat/models", module: "catalog", access: "optional", ...other },
   { prefix: "/v1/api-keys", module: "keys", access: "management", ...other },
   { prefix: "/v1/auth", module: "keys", access: "normal", ...other },
-  { prefix: "/v1/credits", module: "billing", access: "normal", ...other },
+  { prefix: "/v1/credits", module: "billing", access: "normal", ...other, failure: creditsFailure },
 ];
 
 /**
@@ -42,6 +52,14 @@ export function rowOf(target: string): RouteRow | undefined {
     if (next === undefined || next === "/" || next === "?") return row;
   }
   return undefined;
+}
+
+/** An error of an authenticated request as its client is told of it. */
+export function failureOf(target: string, error: unknown): unknown {
+  const failure = rowOf(target)?.failure;
+  const unreached = error instanceof ServiceError && error.reason === "service_unavailable";
+  if (failure === undefined || !unreached) return error;
+  return new ServiceError(failure.reason, failure.message, { cause: error });
 }
 
 /** Prefixes of each module, as it is mounted. */

@@ -153,6 +153,15 @@ describe("a module that is gone", () => {
     expect(errorOf(answer).code).toBe("service_unavailable");
   });
 
+  test("without billing, reading the credits fails in the words of the specification", async () => {
+    await ring.stopModule("billing");
+    const answer = await call(`${ring.baseUrl}/v1/credits`, { key });
+    expect({ status: answer.status, error: errorOf(answer) }).toEqual({
+      status: 500,
+      error: { message: "Fetching credit information failed; try again shortly.", type: "internal_error" },
+    });
+  });
+
   test("a missing description is a 503, and is asked for again", async () => {
     await ring.stopModule("billing");
     const answer = await call(`${ring.baseUrl}/openapi.json`);

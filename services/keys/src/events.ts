@@ -15,6 +15,8 @@ export interface KeyEvents {
   webTokenIssued(accountId: string, expiresAt: number): void;
   /** @param key the key, when the secret belongs to one. */
   keyRefused(cause: RefusalCause, key?: ApiKey): void;
+  /** A request for a new key failed, and its client is told nothing about why. */
+  keyNotMinted(accountId: string, error: unknown): void;
   /** A key could not be stored and its spender could not be switched off again; nobody holds its secret. */
   spenderLeftActive(keyId: string, error: unknown): void;
 }
@@ -58,6 +60,7 @@ export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
       refused.inc({ cause });
       log.debug({ cause, keyId: key?.id, accountId: key?.accountId }, "key refused");
     },
+    keyNotMinted: (accountId, error) => log.error({ accountId, err: error }, "a key could not be minted"),
     spenderLeftActive: (keyId, error) =>
       log.error({ keyId, err: error }, "the spender of a key that was never stored is still active"),
   };

@@ -91,6 +91,11 @@ const mintRoute = (deps: KeyDeps) =>
         capCredits: body.spend_limit,
         period: body.spend_limit_period,
         expiresAt: body.expires_at,
+      }).catch((cause) => {
+        deps.events.keyNotMinted(accountId, cause);
+        throw new ServiceError("internal_error", "Creating the API key failed; try again shortly.", {
+          cause,
+        });
       });
       return reply
         .status(201)
