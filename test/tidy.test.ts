@@ -123,7 +123,7 @@ describe("rooms", () => {
     expect(missing).toEqual([]);
   });
 
-  test("SQL stands in store.ts and migrations only", () => {
+  test("SQL stands in store.ts, migrations and sql/ only", () => {
     const elsewhere = product.filter(
       (file) =>
         /^(services|gateway|clients|domain|paid-request)\//.test(file) &&

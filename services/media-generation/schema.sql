@@ -1,4 +1,4 @@
--- What the migrations add up to. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.
+-- What the migrations add up to; functions are in sql/. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.
 
 -- log of generations, and work list of whoever must finish or resolve one
 CREATE TABLE generation (

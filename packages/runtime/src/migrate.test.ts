@@ -1,6 +1,7 @@
-// Migrations on a real database: each once, whole or not at all, never edited afterwards.
+// A schema brought up to date on a real database: migrations each once, whole or not at all, never edited afterwards;
+// functions as their files say.
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -10,6 +11,7 @@ import { connectPostgres, inTransaction, type Pool } from "./postgres.ts";
 
 describe("migrate", () => {
   let schema: string;
+  let root: string;
   let directory: string;
   const pools: Pool[] = [];
 
@@ -24,9 +26,18 @@ describe("migrate", () => {
     return pool;
   };
   const file = (name: string, sql: string) => writeFile(join(directory, name), sql);
+  const functionFile = (name: string, sql: string) => writeFile(join(root, "sql", name), sql);
+  const functions = async (pool: Pool) => {
+    const { rows } = await pool.query<{ name: string }>(
+      "SELECT oid::regprocedure::text AS name FROM pg_proc WHERE pronamespace = $1::regnamespace ORDER BY 1",
+      [schema],
+    );
+    return rows.map(({ name }) => name);
+  };
   const tables = async (pool: Pool) => {
     const { rows } = await pool.query<{ name: string }>(
-      "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = $1 ORDER BY 1",
+      `SELECT table_name AS name FROM information_schema.tables
+        WHERE table_schema = $1 AND table_name NOT LIKE 'schema\\_%' ORDER BY 1`,
       [schema],
     );
     return rows.map(({ name }) => name);
@@ -34,14 +45,17 @@ describe("migrate", () => {
 
   beforeEach(async () => {
     schema = `migrate_${randomUUID().replaceAll("-", "")}`;
-    directory = await mkdtemp(join(tmpdir(), "migrations-"));
+    root = await mkdtemp(join(tmpdir(), "migrations-"));
+    directory = join(root, "migrations");
+    await mkdir(directory);
+    await mkdir(join(root, "sql"));
     await file("0001-one.sql", "CREATE TABLE one (id int8 PRIMARY KEY); INSERT INTO one VALUES (1);");
     await file("0002-two.sql", "CREATE TABLE two (id int8 REFERENCES one);");
   });
   afterEach(async () => {
     await pools[0]?.query(`DROP SCHEMA ${schema} CASCADE`);
     await Promise.all(pools.splice(0).map((pool) => pool.end()));
-    await rm(directory, { recursive: true });
+    await rm(root, { recursive: true });
   });
 
   test("applies what is new, in order, once", async () => {
@@ -52,7 +66,7 @@ describe("migrate", () => {
     expect(await migrate(pool, directory)).toEqual([]);
     await file("0003-three.sql", "CREATE TABLE three (id int8);");
     expect(await migrate(pool, directory)).toEqual(["0003-three.sql"]);
-    expect(await tables(pool)).toEqual(["one", "schema_migration", "three", "two"]);
+    expect(await tables(pool)).toEqual(["one", "three", "two"]);
   });
 
   test("two processes that start together apply each file once", async () => {
@@ -71,7 +85,7 @@ describe("migrate", () => {
     await expect(migrate(pool, directory)).rejects.toThrow(
       "Migration 0001-one.sql was changed after it had been applied; add a new one instead.",
     );
-    expect(await tables(pool)).toEqual(["one", "schema_migration", "two"]);
+    expect(await tables(pool)).toEqual(["one", "two"]);
   });
 
   test("a schema that a newer version has migrated is refused and left as it is", async () => {
@@ -85,7 +99,7 @@ describe("migrate", () => {
       message:
         "The database was migrated by a newer version (0003-three.sql); start that version, or a later one.",
     });
-    expect(await tables(pool)).toEqual(["one", "schema_migration", "three", "two"]);
+    expect(await tables(pool)).toEqual(["one", "three", "two"]);
   });
 
   test("a migration may take long, but waits for a table no longer than any statement", async () => {
@@ -109,6 +123,107 @@ describe("migrate", () => {
     expect(await migrate(pool, directory)).toHaveLength(3);
   });
 
+  describe("functions", () => {
+    const one = (body: string) => `CREATE FUNCTION one() RETURNS int8 LANGUAGE sql RETURN ${body};`;
+    const two = "CREATE FUNCTION two(more int8) RETURNS int8 LANGUAGE sql RETURN one() + more;";
+    const ask = async (pool: Pool, call: string) =>
+      (await pool.query(`SELECT ${call} AS answer`)).rows[0]?.answer;
+
+    beforeEach(async () => {
+      await functionFile("a-one.sql", one("1"));
+      await functionFile("b-two.sql", two);
+    });
+
+    test("are made after the migrations, in order, once", async () => {
+      const pool = await connect();
+      await functionFile("README.md", "no function");
+      expect(await migrate(pool, directory)).toEqual([
+        "0001-one.sql",
+        "0002-two.sql",
+        "a-one.sql",
+        "b-two.sql",
+      ]);
+      expect(await migrate(pool, directory)).toEqual([]);
+      expect(await ask(pool, "two(2)")).toBe(3n);
+    });
+
+    test("follow their files: changed, with other arguments, gone", async () => {
+      const pool = await connect();
+      await migrate(pool, directory);
+      await functionFile("a-one.sql", one("10"));
+      expect(await migrate(pool, directory)).toEqual(["a-one.sql", "b-two.sql"]);
+      expect(await ask(pool, "two(2)")).toBe(12n);
+      await functionFile("b-two.sql", two.replaceAll("int8", "int4"));
+      await migrate(pool, directory);
+      expect(await functions(pool)).toEqual(["one()", "two(integer)"]);
+      await rm(join(root, "sql/b-two.sql"));
+      await migrate(pool, directory);
+      expect(await functions(pool)).toEqual(["one()"]);
+      await rm(join(root, "sql"), { recursive: true });
+      await migrate(pool, directory);
+      expect(await functions(pool)).toEqual([]);
+    });
+
+    test("are not in the way of a migration that changes what they use", async () => {
+      const pool = await connect();
+      await functionFile(
+        "c-of-table.sql",
+        "CREATE FUNCTION id(r one) RETURNS int8 LANGUAGE sql RETURN (r).id;",
+      );
+      await migrate(pool, directory);
+      await file("0003-three.sql", "ALTER TABLE two DROP COLUMN id; ALTER TABLE one RENAME id TO number;");
+      await functionFile(
+        "c-of-table.sql",
+        "CREATE FUNCTION id(r one) RETURNS int8 LANGUAGE sql RETURN (r).number;",
+      );
+      await migrate(pool, directory);
+      expect(await ask(pool, "(SELECT id(one) FROM one)")).toBe(1n);
+    });
+
+    test("that a migration made stay, whatever becomes of the files", async () => {
+      const pool = await connect();
+      await file(
+        "0003-three.sql",
+        `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$;
+         CREATE TRIGGER no_delete BEFORE DELETE ON one EXECUTE FUNCTION refuse();`,
+      );
+      await migrate(pool, directory);
+      await functionFile("b-two.sql", two.replaceAll("int8", "int4"));
+      await migrate(pool, directory);
+      expect(await functions(pool)).toEqual(["one()", "refuse()", "two(integer)"]);
+    });
+
+    test("of a newer version are refused and left as they are", async () => {
+      const pool = await connect();
+      await migrate(pool, directory);
+      await functionFile("a-one.sql", one("10"));
+      await migrate(pool, directory);
+      await functionFile("a-one.sql", one("1"));
+      await expect(migrate(pool, directory)).rejects.toMatchObject({
+        name: "OperatorError",
+        message:
+          "The SQL functions of the database are those of a newer version; start that version, or a later one.",
+      });
+      expect(await ask(pool, "one()")).toBe(10n);
+    });
+
+    test("that fail leave the old ones, and no migration behind", async () => {
+      const pool = await connect();
+      await migrate(pool, directory);
+      await file("0003-three.sql", "CREATE TABLE three (id int8);");
+      await functionFile("b-two.sql", two.replace("one()", "nobody()"));
+      await expect(migrate(pool, directory)).rejects.toThrow("nobody");
+      expect(await tables(pool)).toEqual(["one", "two"]);
+      expect(await ask(pool, "two(2)")).toBe(3n);
+    });
+
+    test("are made by one of two processes that start together", async () => {
+      const [first, second] = await Promise.all([connect(), connect()]);
+      const applied = await Promise.all([migrate(first, directory), migrate(second, directory)]);
+      expect(applied.flat()).toHaveLength(4);
+    });
+  });
+
   test("services in one database do not wait for or see each other", async () => {
     const pool = await connect();
     await migrate(pool, directory);
@@ -118,7 +233,7 @@ describe("migrate", () => {
     expect(await migrate(other, directory)).toHaveLength(2);
     await other.query(`DROP SCHEMA ${schema} CASCADE`);
     schema = mine;
-    expect(await tables(pool)).toHaveLength(3);
+    expect(await tables(pool)).toHaveLength(2);
   });
 });
 

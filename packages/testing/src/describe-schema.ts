@@ -4,12 +4,12 @@ import { readFile, writeFile } from "node:fs/promises";
 import pg from "pg";
 
 const HEADER =
-  "-- What the migrations add up to. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.";
-/** The runner's own table. */
-const NOT_OURS = "schema_migration";
+  "-- What the migrations add up to; functions are in sql/. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.";
+/** The runner's own tables. */
+const NOT_OURS = "'schema_migration', 'schema_functions'";
 
 const relations = (kinds: string) => `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-  WHERE n.nspname = $1 AND c.relkind IN (${kinds}) AND c.relname <> '${NOT_OURS}'`;
+  WHERE n.nspname = $1 AND c.relkind IN (${kinds}) AND c.relname NOT IN (${NOT_OURS})`;
 
 /** Each answers one column, `text`, in an order that does not depend on when things were made. */
 const QUERIES = [
@@ -46,14 +46,15 @@ const QUERIES = [
      FROM (SELECT c.* ${relations("'v'")}) c ORDER BY c.relname`,
   `SELECT rtrim(pg_get_functiondef(p.oid), E'\\n') || ';' AS text
      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-    WHERE n.nspname = $1 AND p.prokind IN ('f', 'p') ORDER BY p.proname, pg_get_function_identity_arguments(p.oid)`,
+    WHERE n.nspname = $1 AND p.prorettype = 'trigger'::regtype ORDER BY p.proname`,
   `SELECT pg_get_triggerdef(t.oid, true) || ';' AS text
      FROM (SELECT c.oid ${relations("'r', 'p', 'v'")}) c JOIN pg_trigger t ON t.tgrelid = c.oid
     WHERE NOT t.tgisinternal ORDER BY 1`,
 ];
 
 /**
- * Types, tables with columns, defaults and constraints, indexes, views, functions and triggers of one schema.
+ * Types, tables with columns, defaults and constraints, indexes, views and triggers of one schema. Of functions, those of triggers only:
+ * the others are files that everybody can read.
  * @param url of a database where the service's migrations have been applied.
  */
 export async function describeSchema(url: string, schema: string): Promise<string> {

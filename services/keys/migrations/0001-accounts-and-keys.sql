@@ -20,8 +20,11 @@ CREATE TABLE api_key (
   deleted_at timestamptz,
   -- Order of minting, also among keys of the same millisecond.
   ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  revision bigint NOT NULL DEFAULT 0,
   CHECK (period IS NULL OR cap_credits IS NOT NULL),
   CHECK (kind = 'normal' OR cap_credits IS NULL)
 );
+-- Orders what billing is told of a key: a late message must not undo a newer one.
+COMMENT ON COLUMN api_key.revision IS 'Counts the changes that were begun; raised for good before billing is told.';
 
 CREATE INDEX api_key_of_account ON api_key (account_id, ordinal DESC) WHERE deleted_at IS NULL;

@@ -1,12 +1,16 @@
--- The last good listing of each text upstream.
+-- What text upstreams offer, and every price that was ever offered.
 CREATE TABLE text_listing (
   upstream text PRIMARY KEY,
   kind text NOT NULL,
   base_url text NOT NULL,
-  imported_at timestamptz NOT NULL
+  imported_at timestamptz NOT NULL,
+  revision bigint NOT NULL DEFAULT 1
 );
 COMMENT ON TABLE text_listing IS
   'The last good listing of each text upstream; one of another kind or address is another listing.';
+-- Grows with every import, so that each process sees what another one has imported.
+COMMENT ON COLUMN text_listing.revision IS
+  'One more with every import: a process that shows an earlier one has something to read.';
 
 CREATE TABLE text_model (
   upstream text NOT NULL REFERENCES text_listing ON DELETE CASCADE,
@@ -31,3 +35,15 @@ CREATE TABLE text_model (
 COMMENT ON TABLE text_model IS
   'Rows of the listings. Prices are 1e-12 USD per token; null = billed as input, reasoning as output.';
 COMMENT ON COLUMN text_model.request_pico_usd IS 'Per request, whatever its size.';
+
+-- Every price that a model was ever offered at, so that a charge of any day can be worked out again.
+CREATE TABLE price_version (
+  version text NOT NULL,
+  model text NOT NULL,
+  rule jsonb NOT NULL,
+  first_seen_at timestamptz NOT NULL,
+  PRIMARY KEY (version, model)
+);
+COMMENT ON TABLE price_version IS
+  'Every price that a model was ever offered at. A version is the hash of its rule; rows are added, never changed.';
+COMMENT ON COLUMN price_version.rule IS 'router.catalog.v1.Price as JSON, the version left out. Amounts are 1e-12 USD.';
