@@ -13,7 +13,7 @@ import { countRequests } from "./http-metrics.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 import { RequestLimits } from "./request-limits.ts";
-import { failureOf, prefixesByModule } from "./routes.ts";
+import { failureOf, mountPoints } from "./routes.ts";
 import { OPENAPI_PATH, serveOpenApi } from "./serve-openapi.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
 
@@ -31,7 +31,7 @@ const EXPOSED_HEADERS = [
   "idempotency-replayed",
 ];
 
-const mounted = prefixesByModule();
+const mounted = mountPoints();
 
 export const gatewayModule = defineModule({
   name: "gateway",
@@ -59,7 +59,7 @@ export const gatewayModule = defineModule({
       routes.setErrorHandler((error, { principal, raw }) => {
         throw principal === null ? error : failureOf(raw.url ?? "", error);
       });
-      for (const [module, prefixes] of mounted) await mount(routes, module, prefixes);
+      for (const [module, points] of mounted) await mount(routes, module, points);
     });
     serveOpenApi(app, { modules: [...mounted.keys()], describeRest, clock });
     return {

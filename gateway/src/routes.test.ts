@@ -1,6 +1,6 @@
 // Properties that the table must keep for its look-up to be right.
 import { describe, expect, test } from "@jest/globals";
-import { prefixesByModule, routeTable, rowOf } from "./routes.ts";
+import { mountPoints, routeTable, rowOf } from "./routes.ts";
 
 describe("the route table", () => {
   test("no prefix lies under another, so the order of rows does not matter", () => {
@@ -35,8 +35,11 @@ describe("the route table", () => {
   });
 
   test("every prefix is mounted", () => {
-    expect([...prefixesByModule().values()].flat().sort()).toEqual(
-      routeTable.map(({ prefix }) => prefix).sort(),
-    );
+    expect(
+      [...mountPoints().values()]
+        .flat()
+        .map(({ prefix }) => prefix)
+        .sort(),
+    ).toEqual(routeTable.map(({ prefix }) => prefix).sort());
   });
 });

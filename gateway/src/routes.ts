@@ -2,6 +2,7 @@
 // One table decides authentication and routing, by the text of the path as it arrived, so they cannot differ.
 
 import { type Reason, ServiceError } from "@gr/proto";
+import type { MountPoint } from "@gr/runtime";
 
 /** normal or management: that kind of key only; optional: a key is checked when given; public: keys are ignored. */
 export type Access = "normal" | "management" | "optional" | "public";
@@ -16,11 +17,17 @@ export interface RouteRow {
   readonly spends: boolean;
   /** What clients are told when the module is not reached, where the specification has words of its own for it. */
   readonly failure?: { readonly reason: Reason; readonly message: string };
+  /** How long a module in another process may be silent until the request counts as lost; absent: hours. */
+  readonly longestSilenceMs?: number;
 }
 
+/** As long as a call between services may take. */
+const QUICK = { longestSilenceMs: 10_000 } as const;
+/** Deleting and changing keys asks billing, which may take as long; the module's own answer says more than ours. */
+const QUICK_WITH_BILLING = { longestSilenceMs: 15_000 } as const;
 const textProxy = { module: "text-proxy", access: "normal", class: "text", spends: true } as const;
 const media = { module: "media-generation", access: "normal", class: "media", spends: true } as const;
-const other = { class: "other", spends: false } as const;
+const other = { class: "other", spends: false, ...QUICK } as const;
 
 /** As billing says it itself. */
 const creditsFailure = {
@@ -33,10 +40,17 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/compat/responses", ...textProxy },
   { prefix: "/v1/compat/images", ...media },
   { prefix: "/v1/compat/videos", ...media },
-  { prefix: "/media", module: "media-generation", access: "public", class: "downloads", spends: false },
+  {
+    prefix: "/media",
+    module: "media-generation",
+    access: "public",
+    class: "downloads",
+    spends: false,
+    ...QUICK,
+  },
   { prefix: "/v1/models", module: "catalog", access: "optional", ...other },
   { prefix: "/v1/compat/models", module: "catalog", access: "optional", ...other },
-  { prefix: "/v1/api-keys", module: "keys", access: "management", ...other },
+  { prefix: "/v1/api-keys", module: "keys", access: "management", ...other, ...QUICK_WITH_BILLING },
   { prefix: "/v1/auth", module: "keys", access: "normal", ...other },
   { prefix: "/v1/credits", module: "billing", access: "normal", ...other, failure: creditsFailure },
 ];
@@ -62,11 +76,9 @@ export function failureOf(target: string, error: unknown): unknown {
   return new ServiceError(failure.reason, failure.message, { cause: error });
 }
 
-/** Prefixes of each module, as it is mounted. */
-export function prefixesByModule(): Map<string, string[]> {
-  const prefixes = new Map<string, string[]>();
-  for (const { module, prefix } of routeTable) {
-    prefixes.set(module, [...(prefixes.get(module) ?? []), prefix]);
-  }
-  return prefixes;
+/** Where each module is mounted. */
+export function mountPoints(): Map<string, MountPoint[]> {
+  const points = new Map<string, MountPoint[]>();
+  for (const row of routeTable) points.set(row.module, [...(points.get(row.module) ?? []), row]);
+  return points;
 }

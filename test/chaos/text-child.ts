@@ -54,7 +54,7 @@ export function edgeFor(caller: Principal): Module {
       app.addHook("onRequest", async (request) => {
         request.principal = caller;
       });
-      await mount(app, "text-proxy", ["/v1/compat/chat/completions"]);
+      await mount(app, "text-proxy", [{ prefix: "/v1/compat/chat/completions" }]);
       return {
         start: async () => {
           await app.listen({ host: "127.0.0.1", port: 0 });

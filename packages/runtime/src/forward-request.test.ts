@@ -32,8 +32,9 @@ describe("a forwarded request", () => {
     await new Promise<void>((resolve) => module.listen(0, "127.0.0.1", resolve));
     app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
     const baseUrl = `http://127.0.0.1:${(module.address() as AddressInfo).port}/`;
-    await mountRemote(app, ["/v1/things"], { module: "things", baseUrl, secret: SECRET, clock: systemClock });
-    await mountRemote(app, ["/v1/gone"], {
+    const points = [{ prefix: "/v1/things" }, { prefix: "/v1/quick", longestSilenceMs: 200 }];
+    await mountRemote(app, points, { module: "things", baseUrl, secret: SECRET, clock: systemClock });
+    await mountRemote(app, [{ prefix: "/v1/gone" }], {
       module: "gone",
       baseUrl: "http://127.0.0.1:1",
       secret: SECRET,
@@ -85,6 +86,25 @@ describe("a forwarded request", () => {
     });
     const token = String(received[0]?.headers[PRINCIPAL_HEADER]);
     expect(readPrincipal(SECRET, "things", token, systemClock)).toBeNull();
+  });
+
+  test("its path is the client's own, whatever characters are in it", async () => {
+    answer = (_request, response) => response.end();
+    for (const path of [
+      '/v1/things/a|b"c<d>{e}`^',
+      "/v1/things//a///",
+      "/v1/things/a..b",
+      "/v1/things/%00%7f",
+    ]) {
+      received = [];
+      const answered = Promise.withResolvers<number | undefined>();
+      httpRequest(gateway, { path }, (response) => {
+        response.resume();
+        answered.resolve(response.statusCode);
+      }).end();
+      expect(await answered.promise).toBe(200);
+      expect(received[0]?.url).toBe(path);
+    }
   });
 
   test("its answer keeps what describes it and loses what describes a connection", async () => {
@@ -194,6 +214,19 @@ describe("a forwarded request", () => {
     expect(response.headers.get("retry-after")).toBe("1");
   });
 
+  test("a module that stays silent for too long is given up, before its answer and within it", async () => {
+    answer = () => undefined;
+    const look = await fetch(`${gateway}/v1/quick`);
+    expect([look.status, await look.json()]).toMatchObject([503, { error: { code: "service_unavailable" } }]);
+    const change = await fetch(`${gateway}/v1/quick`, { method: "DELETE" });
+    expect([change.status, await change.json()]).toMatchObject([500, { error: { code: "outcome_unknown" } }]);
+    answer = (_request, response) => {
+      response.writeHead(200, { "content-length": "100" });
+      response.write("half");
+    };
+    await expect(fetch(`${gateway}/v1/quick`).then((response) => response.text())).rejects.toThrow();
+  });
+
   test("an answer that breaks off is cut at the client too", async () => {
     answer = (request, response) => {
       response.writeHead(200, { "content-length": "100" });
@@ -202,6 +235,36 @@ describe("a forwarded request", () => {
     const response = await fetch(`${gateway}/v1/things`);
     expect(response.status).toBe(200);
     await expect(response.text()).rejects.toThrow();
+  });
+
+  test("a client that does not read holds the module back", async () => {
+    const PIECE = Buffer.alloc(1024 * 1024);
+    const ENOUGH = 256;
+    let written = 0;
+    const heldBack = Promise.withResolvers<void>();
+    answer = (_request, response) => {
+      const write = () => {
+        for (written += 1; response.write(PIECE); written += 1);
+        if (written >= ENOUGH) heldBack.reject(new Error("everything was taken from the module"));
+        const held = setTimeout(heldBack.resolve, 300);
+        response.once("drain", () => {
+          clearTimeout(held);
+          write();
+        });
+      };
+      write();
+    };
+    const { reader, signal } = await new Promise<{ reader: IncomingMessage; signal: () => void }>(
+      (resolve) => {
+        const request = httpRequest(`${gateway}/v1/things`, (response) => {
+          resolve({ reader: response, signal: () => request.destroy() });
+        });
+        request.end();
+      },
+    );
+    await heldBack.promise;
+    expect(reader.readableFlowing).toBeNull();
+    signal();
   });
 
   test("a client that leaves, before or within the answer, ends the request at the module", async () => {
@@ -221,5 +284,20 @@ describe("a forwarded request", () => {
       await left.promise;
       if (!head) await expect(call).rejects.toThrow();
     }
+  });
+
+  test("a client that leaves in the middle of its upload ends the request at the module", async () => {
+    const arrived = Promise.withResolvers<void>();
+    const left = Promise.withResolvers<void>();
+    answer = (request) => {
+      request.once("data", () => arrived.resolve());
+      request.once("close", () => left.resolve());
+    };
+    const client = httpRequest(`${gateway}/v1/things`, { method: "POST" });
+    client.on("error", () => undefined);
+    client.write("begun");
+    await arrived.promise;
+    client.destroy();
+    await left.promise;
   });
 });

@@ -1,21 +1,24 @@
-// Hands requests on to a module in another process: bodies flow both ways, nothing is ever sent twice, and a client
-// that leaves ends the request there too. Whether an error is safe to retry is told apart here: a request that was
-// never sent is, one that was sent and changes something has an unknown outcome.
+// Hands requests on to a module in another process with @fastify/http-proxy, which is set up here so that nothing is
+// ever sent twice, bodies flow both ways, and a client that leaves ends the request there too. Whether an error is
+// safe to retry is told apart here: a request that was never sent is, one that changes something and was sent is not.
 import { EventEmitter } from "node:events";
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from "node:http";
-import { PassThrough, type Readable } from "node:stream";
+import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { PassThrough } from "node:stream";
+import httpProxy from "@fastify/http-proxy";
 import { ServiceError } from "@gr/proto";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Dispatcher, Pool } from "undici";
 import { headersForModules } from "./client-headers.ts";
+import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
+const LONGEST_SILENCE_MS = 4 * 3_600_000;
 /** Bodies up to this many bytes are sent in one piece, which costs a fraction of a stream. */
 const SMALL_BODY = 64 * 1024;
 /** Requests that change nothing may always be sent again. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 /** Headers that describe a connection, not the answer. */
-const HOP_BY_HOP = new Set([
+const HOP_BY_HOP = [
   "connection",
   "keep-alive",
   "proxy-authenticate",
@@ -24,7 +27,7 @@ const HOP_BY_HOP = new Set([
   "trailer",
   "transfer-encoding",
   "upgrade",
-]);
+];
 /** The connection was never made, so nothing was sent. */
 const NOT_SENT = new Set([
   "ECONNREFUSED",
@@ -35,56 +38,107 @@ const NOT_SENT = new Set([
   "UND_ERR_CONNECT_TIMEOUT",
 ]);
 
-export interface Forwarder {
-  forward(request: FastifyRequest, reply: FastifyReply): Promise<void>;
-  close(): Promise<void>;
+/** A part of a public HTTP app that another module serves. */
+export interface MountPoint {
+  readonly prefix: string;
+  /**
+   * How long a module in another process may be silent, before its answer and within it, until the request counts
+   * as lost. When absent, hours: as long as a generation that is not streamed may take.
+   */
+  readonly longestSilenceMs?: number;
 }
 
-/** @param ownHeaders what the receiver must know of a request, added to the client's headers. */
-export function createForwarder(
-  baseUrl: string,
-  ownHeaders: (request: FastifyRequest) => Record<string, string>,
-): Forwarder {
-  // Generations take minutes, so waiting for an answer has no limit of its own: it ends with the client's connection,
-  // and TCP keep-alive notices a host that is gone. Each waiting client is one connection here as well.
-  const pool = new Pool(new URL(baseUrl).origin, {
-    pipelining: 1,
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-  });
-  return {
-    async forward(request, reply) {
-      const gone = new EventEmitter();
-      reply.raw.once("close", () => {
-        if (!reply.raw.writableFinished) gone.emit("abort");
-      });
-      const body = bodyOf(request);
-      const options = {
-        method: request.method as Dispatcher.HttpMethod,
-        path: request.raw.url ?? "/",
-        headers: { ...requestHeaders(request.headers, body), ...ownHeaders(request) },
-        body,
-        signal: gone,
-      };
-      try {
-        await pool.stream(options, ({ statusCode, headers }) => {
-          const own = reply.getHeaders() as OutgoingHttpHeaders;
-          reply.raw.writeHead(statusCode, { ...own, ...withoutHops(headers) });
-          reply.hijack();
-          return reply.raw;
-        });
-      } catch (error) {
-        // Once the answer has begun, the only honest way to tell of a failure is its cut connection.
-        if (!reply.sent) throw lost(request.method, error);
-      }
-    },
-    close: () => pool.close(),
-  };
+export interface ForwardTarget {
+  readonly baseUrl: string;
+  /** What the module must know of a request, added to the client's headers. */
+  readonly ownHeaders: (request: FastifyRequest) => Record<string, string>;
 }
+
+/** Hands on everything under the points, whatever the method: the module knows which it answers. */
+export async function forwardRequests(
+  app: FastifyInstance,
+  points: readonly MountPoint[],
+  { baseUrl, ownHeaders }: ForwardTarget,
+): Promise<void> {
+  const upstream = new URL(baseUrl).origin;
+  const sender = new Sender(upstream);
+  await app.register(async (scope) => {
+    scope.addHook("onClose", () => sender.close());
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser("*", takeBody);
+    for (const { prefix, longestSilenceMs = LONGEST_SILENCE_MS } of points) {
+      await scope.register(httpProxy, {
+        upstream,
+        routes: [prefix, `${prefix}/*`],
+        proxyPayloads: false,
+        internalRewriteLocationHeader: false,
+        disableRequestLogging: true,
+        // Its type is that of the undici that the library brings, which is another version than ours.
+        undici: sender as never,
+        handler: (request, reply, path, options) => {
+          sender.expect(request, reply);
+          const headers = { ...requestHeaders(request), ...ownHeaders(request) };
+          reply.from(path, { ...options, ...bodyOption(request.body), rewriteRequestHeaders: () => headers });
+        },
+        replyOptions: {
+          timeout: longestSilenceMs,
+          // Also answers of 503 are answers: the library would repeat the request behind them.
+          retryDelay: () => null,
+          rewriteHeaders: withoutHops,
+          onResponse: (_request, reply, { stream }) => {
+            // The library closes connections that are still uploading; see linger in http-app.ts.
+            reply.removeHeader("connection");
+            reply.send(stream);
+          },
+          onError: (reply, { error }) => reply.send(lost(reply.request.method, error.cause)),
+        },
+      });
+    }
+  });
+}
+
+interface Expected {
+  readonly path: string;
+  /** Says "abort" when the client has left. */
+  readonly signal: EventEmitter;
+}
+
+/** Sends what the library has prepared. What the library does not hand over is found again by the request's id. */
+class Sender {
+  readonly #pool: Pool;
+  readonly #expected = new Map<string, Expected>();
+
+  constructor(origin: string) {
+    // Each waiting client is one connection here as well.
+    this.#pool = new Pool(origin, { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS } });
+  }
+
+  expect({ id, raw }: FastifyRequest, reply: FastifyReply): void {
+    const signal = new EventEmitter();
+    this.#expected.set(id, { path: raw.url ?? "/", signal });
+    reply.raw.once("close", () => {
+      this.#expected.delete(id);
+      if (!reply.raw.writableFinished) signal.emit("abort");
+    });
+  }
+
+  /** Called by the library. The path is sent as the client wrote it, not as the library has spelt it. */
+  readonly request = (options: Dispatcher.RequestOptions, done: RequestDone): void => {
+    const id = (options.headers as IncomingHttpHeaders)[REQUEST_ID_HEADER];
+    const expected = this.#expected.get(String(id));
+    if (expected === undefined) done(new Error("the client has left"), undefined as never);
+    else this.#pool.request({ ...options, ...expected }, done);
+  };
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+}
+
+type RequestDone = (error: Error | null, answer: Dispatcher.ResponseData) => void;
 
 /** Body parser of forwarded routes: small bodies as bytes, others as they come. */
-export function takeBody(
+function takeBody(
   request: FastifyRequest,
   payload: IncomingMessage,
   done: (error: Error | null, body?: unknown) => void,
@@ -101,24 +155,22 @@ export function takeBody(
   payload.once("error", done);
 }
 
-function bodyOf({ body }: FastifyRequest): Buffer | Readable | null {
-  return body === undefined || body === null ? null : (body as Buffer | Readable);
+/** The library takes a stream by itself; bytes it would encode as JSON unless they are named with some type. */
+function bodyOption(body: unknown): { body?: Buffer; contentType?: string } {
+  return Buffer.isBuffer(body) ? { body, contentType: "application/octet-stream" } : {};
 }
 
-function requestHeaders(headers: IncomingHttpHeaders, body: Buffer | Readable | null): IncomingHttpHeaders {
+function requestHeaders({ headers, body }: FastifyRequest): IncomingHttpHeaders {
   const kept = headersForModules(headers);
   delete kept["transfer-encoding"];
   // A body that is not read (that of a GET) is not sent either.
-  if (body === null) delete kept["content-length"];
+  if (body === undefined || body === null) delete kept["content-length"];
   return kept;
 }
 
-function withoutHops(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
-  const kept: OutgoingHttpHeaders = {};
-  for (const name in headers) {
-    if (!HOP_BY_HOP.has(name)) kept[name] = headers[name];
-  }
-  return kept;
+function withoutHops<Headers extends Record<string, unknown>>(headers: Headers): Headers {
+  for (const name of HOP_BY_HOP) delete headers[name];
+  return headers;
 }
 
 function lost(method: string, cause: unknown): ServiceError {

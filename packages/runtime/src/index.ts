@@ -11,6 +11,7 @@ export {
   redisConfig,
   stopConfig,
 } from "./config.ts";
+export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp } from "./http-app.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";

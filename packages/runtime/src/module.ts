@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { z } from "zod";
 import type { Clock } from "./clock.ts";
+import type { MountPoint } from "./forward-request.ts";
 import type { Logger } from "./logger.ts";
 import type { RestApi } from "./rest-api.ts";
 import type { ServiceClient } from "./service-client.ts";
@@ -29,7 +30,7 @@ export interface ModuleContext<Config> {
   /** A client of another module's RPC service. Errors arrive as the ServiceError that was thrown there. */
   dial<Desc extends DescService>(module: string, service: Desc): ServiceClient<Desc>;
   /** Serves another module's REST routes under these prefixes of a public HTTP app. */
-  mount(app: FastifyInstance, module: string, prefixes: readonly string[]): Promise<void>;
+  mount(app: FastifyInstance, module: string, points: readonly MountPoint[]): Promise<void>;
   /** OpenAPI path items of another module's REST routes. */
   describeRest(module: string): Promise<Record<string, object>>;
 }

@@ -6,6 +6,7 @@ import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { Clock } from "./clock.ts";
 import { type Environment, readConfig } from "./config.ts";
+import type { MountPoint } from "./forward-request.ts";
 import { createInProcessTransport } from "./in-process-transport.ts";
 import type { ModuleInstance } from "./module.ts";
 import { describeRoutes } from "./rest-api.ts";
@@ -72,10 +73,10 @@ export class Peers {
     return createServiceClient(desc, module, this.#transport(module));
   }
 
-  async mount(app: FastifyInstance, module: string, prefixes: readonly string[]): Promise<void> {
+  async mount(app: FastifyInstance, module: string, points: readonly MountPoint[]): Promise<void> {
     const local = this.#local.get(module);
-    if (local === undefined) await mountRemote(app, prefixes, this.#remoteRest(module));
-    else if (local.rest !== undefined) await mountLocal(app, prefixes, local.rest);
+    if (local === undefined) await mountRemote(app, points, this.#remoteRest(module));
+    else if (local.rest !== undefined) await mountLocal(app, points, local.rest);
   }
 
   async describeRest(module: string): Promise<Record<string, object>> {

@@ -3,8 +3,12 @@
 import type { IncomingMessage } from "node:http";
 import { ServiceError } from "@gr/proto";
 
-/** A segment "." or "..", also when encoded, which a URL parser would resolve; and what it would read as a slash. */
-const DOT_SEGMENT_OR_BACKSLASH = /\/(?:\.|%2e){1,2}(?:\/|$)|\\/i;
+/**
+ * What one reader resolves and another does not: a segment ".", two dots beside anything that some reader takes for
+ * a slash, and a backslash.
+ */
+const DOT_SEGMENT_OR_BACKSLASH =
+  /\/(?:\.|%2e)(?:\/|$)|(?:\/|%2f|%5c)(?:\.|%2e){2}|(?:\.|%2e){2}(?:\/|%2f|%5c)|\\/i;
 
 /**
  * Of a repeated Content-Type Node shows the first; two Idempotency-Keys it joins to a third, under which a repetition
@@ -20,7 +24,10 @@ export function refuseAmbiguous(request: IncomingMessage): void {
   }
   const query = target.indexOf("?");
   if (DOT_SEGMENT_OR_BACKSLASH.test(query === -1 ? target : target.slice(0, query))) {
-    throw new ServiceError("invalid_http", "The path must not contain backslashes or the segments . and ...");
+    throw new ServiceError(
+      "invalid_http",
+      "The path must not contain backslashes, a segment of one dot, or two dots beside a slash.",
+    );
   }
   const hosts = countHeader(request.rawHeaders, "host");
   if (hosts > 1 || (hosts === 0 && request.httpVersion !== "1.0")) {

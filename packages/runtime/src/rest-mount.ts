@@ -5,7 +5,7 @@ import type { FastifyInstance } from "fastify";
 import { request as httpRequest } from "undici";
 import { headersForModules } from "./client-headers.ts";
 import type { Clock } from "./clock.ts";
-import { createForwarder, takeBody } from "./forward-request.ts";
+import { forwardRequests, type MountPoint } from "./forward-request.ts";
 import { PRINCIPAL_HEADER, type Principal, readPrincipal, signPrincipal } from "./principal.ts";
 import { type RestApi, registerRest } from "./rest-api.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
@@ -16,7 +16,6 @@ export const DESCRIBE_PATH = "/openapi-paths.json";
 const DESCRIBE_TIMEOUT_MS = 5_000;
 /** Well below the lifetime of a token. */
 const TOKEN_REUSE_MS = 20_000;
-const ALL_METHODS = ["DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
 export interface RemoteRest {
   readonly module: string;
@@ -25,10 +24,10 @@ export interface RemoteRest {
   readonly clock: Clock;
 }
 
-/** Serves those routes of a module of this process that lie under the prefixes. */
-export async function mountLocal(app: FastifyInstance, prefixes: readonly string[], api: RestApi) {
+/** Serves those routes of a module of this process that lie under the points. */
+export async function mountLocal(app: FastifyInstance, points: readonly MountPoint[], api: RestApi) {
   const routes = api.routes.filter(({ path }) =>
-    prefixes.some((prefix) => path === prefix || path.startsWith(`${prefix}/`)),
+    points.some(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)),
   );
   await app.register(async (scope) => {
     scope.addHook("onRequest", (request, _reply, done) => {
@@ -39,22 +38,15 @@ export async function mountLocal(app: FastifyInstance, prefixes: readonly string
   });
 }
 
-/** Hands on everything under the prefixes, whatever the method: the module knows which it answers. */
-export async function mountRemote(app: FastifyInstance, prefixes: readonly string[], remote: RemoteRest) {
+/** Hands on everything under the points to a module in another process. */
+export async function mountRemote(app: FastifyInstance, points: readonly MountPoint[], remote: RemoteRest) {
   const sign = principalSigner(remote);
-  const forwarder = createForwarder(remote.baseUrl, (request) => ({
-    [PRINCIPAL_HEADER]: sign(request.principal),
-    [REQUEST_ID_HEADER]: request.id,
-  }));
-  await app.register(async (scope) => {
-    scope.addHook("onClose", () => forwarder.close());
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("*", takeBody);
-    for (const prefix of prefixes) {
-      for (const url of [prefix, `${prefix}/*`]) {
-        scope.route({ method: ALL_METHODS, url, handler: forwarder.forward });
-      }
-    }
+  await forwardRequests(app, points, {
+    baseUrl: remote.baseUrl,
+    ownHeaders: (request) => ({
+      [PRINCIPAL_HEADER]: sign(request.principal),
+      [REQUEST_ID_HEADER]: request.id,
+    }),
   });
 }
 

@@ -90,7 +90,7 @@ export async function startProcess(
         clock,
         metrics,
         dial: (name, service) => peers.dial(name, service),
-        mount: (app, name, prefixes) => peers.mount(app, name, prefixes),
+        mount: (app, name, points) => peers.mount(app, name, points),
         describeRest: (name) => peers.describeRest(name),
       });
       peers.addLocal(module.name, instance);

@@ -19,7 +19,7 @@ export const edgeModule: Module = defineModule({
     app.addHook("onRequest", async (request) => {
       request.principal = caller;
     });
-    await mount(app, "media-generation", ["/v1/compat/images", "/media"]);
+    await mount(app, "media-generation", [{ prefix: "/v1/compat/images" }, { prefix: "/media" }]);
     return {
       start: async () => {
         await app.listen({ host: "127.0.0.1", port: config.EDGE_PORT });

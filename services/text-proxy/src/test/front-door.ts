@@ -24,7 +24,10 @@ export function frontDoor(): Module {
         request.principal = principal;
         reply.header("x-ratelimit-limit-requests", "100");
       });
-      await mount(app, "text-proxy", ["/v1/compat/chat/completions", "/v1/compat/responses"]);
+      await mount(app, "text-proxy", [
+        { prefix: "/v1/compat/chat/completions" },
+        { prefix: "/v1/compat/responses" },
+      ]);
       return {
         start: async () => {
           await app.listen({ host: "127.0.0.1", port: 0 });
