@@ -7,8 +7,8 @@ import { describe, expect, test } from "@jest/globals";
 import { functionLengths } from "./function-lengths.ts";
 
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
-const LINES_MAX = 300;
-const FUNCTION_LINES_MAX = 70;
+const LINES_MAX = 500;
+const FUNCTION_LINES_MAX = 120;
 
 const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
   cwd: ROOT,

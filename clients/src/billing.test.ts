@@ -14,7 +14,7 @@ import {
   ReleaseReason,
   SpendPeriod,
 } from "@gr/proto/billing";
-import { defineModule, implement, type RunningProcess, startProcess } from "@gr/runtime";
+import { defineModule, implement, type RunningProcess, startProcess, systemClock } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { type Billing, createBilling, MOST_KEPT_BYTES, type PlaceRequest } from "./billing.ts";
@@ -87,7 +87,7 @@ beforeEach(() => {
   judge = async () => DONE;
   find = async () => ({});
   answer = async (operations) => operations.map(() => DONE);
-  billing = createBilling(running.dial("billing", BillingService));
+  billing = createBilling(running.dial("billing", BillingService), systemClock);
 });
 
 const request = (holdId: string): PlaceRequest => ({
@@ -97,6 +97,7 @@ const request = (holdId: string): PlaceRequest => ({
   credits: 100n,
   service: "text-proxy",
   provider: "default",
+  upstreamModel: "model",
   model: "vendor/model",
   priceVersion: "v1",
   deadlineAt: 1_800_000_000_000,

@@ -12,7 +12,7 @@ import {
   ReleaseReason,
   SpendPeriod,
 } from "@gr/proto/billing";
-import { createBatcher, type ServiceClient } from "@gr/runtime";
+import { createBatcher, type ServiceClient, type Timer } from "@gr/runtime";
 
 export { ReleaseReason };
 
@@ -28,6 +28,15 @@ export const MOST_KEPT_BYTES = 8 * 1024 * 1024;
 const CAPTURED: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.DONE, OutcomeCode.ALREADY_RESOLVED]);
 /** A hold whose place was never answered may not exist at all. */
 const RELEASED: ReadonlySet<OutcomeCode> = new Set([...CAPTURED, OutcomeCode.UNKNOWN_HOLD]);
+const CLOSED: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.ALREADY_RESOLVED, OutcomeCode.UNKNOWN_HOLD]);
+/** An extension is refused as a place would be. */
+const EXTENDED: ReadonlySet<OutcomeCode> = new Set([
+  ...RELEASED,
+  OutcomeCode.INSUFFICIENT_CREDITS,
+  OutcomeCode.SPEND_LIMIT_EXCEEDED,
+  OutcomeCode.SPENDER_INACTIVE,
+  OutcomeCode.SPENDER_EXPIRED,
+]);
 
 /** What an Idempotency-Key claims, as two digests: of the key, and of the request it belongs to. */
 export interface Claim {
@@ -44,7 +53,9 @@ export interface PlaceRequest {
   readonly credits: Credits;
   /** Module that resolves the hold. */
   readonly service: string;
+  /** Whom the first attempt goes to, and the model's name there. */
   readonly provider: string;
+  readonly upstreamModel: string;
   readonly model: string;
   readonly priceVersion: string;
   /** Unix milliseconds after which the hold is looked up upstream. */
@@ -70,6 +81,38 @@ export interface CaptureRequest {
   readonly holdId: string;
   readonly credits: Credits;
   readonly cost: PicoUsd;
+}
+
+export interface ExtendRequest {
+  readonly holdId: string;
+  /** The hold's new size in all. */
+  readonly credits: Credits;
+  /** Unix milliseconds; the hold keeps the later one. */
+  readonly deadlineAt: number;
+}
+
+export interface NextAttemptRequest {
+  readonly holdId: string;
+  /** Number of the attempt that begins, from 2. */
+  readonly attempt: number;
+  readonly provider: string;
+  readonly upstreamModel: string;
+  /** What the provider of the attempt before billed for it; our loss. */
+  readonly cost: PicoUsd;
+  /** Unix milliseconds; the hold keeps the later one. */
+  readonly deadlineAt: number;
+}
+
+/** An open hold past its deadline, which its service must resolve now. */
+export interface LeasedHold {
+  readonly holdId: string;
+  /** Of the current attempt. */
+  readonly provider: string;
+  readonly upstreamModel: string;
+  /** Unix milliseconds. */
+  readonly deadlineAt: number;
+  /** What it is to be captured with, when its answer was kept. */
+  readonly kept: { readonly credits: Credits; readonly cost: PicoUsd } | undefined;
 }
 
 export interface Billing {
@@ -106,20 +149,54 @@ export interface Billing {
   capture(request: CaptureRequest): Promise<boolean>;
   /** Frees a hold, if there is one; `cost` is what the upstream billed all the same. @throws as capture */
   release(holdId: string, reason: ReleaseReason, cost?: PicoUsd): Promise<void>;
+  /**
+   * Makes an open hold larger, or last longer.
+   * @returns "refused" when the money does not allow it: the hold is as it was; "resolved" when it is not open any more
+   * @throws as capture
+   */
+  extend(request: ExtendRequest): Promise<"extended" | "refused" | "resolved">;
+  /**
+   * Ends one attempt and names the next, before that is sent.
+   * @returns false when the hold is not open any more: then nothing may be sent. @throws as capture
+   */
+  nextAttempt(request: NextAttemptRequest): Promise<boolean>;
+  /**
+   * Takes holds of this service that are past their deadline. They are nobody else's for `leaseMs`.
+   * @param limit most holds, 1 to 1,000. @throws ServiceError
+   */
+  leaseExpired(service: string, limit: number, leaseMs: number): Promise<LeasedHold[]>;
 }
 
 type OperationInit = MessageInitShape<typeof OperationSchema>;
 
-export function createBilling(client: ServiceClient<typeof BillingService>): Billing {
+/** @param clock waits between two tries of what must be recorded */
+export function createBilling(client: ServiceClient<typeof BillingService>, clock: Timer): Billing {
   const post = createBatcher<OperationInit, Outcome>(
     async (operations) => (await client.post({ operations })).outcomes,
-    { maxBatch: MAX_BATCH, maxQueue: MAX_QUEUE, overflow: () => unavailable(undefined) },
+    {
+      maxBatch: MAX_BATCH,
+      maxQueue: MAX_QUEUE,
+      overflow: () => unavailable(undefined),
+      mayBeOfOne: (error) => !isSilence(error),
+    },
   );
 
-  const settle = (operation: OperationInit, settled: ReadonlySet<OutcomeCode>): Promise<OutcomeCode> =>
+  /** After dispatch, what must be recorded is tried for a while. @throws ServiceError outcome_unknown */
+  async function insist<T>(attemptOnce: () => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await attemptOnce();
+      } catch (error) {
+        if (attempt === ATTEMPTS) throw notRecorded(error);
+        await clock.sleep(FIRST_PAUSE_MS * 2 ** (attempt - 1));
+      }
+    }
+  }
+
+  const record = (operation: OperationInit, expected: ReadonlySet<OutcomeCode>): Promise<OutcomeCode> =>
     insist(async () => {
       const { code } = await post(operation);
-      if (settled.has(code)) return code;
+      if (expected.has(code)) return code;
       throw new Error(`${operation.operation?.case} was answered with outcome ${code}`);
     });
 
@@ -129,17 +206,35 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       const outcome = await post({ operation: { case: "place", value } }).catch((error) => {
         throw unavailable(error);
       });
-      return earlierHoldOf(outcome);
+      return earlierHoldOf(outcome, clock.now());
     },
     capture: async ({ holdId, credits, cost }) => {
       const value = { holdId, credits, costPicoUsd: cost };
-      return (await settle({ operation: { case: "capture", value } }, CAPTURED)) === OutcomeCode.DONE;
+      return (await record({ operation: { case: "capture", value } }, CAPTURED)) === OutcomeCode.DONE;
     },
     release: async (holdId, reason, cost = 0n) => {
-      await settle(
-        { operation: { case: "release", value: { holdId, reason, costPicoUsd: cost } } },
-        RELEASED,
-      );
+      const value = { holdId, reason, costPicoUsd: cost };
+      await record({ operation: { case: "release", value } }, RELEASED);
+    },
+    extend: async ({ holdId, credits, deadlineAt }) => {
+      const value = { holdId, credits, deadlineAt: BigInt(deadlineAt) };
+      const code = await record({ operation: { case: "extend", value } }, EXTENDED);
+      if (code === OutcomeCode.DONE) return "extended";
+      return CLOSED.has(code) ? "resolved" : "refused";
+    },
+    nextAttempt: async ({ cost, deadlineAt, ...attempt }) => {
+      const value = { ...attempt, costPicoUsd: cost, deadlineAt: BigInt(deadlineAt) };
+      return (await record({ operation: { case: "nextAttempt", value } }, RELEASED)) === OutcomeCode.DONE;
+    },
+    leaseExpired: async (service, limit, leaseMs) => {
+      const { holds } = await client.leaseExpiredHolds({ service, limit, leaseMs: BigInt(leaseMs) });
+      return holds.map(({ holdId, provider, upstreamModel, deadlineAt, kept }) => ({
+        holdId,
+        provider,
+        upstreamModel,
+        deadlineAt: Number(deadlineAt),
+        kept: kept && { credits: kept.credits, cost: kept.costPicoUsd },
+      }));
     },
     keepAnswer: async ({ holdId, credits, cost }, { contentType, body }) => {
       if (body.byteLength > MOST_KEPT_BYTES) return true;
@@ -150,7 +245,7 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
       const { outcome } = await client.judgeClaim({ accountId, spenderId, claim }).catch((error) => {
         throw unavailable(error);
       });
-      return outcome && earlierHoldOf(outcome);
+      return outcome && earlierHoldOf(outcome, clock.now());
     },
     readAnswer: async (accountId, holdId) => {
       const { answer } = await client.readAnswer({ accountId, holdId }).catch((cause) => {
@@ -163,22 +258,18 @@ export function createBilling(client: ServiceClient<typeof BillingService>): Bil
 }
 
 /** The charged hold that a claim belongs to; undefined when nothing is in the way. @throws ServiceError */
-function earlierHoldOf(outcome: Outcome): string | undefined {
+function earlierHoldOf(outcome: Outcome, now: number): string | undefined {
   if (outcome.code === OutcomeCode.CLAIM_FINISHED) return outcome.earlierHoldId;
-  if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome);
+  if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome, now);
   return undefined;
 }
 
-/** After dispatch, what must be recorded is tried for a while. @throws ServiceError outcome_unknown */
-async function insist<T>(attemptOnce: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await attemptOnce();
-    } catch (error) {
-      if (attempt === ATTEMPTS) throw notSettled(error);
-      await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** (attempt - 1)));
-    }
-  }
+/** Billing did not answer: then nothing is known of any operation of a batch. */
+function isSilence(error: unknown): boolean {
+  return (
+    error instanceof ServiceError &&
+    (error.reason === "service_unavailable" || error.reason === "billing_unavailable")
+  );
 }
 
 /** Billing keeps no answer of a hold that is somebody else's to resolve, however often it is asked. */
@@ -193,15 +284,15 @@ function unavailable(cause: unknown): ServiceError {
 }
 
 /** After dispatch the request must not be sent again: it may be charged yet. */
-function notSettled(cause: unknown): ServiceError {
+function notRecorded(cause: unknown): ServiceError {
   const message =
     "The request was carried out, but what it costs could not be recorded in time, so its result is withheld. " +
     "It may still be charged; do not send it again before you have looked at your credits.";
   return new ServiceError("outcome_unknown", message, { cause });
 }
 
-/** The caller's error for a refused place. */
-function refusal(outcome: Outcome): ServiceError {
+/** The caller's error for a refused place. @param now Unix milliseconds */
+function refusal(outcome: Outcome, now: number): ServiceError {
   switch (outcome.code) {
     case OutcomeCode.INSUFFICIENT_CREDITS:
       return outcome.inFlight
@@ -224,7 +315,7 @@ function refusal(outcome: Outcome): ServiceError {
     case OutcomeCode.SPENDER_INACTIVE:
       return new ServiceError("invalid_api_key", "The API key is not valid.");
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
-      return freeLimit(outcome);
+      return freeLimit(outcome, now);
     case OutcomeCode.CLAIM_IN_PROGRESS:
       return new ServiceError(
         "idempotency_in_progress",
@@ -242,11 +333,11 @@ function refusal(outcome: Outcome): ServiceError {
   }
 }
 
-function freeLimit({ resetsAt }: Outcome): ServiceError {
+function freeLimit({ resetsAt }: Outcome, now: number): ServiceError {
   const message =
     "This account has made as many requests to free models as a day allows. " +
     `It may make more from ${new Date(Number(resetsAt)).toISOString()}.`;
-  const retryAfterMs = Math.max(0, Number(resetsAt) - Date.now());
+  const retryAfterMs = Math.max(0, Number(resetsAt) - now);
   return new ServiceError("free_limit_exceeded", message, { retryAfterMs });
 }
 

@@ -4,8 +4,11 @@ export {
   type CaptureRequest,
   type Claim,
   createBilling,
+  type ExtendRequest,
   type KeptAnswer,
+  type LeasedHold,
   MOST_KEPT_BYTES,
+  type NextAttemptRequest,
   type PlaceRequest,
   ReleaseReason,
 } from "./billing.ts";

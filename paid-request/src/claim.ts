@@ -44,3 +44,9 @@ function invalidKey(rule: string): ServiceError {
     param: "Idempotency-Key",
   });
 }
+
+/** @param why continues the sentence: "… was carried out and charged once, but its answer …" */
+export function notReplayable(why: string): ServiceError {
+  const message = `The request with this Idempotency-Key was carried out and charged once, but its answer ${why}.`;
+  return new ServiceError("idempotency_not_replayable", message, { param: "Idempotency-Key" });
+}

@@ -1,3 +1,31 @@
-// What every module shares whose requests cost money: the claim of an Idempotency-Key, the settings of holds.
-export { claimOf } from "./claim.ts";
+// The life of a request that costs money, for every service that serves such requests, and for their simulation.
+
+export { SEARCH_PAUSES, type SearchPauses } from "./bill-search.ts";
+export { claimOf, notReplayable } from "./claim.ts";
 export { holdConfig } from "./hold-config.ts";
+export { HoldRecord } from "./hold-record.ts";
+export { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "./lost-request.ts";
+export type { Bill, Captured, Ending, Order, Released, Route } from "./order.ts";
+export {
+  type PaidRequestSettings,
+  PaidRequests,
+  type PaidRequestsOptions,
+  type Served,
+} from "./paid-requests.ts";
+export type {
+  AttemptContext,
+  AttemptEnd,
+  Delivered,
+  Due,
+  Failed,
+  FoundBill,
+  HoldStory,
+  Kinds,
+  LookUp,
+  LookUpResult,
+  Lost,
+  PaidRequestEvents,
+  Producer,
+  RequestRecord,
+  Unknown,
+} from "./ports.ts";

@@ -1,6 +1,6 @@
 // The gateway over real HTTP in front of fake modules, in both topologies: everything in one process, or a process
 // each with network addresses. A test that passes in one must pass in the other.
-import { type Clock, type Environment, type Module, type RunningProcess, startProcess } from "@gr/runtime";
+import { type Environment, type Module, type RunningProcess, startProcess, type Timer } from "@gr/runtime";
 import { ManualClock } from "@gr/testing";
 import { gatewayModule } from "../module.ts";
 import { FakeKeys } from "./fake-keys.ts";
@@ -45,7 +45,7 @@ const base: Environment = {
 export async function startRing(
   topology: Topology,
   settings: Environment = {},
-  clock: Clock = new ManualClock(Date.now()),
+  clock: Timer = new ManualClock(Date.now()),
 ): Promise<Ring> {
   const keys = new FakeKeys();
   const stage = new Stage();
@@ -77,7 +77,7 @@ async function startEach(
   fakes: readonly Module[],
   split: Map<string, RunningProcess>,
   settings: Environment,
-  clock: Clock,
+  clock: Timer,
 ) {
   const addresses: Record<string, string> = {};
   for (const module of fakes) {

@@ -86,4 +86,26 @@ describe("batcher", () => {
     expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "fulfilled", "rejected"]);
     expect(sent).toEqual([1, 2]);
   });
+
+  test("one bad operation fails alone, and its neighbours are carried out", async () => {
+    const sent: number[][] = [];
+    const batch = createBatcher<number, number>(
+      async (operations) => {
+        sent.push(operations);
+        if (operations.includes(2)) throw new Error("2 cannot be encoded");
+        return operations;
+      },
+      { maxBatch: 4, maxQueue: 8, overflow: () => new Error("full"), mayBeOfOne: () => true },
+    );
+    const outcomes = await Promise.allSettled([1, 2, 3, 4, 5, 6].map((each) => batch(each)));
+    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual([
+      true,
+      false,
+      true,
+      true,
+      true,
+      true,
+    ]);
+    expect(sent).toEqual([[1, 2, 3, 4], [1], [2], [3], [4], [5, 6]]);
+  });
 });

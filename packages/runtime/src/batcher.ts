@@ -1,6 +1,6 @@
 // Collects operations while a call is in flight and sends them as one. No timer: an idle batcher sends at once,
 // a busy one sends everything that has gathered. Results keep the order of the operations. While calls fail nobody waits
-// for more than two of them, however many operations come.
+// for more than two of them, however many operations come. One bad operation fails nobody else.
 
 export interface BatcherOptions {
   /** Most operations in one call. */
@@ -9,6 +9,11 @@ export interface BatcherOptions {
   readonly maxQueue: number;
   /** Made for an operation that is refused because the queue is full, or too long for a time in which calls fail. */
   readonly overflow: () => Error;
+  /**
+   * Whether a call may have failed because of one of its operations. Then each is sent again alone, so that only the bad
+   * one fails; operations must allow to be sent twice. Absent = never.
+   */
+  readonly mayBeOfOne?: (error: unknown) => boolean;
 }
 
 interface Waiting<Operation, Result> {
@@ -39,7 +44,13 @@ export function createBatcher<Operation, Result>(
         batch[index]?.resolve(result);
       });
     } catch (error) {
+      const ofOne = options.mayBeOfOne?.(error) === true;
+      if (ofOne && batch.length > 1) {
+        await Promise.all(batch.map((waiting) => sendOne([waiting])));
+        return;
+      }
       for (const waiting of batch) waiting.reject(error);
+      if (ofOne) return;
       // Each failure may have taken as long as a call can: whoever is not next would wait for several.
       for (const waiting of queue.splice(options.maxBatch)) waiting.reject(options.overflow());
     }

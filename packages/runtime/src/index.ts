@@ -1,6 +1,6 @@
 // The runtime: how modules become processes, find each other and answer. Mechanisms only, no product nouns.
 export { type Batcher, type BatcherOptions, createBatcher } from "./batcher.ts";
-export { type Clock, systemClock } from "./clock.ts";
+export { type Clock, systemClock, type Timer } from "./clock.ts";
 export {
   dataDirConfig,
   type Environment,
@@ -45,5 +45,6 @@ export { countHeader } from "./refuse-ambiguous.ts";
 export { renderError } from "./render-error.ts";
 export { refuseRepeatedMembers } from "./repeated-member.ts";
 export { parseJsonBytes, type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";
+export { type Rounds, startRounds } from "./rounds.ts";
 export { type RunningProcess, run, runUntilSignal, type StartOptions, startProcess } from "./run.ts";
 export { type CallOptions, createServiceClient, type ServiceClient } from "./service-client.ts";

@@ -5,7 +5,7 @@ import type { ServiceImpl } from "@connectrpc/connect";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { z } from "zod";
-import type { Clock } from "./clock.ts";
+import type { Timer } from "./clock.ts";
 import type { MountPoint } from "./forward-request.ts";
 import type { Logger } from "./logger.ts";
 import type { RestApi } from "./rest-api.ts";
@@ -25,7 +25,7 @@ export function implement<Desc extends DescService>(desc: Desc, impl: ServiceImp
 export interface ModuleContext<Config> {
   readonly config: Config;
   readonly log: Logger;
-  readonly clock: Clock;
+  readonly clock: Timer;
   readonly metrics: Registry;
   /** A client of another module's RPC service. Errors arrive as the ServiceError that was thrown there. */
   dial<Desc extends DescService>(module: string, service: Desc): ServiceClient<Desc>;

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** Resolves after `ms`, or at once when the signal aborts: ask the signal which it was. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
   } catch (error) {
-    if (!signal.aborted) throw error;
+    if (signal?.aborted !== true) throw error;
   }
 }

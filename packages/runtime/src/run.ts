@@ -2,7 +2,7 @@
 // stop in reverse. Problems become one sentence for the operator and an exit code, never a stack trace.
 import type { DescService } from "@bufbuild/protobuf";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { type Clock, systemClock } from "./clock.ts";
+import { type Clock, systemClock, type Timer } from "./clock.ts";
 import { inStartOrder, remoteNeeds } from "./compose.ts";
 import { type Environment, type ProcessConfig, processConfig, readConfig, refuseProblems } from "./config.ts";
 import { createLogger, type Logger } from "./logger.ts";
@@ -37,7 +37,7 @@ export interface RunningProcess {
 
 export interface StartOptions {
   readonly env: Environment;
-  readonly clock?: Clock;
+  readonly clock?: Timer;
 }
 
 /** @throws OperatorError with a sentence that says what to change. */

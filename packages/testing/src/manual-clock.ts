@@ -1,4 +1,5 @@
-// A clock that moves when a test says so.
+// A clock that moves when a test says so. Whoever sleeps by it sleeps in real time.
+import { setTimeout as sleep } from "node:timers/promises";
 
 export class ManualClock {
   #now: number;
@@ -10,6 +11,12 @@ export class ManualClock {
 
   now(): number {
     return this.#now;
+  }
+
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
+    await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch((error) => {
+      if (signal?.aborted !== true) throw error;
+    });
   }
 
   advance(ms: number): void {

@@ -9,7 +9,7 @@ import { createBilling } from "@gr/clients";
 import { startPostgres } from "@gr/embedded";
 import { claimOf } from "@gr/paid-request";
 import { BillingService } from "@gr/proto/billing";
-import { startProcess } from "@gr/runtime";
+import { startProcess, systemClock } from "@gr/runtime";
 import pg from "pg";
 import { billingModule } from "../src/module.ts";
 
@@ -41,7 +41,7 @@ const running = await startProcess([billingModule], {
   },
 });
 const service = running.dial("billing", BillingService);
-const billing = createBilling(service);
+const billing = createBilling(service, systemClock);
 const db = new pg.Client({ connectionString: postgres.url });
 await db.connect();
 const accounts = Array.from({ length: ACCOUNTS }, () => randomUUID());
@@ -107,6 +107,7 @@ async function measure({ hot, claims }: Series, concurrency: number): Promise<st
           credits: 500n,
           service: "bench",
           provider: "bench",
+          upstreamModel: "chat",
           model: "sandbox/chat",
           priceVersion: "v1",
           deadlineAt: Date.now() + 600_000,

@@ -151,6 +151,7 @@ async function place(deps: GenerationDeps, generation: NewGeneration, claim: Cla
     credits: generation.hold,
     service: SERVICE,
     provider: generation.provider,
+    upstreamModel: generation.upstreamModel,
     model: generation.model,
     priceVersion: generation.priceVersion,
     deadlineAt: generation.deadlineAt,

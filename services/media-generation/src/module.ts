@@ -49,7 +49,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
           events,
           store,
           storage: await createFolderStorage(join(config.DATA_DIR, "media")),
-          billing: createBilling(billingService),
+          billing: createBilling(billingService, clock),
           billingService,
           catalog: createCatalogCopy(dial("catalog", CatalogService), log),
           providers: makeProviders(config, outbound),

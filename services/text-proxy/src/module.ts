@@ -25,7 +25,7 @@ export const textProxyModule = defineModule({
     const running = new RunningRequests(config.TEXT_MAX_RUNNING);
     const events = createTextEvents(log, metrics, () => running.count);
     const leases = dial("billing", BillingService);
-    const billing = createBilling(leases);
+    const billing = createBilling(leases, clock);
     const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
     const upstream = openUpstream(config);
     const intervalMs = config.RESOLVE_INTERVAL_MS;

@@ -95,6 +95,7 @@ async function place(
     credits: exchange.held,
     service: SERVICE,
     provider: target.upstream.name,
+    upstreamModel: target.upstreamModel,
     model: exchange.request.model,
     priceVersion: target.priceVersion,
     deadlineAt: deps.clock.now() + TEXT_TOTAL_TIMEOUT_MS + HOLD_GRACE_MS,

@@ -3,7 +3,6 @@
 import { BillingService } from "@gr/proto/billing";
 import {
   type CallOptions,
-  type Clock,
   createRemoteTransport,
   createServiceClient,
   PRINCIPAL_HEADER,
@@ -12,6 +11,7 @@ import {
   signPrincipal,
   startProcess,
   systemClock,
+  type Timer,
 } from "@gr/runtime";
 import { ManualClock } from "@gr/testing";
 import pg from "pg";
@@ -92,7 +92,7 @@ function patient(client: BillingClient): BillingClient {
 /** A process on a database that others may use too. */
 export async function startBillingOn(
   url: string,
-  clock: Clock = systemClock,
+  clock: Timer = systemClock,
   env: Record<string, string> = {},
 ): Promise<BillingProcess> {
   const running = await startProcess([billingModule], {

@@ -1,0 +1,112 @@
+// Looks for bills that are not known yet, from the process that met them: soon after an outcome was lost, and for some
+// time after a request was released without one. Durable records and deadlines do not depend on it; it frees money
+// earlier, and books costs that nobody else would look for.
+import { type Billing, ReleaseReason } from "@gr/clients";
+import type { Timer } from "@gr/runtime";
+import { BILLED_WITHOUT_ANSWER } from "./lost-request.ts";
+import type { Released, Route } from "./order.ts";
+import type { Kinds, LookUp, PaidRequestEvents } from "./ports.ts";
+
+/** Forgetting one costs our books a bill, no customer anything. */
+const MOST_SEARCHES = 10_000;
+
+export interface SearchPauses {
+  /** Milliseconds before each look-up for a hold that is still open; then it is left to its deadline. */
+  readonly open: readonly number[];
+  /** Of a request that failed and was released, and whose cost the provider did not say. */
+  readonly failed: readonly number[];
+  /** Of a request that was released because no bill was found. */
+  readonly unresolved: readonly number[];
+}
+
+export const SEARCH_PAUSES: SearchPauses = {
+  open: [1_000, 4_000],
+  failed: [1_000, 4_000, 55_000, 540_000],
+  unresolved: [60_000, 540_000, 3_000_000],
+};
+
+export interface Searched {
+  readonly id: string;
+  readonly route: Route;
+  /** The provider's own id; empty when it gave none. */
+  readonly billId: string;
+}
+
+export class BillSearch<K extends Kinds> {
+  readonly #billing: Billing;
+  readonly #lookUp: LookUp<K>;
+  readonly #events: PaidRequestEvents<K>;
+  readonly #clock: Timer;
+  readonly #pauses: SearchPauses;
+  readonly #stopping = new AbortController();
+  #running = 0;
+
+  constructor(
+    billing: Billing,
+    lookUp: LookUp<K>,
+    events: PaidRequestEvents<K>,
+    clock: Timer,
+    pauses: SearchPauses,
+  ) {
+    this.#billing = billing;
+    this.#lookUp = lookUp;
+    this.#events = events;
+    this.#clock = clock;
+    this.#pauses = pauses;
+  }
+
+  /** @param found ends the request with what was found */
+  forOpen(searched: Searched, found: (released: Released) => Promise<void>): void {
+    void this.#search(searched, this.#pauses.open, (cost) => {
+      const message = "the provider billed it, and nobody got its answer";
+      return found({
+        kind: "released",
+        reason: ReleaseReason.FAILED,
+        cost,
+        why: BILLED_WITHOUT_ANSWER,
+        message,
+      });
+    });
+  }
+
+  forFailed(searched: Searched): void {
+    void this.#search(searched, this.#pauses.failed, (cost) => this.#bookLate(searched.id, cost));
+  }
+
+  forUnresolved(searched: Searched): void {
+    void this.#search(searched, this.#pauses.unresolved, (cost) => this.#bookLate(searched.id, cost));
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async #search(
+    { id, route: { provider }, billId }: Searched,
+    pauses: readonly number[],
+    book: (cost: bigint) => Promise<void>,
+  ): Promise<void> {
+    if (this.#running >= MOST_SEARCHES || !this.#lookUp.canAsk(provider)) return;
+    this.#running += 1;
+    try {
+      for (const pause of pauses) {
+        await this.#clock.sleep(pause, this.#stopping.signal);
+        if (this.#stopping.signal.aborted) return;
+        const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
+        if (typeof found !== "object") continue;
+        await book(found.cost);
+        return;
+      }
+    } catch (error) {
+      this.#events.notBooked(id, error);
+    } finally {
+      this.#running -= 1;
+    }
+  }
+
+  /** The hold is released already: billing books the cost as late. */
+  async #bookLate(id: string, cost: bigint): Promise<void> {
+    await this.#billing.release(id, ReleaseReason.FAILED, cost);
+    if (cost > 0n) this.#events.lateBill(id, cost);
+  }
+}

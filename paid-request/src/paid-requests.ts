@@ -1,0 +1,411 @@
+// The life of a request that costs money, written once: claim and hold, attempts, capture or release, and what follows
+// when a process dies in between. Nothing is sent without a hold. What was delivered is charged, whoever ended it.
+import { type Billing, ReleaseReason } from "@gr/clients";
+import type { Credits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { startRounds, type Timer } from "@gr/runtime";
+import { BillSearch, SEARCH_PAUSES, type SearchPauses } from "./bill-search.ts";
+import { Booking } from "./booking.ts";
+import type { Order, Route } from "./order.ts";
+import type {
+  AttemptContext,
+  AttemptEnd,
+  Delivered,
+  Failed,
+  Kinds,
+  LookUp,
+  PaidRequestEvents,
+  Producer,
+  RequestRecord,
+  Unknown,
+} from "./ports.ts";
+import { Resolver } from "./resolver.ts";
+import { type Running, RunningRequests } from "./running-requests.ts";
+
+/** Before each look-up of the bill of a delivered answer: it can be found only a moment after its end. */
+const BILL_PAUSES_MS = [0, 500, 1_500] as const;
+const OVERLOADED_RETRY_MS = 1_000;
+/** How long work whose caller has gone may go on when the process stops; callers have been waited for already. */
+const DRAIN_MS = 3_000;
+/** How long it may take afterwards to book what was given up. */
+const GIVE_UP_MS = 1_000;
+
+export interface PaidRequestsOptions<K extends Kinds> {
+  /** Name under which holds are placed and leased. */
+  readonly service: string;
+  readonly billing: Billing;
+  readonly record: RequestRecord<K>;
+  readonly lookUp: LookUp<K>;
+  readonly events: PaidRequestEvents<K>;
+  readonly clock: Timer;
+  readonly settings: PaidRequestSettings;
+}
+
+/** Milliseconds, where nothing else is said. */
+export interface PaidRequestSettings {
+  /** Requests that may run at a time. */
+  readonly mostRunning: number;
+  /** How long after its last moment a provider may still book a request. */
+  readonly graceMs: number;
+  /** Between two rounds that resolve what was left open. */
+  readonly resolveEveryMs: number;
+  /** How long a leased hold is nobody else's. */
+  readonly leaseMs: number;
+  /** Between two rounds that keep what runs from being resolved by others. */
+  readonly renewEveryMs: number;
+  /**
+   * A hold of a running request is made to last so much longer than now, whenever less than half of that is left; absent
+   * where work never outlasts its deadline.
+   */
+  readonly holdForMs?: number;
+  readonly searchPauses?: SearchPauses;
+}
+
+export type Served<K extends Kinds> =
+  /** The hold is captured: what it says may be given away. */
+  | { readonly kind: "answered"; readonly product: K["product"]; readonly bill: K["bill"] }
+  /** The claim belongs to a request that was charged: its answer is to be given again. */
+  | { readonly kind: "earlier"; readonly id: string }
+  /** Nobody wants it any more, and nothing was sent. */
+  | { readonly kind: "left" };
+
+export class PaidRequests<K extends Kinds> {
+  readonly running: RunningRequests;
+  readonly resolver: Resolver<K>;
+  readonly #options: PaidRequestsOptions<K>;
+  readonly #booking: Booking<K>;
+  readonly #search: BillSearch<K>;
+  /** Running requests whose holds may have to last longer. */
+  readonly #holds = new Map<string, { credits: Credits; deadlineAt: number }>();
+  #stopResolving: (() => Promise<void>) | undefined;
+  #stopRenewing: (() => Promise<void>) | undefined;
+
+  constructor(options: PaidRequestsOptions<K>) {
+    const { billing, record, lookUp, events, clock, settings } = options;
+    this.#options = options;
+    this.running = new RunningRequests(settings.mostRunning);
+    this.#booking = new Booking(billing, record, events);
+    this.#search = new BillSearch(billing, lookUp, events, clock, settings.searchPauses ?? SEARCH_PAUSES);
+    this.resolver = new Resolver({
+      ...options,
+      booking: this.#booking,
+      search: this.#search,
+      running: this.running,
+      resume: (order, route, resume, running) => this.#resume(order, route, resume, running),
+    });
+  }
+
+  /**
+   * Resolves when the charge is committed, whether the caller still listens or not.
+   * @param gone whether the caller has left; asked before anything is sent
+   * @throws ServiceError when there is no answer to give; the hold is taken care of
+   */
+  async serve(order: K["order"], producer: Producer<K>, gone: () => boolean): Promise<Served<K>> {
+    const running = this.running.serve(order.id);
+    if (running === undefined) throw overloaded();
+    try {
+      const [route] = producer.routes;
+      const earlier = await this.#place(order, route);
+      if (earlier !== undefined) return { kind: "earlier", id: earlier };
+      if (gone()) {
+        await this.#releaseUnsent(order);
+        return { kind: "left" };
+      }
+      await this.#open(order, route);
+      return await this.#produce(order, producer, running, gone);
+    } finally {
+      this.#holds.delete(order.id);
+      running.leave();
+    }
+  }
+
+  /**
+   * Whoever repeats a request gets the answer it was charged for, whatever has changed since and would refuse it now.
+   * @returns what `prepare` made, or the id of the earlier request. @throws as `prepare` does, or because of the claim
+   */
+  async prepareOrFindEarlier<T>(
+    { accountId, keyId: spenderId, claim }: Pick<Order, "accountId" | "keyId" | "claim">,
+    prepare: () => T,
+  ): Promise<{ readonly prepared: T } | { readonly earlier: string }> {
+    try {
+      return { prepared: prepare() };
+    } catch (refusal) {
+      const earlier = claim && (await this.#options.billing.findEarlier({ accountId, spenderId, claim }));
+      if (earlier === undefined) throw refusal;
+      return { earlier };
+    }
+  }
+
+  /** Keeps what runs from being resolved by others: in its record, and by the deadlines of its holds. */
+  async renew(): Promise<void> {
+    const ids = this.running.ids();
+    if (ids.length > 0) await this.#options.record.renew(ids);
+    const { holdForMs } = this.#options.settings;
+    if (holdForMs === undefined) return;
+    const now = this.#options.clock.now();
+    const ending = [...this.#holds].filter(([, { deadlineAt }]) => deadlineAt - now < holdForMs / 2);
+    await Promise.all(ending.map(([id]) => this.#extend(id, undefined, now + holdForMs)));
+  }
+
+  start(): void {
+    const { clock, settings, events } = this.#options;
+    const failed = events.roundFailed;
+    const resolve = { clock, failed, pauseMs: settings.resolveEveryMs };
+    this.#stopResolving ??= startRounds({ ...resolve, round: (stopping) => this.resolver.round(stopping) });
+    const renew = { clock, failed, pauseMs: settings.renewEveryMs };
+    this.#stopRenewing ??= startRounds({ ...renew, round: () => this.renew() });
+  }
+
+  async stop(): Promise<void> {
+    await this.#stopResolving?.();
+    await this.#drained(DRAIN_MS);
+    this.running.giveUpAll("the process stops");
+    await this.#drained(GIVE_UP_MS);
+    this.#search.stop();
+    await this.#stopRenewing?.();
+  }
+
+  async #drained(ms: number): Promise<void> {
+    const over = new AbortController();
+    const drained = this.running.drained().then(() => over.abort());
+    await Promise.race([drained, this.#options.clock.sleep(ms, over.signal)]);
+  }
+
+  /** @returns the id of the earlier, charged request that has the claim; then there is no hold */
+  async #place(order: K["order"], route: Route): Promise<string | undefined> {
+    const { id, keyId, accountId, credits, model, priceVersion, deadlineAt, claim } = order;
+    const { billing, service } = this.#options;
+    const hold = {
+      holdId: id,
+      accountId,
+      spenderId: keyId,
+      credits,
+      service,
+      model,
+      priceVersion,
+      deadlineAt,
+    };
+    try {
+      const earlier = await billing.place({ ...hold, ...route, claim });
+      if (earlier === undefined) this.#holds.set(id, { credits, deadlineAt });
+      return earlier;
+    } catch (error) {
+      // The hold may exist although its place was never answered, and would keep its claim until its deadline; nobody
+      // waits for its release.
+      if (error instanceof ServiceError && error.reason === "billing_unavailable") {
+        void this.#releaseUnsent(order);
+      }
+      throw error;
+    }
+  }
+
+  async #open(order: K["order"], route: Route): Promise<void> {
+    let ours = true;
+    try {
+      ours = await this.#options.record.open(order, route);
+    } catch (error) {
+      await this.#releaseUnsent(order);
+      throw error;
+    }
+    if (!ours) throw new Error(`there is another request ${order.id}`);
+  }
+
+  async #releaseUnsent({ id }: Order): Promise<void> {
+    const { billing, events } = this.#options;
+    await billing.release(id, ReleaseReason.NOT_SENT).catch((error) => events.notBooked(id, error));
+  }
+
+  /** One attempt after the other, as long as that is safe; then the hold is decided upon, once. */
+  async #produce(
+    order: K["order"],
+    producer: Producer<K>,
+    running: Running,
+    gone: () => boolean,
+  ): Promise<Served<K>> {
+    let [route] = producer.routes;
+    for (let number = 1; ; number += 1) {
+      const end = await this.#attempt(order, number, running, (context) => producer.attempt(route, context));
+      const next = producer.routes[number];
+      const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
+      if (!safe || next === undefined || gone()) return this.#conclude(order, route, end);
+      const went = await this.#goOn(order, number + 1, next, end);
+      if (went !== undefined) return this.#conclude(order, route, went);
+      this.#options.events.fellBack(order, end, next);
+      route = next;
+    }
+  }
+
+  async #attempt(
+    { id }: Order,
+    number: number,
+    { signal }: Pick<Running, "signal">,
+    attempt: (context: AttemptContext) => Promise<AttemptEnd<K>>,
+  ): Promise<AttemptEnd<K>> {
+    const extend = (credits: Credits) => this.#extend(id, credits, 0);
+    try {
+      return await attempt({ number, signal, extend });
+    } catch (cause) {
+      const message = "The request could not be carried out.";
+      const error = new ServiceError("internal_error", message, { cause });
+      return { kind: "unknown", error, billId: "", why: "defect", message: String(cause) };
+    }
+  }
+
+  /** Names the next provider, before anything is sent to it. @returns how it ends instead */
+  async #goOn(
+    order: K["order"],
+    attempt: number,
+    route: Route,
+    failed: Failed,
+  ): Promise<Failed | Unknown | undefined> {
+    const { billing, record } = this.#options;
+    const { id: holdId, deadlineAt } = order;
+    const { cost = 0n } = failed;
+    try {
+      if (!(await billing.nextAttempt({ ...route, holdId, attempt, cost, deadlineAt }))) return failed;
+      if (await record.next(order, route)) return undefined;
+      return { ...failed, cost: 0n };
+    } catch (error) {
+      this.#options.events.notBooked(holdId, error);
+      // Nobody knows which attempt the hold is at; whoever resolves it asks the provider that it names.
+      return { ...failed, kind: "unknown" };
+    }
+  }
+
+  /** What becomes of the hold. */
+  async #conclude(order: K["order"], route: Route, end: AttemptEnd<K>): Promise<Served<K>> {
+    switch (end.kind) {
+      case "delivered":
+        return this.#charge(order, route, end);
+      case "failed":
+        await this.#free(order, route, end);
+        throw end.error;
+      case "unknown":
+        throw await this.#leaveOpen(order, route, end);
+    }
+  }
+
+  async #charge(order: K["order"], route: Route, delivered: Delivered<K>): Promise<Served<K>> {
+    const { events, billing } = this.#options;
+    const bill = delivered.bill ?? (await this.#findBill(order, route, delivered));
+    if (bill.charge > (this.#holds.get(order.id)?.credits ?? order.credits))
+      events.chargedAboveHold(order, bill);
+    const product = delivered.productOf(bill);
+    const booked = await this.#booking.end(order, { kind: "captured", bill }, product).catch((error) => {
+      events.notCaptured(order, error);
+      throw unknownOutcome("The request was carried out, but could not be charged for yet.", error);
+    });
+    switch (booked) {
+      case "booked":
+        return { kind: "answered", product, bill };
+      case "void":
+        // What we know of its cost is ours.
+        await billing
+          .release(order.id, ReleaseReason.FAILED, bill.cost)
+          .catch((error) => events.notBooked(order.id, error));
+        throw tooLate();
+      case "refused":
+        throw tooLate();
+      case "passed":
+        throw unknownOutcome("This request was taken over by another process while it was carried out.");
+    }
+  }
+
+  async #findBill(
+    order: K["order"],
+    { provider }: Route,
+    { billId, billOf }: Delivered<K>,
+  ): Promise<K["bill"]> {
+    const { lookUp, clock, events } = this.#options;
+    for (const pause of lookUp.canAsk(provider) ? BILL_PAUSES_MS : []) {
+      if (pause > 0) await clock.sleep(pause);
+      const found = await lookUp.ask(provider, billId === "" ? order.id : billId);
+      if (typeof found !== "object") continue;
+      events.billLookedUp(order);
+      return billOf(found);
+    }
+    events.billMetered(order);
+    return billOf(undefined);
+  }
+
+  /** Never rejects: the caller has an error to report already, and the resolver repeats what did not work. */
+  async #free(order: K["order"], route: Route, failed: Failed): Promise<void> {
+    const { notSent, cost, why, message, billId } = failed;
+    const reason = notSent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
+    try {
+      await this.#booking.end(order, { kind: "released", reason, cost: cost ?? 0n, why, message }, undefined);
+    } catch (error) {
+      this.#options.events.notBooked(order.id, error);
+    }
+    if (cost === undefined) this.#search.forFailed({ id: order.id, route, billId });
+  }
+
+  /** @returns what the caller is told */
+  async #leaveOpen(order: K["order"], route: Route, unknown: Unknown): Promise<ServiceError> {
+    const { record, events } = this.#options;
+    const left = await record.leaveOpen(order, unknown.why, unknown.message).catch((error) => {
+      events.notBooked(order.id, error);
+      return "passed" as const;
+    });
+    if (left === "passed") {
+      return unknownOutcome("Nobody knows yet what became of this request.", unknown.error);
+    }
+    if (left === "search") {
+      const { id } = order;
+      this.#search.forOpen({ id, route, billId: unknown.billId }, async (released) => {
+        await this.#booking.end(order, released, undefined);
+        events.resolved(id, released);
+      });
+    }
+    return unknown.error;
+  }
+
+  /** @param credits undefined: as many as it has. @returns whether it has them, and lasts as long */
+  async #extend(id: string, credits: Credits | undefined, deadlineAt: number): Promise<boolean> {
+    const hold = this.#holds.get(id);
+    if (hold === undefined) return false;
+    const { billing, events } = this.#options;
+    const wanted = { credits: credits ?? hold.credits, deadlineAt: Math.max(deadlineAt, hold.deadlineAt) };
+    try {
+      const extended = await billing.extend({ holdId: id, ...wanted });
+      if (extended === "extended") this.#holds.set(id, wanted);
+      if (extended === "resolved") this.running.giveUp(id, "its hold was resolved by somebody else");
+      return extended === "extended";
+    } catch (error) {
+      events.notBooked(id, error);
+      return false;
+    }
+  }
+
+  /** Its caller has gone: what is delivered is charged and kept for it. */
+  async #resume(
+    order: K["order"],
+    route: Route,
+    resume: (context: AttemptContext) => Promise<AttemptEnd<K>>,
+    running: Running,
+  ): Promise<void> {
+    const end = await this.#attempt(order, 1, running, resume);
+    const served = await this.#conclude(order, route, end);
+    if (served.kind === "answered") {
+      this.#options.events.resolved(order.id, { kind: "captured", bill: served.bill });
+    }
+  }
+}
+
+function overloaded(): ServiceError {
+  const message = "Too many requests are running; try again shortly.";
+  return new ServiceError("provider_unavailable", message, { retryAfterMs: OVERLOADED_RETRY_MS });
+}
+
+function tooLate(): ServiceError {
+  return new ServiceError(
+    "provider_timeout",
+    "The answer came too late, so it is withheld; nothing was charged.",
+  );
+}
+
+/** @param what a sentence about what happened */
+function unknownOutcome(what: string, cause?: unknown): ServiceError {
+  const message = `${what} It may still be charged; do not send it again before you have looked at your credits.`;
+  return new ServiceError("outcome_unknown", message, { cause });
+}

@@ -1,0 +1,154 @@
+// Ends what was left open: requests whose process died, outcomes that nobody knows, endings that billing was not told.
+// Never frees a hold on a guess.
+import { type Billing, type LeasedHold, ReleaseReason } from "@gr/clients";
+import type { Timer } from "@gr/runtime";
+import type { BillSearch } from "./bill-search.ts";
+import type { Booking } from "./booking.ts";
+import { judgeLookUp, UNRESOLVED } from "./lost-request.ts";
+import type { Ending, Route } from "./order.ts";
+import type { PaidRequestSettings } from "./paid-requests.ts";
+import type {
+  AttemptContext,
+  AttemptEnd,
+  Due,
+  Kinds,
+  LookUp,
+  Lost,
+  PaidRequestEvents,
+  RequestRecord,
+} from "./ports.ts";
+import type { Running, RunningRequests } from "./running-requests.ts";
+
+const LEASED_AT_ONCE = 100;
+/** Resolved at the same time. */
+const PARALLEL = 8;
+
+export interface ResolverOptions<K extends Kinds> {
+  readonly service: string;
+  readonly billing: Billing;
+  readonly record: RequestRecord<K>;
+  readonly lookUp: LookUp<K>;
+  readonly events: PaidRequestEvents<K>;
+  readonly clock: Timer;
+  readonly settings: PaidRequestSettings;
+  readonly booking: Booking<K>;
+  readonly search: BillSearch<K>;
+  readonly running: RunningRequests;
+  /** Goes on with a request where its process left it. @throws ServiceError when it ends without an answer */
+  resume(
+    order: K["order"],
+    route: Route,
+    resume: (context: AttemptContext) => Promise<AttemptEnd<K>>,
+    running: Running,
+  ): Promise<void>;
+}
+
+export class Resolver<K extends Kinds> {
+  readonly #options: ResolverOptions<K>;
+
+  constructor(options: ResolverOptions<K>) {
+    this.#options = options;
+  }
+
+  /** @throws when the record or billing cannot be reached; the next round goes on */
+  async round(stopping: AbortSignal): Promise<void> {
+    const { record, running, billing, service, settings } = this.#options;
+    const due = await record.due(running.ids());
+    await this.#each(due, (one) => this.#resolveDue(one));
+    for (let leased = LEASED_AT_ONCE; leased === LEASED_AT_ONCE && !stopping.aborted; ) {
+      const holds = await billing.leaseExpired(service, LEASED_AT_ONCE, settings.leaseMs);
+      leased = holds.length;
+      await this.#each(holds, (hold) => this.#resolveHold(hold));
+    }
+  }
+
+  async #each<T extends { readonly id: string } | LeasedHold>(
+    items: readonly T[],
+    resolve: (item: T) => Promise<void>,
+  ): Promise<void> {
+    for (let at = 0; at < items.length; at += PARALLEL) {
+      await Promise.all(
+        items.slice(at, at + PARALLEL).map((item) =>
+          resolve(item).catch((error) => {
+            this.#options.events.notBooked("id" in item ? item.id : item.holdId, error);
+          }),
+        ),
+      );
+    }
+  }
+
+  async #resolveDue(due: Due<K>): Promise<void> {
+    const { running, resume, events } = this.#options;
+    const { id, ending, order, route } = due;
+    // Another round, or its own process, has it already.
+    if (running.has(id)) return;
+    const entered = running.resolve(id);
+    if (ending === undefined && due.resume !== undefined) {
+      // Takes as long as the provider does; the round does not wait for it.
+      void resume(order, route, due.resume, entered)
+        .catch((error) => events.notBooked(id, error))
+        .finally(() => entered.leave());
+      return;
+    }
+    try {
+      if (ending === undefined) await this.#lookUp(due, (released) => this.#end(order, released));
+      else await this.#book(id, ending);
+    } finally {
+      entered.leave();
+    }
+  }
+
+  async #resolveHold(hold: LeasedHold): Promise<void> {
+    const { record, billing, running } = this.#options;
+    const { holdId: id } = hold;
+    // It stood still and goes on by now: it ends itself.
+    if (running.has(id)) return;
+    const story = await record.ofHold(hold);
+    switch (story.kind) {
+      case "elsewhere":
+        return;
+      case "ended":
+        return this.#book(id, story.ending);
+      case "not sent": {
+        const message = "its process died before anything was sent";
+        const { NOT_SENT: reason } = ReleaseReason;
+        return this.#book(id, { kind: "released", reason, cost: 0n, why: "not_sent", message });
+      }
+      case "lost":
+        return this.#lookUp(story.lost, async (released) => {
+          await billing.release(id, released.reason, released.cost);
+          await record.booked(id);
+          this.#options.events.resolved(id, released);
+          return true;
+        });
+    }
+  }
+
+  async #book(id: string, ending: Ending): Promise<void> {
+    await this.#options.booking.book(id, ending);
+    this.#options.events.resolved(id, ending);
+  }
+
+  async #end(order: K["order"], ending: Ending): Promise<boolean> {
+    if ((await this.#options.booking.end(order, ending, undefined)) !== "booked") return false;
+    this.#options.events.resolved(order.id, ending);
+    return true;
+  }
+
+  /** @param end books a release. @returns false when another process decides */
+  async #lookUp(lost: Lost, end: (released: Extract<Ending, { kind: "released" }>) => Promise<boolean>) {
+    const { lookUp, clock, record, search, settings } = this.#options;
+    const { id, route } = lost;
+    const askable = lookUp.canAsk(route.provider);
+    const result = askable ? await lookUp.ask(route.provider, id) : undefined;
+    const now = clock.now();
+    const verdict = judgeLookUp(lost, result, now);
+    if (verdict.kind === "wait") {
+      const untilDeadline = askable ? 0 : lost.deadlineAt - now;
+      await record.putOff(id, Math.max(settings.graceMs, untilDeadline), verdict.unbilled);
+      return;
+    }
+    const ended = await end(verdict);
+    if (ended && verdict.why === UNRESOLVED) search.forUnresolved({ id, route, billId: "" });
+  }
+}
