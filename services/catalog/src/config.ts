@@ -20,6 +20,11 @@ export const catalogConfig = z.object({
     .default("")
     .transform(readMediaProviders)
     .describe("who makes images and videos here; models that none of them makes are not listed"),
+  TEXT_PRICE_FILE: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("what text models cost; for an upstream of kind openai, which lists no prices"),
   TEXT_IMPORT_INTERVAL_MS: milliseconds(3_600_000).describe("pause between two imports of the text models"),
   TEXT_IMPORT_TIMEOUT_MS: milliseconds(20_000).describe("how long one listing may take to arrive"),
 });

@@ -22,7 +22,6 @@ export interface CatalogEvents {
   textSyncFailed(upstream: string, reason: string): void;
   /** It is not known whether another process has imported. */
   textFollowFailed(upstream: string, reason: string): void;
-  textImportImpossible(upstream: string): void;
 }
 
 /** What the gauges read when metrics are collected. */
@@ -91,9 +90,6 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
         { upstream, reason },
         "cannot see what other processes have imported; trying again each second",
       );
-    },
-    textImportImpossible(upstream) {
-      log.warn({ upstream }, "a text upstream of kind openai lists no prices: no text model can be imported");
     },
   };
 }

@@ -13,6 +13,7 @@ import { catalogOperatorRpc, catalogRpc } from "./rpc.ts";
 import { readSeedFiles, SEED_DIRECTORY, type SeedFile, seedModels } from "./seed.ts";
 import { createTextStore } from "./store.ts";
 import { createTextImport } from "./text-import.ts";
+import { readTextPriceList } from "./text-price-list.ts";
 
 /** How often it is looked whether a day has begun that hides a model. */
 const DAY_CHECK_MS = 1_000;
@@ -39,6 +40,7 @@ export const catalogModule = defineModule({
         ? undefined
         : createTextImport({
             upstream,
+            priceList: await readTextPriceList(config.TEXT_PRICE_FILE),
             store: createTextStore(pool),
             prices,
             live,

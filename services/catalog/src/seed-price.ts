@@ -22,8 +22,8 @@ const amount = (digits: number) =>
     context.addIssue({ code: "custom", message: `"${text}" is not an exact amount of USD from 0 to 10,000` });
     return z.NEVER;
   });
-const usd = amount(PICO_DIGITS);
-const usdPerMillion = amount(PER_MILLION_DIGITS);
+export const usd = amount(PICO_DIGITS);
+export const usdPerMillion = amount(PER_MILLION_DIGITS);
 
 export const isoDate = z.iso.date("must be a date such as 2026-11-20");
 export const sourced = { source: z.string().min(1), as_of: isoDate };

@@ -7,6 +7,7 @@ import { type Model, ModelKind } from "@gr/proto/catalog";
 import { OperatorError } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
+import { readTextPriceList } from "./text-price-list.ts";
 
 const TODAY = "2026-11-20";
 let directory: string;
@@ -401,3 +402,9 @@ function scored(id: string, board: string) {
 function fail(): never {
   throw new Error("missing");
 }
+
+test("the price list of text models has the simulator's, at the simulator's prices", async () => {
+  const list = await readTextPriceList(undefined);
+  expect(list.get("sandbox/chat")?.prices).toMatchObject({ input: 500_000n, output: 1_500_000n });
+  expect(list.get("sandbox/chat-vision")?.prices).toMatchObject({ input: 1_000_000n, output: 3_000_000n });
+});

@@ -3,17 +3,15 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Model } from "@gr/proto/catalog";
-import { OperatorError, sentenceOf } from "@gr/runtime";
-import { core, z } from "zod";
+import { z } from "zod";
 import { modelOfSeed, seedModel } from "./seed-model.ts";
+import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
 import { problemsAcross, problemsOfModel } from "./seed-rules.ts";
 
 export const SEED_DIRECTORY = join(import.meta.dirname, "../seed");
 
 /** Vendor of the models that only a simulator serves. */
 const SANDBOX_VENDOR = "sandbox";
-
-const MOST_PROBLEMS_SHOWN = 5;
 
 const seedFile = z.strictObject({
   vendor: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/),
@@ -51,28 +49,16 @@ export async function readSeedFiles(directory: string): Promise<SeedFile[]> {
 export function seedModels(seedFiles: readonly SeedFile[], options: { sandbox: boolean }): Model[] {
   const files = seedFiles.map(readSeedFile);
   const all = files.flatMap(({ models }) => models);
-  const problems = [...files.flatMap((file) => file.problems), ...problemsAcross(all)];
-  if (problems.length > 0) {
-    const more = problems.length - MOST_PROBLEMS_SHOWN;
-    const shown = problems.slice(0, MOST_PROBLEMS_SHOWN).join("; ");
-    throw new OperatorError(
-      `The catalogue seed is not usable: ${shown}${more > 0 ? `; and ${more} more` : ""}.`,
-    );
-  }
+  refuseProblems("The catalogue seed", [...files.flatMap((file) => file.problems), ...problemsAcross(all)]);
   return files.flatMap(({ vendor, models }) => (vendor === SANDBOX_VENDOR && !options.sandbox ? [] : models));
 }
 
-function readSeedFile({ name, content }: SeedFile): ReadFile {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(content);
-  } catch (error) {
-    return { vendor: "", models: [], problems: [`${name}: ${sentenceOf(error)}`] };
-  }
-  const file = seedFile.safeParse(parsed);
-  if (!file.success) return { vendor: "", models: [], problems: sentencesOf(file.error, name) };
-  const { vendor } = file.data;
-  const read = file.data.models.map((row, index) => readModel(row, `${name}: ${nameOf(row, index)}`, vendor));
+function readSeedFile(file: SeedFile): ReadFile {
+  const parsed = parseFile(seedFile, file);
+  if ("problems" in parsed) return { vendor: "", models: [], problems: parsed.problems };
+  const { name } = file;
+  const { vendor, models } = parsed.data;
+  const read = models.map((row, index) => readModel(row, `${name}: ${nameOfRow(row, index)}`, vendor));
   const problems = read.flatMap((model) => model.problems);
   if (name !== `${vendor}.json`) problems.push(`${name}: must be named after its vendor, ${vendor}.json`);
   return { vendor, models: read.flatMap(({ model }) => model ?? []), problems };
@@ -80,19 +66,7 @@ function readSeedFile({ name, content }: SeedFile): ReadFile {
 
 function readModel(row: unknown, at: string, vendor: string): { model?: Model; problems: string[] } {
   const seed = seedModel.safeParse(row);
-  if (!seed.success) return { problems: sentencesOf(seed.error, at) };
+  if (!seed.success) return { problems: problemsOf(seed.error, at) };
   const model = modelOfSeed(vendor, seed.data);
   return { model, problems: problemsOfModel(model, vendor).map((problem) => `${at}: ${problem}`) };
-}
-
-/** By its id, else by its place in the file. */
-function nameOf(row: unknown, index: number): string {
-  const { data } = z.looseObject({ id: z.string() }).safeParse(row);
-  return data?.id ?? `models[${index}]`;
-}
-
-function sentencesOf(error: z.ZodError, at: string): string[] {
-  return error.issues.map(({ path, message }) =>
-    [at, core.toDotPath(path), message].filter(Boolean).join(": "),
-  );
 }

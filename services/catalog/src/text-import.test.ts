@@ -72,12 +72,6 @@ describe("an import", () => {
     expect(models.filter(({ id }) => id === "openai/gpt-image-2")).toMatchObject([{ kind: ModelKind.IMAGE }]);
   });
 
-  test("of an upstream without prices is not tried", async () => {
-    const { ids } = await start({ TEXT_UPSTREAM_KIND: "openai" });
-    expect(await ids()).toEqual([...SEED]);
-    expect(upstream.asked).toBe(0);
-  });
-
   test("does not happen when no upstream is configured", async () => {
     const { ids } = await start({ TEXT_UPSTREAM_BASE_URL: "" });
     expect(await ids()).toEqual([...SEED]);

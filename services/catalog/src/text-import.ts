@@ -12,6 +12,7 @@ import { isOnSale, isoDay } from "./shutdown.ts";
 import type { StoredListing, TextStore } from "./store.ts";
 import { type Listing, readListing, UnusableListing } from "./text-listing.ts";
 import { modelOfText, type TextModel } from "./text-model.ts";
+import type { TextPriceList } from "./text-price-list.ts";
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 60_000;
@@ -21,6 +22,8 @@ const SHRUNKEN_SEEN = 3;
 const FOLLOW_MS = 1_000;
 /** How long a start waits for the first import, so that whoever starts next finds the models. */
 const START_PATIENCE_MS = 1_000;
+const UNPRICED =
+  "it lists no prices, and none of its models is in our price list: write what they cost into a file, and name that in TEXT_PRICE_FILE";
 
 export interface TextImport {
   /** Shows the stored listing: before anybody can ask, so that a restart hides no model even for a moment. */
@@ -43,10 +46,10 @@ export interface Synced {
   readonly after: Catalog;
 }
 
-type Importable = Exclude<TextUpstream["kind"], "openai">;
-
 export interface TextImportOptions {
   readonly upstream: TextUpstream;
+  /** For an upstream that lists no prices. */
+  readonly priceList: TextPriceList;
   readonly store: TextStore;
   readonly prices: PriceStore;
   readonly live: LiveCatalog;
@@ -71,6 +74,17 @@ export function createTextImport(options: TextImportOptions): TextImport {
 
   const modelsOf = (models: readonly TextModel[]) => models.map((model) => modelOfText(model, upstream.name));
 
+  /** Without a listing's prices, those that are in force are the list's, whatever they were when it was stored. */
+  async function load(): Promise<StoredListing | undefined> {
+    const stored = await store.load(upstream);
+    if (stored === undefined || upstream.kind !== "openai") return stored;
+    const models = stored.models.flatMap(({ id, releaseDate }) => {
+      const priced = options.priceList.get(id);
+      return priced === undefined ? [] : [{ ...priced, releaseDate }];
+    });
+    return { ...stored, models };
+  }
+
   /** A charge may name a price as soon as it is shown, so it is kept before. */
   async function show({ revision, models: texts }: StoredListing): Promise<void> {
     const models = modelsOf(texts);
@@ -81,10 +95,11 @@ export function createTextImport(options: TextImportOptions): TextImport {
   }
 
   /** @throws UnusableListing */
-  async function read(kind: Importable): Promise<Listing> {
+  async function read(): Promise<Listing> {
     const body = await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal });
-    const listing = readListing(kind, body, isoDay(clock));
+    const listing = readListing({ kind: upstream.kind, priceList: options.priceList }, body, isoDay(clock));
     if (listing.models.length > 0) return listing;
+    if (upstream.kind === "openai") throw new UnusableListing(UNPRICED);
     throw new UnusableListing(`none of its models can be used (${JSON.stringify(listing.skipped)})`);
   }
 
@@ -99,20 +114,20 @@ export function createTextImport(options: TextImportOptions): TextImport {
     events.textImported(upstream.name, listing);
   }
 
-  async function importOnce(kind: Importable): Promise<void> {
-    const listing = await read(kind);
+  async function importOnce(): Promise<void> {
+    const listing = await read();
     shrunken = lostMost(listing) ? shrunken + 1 : 0;
     if (shrunken > 0 && shrunken < SHRUNKEN_SEEN) {
       events.textListingDoubted(upstream.name, had(), listing.models.length);
     } else await accept(listing);
   }
 
-  async function importForever(kind: Importable, attempted: () => void): Promise<void> {
+  async function importForever(attempted: () => void): Promise<void> {
     let failures = 0;
     while (!signal.aborted) {
       let wait = options.intervalMs;
       try {
-        await importing(() => importOnce(kind));
+        await importing(() => importOnce());
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -125,8 +140,8 @@ export function createTextImport(options: TextImportOptions): TextImport {
     }
   }
 
-  async function syncOnce(kind: Importable): Promise<Synced> {
-    const listing = await read(kind);
+  async function syncOnce(): Promise<Synced> {
+    const listing = await read();
     if (lostMost(listing)) throw new UnusableListing(shrunkenSentence(had(), listing.models.length));
     const { catalog: before } = live.current();
     await accept(listing);
@@ -137,7 +152,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
   async function follow(): Promise<void> {
     const revision = await store.revision(upstream);
     if (revision === undefined || revision === shown) return;
-    const stored = await store.load(upstream);
+    const stored = await load();
     if (stored !== undefined) await show(stored);
   }
 
@@ -158,28 +173,21 @@ export function createTextImport(options: TextImportOptions): TextImport {
 
   return {
     restore: async () => {
-      if (upstream.kind === "openai") return;
-      const stored = await store.load(upstream);
+      const stored = await load();
       if (stored !== undefined) await show(stored);
     },
-    preview: async () => modelsOf((await read(importableKind(upstream))).models),
+    preview: async () => modelsOf((await read()).models),
     sync: async () => {
       try {
-        const kind = importableKind(upstream);
-        return await importing(() => syncOnce(kind));
+        return await importing(() => syncOnce());
       } catch (error) {
         events.textSyncFailed(upstream.name, sentenceOf(error));
         throw error;
       }
     },
     start: async () => {
-      const { kind } = upstream;
-      if (kind === "openai") {
-        events.textImportImpossible(upstream.name);
-        return;
-      }
       const first = Promise.withResolvers<void>();
-      running = Promise.all([importForever(kind, first.resolve), followForever()]);
+      running = Promise.all([importForever(first.resolve), followForever()]);
       if (shown === 0n) await Promise.race([first.promise, pause(START_PATIENCE_MS, signal)]);
     },
     stop: async () => {
@@ -197,12 +205,6 @@ function oneAfterTheOther() {
     last = turn.catch(() => undefined);
     return turn;
   };
-}
-
-/** @throws UnusableListing when its listing has no prices */
-function importableKind({ kind }: TextUpstream): Importable {
-  if (kind === "openai") throw new UnusableListing("an upstream of kind openai lists no prices");
-  return kind;
 }
 
 function shrunkenSentence(had: number, has: number): string {

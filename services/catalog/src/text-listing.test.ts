@@ -13,7 +13,9 @@ import { modelOfText } from "./text-model.ts";
 const TODAY = "2026-11-20";
 /** Of the runtime's RPC, in either direction. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-const read = (...rows: unknown[]) => readListing("openrouter", { data: rows }, TODAY);
+const openRouter = { kind: "openrouter", priceList: new Map() } as const;
+const vercel = { kind: "vercel", priceList: new Map() } as const;
+const read = (...rows: unknown[]) => readListing(openRouter, { data: rows }, TODAY);
 const priced = (pricing: Record<string, unknown>) => openRouterRow("a/b", { pricing });
 
 function skippedAs(row: unknown): SkipReason {
@@ -175,7 +177,7 @@ test("a row of Vercel's shape becomes a model, other types are left out", () => 
   };
   const embedding = { ...row, id: "vendor/embedding", type: "embedding" };
   const unpriced = { ...row, id: "vendor/unpriced", pricing: null };
-  const { models, skipped } = readListing("vercel", { data: [row, embedding, unpriced, "nonsense"] }, TODAY);
+  const { models, skipped } = readListing(vercel, { data: [row, embedding, unpriced, "nonsense"] }, TODAY);
   expect(models).toMatchObject([
     {
       id: "vendor/model",
@@ -190,14 +192,14 @@ test("a row of Vercel's shape becomes a model, other types are left out", () => 
 
 test("a body that is no listing is an error, whatever it is", () => {
   for (const body of [null, [], "data", { data: {} }, { error: "x" }, { data: Array(5_001).fill(null) }]) {
-    expect(() => readListing("openrouter", body, TODAY)).toThrow(UnusableListing);
+    expect(() => readListing(openRouter, body, TODAY)).toThrow(UnusableListing);
   }
   fc.assert(
     fc.property(fc.jsonValue(), (body) => {
       const isListing =
         typeof body === "object" && body !== null && Array.isArray((body as { data?: unknown }).data);
-      if (isListing) expect(readListing("openrouter", body, TODAY).models).toEqual([]);
-      else expect(() => readListing("openrouter", body, TODAY)).toThrow(UnusableListing);
+      if (isListing) expect(readListing(openRouter, body, TODAY).models).toEqual([]);
+      else expect(() => readListing(openRouter, body, TODAY)).toThrow(UnusableListing);
     }),
   );
 });
@@ -232,7 +234,7 @@ function largestListing(): unknown {
 
 test("the largest listing that is read makes a catalogue that two of fit one RPC message, as a sync answers", () => {
   const body = largestListing();
-  const { models } = readListing("openrouter", body, TODAY);
+  const { models } = readListing(openRouter, body, TODAY);
   expect(models).toHaveLength(5_000);
   const shown = models.map((model) => modelOfText(model, "default"));
   const { catalog } = takeSnapshot([shown], TODAY);

@@ -1,10 +1,12 @@
 // Reads what an upstream answers to GET /models. A row that has no exact price, or makes anything but text, is left
 // out and counted; a body that is no listing at all is an error, so that it can never pass for an empty catalogue.
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
+import type { TextUpstreamKind } from "@gr/text-upstream";
 import { z } from "zod";
 import { MODEL_ID, MOST_ID_CHARACTERS } from "./seed-model.ts";
 import { isOnSale } from "./shutdown.ts";
 import type { TextModel } from "./text-model.ts";
+import type { TextPriceList } from "./text-price-list.ts";
 
 /** Beyond this a listing is not believed. */
 const MOST_ROWS = 5_000;
@@ -24,13 +26,20 @@ export class UnusableListing extends Error {
 
 type RowReader = (row: unknown) => TextModel | SkipReason;
 
+/** How the rows of each kind are read. */
+export interface ListingFormat {
+  readonly kind: TextUpstreamKind;
+  /** Of a kind that lists no prices: only the models of this list are taken. */
+  readonly priceList: TextPriceList;
+}
+
 /** @param today ISO date; what is shut down by then counts as left out. @throws UnusableListing */
-export function readListing(kind: "openrouter" | "vercel", body: unknown, today: string): Listing {
+export function readListing(format: ListingFormat, body: unknown, today: string): Listing {
   const shape = z.object({ data: z.array(z.unknown()).max(MOST_ROWS) }).safeParse(body);
   if (!shape.success) {
     throw new UnusableListing(`it is not an object with a list "data" of at most ${MOST_ROWS} models`);
   }
-  const read: RowReader = kind === "openrouter" ? readOpenRouterRow : readVercelRow;
+  const read = rowReaderOf(format);
   const models = new Map<string, TextModel>();
   const skipped: Record<SkipReason, number> = {
     malformed: 0,
@@ -47,6 +56,17 @@ export function readListing(kind: "openrouter" | "vercel", body: unknown, today:
     else models.set(outcome.id, outcome);
   }
   return { models: [...models.values()], skipped };
+}
+
+function rowReaderOf({ kind, priceList }: ListingFormat): RowReader {
+  switch (kind) {
+    case "openrouter":
+      return readOpenRouterRow;
+    case "vercel":
+      return readVercelRow;
+    case "openai":
+      return (row) => readOpenAiRow(row, priceList);
+  }
 }
 
 // A price is kept as it came and read with its digits; a number is read through its shortest decimal form.
@@ -111,6 +131,17 @@ function readOpenRouterRow(row: unknown): TextModel | SkipReason {
     shutdownDate: dateIn(result.data.expiration_date),
     prices: { input, output, request, ...extras },
   };
+}
+
+const openAiRow = z.object({ id: rowId, created: unixSeconds });
+
+/** An id and hardly more: what the model costs and can do is for the price list to say. */
+function readOpenAiRow(row: unknown, priceList: TextPriceList): TextModel | SkipReason {
+  const result = openAiRow.safeParse(row);
+  if (!result.success) return "malformed";
+  const priced = priceList.get(result.data.id);
+  if (priced === undefined) return "no_price";
+  return { ...priced, releaseDate: priced.releaseDate ?? dayOf(result.data.created) };
 }
 
 const vercelRow = z.object({

@@ -71,8 +71,8 @@ export async function startCatalog(options: StartOptions = {}): Promise<CatalogU
     return Number(line?.split(" ").at(-1) ?? Number.NaN);
   };
   // A start has its patience; a slow machine has none.
-  const { TEXT_UPSTREAM_BASE_URL: url = "", TEXT_UPSTREAM_KIND: kind } = options.env ?? {};
-  if (url !== "" && kind !== "openai" && options.unattended !== true) {
+  const { TEXT_UPSTREAM_BASE_URL: url = "" } = options.env ?? {};
+  if (url !== "" && options.unattended !== true) {
     await until(async () => (await metric("catalog_text_imports_total")) >= 1, { timeoutMs: 60_000 });
   }
   return {

@@ -1,0 +1,112 @@
+// What text models cost whose upstream lists no prices: our own files, and a file of the operator, whose rows go before
+// ours. A file is refused as a whole when anything in it is wrong.
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { OperatorError } from "@gr/runtime";
+import { z } from "zod";
+import { readSeedFiles, type SeedFile } from "./seed.ts";
+import { MODEL_ID, MOST_ID_CHARACTERS } from "./seed-model.ts";
+import { isoDate, sourced, usd, usdPerMillion } from "./seed-price.ts";
+import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
+import type { TextModel } from "./text-model.ts";
+
+const DIRECTORY = join(import.meta.dirname, "../text-prices");
+
+/** By the id that the upstream lists. */
+export type TextPriceList = ReadonlyMap<string, TextModel>;
+
+const tokens = z.int().positive().nullable().default(null);
+const priceFile = z.strictObject({ models: z.array(z.unknown()).min(1) });
+
+const priceRow = z.strictObject({
+  id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
+  name: z.string().min(1).max(200),
+  owned_by: z.string().min(1).max(200),
+  capabilities: z.array(z.enum(["chat", "vision", "audio-input", "file-input", "tools", "reasoning"])).min(1),
+  /** Null = unknown. */
+  context_tokens: tokens,
+  max_output_tokens: tokens,
+  release_date: isoDate.nullable().default(null),
+  /** The first day on which the upstream no longer serves it. */
+  shutdown_date: isoDate.nullable().default(null),
+  /** What is left out is billed as input, `reasoning` as output. */
+  usd_per_million: z.strictObject({
+    input: usdPerMillion,
+    output: usdPerMillion,
+    cached_input: usdPerMillion.optional(),
+    cache_write: usdPerMillion.optional(),
+    audio_input: usdPerMillion.optional(),
+    reasoning: usdPerMillion.optional(),
+  }),
+  /** Added to each request. */
+  request_usd: usd.default(0n),
+  ...sourced,
+});
+
+/**
+ * @param ownFile path of the operator's file; undefined = ours only.
+ * @throws OperatorError that names file, model, field and rule of what is wrong.
+ */
+export async function readTextPriceList(ownFile: string | undefined): Promise<TextPriceList> {
+  const files = await readSeedFiles(DIRECTORY);
+  if (ownFile !== undefined) files.push(await readOwnFile(ownFile));
+  return textPriceListOf(files);
+}
+
+/** Of two rows with one id in different files, the later file's counts. @throws OperatorError */
+export function textPriceListOf(files: readonly SeedFile[]): TextPriceList {
+  const read = files.map(readPriceFile);
+  refuseProblems(
+    "The price list of text models",
+    read.flatMap(({ problems }) => problems),
+  );
+  return new Map(read.flatMap(({ models }) => models.map((model) => [model.id, model])));
+}
+
+async function readOwnFile(path: string): Promise<SeedFile> {
+  try {
+    return { name: basename(path), content: await readFile(path, "utf8") };
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new OperatorError(`TEXT_PRICE_FILE names ${path}, which cannot be read (${reason}).`);
+  }
+}
+
+function readPriceFile(file: SeedFile): { models: TextModel[]; problems: string[] } {
+  const parsed = parseFile(priceFile, file);
+  if ("problems" in parsed) return { models: [], problems: parsed.problems };
+  const models: TextModel[] = [];
+  const problems: string[] = [];
+  for (const [index, row] of parsed.data.models.entries()) {
+    const at = `${file.name}: ${nameOfRow(row, index)}`;
+    const read = priceRow.safeParse(row);
+    if (!read.success) problems.push(...problemsOf(read.error, at));
+    else if (models.some(({ id }) => id === read.data.id)) problems.push(`${at}: is there more than once`);
+    else models.push(modelOf(read.data));
+  }
+  return { models, problems };
+}
+
+function modelOf(row: z.infer<typeof priceRow>): TextModel {
+  const { input, output, cached_input, cache_write, audio_input, reasoning } = row.usd_per_million;
+  return {
+    id: row.id,
+    name: row.name,
+    ownedBy: row.owned_by,
+    capabilities: row.capabilities,
+    supportedParameters: [],
+    contextTokens: row.context_tokens,
+    maxOutputTokens: row.max_output_tokens,
+    releaseDate: row.release_date,
+    shutdownDate: row.shutdown_date,
+    prices: {
+      input,
+      output,
+      cachedInput: cached_input ?? null,
+      cacheWrite: cache_write ?? null,
+      audioInput: audio_input ?? null,
+      reasoning: reasoning ?? null,
+      request: row.request_usd,
+    },
+  };
+}
