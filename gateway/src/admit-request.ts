@@ -1,6 +1,6 @@
 // Lets a request in, or not, before anything of its body is read: first who it is from, then whether it comes too
 // fast. One that is refused reaches no module.
-import type { Principal } from "@gr/runtime";
+import type { Principal } from "@gr/identity";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import type { Authenticate } from "./authenticate.ts";
 import type { RequestLimits, Verdict } from "./request-limits.ts";

@@ -1,7 +1,8 @@
 // Finds out who makes a request before anything of its body is read. What a client says about itself in other
 // headers is never looked at.
+import type { Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
-import { countHeader, type Principal } from "@gr/runtime";
+import { countHeader } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import type { RouteRow } from "./routes.ts";
 import type { VerifiedKeys } from "./verified-keys.ts";

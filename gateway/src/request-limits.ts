@@ -1,7 +1,8 @@
 // Which limit a request counts against, and what its answer says of it. Verified keys are counted by key and class;
 // everybody else by address; management keys not at all.
+import type { Principal } from "@gr/identity";
 import { errorRow, ServiceError } from "@gr/proto";
-import type { Clock, Principal } from "@gr/runtime";
+import type { Clock } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { Counter, type Registry } from "prom-client";
 import { clientNetwork } from "./client-address.ts";

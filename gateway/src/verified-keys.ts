@@ -2,10 +2,10 @@
 // spend, because billing checks the key again; everything else asks anew, so that a deleted key stops working at once.
 // Secrets are not kept: an entry is found by the SHA-256 of its key.
 import { hash } from "node:crypto";
-import { isWellFormedKey, looksLikeWebToken } from "@gr/identity";
+import { isWellFormedKey, looksLikeWebToken, type Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { type Key, KeyKind, type KeysService } from "@gr/proto/keys";
-import type { Clock, Principal, ServiceClient } from "@gr/runtime";
+import type { Clock, ServiceClient } from "@gr/runtime";
 import { LRUCache } from "lru-cache";
 
 const MAX_ENTRIES = 20_000;

@@ -4,7 +4,8 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { createHttpApp, defineModule, type Module, type Principal } from "@gr/runtime";
+import type { Principal } from "@gr/identity";
+import { createHttpApp, defineModule, type Module } from "@gr/runtime";
 import { freePort, until, warmStart } from "@gr/testing";
 import { z } from "zod";
 

@@ -38,7 +38,7 @@ export {
   type PoolClient,
   sqlStateOf,
 } from "./postgres.ts";
-export { PRINCIPAL_HEADER, type Principal, signPrincipal } from "./principal.ts";
+export { PRINCIPAL_HEADER, signPrincipal } from "./principal.ts";
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./redis.ts";
 export { RedisGate, type RedisGateMessages } from "./redis-gate.ts";
 export { countHeader } from "./refuse-ambiguous.ts";

@@ -1,16 +1,7 @@
-// Who makes a request, as the gateway found out. Between processes it travels as a signed token and in no other way.
+// Who makes a request. Between processes it travels as a signed token and in no other way. What it says of somebody is
+// the product's affair: here it is an object that JSON can carry.
 import type { Clock } from "./clock.ts";
 import { readToken, signToken } from "./service-token.ts";
-
-export interface Principal {
-  readonly accountId: string;
-  /** Id of the key and of its spender; of a web token, the account's. */
-  readonly keyId: string;
-  /** A web token may do what a normal key may. */
-  readonly kind: "normal" | "management" | "web_token";
-  /** Of a web token, which no table has: Unix milliseconds. */
-  readonly expiresAt?: number;
-}
 
 export const PRINCIPAL_HEADER = "x-gr-principal";
 
@@ -18,7 +9,7 @@ export const PRINCIPAL_HEADER = "x-gr-principal";
 export function signPrincipal(
   secret: string,
   audience: string,
-  principal: Principal | null,
+  principal: object | null,
   clock: Clock,
 ): string {
   return signToken(secret, `rest:${audience}`, JSON.stringify(principal), clock);
@@ -30,14 +21,14 @@ export function readPrincipal(
   audience: string,
   token: string,
   clock: Clock,
-): Principal | null | undefined {
+): object | null | undefined {
   const payload = readToken(secret, `rest:${audience}`, token, clock);
-  return payload === undefined ? undefined : (JSON.parse(payload) as Principal | null);
+  return payload === undefined ? undefined : (JSON.parse(payload) as object | null);
 }
 
 declare module "fastify" {
   interface FastifyRequest {
     /** Set by the gateway's authentication, or from the signed header in a service process. */
-    principal: Principal | null;
+    principal: object | null;
   }
 }

@@ -6,7 +6,7 @@ import { request as httpRequest } from "undici";
 import { headersForModules } from "./client-headers.ts";
 import type { Clock } from "./clock.ts";
 import { forwardRequests, type MountPoint } from "./forward-request.ts";
-import { PRINCIPAL_HEADER, type Principal, readPrincipal, signPrincipal } from "./principal.ts";
+import { PRINCIPAL_HEADER, readPrincipal, signPrincipal } from "./principal.ts";
 import { type RestApi, registerRest } from "./rest-api.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 
@@ -53,7 +53,7 @@ export async function mountRemote(app: FastifyInstance, points: readonly MountPo
 const NOBODY = {};
 
 /** Signs a principal anew only now and then: requests of one caller in a row carry the same token. */
-function principalSigner({ secret, module, clock }: RemoteRest): (principal: Principal | null) => string {
+function principalSigner({ secret, module, clock }: RemoteRest): (principal: object | null) => string {
   const signed = new WeakMap<object, { token: string; at: number }>();
   return (principal) => {
     const known = signed.get(principal ?? NOBODY);

@@ -1,7 +1,7 @@
 // What one process believes of another: only what was signed with the common secret, for it, a moment ago.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type Principal, readPrincipal, signPrincipal } from "./principal.ts";
+import { readPrincipal, signPrincipal } from "./principal.ts";
 import { readToken, signToken } from "./service-token.ts";
 
 const SECRET = "a secret for tests that is long enough";
@@ -51,7 +51,7 @@ describe("service tokens", () => {
 });
 
 describe("principals", () => {
-  const principal: Principal = { accountId: "a", keyId: "k", kind: "normal" };
+  const principal = { id: "a", roles: ["reader"] };
 
   test("a principal arrives at the module that it was signed for and at no other", () => {
     const token = signPrincipal(SECRET, "billing", principal, clockAt(NOW));

@@ -1,7 +1,7 @@
 // GET /v1/credits: the balance, and the usage of each key, exactly as the interface says.
 import { randomUUID } from "node:crypto";
+import type { Principal } from "@gr/identity";
 import { SpendPeriod } from "@gr/proto/billing";
-import type { Principal } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
 import {

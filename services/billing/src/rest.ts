@@ -1,7 +1,8 @@
 // The public path of the module: GET /v1/credits.
+import { type Principal, principalOf } from "@gr/identity";
 import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { type Principal, type RestApi, restRoute } from "@gr/runtime";
+import { type RestApi, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { AccountStore } from "./account-store.ts";
@@ -94,7 +95,8 @@ const creditsRoute = ({ accounts, events }: CreditsDeps) =>
   });
 
 /** The gateway has checked this; it is checked again because balances are nobody else's business. */
-function requirePrincipal({ principal }: FastifyRequest): Principal {
+function requirePrincipal(request: FastifyRequest): Principal {
+  const principal = principalOf(request);
   if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
   if (principal.kind !== "management") return principal;
   const message = "A management key cannot be used on this endpoint; use a normal key.";

@@ -1,7 +1,8 @@
 // The public paths of the module: POST /v1/auth/test and the three /v1/api-keys operations of management keys.
+import { type Principal, principalOf } from "@gr/identity";
 import { formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { type Principal, type RestApi, restRoute } from "@gr/runtime";
+import { type RestApi, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { deleteKey } from "./delete-key.ts";
@@ -140,7 +141,8 @@ const deleteRoute = (deps: KeyDeps) =>
   });
 
 /** The gateway has checked this; it is checked again because these routes decide who may mint. */
-function requirePrincipal({ principal }: FastifyRequest, wanted: KeyKind): Principal {
+function requirePrincipal(request: FastifyRequest, wanted: KeyKind): Principal {
+  const principal = principalOf(request);
   if (principal === null) throw invalidKey();
   const { kind } = principal;
   if (wanted === "management" && kind !== "management") {

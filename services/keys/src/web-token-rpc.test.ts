@@ -1,9 +1,9 @@
 // Guarantees of IssueWebToken, and of web tokens where keys are verified, over the real transport.
 import { generateKeyPairSync, randomUUID } from "node:crypto";
+import type { Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
-import type { Principal } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { keysConfig } from "./config.ts";
 import { refusal } from "./test/refusal.ts";

@@ -1,4 +1,5 @@
 // The public paths: two names for making images, and the hosted media.
+import { principalOf } from "@gr/identity";
 import { claimOf } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
@@ -52,7 +53,8 @@ async function answerImages(
   return answer;
 }
 
-function callerOf({ principal, id }: FastifyRequest): Caller {
+function callerOf(request: FastifyRequest): Caller {
+  const principal = principalOf(request);
   if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-  return { requestId: id, accountId: principal.accountId, keyId: principal.keyId };
+  return { requestId: request.id, accountId: principal.accountId, keyId: principal.keyId };
 }

@@ -1,11 +1,12 @@
 // One text request from its accepted body to its settled hold. Everything that can refuse it comes first, then the
 // hold, then the upstream; its answer ends only after the capture. A repeated Idempotency-Key is answered from what
 // was kept.
+
 import { type Claim, ReleaseReason } from "@gr/clients";
+import { type Principal, principalOf } from "@gr/identity";
 import { claimOf } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
-import type { Principal } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { AnswerCopy } from "./answer-copy.ts";
 import type { Exchange, TextDeps } from "./exchange.ts";
@@ -39,7 +40,7 @@ export async function serveText(
   http: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
-  const principal = requireNormalKey(http.principal);
+  const principal = requireNormalKey(principalOf(http));
   const request = readTextRequest(api, requireBytes(http.body));
   const claim = claimOf(http.headers, TEXT_PATHS[api], () => [request.bytes]);
   const replay = (holdId: string) =>

@@ -1,12 +1,12 @@
 // The billing module in a process of its own ports, over a database of its own. Tests reach it as its peers do:
 // RPC over the network with a service token, REST with a signed principal.
+import type { Principal } from "@gr/identity";
 import { BillingService } from "@gr/proto/billing";
 import {
   type CallOptions,
   createRemoteTransport,
   createServiceClient,
   PRINCIPAL_HEADER,
-  type Principal,
   type ServiceClient,
   signPrincipal,
   startProcess,

@@ -1,5 +1,6 @@
 // Calls the REST paths of a service process as the gateway does: with a signed principal.
-import { type Clock, PRINCIPAL_HEADER, type Principal, signPrincipal } from "@gr/runtime";
+import type { Principal } from "@gr/identity";
+import { type Clock, PRINCIPAL_HEADER, signPrincipal } from "@gr/runtime";
 
 export interface RestAnswer {
   readonly status: number;

@@ -1,12 +1,13 @@
 // The keys module in a process of its own ports, over a database of its own, with the recording billing beside it.
 // Tests reach it as its peers do: RPC over the network with a service token, REST with a signed principal.
+
 import { generateKeyPairSync } from "node:crypto";
+import type { Principal } from "@gr/identity";
 import { KeysService } from "@gr/proto/keys";
 import {
   createRemoteTransport,
   createServiceClient,
   type Environment,
-  type Principal,
   type ServiceClient,
   startProcess,
 } from "@gr/runtime";

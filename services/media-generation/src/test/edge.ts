@@ -1,7 +1,8 @@
 // What the gateway is to media generation: a public listener that has authenticated its caller already.
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { createHttpApp, defineModule, type Module, type Principal, port } from "@gr/runtime";
+import type { Principal } from "@gr/identity";
+import { createHttpApp, defineModule, type Module, port } from "@gr/runtime";
 import { z } from "zod";
 
 export const caller: Principal = {

@@ -3,7 +3,8 @@
 
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
-import { closeHttpApp, createHttpApp, defineModule, type Module, type Principal } from "@gr/runtime";
+import type { Principal } from "@gr/identity";
+import { closeHttpApp, createHttpApp, defineModule, type Module } from "@gr/runtime";
 import { z } from "zod";
 
 const ACCOUNT = "0190c0de-0000-7000-8000-000000000001";

@@ -1,0 +1,17 @@
+// Who makes a request, as the gateway found out. The runtime carries it between processes, signed, without looking
+// into it; the gateway is the only one that makes it.
+
+export interface Principal {
+  readonly accountId: string;
+  /** Id of the key and of its spender; of a web token, the account's. */
+  readonly keyId: string;
+  /** A web token may do what a normal key may. */
+  readonly kind: "normal" | "management" | "web_token";
+  /** Of a web token, which no table has: Unix milliseconds. */
+  readonly expiresAt?: number;
+}
+
+/** Null for nobody, on routes that are open to all. */
+export function principalOf({ principal }: { readonly principal: object | null }): Principal | null {
+  return principal as Principal | null;
+}
