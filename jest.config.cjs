@@ -4,6 +4,7 @@ module.exports = {
   testEnvironment: "node",
   extensionsToTreatAsEsm: [".ts"],
   testMatch: ["<rootDir>/**/*.test.ts"],
+  filter: "<rootDir>/scripts/select-tests.cjs",
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/.tools/", "/.data/"],
   modulePathIgnorePatterns: ["/dist/", "/.tools/", "/.data/"],
   watchman: false,

@@ -1,5 +1,5 @@
-// `npm test`: runs jest under this Node and passes every argument on. The last line is `N passed, N failed`, alone
-// and plain, for whoever reads the log; a run without a result counts as one failure.
+// `npm test`, and with `--deep` `npm run test:deep`: runs jest under this Node and passes every other argument on. The
+// last line is `N passed, N failed`, alone and plain, for whoever reads the log; a run without a result is one failure.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -9,12 +9,16 @@ const COUNT_REPORTER = fileURLToPath(new URL("./count-reporter.ts", import.meta.
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-const args = process.argv.slice(2);
+const deep = process.argv[2] === "--deep";
+const args = process.argv.slice(deep ? 3 : 2);
 const reporters = ["--reporters=default", `--reporters=${COUNT_REPORTER}`];
 const jest = spawn(
   process.execPath,
   ["--experimental-vm-modules", "--no-warnings", JEST, ...args, ...reporters],
-  { stdio: ["inherit", "inherit", "inherit", "ipc"] },
+  {
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+    env: { ...process.env, TEST_DEPTH: deep ? "deep" : "quick" },
+  },
 );
 for (const signal of STOP_SIGNALS) process.on(signal, () => jest.kill(signal));
 

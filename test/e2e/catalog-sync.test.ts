@@ -1,5 +1,5 @@
-// `catalog sync` against a running router, in both topologies: what the upstream lists now can be used at its price,
-// everywhere; what it does wrong changes nothing.
+// `catalog sync` against a running router: what the upstream lists now can be used at its price, everywhere; what it
+// does wrong changes nothing.
 import { execFile } from "node:child_process";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call } from "./http.ts";
-import { type Router, startRouter, topologies } from "./topology.ts";
+import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 const CLI = fileURLToPath(new URL("../../cli/src/main.ts", import.meta.url));
 const LOGGED = /^\{.*"the catalogue changed"\}$/gm;
@@ -49,7 +49,7 @@ function sendJson(response: ServerResponse, body: object) {
   return response.setHeader("content-type", "application/json").end(JSON.stringify(body));
 }
 
-describe.each(topologies)("catalog sync (%s)", (topology) => {
+describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
     listed = [row("vendor/one"), row("vendor/two")];

@@ -1,8 +1,8 @@
-// The list can be trusted: whatever it has can be asked for, at the price that it says. In both topologies.
+// The list can be trusted: whatever it has can be asked for, at the price that it says.
 import { chargeOf, creditsOf, parsePicoUsd } from "@gr/money";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call } from "./http.ts";
-import { type Router, startRouter, topologies } from "./topology.ts";
+import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 /** They fail on purpose. */
 const FAULTS = /^sandbox\/image-(error|blocked|hang)$/;
@@ -12,7 +12,7 @@ interface Listed {
   readonly pricing: { readonly default_request: string };
 }
 
-describe.each(topologies)("the list of models (%s)", (topology) => {
+describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
     router = await startRouter(topology, { sharedPostgres: true });

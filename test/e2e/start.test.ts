@@ -6,16 +6,18 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { until } from "@gr/testing";
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { until, warmStart } from "@gr/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { call, remainingCredits } from "./http.ts";
-import { type Router, startRouter, topologies } from "./topology.ts";
+import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 const MAIN = fileURLToPath(new URL("../../all-in-one/src/main.ts", import.meta.url));
 
 /** Runs the all-in-one until it ends by itself. */
 function runToEnd(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {
-  const child = spawn(process.execPath, [MAIN], { env: { PATH: process.env["PATH"] ?? "", ...env } });
+  const child = spawn(process.execPath, [MAIN], {
+    env: { PATH: process.env["PATH"] ?? "", ...warmStart(), ...env },
+  });
   let stderr = "";
   child.stderr.on("data", (chunk) => {
     stderr += chunk;
@@ -43,55 +45,22 @@ async function processesOf(dataDir: string): Promise<string[]> {
   return found.flat();
 }
 
-describe("start and stop", () => {
-  let router: Router | undefined;
-  const directories: string[] = [];
-  const newDirectory = async () => {
-    const directory = await mkdtemp(join(tmpdir(), "generation-router-start-"));
-    directories.push(directory);
-    return directory;
-  };
-  afterEach(async () => {
+/** Tests of one installation, from its first start to its last. */
+describe.each(topologiesByDepth)("an installation (%s)", (topology) => {
+  let dataDir: string;
+  let router: Router;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), "generation-router-start-"));
+    router = await startRouter(topology, { dataDir });
+  });
+  afterAll(async () => {
     await router?.dispose();
-    router = undefined;
-    for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
+    await rm(dataDir, { recursive: true, force: true });
   });
-
-  test.each(topologies)("SIGTERM ends %s with exit code 0 and leaves no process behind", async (topology) => {
-    const dataDir = await newDirectory();
-    router = await startRouter(topology, { dataDir });
-    expect(await processesOf(dataDir)).not.toEqual([]);
-    expect(await router.stop()).toBe(0);
-    await until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 60_000 });
-  });
-
-  test.each(topologies)("kill -9 of %s leaves no process behind either", async (topology) => {
-    const dataDir = await newDirectory();
-    router = await startRouter(topology, { dataDir });
-    await router.kill();
-    await until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 60_000 });
-  });
-
-  test("account, keys, credit and hosted images survive a restart", async () => {
-    const dataDir = await newDirectory();
-    router = await startRouter("all-in-one", { dataDir });
-    const { body: image } = await call(router, "POST", "/v1/compat/images/generations", {
-      body: { model: "sandbox/image", prompt: "a bridge", size: "1024x1024" },
-    });
-    const credits = await remainingCredits(router);
-    const { apiKey, managementKey } = router;
-    const path = new URL(image.data[0].url).pathname;
-    await router.stop();
-    router = await startRouter("all-in-one", { dataDir });
-    expect({ apiKey: router.apiKey, managementKey: router.managementKey }).toEqual({ apiKey, managementKey });
-    expect(await remainingCredits(router)).toBe(credits);
-    expect((await fetch(`${router.baseUrl}${path}`)).status).toBe(200);
-    expect(router.output()).not.toContain(apiKey);
-  });
+  const noProcessLeft = () =>
+    until(async () => (await processesOf(dataDir)).length === 0, { timeoutMs: 60_000 });
 
   test("the curl in the banner works when pasted, and secrets are readable by their owner only", async () => {
-    const dataDir = await newDirectory();
-    router = await startRouter("all-in-one", { dataDir });
     const curl = router.output().match(/curl [\s\S]*?'\{.*\}'/)?.[0] ?? "";
     expect(curl).toContain(router.apiKey);
     const child = spawn("sh", ["-c", curl.replace("curl", "curl -sS")]);
@@ -107,12 +76,44 @@ describe("start and stop", () => {
   });
 
   test("a second router on the same data directory is refused in one sentence", async () => {
-    const dataDir = await newDirectory();
-    router = await startRouter("all-in-one", { dataDir });
     const { code, stderr } = await runToEnd({ DATA_DIR: dataDir, PORT: "0", SIMULATOR_PORT: "0" });
     expect(code).not.toBe(0);
     expect(stderr.trim().split("\n")).toHaveLength(1);
     expect(stderr).toMatch(/in use|running/);
+  });
+
+  test("SIGTERM ends it with exit code 0 and leaves no process; account, keys, credit and images survive", async () => {
+    const { body: image } = await call(router, "POST", "/v1/compat/images/generations", {
+      body: { model: "sandbox/image", prompt: "a bridge", size: "1024x1024" },
+    });
+    const credits = await remainingCredits(router);
+    const { apiKey, managementKey } = router;
+    const path = new URL(image.data[0].url).pathname;
+    expect(await processesOf(dataDir)).not.toEqual([]);
+    expect(await router.stop()).toBe(0);
+    await noProcessLeft();
+    router = await startRouter(topology, { dataDir });
+    expect({ apiKey: router.apiKey, managementKey: router.managementKey }).toEqual({ apiKey, managementKey });
+    expect(await remainingCredits(router)).toBe(credits);
+    expect((await fetch(`${router.baseUrl}${path}`)).status).toBe(200);
+    expect(router.output()).not.toContain(apiKey);
+  });
+
+  test("kill -9 leaves no process behind either", async () => {
+    await router.kill();
+    await noProcessLeft();
+  });
+});
+
+describe("a start that fails", () => {
+  const directories: string[] = [];
+  const newDirectory = async () => {
+    const directory = await mkdtemp(join(tmpdir(), "generation-router-start-"));
+    directories.push(directory);
+    return directory;
+  };
+  afterEach(async () => {
+    for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
   });
 
   test("a port in use, an unreachable database and bad settings are one sentence each, without a stack trace", async () => {
@@ -129,12 +130,13 @@ describe("start and stop", () => {
       { problem: { PORT: "http", DATABASE_URL: "mysql://x" }, says: /PORT.*DATABASE_URL|DATABASE_URL.*PORT/ },
       { problem: { PORT: "0", SIMULATOR_PORT: taken }, says: /SIMULATOR_PORT|in use/ },
     ];
-    for (const { problem, says } of outcomes) {
+    const attempts = outcomes.map(async ({ problem, says }) => {
       const { code, stderr } = await runToEnd({ ...base, DATA_DIR: await newDirectory(), ...problem });
       expect({ problem, code: code === 0 }).toEqual({ problem, code: false });
       expect(stderr).toMatch(says);
       expect(stderr.trim().split("\n")).toHaveLength(1);
-    }
+    });
+    await Promise.all(attempts);
     blocker.close();
   });
 });

@@ -1,5 +1,6 @@
 // The model of the ledger that the simulation trusts, held to the real one: what histories asked of it is asked of billing
 // on PostgreSQL, in the same order and at the same times. Every answer and the final books are compared.
+import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling } from "../src/test/start-billing.ts";
 import { recordHistory } from "./history.ts";
@@ -9,7 +10,7 @@ import { RealLedger } from "./real-ledger.ts";
 
 /** One history instead of all of them. */
 const SEED = process.env["SIMULATION_SEED"];
-const HISTORIES = 240;
+const HISTORIES = byDepth({ quick: 60, deep: 240 });
 const PATIENCE_MS = 600_000;
 /** Kinds of calls that the histories must come to; without them this would prove little. */
 const KINDS: readonly LedgerCall["kind"][] = [
