@@ -49,7 +49,6 @@ beforeAll(async () => {
             const { before, after } = synced();
             return { before: { version: "1", models: before }, after: { version: "2", models: after } };
           },
-          getTextImport: async () => ({}),
           getPriceVersion: async () => ({}),
         }),
       ],

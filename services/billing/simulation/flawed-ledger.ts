@@ -1,6 +1,7 @@
 // LedgerModel, and the flaws that a ledger of its kind could have. Without a flaw it passes everything on.
+
+import type { LedgerModel, LedgerOutcome } from "@gr/ledger-model";
 import { OutcomeCode } from "@gr/proto/billing";
-import type { LedgerModel, LedgerOutcome } from "../src/test/ledger-model.ts";
 import { present } from "./audit.ts";
 import type { Extend, Place, Resolution } from "./operation.ts";
 import { CLAIM_LIFETIME_MS } from "./timing.ts";

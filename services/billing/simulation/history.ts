@@ -1,6 +1,6 @@
 // One seed, one history: a small router with its customers, its weather and its faults, run until it is at rest.
 
-import type { LedgerModel } from "../src/test/ledger-model.ts";
+import type { LedgerModel } from "@gr/ledger-model";
 import { BillingProcess } from "./billing-process.ts";
 import { Coverage } from "./coverage.ts";
 import { ACTIVE_MS, Customers } from "./customers.ts";

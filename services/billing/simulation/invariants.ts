@@ -1,7 +1,7 @@
 // The invariants of the money, I1 to I13: each with why it matters and where the real system keeps it. Numbers and sense
 // are those of the research that the design rests on; I13 is who-pays. This file and
 // end-of-history.ts are all that can fail a history, apart from an error of the simulation itself.
-import type { LedgerModel } from "../src/test/ledger-model.ts";
+import type { LedgerModel } from "@gr/ledger-model";
 import { type Audit, present } from "./audit.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Extend, Outcome, Place, Resolution } from "./operation.ts";

@@ -1,5 +1,5 @@
 // What a history asked of its ledger, in order and with the answers, so that the same can be asked of the real one.
-import type { LedgerOutcome } from "../src/test/ledger-model.ts";
+import type { LedgerOutcome } from "@gr/ledger-model";
 import type { Operation, Service, Settlement, SpenderFields } from "./operation.ts";
 
 export interface LeasedHold {

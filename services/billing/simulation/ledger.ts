@@ -1,8 +1,9 @@
 // PostgreSQL as billing uses it: what is committed here survives everything. Its decisions are those of LedgerModel,
 // which a property test holds equal to the real SQL; leases are added. Every commit is told to the audit. What can be
 // wrong with a ledger is in flawed-ledger.ts.
+
+import { LedgerModel, type LedgerOutcome } from "@gr/ledger-model";
 import { OutcomeCode } from "@gr/proto/billing";
-import { LedgerModel, type LedgerOutcome } from "../src/test/ledger-model.ts";
 import { Audit, type AuditedHold, present } from "./audit.ts";
 import { FlawedLedger } from "./flawed-ledger.ts";
 import { checkResolution, checkSums, checkVerdict } from "./invariants.ts";

@@ -1,10 +1,10 @@
 // The journal of a simulated history, carried out by the real billing service on a real PostgreSQL: every answer must be
 // the one that the history got, and the books must end where the model of the ledger ends. Ids follow from the seed.
 import { createHash } from "node:crypto";
+import { outcomeMessage } from "@gr/ledger-model";
 import { ServiceError } from "@gr/proto";
 import { expect } from "@jest/globals";
 import { messageOfPeriod } from "../src/message-names.ts";
-import { expectedOutcome } from "../src/test/expected-outcome.ts";
 import { lostCost } from "../src/test/lost-cost-store.ts";
 import type { BillingUnderTest } from "../src/test/start-billing.ts";
 import * as wallet from "../src/test/wallet.ts";
@@ -113,7 +113,7 @@ export class RealLedger {
   async #commit({ operations, outcomes }: CallOf<"commit">): Promise<void> {
     const idOfHold = (hold: number) => this.#id("hold", hold);
     const answered = await wallet.post(this.#billing, ...operations.map((each) => this.#message(each)));
-    expect(answered).toMatchObject(outcomes.map((each) => expectedOutcome(each, idOfHold)));
+    expect(answered).toEqual(outcomes.map((each) => outcomeMessage(each, idOfHold)));
   }
 
   #message(one: Operation): wallet.OperationInit {

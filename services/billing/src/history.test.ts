@@ -1,21 +1,22 @@
-// Random histories against the model: the same outcomes, the same balances, and books that add up after each.
+// Random histories, of the real service and of the fake one that other modules are tested with: the same answers to the
+// same calls, the same books, and books that add up. The fake is made of the model, so the model is proven as well.
 import { randomUUID } from "node:crypto";
-import { DepositStatus, OutcomeCode } from "@gr/proto/billing";
+import { FakeBilling, type LedgerOperation, type ModelAnswer, type SpenderFields } from "@gr/ledger-model";
+import { ServiceError } from "@gr/proto";
+import { BillingService, DepositStatus, OutcomeCode } from "@gr/proto/billing";
+import { type RunningProcess, startProcess } from "@gr/runtime";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
-import type { ModelAnswer } from "./test/claim-model.ts";
-import { expectedOutcome } from "./test/expected-outcome.ts";
+import { messageOfPeriod } from "./message-names.ts";
 import { ACCOUNTS, type HistoryOperation, history, OWNERS, type Step } from "./test/history-steps.ts";
-import type { SpenderFields } from "./test/hold-model.ts";
-import { LedgerModel, type LedgerOperation } from "./test/ledger-model.ts";
 import { lostCost } from "./test/lost-cost-store.ts";
-import { type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
+import { type BillingClient, type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
 import * as wallet from "./test/wallet.ts";
 
 const RUNS = 80;
 const MOST_ROUNDS = 5;
 const MOST_HOLDS = 1_000;
+const LEASE_MS = 60_000n;
 /** So that most places are not refused for want of it. */
 const FIRST_DEPOSIT = 60n;
 /** Few enough to be used up. */
@@ -37,14 +38,16 @@ beforeAll(async () => {
 });
 afterAll(() => ledger.stop());
 
-test("every history has the outcomes and balances of the model, and books that add up", async () => {
+test("every history has the answers and the books of the fake, and books that add up", async () => {
   const property = fc.asyncProperty(history, async ({ spenders, steps }) => {
     ledger.clock.set(THURSDAY);
     const world = await openWorld(spenders);
-    for (const one of steps) await world.take(one);
-    expect(await world.balances()).toEqual(world.expectedBalances());
-    expect(await world.holds()).toEqual(world.expectedHolds());
-    expect(await world.lost()).toBe(world.model.lost);
+    try {
+      for (const one of steps) await world.take(one);
+      await world.compareBooks();
+    } finally {
+      await world.close();
+    }
     const { differences } = await ledger.inProcess.verifyLedger({});
     expect(differences).toEqual([]);
   });
@@ -56,38 +59,46 @@ test("every history has the outcomes and balances of the model, and books that a
   expect(missing()).toEqual([]);
 }, 240_000);
 
-/** Fresh accounts and spenders, in billing and in the model. */
+/** Fresh accounts and spenders, in billing and in the fake. */
 async function openWorld(fields: readonly SpenderFields[]) {
-  const billing = ledger.inProcess;
-  const model = new LedgerModel(
-    ACCOUNTS,
-    OWNERS.map((account, index) => ({ account, fields: fields[index] ?? noFields() })),
-    FREE_LIMIT,
-  );
+  const fake = new FakeBilling({ clock: ledger.clock, freeLimit: FREE_LIMIT });
+  const beside = await startFake(fake);
+  const billing = beside.dial("billing", BillingService);
   const accountIds = Array.from({ length: ACCOUNTS }, () => randomUUID());
   const spenderIds = OWNERS.map(() => randomUUID());
+  const spenderFields = OWNERS.map((_, index) => fields[index] ?? noFields());
   const holdIds: string[] = [];
+  /** Of this history only, so that its leases are. */
+  const service = randomUUID();
   const id = (ids: readonly string[], index: number) => ids[index] ?? "";
-  const idOfHold = (hold: number) => id(holdIds, hold);
 
-  const putSpender = (index: number, { cap, period, expiresAt, active }: SpenderFields) =>
-    wallet.putSpender(billing, id(accountIds, OWNERS[index] ?? 0), {
-      spenderId: id(spenderIds, index),
-      ...(cap === undefined ? {} : { capCredits: cap }),
-      period: messageOfPeriod(period),
-      ...(expiresAt === undefined ? {} : { expiresAt: BigInt(expiresAt) }),
-      active,
-    });
+  /** Asks both. @returns the answer; or, of both alike, the refusal */
+  const both = async <Answer>(
+    ask: (billing: BillingClient) => Promise<Answer>,
+  ): Promise<Answer | undefined> => {
+    const [real, faked] = [await outcomeOf(ask(ledger.inProcess)), await outcomeOf(ask(billing))];
+    expect(faked).toEqual(real);
+    return "answer" in real ? real.answer : undefined;
+  };
+  const putSpender = (index: number) => {
+    const { cap, period, expiresAt, active } = spenderFields[index] ?? noFields();
+    return both((to) =>
+      wallet.putSpender(to, id(accountIds, OWNERS[index] ?? 0), {
+        spenderId: id(spenderIds, index),
+        ...(cap === undefined ? {} : { capCredits: cap }),
+        period: messageOfPeriod(period),
+        ...(expiresAt === undefined ? {} : { expiresAt: BigInt(expiresAt) }),
+        active,
+      }),
+    );
+  };
   const message = (one: LedgerOperation): wallet.OperationInit => {
     const holdId = id(holdIds, one.hold);
     switch (one.kind) {
       case "place": {
         const from = { accountId: id(accountIds, one.account), spenderId: id(spenderIds, one.spender) };
-        const { claim } = one;
-        return wallet.place(from, one.credits, {
-          holdId,
-          ...(claim === undefined ? {} : { claim: wallet.claimOf(`${claim.key}`, `${claim.content}`) }),
-        });
+        const claim = one.claim && wallet.claimOf(`${one.claim.key}`, `${one.claim.content}`);
+        return wallet.place(from, one.credits, { holdId, service, ...(claim && { claim }) });
       }
       case "capture":
         return wallet.capture(holdId, one.credits, one.cost);
@@ -99,147 +110,104 @@ async function openWorld(fields: readonly SpenderFields[]) {
         return (one.kind === "abandon" ? wallet.abandon : wallet.release)(holdId, one.cost);
     }
   };
-  const deposit = async (account: number, amount: bigint, refund: boolean) => {
-    const depositId = await wallet.deposit(billing, id(accountIds, account), amount);
-    if (!refund) return;
-    const status = DepositStatus.REFUNDED;
-    await billing.putDeposit({
-      depositId,
-      accountId: id(accountIds, account),
-      credits: amount,
-      status,
-      source: "test",
-    });
-  };
-  const modelAccount = (index: number) => {
-    const account = model.accounts[index];
-    if (account === undefined) throw new RangeError(`no account ${index}`);
-    return account;
+  const deposit = async (account: number, credits: bigint, refund: boolean) => {
+    const [depositId, accountId] = [randomUUID(), id(accountIds, account)];
+    const put = (status: DepositStatus) =>
+      both((to) => to.putDeposit({ depositId, accountId, credits, status, source: "test" }));
+    await put(DepositStatus.COMPLETED);
+    if (refund) await put(DepositStatus.REFUNDED);
   };
   const holdOf = (hold: number, fresh = false) =>
     fresh || holdIds.length === 0 ? holdIds.push(randomUUID()) - 1 : hold % holdIds.length;
   /** About the hold that is meant; and whoever keeps an answer captures with what it says. */
   const meant = ({ fresh, ...one }: HistoryOperation): LedgerOperation => {
     const hold = holdOf(one.hold, fresh);
-    return one.kind === "capture" ? { ...one, ...model.claims.kept(hold), hold } : { ...one, hold };
+    const kept = fake.hold(id(holdIds, hold))?.kept;
+    if (one.kind !== "capture" || kept === undefined) return { ...one, hold };
+    return { ...one, credits: kept.credits, cost: kept.costPicoUsd, hold };
   };
-  const bodyOf = (answer: ModelAnswer) => Buffer.from(`${answer.credits} ${answer.cost}`);
-  const keep = async (hold: number, answer: ModelAnswer) => {
-    const call = billing.keepAnswer({
-      holdId: id(holdIds, hold),
-      credits: answer.credits,
-      costPicoUsd: answer.cost,
-      contentType: "text/plain",
-      body: bodyOf(answer),
-    });
-    if (model.claims.keep(hold, answer)) await call;
-    else await expect(call).rejects.toMatchObject({ reason: "invalid_value", param: "hold_id" });
-  };
-  const read = async (account: number, hold: number) => {
-    const expected = model.claims.read(account, hold, ledger.clock.now());
-    const { answer } = await billing.readAnswer({
-      accountId: id(accountIds, account),
-      holdId: id(holdIds, hold),
-    });
-    expect(answer && Buffer.from(answer.body)).toEqual(expected && bodyOf(expected));
-  };
-  /** To the model, an adjustment is a deposit. */
-  const adjusted = accountIds.map(() => 0n);
-  const adjust = (account: number, amount: bigint) => {
-    modelAccount(account).deposited += amount;
-    adjusted[account] = (adjusted[account] ?? 0n) + amount;
-    const adjustmentId = randomUUID();
-    const accountId = id(accountIds, account);
-    return billing.putAdjustment({ adjustmentId, accountId, credits: amount, reason: "test" });
+  const keep = async (hold: number, { credits, cost: costPicoUsd }: ModelAnswer) => {
+    const holdId = id(holdIds, hold);
+    const body = Buffer.from(`${credits} ${costPicoUsd}`);
+    await both((to) => to.keepAnswer({ holdId, credits, costPicoUsd, contentType: "text/plain", body }));
   };
 
-  for (const [account, accountId] of accountIds.entries()) {
-    await billing.openAccount({ accountId });
-    await wallet.deposit(billing, accountId, FIRST_DEPOSIT);
-    modelAccount(account).deposited += FIRST_DEPOSIT;
-  }
-  for (let index = 0; index < OWNERS.length; index += 1) await putSpender(index, fields[index] ?? noFields());
+  for (const accountId of accountIds) await both((to) => to.openAccount({ accountId }));
+  for (const account of accountIds.keys()) await deposit(account, FIRST_DEPOSIT, false);
+  for (const index of OWNERS.keys()) await putSpender(index);
   return {
-    model,
-    async take(one: Step) {
+    close: () => beside.stop(),
+    async take(one: Step): Promise<void> {
       switch (one.step) {
         case "clock":
           return ledger.clock.advance(one.ms);
-        case "spender": {
-          const changed = { ...(model.spenders[one.index]?.fields ?? noFields()), ...one.change };
-          model.putSpender(one.index, changed);
-          return putSpender(one.index, changed);
-        }
+        case "spender":
+          spenderFields[one.index] = { ...(spenderFields[one.index] ?? noFields()), ...one.change };
+          await putSpender(one.index);
+          return;
         case "deposit":
-          if (!one.refund) modelAccount(one.account).deposited += one.credits;
           return deposit(one.account, one.credits, one.refund);
-        case "adjustment":
-          return adjust(one.account, one.credits);
+        case "adjustment": {
+          const [adjustmentId, accountId] = [randomUUID(), id(accountIds, one.account)];
+          const { credits } = one;
+          await both((to) => to.putAdjustment({ adjustmentId, accountId, credits, reason: "test" }));
+          return;
+        }
         case "keep":
           return keep(holdOf(one.hold), one.answer);
-        case "read":
-          return read(one.account, holdOf(one.hold));
-        default: {
-          const operations = one.operations.map(meant);
-          const expected = operations.map((each) =>
-            expectedOutcome(model.apply(each, ledger.clock.now()), idOfHold),
-          );
-          const { outcomes } = await billing.post({ operations: operations.map(message) });
-          expect(outcomes).toMatchObject(expected);
-          for (const { code } of outcomes) seen.set(code, (seen.get(code) ?? 0) + 1);
+        case "read": {
+          const [accountId, holdId] = [id(accountIds, one.account), id(holdIds, holdOf(one.hold))];
+          await both((to) => to.readAnswer({ accountId, holdId }));
+          return;
+        }
+        case "judge": {
+          const accountId = id(accountIds, one.account);
+          const spenderId = id(spenderIds, one.spender);
+          const claim = wallet.claimOf(`${one.claim.key}`, `${one.claim.content}`);
+          await both((to) => to.judgeClaim({ accountId, spenderId, claim }));
+          return;
+        }
+        case "lease":
+          await both((to) => to.leaseExpiredHolds({ service, limit: MOST_HOLDS, leaseMs: LEASE_MS }));
+          return;
+        case "post": {
+          const operations = one.operations.map(meant).map(message);
+          const answer = await both((to) => to.post({ operations }));
+          for (const { code } of answer?.outcomes ?? []) seen.set(code, (seen.get(code) ?? 0) + 1);
         }
       }
     },
-    async balances() {
-      const read = accountIds.map((accountId) => billing.getCredits({ accountId, bySpender: true }));
-      return (await Promise.all(read)).map(({ depositedCredits, remainingCredits, heldCredits, usage }) => ({
-        deposited: depositedCredits,
-        remaining: remainingCredits,
-        held: heldCredits,
-        usage: usage
-          .map(({ spender, usedCredits, requests }) => [spender?.spenderId, usedCredits, requests])
-          .sort(),
-      }));
+    async compareBooks(): Promise<void> {
+      for (const accountId of accountIds) {
+        await both((to) => to.getCredits({ accountId, bySpender: true }));
+        await both((to) => to.listHolds({ accountId, limit: MOST_HOLDS }));
+      }
+      expect(fake.model.lost).toBe(await lostCost(ledger.db, accountIds));
     },
-    /** By id. */
-    async holds() {
-      const read = accountIds.map((accountId) => billing.listHolds({ accountId, limit: MOST_HOLDS }));
-      return new Map(
-        (await Promise.all(read)).flatMap(({ holds }) =>
-          holds.map(({ holdId, credits, state, chargedCredits, costPicoUsd, attempt, upstreamModel }) => [
-            holdId,
-            { credits, state, charge: chargedCredits, cost: costPicoUsd, attempt, upstreamModel },
-          ]),
-        ),
-      );
-    },
-    expectedHolds: () =>
-      new Map(
-        [...model.holds].map(([hold, { amount, state, charge, cost, attempt }]) => [
-          idOfHold(hold),
-          {
-            credits: amount,
-            state: messageOfHoldState(state),
-            charge,
-            cost,
-            attempt,
-            upstreamModel: wallet.upstreamModelOf(attempt),
-          },
-        ]),
-      ),
-    lost: () => lostCost(ledger.db, accountIds),
-    expectedBalances: () =>
-      model.accounts.map((each, account) => ({
-        deposited: each.deposited - (adjusted[account] ?? 0n),
-        remaining: each.deposited - each.charged,
-        held: each.held,
-        usage: model.spenders
-          .flatMap(({ account: owner, used, requests }, index) =>
-            owner === account ? [[spenderIds[index], used, requests]] : [],
-          )
-          .sort(),
-      })),
   };
+}
+
+function startFake({ module }: FakeBilling): Promise<RunningProcess> {
+  return startProcess([module], {
+    env: {
+      INTERNAL_AUTH_SECRET: "internal-secret-of-the-billing-tests-0123456789",
+      SERVICE_HTTP_PORT: "0",
+      SERVICE_RPC_PORT: "0",
+      LOG_LEVEL: "silent",
+    },
+    clock: ledger.clock,
+  });
+}
+
+async function outcomeOf<Answer>(
+  asked: Promise<Answer>,
+): Promise<{ answer: Answer } | { reason: string; param: string | undefined }> {
+  try {
+    return { answer: await asked };
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    return { reason: error.reason, param: error.param };
+  }
 }
 
 function noFields(): SpenderFields {

@@ -1,4 +1,4 @@
-// Guarantees of KeysService over real PostgreSQL and the real transport, with a recording billing beside it.
+// Guarantees of KeysService over real PostgreSQL and the real transport, with the fake billing beside it.
 import { createHmac, randomUUID } from "node:crypto";
 import { isWellFormedKey, makeKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
@@ -193,7 +193,12 @@ describe("secrets", () => {
     const tables = await world.db.query<{ name: string }>(
       "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'keys'",
     );
-    expect(tables.rows.map(({ name }) => name).sort()).toEqual(["account", "api_key", "schema_migration"]);
+    expect(tables.rows.map(({ name }) => name).sort()).toEqual([
+      "account",
+      "api_key",
+      "schema_functions",
+      "schema_migration",
+    ]);
     let dump = "";
     for (const { name } of tables.rows) {
       const { rows } = await world.db.query<{ row: string }>(`SELECT t::text AS row FROM keys.${name} t`);

@@ -1,9 +1,7 @@
 // Arbitrary histories: what may happen to a few accounts, spenders, holds and keys, likely things more often.
+import type { LedgerOperation, ModelAnswer, ModelClaim, SpenderFields } from "@gr/ledger-model";
 import fc from "fast-check";
 import type { Period } from "../spender.ts";
-import type { ModelAnswer } from "./claim-model.ts";
-import type { SpenderFields } from "./hold-model.ts";
-import type { LedgerOperation } from "./ledger-model.ts";
 import { THURSDAY } from "./start-billing.ts";
 
 export const ACCOUNTS = 2;
@@ -25,6 +23,13 @@ export type Step =
   | { readonly step: "post"; readonly operations: HistoryOperation[] }
   | { readonly step: "keep"; readonly hold: number; readonly answer: ModelAnswer }
   | { readonly step: "read"; readonly account: number; readonly hold: number }
+  | {
+      readonly step: "judge";
+      readonly account: number;
+      readonly spender: number;
+      readonly claim: ModelClaim;
+    }
+  | { readonly step: "lease" }
   | { readonly step: "spender"; readonly index: number; readonly change: Partial<SpenderFields> }
   | { readonly step: "deposit"; readonly account: number; readonly credits: bigint; readonly refund: boolean }
   | { readonly step: "adjustment"; readonly account: number; readonly credits: bigint }
@@ -36,10 +41,8 @@ const cost = fc.bigInt({ min: 0n, max: 3n });
 const account = fc.nat({ max: ACCOUNTS - 1 });
 const hold = fc.nat({ max: HOLDS - 1 });
 const spenderIndex = fc.nat({ max: OWNERS.length - 1 });
-const claim = fc.option(fc.record({ key: fc.nat({ max: KEYS - 1 }), content: fc.constantFrom(0, 0, 0, 1) }), {
-  nil: undefined,
-  freq: 2,
-});
+const someClaim = fc.record({ key: fc.nat({ max: KEYS - 1 }), content: fc.constantFrom(0, 0, 0, 1) });
+const claim = fc.option(someClaim, { nil: undefined, freq: 2 });
 const cap = fc.option(fc.bigInt({ min: 0n, max: 120n }), { nil: undefined });
 const period = fc.constantFrom<Period>("lifetime", "day", "week", "month");
 const spenderFields = fc.record({
@@ -97,6 +100,10 @@ const keep = fc
   .record({ hold, answer: fc.record({ credits, cost }) })
   .map((put): Step => ({ step: "keep", ...put }));
 const read = fc.record({ account, hold }).map((asked): Step => ({ step: "read", ...asked }));
+const judge = fc
+  .record({ account, spender: spenderIndex, claim: someClaim })
+  .map((asked): Step => ({ step: "judge", ...asked }));
+const lease = fc.constant<Step>({ step: "lease" });
 
 export const history = fc.record({
   spenders: fc.tuple(spenderFields, spenderFields, spenderFields),
@@ -109,6 +116,8 @@ export const history = fc.record({
       likely(1, adjustment),
       likely(2, keep),
       likely(1, read),
+      likely(1, judge),
+      likely(1, lease),
     ),
     { minLength: 1, maxLength: 25, size: "max" },
   ),

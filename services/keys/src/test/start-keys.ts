@@ -1,4 +1,4 @@
-// The keys module in a process of its own ports, over a database of its own, with the recording billing beside it.
+// The keys module in a process of its own ports, over a database of its own, with the fake billing beside it.
 // Tests reach it as its peers do: RPC over the network with a service token, REST with a signed principal.
 
 import { generateKeyPairSync } from "node:crypto";
@@ -15,7 +15,7 @@ import { ManualClock, testDatabase } from "@gr/testing";
 import pg from "pg";
 import { keysModule } from "../module.ts";
 import { type CuttableProxy, startCuttableProxy } from "./cuttable-proxy.ts";
-import { createRecordingBilling, type RecordingBilling } from "./recording-billing.ts";
+import { BillingOfKeys } from "./fake-billing.ts";
 import { type RestAnswer, restCaller } from "./rest-caller.ts";
 
 const SECRET = "internal-secret-of-the-keys-tests-0123456789";
@@ -24,7 +24,7 @@ export const PEPPER = "pepper-of-the-keys-tests-0123456789-abcdef";
 
 export interface KeysUnderTest {
   readonly keys: ServiceClient<typeof KeysService>;
-  readonly billing: RecordingBilling;
+  readonly billing: BillingOfKeys;
   readonly clock: ManualClock;
   readonly db: pg.Pool;
   readonly databaseUrl: string;
@@ -50,7 +50,7 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
   moduleUrl.search = "";
   moduleUrl.host = `127.0.0.1:${proxy.port}`;
   const clock = new ManualClock(Date.now());
-  const billing = createRecordingBilling();
+  const billing = new BillingOfKeys(clock);
   const running = await startProcess([keysModule, billing.module], {
     env: {
       DATABASE_URL: moduleUrl.href,

@@ -18,6 +18,7 @@ export type LedgerOutcome = ModelOutcome & { readonly earlierHold?: number };
 
 export class LedgerModel extends HoldModel {
   readonly claims = new ClaimModel((hold) => this.holds.get(hold)?.state);
+  /** Infinity = no limit. */
   readonly #freeLimit: number;
   readonly #freeUse: { day: number; used: number }[];
 
@@ -28,21 +29,34 @@ export class LedgerModel extends HoldModel {
   ) {
     super(accounts, spenders);
     this.#freeLimit = freeLimit;
-    this.#freeUse = this.accounts.map(() => ({ day: 0, used: 0 }));
+    this.#freeUse = [];
   }
 
   override apply(operation: LedgerOperation, now: number): LedgerOutcome {
     if (operation.kind !== "place" || this.holds.has(operation.hold)) return super.apply(operation, now);
     const { claim, account, hold } = operation;
     if (claim === undefined) return this.#place(operation, now);
-    const owner = this.claims.owner(account, claim, now);
-    if (owner === undefined) {
-      const outcome = this.#place(operation, now);
-      if (outcome.code === OutcomeCode.DONE) this.claims.take(account, claim, hold, now);
-      return outcome;
+    const taken = this.#judgeClaim(account, claim, now);
+    if (taken !== undefined) {
+      const bad = this.spenderRefusal(operation.spender, account, now) !== undefined;
+      return bad ? super.apply(operation, now) : taken;
     }
-    if (this.spenderRefusal(operation.spender, account, now) !== undefined)
-      return super.apply(operation, now);
+    const outcome = this.#place(operation, now);
+    if (outcome.code === OutcomeCode.DONE) this.claims.take(account, claim, hold, now);
+    return outcome;
+  }
+
+  /** What a place with this claim would meet because of it. Changes nothing. */
+  judge(account: number, spender: number, claim: ModelClaim, now: number): LedgerOutcome {
+    const taken = this.#judgeClaim(account, claim, now);
+    if (taken === undefined) return { code: OutcomeCode.DONE };
+    return this.spenderRefusal(spender, account, now) ?? taken;
+  }
+
+  /** Undefined when the key is free. */
+  #judgeClaim(account: number, claim: ModelClaim, now: number): LedgerOutcome | undefined {
+    const owner = this.claims.owner(account, claim, now);
+    if (owner === undefined) return undefined;
     if (owner.content !== claim.content) return { code: OutcomeCode.CLAIM_MISMATCH };
     if (this.holds.get(owner.hold)?.state === "open") return { code: OutcomeCode.CLAIM_IN_PROGRESS };
     return { code: OutcomeCode.CLAIM_FINISHED, earlierHold: owner.hold };
@@ -52,8 +66,10 @@ export class LedgerModel extends HoldModel {
     const { account, spender, credits } = place;
     if (credits > 0n || this.spenderRefusal(spender, account, now) !== undefined)
       return super.apply(place, now);
-    const [use, payer] = [this.#freeUse[account], this.accounts[account]];
-    if (use === undefined || payer === undefined) throw new RangeError(`no account ${account}`);
+    const payer = this.accounts[account];
+    if (payer === undefined) throw new RangeError(`no account ${account}`);
+    this.#freeUse[account] ??= { day: 0, used: 0 };
+    const use = this.#freeUse[account];
     const today = windowStart("day", now) ?? 0;
     if (today > use.day) Object.assign(use, { day: today, used: 0 });
     if (use.used >= this.#freeLimit) {

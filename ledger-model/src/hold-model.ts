@@ -1,7 +1,9 @@
 // What billing should do, written without a thought for how: plain objects, one operation at a time. A window is an
 // object that its holds keep hold of, so a charge finds the window it belongs to whatever has happened since.
 import { OutcomeCode } from "@gr/proto/billing";
-import type { Period } from "../spender.ts";
+
+/** "lifetime" is one window that never ends. */
+export type Period = "lifetime" | "day" | "week" | "month";
 
 export interface ModelAccount {
   deposited: bigint;
@@ -71,14 +73,20 @@ export class HoldModel {
   lost = 0n;
 
   constructor(accounts: number, spenders: readonly { account: number; fields: SpenderFields }[]) {
-    this.accounts = Array.from({ length: accounts }, () => ({ deposited: 0n, charged: 0n, held: 0n }));
-    this.spenders = spenders.map(({ account, fields }) => ({
-      account,
-      fields,
-      window: newWindow(),
-      used: 0n,
-      requests: 0n,
-    }));
+    this.accounts = [];
+    this.spenders = [];
+    while (this.accounts.length < accounts) this.addAccount();
+    for (const { account, fields } of spenders) this.addSpender(account, fields);
+  }
+
+  /** @returns its number */
+  addAccount(): number {
+    return this.accounts.push({ deposited: 0n, charged: 0n, held: 0n }) - 1;
+  }
+
+  /** @returns its number */
+  addSpender(account: number, fields: SpenderFields): number {
+    return this.spenders.push({ account, fields, window: newWindow(), used: 0n, requests: 0n }) - 1;
   }
 
   putSpender(index: number, fields: SpenderFields): void {
@@ -263,7 +271,7 @@ export function windowStart(period: Period, now: number): number | undefined {
 }
 
 /** 0 = never. */
-function windowEnd(period: Period, start: number): number {
+export function windowEnd(period: Period, start: number): number {
   if (period === "lifetime") return 0;
   const date = new Date(start);
   if (period === "month") return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1);

@@ -1,8 +1,9 @@
 // What claims and kept answers should do, written without a thought for how: who has which key, and what was kept.
 
+/** Both may be anything that is equal to itself. */
 export interface ModelClaim {
-  readonly key: number;
-  readonly content: number;
+  readonly key: number | string;
+  readonly content: number | string;
 }
 
 export interface ModelAnswer {
@@ -13,7 +14,7 @@ export interface ModelAnswer {
 interface Owner {
   readonly account: number;
   readonly hold: number;
-  readonly content: number;
+  readonly content: ModelClaim["content"];
   /** Unix milliseconds. */
   readonly since: number;
   kept: ModelAnswer | undefined;
