@@ -1,11 +1,13 @@
-// key mint, key list, key revoke; key update is a file of its own.
+// key mint, key list, key revoke, and token issue; key update is a file of its own.
 import { KeyKind } from "@gr/proto/keys";
 import type { Command } from "commander";
 import { keyRecord, keyTable } from "./key-record.ts";
-import { instantOf, oneOf, PERIODS, usdOf } from "./option-values.ts";
+import { instantOf, isoText, minutesOf, oneOf, PERIODS, usdOf } from "./option-values.ts";
 import { report } from "./report.ts";
 import type { Runs } from "./run-cli.ts";
 import { addUpdateKeyCommand } from "./update-key-command.ts";
+
+const MINUTE_MS = 60_000n;
 
 interface MintOptions {
   account: string;
@@ -76,6 +78,26 @@ function addMint(key: Command, runs: Runs): void {
         if (minted === undefined) throw new Error("The keys service answered without a key.");
         const text = `Minted key ${minted.keyId}. Its secret is shown this once:\n\n  ${secret}\n`;
         return report({ ...keyRecord(minted), key: secret }, text);
+      }),
+    );
+}
+
+export function addTokenCommands(program: Command, runs: Runs): void {
+  const token = program.command("token").description("temporary web tokens");
+  token
+    .command("issue")
+    .description("issue a web token: it spends from the account without a cap, and cannot be taken back")
+    .requiredOption("--account <id>", "id of the account")
+    .option("--minutes <count>", "how long it is valid, 1 to 5 (default: 5)", minutesOf, 5n)
+    .action(
+      runs(async (router, { account, minutes }: { account: string; minutes: bigint }) => {
+        const request = { accountId: account, lifetimeMs: minutes * MINUTE_MS };
+        const issued = await router.keys().issueWebToken(request);
+        const expiresAt = isoText(issued.expiresAt);
+        return report(
+          { account_id: account, token: issued.token, expires_at: expiresAt },
+          `Issued a web token that expires at ${expiresAt}:\n\n  ${issued.token}\n`,
+        );
       }),
     );
 }

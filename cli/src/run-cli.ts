@@ -3,21 +3,18 @@
 import { errorRow, ServiceError } from "@gr/proto";
 import { type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
-import { addAccountCommands } from "./account-commands.ts";
-import { addAdjustmentCommands } from "./adjustment-commands.ts";
+import { addAccountCommands, addCreditsCommands } from "./account-commands.ts";
+import { addAdjustmentCommands, addDepositCommands } from "./booking-commands.ts";
 import { addCatalogCommands } from "./catalog-commands.ts";
-import { addCreditsCommands } from "./credits-commands.ts";
-import { addDepositCommands } from "./deposit-commands.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { sentenceOfFailure } from "./failure.ts";
 import { addHoldCommands } from "./hold-commands.ts";
-import { addKeyCommands } from "./key-commands.ts";
+import { addKeyCommands, addTokenCommands } from "./key-commands.ts";
 import { addLedgerCommands } from "./ledger-commands.ts";
 import { printable } from "./printable.ts";
 import type { Report } from "./report.ts";
 import { type Router, reachRouter } from "./router.ts";
 import { findRouter, type RouterAddress } from "./router-address.ts";
-import { addTokenCommands } from "./token-commands.ts";
 
 export interface CliIo {
   readonly env: Environment;

@@ -1,6 +1,7 @@
 // One bootstrap at a time installs into a clone. The lock file lists the processes at work, one "pid start-time"
 // per line: the bootstrap and its installers. The lock is held while any of them runs, so an installer that
 // outlives a killed bootstrap is waited for, and a lock nobody holds is taken over.
+import { spawnSync } from "node:child_process";
 import {
   appendFileSync,
   existsSync,
@@ -15,7 +16,6 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BootstrapError } from "./bootstrap-error.mjs";
 import { note, TOOLS } from "./layout.mjs";
-import { identify, isRunning } from "./process-identity.mjs";
 
 const LOCK = path.join(TOOLS, "lock");
 const WAIT_MS = 10 * 60_000;
@@ -100,4 +100,35 @@ function read() {
     if (error.code === "ENOENT") return "";
     throw error;
   }
+}
+
+/**
+ * "pid start-time" of a running process, which tells it from a later one with the same number; undefined when there is
+ * none. A zombie counts as ended.
+ */
+function identify(pid) {
+  const start = existsSync("/proc/self/stat") ? startFromProc(pid) : startFromPs(pid);
+  return start && `${pid} ${start}`;
+}
+
+function isRunning(identity) {
+  return identify(Number.parseInt(identity, 10)) === identity;
+}
+
+function startFromProc(pid) {
+  try {
+    // The command name is in brackets and may hold anything; the fields after it are plain.
+    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    const [state = "", ...fields] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return /[ZX]/.test(state) ? undefined : fields[18];
+  } catch (error) {
+    if (error.code === "ENOENT" || error.code === "ESRCH") return undefined;
+    throw error;
+  }
+}
+
+function startFromPs(pid) {
+  const result = spawnSync("ps", ["-o", "stat=,lstart=", "-p", String(pid)], { encoding: "utf8" });
+  const [state, ...start] = (result.stdout ?? "").trim().split(/\s+/);
+  return !state || state.startsWith("Z") ? undefined : start.join("-");
 }

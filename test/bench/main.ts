@@ -11,10 +11,8 @@ import { BillingService } from "@gr/proto/billing";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
 import { startSimulator } from "@gr/simulator";
 import { freePort } from "@gr/testing";
-import { canPin, LOAD_CORE, onCore, pin, ROUTER_CORE } from "./cores.ts";
 import { closedLoop, firstBytes, openLoop, quantile, type Target } from "./load.ts";
-import { cpuMicros, residentMegabytes } from "./process-cost.ts";
-import { type Row, table } from "./report.ts";
+import { canPin, cpuMicros, LOAD_CORE, onCore, pin, ROUTER_CORE, residentMegabytes } from "./processes.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 3);
@@ -229,6 +227,24 @@ async function ledger(): Promise<void> {
   const child = spawn(command, args, { stdio: "inherit" });
   const code = await new Promise((resolve) => child.once("exit", resolve));
   if (code !== 0) throw new Error(`the ledger's bench ended with exit code ${code}`);
+}
+
+interface Row {
+  readonly name: string;
+  readonly values: readonly number[];
+}
+
+function table(title: string, columns: readonly string[], rows: readonly Row[]): string {
+  const head = `${"".padEnd(36)}${columns.map((column) => column.padStart(12)).join("")}`;
+  const lines = rows.map(
+    ({ name, values }) => `${name.padEnd(36)}${values.map((value) => format(value).padStart(12)).join("")}`,
+  );
+  return `${title}\n${[head, ...lines].join("\n")}\n\n`;
+}
+
+function format(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  return value >= 100 || Number.isInteger(value) ? Math.round(value).toString() : value.toPrecision(3);
 }
 
 await main();

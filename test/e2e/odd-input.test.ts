@@ -1,5 +1,6 @@
 // Random bad bodies, broken bytes and broken HTTP: refused, never a failure of ours, nothing written. And what is odd
 // but valid by the specification: not refused.
+import { connect } from "node:net";
 import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -7,7 +8,6 @@ import { abyss } from "./bad-values.ts";
 import { brokenBytes, wrongBody } from "./body-grammar.ts";
 import { bodyOf, type Endpoint, endpoints } from "./endpoints.ts";
 import { type Answer, call } from "./http.ts";
-import { sendRaw } from "./raw-socket.ts";
 import { complaintOf, stateOf } from "./refusal.ts";
 import { type Router, startRouter } from "./topology.ts";
 
@@ -18,6 +18,7 @@ const UNLIMITED = {
   RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
 };
 const BATCH = 25;
+const GIVE_UP_MS = 10_000;
 /** Together more than 3,000 bodies in the long form. */
 const FUZZ = { numRuns: byDepth({ quick: 4, deep: 16 }), endOnFailure: true };
 
@@ -98,6 +99,25 @@ describe("random input", () => {
     }),
   );
 });
+
+/** Everything that comes back until the router closes; with `end`, our side of the connection is closed at once. */
+function sendRaw(router: Router, bytes: string, { end }: { end: boolean }): Promise<string> {
+  const { hostname, port } = new URL(router.baseUrl);
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(Number(port), hostname, () => {
+      if (end) socket.end(bytes, "latin1");
+      else socket.write(bytes, "latin1");
+    });
+    socket.setTimeout(GIVE_UP_MS, () => socket.destroy());
+    socket.on("data", (chunk) => {
+      answer += chunk.toString("latin1");
+    });
+    // A connection that is reset has said what it had to say.
+    socket.on("error", (error) => socket.destroy(error));
+    socket.on("close", () => resolve(answer));
+  });
+}
 
 describe("broken HTTP", () => {
   const body = '{"model":"sandbox/image","prompt":"a"}';

@@ -1,10 +1,10 @@
 // The guarantees of an embedded PostgreSQL: real servers, real kills.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import pg from "pg";
 import { findPostgres } from "./postgres-binaries.ts";
 import { startPostgres, startPostgresAs } from "./postgres-server.ts";
@@ -12,11 +12,28 @@ import { commandOf } from "./process-command.ts";
 import { AS_NOBODY, chooseAccount, IN_USER_NAMESPACE, runAs } from "./server-account.ts";
 import { startChild } from "./test/child.ts";
 
+/** A cluster that each test begins with a copy of: making one takes longer than all that is done with it. */
+let made: string;
 let dataDir: string;
+
+beforeAll(async () => {
+  made = await mkdtemp(join(tmpdir(), "postgres-test-"));
+  const server = await startPostgres({ dataDir: made, durable: false });
+  await server.stop();
+});
+
+afterAll(() => rm(made, { recursive: true, force: true }));
 
 beforeEach(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "postgres-test-"));
+  await copyMade(dataDir);
 });
+
+async function copyMade(folder: string): Promise<void> {
+  for (const part of ["cluster", "password"]) {
+    await cp(join(made, part), join(folder, part), { recursive: true });
+  }
+}
 
 afterEach(() => rm(dataDir, { recursive: true, force: true }));
 
@@ -80,8 +97,6 @@ test("a pid file that names an unrelated process does not keep the server from s
 });
 
 test("a server that was left running is shut down first", async () => {
-  const first = await startPostgres({ dataDir, durable: false });
-  await first.stop();
   const { postgres } = findPostgres();
   const { prefix, user } = await chooseAccount(postgres);
   const cluster = join(dataDir, "cluster");
@@ -98,6 +113,7 @@ test("a server that was left running is shut down first", async () => {
 });
 
 test("a database that was half made when its maker was killed is made anew", async () => {
+  await rm(join(dataDir, "cluster"), { recursive: true });
   await mkdir(join(dataDir, "cluster.new", "base"), { recursive: true });
   await writeFile(join(dataDir, "cluster.new", "PG_VERSION"), "18\n");
   const server = await startPostgres({ dataDir, durable: false });
@@ -131,6 +147,8 @@ test("nobody gets in without the password, by socket or by port", async () => {
 
 test("a folder whose path is too long for a socket works as well", async () => {
   const long = join(dataDir, "x".repeat(100));
+  await mkdir(long);
+  await copyMade(long);
   const server = await startPostgres({ dataDir: long, durable: false });
   const sockets = new URL(server.url).searchParams.get("host") ?? "";
   await expect(query(server.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
@@ -158,8 +176,6 @@ test("the same data can be used under every account that this machine offers", a
 });
 
 test("why a server does not start is said in one sentence", async () => {
-  const server = await startPostgres({ dataDir, durable: false });
-  await server.stop();
   await writeFile(join(dataDir, "cluster", "postgresql.conf"), "shared_buffers = nonsense\n");
   await expect(startPostgres({ dataDir, durable: false })).rejects.toThrow(
     /^PostgreSQL did not start: [^\n]*postgresql\.conf[^\n]*$/,

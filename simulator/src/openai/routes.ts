@@ -5,12 +5,11 @@ import { IMAGE_MODELS, MODELS_CREATED, TEXT_MODELS } from "../models.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
 import { startExchange } from "../text-exchange.ts";
 import { isObject, readChatRequest, readResponsesRequest } from "../text-request.ts";
-import { openAiChat } from "./chat.ts";
 import { openAiErrorHandler, plain, sendOpenAiError } from "./errors.ts";
 import { answerHeaders } from "./headers.ts";
 import { readImageRequest } from "./image-request.ts";
 import { generateImages } from "./images.ts";
-import { checkPreviousResponse, openAiResponses } from "./responses.ts";
+import { checkPreviousResponse, openAiChat, openAiResponses } from "./text-wires.ts";
 
 const NO_KEY =
   "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";

@@ -1,7 +1,7 @@
 // OpenRouter's look-up of a finished generation: the way to learn a cost whose answer was lost.
 import type { BillItem } from "../bill.ts";
 import { formatUsd } from "../prices.ts";
-import { PROVIDER_NAME } from "./chat.ts";
+import { PROVIDER_NAME } from "./text-wires.ts";
 
 /**
  * The body of `GET /generation?id=`. When several generations share a request id (retries), the numbers are

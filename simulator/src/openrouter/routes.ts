@@ -3,11 +3,10 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
 import { startExchange } from "../text-exchange.ts";
 import { isObject, readChatRequest, readResponsesRequest } from "../text-request.ts";
-import { openRouterChat } from "./chat.ts";
 import { openRouterErrorHandler, sendOpenRouterError } from "./errors.ts";
 import { generationBody } from "./generation.ts";
 import { modelList } from "./models.ts";
-import { checkStateless, openRouterResponses } from "./responses.ts";
+import { checkStateless, openRouterChat, openRouterResponses } from "./text-wires.ts";
 
 export function openRouterRoutes(simulation: Simulation) {
   return async (app: FastifyInstance): Promise<void> => {

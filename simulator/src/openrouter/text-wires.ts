@@ -1,6 +1,11 @@
-// OpenRouter's chat completions: the whole answer, and the stream with its usage in the last chunk.
+// OpenRouter's chat completions and Responses API, as bytes: the cost is in the usage, which a stream tells in its last
+// chunk, before `[DONE]`.
+
+import { Refusal } from "../refusal.ts";
+import { responsesWire } from "../responses-wire.ts";
 import type { TextWire } from "../text-exchange.ts";
-import { chatUsage } from "./usage-json.ts";
+import type { JsonObject } from "../text-request.ts";
+import { chatUsage, responsesUsage } from "./usage-json.ts";
 
 /** The name of the provider behind the router. */
 export const PROVIDER_NAME = "Sandbox";
@@ -36,3 +41,19 @@ export const openRouterChat: TextWire = {
     };
   },
 };
+
+export const openRouterResponses: TextWire = responsesWire({
+  headers: (answer) => ({ "x-generation-id": answer.id }),
+  usage: responsesUsage,
+  greeting: PROCESSING_COMMENT,
+  farewell: "data: [DONE]\n\n",
+  storesByDefault: false,
+});
+
+/** Refuses what needs stored conversations. */
+export function checkStateless(body: JsonObject): void {
+  if (body["store"] === true) throw new Refusal("invalid", "store: true is not supported");
+  if (body["previous_response_id"] != null) {
+    throw new Refusal("invalid", "previous_response_id is not supported");
+  }
+}

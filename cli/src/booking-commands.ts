@@ -1,12 +1,14 @@
-// deposit add, deposit refund. The deposit's id is its idempotency key: it is named in every failure, so that trying
-// again books once.
+// deposit add, deposit refund, adjustment add. The id of a booking is its idempotency key: when nobody can say whether it
+// was made, the sentence names the id with which the same command books it once, whatever became of the first try.
 import { randomUUID } from "node:crypto";
 import { formatCredits } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
+import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
-import { bookOnce } from "./booking.ts";
-import { oneOf, positiveUsdOf, uuidOf } from "./option-values.ts";
+import { mayHaveHappened, sentenceOfFailure } from "./failure.ts";
+import { oneOf, positiveUsdOf, signedUsdOf, uuidOf } from "./option-values.ts";
 import { report } from "./report.ts";
+import type { Router } from "./router.ts";
 import type { Runs } from "./run-cli.ts";
 
 const STATUSES = {
@@ -28,6 +30,13 @@ interface RefundOptions {
   account: string;
   usd: bigint;
   id: string;
+}
+
+interface AdjustmentOptions {
+  account: string;
+  usd: bigint;
+  reason: string;
+  id?: string;
 }
 
 export function addDepositCommands(program: Command, runs: Runs): void {
@@ -84,6 +93,51 @@ function addRefund(deposit: Command, runs: Runs): void {
         );
       }),
     );
+}
+
+export function addAdjustmentCommands(program: Command, runs: Runs): void {
+  const adjustment = program.command("adjustment").description("corrections of an account's credit");
+  adjustment
+    .command("add")
+    .description("give credit, or take it with a negative amount")
+    .requiredOption("--account <id>", "id of the account")
+    .requiredOption("--usd <amount>", "amount, at most four decimals; below zero takes credit", signedUsdOf)
+    .requiredOption("--reason <text>", "for whoever reads the books")
+    .option("--id <uuid>", "id of the adjustment (default: a new one)", uuidOf)
+    .action(
+      runs(async (router, options: AdjustmentOptions) => {
+        const { account, usd, reason, id = randomUUID() } = options;
+        const request = { adjustmentId: id, accountId: account, credits: usd, reason };
+        await bookOnce(router, "adjustment", id, () => router.billing().putAdjustment(request));
+        const amount = formatCredits(usd);
+        const text =
+          usd > 0n
+            ? `Gave ${amount} USD to account ${account} as adjustment ${id}.`
+            : `Took ${formatCredits(-usd)} USD from account ${account} as adjustment ${id}.`;
+        return report({ adjustment_id: id, account_id: account, usd: amount, reason }, text);
+      }),
+    );
+}
+
+/**
+ * @param what for people: "deposit".
+ * @throws OperatorError that names the id, or what `book` throws when it certainly was not booked.
+ */
+async function bookOnce(
+  router: Router,
+  what: string,
+  id: string,
+  book: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await book();
+  } catch (error) {
+    if (!mayHaveHappened(error)) throw error;
+    const sentence = sentenceOfFailure(error, router.address);
+    throw new OperatorError(
+      `${sentence} The ${what} may be booked or not; repeat the command with --id ${id}.`,
+    );
+  }
 }
 
 function nameOf(status: DepositStatus): string {
