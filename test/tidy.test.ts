@@ -223,6 +223,13 @@ describe("the repository", () => {
     ).toEqual([]);
   });
 
+  test("a command to paste runs TypeScript through the bootstrap, whatever Node there is", () => {
+    const pasted = tracked
+      .filter((file) => file.endsWith(".md"))
+      .flatMap((file) => [...read(file).matchAll(/^```sh$([\s\S]*?)^```$/gm)].map(([, block = ""]) => block));
+    expect(pasted.filter((block) => /\bnode (?!scripts\/bootstrap\.mjs)\S+\.ts\b/.test(block))).toEqual([]);
+  });
+
   test("docs/operations.md names every setting, and no other", () => {
     const settings = new Set(
       product.flatMap((file) =>

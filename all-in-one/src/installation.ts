@@ -1,9 +1,8 @@
 // What both topologies stand on: the locked data directory, secrets, PostgreSQL, the sandbox, and the environment
 // that follows from them. Opened before any module, closed after the last.
-import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { freePort, lockDataDir, startPostgres } from "@gr/embedded";
-import { type Environment, OperatorError } from "@gr/runtime";
+import type { Environment } from "@gr/runtime";
 import { keepServer } from "./kept-server.ts";
 import { type LauncherConfig, readLauncherConfig } from "./launcher-config.ts";
 import { startSandbox } from "./sandbox.ts";
@@ -25,7 +24,6 @@ export async function openInstallation(outer: Environment): Promise<Installation
   const read = readLauncherConfig(outer);
   const dataDir = resolve(read.DATA_DIR);
   const config = { ...read, DATA_DIR: dataDir, PORT: read.PORT === 0 ? await freePort() : read.PORT };
-  await makeDirectory(dataDir);
   const closers: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const closer of closers.splice(0).toReversed()) await closer();
@@ -71,12 +69,4 @@ async function openDatabase(dataDir: string, closers: (() => Promise<unknown>)[]
   );
   closers.push(() => postgres.stop());
   return postgres.url;
-}
-
-async function makeDirectory(dataDir: string): Promise<void> {
-  try {
-    await mkdir(dataDir, { recursive: true, mode: 0o755 });
-  } catch (error) {
-    throw new OperatorError(`Cannot make the data directory ${dataDir}: ${(error as Error).message}.`);
-  }
 }

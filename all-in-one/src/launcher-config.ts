@@ -5,6 +5,7 @@ import {
   dataDirConfig,
   type Environment,
   OperatorError,
+  port,
   postgresConfig,
   readConfig,
   stopConfig,
@@ -18,7 +19,7 @@ const launcherConfig = z.object({
   ...stopConfig.shape,
   ...textUpstreamConfig.shape,
   DATABASE_URL: postgresConfig.shape.DATABASE_URL.optional(),
-  SIMULATOR_PORT: z.coerce.number().int().min(0).max(65_535).default(8090),
+  SIMULATOR_PORT: port(8090),
   SIMULATOR_TOKEN_DELAY_MS: z.coerce.number().int().min(0).max(10_000).default(15),
 });
 export type LauncherConfig = z.infer<typeof launcherConfig>;

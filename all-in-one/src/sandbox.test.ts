@@ -1,6 +1,11 @@
 // When the launchers simulate, and what they have the catalogue list.
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { mediaProviders } from "@gr/media-generation";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { readLauncherConfig } from "./launcher-config.ts";
 import { sandboxEnvironment, startSandbox } from "./sandbox.ts";
 
@@ -42,4 +47,43 @@ test("the sandbox offers what the simulated providers make", () => {
 test("a text upstream that cannot be is refused before anything is started", () => {
   const env = { TEXT_UPSTREAM_KIND: "telegraph" };
   expect(() => readLauncherConfig(env)).toThrow(/^The configuration is not usable: TEXT_UPSTREAM_KIND: /);
+});
+
+describe("the simulator's port", () => {
+  /** Starts the sandbox where the simulator's port is taken. @param env what the operator has set */
+  async function onPortOf(user: "another process" | "our gateway", env: Record<string, string>) {
+    const blocker = createServer();
+    const port = await new Promise<number>((resolve) => {
+      blocker.listen(0, "127.0.0.1", () => resolve((blocker.address() as { port: number }).port));
+    });
+    // The gateway opens its port after the simulator.
+    if (user === "our gateway") await new Promise((resolve) => blocker.close(resolve));
+    const dataDir = await mkdtemp(join(tmpdir(), "generation-router-sandbox-"));
+    const config = { ...readLauncherConfig({ DATA_DIR: dataDir, ...env }), SIMULATOR_PORT: port };
+    try {
+      const sandbox = await startSandbox(user === "our gateway" ? { ...config, PORT: port } : config, env);
+      await sandbox.close();
+      return { port, url: sandbox.url };
+    } finally {
+      blocker.close();
+      await rm(dataDir, { recursive: true });
+    }
+  }
+
+  test("gives way when it is the default and taken", async () => {
+    const { port, url } = await onPortOf("another process", {});
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(url).not.toBe(`http://127.0.0.1:${port}`);
+  });
+
+  test("gives way when it is the default and the gateway's", async () => {
+    const { port, url } = await onPortOf("our gateway", {});
+    expect(url).not.toBe(`http://127.0.0.1:${port}`);
+  });
+
+  test("is refused by name when the operator chose it", async () => {
+    await expect(onPortOf("another process", { SIMULATOR_PORT: "9" })).rejects.toThrow(
+      /in use; set SIMULATOR_PORT to a free port\.$/,
+    );
+  });
 });

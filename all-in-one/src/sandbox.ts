@@ -2,7 +2,7 @@
 // As soon as one is configured, nothing is simulated: a paid request must never get a made-up answer.
 
 import { mediaProviders } from "@gr/media-generation";
-import type { Environment } from "@gr/runtime";
+import { type Environment, listenError } from "@gr/runtime";
 import { textUpstreamOf } from "@gr/text-upstream";
 import type { LauncherConfig } from "./launcher-config.ts";
 
@@ -17,15 +17,32 @@ export async function startSandbox(config: LauncherConfig, env: Environment): Pr
   if (meansRealUpstream(config, env)) {
     return { env: offerOf(env), url: undefined, close: async () => undefined };
   }
+  const { url, close } = await openSimulator(config, Boolean(env["SIMULATOR_PORT"]));
+  return { env: sandboxEnvironment(url), url, close };
+}
+
+/**
+ * A port that nobody has asked for by name gives way: to a router that runs already, and to our own gateway.
+ * @throws OperatorError when the port that was asked for is in use.
+ */
+async function openSimulator(
+  config: LauncherConfig,
+  isChosen: boolean,
+): Promise<{ url: string; close(): Promise<void> }> {
   // A router with real upstreams does not carry the simulator in its memory.
   const { startSimulator } = await import("@gr/simulator");
-  const { url, close } = await startSimulator({
-    host: "127.0.0.1",
-    port: config.SIMULATOR_PORT,
-    dataDir: config.DATA_DIR,
-    tokenDelayMs: config.SIMULATOR_TOKEN_DELAY_MS,
-  });
-  return { env: sandboxEnvironment(url), url, close };
+  const at = { host: "127.0.0.1", port: config.SIMULATOR_PORT };
+  const options = { dataDir: config.DATA_DIR, tokenDelayMs: config.SIMULATOR_TOKEN_DELAY_MS };
+  if (!isChosen && at.port === config.PORT) return startSimulator({ ...options, ...at, port: 0 });
+  try {
+    return await startSimulator({ ...options, ...at });
+  } catch (error) {
+    const failure = error as NodeJS.ErrnoException;
+    if (isChosen || failure.code !== "EADDRINUSE") {
+      throw listenError(failure, { host: "HOST", port: "SIMULATOR_PORT" }, at);
+    }
+    return startSimulator({ ...options, ...at, port: 0 });
+  }
 }
 
 function meansRealUpstream(config: LauncherConfig, env: Environment): boolean {

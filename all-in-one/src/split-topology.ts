@@ -41,7 +41,9 @@ export async function startSplit(env: Environment, print: (text: string) => void
   try {
     redis = await openRedis(env, (sentence) => process.stderr.write(`${sentence}\n`));
     const shared = { ...installation.env, ...redis.env };
-    const places = await Promise.all(routerModules.map(({ name, needs }) => placeOf(name, needs)));
+    const places = await Promise.all(
+      routerModules.map(({ name, needs }) => placeOf(name, needs, config.PORT)),
+    );
     const addresses = Object.assign({}, ...places.map(addressesOf));
     for (const place of inNeedOrder(places)) {
       children.push(
@@ -76,8 +78,8 @@ export async function startSplit(env: Environment, print: (text: string) => void
   }
 }
 
-async function placeOf(module: string, needs: readonly string[]): Promise<Place> {
-  const [http, rpc] = [await freePort(), await freePort()];
+async function placeOf(module: string, needs: readonly string[], publicPort: number): Promise<Place> {
+  const [http, rpc] = [await internalPort(publicPort), await internalPort(publicPort)];
   return {
     module,
     needs,
@@ -85,6 +87,12 @@ async function placeOf(module: string, needs: readonly string[]): Promise<Place>
     rpcUrl: `http://127.0.0.1:${rpc}`,
     env: { SERVICE_HTTP_PORT: String(http), SERVICE_RPC_PORT: String(rpc) },
   };
+}
+
+/** A free port, and not the one that the gateway is going to take. */
+async function internalPort(publicPort: number): Promise<number> {
+  const port = await freePort();
+  return port === publicPort ? freePort() : port;
 }
 
 function addressesOf({ module, httpUrl, rpcUrl }: Place): Environment {

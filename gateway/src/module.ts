@@ -77,7 +77,8 @@ async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Prom
   try {
     await app.listen({ host: HOST, port: PORT });
   } catch (error) {
-    throw listenError(error as NodeJS.ErrnoException, "PORT", { host: HOST, port: PORT });
+    const settings = { host: "HOST", port: "PORT" };
+    throw listenError(error as NodeJS.ErrnoException, settings, { host: HOST, port: PORT });
   }
 }
 

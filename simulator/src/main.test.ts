@@ -17,8 +17,8 @@ interface Running {
   readonly client: TestClient;
 }
 
-function launch(folder: string, port: number): ChildProcess {
-  const env = { PATH: process.env["PATH"], DATA_DIR: folder, SIMULATOR_PORT: String(port) };
+function launch(folder: string, port: number, more: Record<string, string> = {}): ChildProcess {
+  const env = { PATH: process.env["PATH"], DATA_DIR: folder, SIMULATOR_PORT: String(port), ...more };
   return spawn(process.execPath, [MAIN], { env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
@@ -95,6 +95,26 @@ describe("the simulator", () => {
         `Port ${port} on 127.0.0.1 is taken: stop what listens there, or set SIMULATOR_PORT.\n`,
       );
     }));
+
+  test.each([
+    [
+      "HOST",
+      { HOST: "203.0.113.1" },
+      /^Cannot listen on 203\.0\.113\.1:0 \(EADDRNOTAVAIL\): set HOST to .*\.\n$/,
+    ],
+    ["DATA_DIR", { DATA_DIR: "/dev/null/data" }, /^DATA_DIR \/dev\/null\/data cannot be used: ENOTDIR.*\n$/],
+  ])("says in one sentence that %s cannot be used", (_setting, wrong, sentence) =>
+    withFolder(async (folder) => {
+      const child = launch(folder, 0, wrong);
+      let printed = "";
+      child.stderr?.on("data", (bytes) => {
+        printed += String(bytes);
+      });
+      const [code] = await once(child, "close");
+      expect(code).toBe(1);
+      expect(printed).toMatch(sentence);
+    }),
+  );
 });
 
 describe("settings", () => {

@@ -1,5 +1,5 @@
 // Runs the simulator alone: settings from the environment, an orderly stop on SIGTERM and SIGINT.
-import { parseConfig } from "./config.ts";
+import { parseConfig, type SimulatorConfig } from "./config.ts";
 import { type RunningSimulator, startSimulator } from "./server.ts";
 
 async function start(): Promise<RunningSimulator> {
@@ -12,12 +12,23 @@ async function start(): Promise<RunningSimulator> {
       tokenDelayMs: config.SIMULATOR_TOKEN_DELAY_MS,
     });
   } catch (error) {
-    if (!(error instanceof Error) || !("code" in error) || error.code !== "EADDRINUSE") throw error;
-    throw new Error(
-      `Port ${config.SIMULATOR_PORT} on ${config.HOST} is taken: stop what listens there, or set SIMULATOR_PORT.`,
-      { cause: error },
-    );
+    throw new Error(sentenceFor(error as NodeJS.ErrnoException, config), { cause: error });
   }
+}
+
+/** Names the setting that has to change. */
+function sentenceFor(
+  error: NodeJS.ErrnoException,
+  { HOST, SIMULATOR_PORT, DATA_DIR }: SimulatorConfig,
+): string {
+  if (error.code === "EADDRINUSE") {
+    return `Port ${SIMULATOR_PORT} on ${HOST} is taken: stop what listens there, or set SIMULATOR_PORT.`;
+  }
+  if (error.syscall === "listen" || error.syscall === "getaddrinfo") {
+    return `Cannot listen on ${HOST}:${SIMULATOR_PORT} (${error.code}): set HOST to an address of this machine.`;
+  }
+  if (error.syscall === undefined) return error.message;
+  return `DATA_DIR ${DATA_DIR} cannot be used: ${error.message}.`;
 }
 
 try {

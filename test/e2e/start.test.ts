@@ -128,7 +128,10 @@ describe("a start that fails", () => {
         says: /PostgreSQL at/,
       },
       { problem: { PORT: "http", DATABASE_URL: "mysql://x" }, says: /PORT.*DATABASE_URL|DATABASE_URL.*PORT/ },
-      { problem: { PORT: "0", SIMULATOR_PORT: taken }, says: /SIMULATOR_PORT|in use/ },
+      { problem: { PORT: "0", SIMULATOR_PORT: taken }, says: /in use; set SIMULATOR_PORT to/ },
+      { problem: { PORT: "0", DATA_DIR: "/dev/null/data" }, says: /set DATA_DIR to/ },
+      // An address that is reserved for documents: no machine has it.
+      { problem: { PORT: "0", HOST: "203.0.113.1" }, says: /change HOST/ },
     ];
     const attempts = outcomes.map(async ({ problem, says }) => {
       const { code, stderr } = await runToEnd({ ...base, DATA_DIR: await newDirectory(), ...problem });

@@ -53,8 +53,20 @@ test("of many that try at once exactly one gets the directory", async () => {
   await locks[0]?.release();
 });
 
-test("a directory that cannot be made is named in one sentence", async () => {
-  await expect(lockDataDir("/dev/null/data")).rejects.toThrow(
-    /^The data directory \/dev\/null\/data cannot be used: .*ENOTDIR.*\.$/,
+test.each([
+  ["below a file", "/dev/null/data"],
+  ["that is a file", "/dev/null"],
+  // Node's recursive mkdir never comes back from this one.
+  ["where no folder can be made", "/proc/generation-router/data"],
+])("a directory %s is named in one sentence, with the setting", async (_name, path) => {
+  await expect(lockDataDir(path)).rejects.toThrow(
+    new RegExp(
+      `^The data directory ${path} cannot be used: .*; set DATA_DIR to a folder that can be written\\.$`,
+    ),
   );
+});
+
+test("a directory whose parents are missing is made with them", async () => {
+  const lock = await lockDataDir(join(dir, "a", "b"));
+  await lock.release();
 });

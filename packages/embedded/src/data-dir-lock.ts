@@ -1,8 +1,8 @@
 // One process per data directory. The lock is the kernel's own, on a file that SQLite opens exclusively: it ends
 // with its holder, kill -9 included, so there are no stale locks to judge and no moment in which two can win.
 // The pid beside it is for the message only.
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedError } from "./embedded-error.ts";
@@ -23,7 +23,7 @@ const held = new Set<DatabaseSync>();
 export async function lockDataDir(dir: string): Promise<DataDirLock> {
   const pidFile = join(dir, "lock.pid");
   try {
-    await mkdir(dir, { recursive: true });
+    await makeFolder(dir);
     const handle = await acquire(join(dir, "lock"));
     if (handle !== undefined) {
       held.add(handle);
@@ -31,12 +31,26 @@ export async function lockDataDir(dir: string): Promise<DataDirLock> {
       return { release: async () => void (held.delete(handle) && handle.close()) };
     }
   } catch (error) {
-    throw new EmbeddedError(`The data directory ${dir} cannot be used: ${messageOf(error)}.`);
+    const sentence = `The data directory ${dir} cannot be used: ${messageOf(error)}`;
+    throw new EmbeddedError(`${sentence}; set DATA_DIR to a folder that can be written.`);
   }
   const holder = (await readFile(pidFile, "utf8")).trim();
   throw new EmbeddedError(
     `The data directory ${dir} is in use by process ${holder}; stop it, or set DATA_DIR to another folder.`,
   );
+}
+
+/** Node's own `recursive` tries for ever where a parent is there and takes no folders, as /proc. */
+async function makeFolder(dir: string): Promise<void> {
+  try {
+    await mkdir(dir, { mode: 0o755 });
+  } catch (error) {
+    const code = codeOf(error, "code");
+    if (code === "EEXIST" && (await stat(dir)).isDirectory()) return;
+    if (code !== "ENOENT" || dirname(dir) === dir) throw error;
+    await makeFolder(dirname(dir));
+    await mkdir(dir, { mode: 0o755 });
+  }
 }
 
 /** Undefined when another holds the lock. */

@@ -5,11 +5,18 @@ import { OperatorError } from "./operator-error.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
+const MAX_PORT = 65_535;
+const NO_PORT = `must be a port, a whole number from 0 to ${MAX_PORT}`;
+
 /** Ports: 0 lets the operating system choose. */
-export const port = (byDefault: number) => z.coerce.number().int().min(0).max(65_535).default(byDefault);
+export const port = (byDefault: number) =>
+  z.coerce.number(NO_PORT).int(NO_PORT).min(0, NO_PORT).max(MAX_PORT, NO_PORT).default(byDefault);
+
+const NO_MILLISECONDS = "must be milliseconds, a whole number above 0";
 
 /** Positive whole milliseconds. */
-export const milliseconds = (byDefault: number) => z.coerce.number().int().min(1).default(byDefault);
+export const milliseconds = (byDefault: number) =>
+  z.coerce.number(NO_MILLISECONDS).int(NO_MILLISECONDS).min(1, NO_MILLISECONDS).default(byDefault);
 
 /** Config fragment of every module that keeps tables. */
 export const postgresConfig = z.object({

@@ -39,7 +39,8 @@ export async function startRpcServer(options: {
   const server = createServer({}, handler);
   const sessions = trackSessions(server);
   await new Promise<void>((resolve, reject) => {
-    server.once("error", (error) => reject(listenError(error, "SERVICE_RPC_PORT", options)));
+    const settings = { host: "SERVICE_HOST", port: "SERVICE_RPC_PORT" };
+    server.once("error", (error) => reject(listenError(error, settings, options)));
     server.listen(options.port, options.host, resolve);
   });
   return {

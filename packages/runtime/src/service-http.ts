@@ -46,7 +46,8 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
     await app.listen({ host: options.host, port: options.port });
   } catch (error) {
     await app.close();
-    throw listenError(error as NodeJS.ErrnoException, "SERVICE_HTTP_PORT", options);
+    const settings = { host: "SERVICE_HOST", port: "SERVICE_HTTP_PORT" };
+    throw listenError(error as NodeJS.ErrnoException, settings, options);
   }
   return {
     port: (app.server.address() as AddressInfo).port,
