@@ -1,15 +1,15 @@
 // The ends of a running generation: files hosted and the charge captured, or a failure recorded and the hold released,
 // or the outcome left open for the resolver. Settles before it returns; on every path the row decides first.
 import { ServiceError } from "@gr/proto";
-import { callerError } from "./caller-error.ts";
-import type { Ended, Ending, NewGeneration } from "./generation.ts";
+import { callerError } from "./generation/caller-error.ts";
+import type { Ended, Ending, NewGeneration } from "./generation/generation.ts";
+import type { Succeeded } from "./generation/run-job.ts";
+import { type Costing, costOfFailure, trueCost } from "./generation/true-cost.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
-import { type ImageFile, InvalidImageError } from "./image-file.ts";
-import type { MediaProvider } from "./provider.ts";
-import { ProviderError } from "./provider-error.ts";
-import type { Succeeded } from "./run-job.ts";
+import type { MediaProvider } from "./providers/provider.ts";
+import { ProviderError } from "./providers/provider-error.ts";
 import { settle } from "./settle.ts";
-import { type Costing, costOfFailure, trueCost } from "./true-cost.ts";
+import { type ImageFile, InvalidImageError } from "./storage/image-file.ts";
 
 export interface RunningGeneration {
   readonly generation: NewGeneration;

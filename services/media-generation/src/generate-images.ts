@@ -3,18 +3,18 @@
 import { type Claim, ReleaseReason } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 import { isServerTrouble, sqlStateOf } from "@gr/runtime";
-import { chooseRoute } from "./choose-route.ts";
+import { type ImageAnswer, imageAnswer } from "./answer/image-answer.ts";
+import { replayAnswer } from "./answer/replay-answer.ts";
 import { endInSuccess, type RunningGeneration } from "./end-generation.ts";
-import type { NewGeneration } from "./generation.ts";
+import type { NewGeneration } from "./generation/generation.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
-import { type ImageAnswer, imageAnswer } from "./image-answer.ts";
-import { type ImageOrder, makeImageOrder } from "./image-order.ts";
-import type { ImageRequest } from "./image-request.ts";
-import { makeMediaName } from "./media-name.ts";
-import type { ImageJob } from "./provider.ts";
-import { ProviderError } from "./provider-error.ts";
-import { replayAnswer } from "./replay-answer.ts";
+import type { ImageJob } from "./providers/provider.ts";
+import { ProviderError } from "./providers/provider-error.ts";
+import { chooseRoute } from "./request/choose-route.ts";
+import { type ImageOrder, makeImageOrder } from "./request/image-order.ts";
+import type { ImageRequest } from "./request/image-request.ts";
 import { runGeneration, workEndsAt } from "./run-generation.ts";
+import { makeMediaName } from "./storage/media-name.ts";
 
 /** Name under which our holds are placed and leased. */
 export const SERVICE = "media-generation";

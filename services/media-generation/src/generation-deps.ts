@@ -2,12 +2,12 @@
 import type { Billing, CatalogCopy } from "@gr/clients";
 import type { Clock } from "@gr/runtime";
 import type { MediaGenerationConfig } from "./config.ts";
-import type { GenerationEvents } from "./events.ts";
-import type { ConvertImage } from "./image-file.ts";
+import type { GenerationEvents } from "./generation/events.ts";
+import type { GenerationStore } from "./generation/store.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
-import type { MediaProvider } from "./provider.ts";
+import type { MediaProvider } from "./providers/provider.ts";
+import type { ConvertImage } from "./storage/image-file.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
-import type { GenerationStore } from "./store.ts";
 
 export interface GenerationDeps {
   readonly config: MediaGenerationConfig;

@@ -1,8 +1,8 @@
 // The generations that this process works on now. As long as it lives it renews their leases, so that no other process
 // takes them; when it stops it waits for them, then tells them to give up.
-import type { GenerationEvents } from "./events.ts";
+import type { GenerationEvents } from "./generation/events.ts";
+import type { GenerationStore } from "./generation/store.ts";
 import { startRounds } from "./rounds.ts";
-import type { GenerationStore } from "./store.ts";
 
 export interface LeaseKeeper {
   readonly size: number;

@@ -5,17 +5,17 @@ import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { defineModule, type Module, openSchema } from "@gr/runtime";
 import { mediaGenerationConfig } from "./config.ts";
-import { createGenerationEvents } from "./events.ts";
-import { createGate } from "./gate.ts";
-import { createImageConverter } from "./image-file.ts";
+import { createGenerationEvents } from "./generation/events.ts";
+import { createGenerationStore } from "./generation/store.ts";
 import { createLeaseKeeper } from "./lease-keeper.ts";
-import { createOutbound } from "./outbound.ts";
 import { createProviders } from "./providers/create-providers.ts";
+import { createOutbound } from "./providers/outbound.ts";
 import { type ResolverDeps, resolveRound } from "./resolver.ts";
 import { mediaGenerationRest } from "./rest.ts";
 import { startRounds } from "./rounds.ts";
 import { createFolderStorage } from "./storage/folder-storage.ts";
-import { createGenerationStore } from "./store.ts";
+import { createGate } from "./storage/gate.ts";
+import { createImageConverter } from "./storage/image-file.ts";
 
 /** Pictures decoded at the same time; leaves half of Node's four worker threads to files and names. */
 const CONVERSIONS = 2;

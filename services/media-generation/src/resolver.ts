@@ -5,7 +5,7 @@ import type { BillingService } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
 import { discardOutputs } from "./end-generation.ts";
 import { SERVICE } from "./generate-images.ts";
-import { type Ending, type Generation, UNRESOLVED } from "./generation.ts";
+import { type Ending, type Generation, UNRESOLVED } from "./generation/generation.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
 import { resumeGeneration } from "./resume-generation.ts";
 import { settle } from "./settle.ts";

@@ -12,9 +12,9 @@ import {
   imageAnswerSchema,
   imageRequestSchema,
   inputFieldOf,
-} from "./image-request.ts";
-import { mediaRoute } from "./media-routes.ts";
-import { acceptForms, MULTIPART } from "./multipart-form.ts";
+} from "./request/image-request.ts";
+import { acceptForms, MULTIPART } from "./request/multipart-form.ts";
+import { mediaRoute } from "./storage/media-routes.ts";
 
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
 

@@ -2,8 +2,8 @@
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { MediaProvider, Progress } from "./provider.ts";
-import { ProviderError } from "./provider-error.ts";
+import type { MediaProvider, Progress } from "./providers/provider.ts";
+import { ProviderError } from "./providers/provider-error.ts";
 import { drawPicture } from "./test/pictures.ts";
 import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
 

@@ -1,10 +1,10 @@
 // Goes on with a job that a process left running at the provider. Its caller is gone; what is hosted is charged and
 // stays in the log, what was only to be handed over is not.
 import { endInFailure, endInSuccess, type RunningGeneration } from "./end-generation.ts";
-import type { Generation } from "./generation.ts";
+import type { Generation } from "./generation/generation.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
-import type { MediaProvider, Operation } from "./provider.ts";
-import { ProviderError } from "./provider-error.ts";
+import type { MediaProvider, Operation } from "./providers/provider.ts";
+import { ProviderError } from "./providers/provider-error.ts";
 import { runGeneration } from "./run-generation.ts";
 
 /** @throws ServiceError when it ends in another way than with its media hosted */

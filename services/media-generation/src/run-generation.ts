@@ -2,11 +2,11 @@
 // provider ends or hands over the generation before it is reported.
 import type { MediaGenerationConfig } from "./config.ts";
 import { endInFailure, type RunningGeneration } from "./end-generation.ts";
-import type { NewGeneration } from "./generation.ts";
+import type { NewGeneration } from "./generation/generation.ts";
+import { runJob, type Succeeded } from "./generation/run-job.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
-import type { Progress } from "./provider.ts";
-import { ProviderError } from "./provider-error.ts";
-import { runJob, type Succeeded } from "./run-job.ts";
+import type { Progress } from "./providers/provider.ts";
+import { ProviderError } from "./providers/provider-error.ts";
 
 /** @param first submits the job, or finds it where another process left it. @throws ServiceError */
 export async function runGeneration(

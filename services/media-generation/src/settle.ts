@@ -1,7 +1,7 @@
 // The money at the end of a generation. The row says first how it ended (one change, one winner); what billing is told
 // follows from the row, so that any process can repeat it after a crash.
 import { ReleaseReason } from "@gr/clients";
-import { type Ending, UNRESOLVED } from "./generation.ts";
+import { type Ending, UNRESOLVED } from "./generation/generation.ts";
 import type { GenerationDeps } from "./generation-deps.ts";
 
 type SettleDeps = Pick<GenerationDeps, "billing" | "store" | "events">;

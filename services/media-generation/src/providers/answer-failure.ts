@@ -1,7 +1,7 @@
 // What every HTTP provider's failures have in common: how a failed exchange and a status become a ProviderError.
 // Adapters look at their provider's documented error codes first and come here with the rest.
-import type { OutboundAnswer, OutboundError } from "../outbound.ts";
-import { ProviderError } from "../provider-error.ts";
+import type { OutboundAnswer, OutboundError } from "./outbound.ts";
+import { ProviderError } from "./provider-error.ts";
 
 const MAX_RETRY_AFTER_MS = 60_000;
 const MAX_MESSAGE_CHARACTERS = 500;

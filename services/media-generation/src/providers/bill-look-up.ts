@@ -2,10 +2,10 @@
 // plays; real providers with a look-up of their own bring it in their adapters.
 import type { PicoUsd } from "@gr/money";
 import { z } from "zod";
-import { type Outbound, OutboundError } from "../outbound.ts";
-import type { MediaProvider } from "../provider.ts";
-import { ProviderError } from "../provider-error.ts";
 import { exchangeFailure } from "./answer-failure.ts";
+import { type Outbound, OutboundError } from "./outbound.ts";
+import type { MediaProvider } from "./provider.ts";
+import { ProviderError } from "./provider-error.ts";
 
 const billSchema = z.object({ pico_usd: z.string().regex(/^\d{1,18}$/) });
 

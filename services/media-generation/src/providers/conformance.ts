@@ -3,12 +3,12 @@
 // failure, never follows an answer elsewhere, never shows its secret.
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createOutbound, type Outbound } from "../outbound.ts";
-import type { MediaJob, MediaProvider } from "../provider.ts";
-import { ProviderError, type ProviderFailure } from "../provider-error.ts";
-import { runJob, type Succeeded } from "../run-job.ts";
+import { runJob, type Succeeded } from "../generation/run-job.ts";
 import { drawPicture } from "../test/pictures.ts";
 import { type ScriptEntry, type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
+import { createOutbound, type Outbound } from "./outbound.ts";
+import type { MediaJob, MediaProvider } from "./provider.ts";
+import { ProviderError, type ProviderFailure } from "./provider-error.ts";
 
 export interface ProviderUnderTest {
   readonly name: string;

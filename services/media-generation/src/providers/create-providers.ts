@@ -1,9 +1,9 @@
 // The providers that this process can use: those whose credentials are configured.
 import type { MediaGenerationConfig } from "../config.ts";
-import type { Outbound } from "../outbound.ts";
-import type { MediaProvider } from "../provider.ts";
 import { createBillLookUp } from "./bill-look-up.ts";
 import { mediaProviders } from "./media-providers.ts";
+import type { Outbound } from "./outbound.ts";
+import type { MediaProvider } from "./provider.ts";
 
 /** By the name that the catalogue's routes use. */
 export function createProviders(

@@ -1,9 +1,9 @@
 // What the definitions of all providers must keep, since settings, launchers and catalogue go by them.
 import { expect, test } from "@jest/globals";
 import { mediaGenerationConfig } from "../config.ts";
-import { createOutbound } from "../outbound.ts";
 import { createProviders } from "./create-providers.ts";
 import { mediaProviders } from "./media-providers.ts";
+import { createOutbound } from "./outbound.ts";
 
 const REQUIRED = { PUBLIC_BASE_URL: "http://router.test", DATABASE_URL: "postgres://router.test/db" };
 

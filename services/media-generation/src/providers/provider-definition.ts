@@ -2,8 +2,8 @@
 // configure it, the one that switches it on, and what it then makes. This module and the launchers go by it.
 import type { ProviderAbility } from "@gr/models";
 import type { z } from "zod";
-import type { Outbound } from "../outbound.ts";
-import type { MediaProvider } from "../provider.ts";
+import type { Outbound } from "./outbound.ts";
+import type { MediaProvider } from "./provider.ts";
 
 export interface ProviderMaterial<Settings> {
   /** The value of the provider's `credential`. */

@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { makeMediaName } from "../media-name.ts";
 import { createFolderStorage } from "./folder-storage.ts";
+import { makeMediaName } from "./media-name.ts";
 import type { MediaStorage } from "./media-storage.ts";
 
 describe("folder storage", () => {

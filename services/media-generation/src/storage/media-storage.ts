@@ -1,6 +1,6 @@
 // The port to wherever hosted files lie. A file is written once, whole, and never changed.
 import type { Readable } from "node:stream";
-import type { ByteRange } from "../byte-range.ts";
+import type { ByteRange } from "./byte-range.ts";
 
 /** Names are checked by the callers (media-name.ts). */
 export interface MediaStorage {

@@ -1,7 +1,7 @@
 // A provider at the process edge whose jobs wait in a queue and outlive our processes: POST {url}/queue answers
 // { job }, GET {url}/queue/{job} answers {} until there is { b64_json }.
-import type { MediaProvider, Progress } from "../provider.ts";
-import { ProviderError } from "../provider-error.ts";
+import type { MediaProvider, Progress } from "../providers/provider.ts";
+import { ProviderError } from "../providers/provider-error.ts";
 
 export function queueProvider(url: string, lookUp: MediaProvider["lookUp"]): MediaProvider {
   const ask = async (path: string, init: RequestInit): Promise<Record<string, unknown>> => {

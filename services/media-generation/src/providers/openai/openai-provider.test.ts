@@ -1,11 +1,11 @@
 // OpenAI's wire format: what is sent, what is read, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { createOutbound, type Outbound } from "../../outbound.ts";
-import type { ImageJob, MediaProvider } from "../../provider.ts";
 import { drawPicture } from "../../test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "../../test/scripted-server.ts";
 import { describeConformance } from "../conformance.ts";
+import { createOutbound, type Outbound } from "../outbound.ts";
+import type { ImageJob, MediaProvider } from "../provider.ts";
 import { createOpenAiProvider } from "./openai-provider.ts";
 
 const fixture = async (name: string) =>

@@ -1,9 +1,10 @@
 // OpenAI's image API: one request, one answer, nothing to poll and nothing to cancel.
 // GPT image models answer base64 only and refuse `response_format`, so it is never sent.
-import { type Outbound, OutboundError } from "../../outbound.ts";
-import type { ImageJob, MediaProvider, Progress } from "../../provider.ts";
-import { ProviderError } from "../../provider-error.ts";
+
 import { exchangeFailure } from "../answer-failure.ts";
+import { type Outbound, OutboundError } from "../outbound.ts";
+import type { ImageJob, MediaProvider, Progress } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
 import { readFailure, readImages } from "./read-answer.ts";
 
 export const OPENAI = "openai";

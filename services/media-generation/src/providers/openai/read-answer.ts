@@ -1,9 +1,9 @@
 // Reads OpenAI's answers to image requests. Schemas name only what we use, so that additions break nothing.
 import { z } from "zod";
-import type { OutboundAnswer } from "../../outbound.ts";
-import type { MediaOutput, ReportedUsage } from "../../provider.ts";
-import { ProviderError } from "../../provider-error.ts";
 import { safeMessage, statusFailure } from "../answer-failure.ts";
+import type { OutboundAnswer } from "../outbound.ts";
+import type { MediaOutput, ReportedUsage } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
 
 const count = z.number().int().min(0).max(1_000_000_000);
 

@@ -3,8 +3,8 @@
 import { formatPicoUsd } from "@gr/money";
 import type { Logger } from "@gr/runtime";
 import { Counter, Histogram, type Registry } from "prom-client";
+import type { ProviderError } from "../providers/provider-error.ts";
 import type { Ending, NewGeneration } from "./generation.ts";
-import type { ProviderError } from "./provider-error.ts";
 
 type Subject = Pick<NewGeneration, "id" | "accountId" | "model" | "provider">;
 

@@ -1,7 +1,8 @@
 // Turns a provider's bytes into a picture of ours. What they claim to be does not count: the first bytes must be a
 // known format's, the whole must decode, and the result is encoded anew, so that nothing foreign survives in it.
+
+import type { OutputFormat } from "../request/image-request.ts";
 import type { Gate } from "./gate.ts";
-import type { OutputFormat } from "./image-request.ts";
 
 /** 50 megapixels: three times the largest picture that any provider makes, 200 MB decoded. */
 const MAX_PIXELS = 50_000_000;

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { PriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
-import { gptImage } from "./test/fixed-catalog.ts";
+import { gptImage } from "../test/fixed-catalog.ts";
 import { costOfFailure, trueCost } from "./true-cost.ts";
 
 const listPrice = 53_000_000_000n;

@@ -2,6 +2,7 @@
 // change names the worker that makes it, and answers false when the row has passed to another.
 import { randomUUID } from "node:crypto";
 import type { Pool } from "@gr/runtime";
+import type { Operation } from "../providers/provider.ts";
 import type {
   Ending,
   FinalState,
@@ -11,7 +12,6 @@ import type {
   OpenState,
   Times,
 } from "./generation.ts";
-import type { Operation } from "./provider.ts";
 
 export interface GenerationStore {
   /** Rejects on an id that exists: one request is one generation. */

@@ -1,7 +1,7 @@
 // Drives one job of a provider to its end: submit, then poll for as long as the signal allows.
 import { setTimeout as sleep } from "node:timers/promises";
-import type { MediaProvider, Operation, Progress } from "./provider.ts";
-import { ProviderError, type ProviderFailure } from "./provider-error.ts";
+import type { MediaProvider, Operation, Progress } from "../providers/provider.ts";
+import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
 
 export type Succeeded = Extract<Progress, { state: "succeeded" }>;
 

@@ -3,7 +3,7 @@
 import { priceOfImageRequest, priceOfTokens } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import type { Price } from "@gr/proto/catalog";
-import type { ReportedUsage } from "./provider.ts";
+import type { ReportedUsage } from "../providers/provider.ts";
 
 /** Largest cost that a 64-bit column holds. */
 const LIMIT: PicoUsd = 2n ** 63n - 1n;

@@ -6,7 +6,7 @@ import { type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { readByteRange } from "./byte-range.ts";
 import { contentTypeOf } from "./media-name.ts";
-import type { MediaStorage } from "./storage/media-storage.ts";
+import type { MediaStorage } from "./media-storage.ts";
 
 export const MEDIA_PATH = "/media";
 

@@ -1,9 +1,9 @@
 // Pictures from outside: what is no picture is refused, what is one comes out clean.
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
+import { drawPicture } from "../test/pictures.ts";
 import { createGate } from "./gate.ts";
 import { createImageConverter, InvalidImageError } from "./image-file.ts";
-import { drawPicture } from "./test/pictures.ts";
 
 const convert = createImageConverter(createGate(2));
 

@@ -1,8 +1,8 @@
 // A generation as the log keeps it. Its state says how the work ended, `settled` whether the money has followed.
 //   running → succeeded | failed | blocked, or → unknown → failed
 import type { Credits, PicoUsd } from "@gr/money";
-import type { OutputFormat, Quality, ResponseFormat } from "./image-request.ts";
-import type { Operation } from "./provider.ts";
+import type { Operation } from "../providers/provider.ts";
+import type { OutputFormat, Quality, ResponseFormat } from "../request/image-request.ts";
 
 export type OpenState = "running" | "unknown";
 export type FinalState = "succeeded" | "failed" | "blocked";

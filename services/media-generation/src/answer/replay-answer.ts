@@ -2,7 +2,7 @@
 // Nothing is made, held or charged.
 import { buffer } from "node:stream/consumers";
 import { ServiceError } from "@gr/proto";
-import type { GenerationDeps } from "./generation-deps.ts";
+import type { GenerationDeps } from "../generation-deps.ts";
 import { type ImageAnswer, imageAnswer } from "./image-answer.ts";
 
 /** @param id of a request that billing has charged. @throws ServiceError idempotency_not_replayable */

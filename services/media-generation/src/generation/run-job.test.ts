@@ -1,7 +1,7 @@
 // Driving a job of a provider that has a queue: polled until it ends, remembered before it is polled, cancelled in time.
 import { describe, expect, test } from "@jest/globals";
-import type { MediaProvider, Operation, Progress } from "./provider.ts";
-import { ProviderError, type ProviderFailure } from "./provider-error.ts";
+import type { MediaProvider, Operation, Progress } from "../providers/provider.ts";
+import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
 import { runJob } from "./run-job.ts";
 
 const pending: Progress = { state: "pending", operation: { job: "j1" }, pollAfterMs: 1 };

@@ -3,8 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { request as httpRequest } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { type MediaUnderTest, startMedia } from "../test/start-media.ts";
 import { makeMediaName } from "./media-name.ts";
-import { type MediaUnderTest, startMedia } from "./test/start-media.ts";
 
 const name = makeMediaName("png");
 const bytes = Buffer.from("0123456789");

@@ -1,6 +1,6 @@
 // What a caller is told when a provider fails. Nobody pays for any of these.
 import { ServiceError } from "@gr/proto";
-import type { ProviderError } from "./provider-error.ts";
+import type { ProviderError } from "../providers/provider-error.ts";
 
 const RETRY_AFTER_MS = 2_000;
 const FREE = "You are not charged.";

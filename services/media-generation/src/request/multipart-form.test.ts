@@ -2,8 +2,8 @@
 import { Agent, request as httpRequest } from "node:http";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { drawPicture } from "./test/pictures.ts";
-import { type Answer, answerOf, type MediaUnderTest, startMedia } from "./test/start-media.ts";
+import { drawPicture } from "../test/pictures.ts";
+import { type Answer, answerOf, type MediaUnderTest, startMedia } from "../test/start-media.ts";
 
 let simulator: RunningSimulator;
 let media: MediaUnderTest;

@@ -3,9 +3,9 @@ import { create } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { parseRequest } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
+import { fixedModels, gptImage } from "../test/fixed-catalog.ts";
 import { makeImageOrder } from "./image-order.ts";
 import { imageRequestSchema } from "./image-request.ts";
-import { fixedModels, gptImage } from "./test/fixed-catalog.ts";
 
 const order = (fields: object, model: Model | undefined = gptImage) =>
   makeImageOrder(parseRequest(imageRequestSchema, { model: model.id, prompt: "a fox", ...fields }), model);

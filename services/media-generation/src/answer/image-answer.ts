@@ -1,9 +1,9 @@
 // The answer to a finished generation. It follows from the row and the files alone, so that whoever repeats the request
 // under the same Idempotency-Key is given the same answer, byte for byte, by whichever process.
 import { formatCredits } from "@gr/money";
-import type { MediaGenerationConfig } from "./config.ts";
-import type { Ended, NewGeneration } from "./generation.ts";
-import { MEDIA_PATH } from "./media-routes.ts";
+import type { MediaGenerationConfig } from "../config.ts";
+import type { Ended, NewGeneration } from "../generation/generation.ts";
+import { MEDIA_PATH } from "../storage/media-routes.ts";
 
 export interface ImageAnswer {
   /** Unix seconds. */

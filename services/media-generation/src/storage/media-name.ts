@@ -1,7 +1,7 @@
 // Names of hosted files: 160 random bits and an extension. Nobody can guess one, one does not lead to another, and
 // nothing but such a name ever reaches the storage.
 import { randomBytes } from "node:crypto";
-import type { OutputFormat } from "./image-request.ts";
+import type { OutputFormat } from "../request/image-request.ts";
 
 const NAME = /^[0-9a-f]{40}\.(webp|jpg|png)$/;
 const EXTENSION: Readonly<Record<OutputFormat, string>> = { webp: "webp", jpeg: "jpg", png: "png" };

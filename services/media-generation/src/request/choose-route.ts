@@ -1,9 +1,9 @@
 // Which provider makes a model: the first of its routes that is configured here.
 import { ServiceError } from "@gr/proto";
 import type { Model, Route } from "@gr/proto/catalog";
-import type { GenerationDeps } from "./generation-deps.ts";
-import type { MediaProvider } from "./provider.ts";
-import { mediaProviders } from "./providers/media-providers.ts";
+import type { GenerationDeps } from "../generation-deps.ts";
+import { mediaProviders } from "../providers/media-providers.ts";
+import type { MediaProvider } from "../providers/provider.ts";
 
 export interface ChosenRoute {
   readonly route: Route;
