@@ -385,7 +385,12 @@ export class PaidRequests<K extends Kinds> {
     running: Running,
   ): Promise<void> {
     const end = await this.#attempt(order, 1, running, resume);
-    const served = await this.#conclude(order, route, end);
+    if (end.kind === "failed") return this.#free(order, route, end);
+    if (end.kind === "unknown") {
+      await this.#leaveOpen(order, route, end);
+      return;
+    }
+    const served = await this.#charge(order, route, end);
     if (served.kind === "answered") {
       this.#options.events.resolved(order.id, { kind: "captured", bill: served.bill });
     }

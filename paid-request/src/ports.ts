@@ -120,8 +120,11 @@ export interface RequestRecord<K extends Kinds> {
    * - passed: another process has it, may go on with it, and may charge for it
    */
   leaveOpen(order: K["order"], why: string, message: string): Promise<"recorded" | "search" | "passed">;
-  /** Billing has been told. */
-  booked(id: string): Promise<void>;
+  /**
+   * Billing has been told.
+   * @param asRecorded false when it refused a capture, since the hold had been resolved in another way: nobody pays
+   */
+  booked(id: string, asRecorded: boolean): Promise<void>;
   /** Keeps other processes away from what this one works on. */
   renew(ids: readonly string[]): Promise<void>;
   /** Takes requests that are due, whoever had them, but for those that this process works on. */

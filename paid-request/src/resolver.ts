@@ -117,7 +117,7 @@ export class Resolver<K extends Kinds> {
       case "lost":
         return this.#lookUp(story.lost, async (released) => {
           await billing.release(id, released.reason, released.cost);
-          await record.booked(id);
+          await record.booked(id, true);
           this.#options.events.resolved(id, released);
           return true;
         });

@@ -14,7 +14,7 @@ CREATE TABLE generation (
   request json NOT NULL,
   price_version text NOT NULL,
   price_pico_usd bigint NOT NULL,
-  hold_credits bigint NOT NULL,
+  credits bigint NOT NULL,
   charge_credits bigint,
   cost_pico_usd bigint,
   outputs json NOT NULL,
@@ -24,19 +24,19 @@ CREATE TABLE generation (
   due_at timestamp with time zone NOT NULL /* from when another process than worker may take the row */,
   deadline_at timestamp with time zone NOT NULL,
   unbilled_lookups integer NOT NULL DEFAULT 0,
-  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  created_at timestamp with time zone NOT NULL,
   finished_at timestamp with time zone,
-  settled_at timestamp with time zone /* when billing confirmed the capture or the release */,
+  booked_at timestamp with time zone /* when billing confirmed the capture or the release */,
   CONSTRAINT generation_charge_credits_check CHECK (charge_credits >= 0),
   CONSTRAINT generation_check CHECK ((state = ANY (ARRAY['running'::text, 'unknown'::text])) = (finished_at IS NULL)),
   CONSTRAINT generation_check1 CHECK ((charge_credits IS NULL) = (finished_at IS NULL) AND (cost_pico_usd IS NULL) = (finished_at IS NULL)),
-  CONSTRAINT generation_check2 CHECK (settled_at IS NULL OR finished_at IS NOT NULL),
+  CONSTRAINT generation_check2 CHECK (booked_at IS NULL OR finished_at IS NOT NULL),
   CONSTRAINT generation_cost_pico_usd_check CHECK (cost_pico_usd >= 0),
-  CONSTRAINT generation_hold_credits_check CHECK (hold_credits >= 0),
-  CONSTRAINT generation_kind_check CHECK (kind = 'image'::text),
+  CONSTRAINT generation_credits_check CHECK (credits >= 0),
+  CONSTRAINT generation_kind_check CHECK (kind = ANY (ARRAY['image'::text, 'video'::text])),
   CONSTRAINT generation_price_pico_usd_check CHECK (price_pico_usd >= 0),
   CONSTRAINT generation_state_check CHECK (state = ANY (ARRAY['running'::text, 'unknown'::text, 'succeeded'::text, 'failed'::text, 'blocked'::text])),
   CONSTRAINT generation_pkey PRIMARY KEY (id)
 );
 
-CREATE INDEX generation_open ON generation USING btree (due_at) WHERE settled_at IS NULL;
+CREATE INDEX generation_open ON generation USING btree (due_at) WHERE booked_at IS NULL;

@@ -5,7 +5,7 @@ CREATE TABLE generation (
   id               uuid PRIMARY KEY,
   account_id       uuid NOT NULL,
   key_id           text NOT NULL,
-  kind             text NOT NULL CHECK (kind IN ('image')),
+  kind             text NOT NULL CHECK (kind IN ('image', 'video')),
   model            text NOT NULL,
   provider         text NOT NULL,
   upstream_model   text NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE generation (
   request          json NOT NULL,
   price_version    text NOT NULL,
   price_pico_usd   bigint NOT NULL CHECK (price_pico_usd >= 0),
-  hold_credits     bigint NOT NULL CHECK (hold_credits >= 0),
+  credits          bigint NOT NULL CHECK (credits >= 0),
   -- Set with the final state.
   charge_credits   bigint CHECK (charge_credits >= 0),
   cost_pico_usd    bigint CHECK (cost_pico_usd >= 0),
@@ -31,17 +31,17 @@ CREATE TABLE generation (
   deadline_at      timestamptz NOT NULL,
   -- Look-ups that found no bill.
   unbilled_lookups integer NOT NULL DEFAULT 0,
-  created_at       timestamptz NOT NULL DEFAULT now(),
+  created_at       timestamptz NOT NULL,
   finished_at      timestamptz,
   -- When billing confirmed the capture or the release.
-  settled_at       timestamptz,
+  booked_at        timestamptz,
   CHECK ((state IN ('running', 'unknown')) = (finished_at IS NULL)),
   CHECK ((charge_credits IS NULL) = (finished_at IS NULL) AND (cost_pico_usd IS NULL) = (finished_at IS NULL)),
-  CHECK (settled_at IS NULL OR finished_at IS NOT NULL)
+  CHECK (booked_at IS NULL OR finished_at IS NOT NULL)
 );
 
-CREATE INDEX generation_open ON generation (due_at) WHERE settled_at IS NULL;
+CREATE INDEX generation_open ON generation (due_at) WHERE booked_at IS NULL;
 
 COMMENT ON TABLE generation IS 'log of generations, and work list of whoever must finish or resolve one';
 COMMENT ON COLUMN generation.due_at IS 'from when another process than worker may take the row';
-COMMENT ON COLUMN generation.settled_at IS 'when billing confirmed the capture or the release';
+COMMENT ON COLUMN generation.booked_at IS 'when billing confirmed the capture or the release';

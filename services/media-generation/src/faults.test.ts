@@ -2,19 +2,24 @@
 // the row says, and that nobody pays for nothing.
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { create } from "@bufbuild/protobuf";
 import { HoldState, ReleaseReason } from "@gr/proto/billing";
+import { RouteSchema } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { MediaProvider, Progress } from "./providers/provider.ts";
+import { ProviderError, type ProviderFailure } from "./providers/provider-error.ts";
+import { fixedModels } from "./test/fixed-catalog.ts";
 import { drawPicture } from "./test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
-import { type MediaUnderTest, PATIENT, QUICK, startMedia } from "./test/start-media.ts";
+import { type Answer, type MediaUnderTest, PATIENT, QUICK, startMedia } from "./test/start-media.ts";
 
 const fox = { model: "sandbox/image", prompt: "a fox" };
 const onlyHold = (media: MediaUnderTest) => [...media.billing.holds.values()][0];
 const settled = async (media: MediaUnderTest) => {
   await until(() => media.billing.open().length === 0, { timeoutMs: 60_000 });
-  await until(async () => (await media.row())["settled_at"] !== null, { timeoutMs: 60_000 });
+  await until(async () => (await media.row())["booked_at"] !== null, { timeoutMs: 60_000 });
 };
 const pictureAnswer = async (count = 1, usage?: object) => ({
   status: 200,
@@ -148,6 +153,30 @@ describe("a scripted provider", () => {
     expect((await media.row())["unbilled_lookups"]).toBe(1);
   });
 
+  test("look-ups take no place from those who want images", async () => {
+    await media.stop();
+    const env = { ...PATIENT, MEDIA_MAX_RUNNING: "1" };
+    media = await startMedia({ upstreamUrl: upstream.url, env });
+    const asked = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    upstream.play(
+      (response) => {
+        response.destroy();
+      },
+      async (response) => {
+        asked.resolve();
+        await goOn.promise;
+        response.end('{"pico_usd":"5"}');
+      },
+      await pictureAnswer(),
+    );
+    await media.generate(fox);
+    await asked.promise;
+    expect((await media.generate(fox)).status).toBe(200);
+    goOn.resolve();
+    await until(() => media.billing.open().length === 0, { timeoutMs: 60_000 });
+  });
+
   test("a look-up that fails is no answer: the hold stays open", async () => {
     upstream.play(
       (response) => {
@@ -267,11 +296,25 @@ describe("a scripted provider", () => {
     expect(status).toBe(500);
     expect(body.error.code).toBe("outcome_unknown");
     expect(headers.get("x-should-retry")).toBe("false");
-    expect(await media.row()).toMatchObject({ state: "succeeded", settled_at: null });
+    expect(await media.row()).toMatchObject({ state: "succeeded", booked_at: null });
     media.billing.before = async () => undefined;
     await settled(media);
     expect(onlyHold(media)).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
     expect(await media.files()).toHaveLength(1);
+  });
+
+  test("a charge that comes too late, since its hold was given back: no image, no file, nobody pays, the cost is ours", async () => {
+    upstream.play(await pictureAnswer());
+    media.billing.before = async ([first]) => {
+      const hold = onlyHold(media);
+      if (first?.operation.case === "capture" && hold !== undefined) hold.state = HoldState.RELEASED;
+    };
+    const { status, body } = await media.generate(fox);
+    expect([status, body.error.code]).toEqual([504, "provider_timeout"]);
+    expect(body.data).toBeUndefined();
+    expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n });
+    expect(await media.row()).toMatchObject({ state: "failed", error_kind: "refused", charge_credits: "0" });
+    expect(await media.files()).toEqual([]);
   });
 
   test("a charge that billing has lost is booked again from the row", async () => {
@@ -302,6 +345,70 @@ describe("a scripted provider", () => {
     media.billing.before = async () => undefined;
     await settled(media);
     expect(onlyHold(media)).toMatchObject({ state: HoldState.RELEASED, releaseReason: ReleaseReason.FAILED });
+  });
+});
+
+describe("a model with two providers", () => {
+  const failing = (kind: ProviderFailure, accepted: boolean) => async () => {
+    throw new ProviderError(kind, kind, { accepted });
+  };
+  const provider = (name: string, submit: MediaProvider["submit"]): MediaProvider => ({
+    name,
+    submit,
+    poll: failing("failed", true),
+    cancel: async () => undefined,
+  });
+  const twoRoutes = fixedModels.map((model) => ({
+    ...model,
+    routes: ["first", "second"].map((each) => create(RouteSchema, { provider: each, upstreamModel: "m" })),
+  }));
+
+  async function ask(first: MediaProvider["submit"]): Promise<{ media: MediaUnderTest; answer: Answer }> {
+    const second = async (): Promise<Progress> => ({
+      state: "succeeded",
+      outputs: [{ bytes: await drawPicture() }],
+      usage: { billed: 7n },
+    });
+    const media = await startMedia({
+      upstreamUrl: "http://127.0.0.1:9",
+      env: PATIENT,
+      providers: () =>
+        new Map([provider("first", first), provider("second", second)].map((p) => [p.name, p])),
+    });
+    await media.restart({ models: twoRoutes });
+    return { media, answer: await media.generate(fox) };
+  }
+
+  test.each(["rate_limited", "unavailable", "failed", "misconfigured"] as const)(
+    "goes to the second when the first has surely not begun (%s): one hold, one charge",
+    async (kind) => {
+      const { media, answer } = await ask(failing(kind, false));
+      try {
+        expect(answer.status).toBe(200);
+        expect(media.billing.log).toEqual(["place", "nextAttempt", "capture"]);
+        expect(onlyHold(media)).toMatchObject({ provider: "second", chargedCredits: 100n, costPicoUsd: 7n });
+        expect(await media.row()).toMatchObject({ provider: "second", state: "succeeded" });
+      } finally {
+        await media.stop();
+      }
+    },
+  );
+
+  test.each([
+    ["rejected", false],
+    ["blocked", false],
+    ["failed", true],
+    ["timeout", true],
+    ["unknown_outcome", true],
+  ] as const)("does not when the first has refused it, or may have begun (%s)", async (kind, accepted) => {
+    const { media, answer } = await ask(failing(kind, accepted));
+    try {
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(media.billing.log).not.toContain("nextAttempt");
+      expect(onlyHold(media)).toMatchObject({ provider: "first", chargedCredits: 0n });
+    } finally {
+      await media.stop();
+    }
   });
 });
 

@@ -2,11 +2,12 @@
 // in which order.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { HoldState, OutcomeCode } from "@gr/proto/billing";
+import { HoldState, OutcomeCode, ReleaseReason } from "@gr/proto/billing";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
+import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
-import { caller } from "./test/edge.ts";
+import { caller, waiting } from "./test/edge.ts";
 import { type MediaUnderTest, PATIENT, startMedia } from "./test/start-media.ts";
 
 let simulator: RunningSimulator;
@@ -198,7 +199,7 @@ describe("money", () => {
       charge_credits: "60",
       error_kind: null,
     });
-    expect((await media.row())["settled_at"]).toEqual(expect.any(Date));
+    expect((await media.row())["booked_at"]).toEqual(expect.any(Date));
   });
 });
 
@@ -245,6 +246,26 @@ describe("requests that cannot be met", () => {
 });
 
 describe("a client that leaves", () => {
+  test("before anything is sent has nothing made, and pays nothing", async () => {
+    const leave = new AbortController();
+    const left = Promise.withResolvers<void>();
+    media.billing.after = () => left.promise;
+    const request = fetch(`${media.url()}/v1/compat/images/generations`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ model: "sandbox/image", prompt: "a fox" }),
+      signal: leave.signal,
+    });
+    await until(() => media.billing.log.length > 0, { timeoutMs: 60_000 });
+    leave.abort();
+    await expect(request).rejects.toThrow();
+    await until(() => waiting.size === 0, { timeoutMs: 60_000 });
+    left.resolve();
+    await until(() => media.billing.open().length === 0, { timeoutMs: 60_000 });
+    expect(onlyHold()).toMatchObject({ releaseReason: ReleaseReason.NOT_SENT, costPicoUsd: 0n });
+    expect(await media.row()).toBeUndefined();
+  });
+
   test("pays for a generation that goes on, and finds it in the log", async () => {
     await simulator.close();
     simulator = await startSimulator({ host: "127.0.0.1", port: 0, imageDelayMs: 400 });
@@ -257,10 +278,10 @@ describe("a client that leaves", () => {
       body: JSON.stringify({ model: "sandbox/image", prompt: "a fox" }),
       signal: leave.signal,
     });
-    while (media.billing.log.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    await until(async () => (await media.row()) !== undefined, { timeoutMs: 60_000 });
     leave.abort();
     await expect(request).rejects.toThrow();
-    while (media.billing.open().length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => media.billing.open().length === 0, { timeoutMs: 60_000 });
     expect(media.billing.log).toEqual(["place", "capture"]);
     expect(await media.files()).toEqual((await media.row())["outputs"]);
   });

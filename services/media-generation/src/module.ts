@@ -1,31 +1,38 @@
-// Puts media generation together: tables, providers, storage, routes, and the resolver that runs beside them.
+// Puts media generation together: tables, providers, storage, routes, and the rounds that run beside them.
 import { join } from "node:path";
 import { createBilling, createCatalogCopy } from "@gr/clients";
+import { PaidRequests } from "@gr/paid-request";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
-import { defineModule, type Module, openSchema } from "@gr/runtime";
+import { defineModule, type Module, openSchema, startRounds } from "@gr/runtime";
 import { mediaGenerationConfig } from "./config.ts";
 import { createGenerationEvents } from "./generation/events.ts";
+import type { MediaKinds } from "./generation/generation.ts";
+import { GenerationRecord } from "./generation/generation-record.ts";
+import { MediaLookUp } from "./generation/look-up.ts";
+import { MediaWork } from "./generation/media-work.ts";
 import { createGenerationStore } from "./generation/store.ts";
-import { createLeaseKeeper } from "./lease-keeper.ts";
 import { createProviders } from "./providers/create-providers.ts";
 import { createOutbound } from "./providers/outbound.ts";
-import { type ResolverDeps, resolveRound } from "./resolver.ts";
 import { mediaGenerationRest } from "./rest.ts";
-import { startRounds } from "./rounds.ts";
 import { createFolderStorage } from "./storage/folder-storage.ts";
 import { createGate } from "./storage/gate.ts";
 import { createImageConverter } from "./storage/image-file.ts";
 
+const NAME = "media-generation";
 /** Pictures decoded at the same time; leaves half of Node's four worker threads to files and names. */
 const CONVERSIONS = 2;
+/** Between two rounds over what crashes left in the storage. */
+const SWEEP_EVERY_MS = 15 * 60_000;
+/** A process has so many chances to keep what it works on. */
+const RENEWALS_PER_LEASE = 3;
 
 export const mediaGenerationModule = defineMediaGeneration(createProviders);
 
 /** @param makeProviders replaces the world outside in tests */
 export function defineMediaGeneration(makeProviders: typeof createProviders): Module {
   return defineModule({
-    name: "media-generation",
+    name: NAME,
     needs: ["billing", "catalog"],
     config: mediaGenerationConfig,
     create: async ({ config, log, clock, metrics, dial }) => {
@@ -40,23 +47,44 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         await pool.end();
       };
       try {
+        const { MEDIA_TIMEOUT_MS: timeoutMs, HOLD_GRACE_MS: graceMs, MEDIA_LEASE_MS: leaseMs } = config;
         const events = createGenerationEvents(log, metrics);
         const store = createGenerationStore(pool);
-        const billingService = dial("billing", BillingService);
-        const deps: ResolverDeps = {
-          config,
-          clock,
+        const storage = await createFolderStorage(join(config.DATA_DIR, "media"));
+        const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
+        const providers = makeProviders(config, outbound);
+        const convert = createImageConverter(createGate(CONVERSIONS));
+        const parts = { store, storage, catalog, providers, events, clock };
+        const work = new MediaWork({ ...parts, convert, timeoutMs, graceMs });
+        const requests: PaidRequests<MediaKinds> = new PaidRequests({
+          service: NAME,
+          billing: createBilling(dial("billing", BillingService), clock),
+          record: new GenerationRecord({
+            ...parts,
+            leaseMs,
+            resumeOf: (generation) => work.resumeOf(generation),
+            passed: (id) => requests.running.giveUp(id, "another process has taken it"),
+          }),
+          lookUp: new MediaLookUp(providers, events, clock),
           events,
-          store,
-          storage: await createFolderStorage(join(config.DATA_DIR, "media")),
-          billing: createBilling(billingService, clock),
-          billingService,
-          catalog: createCatalogCopy(dial("catalog", CatalogService), log),
-          providers: makeProviders(config, outbound),
-          convert: createImageConverter(createGate(CONVERSIONS)),
-          leases: createLeaseKeeper(store, config.MEDIA_LEASE_MS, events),
-        };
-        return { rest: mediaGenerationRest(deps), ...lifecycle(deps, close) };
+          clock,
+          settings: {
+            mostRunning: config.MEDIA_MAX_RUNNING,
+            graceMs,
+            resolveEveryMs: config.RESOLVE_INTERVAL_MS,
+            leaseMs,
+            renewEveryMs: Math.ceil(leaseMs / RENEWALS_PER_LEASE),
+          },
+        });
+        const publicBaseUrl = config.PUBLIC_BASE_URL;
+        const rest = mediaGenerationRest({
+          ...parts,
+          requests,
+          work,
+          publicBaseUrl,
+          holdForMs: timeoutMs + graceMs,
+        });
+        return { rest, ...lifecycle({ ...parts, requests }, close) };
       } catch (error) {
         await close();
         throw error;
@@ -65,14 +93,22 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
   });
 }
 
-function lifecycle(deps: ResolverDeps, close: () => Promise<void>) {
-  const { catalog, leases, store, storage, config, events } = deps;
-  let stopRounds: (() => Promise<void>) | undefined;
+type Parts = Pick<
+  Parameters<typeof mediaGenerationRest>[0],
+  "catalog" | "requests" | "storage" | "events"
+> & {
+  readonly store: ReturnType<typeof createGenerationStore>;
+  readonly clock: Parameters<typeof startRounds>[0]["clock"];
+};
+
+function lifecycle({ catalog, requests, store, storage, events, clock }: Parts, close: () => Promise<void>) {
+  let stopSweeping: (() => Promise<void>) | undefined;
   return {
     start: async () => {
       await catalog.start();
-      leases.start();
-      stopRounds = startRounds(() => resolveRound(deps), config.RESOLVE_INTERVAL_MS, events.roundFailed);
+      requests.start();
+      const round = () => storage.sweep();
+      stopSweeping = startRounds({ clock, pauseMs: SWEEP_EVERY_MS, round, failed: events.roundFailed });
     },
     ready: async () => {
       if (catalog.version() === "") return "the catalogue has not arrived yet";
@@ -84,8 +120,8 @@ function lifecycle(deps: ResolverDeps, close: () => Promise<void>) {
       return checks.find((check) => check !== true) ?? true;
     },
     stop: async () => {
-      await stopRounds?.();
-      await leases.stop();
+      await stopSweeping?.();
+      await requests.stop();
       await catalog.stop();
       await close();
     },

@@ -3,9 +3,7 @@ import { principalOf } from "@gr/identity";
 import { claimOf } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
-import type { FastifyRequest } from "fastify";
-import { type Caller, generateImages } from "./generate-images.ts";
-import type { GenerationDeps } from "./generation-deps.ts";
+import { type GenerateDeps, generateImages } from "./request/generate-images.ts";
 import {
   canonicalText,
   type ImageRequest,
@@ -15,10 +13,11 @@ import {
 } from "./request/image-request.ts";
 import { acceptForms, MULTIPART } from "./request/multipart-form.ts";
 import { mediaRoute } from "./storage/media-routes.ts";
+import type { MediaStorage } from "./storage/media-storage.ts";
 
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
 
-export function mediaGenerationRest(deps: GenerationDeps): RestApi {
+export function mediaGenerationRest(deps: GenerateDeps & { readonly storage: MediaStorage }): RestApi {
   const paths = ["/v1/compat/images/generations", "/v1/compat/images/edits"];
   return {
     setup: (scope) => acceptForms(scope, MAX_BODY_BYTES),
@@ -26,7 +25,7 @@ export function mediaGenerationRest(deps: GenerationDeps): RestApi {
   };
 }
 
-function imagesRoute(deps: GenerationDeps, path: string): RestRoute {
+function imagesRoute(deps: GenerateDeps, path: string): RestRoute {
   return restRoute({
     method: "POST",
     path,
@@ -40,21 +39,19 @@ function imagesRoute(deps: GenerationDeps, path: string): RestRoute {
 }
 
 async function answerImages(
-  deps: GenerationDeps,
+  deps: GenerateDeps,
   path: string,
   { body, http, reply }: RestRequest<ImageRequest>,
 ): Promise<object> {
-  const caller = callerOf(http);
-  // No request with an input image runs, so none has a claim; nested without end, it has no canonical text either.
+  const principal = principalOf(http);
+  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
+  const { accountId, keyId } = principal;
+  // A request with an input image is refused: it needs no claim. Its nesting may be too deep for a canonical text.
   const claim =
     inputFieldOf(body) === undefined ? claimOf(http.headers, path, () => [canonicalText(body)]) : undefined;
-  const { answer, replayed } = await generateImages(deps, body, caller, claim);
-  if (replayed) reply.header("idempotency-replayed", "true");
-  return answer;
-}
-
-function callerOf(request: FastifyRequest): Caller {
-  const principal = principalOf(request);
-  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-  return { requestId: request.id, accountId: principal.accountId, keyId: principal.keyId };
+  const gone = () => reply.raw.destroyed;
+  const given = await generateImages(deps, body, { requestId: http.id, accountId, keyId, claim, gone });
+  if (given === undefined) return reply.hijack();
+  if (given.replayed) reply.header("idempotency-replayed", "true");
+  return given.answer;
 }

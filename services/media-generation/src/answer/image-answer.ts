@@ -1,28 +1,31 @@
 // The answer to a finished generation. It follows from the row and the files alone, so that whoever repeats the request
 // under the same Idempotency-Key is given the same answer, byte for byte, by whichever process.
-import { formatCredits } from "@gr/money";
-import type { MediaGenerationConfig } from "../config.ts";
-import type { Ended, NewGeneration } from "../generation/generation.ts";
+import { type Credits, formatCredits } from "@gr/money";
+import type { MediaOrder } from "../generation/generation.ts";
 import { MEDIA_PATH } from "../storage/media-routes.ts";
 
 export interface ImageAnswer {
   /** Unix seconds. */
   readonly created: number;
   readonly data: readonly { readonly url?: string; readonly b64_json?: string }[];
-  /** Milliseconds from the row to its end. */
+  /** Milliseconds from the order to its end. */
   readonly latency: number;
   /** USD. */
   readonly cost: number;
 }
 
-/** @param pictures not looked at when the answer has URLs */
+/**
+ * @param ended the charge, and when the work ended (Unix milliseconds)
+ * @param pictures not looked at when the answer has URLs
+ * @param publicBaseUrl where clients reach the gateway
+ */
 export function imageAnswer(
-  { PUBLIC_BASE_URL }: Pick<MediaGenerationConfig, "PUBLIC_BASE_URL">,
-  { request, outputs }: Pick<NewGeneration, "request" | "outputs">,
-  { createdAt, finishedAt, charge }: Ended,
+  { request, outputs, createdAt }: Pick<MediaOrder, "request" | "outputs" | "createdAt">,
+  { charge, finishedAt }: { readonly charge: Credits; readonly finishedAt: number },
   pictures: readonly Buffer[],
+  publicBaseUrl: string,
 ): ImageAnswer {
-  const base = PUBLIC_BASE_URL.replace(/\/+$/, "");
+  const base = publicBaseUrl.replace(/\/+$/, "");
   return {
     created: Math.floor(finishedAt / 1_000),
     data:

@@ -1,35 +1,39 @@
 // The answer of an earlier request, for whoever repeats it under its Idempotency-Key: read from its row and its files.
 // Nothing is made, held or charged.
 import { buffer } from "node:stream/consumers";
-import { ServiceError } from "@gr/proto";
-import type { GenerationDeps } from "../generation-deps.ts";
+import { notReplayable } from "@gr/paid-request";
+import type { GenerationEvents } from "../generation/events.ts";
+import type { GenerationStore } from "../generation/store.ts";
+import type { MediaStorage } from "../storage/media-storage.ts";
 import { type ImageAnswer, imageAnswer } from "./image-answer.ts";
+
+export interface ReplayDeps {
+  readonly store: Pick<GenerationStore, "find">;
+  readonly storage: Pick<MediaStorage, "size" | "read">;
+  readonly events: Pick<GenerationEvents, "replayed">;
+  readonly publicBaseUrl: string;
+}
 
 /** @param id of a request that billing has charged. @throws ServiceError idempotency_not_replayable */
 export async function replayAnswer(
-  deps: GenerationDeps,
+  { store, storage, events, publicBaseUrl }: ReplayDeps,
   accountId: string,
   id: string,
 ): Promise<ImageAnswer> {
-  const generation = await deps.store.find(id);
-  const ended = generation?.ending;
-  if (generation?.accountId !== accountId || ended?.state !== "succeeded") throw notKept("is not in the log");
-  const { request, outputs } = generation;
-  if (request.response_format === "b64_ephemeral") {
-    throw notKept("was not kept, as response_format b64_ephemeral asks");
+  const generation = await store.find(id);
+  const ended = generation?.ended;
+  if (generation?.order.accountId !== accountId || ended?.ending.kind !== "captured") {
+    throw notReplayable("is not in the log");
   }
-  const sizes = await Promise.all(outputs.map((name) => deps.storage.size(name)));
-  if (sizes.includes(undefined)) throw notKept("was deleted since");
-  const pictures = request.response_format === "url" ? [] : await readFiles(deps, outputs);
-  deps.events.replayed(generation);
-  return imageAnswer(deps.config, generation, ended, pictures);
-}
-
-function readFiles({ storage }: GenerationDeps, names: readonly string[]): Promise<Buffer[]> {
-  return Promise.all(names.map((name) => buffer(storage.read(name))));
-}
-
-function notKept(why: string): ServiceError {
-  const message = `The request with this Idempotency-Key was carried out and charged once, but its result ${why}.`;
-  return new ServiceError("idempotency_not_replayable", message, { param: "Idempotency-Key" });
+  const { request, outputs } = generation.order;
+  if (request.response_format === "b64_ephemeral") {
+    throw notReplayable("was not kept, as response_format b64_ephemeral asks");
+  }
+  const sizes = await Promise.all(outputs.map((name) => storage.size(name)));
+  if (sizes.includes(undefined)) throw notReplayable("was deleted since");
+  const read = request.response_format === "url" ? [] : outputs;
+  const pictures = await Promise.all(read.map((name) => buffer(storage.read(name))));
+  events.replayed(generation.order);
+  const { finishedAt, ending } = ended;
+  return imageAnswer(generation.order, { charge: ending.bill.charge, finishedAt }, pictures, publicBaseUrl);
 }

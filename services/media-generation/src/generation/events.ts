@@ -1,97 +1,120 @@
 // What happens to generations, each as one function: a counter and a log line. Ids, kinds and amounts only; never a
 // prompt, a picture or a secret.
 import { formatPicoUsd } from "@gr/money";
+import type { Bill, Ending, PaidRequestEvents, Route } from "@gr/paid-request";
 import type { Logger } from "@gr/runtime";
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { ProviderError } from "../providers/provider-error.ts";
-import type { Ending, NewGeneration } from "./generation.ts";
+import type { MediaKinds, MediaOrder } from "./generation.ts";
 
-type Subject = Pick<NewGeneration, "id" | "accountId" | "model" | "provider">;
+type Subject = Pick<MediaOrder, "id" | "accountId" | "model">;
 
-export interface GenerationEvents {
-  succeeded(generation: Subject, ending: Ending, seconds: number): void;
-  failed(generation: Subject, error: ProviderError): void;
+export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
+  succeeded(order: Subject, route: Route, bill: Bill, seconds: number): void;
+  failed(order: Subject, route: Route, error: ProviderError): void;
   /** Nobody knows whether the provider has billed it; the resolver takes over. */
-  outcomeUnknown(generation: Subject, error: ProviderError): void;
+  outcomeUnknown(order: Subject, route: Route, error: ProviderError): void;
   /** A model is asked for that no configured provider makes. */
   noProvider(model: string, variables: readonly string[]): void;
   /** What the provider made could not be hosted. */
-  notStored(generation: Subject, error: unknown): void;
-  /** Billing was not reached; the row remembers what to book. */
-  notSettled(id: string, error: unknown): void;
-  resolved(id: string, ending: Ending): void;
+  notStored(order: Subject, route: Route, error: unknown): void;
+  /** Files that nobody paid for could not be removed. */
+  notDiscarded(id: string, error: unknown): void;
+  /** A provider did not say what it billed. */
+  notLookedUp(id: string, error: unknown): void;
   /** The answer of this generation was given again under its Idempotency-Key. */
-  replayed(generation: Subject): void;
-  resumed(generation: Subject): void;
-  notResolved(id: string, error: unknown): void;
-  /** A hold had no row: its process died before anything was sent. */
-  holdReleased(id: string): void;
-  leasesNotRenewed(error: unknown): void;
-  roundFailed(error: unknown): void;
+  replayed(order: Subject): void;
+  resumed(order: Subject, route: Route): void;
 }
 
 export function createGenerationEvents(log: Logger, metrics: Registry): GenerationEvents {
   const { generations, duration, resolutions, replays, trouble } = createCounters(metrics);
-  const facts = ({ id, accountId, model, provider }: Subject) => ({
-    requestId: id,
-    accountId,
-    model,
-    provider,
-  });
+  const facts = ({ id, accountId, model }: Subject) => ({ requestId: id, accountId, model });
+  const amounts = ({ charge, cost }: Bill) => ({ charge: String(charge), cost: formatPicoUsd(cost) });
   return {
-    succeeded: (generation, { charge, cost }, seconds) => {
-      generations.inc({ provider: generation.provider, outcome: "succeeded" });
-      duration.observe({ provider: generation.provider }, seconds);
-      const amounts = { charge: String(charge), cost: formatPicoUsd(cost) };
-      log.info({ ...facts(generation), ...amounts }, "generation succeeded");
+    succeeded: (order, route, bill, seconds) => {
+      const { provider } = route;
+      generations.inc({ provider, outcome: "succeeded" });
+      duration.observe({ provider }, seconds);
+      log.info({ ...facts(order), provider, ...amounts(bill) }, "generation succeeded");
     },
-    failed: (generation, error) => {
-      generations.inc({ provider: generation.provider, outcome: error.kind });
-      const details = { ...facts(generation), kind: error.kind, err: error };
+    failed: (order, { provider }, error) => {
+      generations.inc({ provider, outcome: error.kind });
+      const details = { ...facts(order), provider, kind: error.kind, err: error };
       if (error.kind === "misconfigured") {
         log.error(details, "a provider refuses us; check its key, its account and the catalogue");
       } else log.warn(details, "generation failed");
     },
-    outcomeUnknown: (generation, error) => {
-      generations.inc({ provider: generation.provider, outcome: "unknown" });
-      log.warn(
-        { ...facts(generation), kind: error.kind, err: error },
-        "the outcome of a generation is unknown",
-      );
+    outcomeUnknown: (order, { provider }, error) => {
+      generations.inc({ provider, outcome: "unknown" });
+      const details = { ...facts(order), provider, kind: error.kind, err: error };
+      log.warn(details, "the outcome of a generation is unknown");
     },
     noProvider: (model, variables) => {
       trouble.inc({ what: "no_provider" });
       log.error({ model, variables }, "no provider of this model is configured; set one of the variables");
     },
-    notStored: (generation, error) => {
+    notStored: (order, { provider }, error) => {
       trouble.inc({ what: "not_stored" });
-      log.error({ ...facts(generation), err: error }, "generated media could not be stored");
+      log.error({ ...facts(order), provider, err: error }, "generated media could not be stored");
     },
-    notSettled: (requestId, error) => {
-      trouble.inc({ what: "not_settled" });
-      log.error({ requestId, err: error }, "a generation is not settled yet; it will be tried again");
+    notDiscarded: (requestId, error) => {
+      trouble.inc({ what: "not_discarded" });
+      log.error({ requestId, err: error }, "files that nobody paid for could not be removed");
     },
-    resolved: (requestId, { state, charge, cost, errorKind }) => {
-      resolutions.inc({ result: errorKind ?? state });
-      const amounts = { charge: String(charge), cost: formatPicoUsd(cost) };
-      log.info({ requestId, state, errorKind, ...amounts }, "an open generation was resolved");
+    notLookedUp: (requestId, error) => {
+      trouble.inc({ what: "not_looked_up" });
+      log.warn({ requestId, err: error }, "a provider did not say what it billed");
     },
-    replayed: (generation) => {
+    replayed: (order) => {
       replays.inc();
-      log.info(facts(generation), "the answer of a generation was given again");
+      log.info(facts(order), "the answer of a generation was given again");
     },
-    resumed: (generation) => log.info(facts(generation), "a generation of another process is resumed"),
-    notResolved: (requestId, error) => {
-      trouble.inc({ what: "not_resolved" });
-      log.warn({ requestId, err: error }, "an open generation could not be resolved now");
+    resumed: (order, { provider }) =>
+      log.info({ ...facts(order), provider }, "a generation of another process is resumed"),
+    chargedAboveHold: (order, bill) =>
+      log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
+    // Every answer comes with its bill: the price is fixed before the call.
+    billLookedUp: () => undefined,
+    billMetered: () => undefined,
+    fellBack: (order, { why, message }, { provider }) => {
+      trouble.inc({ what: "fell_back" });
+      log.warn({ ...facts(order), provider, why, message }, "the next provider is tried");
     },
-    holdReleased: (requestId) => {
-      resolutions.inc({ result: "not_sent" });
-      log.info({ requestId }, "a hold without a generation was released");
+    notCaptured: (order, error) => {
+      trouble.inc({ what: "not_captured" });
+      log.error({ ...facts(order), err: error }, "a generation is not charged yet; it will be tried again");
     },
-    leasesNotRenewed: (error) => log.warn({ err: error }, "leases could not be renewed"),
-    roundFailed: (error) => log.warn({ err: error }, "a round of resolving open holds failed"),
+    notBooked: (requestId, error) => {
+      trouble.inc({ what: "not_booked" });
+      log.error(
+        { requestId, err: error },
+        "the end of a generation is not booked yet; it will be tried again",
+      );
+    },
+    resolved: (requestId, ending) => {
+      resolutions.inc({ result: resultOf(ending) });
+      log.info({ requestId, ...detailsOf(ending) }, "an open generation was resolved");
+    },
+    lateBill: (requestId, cost) => {
+      trouble.inc({ what: "late_bill" });
+      log.warn(
+        { requestId, cost: formatPicoUsd(cost) },
+        "a provider billed a generation that had been given up",
+      );
+    },
+    roundFailed: (error) => log.warn({ err: error }, "a round of background work failed"),
   };
+}
+
+function resultOf(ending: Ending): string {
+  return ending.kind === "captured" ? "succeeded" : ending.why;
+}
+
+function detailsOf(ending: Ending): object {
+  if (ending.kind === "released") return { why: ending.why, cost: formatPicoUsd(ending.cost) };
+  const { charge, cost } = ending.bill;
+  return { charge: String(charge), cost: formatPicoUsd(cost) };
 }
 
 function createCounters(metrics: Registry) {
@@ -105,7 +128,7 @@ function createCounters(metrics: Registry) {
     }),
     duration: new Histogram({
       name: "media_generation_seconds",
-      help: "Time from a request to its settled answer",
+      help: "Time from a request to its paid answer",
       labelNames: ["provider"],
       buckets: [0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320],
       registers,

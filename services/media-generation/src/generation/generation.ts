@@ -1,11 +1,12 @@
-// A generation as the log keeps it. Its state says how the work ended, `settled` whether the money has followed.
+// A generation as the log keeps it. Its state says how the work ended; `booked_at` says whether the money has followed.
 //   running → succeeded | failed | blocked, or → unknown → failed
-import type { Credits, PicoUsd } from "@gr/money";
+import type { PicoUsd } from "@gr/money";
+import type { Bill, Ending, FoundBill, Kinds, Order, Route } from "@gr/paid-request";
 import type { Operation } from "../providers/provider.ts";
 import type { OutputFormat, Quality, ResponseFormat } from "../request/image-request.ts";
+import type { ImageFile } from "../storage/image-file.ts";
 
-export type OpenState = "running" | "unknown";
-export type FinalState = "succeeded" | "failed" | "blocked";
+export type State = "running" | "unknown" | "succeeded" | "failed" | "blocked";
 
 export interface GenerationRequest {
   /** Absent for b64_ephemeral, of which nothing is kept. */
@@ -17,48 +18,47 @@ export interface GenerationRequest {
   readonly response_format: ResponseFormat;
 }
 
-export interface NewGeneration {
-  readonly id: string;
-  readonly accountId: string;
-  readonly keyId: string;
-  readonly model: string;
-  readonly provider: string;
-  readonly upstreamModel: string;
+export interface MediaOrder extends Order {
+  readonly kind: "image" | "video";
   readonly request: GenerationRequest;
-  readonly priceVersion: string;
-  /** List price, and what it makes in credits: the hold, and the charge if it succeeds. */
+  /** List price. Rounded up to credits it is the hold, and the charge if the generation succeeds. */
   readonly price: PicoUsd;
-  readonly hold: Credits;
-  /** Names under which outputs will be hosted. */
+  /** Names under which the outputs will be hosted; empty when nothing is to be kept. */
   readonly outputs: readonly string[];
   /** Unix milliseconds. */
-  readonly deadlineAt: number;
-}
-
-export interface Generation extends NewGeneration {
-  readonly state: OpenState | FinalState;
-  readonly operation: Operation | null;
-  readonly ending: Ended | null;
-  readonly unbilledLookups: number;
-}
-
-/** How a generation ended, and what must be booked for it: a charge when it succeeded, a release otherwise. */
-export interface Ending {
-  readonly state: FinalState;
-  readonly charge: Credits;
-  readonly cost: PicoUsd;
-  readonly errorKind: string | null;
-  readonly errorMessage: string | null;
-}
-
-/** The times are those of the row, so that whoever reads it later gives the same answer. */
-export interface Ended extends Ending, Times {}
-
-/** Unix milliseconds, by the database's clock. */
-export interface Times {
   readonly createdAt: number;
+}
+
+/** What the library of paid requests deals with here. */
+export interface MediaKinds extends Kinds {
+  order: MediaOrder;
+  product: MediaProduct;
+  bill: Bill;
+  found: FoundBill;
+}
+
+export interface MediaProduct {
+  /** Who made it. */
+  readonly route: Route;
+  readonly files: readonly ImageFile[];
+  /** Unix milliseconds. */
   readonly finishedAt: number;
 }
 
-/** The error kind of a generation of which nobody can tell what became. */
-export const UNRESOLVED = "unresolved";
+/** A row of the log. */
+export interface Generation {
+  readonly order: MediaOrder;
+  /** Whom the current attempt goes to. */
+  readonly route: Route;
+  readonly state: State;
+  /** What the provider needs in order to be asked again. */
+  readonly operation: Operation | null;
+  readonly unbilledLookUps: number;
+  readonly ended: Ended | null;
+}
+
+export interface Ended {
+  readonly ending: Ending;
+  /** Unix milliseconds. */
+  readonly finishedAt: number;
+}

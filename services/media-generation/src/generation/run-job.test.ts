@@ -1,4 +1,5 @@
 // Driving a job of a provider that has a queue: polled until it ends, remembered before it is polled, cancelled in time.
+import { systemClock } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import type { MediaProvider, Operation, Progress } from "../providers/provider.ts";
 import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
@@ -23,17 +24,32 @@ function queueProvider(...answers: (Progress | ProviderError)[]) {
       calls.push(`cancel ${job}`);
     },
   };
-  const saveOperation = async (operation: Operation) => calls.push(`save ${operation["job"]}`);
-  const run = (signal: AbortSignal = AbortSignal.timeout(60_000)) =>
-    runJob({ provider, signal, saveOperation }, async () => pending);
-  return { run, calls };
+  let ours = true;
+  const saveOperation = async (operation: Operation) => {
+    calls.push(`save ${operation["job"]}`);
+    return ours;
+  };
+  const run = (signal: AbortSignal = new AbortController().signal) =>
+    runJob({ provider, clock: systemClock, signal, saveOperation }, async () => pending);
+  const lose = () => {
+    ours = false;
+  };
+  return { run, lose, calls };
 }
 
 describe("a job of a queue", () => {
-  test("is saved before each poll, and polled until it has succeeded", async () => {
-    const { run, calls } = queueProvider(pending, succeeded);
+  test("is saved before its first poll, and again only when it has changed", async () => {
+    const moved: Progress = { ...pending, operation: { job: "j2" } };
+    const { run, calls } = queueProvider(pending, moved, moved, succeeded);
     expect(await run()).toEqual(succeeded);
-    expect(calls).toEqual(["save j1", "poll j1", "save j1", "poll j1"]);
+    expect(calls).toEqual(["save j1", "poll j1", "poll j1", "save j2", "poll j2", "poll j2"]);
+  });
+
+  test("that has passed to another process is not followed", async () => {
+    const { run, lose, calls } = queueProvider(succeeded);
+    lose();
+    await expect(run()).rejects.toMatchObject({ kind: "unknown_outcome", accepted: true });
+    expect(calls).toEqual(["save j1"]);
   });
 
   test("survives polls that fail in ways which say nothing about it", async () => {
@@ -46,14 +62,18 @@ describe("a job of a queue", () => {
     expect(await run()).toEqual(succeeded);
   });
 
-  test.each(["failed", "blocked", "misconfigured"] as const)("ends when it is %s", async (kind) => {
-    const { run } = queueProvider(fail(kind));
-    await expect(run()).rejects.toMatchObject({ kind });
-  });
+  test.each(["failed", "blocked", "misconfigured"] as const)(
+    "ends when it is %s, and was accepted whatever the poll says",
+    async (kind) => {
+      const { run } = queueProvider(new ProviderError(kind, kind, { accepted: false }));
+      await expect(run()).rejects.toMatchObject({ kind, accepted: true });
+    },
+  );
 
   test("out of time it is cancelled, and its outcome is not known", async () => {
     const { run, calls } = queueProvider();
-    await expect(run(AbortSignal.timeout(30))).rejects.toMatchObject({ kind: "timeout", accepted: true });
+    const over = AbortSignal.abort(new DOMException("over", "TimeoutError"));
+    await expect(run(over)).rejects.toMatchObject({ kind: "timeout", accepted: true });
     expect(calls.at(-1)).toBe("cancel j1");
   });
 

@@ -1,9 +1,13 @@
-// Drives one job of a provider to its end: submit, then poll for as long as the signal allows.
-import { setTimeout as sleep } from "node:timers/promises";
+// Drives one job of a provider to its end: submit, then poll for as long as the signal allows. What has been submitted
+// may be billed, whatever fails afterwards.
+import { isDeepStrictEqual } from "node:util";
+import type { Timer } from "@gr/runtime";
 import type { MediaProvider, Operation, Progress } from "../providers/provider.ts";
 import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
+import { isTimeout, withinTime } from "./time-limit.ts";
 
 export type Succeeded = Extract<Progress, { state: "succeeded" }>;
+type Pending = Extract<Progress, { state: "pending" }>;
 
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 15_000;
@@ -13,55 +17,67 @@ const POLL_AGAIN = new Set<ProviderFailure>(["rate_limited", "unavailable", "tim
 
 export interface JobRun {
   readonly provider: MediaProvider;
+  readonly clock: Timer;
   readonly signal: AbortSignal;
-  /** Makes an operation survive this process; called before it is polled. */
-  readonly saveOperation: (operation: Operation) => Promise<unknown>;
+  /** Makes an operation survive this process. @returns false when the job is not ours any more */
+  readonly saveOperation: (operation: Operation) => Promise<boolean>;
 }
 
-/** @param first the answer of `submit`, or a pending operation to go on with. @throws ProviderError */
-export async function runJob(run: JobRun, first: () => Promise<Progress>): Promise<Succeeded> {
-  let progress = await first();
+/** Submits a job and follows it. @throws ProviderError */
+export async function runJob(run: JobRun, submit: () => Promise<Progress>): Promise<Succeeded> {
+  return follow(run, await submit(), undefined);
+}
+
+/** Goes on with a job that was submitted before. @throws ProviderError */
+export function resumeJob(run: JobRun, operation: Operation): Promise<Succeeded> {
+  return follow(run, { state: "pending", operation, pollAfterMs: 0 }, operation);
+}
+
+/** @param saved the operation as it would be found again */
+async function follow(run: JobRun, begun: Progress, saved: Operation | undefined): Promise<Succeeded> {
+  let progress = begun;
+  let known = saved;
   while (progress.state === "pending") {
-    await run.saveOperation(progress.operation);
+    const { operation } = progress;
+    if (!isDeepStrictEqual(known, operation)) {
+      if (!(await run.saveOperation(operation))) throw left(run.provider, "passed to another process");
+      known = operation;
+    }
     progress = await pollOnce(run, progress);
   }
   return progress;
 }
 
-async function pollOnce(
-  { provider, signal }: JobRun,
-  pending: Extract<Progress, { state: "pending" }>,
-): Promise<Progress> {
+async function pollOnce({ provider, clock, signal }: JobRun, pending: Pending): Promise<Progress> {
   const pause = Math.min(Math.max(pending.pollAfterMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
+  await clock.sleep(pause, signal);
   try {
-    await sleep(pause, undefined, { signal });
-    return await provider.poll(pending.operation, signal);
+    if (!signal.aborted) return await provider.poll(pending.operation, signal);
   } catch (error) {
-    if (signal.aborted) throw await givenUp(provider, pending.operation, signal);
-    if (error instanceof ProviderError && POLL_AGAIN.has(error.kind)) {
+    if (!(error instanceof ProviderError)) throw error;
+    if (!signal.aborted) {
+      if (!POLL_AGAIN.has(error.kind)) throw error.ofAcceptedJob();
       return { ...pending, pollAfterMs: error.retryAfterMs ?? pause * 2 };
     }
-    throw error;
   }
+  throw await giveUp(provider, clock, pending.operation, signal);
 }
 
 /** Out of time, the job is cancelled; when this process stops it is left for the next one. */
-async function givenUp(
+async function giveUp(
   provider: MediaProvider,
+  clock: Timer,
   operation: Operation,
   signal: AbortSignal,
 ): Promise<ProviderError> {
-  const timedOut = (signal.reason as Error | null)?.name === "TimeoutError";
-  if (!timedOut) {
-    return new ProviderError("unknown_outcome", `${provider.name}: left while its job ran`, {
-      accepted: true,
-    });
-  }
-  const cause = await provider
-    .cancel(operation, AbortSignal.timeout(CANCEL_TIMEOUT_MS))
-    .catch((error) => error);
-  return new ProviderError("timeout", `${provider.name}: the job did not end in time`, {
-    accepted: true,
-    cause,
-  });
+  if (!isTimeout(signal)) return left(provider, "left while it ran");
+  const cause = await withinTime(clock, CANCEL_TIMEOUT_MS, (limit) =>
+    provider.cancel(operation, limit),
+  ).catch((error) => error);
+  const message = `${provider.name}: the job did not end in time`;
+  return new ProviderError("timeout", message, { accepted: true, cause });
+}
+
+function left({ name }: MediaProvider, why: string): ProviderError {
+  return new ProviderError("unknown_outcome", `${name}: the job was ${why}`, { accepted: true });
 }

@@ -1,35 +1,43 @@
 // Every SQL statement of media generation. A row belongs to its worker, and after `due_at` to whoever takes it: each
 // change names the worker that makes it, and answers false when the row has passed to another.
 import { randomUUID } from "node:crypto";
+import { ReleaseReason } from "@gr/clients";
+import { type Ending, type Route, UNRESOLVED } from "@gr/paid-request";
 import type { Pool } from "@gr/runtime";
 import type { Operation } from "../providers/provider.ts";
-import type {
-  Ending,
-  FinalState,
-  Generation,
-  GenerationRequest,
-  NewGeneration,
-  OpenState,
-  Times,
-} from "./generation.ts";
+import type { Generation, GenerationRequest, MediaOrder, State } from "./generation.ts";
+
+/** Of a generation of which nothing left this process. */
+export const NOT_SENT = "not_sent";
+/** Of a job that was given up because its time was over. */
+export const TIMEOUT = "timeout";
+const BLOCKED = "blocked";
 
 export interface GenerationStore {
-  /** Rejects on an id that exists: one request is one generation. */
-  insert(generation: NewGeneration, leaseMs: number): Promise<void>;
-  /** Keeps rows from being taken by others. */
-  renew(ids: readonly string[], leaseMs: number): Promise<void>;
+  /** @returns false when the id exists: one request is one generation */
+  insert(order: MediaOrder, route: Route, leaseMs: number): Promise<boolean>;
+  /** Names the next provider. */
+  reroute(id: string, route: Route): Promise<boolean>;
+  /** Keeps rows from being taken by others. @returns those that have passed to another worker */
+  renew(ids: readonly string[], leaseMs: number): Promise<string[]>;
   saveOperation(id: string, operation: Operation): Promise<boolean>;
-  /** A job that was given up for "timeout" is forgotten: its caller was told that it is free, so nobody goes on with it. */
-  markUnknown(id: string, errorKind: string, errorMessage: string): Promise<boolean>;
-  /** Ends an open generation. From here on its settlement is certain, whoever carries it out. Undefined: not ours. */
-  finish(id: string, ending: Ending): Promise<Times | undefined>;
-  markSettled(id: string): Promise<void>;
+  /**
+   * Leaves the outcome open. A job that was given up for TIMEOUT is forgotten: its caller was told that it is free, so
+   * nobody goes on with it.
+   */
+  markUnknown(id: string, why: string, message: string): Promise<boolean>;
+  /** Ends an open generation. From here on it is certain what will be booked, whoever does it. */
+  finish(id: string, ending: Ending, finishedAt: number): Promise<boolean>;
+  /** Billing has been told how it ended. */
+  markBooked(id: string): Promise<void>;
+  /** Billing refused to charge a success: it is nobody's. @returns the names of its files */
+  markRefused(id: string): Promise<readonly string[]>;
   /** Puts a row off; `unbilled` counts a look-up that found no bill. */
   postpone(id: string, waitMs: number, unbilled: boolean): Promise<void>;
   /** Takes rows that are due, whoever had them, but for those that this process works on; they are ours for `leaseMs`. */
   takeDue(limit: number, leaseMs: number, except: readonly string[]): Promise<Generation[]>;
   find(id: string): Promise<Generation | undefined>;
-  /** Rejects when Postgres does not answer. */
+  /** Rejects when PostgreSQL does not answer. */
   ping(): Promise<void>;
 }
 
@@ -37,15 +45,16 @@ interface GenerationRow {
   id: string;
   account_id: string;
   key_id: string;
+  kind: MediaOrder["kind"];
   model: string;
   provider: string;
   upstream_model: string;
   operation: Operation | null;
-  state: OpenState | FinalState;
+  state: State;
   request: GenerationRequest;
   price_version: string;
   price_pico_usd: bigint;
-  hold_credits: bigint;
+  credits: bigint;
   charge_credits: bigint | null;
   cost_pico_usd: bigint | null;
   outputs: string[];
@@ -57,9 +66,9 @@ interface GenerationRow {
   finished_at: Date | null;
 }
 
-const COLUMNS = `id, account_id, key_id, model, provider, upstream_model, operation, state, request, price_version,
-  price_pico_usd, hold_credits, charge_credits, cost_pico_usd, outputs, error_kind, error_message, deadline_at,
-  unbilled_lookups, created_at, finished_at`;
+const COLUMNS = `id, account_id, key_id, kind, model, provider, upstream_model, operation, state, request,
+  price_version, price_pico_usd, credits, charge_credits, cost_pico_usd, outputs, error_kind, error_message,
+  deadline_at, unbilled_lookups, created_at, finished_at`;
 const LEASE = "now() + $1 * interval '1 millisecond'";
 
 /** @param worker id of this process: a new one for each start, so that a dead process is another. */
@@ -67,34 +76,47 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
   const change = async (sql: string, values: unknown[]): Promise<boolean> =>
     (await pool.query(sql, values)).rowCount === 1;
   return {
-    insert: async (generation, leaseMs) => {
-      await pool.query(
+    insert: (order, route, leaseMs) =>
+      change(
         `INSERT INTO generation (due_at, worker, id, account_id, key_id, kind, model, provider, upstream_model, state,
-           request, price_version, price_pico_usd, hold_credits, outputs, deadline_at)
-         VALUES (${LEASE}, $2, $3, $4, $5, 'image', $6, $7, $8, 'running', $9, $10, $11, $12, $13, $14)`,
+           request, price_version, price_pico_usd, credits, outputs, deadline_at, created_at)
+         VALUES (${LEASE}, $2, $3, $4, $5, $6, $7, $8, $9, 'running', $10, $11, $12, $13, $14, $15, $16)
+         ON CONFLICT (id) DO NOTHING`,
         [
           leaseMs,
           worker,
-          generation.id,
-          generation.accountId,
-          generation.keyId,
-          generation.model,
-          generation.provider,
-          generation.upstreamModel,
-          JSON.stringify(generation.request),
-          generation.priceVersion,
-          generation.price,
-          generation.hold,
-          JSON.stringify(generation.outputs),
-          new Date(generation.deadlineAt),
+          order.id,
+          order.accountId,
+          order.keyId,
+          order.kind,
+          order.model,
+          route.provider,
+          route.upstreamModel,
+          JSON.stringify(order.request),
+          order.priceVersion,
+          order.price,
+          order.credits,
+          JSON.stringify(order.outputs),
+          new Date(order.deadlineAt),
+          new Date(order.createdAt),
         ],
-      );
-    },
+      ),
+    reroute: (id, { provider, upstreamModel }) =>
+      change(
+        `UPDATE generation SET provider = $3, upstream_model = $4, operation = NULL
+         WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
+        [id, worker, provider, upstreamModel],
+      ),
     renew: async (ids, leaseMs) => {
       await pool.query(
-        `UPDATE generation SET due_at = ${LEASE} WHERE worker = $2 AND id = ANY($3) AND settled_at IS NULL`,
+        `UPDATE generation SET due_at = ${LEASE} WHERE worker = $2 AND id = ANY($3) AND booked_at IS NULL`,
         [leaseMs, worker, ids],
       );
+      const { rows } = await pool.query<{ id: string }>(
+        "SELECT id FROM generation WHERE id = ANY($1) AND worker <> $2",
+        [ids, worker],
+      );
+      return rows.map(({ id }) => id);
     },
     saveOperation: (id, operation) =>
       change("UPDATE generation SET operation = $3 WHERE id = $1 AND worker = $2 AND finished_at IS NULL", [
@@ -102,47 +124,48 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         worker,
         JSON.stringify(operation),
       ]),
-    markUnknown: (id, errorKind, errorMessage) =>
+    markUnknown: (id, why, message) =>
       change(
         `UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
-           operation = CASE WHEN $3 = 'timeout' THEN NULL ELSE operation END
+           operation = CASE WHEN $3 = '${TIMEOUT}' THEN NULL ELSE operation END
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
-        [id, worker, errorKind, withoutNul(errorMessage)],
+        [id, worker, why, withoutNul(message)],
       ),
-    finish: async (id, ending) => {
-      const { rows } = await pool.query<{ created_at: Date; finished_at: Date }>(
+    finish: (id, ending, finishedAt) => {
+      const { state, charge, cost, why, message } = rowOf(ending);
+      return change(
         `UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
-           error_message = $7, finished_at = now()
-         WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING created_at, finished_at`,
-        [
-          id,
-          worker,
-          ending.state,
-          ending.charge,
-          ending.cost,
-          ending.errorKind,
-          ending.errorMessage === null ? null : withoutNul(ending.errorMessage),
-        ],
+           error_message = $7, finished_at = $8
+         WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
+        [id, worker, state, charge, cost, why, message, new Date(finishedAt)],
       );
-      return rows.map((row) => timesOf(row.created_at, row.finished_at))[0];
     },
-    markSettled: async (id) => {
+    markBooked: async (id) => {
       await pool.query(
-        "UPDATE generation SET settled_at = now() WHERE id = $1 AND finished_at IS NOT NULL AND settled_at IS NULL",
+        "UPDATE generation SET booked_at = now() WHERE id = $1 AND finished_at IS NOT NULL AND booked_at IS NULL",
         [id],
       );
+    },
+    markRefused: async (id) => {
+      const { rows } = await pool.query<Pick<GenerationRow, "outputs">>(
+        `UPDATE generation SET state = 'failed', charge_credits = 0, error_kind = 'refused', booked_at = now(),
+           error_message = 'its hold had been resolved in another way'
+         WHERE id = $1 AND state = 'succeeded' AND booked_at IS NULL RETURNING outputs`,
+        [id],
+      );
+      return rows[0]?.outputs ?? [];
     },
     postpone: async (id, waitMs, unbilled) => {
       await pool.query(
         `UPDATE generation SET due_at = ${LEASE}, unbilled_lookups = unbilled_lookups + $4
-         WHERE id = $2 AND worker = $3 AND settled_at IS NULL`,
+         WHERE id = $2 AND worker = $3 AND booked_at IS NULL`,
         [waitMs, id, worker, unbilled ? 1 : 0],
       );
     },
     takeDue: async (limit, leaseMs, except) => {
       const { rows } = await pool.query<GenerationRow>(
         `UPDATE generation SET worker = $2, due_at = ${LEASE} WHERE id IN (
-           SELECT id FROM generation WHERE settled_at IS NULL AND due_at <= now() AND id <> ALL($4)
+           SELECT id FROM generation WHERE booked_at IS NULL AND due_at <= now() AND id <> ALL($4)
            ORDER BY due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
          RETURNING ${COLUMNS}`,
         [leaseMs, worker, limit, except],
@@ -162,40 +185,56 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
 }
 
 function generationOf(row: GenerationRow): Generation {
-  const { created_at: createdAt, finished_at: finishedAt } = row;
+  const finishedAt = row.finished_at?.getTime();
   return {
-    id: row.id,
-    accountId: row.account_id,
-    keyId: row.key_id,
-    model: row.model,
-    provider: row.provider,
-    upstreamModel: row.upstream_model,
-    operation: row.operation,
+    order: {
+      id: row.id,
+      accountId: row.account_id,
+      keyId: row.key_id,
+      kind: row.kind,
+      model: row.model,
+      priceVersion: row.price_version,
+      price: row.price_pico_usd,
+      credits: row.credits,
+      request: row.request,
+      outputs: row.outputs,
+      createdAt: row.created_at.getTime(),
+      deadlineAt: row.deadline_at.getTime(),
+    },
+    route: { provider: row.provider, upstreamModel: row.upstream_model },
     state: row.state,
-    request: row.request,
-    priceVersion: row.price_version,
-    price: row.price_pico_usd,
-    hold: row.hold_credits,
-    outputs: row.outputs,
-    deadlineAt: row.deadline_at.getTime(),
-    unbilledLookups: row.unbilled_lookups,
-    ending: finishedAt === null ? null : { ...endingOf(row), ...timesOf(createdAt, finishedAt) },
+    operation: row.operation,
+    unbilledLookUps: row.unbilled_lookups,
+    ended: finishedAt === undefined ? null : { ending: endingOf(row), finishedAt },
   };
 }
 
-function endingOf({ state, ...row }: GenerationRow): Ending {
+function rowOf(ending: Ending) {
+  if (ending.kind === "captured") {
+    const { charge, cost } = ending.bill;
+    return { state: "succeeded", charge, cost, why: null, message: null };
+  }
+  const { cost, why } = ending;
+  const state = why === BLOCKED ? "blocked" : "failed";
+  return { state, charge: 0n, cost, why, message: withoutNul(ending.message) };
+}
+
+function endingOf(row: GenerationRow): Ending {
   const { charge_credits: charge, cost_pico_usd: cost } = row;
-  if (state === "running" || state === "unknown" || charge === null || cost === null) {
+  if (charge === null || cost === null) {
     throw new Error(`generation ${row.id} has ended, but its row does not say how`);
   }
-  return { state, charge, cost, errorKind: row.error_kind, errorMessage: row.error_message };
+  if (row.state === "succeeded") return { kind: "captured", bill: { charge, cost } };
+  const why = row.error_kind ?? "";
+  return { kind: "released", reason: reasonOf(why), cost, why, message: row.error_message ?? "" };
 }
 
-function timesOf(createdAt: Date, finishedAt: Date): Times {
-  return { createdAt: createdAt.getTime(), finishedAt: finishedAt.getTime() };
+function reasonOf(why: string): ReleaseReason {
+  if (why === UNRESOLVED) return ReleaseReason.UNRESOLVED;
+  return why === NOT_SENT ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
 }
 
-/** Postgres has no text with a NUL in it. */
+/** PostgreSQL has no text with a NUL in it. */
 function withoutNul(text: string): string {
   return text.replaceAll("\0", "�");
 }

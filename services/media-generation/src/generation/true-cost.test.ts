@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { PriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import { gptImage } from "../test/fixed-catalog.ts";
-import { costOfFailure, trueCost } from "./true-cost.ts";
+import { trueCost } from "./true-cost.ts";
 
 const listPrice = 53_000_000_000n;
 const order = { listPrice, count: 2, size: "1024x1024", quality: "medium" };
@@ -39,10 +39,5 @@ describe("true cost", () => {
   test("is the list price when the provider's number is nonsense", () => {
     expect(trueCost({ billed: -1n }, byTokens)).toBe(listPrice);
     expect(trueCost({ billed: 2n ** 63n }, byTokens)).toBe(listPrice);
-  });
-
-  test("of a failure is nothing, unless work was reported", () => {
-    expect(costOfFailure(undefined, byImage)).toBe(0n);
-    expect(costOfFailure({ tokens }, byTokens)).toBe(trueCost({ tokens }, byTokens));
   });
 });

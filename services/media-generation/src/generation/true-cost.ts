@@ -22,11 +22,6 @@ export function trueCost(usage: ReportedUsage | undefined, costing: Costing): Pi
   return cost >= 0n && cost <= LIMIT ? cost : costing.listPrice;
 }
 
-/** The cost of a failure: nothing, unless the provider reported that it has worked. */
-export function costOfFailure(usage: ReportedUsage | undefined, costing: Costing): PicoUsd {
-  return usage === undefined ? 0n : trueCost(usage, costing);
-}
-
 function priced(usage: ReportedUsage | undefined, costing: Costing): PicoUsd | undefined {
   const { costPrice, count, quality = "auto", size = "auto" } = costing;
   if (costPrice === undefined) return undefined;

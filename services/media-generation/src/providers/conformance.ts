@@ -2,6 +2,7 @@
 // its own wire format. An adapter that passes can be trusted with money: it never mistakes an unknown outcome for a
 // failure, never follows an answer elsewhere, never shows its secret.
 import { inspect } from "node:util";
+import { systemClock } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { runJob, type Succeeded } from "../generation/run-job.ts";
 import { drawPicture } from "../test/pictures.ts";
@@ -51,7 +52,9 @@ function openBench(subject: ProviderUnderTest): () => Bench {
     const outbound = createOutbound({ maxAnswerBytes: MAX_ANSWER_BYTES, connectTimeoutMs: 1_000 });
     const provider = subject.create({ baseUrl: server.url, secret: SECRET, outbound });
     const run = (job: MediaJob, signal = AbortSignal.timeout(60_000)) =>
-      runJob({ provider, signal, saveOperation: async () => undefined }, () => provider.submit(job, signal));
+      runJob({ provider, clock: systemClock, signal, saveOperation: async () => true }, () =>
+        provider.submit(job, signal),
+      );
     const failure = async (...script: ScriptEntry[]) => {
       server.play(...script);
       return failureOf(run(subject.job));

@@ -43,4 +43,16 @@ export class ProviderError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.usage = options.usage;
   }
+
+  /** The same failure after the job was accepted: it may have been billed. */
+  ofAcceptedJob(): ProviderError {
+    if (this.accepted) return this;
+    const { retryAfterMs, usage } = this;
+    return new ProviderError(this.kind, this.message, {
+      accepted: true,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(usage === undefined ? {} : { usage }),
+      cause: this,
+    });
+  }
 }

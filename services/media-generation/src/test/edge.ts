@@ -11,14 +11,19 @@ export const caller: Principal = {
   kind: "normal",
 };
 
+/** Requests whose clients still wait. */
+export const waiting = new Set<string>();
+
 export const edgeModule: Module = defineModule({
   name: "edge",
   needs: ["media-generation"],
   config: z.object({ EDGE_PORT: port(0) }),
   create: async ({ config, log, mount }) => {
     const app = createHttpApp({ log, requestId: () => randomUUID() });
-    app.addHook("onRequest", async (request) => {
+    app.addHook("onRequest", async (request, reply) => {
       request.principal = caller;
+      waiting.add(request.id);
+      reply.raw.once("close", () => waiting.delete(request.id));
     });
     await mount(app, "media-generation", [{ prefix: "/v1/compat/images" }, { prefix: "/media" }]);
     return {

@@ -149,6 +149,13 @@ function resolve({ holds, log }: RecordingBilling, operation: Operation["operati
         hold.releaseReason = operation.value.reason;
       }
       return OutcomeCode.DONE;
+    case "nextAttempt":
+      log.push("nextAttempt");
+      if (hold === undefined) return OutcomeCode.UNKNOWN_HOLD;
+      if (hold.state !== HoldState.OPEN) return OutcomeCode.ALREADY_RESOLVED;
+      hold.provider = operation.value.provider;
+      hold.attempt = operation.value.attempt;
+      return OutcomeCode.DONE;
     default:
       throw new Error(`unexpected operation ${operation.case}`);
   }

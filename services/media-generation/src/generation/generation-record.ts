@@ -1,0 +1,123 @@
+// The log as the record of paid requests: the row says first how a generation ended, one change with one winner, and
+// billing is told what the row says. Files that nobody has paid for are removed here.
+
+import type { Due, Ending, HoldStory, RequestRecord, Route } from "@gr/paid-request";
+import { ServiceError } from "@gr/proto";
+import { type Clock, isServerTrouble } from "@gr/runtime";
+import type { MediaStorage } from "../storage/media-storage.ts";
+import type { GenerationEvents } from "./events.ts";
+import type { Generation, MediaKinds, MediaOrder, MediaProduct } from "./generation.ts";
+import type { GenerationStore } from "./store.ts";
+
+const MOST_DUE = 100;
+const BUSY_RETRY_MS = 1_000;
+
+export interface GenerationRecordOptions {
+  readonly store: GenerationStore;
+  readonly storage: MediaStorage;
+  readonly events: GenerationEvents;
+  readonly clock: Clock;
+  /** Silence after which a generation's process counts as dead. */
+  readonly leaseMs: number;
+  /** How this process goes on with a generation that another one has begun; undefined when it cannot. */
+  resumeOf(generation: Generation): Due<MediaKinds>["resume"];
+  /** Told of a generation that this process works on, and another one has taken. */
+  passed(id: string): void;
+}
+
+export class GenerationRecord implements RequestRecord<MediaKinds> {
+  readonly #options: GenerationRecordOptions;
+
+  constructor(options: GenerationRecordOptions) {
+    this.#options = options;
+  }
+
+  async open(order: MediaOrder, route: Route): Promise<boolean> {
+    const { store, leaseMs } = this.#options;
+    try {
+      return await store.insert(order, route, leaseMs);
+    } catch (cause) {
+      if (!isServerTrouble(cause)) throw cause;
+      const message = "Media cannot be made at the moment; try again shortly. You are not charged.";
+      throw new ServiceError("service_unavailable", message, { retryAfterMs: BUSY_RETRY_MS, cause });
+    }
+  }
+
+  next(order: MediaOrder, route: Route): Promise<boolean> {
+    return this.#options.store.reroute(order.id, route);
+  }
+
+  async end(
+    order: MediaOrder,
+    ending: Ending,
+    product: MediaProduct | undefined,
+  ): Promise<"recorded" | "passed"> {
+    const { store, clock } = this.#options;
+    if (await store.finish(order.id, ending, product?.finishedAt ?? clock.now())) {
+      if (ending.kind === "released") await this.#discard(order);
+      return "recorded";
+    }
+    await this.#discardUnlessPaid(order);
+    return "passed";
+  }
+
+  async leaveOpen({ id }: MediaOrder, why: string, message: string): Promise<"recorded" | "passed"> {
+    return (await this.#options.store.markUnknown(id, why, message)) ? "recorded" : "passed";
+  }
+
+  async booked(id: string, asRecorded: boolean): Promise<void> {
+    const { store } = this.#options;
+    if (asRecorded) return store.markBooked(id);
+    const outputs = await store.markRefused(id);
+    await this.#discard({ id, outputs });
+  }
+
+  async renew(ids: readonly string[]): Promise<void> {
+    const { store, leaseMs, passed } = this.#options;
+    for (const id of await store.renew(ids, leaseMs)) passed(id);
+  }
+
+  async due(except: readonly string[]): Promise<Due<MediaKinds>[]> {
+    const { store, leaseMs } = this.#options;
+    return Promise.all((await store.takeDue(MOST_DUE, leaseMs, except)).map((one) => this.#dueOf(one)));
+  }
+
+  async ofHold({ holdId }: { readonly holdId: string }): Promise<HoldStory> {
+    const generation = await this.#options.store.find(holdId);
+    // The row comes after the hold and before the call.
+    if (generation === undefined) return { kind: "not sent" };
+    const { ended } = generation;
+    return ended === null ? { kind: "elsewhere" } : { kind: "ended", ending: ended.ending };
+  }
+
+  putOff(id: string, waitMs: number, unbilled: boolean): Promise<void> {
+    return this.#options.store.postpone(id, waitMs, unbilled);
+  }
+
+  async #dueOf(generation: Generation): Promise<Due<MediaKinds>> {
+    const { order, route, ended, unbilledLookUps } = generation;
+    const ending = ended?.ending;
+    // Its process may have died before it got to them.
+    if (ending?.kind === "released") await this.#discard(order);
+    const resume = ending === undefined ? this.#options.resumeOf(generation) : undefined;
+    return { id: order.id, deadlineAt: order.deadlineAt, order, route, unbilledLookUps, ending, resume };
+  }
+
+  /** Another process has ended it, or is about to: the files are either its success, or nobody's. */
+  async #discardUnlessPaid(order: MediaOrder): Promise<void> {
+    try {
+      const ended = (await this.#options.store.find(order.id))?.ended;
+      if (ended?.ending.kind === "released") await this.#discard(order);
+    } catch (error) {
+      this.#options.events.notDiscarded(order.id, error);
+    }
+  }
+
+  /** Never rejects: the money goes first. */
+  async #discard({ id, outputs }: Pick<MediaOrder, "id" | "outputs">): Promise<void> {
+    const { storage, events } = this.#options;
+    await Promise.all(outputs.map((name) => storage.delete(name))).catch((error) => {
+      events.notDiscarded(id, error);
+    });
+  }
+}
