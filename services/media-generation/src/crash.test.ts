@@ -3,8 +3,9 @@
 import { HoldState, ReleaseReason } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { CrashRing, fox, generate, has, pictureAnswer } from "./test/crash-ring.ts";
+import { CrashRing, fox, generate, pictureAnswer } from "./test/crash-ring.ts";
 import { cutOtherConnections } from "./test/log-store.ts";
+import { movesOf } from "./test/start-media.ts";
 
 /** What nobody knows is given up when its deadline has passed, and not before. */
 const SOON_OVERDUE = { MEDIA_TIMEOUT_MS: "3000" };
@@ -18,8 +19,8 @@ afterEach(() => ring.stop());
 /** Lets the crash happen before billing has seen the operation. */
 function beforeCommitOf(kind: "capture" | "release") {
   return (crash: () => Promise<void>) => {
-    ring.billing.before = async (operations) => {
-      if (!has(kind)(operations)) return;
+    ring.billing.before = async (call) => {
+      if (call.kind !== kind) return;
       await crash();
       throw new Error("the caller is dead");
     };
@@ -28,8 +29,8 @@ function beforeCommitOf(kind: "capture" | "release") {
 
 function afterCommitOf(kind: "place" | "capture") {
   return (crash: () => Promise<void>) => {
-    ring.billing.after = async (operations) => {
-      if (has(kind)(operations)) await crash();
+    ring.billing.after = async (call) => {
+      if (call.kind === kind) await crash();
     };
   };
 }
@@ -66,11 +67,13 @@ describe("kill -9 before anything is sent", () => {
     ring.upstream.play({ status: 404 });
     await ring.crashAt(
       (crash) => {
-        ring.billing.before = async () => {
+        ring.billing.before = async ({ kind }) => {
+          if (kind !== "place") return;
           await ring.db.query("BEGIN");
           await ring.db.query("LOCK TABLE generation IN ACCESS EXCLUSIVE MODE");
         };
-        ring.billing.after = async () => {
+        ring.billing.after = async ({ kind }) => {
+          if (kind !== "place") return;
           void until(waitsForTheTable, { timeoutMs: 60_000 })
             .then(crash)
             .then(() => ring.db.query("COMMIT"));
@@ -131,7 +134,7 @@ describe("kill -9 while the provider works", () => {
     ring.upstream.play(await pictureAnswer());
     const again = await generate(next, fox, headers);
     expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, null]);
-    expect(ring.billing.charged()).toBe(100n);
+    expect(ring.billing.charged).toBe(100n);
   });
 
   test("C6, after its answer was read: as C3, and no file is left", async () => {
@@ -164,16 +167,16 @@ describe("kill -9 when the row has ended", () => {
   test("C6, before the capture commits: captured once, by the next process, and the image is there", async () => {
     await ring.crashAt(beforeCommitOf("capture"));
     expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
-    expect(ring.billing.charged()).toBe(100n);
+    expect(ring.billing.charged).toBe(100n);
     expect(await ring.files()).toHaveLength(1);
     expect(ring.upstream.requests).toHaveLength(1);
   });
 
   test("C8, after the capture committed: still charged once, and the image is there", async () => {
     await ring.crashAt(afterCommitOf("capture"));
-    const captures = () => ring.billing.log.filter((entry) => entry === "capture").length;
+    const captures = () => movesOf(ring.billing).filter((entry) => entry === "capture").length;
     await until(() => captures() >= 2, { timeoutMs: 60_000 });
-    expect(ring.billing.charged()).toBe(100n);
+    expect(ring.billing.charged).toBe(100n);
     expect(await ring.files()).toHaveLength(1);
   });
 
@@ -191,7 +194,7 @@ describe("kill -9 when the row has ended", () => {
       expect((await ring.files()).map((file) => file.split("/").at(-1))).toEqual([name]);
       expect((await fetch(`${next.url}/media/${name}`)).status).toBe(200);
       expect((await generate(next, fox, headers)).body).toEqual(again.body);
-      expect(ring.billing.charged()).toBe(100n);
+      expect(ring.billing.charged).toBe(100n);
       expect(ring.upstream.requests).toHaveLength(1);
     },
   );

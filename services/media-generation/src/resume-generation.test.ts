@@ -55,8 +55,8 @@ const succeed = async (): Promise<Progress> => ({
   outputs: [{ bytes: await drawPicture() }],
   usage: { billed: 5n },
 });
-const onlyHold = () => [...media.billing.holds.values()][0];
-const settled = () => until(() => media.billing.open().length === 0, { timeoutMs: 15_000 });
+const onlyHold = () => media.billing.holds[0];
+const settled = () => until(() => media.billing.openHolds.length === 0, { timeoutMs: 15_000 });
 
 /** Submits a job, lets it be polled, and restarts the process under it; its client has left by then. */
 async function restartUnder(body: object): Promise<void> {
@@ -94,7 +94,7 @@ describe("a job in a provider's queue", () => {
 
   test("is resumed by the next process: submitted once, hosted, charged once", async () => {
     await restartUnder(fox);
-    expect(media.billing.open()).toHaveLength(1);
+    expect(media.billing.openHolds).toHaveLength(1);
     queue.answer = succeed;
     await settled();
     expect(queue.submissions).toHaveLength(1);
@@ -136,6 +136,6 @@ describe("a job in a provider's queue", () => {
     const { status, body, headers } = await media.generate(fox);
     expect([status, body.error.code]).toEqual([500, "outcome_unknown"]);
     expect(headers.get("x-should-retry")).toBe("false");
-    expect(media.billing.open()).toHaveLength(1);
+    expect(media.billing.openHolds).toHaveLength(1);
   });
 });

@@ -5,6 +5,7 @@ import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { CrashRing, fox, generate, pictureAnswer } from "./test/crash-ring.ts";
 import { drawPicture } from "./test/pictures.ts";
+import { movesOf } from "./test/start-media.ts";
 
 const queued = { ...fox, model: "sandbox/queue" };
 const job = { status: 200, body: { job: "7" } };
@@ -61,7 +62,7 @@ describe("two processes on one database", () => {
     });
     const answers = await Promise.all(children.map((child) => generate(child)));
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
-    expect(ring.billing.charged()).toBe(200n);
+    expect(ring.billing.charged).toBe(200n);
     expect(ring.methods()).toEqual(["POST", "POST"]);
   });
 
@@ -92,13 +93,13 @@ describe("two processes on one database", () => {
     );
     const late = generate(sleeper);
     await ring.settled();
-    const booked = [...ring.billing.log];
+    const booked = [...movesOf(ring.billing)];
     answer();
     sleeper.resume();
     const { status, body, headers } = await late;
     expect([status, body.error.code]).toEqual([500, "outcome_unknown"]);
     expect(headers.get("x-should-retry")).toBe("false");
-    expect(ring.billing.log).toEqual(booked);
+    expect(movesOf(ring.billing)).toEqual(booked);
     expect(ring.hold()).toMatchObject({
       state: HoldState.RELEASED,
       chargedCredits: 0n,
@@ -126,7 +127,7 @@ describe("two processes on one database", () => {
     const { status, body } = await late;
     expect([status, body.error.code]).toEqual([500, "outcome_unknown"]);
     expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
-    expect(ring.billing.charged()).toBe(100n);
+    expect(ring.billing.charged).toBe(100n);
     expect(await ring.files()).toHaveLength(1);
     expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
   });

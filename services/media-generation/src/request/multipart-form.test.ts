@@ -172,7 +172,7 @@ describe("a form", () => {
   });
 
   test("nothing of all this was charged but the images", () => {
-    expect(media.billing.charged()).toBe(200n);
-    expect(media.billing.open()).toEqual([]);
+    expect(media.billing.charged).toBe(200n);
+    expect(media.billing.openHolds).toEqual([]);
   });
 });

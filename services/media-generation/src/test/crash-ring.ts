@@ -3,24 +3,23 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Operation } from "@gr/proto/billing";
+import type { FakeBilling, FakeHold } from "@gr/ledger-model";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { type TestDatabase, until } from "@gr/testing";
 import pg from "pg";
 import { fixedCatalog } from "./fixed-catalog.ts";
 import { migratedDatabase } from "./migrated-database.ts";
 import { drawPicture } from "./pictures.ts";
-import { createRecordingBilling, type RecordedHold, type RecordingBilling } from "./recording-billing.ts";
 import { type FixedAnswer, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
 import { type MediaChild, startChild } from "./start-child.ts";
-import { type Answer, environment, PATIENT, postJson } from "./start-media.ts";
+import { type Answer, createBilling, environment, PATIENT, postJson } from "./start-media.ts";
 
 const SETTLED_WITHIN_MS = 60_000;
 export const fox = { model: "sandbox/image", prompt: "a fox" };
 
 export class CrashRing {
   readonly upstream: ScriptedServer;
-  readonly billing: RecordingBilling;
+  readonly billing: FakeBilling;
   /** Sees and locks what the process does in its tables. */
   readonly db: pg.Client;
   readonly #peers: RunningProcess;
@@ -31,7 +30,7 @@ export class CrashRing {
 
   private constructor(parts: {
     upstream: ScriptedServer;
-    billing: RecordingBilling;
+    billing: FakeBilling;
     database: TestDatabase;
     dataDir: string;
     env: Readonly<Record<string, string>>;
@@ -49,7 +48,7 @@ export class CrashRing {
 
   static async start(changes: Readonly<Record<string, string>> = {}): Promise<CrashRing> {
     const upstream = await startScriptedServer();
-    const billing = createRecordingBilling();
+    const billing = createBilling();
     const database = await migratedDatabase();
     const dataDir = await mkdtemp(join(tmpdir(), "media-crash-"));
     const base = environment(database.url, dataDir, {
@@ -117,13 +116,13 @@ export class CrashRing {
   /** A hold was placed, and none is open any more. */
   async settled(): Promise<void> {
     const { billing } = this;
-    const done = () => billing.holds.size > 0 && billing.open().length === 0;
+    const done = () => billing.holds.length > 0 && billing.openHolds.length === 0;
     await until(done, { timeoutMs: SETTLED_WITHIN_MS });
   }
 
   /** The first that was placed. */
-  hold(): RecordedHold | undefined {
-    return [...this.billing.holds.values()][0];
+  hold(): FakeHold | undefined {
+    return this.billing.holds[0];
   }
 
   /** Hosted files, without drafts. */
@@ -156,10 +155,6 @@ export function generate(
 ): Promise<Answer> {
   return postJson(`${child.url}/v1/compat/images/generations`, body, headers);
 }
-
-/** Whether a batch has an operation of this kind. */
-export const has = (kind: Operation["operation"]["case"]) => (operations: readonly Operation[]) =>
-  operations.some(({ operation }) => operation.case === kind);
 
 export async function pictureAnswer(): Promise<FixedAnswer & { body: object }> {
   return { status: 200, body: { data: [{ b64_json: (await drawPicture()).toString("base64") }] } };

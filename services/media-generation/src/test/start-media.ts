@@ -3,6 +3,7 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { FakeBilling } from "@gr/ledger-model";
 import type { Model } from "@gr/proto/catalog";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { type TestDatabase, until } from "@gr/testing";
@@ -13,7 +14,6 @@ import { edgeModule } from "./edge.ts";
 import { catalogOf, fixedModels } from "./fixed-catalog.ts";
 import { readRow } from "./log-store.ts";
 import { migratedDatabase } from "./migrated-database.ts";
-import { createRecordingBilling, type RecordingBilling } from "./recording-billing.ts";
 
 export interface Answer {
   readonly status: number;
@@ -34,7 +34,7 @@ export const QUICK = {
 export const PATIENT = { ...QUICK, MEDIA_TIMEOUT_MS: "60000" };
 
 export interface MediaUnderTest {
-  readonly billing: RecordingBilling;
+  readonly billing: FakeBilling;
   readonly db: pg.Pool;
   readonly dataDir: string;
   readonly database: TestDatabase;
@@ -64,10 +64,22 @@ export interface MediaOptions {
   readonly providers?: typeof createProviders;
 }
 
+/** Of callers who can afford whatever they ask for. */
+export function createBilling(): FakeBilling {
+  return new FakeBilling({ credit: 1_000_000_000n });
+}
+
+const MOVES = new Set(["place", "capture", "release", "nextAttempt"]);
+
+/** What was done about holds, in order. */
+export function movesOf({ calls }: FakeBilling): string[] {
+  return calls.map(({ kind }) => kind).filter((kind) => MOVES.has(kind));
+}
+
 export async function startMedia(options: MediaOptions): Promise<MediaUnderTest> {
   const database = await migratedDatabase();
   const dataDir = await mkdtemp(join(tmpdir(), "media-generation-"));
-  const billing = createRecordingBilling();
+  const billing = createBilling();
   const db = new pg.Pool({
     connectionString: database.url,
     max: 2,
