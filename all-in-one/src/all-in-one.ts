@@ -5,6 +5,7 @@ import { ensureDemoAccount } from "./demo-account.ts";
 import { openInstallation } from "./installation.ts";
 import { routerModules } from "./modules.ts";
 import { writeRuntimeFile } from "./runtime-file.ts";
+import { textImportNote } from "./text-import-note.ts";
 
 export interface Started {
   readonly baseUrl: string;
@@ -36,7 +37,8 @@ export async function startAllInOne(env: Environment, print: (text: string) => v
       const database = installation.embeddedPostgres
         ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
         : "as given by DATABASE_URL";
-      const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, demo };
+      const textNote = await textImportNote(running.dial);
+      const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, textNote, demo };
       print(banner({ ...facts, topology: "all in one process" }));
       return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
     } catch (error) {

@@ -7,10 +7,12 @@ export interface BannerFacts {
   readonly simulatorUrl: string | undefined;
   readonly database: string;
   readonly topology: string;
+  /** What is wrong with the text models. */
+  readonly textNote: string | undefined;
   readonly demo: Demo;
 }
 
-export function banner({ baseUrl, simulatorUrl, database, topology, demo }: BannerFacts): string {
+export function banner({ baseUrl, simulatorUrl, database, topology, textNote, demo }: BannerFacts): string {
   const upstream =
     simulatorUrl === undefined
       ? "as configured in the environment"
@@ -30,6 +32,7 @@ export function banner({ baseUrl, simulatorUrl, database, topology, demo }: Bann
     `  Generation Router is ready at ${baseUrl}  (${topology})`,
     "",
     `  providers  ${upstream}`,
+    ...(textNote === undefined ? [] : [`  text       ${textNote}`]),
     `  database   ${database}`,
     "",
     ...keys,

@@ -7,6 +7,7 @@ import {
   createRemoteTransport,
   createServiceClient,
   type Environment,
+  type RunningProcess,
   systemClock,
 } from "@gr/runtime";
 import type { Started } from "./all-in-one.ts";
@@ -17,6 +18,7 @@ import { routerModules } from "./modules.ts";
 import { writeRuntimeFile } from "./runtime-file.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
 import { openRedis, type SplitRedis } from "./split-redis.ts";
+import { textImportNote } from "./text-import-note.ts";
 
 interface Place {
   readonly module: string;
@@ -63,13 +65,14 @@ export async function startSplit(env: Environment, print: (text: string) => void
       internal_auth_secret: secret,
       addresses: { ...addresses, ...redisAddress(shared) },
     });
-    const demo = await ensureDemoAccount(config.DATA_DIR, publicUrl, (module, service) =>
-      createServiceClient(service, module, createRemoteTransport(rpcUrl(module), secret, systemClock)),
-    );
+    const dial: RunningProcess["dial"] = (module, service) =>
+      createServiceClient(service, module, createRemoteTransport(rpcUrl(module), secret, systemClock));
+    const demo = await ensureDemoAccount(config.DATA_DIR, publicUrl, dial);
+    const textNote = await textImportNote(dial);
     const database = installation.embeddedPostgres
       ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
       : "as given by DATABASE_URL";
-    const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, demo };
+    const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, textNote, demo };
     print(banner({ ...facts, topology: `${children.length} processes` }));
     return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
   } catch (error) {

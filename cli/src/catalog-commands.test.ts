@@ -49,6 +49,7 @@ beforeAll(async () => {
             const { before, after } = synced();
             return { before: { version: "1", models: before }, after: { version: "2", models: after } };
           },
+          getTextImport: async () => ({}),
           getPriceVersion: async () => ({}),
         }),
       ],

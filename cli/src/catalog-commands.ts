@@ -1,14 +1,13 @@
 // catalog list, catalog diff, catalog sync
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CatalogOperatorService, type Model, ModelKind } from "@gr/proto/catalog";
+import { type Model, ModelKind } from "@gr/proto/catalog";
 import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
 import { diffOf, diffText, isSame } from "./catalog-diff.ts";
 import { oneOf } from "./option-values.ts";
 import { priceText } from "./price-text.ts";
 import { report } from "./report.ts";
-import type { Router } from "./router.ts";
 import type { Runs } from "./run-cli.ts";
 import { type Column, table } from "./table.ts";
 
@@ -42,7 +41,7 @@ export function addCatalogCommands(program: Command, runs: Runs): void {
         const seedFiles = seed === undefined ? [] : await readSeedFolder(seed);
         const [now, then] = await Promise.all([
           router.catalog().getCatalog({}),
-          operatorOf(router).previewCatalog({ seedFiles }, { timeoutMs: IMPORT_TIMEOUT_MS }),
+          router.catalogOperator().previewCatalog({ seedFiles }, { timeoutMs: IMPORT_TIMEOUT_MS }),
         ]);
         const diff = diffOf(now.catalog, then.catalog);
         const text = [...then.notes, isSame(diff) ? "Nothing would change." : diffText(diff)].join("\n");
@@ -54,16 +53,14 @@ export function addCatalogCommands(program: Command, runs: Runs): void {
     .description("import the text models from the upstream now, and show what has changed")
     .action(
       runs(async (router) => {
-        const { before, after } = await operatorOf(router).syncCatalog({}, { timeoutMs: IMPORT_TIMEOUT_MS });
+        const { before, after } = await router
+          .catalogOperator()
+          .syncCatalog({}, { timeoutMs: IMPORT_TIMEOUT_MS });
         const diff = diffOf(before, after);
         const text = isSame(diff) ? "Imported; nothing has changed." : diffText(diff);
         return report({ version: after?.version ?? "", ...diff }, text);
       }),
     );
-}
-
-function operatorOf(router: Router) {
-  return router.dial("catalog", CatalogOperatorService);
 }
 
 /** @throws OperatorError when there are no seed files */

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { isWellFormedKey } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { DepositStatus, HoldState, SpendPeriod } from "@gr/proto/billing";
-import { ModelKind } from "@gr/proto/catalog";
+import { ModelKind, TextImportState } from "@gr/proto/catalog";
 import { freePort } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import {
@@ -33,6 +33,7 @@ afterEach(() => {
   router.peers.beforePutDeposit = async () => undefined;
   router.peers.beforePutAdjustment = async () => undefined;
   router.peers.catalogReady = true;
+  router.peers.textImport = { state: TextImportState.DONE };
 });
 
 const newAccount = async (): Promise<string> =>
@@ -377,6 +378,16 @@ describe("doctor", () => {
     expect({ code, out }).toEqual({ code: 0, out: expect.stringContaining("Everything answers.") });
     expect(out).toContain(join(router.dataDir, "runtime.json"));
     expect(out).toMatch(/catalog +\S+ +yes +yes +yes +models: 1 image, 1 text; providers: fal, openai/);
+  });
+
+  test("says why the text models could not be imported: something is wrong, although all answer", async () => {
+    const problem = "the upstream was not reached (ENOTFOUND)";
+    router.peers.textImport = { state: TextImportState.FAILED, problem };
+    const { code, out } = await router.cli("doctor");
+    expect({ code, out }).toEqual({ code: 1, out: expect.stringContaining("Something is wrong.") });
+    expect(out).toMatch(
+      /yes +yes +yes +the text models could not be imported: .* \(ENOTFOUND\)\. models: 1 image/,
+    );
   });
 
   test("tells unready from unreachable, and names what is not set", async () => {

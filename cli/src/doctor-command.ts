@@ -1,6 +1,7 @@
 // doctor: is the router reachable, healthy and ready, does it take our secret, and what is configured. Asks every
 // service and reports all that it finds; exit code 1 when anything is wrong.
 import { ServiceError } from "@gr/proto";
+import { TextImportState } from "@gr/proto/catalog";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@gr/proto/health";
 import { addressVariables } from "@gr/runtime";
 import type { Command } from "commander";
@@ -24,6 +25,8 @@ interface Finding {
   readonly ready: boolean;
   /** It took our secret and answered a question of its own. */
   readonly answers: boolean;
+  /** Nothing is wrong with it. */
+  readonly ok: boolean;
   /** What is configured there, or what is wrong. */
   readonly note: string;
 }
@@ -35,7 +38,7 @@ export function addDoctorCommand(program: Command, runs: Runs): void {
     .action(
       runs(async (router) => {
         const findings = await Promise.all(SERVICES.map((service) => examine(router, service)));
-        const ok = findings.every(({ reachable, ready, answers }) => reachable && ready && answers);
+        const ok = findings.every((finding) => finding.ok);
         const verdict = ok ? "Everything answers." : "Something is wrong.";
         const text = `Addresses are from ${router.address.source}.\n\n${table(
           findings,
@@ -56,7 +59,7 @@ export function addDoctorCommand(program: Command, runs: Runs): void {
 
 async function examine(router: Router, service: ServiceName): Promise<Finding> {
   const url = router.address.rpcUrls[service] ?? null;
-  const nothing = { service, url, reachable: false, ready: false, answers: false };
+  const nothing = { service, url, reachable: false, ready: false, answers: false, ok: false };
   if (url === null) return { ...nothing, note: `${addressVariables(service).rpc} is not set` };
   let ready: boolean;
   try {
@@ -66,27 +69,36 @@ async function examine(router: Router, service: ServiceName): Promise<Finding> {
     return { ...nothing, reachable: !wasNotReached(error), note: sentenceOfFailure(error, router.address) };
   }
   try {
-    const configured = await QUESTIONS[service](router);
-    const note = ready ? configured : `its process is not ready; /readyz says why. ${configured}`;
-    return { service, url, reachable: true, ready, answers: true, note };
+    const { configured, problem } = await QUESTIONS[service](router);
+    const note = [ready ? undefined : "its process is not ready; /readyz says why", problem, configured]
+      .filter((part) => part !== undefined)
+      .join(". ");
+    const ok = ready && problem === undefined;
+    return { service, url, reachable: true, ready, answers: true, ok, note };
   } catch (error) {
     return { ...nothing, reachable: true, ready, note: sentenceOfFailure(error, router.address) };
   }
 }
 
-/** One cheap question for each service, whose answer says something about its configuration. */
-const QUESTIONS: Readonly<Record<ServiceName, (router: Router) => Promise<string>>> = {
+interface Answer {
+  readonly configured: string;
+  /** What is wrong although it answers. */
+  readonly problem?: string | undefined;
+}
+
+/** Cheap questions to each service, whose answers say something about its configuration. */
+const QUESTIONS: Readonly<Record<ServiceName, (router: Router) => Promise<Answer>>> = {
   keys: async (router) => {
     try {
       await router.keys().listKeys({ accountId: NO_ACCOUNT }, { timeoutMs: TIMEOUT_MS });
     } catch (error) {
       if (!(error instanceof ServiceError && error.reason === "account_not_found")) throw error;
     }
-    return "reads its keys";
+    return { configured: "reads its keys" };
   },
   billing: async (router) => {
     await router.billing().listHolds({ limit: 1 }, { timeoutMs: TIMEOUT_MS });
-    return "reads its holds";
+    return { configured: "reads its holds" };
   },
   catalog: async (router) => {
     const { catalog } = await router.catalog().getCatalog({}, { timeoutMs: TIMEOUT_MS });
@@ -94,11 +106,18 @@ const QUESTIONS: Readonly<Record<ServiceName, (router: Router) => Promise<string
     const kinds = Map.groupBy(models, ({ kind }) => kindName(kind));
     const counts = [...kinds].map(([kind, { length }]) => `${length} ${kind}`).join(", ");
     const providers = new Set(models.flatMap(({ routes }) => routes.map(({ provider }) => provider)));
-    return models.length === 0
-      ? "it has no models"
-      : `models: ${counts}; providers: ${[...providers].sort().join(", ")}`;
+    const configured =
+      models.length === 0
+        ? "it has no models"
+        : `models: ${counts}; providers: ${[...providers].sort().join(", ")}`;
+    return { configured, problem: await problemOfImport(router) };
   },
 };
+
+async function problemOfImport(router: Router): Promise<string | undefined> {
+  const { state, problem } = await router.catalogOperator().getTextImport({}, { timeoutMs: TIMEOUT_MS });
+  return state === TextImportState.FAILED ? `the text models could not be imported: ${problem}` : undefined;
+}
 
 function yesNo(value: boolean): string {
   return value ? "yes" : "no";

@@ -1,7 +1,7 @@
 // The router's services as clients, dialled when a command first needs them.
 import type { DescService } from "@bufbuild/protobuf";
 import { BillingService } from "@gr/proto/billing";
-import { CatalogService } from "@gr/proto/catalog";
+import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import {
   addressVariables,
@@ -18,6 +18,7 @@ export interface Router {
   keys(): ServiceClient<typeof KeysService>;
   billing(): ServiceClient<typeof BillingService>;
   catalog(): ServiceClient<typeof CatalogService>;
+  catalogOperator(): ServiceClient<typeof CatalogOperatorService>;
   /** A client of any RPC service of that process. @throws OperatorError when its address is not known. */
   dial<Desc extends DescService>(service: ServiceName, desc: Desc): ServiceClient<Desc>;
 }
@@ -35,6 +36,7 @@ export function reachRouter(address: RouterAddress): Router {
     keys: () => dial("keys", KeysService),
     billing: () => dial("billing", BillingService),
     catalog: () => dial("catalog", CatalogService),
+    catalogOperator: () => dial("catalog", CatalogOperatorService),
     dial,
   };
 }

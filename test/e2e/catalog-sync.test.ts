@@ -1,5 +1,5 @@
-// `catalog sync` against a running router: what the upstream lists now can be used at its price, everywhere; what it
-// does wrong changes nothing.
+// The import of text models into a running router: a failure is said at the start and by `doctor`, and
+// `catalog sync` makes what the upstream lists now usable at its price, everywhere.
 import { execFile } from "node:child_process";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -52,7 +52,7 @@ function sendJson(response: ServerResponse, body: object) {
 describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
-    listed = [row("vendor/one"), row("vendor/two")];
+    listed = undefined;
     const { port } = upstream.address() as AddressInfo;
     const env = { TEXT_UPSTREAM_BASE_URL: `http://127.0.0.1:${port}/v1`, LOG_LEVEL: "info" };
     router = await startRouter(topology, { sharedPostgres: true, env });
@@ -61,13 +61,14 @@ describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
     await router?.dispose();
   });
 
-  const sync = (...args: string[]) =>
+  const cli = (...args: string[]) =>
     new Promise<{ code: number; out: string; err: string }>((resolve) => {
-      const command = [CLI, "catalog", "sync", "--data-dir", router.dataDir, ...args];
+      const command = [CLI, ...args, "--data-dir", router.dataDir];
       execFile(process.execPath, command, { timeout: 60_000 }, (error, out, err) =>
         resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
       );
     });
+  const sync = (...args: string[]) => cli("catalog", "sync", ...args);
   const listedIds = async () => {
     const { body } = await call(router, "GET", "/v1/compat/models", { key: null });
     return (body.data as { id: string }[]).map(({ id }) => id);
@@ -76,6 +77,20 @@ describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
     const messages = [{ role: "user", content: "hello?" }];
     return (await call(router, "POST", "/v1/compat/chat/completions", { body: { model, messages } })).status;
   };
+
+  test("a start without text models says why, and so does doctor until they are imported", async () => {
+    expect(router.output()).toContain(
+      "models could not be imported: the upstream answered 500; this is tried again",
+    );
+    const { code, out } = await cli("doctor");
+    expect({ code, out }).toEqual({
+      code: 1,
+      out: expect.stringContaining("the text models could not be imported: the upstream answered 500"),
+    });
+    listed = [row("vendor/one"), row("vendor/two")];
+    await until(async () => (await listedIds()).length === 2, PATIENCE);
+    expect(await cli("doctor")).toMatchObject({ code: 0, out: expect.stringContaining("2 text") });
+  });
 
   test("takes over what the upstream lists now, says what changed, and it can be used", async () => {
     expect(await listedIds()).toEqual(["vendor/one", "vendor/two"]);

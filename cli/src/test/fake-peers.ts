@@ -11,7 +11,13 @@ import {
   type Spender,
   type VerifyLedgerResponseSchema,
 } from "@gr/proto/billing";
-import { type CatalogSchema, CatalogService } from "@gr/proto/catalog";
+import {
+  CatalogOperatorService,
+  type CatalogSchema,
+  CatalogService,
+  type GetTextImportResponseSchema,
+  TextImportState,
+} from "@gr/proto/catalog";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 
@@ -25,6 +31,7 @@ export interface FakePeers {
   holds: MessageInitShape<typeof ListHoldsResponseSchema>;
   ledger: MessageInitShape<typeof VerifyLedgerResponseSchema>;
   catalog: MessageInitShape<typeof CatalogSchema>;
+  textImport: MessageInitShape<typeof GetTextImportResponseSchema>;
   /** What /readyz and grpc.health.v1 say of the catalogue. */
   catalogReady: true | string;
   beforePutDeposit: (request: PutDepositRequest) => Promise<void>;
@@ -44,6 +51,7 @@ export function createFakePeers(): FakePeers {
     holds: {},
     ledger: { chargedCostPicoUsd: "0", lostCostPicoUsd: "0" },
     catalog: {},
+    textImport: { state: TextImportState.DONE },
     catalogReady: true,
     beforePutDeposit: async () => undefined,
     beforePutAdjustment: async () => undefined,
@@ -58,7 +66,7 @@ export function createFakePeers(): FakePeers {
       name: "catalog",
       needs: [],
       config: z.object({}),
-      create: async () => ({ rpc: [catalog], ready: async () => peers.catalogReady }),
+      create: async () => ({ rpc: [catalog, catalogOperator], ready: async () => peers.catalogReady }),
     }),
   };
   const billing = implement(BillingService, {
@@ -94,6 +102,12 @@ export function createFakePeers(): FakePeers {
     async *watchCatalog() {
       yield { catalog: peers.catalog };
     },
+  });
+  const catalogOperator = implement(CatalogOperatorService, {
+    getTextImport: async () => peers.textImport,
+    previewCatalog: unused,
+    syncCatalog: unused,
+    getPriceVersion: unused,
   });
   return peers;
 }

@@ -1,7 +1,7 @@
 // The catalogue's RPC services: the catalogue as it is in memory; and for operators, what it would be, what it was, and
 // an import now.
 import { ServiceError } from "@gr/proto";
-import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
+import { CatalogOperatorService, CatalogService, TextImportState } from "@gr/proto/catalog";
 import { implement, OperatorError, type RpcService } from "@gr/runtime";
 import type { LiveCatalog } from "./live-catalog.ts";
 import type { TakePreview } from "./preview.ts";
@@ -20,10 +20,12 @@ export function catalogRpc(live: LiveCatalog): RpcService {
   });
 }
 
+const IMPORT_STATES = { running: TextImportState.RUNNING, done: TextImportState.DONE } as const;
+
 export function catalogOperatorRpc(parts: {
   preview: TakePreview;
   prices: PriceStore;
-  textImport: Pick<TextImport, "sync"> | undefined;
+  textImport: Pick<TextImport, "sync" | "state"> | undefined;
 }): RpcService {
   const { preview, prices, textImport } = parts;
   return implement(CatalogOperatorService, {
@@ -51,6 +53,13 @@ export function catalogOperatorRpc(parts: {
         const message = `The text models were not imported, and the last good ones stay: ${error.message}.`;
         throw new ServiceError("provider_error", message);
       }
+    },
+    async getTextImport() {
+      const now = textImport?.state();
+      if (now === undefined) return { state: TextImportState.NONE };
+      return now.state === "failed"
+        ? { state: TextImportState.FAILED, problem: now.problem }
+        : { state: IMPORT_STATES[now.state] };
     },
     async getPriceVersion({ version }) {
       const past = await prices.find(version);

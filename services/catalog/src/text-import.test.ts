@@ -1,6 +1,6 @@
 // Guarantees of the import: what an upstream lists is sold at its price; what it does wrong costs nobody a model.
 import { priceOfTokens } from "@gr/models";
-import { CatalogService, ModelKind } from "@gr/proto/catalog";
+import { CatalogService, ModelKind, TextImportState } from "@gr/proto/catalog";
 import { defineModule } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -73,8 +73,9 @@ describe("an import", () => {
   });
 
   test("does not happen when no upstream is configured", async () => {
-    const { ids } = await start({ TEXT_UPSTREAM_BASE_URL: "" });
+    const { ids, operator } = await start({ TEXT_UPSTREAM_BASE_URL: "" });
     expect(await ids()).toEqual([...SEED]);
+    expect(await operator.getTextImport({})).toMatchObject({ state: TextImportState.NONE });
   });
 
   test("that failed at the start is repeated soon, not after a whole interval", async () => {
@@ -82,8 +83,14 @@ describe("an import", () => {
     upstream.respond = (response) => response.writeHead(503).end();
     await start({ TEXT_IMPORT_INTERVAL_MS: "3600000" });
     expect(await textIds()).toEqual([]);
+    const state = () => world?.operator.getTextImport({});
+    expect(await state()).toMatchObject({
+      state: TextImportState.FAILED,
+      problem: "the upstream answered 503",
+    });
     upstream.respond = respond;
     await until(async () => (await textIds()).length === 2, PATIENCE);
+    expect(await state()).toMatchObject({ state: TextImportState.DONE, problem: "" });
   });
 });
 

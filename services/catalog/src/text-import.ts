@@ -36,9 +36,16 @@ export interface TextImport {
    * @throws UnusableListing; nothing has changed then
    */
   sync(): Promise<Synced>;
+  /** How the last import went, scheduled or asked for. */
+  state(): ImportState;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
+
+/** `problem` is a sentence for the operator, without its end. */
+export type ImportState =
+  | { readonly state: "running" | "done" }
+  | { readonly state: "failed"; readonly problem: string };
 
 /** What can be asked for, before an import and after it. */
 export interface Synced {
@@ -66,6 +73,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
   let good: readonly TextModel[] = [];
   let shown = 0n;
   let shrunken = 0;
+  let state: ImportState = { state: "running" };
   let running: Promise<unknown> | undefined;
   /** What was fetched first must not replace what was fetched later. */
   const importing = oneAfterTheOther();
@@ -111,6 +119,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
     shrunken = 0;
     const { models } = listing;
     await showing(async () => show({ revision: await store.save(upstream, models, clock.now()), models }));
+    state = { state: "done" };
     events.textImported(upstream.name, listing);
   }
 
@@ -118,6 +127,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
     const listing = await read();
     shrunken = lostMost(listing) ? shrunken + 1 : 0;
     if (shrunken > 0 && shrunken < SHRUNKEN_SEEN) {
+      state = { state: "failed", problem: shrunkenSentence(had(), listing.models.length) };
       events.textListingDoubted(upstream.name, had(), listing.models.length);
     } else await accept(listing);
   }
@@ -131,6 +141,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
+        state = { state: "failed", problem: sentenceOf(error) };
         wait = Math.min(RETRY_FIRST_MS * 2 ** failures, RETRY_MAX_MS, options.intervalMs);
         failures = Math.min(failures + 1, 20);
         events.textImportFailed(upstream.name, sentenceOf(error), wait);
@@ -181,10 +192,12 @@ export function createTextImport(options: TextImportOptions): TextImport {
       try {
         return await importing(() => syncOnce());
       } catch (error) {
+        state = { state: "failed", problem: sentenceOf(error) };
         events.textSyncFailed(upstream.name, sentenceOf(error));
         throw error;
       }
     },
+    state: () => state,
     start: async () => {
       const first = Promise.withResolvers<void>();
       running = Promise.all([importForever(first.resolve), followForever()]);

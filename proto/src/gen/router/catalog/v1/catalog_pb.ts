@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/catalog/v1/catalog.proto.
  */
 export const file_router_catalog_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJIChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwi1AQKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cyI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QimAIKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIAEIGCgRydWxlInIKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUiUQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMSEgoKbWF4X3BpeGVscxgEIAEoAyJ1Cg5NZWdhcGl4ZWxQcmljZRITCgt1bml0X3BpeGVscxgBIAEoAxIWCg5maXJzdF9waWNvX3VzZBgCIAEoAxIYChBmdXJ0aGVyX3BpY29fdXNkGAMgASgDEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAQgASgDIlkKC1NlY29uZFByaWNlEiwKBXRpZXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAyJcCgpTZWNvbmRUaWVyEg0KBXNpemVzGAEgAygJEhAKCHBpY29fdXNkGAIgASgDEg8KB3F1YWxpdHkYAyABKAkSEgoFYXVkaW8YBCABKAhIAIgBAUIICgZfYXVkaW8iNwoJQ2xpcFByaWNlEioKBXRpZXJzGAEgAygLMhsucm91dGVyLmNhdGFsb2cudjEuQ2xpcFRpZXIiTQoIQ2xpcFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhAKCHBpY29fdXNkGAQgASgDIr8DCgpUb2tlblByaWNlEhYKDmlucHV0X3BpY29fdXNkGAEgASgDEhcKD291dHB1dF9waWNvX3VzZBgCIAEoAxIiChVjYWNoZWRfaW5wdXRfcGljb191c2QYAyABKANIAIgBARIfChJyZWFzb25pbmdfcGljb191c2QYBCABKANIAYgBARIhChRpbWFnZV9pbnB1dF9waWNvX3VzZBgFIAEoA0gCiAEBEhgKEHJlcXVlc3RfcGljb191c2QYBiABKAMSIQoUY2FjaGVfd3JpdGVfcGljb191c2QYByABKANIA4gBARIhChRhdWRpb19pbnB1dF9waWNvX3VzZBgIIAEoA0gEiAEBEiIKFWltYWdlX291dHB1dF9waWNvX3VzZBgJIAEoA0gFiAEBQhgKFl9jYWNoZWRfaW5wdXRfcGljb191c2RCFQoTX3JlYXNvbmluZ19waWNvX3VzZEIXChVfaW1hZ2VfaW5wdXRfcGljb191c2RCFwoVX2NhY2hlX3dyaXRlX3BpY29fdXNkQhcKFV9hdWRpb19pbnB1dF9waWNvX3VzZEIYChZfaW1hZ2Vfb3V0cHV0X3BpY29fdXNkKmgKCU1vZGVsS2luZBIaChZNT0RFTF9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQTU9ERUxfS0lORF9JTUFHRRABEhQKEE1PREVMX0tJTkRfVklERU8QAhITCg9NT0RFTF9LSU5EX1RFWFQQAzLOAQoOQ2F0YWxvZ1NlcnZpY2USWQoKR2V0Q2F0YWxvZxIkLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXF1ZXN0GiUucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1Jlc3BvbnNlEmEKDFdhdGNoQ2F0YWxvZxImLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1JlcXVlc3QaJy5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXNwb25zZTABMscCChZDYXRhbG9nT3BlcmF0b3JTZXJ2aWNlEmUKDlByZXZpZXdDYXRhbG9nEigucm91dGVyLmNhdGFsb2cudjEuUHJldmlld0NhdGFsb2dSZXF1ZXN0Gikucm91dGVyLmNhdGFsb2cudjEuUHJldmlld0NhdGFsb2dSZXNwb25zZRJcCgtTeW5jQ2F0YWxvZxIlLnJvdXRlci5jYXRhbG9nLnYxLlN5bmNDYXRhbG9nUmVxdWVzdBomLnJvdXRlci5jYXRhbG9nLnYxLlN5bmNDYXRhbG9nUmVzcG9uc2USaAoPR2V0UHJpY2VWZXJzaW9uEikucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVxdWVzdBoqLnJvdXRlci5jYXRhbG9nLnYxLkdldFByaWNlVmVyc2lvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJIChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIhYKFEdldFRleHRJbXBvcnRSZXF1ZXN0IlsKFUdldFRleHRJbXBvcnRSZXNwb25zZRIxCgVzdGF0ZRgBIAEoDjIiLnJvdXRlci5jYXRhbG9nLnYxLlRleHRJbXBvcnRTdGF0ZRIPCgdwcm9ibGVtGAIgASgJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwi1AQKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cyI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QimAIKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIAEIGCgRydWxlInIKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUiUQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMSEgoKbWF4X3BpeGVscxgEIAEoAyJ1Cg5NZWdhcGl4ZWxQcmljZRITCgt1bml0X3BpeGVscxgBIAEoAxIWCg5maXJzdF9waWNvX3VzZBgCIAEoAxIYChBmdXJ0aGVyX3BpY29fdXNkGAMgASgDEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAQgASgDIlkKC1NlY29uZFByaWNlEiwKBXRpZXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAyJcCgpTZWNvbmRUaWVyEg0KBXNpemVzGAEgAygJEhAKCHBpY29fdXNkGAIgASgDEg8KB3F1YWxpdHkYAyABKAkSEgoFYXVkaW8YBCABKAhIAIgBAUIICgZfYXVkaW8iNwoJQ2xpcFByaWNlEioKBXRpZXJzGAEgAygLMhsucm91dGVyLmNhdGFsb2cudjEuQ2xpcFRpZXIiTQoIQ2xpcFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhAKCHBpY29fdXNkGAQgASgDIr8DCgpUb2tlblByaWNlEhYKDmlucHV0X3BpY29fdXNkGAEgASgDEhcKD291dHB1dF9waWNvX3VzZBgCIAEoAxIiChVjYWNoZWRfaW5wdXRfcGljb191c2QYAyABKANIAIgBARIfChJyZWFzb25pbmdfcGljb191c2QYBCABKANIAYgBARIhChRpbWFnZV9pbnB1dF9waWNvX3VzZBgFIAEoA0gCiAEBEhgKEHJlcXVlc3RfcGljb191c2QYBiABKAMSIQoUY2FjaGVfd3JpdGVfcGljb191c2QYByABKANIA4gBARIhChRhdWRpb19pbnB1dF9waWNvX3VzZBgIIAEoA0gEiAEBEiIKFWltYWdlX291dHB1dF9waWNvX3VzZBgJIAEoA0gFiAEBQhgKFl9jYWNoZWRfaW5wdXRfcGljb191c2RCFQoTX3JlYXNvbmluZ19waWNvX3VzZEIXChVfaW1hZ2VfaW5wdXRfcGljb191c2RCFwoVX2NhY2hlX3dyaXRlX3BpY29fdXNkQhcKFV9hdWRpb19pbnB1dF9waWNvX3VzZEIYChZfaW1hZ2Vfb3V0cHV0X3BpY29fdXNkKqkBCg9UZXh0SW1wb3J0U3RhdGUSIQodVEVYVF9JTVBPUlRfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZURVhUX0lNUE9SVF9TVEFURV9OT05FEAESHQoZVEVYVF9JTVBPUlRfU1RBVEVfUlVOTklORxACEhoKFlRFWFRfSU1QT1JUX1NUQVRFX0RPTkUQAxIcChhURVhUX0lNUE9SVF9TVEFURV9GQUlMRUQQBCpoCglNb2RlbEtpbmQSGgoWTU9ERUxfS0lORF9VTlNQRUNJRklFRBAAEhQKEE1PREVMX0tJTkRfSU1BR0UQARIUChBNT0RFTF9LSU5EX1ZJREVPEAISEwoPTU9ERUxfS0lORF9URVhUEAMyzgEKDkNhdGFsb2dTZXJ2aWNlElkKCkdldENhdGFsb2cSJC5yb3V0ZXIuY2F0YWxvZy52MS5HZXRDYXRhbG9nUmVxdWVzdBolLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXNwb25zZRJhCgxXYXRjaENhdGFsb2cSJi5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXF1ZXN0Gicucm91dGVyLmNhdGFsb2cudjEuV2F0Y2hDYXRhbG9nUmVzcG9uc2UwATKrAwoWQ2F0YWxvZ09wZXJhdG9yU2VydmljZRJlCg5QcmV2aWV3Q2F0YWxvZxIoLnJvdXRlci5jYXRhbG9nLnYxLlByZXZpZXdDYXRhbG9nUmVxdWVzdBopLnJvdXRlci5jYXRhbG9nLnYxLlByZXZpZXdDYXRhbG9nUmVzcG9uc2USXAoLU3luY0NhdGFsb2cSJS5yb3V0ZXIuY2F0YWxvZy52MS5TeW5jQ2F0YWxvZ1JlcXVlc3QaJi5yb3V0ZXIuY2F0YWxvZy52MS5TeW5jQ2F0YWxvZ1Jlc3BvbnNlEmIKDUdldFRleHRJbXBvcnQSJy5yb3V0ZXIuY2F0YWxvZy52MS5HZXRUZXh0SW1wb3J0UmVxdWVzdBooLnJvdXRlci5jYXRhbG9nLnYxLkdldFRleHRJbXBvcnRSZXNwb25zZRJoCg9HZXRQcmljZVZlcnNpb24SKS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRQcmljZVZlcnNpb25SZXF1ZXN0Gioucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
 
 /**
  * @generated from message router.catalog.v1.PreviewCatalogRequest
@@ -120,6 +120,43 @@ export const SyncCatalogResponseSchema: GenMessage<SyncCatalogResponse> = /*@__P
   messageDesc(file_router_catalog_v1_catalog, 4);
 
 /**
+ * @generated from message router.catalog.v1.GetTextImportRequest
+ */
+export type GetTextImportRequest = Message<"router.catalog.v1.GetTextImportRequest"> & {
+};
+
+/**
+ * Describes the message router.catalog.v1.GetTextImportRequest.
+ * Use `create(GetTextImportRequestSchema)` to create a new message.
+ */
+export const GetTextImportRequestSchema: GenMessage<GetTextImportRequest> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 5);
+
+/**
+ * @generated from message router.catalog.v1.GetTextImportResponse
+ */
+export type GetTextImportResponse = Message<"router.catalog.v1.GetTextImportResponse"> & {
+  /**
+   * @generated from field: router.catalog.v1.TextImportState state = 1;
+   */
+  state: TextImportState;
+
+  /**
+   * Why the last import failed: a sentence for the operator. Empty unless the state is FAILED.
+   *
+   * @generated from field: string problem = 2;
+   */
+  problem: string;
+};
+
+/**
+ * Describes the message router.catalog.v1.GetTextImportResponse.
+ * Use `create(GetTextImportResponseSchema)` to create a new message.
+ */
+export const GetTextImportResponseSchema: GenMessage<GetTextImportResponse> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 6);
+
+/**
  * @generated from message router.catalog.v1.GetPriceVersionRequest
  */
 export type GetPriceVersionRequest = Message<"router.catalog.v1.GetPriceVersionRequest"> & {
@@ -136,7 +173,7 @@ export type GetPriceVersionRequest = Message<"router.catalog.v1.GetPriceVersionR
  * Use `create(GetPriceVersionRequestSchema)` to create a new message.
  */
 export const GetPriceVersionRequestSchema: GenMessage<GetPriceVersionRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 5);
+  messageDesc(file_router_catalog_v1_catalog, 7);
 
 /**
  * @generated from message router.catalog.v1.GetPriceVersionResponse
@@ -160,7 +197,7 @@ export type GetPriceVersionResponse = Message<"router.catalog.v1.GetPriceVersion
  * Use `create(GetPriceVersionResponseSchema)` to create a new message.
  */
 export const GetPriceVersionResponseSchema: GenMessage<GetPriceVersionResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 6);
+  messageDesc(file_router_catalog_v1_catalog, 8);
 
 /**
  * A model that had a price, and since when.
@@ -184,7 +221,7 @@ export type PricedModel = Message<"router.catalog.v1.PricedModel"> & {
  * Use `create(PricedModelSchema)` to create a new message.
  */
 export const PricedModelSchema: GenMessage<PricedModel> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 7);
+  messageDesc(file_router_catalog_v1_catalog, 9);
 
 /**
  * @generated from message router.catalog.v1.GetCatalogRequest
@@ -197,7 +234,7 @@ export type GetCatalogRequest = Message<"router.catalog.v1.GetCatalogRequest"> &
  * Use `create(GetCatalogRequestSchema)` to create a new message.
  */
 export const GetCatalogRequestSchema: GenMessage<GetCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 8);
+  messageDesc(file_router_catalog_v1_catalog, 10);
 
 /**
  * @generated from message router.catalog.v1.GetCatalogResponse
@@ -214,7 +251,7 @@ export type GetCatalogResponse = Message<"router.catalog.v1.GetCatalogResponse">
  * Use `create(GetCatalogResponseSchema)` to create a new message.
  */
 export const GetCatalogResponseSchema: GenMessage<GetCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 9);
+  messageDesc(file_router_catalog_v1_catalog, 11);
 
 /**
  * @generated from message router.catalog.v1.WatchCatalogRequest
@@ -227,7 +264,7 @@ export type WatchCatalogRequest = Message<"router.catalog.v1.WatchCatalogRequest
  * Use `create(WatchCatalogRequestSchema)` to create a new message.
  */
 export const WatchCatalogRequestSchema: GenMessage<WatchCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 10);
+  messageDesc(file_router_catalog_v1_catalog, 12);
 
 /**
  * @generated from message router.catalog.v1.WatchCatalogResponse
@@ -244,7 +281,7 @@ export type WatchCatalogResponse = Message<"router.catalog.v1.WatchCatalogRespon
  * Use `create(WatchCatalogResponseSchema)` to create a new message.
  */
 export const WatchCatalogResponseSchema: GenMessage<WatchCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 11);
+  messageDesc(file_router_catalog_v1_catalog, 13);
 
 /**
  * @generated from message router.catalog.v1.Catalog
@@ -268,7 +305,7 @@ export type Catalog = Message<"router.catalog.v1.Catalog"> & {
  * Use `create(CatalogSchema)` to create a new message.
  */
 export const CatalogSchema: GenMessage<Catalog> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 12);
+  messageDesc(file_router_catalog_v1_catalog, 14);
 
 /**
  * @generated from message router.catalog.v1.Model
@@ -403,7 +440,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 13);
+  messageDesc(file_router_catalog_v1_catalog, 15);
 
 /**
  * What one request may bring along; 0 = unknown.
@@ -429,7 +466,7 @@ export type Limits = Message<"router.catalog.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 14);
+  messageDesc(file_router_catalog_v1_catalog, 16);
 
 /**
  * Bounds of a free WIDTHxHEIGHT; 0 = no such bound.
@@ -475,7 +512,7 @@ export type CustomSize = Message<"router.catalog.v1.CustomSize"> & {
  * Use `create(CustomSizeSchema)` to create a new message.
  */
 export const CustomSizeSchema: GenMessage<CustomSize> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 15);
+  messageDesc(file_router_catalog_v1_catalog, 17);
 
 /**
  * @generated from message router.catalog.v1.ArenaScore
@@ -516,7 +553,7 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
  * Use `create(ArenaScoreSchema)` to create a new message.
  */
 export const ArenaScoreSchema: GenMessage<ArenaScore> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 16);
+  messageDesc(file_router_catalog_v1_catalog, 18);
 
 /**
  * One way to reach the model.
@@ -556,7 +593,7 @@ export type Route = Message<"router.catalog.v1.Route"> & {
  * Use `create(RouteSchema)` to create a new message.
  */
 export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 17);
+  messageDesc(file_router_catalog_v1_catalog, 19);
 
 /**
  * A request with this value of this parameter has these fields at the provider.
@@ -589,7 +626,7 @@ export type ParameterFields = Message<"router.catalog.v1.ParameterFields"> & {
  * Use `create(ParameterFieldsSchema)` to create a new message.
  */
 export const ParameterFieldsSchema: GenMessage<ParameterFields> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 18);
+  messageDesc(file_router_catalog_v1_catalog, 20);
 
 /**
  * @generated from message router.catalog.v1.Price
@@ -643,7 +680,7 @@ export type Price = Message<"router.catalog.v1.Price"> & {
  * Use `create(PriceSchema)` to create a new message.
  */
 export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 19);
+  messageDesc(file_router_catalog_v1_catalog, 21);
 
 /**
  * Per image. The tier whose quality and size both match applies; an empty field matches all; first match wins.
@@ -674,7 +711,7 @@ export type ImagePrice = Message<"router.catalog.v1.ImagePrice"> & {
  * Use `create(ImagePriceSchema)` to create a new message.
  */
 export const ImagePriceSchema: GenMessage<ImagePrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 20);
+  messageDesc(file_router_catalog_v1_catalog, 22);
 
 /**
  * @generated from message router.catalog.v1.ImageTier
@@ -708,7 +745,7 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
  * Use `create(ImageTierSchema)` to create a new message.
  */
 export const ImageTierSchema: GenMessage<ImageTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 21);
+  messageDesc(file_router_catalog_v1_catalog, 23);
 
 /**
  * Per image by its area, in started units of `unit_pixels`.
@@ -746,7 +783,7 @@ export type MegapixelPrice = Message<"router.catalog.v1.MegapixelPrice"> & {
  * Use `create(MegapixelPriceSchema)` to create a new message.
  */
 export const MegapixelPriceSchema: GenMessage<MegapixelPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 22);
+  messageDesc(file_router_catalog_v1_catalog, 24);
 
 /**
  * Per second of video, by quality, size and sound; first match wins.
@@ -772,7 +809,7 @@ export type SecondPrice = Message<"router.catalog.v1.SecondPrice"> & {
  * Use `create(SecondPriceSchema)` to create a new message.
  */
 export const SecondPriceSchema: GenMessage<SecondPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 23);
+  messageDesc(file_router_catalog_v1_catalog, 25);
 
 /**
  * @generated from message router.catalog.v1.SecondTier
@@ -806,7 +843,7 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
  * Use `create(SecondTierSchema)` to create a new message.
  */
 export const SecondTierSchema: GenMessage<SecondTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 24);
+  messageDesc(file_router_catalog_v1_catalog, 26);
 
 /**
  * Per video, whatever its length; the tier whose quality, size and length all match applies.
@@ -825,7 +862,7 @@ export type ClipPrice = Message<"router.catalog.v1.ClipPrice"> & {
  * Use `create(ClipPriceSchema)` to create a new message.
  */
 export const ClipPriceSchema: GenMessage<ClipPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 25);
+  messageDesc(file_router_catalog_v1_catalog, 27);
 
 /**
  * @generated from message router.catalog.v1.ClipTier
@@ -857,7 +894,7 @@ export type ClipTier = Message<"router.catalog.v1.ClipTier"> & {
  * Use `create(ClipTierSchema)` to create a new message.
  */
 export const ClipTierSchema: GenMessage<ClipTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 26);
+  messageDesc(file_router_catalog_v1_catalog, 28);
 
 /**
  * Per token.
@@ -930,7 +967,54 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
  * Use `create(TokenPriceSchema)` to create a new message.
  */
 export const TokenPriceSchema: GenMessage<TokenPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 27);
+  messageDesc(file_router_catalog_v1_catalog, 29);
+
+/**
+ * @generated from enum router.catalog.v1.TextImportState
+ */
+export const TextImportState = {
+  /**
+   * @generated from enum value: TEXT_IMPORT_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * No text upstream is configured.
+   *
+   * @generated from enum value: TEXT_IMPORT_STATE_NONE = 1;
+   */
+  NONE: 1,
+
+  /**
+   * The first import since the start has not ended yet.
+   *
+   * @generated from enum value: TEXT_IMPORT_STATE_RUNNING = 2;
+   */
+  RUNNING: 2,
+
+  /**
+   * @generated from enum value: TEXT_IMPORT_STATE_DONE = 3;
+   */
+  DONE: 3,
+
+  /**
+   * The models of the last import that was good stay, if there was one.
+   *
+   * @generated from enum value: TEXT_IMPORT_STATE_FAILED = 4;
+   */
+  FAILED: 4,
+} as const;
+
+/**
+ * @generated from enum router.catalog.v1.TextImportState
+ */
+export type TextImportState = (typeof TextImportState)[keyof typeof TextImportState] | UnknownEnum;
+
+/**
+ * Describes the enum router.catalog.v1.TextImportState.
+ */
+export const TextImportStateSchema: GenEnum<TextImportState> = /*@__PURE__*/
+  enumDesc(file_router_catalog_v1_catalog, 0);
 
 /**
  * @generated from enum router.catalog.v1.ModelKind
@@ -966,7 +1050,7 @@ export type ModelKind = (typeof ModelKind)[keyof typeof ModelKind] | UnknownEnum
  * Describes the enum router.catalog.v1.ModelKind.
  */
 export const ModelKindSchema: GenEnum<ModelKind> = /*@__PURE__*/
-  enumDesc(file_router_catalog_v1_catalog, 0);
+  enumDesc(file_router_catalog_v1_catalog, 1);
 
 /**
  * @generated from service router.catalog.v1.CatalogService
@@ -1020,6 +1104,16 @@ export const CatalogOperatorService: GenService<{
     methodKind: "unary";
     input: typeof SyncCatalogRequestSchema;
     output: typeof SyncCatalogResponseSchema;
+  },
+  /**
+   * How the last import of the text models went.
+   *
+   * @generated from rpc router.catalog.v1.CatalogOperatorService.GetTextImport
+   */
+  getTextImport: {
+    methodKind: "unary";
+    input: typeof GetTextImportRequestSchema;
+    output: typeof GetTextImportResponseSchema;
   },
   /**
    * The rule that a price version names, whether it is in force or not.

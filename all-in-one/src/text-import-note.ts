@@ -1,0 +1,17 @@
+// What a person is told at the start about the text models, when they are not imported: without a word, the router would
+// look ready while each request for text is a 404.
+import { CatalogOperatorService, TextImportState } from "@gr/proto/catalog";
+import type { RunningProcess } from "@gr/runtime";
+
+/** A sentence without its end; undefined when all is well. */
+export async function textImportNote(dial: RunningProcess["dial"]): Promise<string | undefined> {
+  const { state, problem } = await dial("catalog", CatalogOperatorService).getTextImport({});
+  switch (state) {
+    case TextImportState.RUNNING:
+      return "models are still being imported; `npm run cli -- doctor` tells how that went";
+    case TextImportState.FAILED:
+      return `models could not be imported: ${problem}; this is tried again`;
+    default:
+      return undefined;
+  }
+}
