@@ -2,10 +2,9 @@
 import type { BillingService } from "@gr/proto/billing";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { KeyEvents } from "./events.ts";
-import type { DigestOf } from "./key-digest.ts";
+import type { DigestOf, UnknownDigests } from "./key-digest.ts";
 import type { Revocations } from "./revocations.ts";
 import type { KeyStore } from "./store.ts";
-import type { UnknownDigests } from "./unknown-digests.ts";
 import type { WebTokens } from "./web-token.ts";
 
 export interface KeyDeps {

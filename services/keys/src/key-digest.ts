@@ -1,6 +1,11 @@
-// Secrets become digests here. The look-up is by digest, so no secret is ever compared, and the pepper keeps whoever
-// can write to the database from planting a key of their own.
+// Secrets become digests here. Keys are looked up by digest, so no secret is ever compared. The pepper keeps whoever can
+// write to the database from planting a key of their own. Digests that belong to no key are remembered for a short while.
 import { createHmac } from "node:crypto";
+import type { Clock } from "@gr/runtime";
+import { LRUCache } from "lru-cache";
+
+const MOST_UNKNOWN = 10_000;
+const UNKNOWN_MS = 30_000;
 
 /** HMAC-SHA256 of the whole secret under the pepper: 32 bytes. */
 export type DigestOf = (secret: string) => Buffer;
@@ -13,4 +18,26 @@ export function digestWith(pepper: string): DigestOf {
 export function hintOf(secret: string): string {
   const prefix = /^[a-z]+_[a-z]+_/.exec(secret)?.[0] ?? "";
   return `${prefix}…${secret.slice(-4)}`;
+}
+
+/** Well-formed secrets of no key: repeating one costs no query. */
+export interface UnknownDigests {
+  has(digest: Buffer): boolean;
+  add(digest: Buffer): void;
+  /** Called when a key is minted: its digest may be among them. */
+  clear(): void;
+}
+
+export function createUnknownDigests(clock: Clock): UnknownDigests {
+  const cache = new LRUCache<string, true>({
+    max: MOST_UNKNOWN,
+    ttl: UNKNOWN_MS,
+    ttlResolution: 0,
+    perf: clock,
+  });
+  return {
+    has: (digest) => cache.has(digest.toString("base64")),
+    add: (digest) => cache.set(digest.toString("base64"), true),
+    clear: () => cache.clear(),
+  };
 }

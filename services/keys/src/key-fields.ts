@@ -1,14 +1,10 @@
-// The rules for what a caller may choose about a key, as zod schemas: names, caps, expiries. REST bodies and RPC
+// The rules for what a caller may choose about a key, as zod schemas: names, caps, periods. REST bodies and RPC
 // messages are built from the same ones, so that both doors have the same lock.
 import { type Credits, capOf, MAX_CREDITS } from "@gr/money";
-import type { Clock } from "@gr/runtime";
 import { z } from "zod";
-import { readIsoInstant } from "./iso-instant.ts";
 import { LONGEST_LIFETIME_MS } from "./web-token.ts";
 
 const NAME_MAX = 200;
-/** 9999-12-31T23:59:59.999Z: the last instant that ISO 8601 writes with four digits. */
-const LAST_EXPIRY = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const LIFETIME_RANGE = "The lifetime must be from 1,000 to 300,000 milliseconds";
 
 /** 1 to 200 Unicode code points, not only whitespace. Kept as given, without trimming. */
@@ -58,32 +54,6 @@ export const capField = z
 export const periodField = z.enum(["day", "week", "month"], {
   error: "The spend limit period must be day, week, month, or null",
 });
-
-const EXPIRY_FORM =
-  "The expiry must be an existing ISO 8601 date or time, such as 2027-01-31 or 2027-01-31T18:00:00Z, or null";
-
-/** ISO 8601, in UTC unless it names a zone; becomes Unix milliseconds, digits beyond them are cut. */
-export const expiryField = (clock: Clock) =>
-  z
-    .string({ error: EXPIRY_FORM })
-    .meta({
-      description: "ISO 8601: a date, which is its first moment, or a time; in UTC unless it names a zone",
-      examples: ["2027-01-31T18:00:00Z", "2027-01-31"],
-    })
-    .transform((text, context): number => {
-      const instant = readIsoInstant(text);
-      if (instant !== undefined) return instant;
-      context.issues.push({ code: "custom", message: EXPIRY_FORM, input: text });
-      return z.NEVER;
-    })
-    .pipe(expiryInstantField(clock));
-
-/** Unix milliseconds, later than now. */
-export const expiryInstantField = (clock: Clock) =>
-  z
-    .number()
-    .refine((expiresAt) => expiresAt > clock.now(), "The expiry must be in the future")
-    .refine((expiresAt) => expiresAt <= LAST_EXPIRY, "The expiry must be before the year 10000");
 
 /** A period says when a cap starts anew, so it means nothing without one. */
 export function periodNeedsCap(field: string, capField: string) {

@@ -2,12 +2,11 @@
 // judged by billing, and a mint that fails leaves no key.
 import { randomUUID } from "node:crypto";
 import { makeKeySecret } from "@gr/identity";
-import { ServiceError } from "@gr/proto";
+import { requireAccount } from "./account.ts";
 import type { ApiKey } from "./key.ts";
-import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { KeyDeps } from "./key-deps.ts";
 import { hintOf } from "./key-digest.ts";
 import { spenderOf } from "./spender.ts";
-import type { Account } from "./store.ts";
 
 export type NewKey = Pick<ApiKey, "accountId" | "name" | "kind" | "capCredits" | "period" | "expiresAt">;
 
@@ -35,13 +34,6 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
   unknownDigests.clear();
   events.keyMinted(key);
   return { key, secret };
-}
-
-/** @throws ServiceError account_not_found */
-export async function requireAccount({ store }: KeyDeps, accountId: string): Promise<Account> {
-  const account = isUuid(accountId) ? await store.findAccount(accountId) : undefined;
-  if (account !== undefined) return account;
-  throw new ServiceError("account_not_found", "There is no account with this id.", { param: "account_id" });
 }
 
 /** The secret of a key that was not stored reached nobody, so its spender must not look alive in usage lists. */

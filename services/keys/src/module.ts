@@ -5,12 +5,11 @@ import { defineModule, openRedis, openSchema } from "@gr/runtime";
 import { keysConfig } from "./config.ts";
 import { createKeyEvents } from "./events.ts";
 import type { KeyDeps } from "./key-deps.ts";
-import { digestWith } from "./key-digest.ts";
+import { createUnknownDigests, digestWith } from "./key-digest.ts";
 import { keysRest } from "./rest.ts";
 import { createRevocations } from "./revocations.ts";
 import { keysRpc } from "./rpc.ts";
 import { createKeyStore } from "./store.ts";
-import { createUnknownDigests } from "./unknown-digests.ts";
 import { createWebTokens } from "./web-token.ts";
 
 export const keysModule = defineModule({

@@ -9,22 +9,14 @@ import {
 } from "@gr/proto/keys";
 import { implement, parseRequest, type RpcService } from "@gr/runtime";
 import { z } from "zod";
-import { createAccount } from "./create-account.ts";
-import { deleteKey } from "./delete-key.ts";
-import { issueWebToken } from "./issue-web-token.ts";
+import { createAccount, issueWebToken, requireAccount } from "./account.ts";
+import { deleteKey, type KeyChange, updateKey } from "./change-key.ts";
+import { expiryInstantField } from "./expiry.ts";
 import type { KeyKind } from "./key.ts";
 import type { KeyDeps } from "./key-deps.ts";
-import {
-  capField,
-  expiryInstantField,
-  lifetimeField,
-  nameField,
-  periodField,
-  periodNeedsCap,
-} from "./key-fields.ts";
+import { capField, lifetimeField, nameField, periodField, periodNeedsCap } from "./key-fields.ts";
 import { kindOf, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
-import { mintKey, type NewKey, requireAccount } from "./mint-key.ts";
-import { type KeyChange, updateKey } from "./update-key.ts";
+import { mintKey, type NewKey } from "./mint-key.ts";
 import { verifyKey, verifyWebToken } from "./verify-key.ts";
 import { LONGEST_LIFETIME_MS } from "./web-token.ts";
 

@@ -1,6 +1,6 @@
 // Guarantees of reading ISO 8601: every way to write an instant is read as that instant, and no other text is one.
 import { describe, expect, test } from "@jest/globals";
-import { readIsoInstant } from "./iso-instant.ts";
+import { readIsoInstant } from "./expiry.ts";
 
 const DAY_MS = 86_400_000;
 
