@@ -80,6 +80,26 @@ describe("a repeated member", () => {
     );
   });
 
+  test.each([
+    ['{"__proto__":1}', "__proto__"],
+    ['{"a":[{"b":1,"__proto__":{}}]}', "a[0].__proto__"],
+    ['{"\\u005f_proto_\\u005f":null}', "__proto__"],
+  ])("and one that is __proto__ is refused: %s", (json, name) => {
+    expect(refusal(json)).toMatchObject({ reason: "invalid_json", param: name });
+    expect(refusal(json)?.message).toMatch(/a name that no field may have\.$/);
+    expect(refusal('{"a":"__proto__","b":["__proto__"],"proto":1}')).toBeUndefined();
+  });
+
+  test("behind a long string, whatever its escapes, is found", () => {
+    for (const end of ["", "\\\\", '\\"', '\\\\\\"', "\\u0022", '\\"'.repeat(40)]) {
+      for (const length of [29, 30, 31, 32, 33, 34, 200]) {
+        const text = `{"t":"${"x".repeat(length)}${end}","a":1,"a":2}`;
+        JSON.parse(text);
+        expect(refusal(text)?.param).toBe("a");
+      }
+    }
+  });
+
   test("with an enormous name is refused with the start of it", () => {
     const name = JSON.stringify("x".repeat(100_000));
     expect(refusal(`{${name}:1,${name}:2}`)?.message.length).toBeLessThan(300);

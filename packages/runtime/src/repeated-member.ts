@@ -1,10 +1,14 @@
-// Refuses JSON in which an object has a member twice. Of such two one reader takes the last, as JSON.parse does, and
-// another the first, so nobody can say what was asked for. Runs before the parser and leaves to it what is no JSON.
+// Refuses JSON that readers understand in two ways: an object with a member twice, of which one reader takes the last,
+// as JSON.parse does, and another the first; and a member __proto__, which some make the object's prototype. Runs
+// before the parser and leaves to it what is no JSON.
 import { ServiceError } from "@gr/proto";
 import { z } from "zod";
 
 /** Of names that a client has invented, an error repeats this much. */
 const LONGEST_PATH = 200;
+
+/** From here on the end of a string is searched natively; shorter ones are faster byte by byte. */
+const SHORT_STRING = 32;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -25,16 +29,24 @@ interface OpenObject {
 /** What has begun and not ended; of an array, the index of the element that the scan is in. */
 type Level = OpenObject | number;
 
-/** @throws ServiceError invalid_json; `param` is the path of the member. */
-export function refuseRepeatedMembers(json: Buffer): void {
-  const repeated = repeatedMember(json);
-  if (repeated === undefined) return;
-  const param = z.core.toDotPath(repeated).slice(0, LONGEST_PATH);
-  throw new ServiceError("invalid_json", `The body has the field "${param}" twice.`, { param });
+interface UnclearMember {
+  /** Such as ["messages", 1, "role"]. */
+  readonly path: (string | number)[];
+  readonly isRepeated: boolean;
 }
 
-/** Where the first repetition is, such as ["messages", 1, "role"]; undefined without one. */
-function repeatedMember(json: Buffer): (string | number)[] | undefined {
+/** @throws ServiceError invalid_json; `param` is the path of the member. */
+export function refuseRepeatedMembers(json: Buffer): void {
+  const unclear = firstUnclear(json);
+  if (unclear === undefined) return;
+  const param = z.core.toDotPath(unclear.path).slice(0, LONGEST_PATH);
+  const message = unclear.isRepeated
+    ? `The body has the field "${param}" twice.`
+    : `The body has the field "${param}", a name that no field may have.`;
+  throw new ServiceError("invalid_json", message, { param });
+}
+
+function firstUnclear(json: Buffer): UnclearMember | undefined {
   const levels: Level[] = [];
   let keyIsNext = false;
   for (let at = 0; at < json.length; at += 1) {
@@ -43,7 +55,9 @@ function repeatedMember(json: Buffer): (string | number)[] | undefined {
         const end = endOfString(json, at);
         const level = keyIsNext ? levels.at(-1) : undefined;
         if (typeof level === "object") {
-          if (!isNew(nameOf(json, at, end), level)) return levels.map(placeIn);
+          const name = nameOf(json, at, end);
+          const isRepeated = !isNew(name, level);
+          if (isRepeated || name === "__proto__") return { path: levels.map(placeIn), isRepeated };
           keyIsNext = false;
         }
         at = end;
@@ -92,9 +106,22 @@ function placeIn(level: Level): string | number {
 function endOfString(json: Buffer, open: number): number {
   let at = open + 1;
   for (let byte = json[at]; byte !== undefined && byte !== QUOTE; byte = json[at]) {
+    if (at - open > SHORT_STRING) return endOfLongString(json, at);
     at += byte === BACKSLASH ? 2 : 1;
   }
   return at;
+}
+
+/** @param at within the string, and not at what a backslash escapes */
+function endOfLongString(json: Buffer, at: number): number {
+  for (let from = at; ; ) {
+    const quote = json.indexOf(QUOTE, from);
+    if (quote < 0) return json.length;
+    let backslashes = 0;
+    while (quote - backslashes > at && json[quote - backslashes - 1] === BACKSLASH) backslashes += 1;
+    if (backslashes % 2 === 0) return quote;
+    from = quote + 1;
+  }
 }
 
 /** The name between two quotes, whichever way it is spelt. */

@@ -1,7 +1,6 @@
 // REST routes as data: one declaration validates requests, registers handlers and becomes the OpenAPI document.
 import { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { parse as parseSafely } from "secure-json-parse";
 import { z } from "zod";
 import { parseRequest } from "./parse-request.ts";
 import { refuseRepeatedMembers } from "./repeated-member.ts";
@@ -22,8 +21,8 @@ export interface RestRoute {
   /** Absent: the route takes no body, and whatever a client sends all the same is not looked at. */
   readonly body?: z.ZodType;
   /**
-   * "parsed" (the default): JSON, checked against `body`. "bytes": the handler gets the untouched JSON bytes
-   * and checks them itself; `body` is then documentation.
+   * "parsed" (the default): JSON, checked against `body`. "bytes": the handler gets the untouched bytes, in which no
+   * member is __proto__ or there twice, and checks the rest itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
   /** Content types that `setup` has taught the scope besides JSON; for the OpenAPI document. */
@@ -63,7 +62,8 @@ export async function registerRest(app: FastifyInstance, api: RestApi): Promise<
       const { bodyAs } = request.routeOptions.config;
       const { "content-encoding": encoding = "identity" } = request.headers;
       if (bodyAs !== "nothing" && encoding.toLowerCase() !== "identity") done(encodedBody());
-      else if (bodyAs === "parsed") parseJson(bytes as Buffer, done);
+      else if (bodyAs === "parsed") readBody(() => parseJsonBytes(bytes as Buffer), done);
+      else if (bodyAs === "bytes") readBody(() => clearBytes(bytes as Buffer), done);
       else done(null, bytes);
     });
     scope.addContentTypeParser("*", (request, _stream, done) => {
@@ -106,20 +106,29 @@ function encodedBody(): ServiceError {
   );
 }
 
-function parseJson(bytes: Buffer, done: (error: Error | null, body?: unknown) => void): void {
+function readBody(read: () => unknown, done: (error: Error | null, body?: unknown) => void): void {
+  let body: unknown;
   try {
-    done(null, parseJsonBytes(bytes));
+    body = read();
   } catch (error) {
     done(error as Error);
+    return;
   }
+  done(null, body);
+}
+
+/** What a handler reads by itself means the same to every reader. */
+function clearBytes(bytes: Buffer): Buffer {
+  refuseRepeatedMembers(bytes);
+  return bytes;
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 
 /**
- * JSON of valid UTF-8, without members that would touch prototypes and without any that an object has twice.
- * @throws ServiceError invalid_json; of a repeated member, `param` is its path.
+ * JSON of valid UTF-8, without a member __proto__ and without any that an object has twice.
+ * @throws ServiceError invalid_json; of such a member, `param` is its path.
  */
 export function parseJsonBytes(bytes: Buffer): unknown {
   if (bytes.byteLength === 0) {
@@ -131,7 +140,7 @@ export function parseJsonBytes(bytes: Buffer): unknown {
   }
   refuseRepeatedMembers(bytes);
   try {
-    return parseSafely(utf8.decode(bytes), undefined, { protoAction: "error", constructorAction: "ignore" });
+    return JSON.parse(utf8.decode(bytes));
   } catch (error) {
     throw new ServiceError("invalid_json", "The body is not valid JSON.", { cause: error });
   }
