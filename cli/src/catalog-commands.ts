@@ -11,7 +11,7 @@ import { report } from "./report.ts";
 import type { Runs } from "./run-cli.ts";
 import { type Column, table } from "./table.ts";
 
-/** Beyond what the service gives a slow upstream, also while another import runs. */
+/** Longer than the service waits for a slow upstream, even when another import runs first. */
 const IMPORT_TIMEOUT_MS = 60_000;
 
 const KINDS = { image: ModelKind.IMAGE, video: ModelKind.VIDEO, text: ModelKind.TEXT } as const;

@@ -80,7 +80,7 @@ function repricedOf(was: Model, model: Model): Repriced {
   };
 }
 
-/** Every amount of a rule under a name of its own, so that equal names of two rules mean the same. */
+/** Every amount of a rule under its own name. The same name in two rules means the same amount. */
 function amountsOf(price: Price | undefined): Map<string, string> {
   const rule = price?.rule;
   switch (rule?.case) {
@@ -125,7 +125,7 @@ interface Tier {
   readonly audio?: boolean | undefined;
 }
 
-/** A tier for several sizes or lengths has an amount for each, so that regrouping them changes nothing. */
+/** A tier for several sizes or lengths gives an amount for each, so that grouping them in another way is no change. */
 function tierAmounts(unit: string, tiers: readonly Tier[]): [string, string][] {
   const named = tiers.flatMap((tier) =>
     orOne(tier.sizes).flatMap((size) =>
@@ -152,7 +152,7 @@ function orOne<Value>(values: readonly Value[]): readonly (Value | "")[] {
   return values.length === 0 ? [""] : values;
 }
 
-/** Everything but the price, which is told apart. */
+/** Everything but the price, whose changes are shown on their own. */
 function changedFields(was: Model, model: Model): string[] {
   const fields = Object.keys({ ...was, ...model }) as (keyof Model)[];
   return fields.filter((field) => field !== "price" && textOf(was[field]) !== textOf(model[field]));

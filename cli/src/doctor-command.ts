@@ -1,5 +1,5 @@
-// doctor: is the router reachable, healthy and ready, does it take our secret, and what is configured. Asks every
-// service and reports all that it finds; exit code 1 when anything is wrong.
+// doctor: asks every service whether it is reachable, healthy and ready, takes our secret, and what is configured. Reports all
+// that it finds; exit code 1 when anything is wrong.
 import { ServiceError } from "@gr/proto";
 import { TextImportState } from "@gr/proto/catalog";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@gr/proto/health";
@@ -82,7 +82,7 @@ async function examine(router: Router, service: ServiceName): Promise<Finding> {
 
 interface Answer {
   readonly configured: string;
-  /** What is wrong although it answers. */
+  /** Something that is wrong although it answers. */
   readonly problem?: string | undefined;
 }
 

@@ -19,7 +19,7 @@ export function sentenceOfFailure(error: unknown, address: RouterAddress | undef
   return sentenceOf(error);
 }
 
-/** True when no service answered at all, rather than one that says it cannot. */
+/** True when no service answered; false when one answered that it cannot. */
 export function wasNotReached(error: unknown): error is ServiceError {
   return (
     error instanceof ServiceError &&
@@ -29,7 +29,7 @@ export function wasNotReached(error: unknown): error is ServiceError {
   );
 }
 
-/** True unless the other side certainly refused: then what was asked for may have been done all the same. */
+/** False when the other side certainly refused. Otherwise what was asked for may have been done. */
 export function mayHaveHappened(error: unknown): boolean {
   if (error instanceof ServiceError) return errorRow(error.reason).status >= 500;
   if (!(error instanceof ConnectError)) return true;
@@ -43,7 +43,7 @@ function sentenceOfCode(error: ConnectError, source: string): string {
     case Code.Unimplemented:
       return `The address in ${source} is of a process that does not serve this: ${error.rawMessage}.`;
     case Code.Internal:
-      // Only what our side of the connection found wrong has a cause.
+      // It has a cause only when our side of the connection found the fault.
       if (error.cause !== undefined) return `What answers at the address in ${source} is no RPC port.`;
       return "The router failed unexpectedly; its log says why.";
     default:

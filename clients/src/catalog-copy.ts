@@ -1,11 +1,11 @@
-// A service's own copy of the catalogue: kept fresh by a watch, served from memory, so that no request waits for
-// the catalogue service and its absence stops nothing. The last copy received stays valid.
+// A service's own copy of the catalogue, in memory and kept fresh by a watch. So no request waits for the catalogue service,
+// and nothing stops when it is away: the last copy that arrived stays valid.
 import { ServiceError } from "@gr/proto";
 import type { CatalogService, Model } from "@gr/proto/catalog";
 import { type Logger, pause, type ServiceClient } from "@gr/runtime";
 
 const RETRY_FIRST_MS = 200;
-/** A change that happens while the watch is broken is to be here within two seconds of the catalogue's return. */
+/** So that a change made while the watch was broken is here within two seconds of the catalogue's return. */
 const RETRY_MAX_MS = 1_000;
 const NOT_YET_RETRY_MS = 1_000;
 
@@ -41,7 +41,7 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
     let wait = RETRY_FIRST_MS;
     let warned = false;
     while (!stopping.signal.aborted) {
-      // A signal of its own for each connection: whatever listens to it goes when the connection goes.
+      // Each connection has a signal of its own, so that its listeners go when the connection goes.
       const connection = new AbortController();
       const end = () => connection.abort();
       stopping.signal.addEventListener("abort", end, { once: true });
@@ -52,7 +52,7 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
         });
       } catch (error) {
         if (stopping.signal.aborted) return;
-        // One line for each time that it is away, however often it is tried.
+        // One line for each time that it is away, however many tries fail.
         log[warned ? "debug" : "warn"]({ err: error }, "the catalogue cannot be watched; trying again");
         warned = true;
       } finally {

@@ -1,6 +1,5 @@
-// The format of API keys: prefix, 30 random base62 characters, CRC32 of both in 6 base62 characters. The checksum lets
-// a mistyped or invented key be refused without a look-up, and lets secret scanners be sure. And what a web token
-// looks like from outside.
+// The format of API keys: prefix, 30 random base62 characters, CRC32 of both in 6 base62 characters. By the checksum a
+// mistyped or invented key is refused without a look-up, and secret scanners recognise a real one. Also the form of web tokens.
 import { randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 
@@ -43,7 +42,7 @@ export function isWellFormedKey(secret: string): boolean {
   );
 }
 
-/** Whether a text can be a web token at all; who signed it is for the keys service to find out. */
+/** Whether a text can be a web token at all. The keys service finds out who signed it. */
 export function looksLikeWebToken(text: string): boolean {
   return text.length <= LONGEST_WEB_TOKEN && WEB_TOKEN.test(text);
 }

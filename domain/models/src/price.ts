@@ -76,7 +76,7 @@ export function priceOfImages(price: ImagePrice, meters: ImageMeters): PicoUsd |
   return (tier.picoUsd + price.inputImagePicoUsd * paidInputs) * count(meters.images);
 }
 
-/** Started units of area, the first one priced apart; undefined when the size is not known. */
+/** Each started unit of area costs; the first has its own price. Undefined when the size is not known. */
 export function priceOfMegapixels(price: MegapixelPrice, meters: ImageMeters): PicoUsd | undefined {
   const pixels = pixelsOf(meters.size);
   if (pixels === undefined || price.unitPixels <= 0n) return undefined;
@@ -110,7 +110,7 @@ export function priceOfTokens(price: TokenPrice, meters: TokenMeters): PicoUsd {
   const audio = count(meters.audioInputTokens ?? 0);
   const reasoning = count(meters.reasoningTokens ?? 0);
   const made = count(meters.imageOutputTokens ?? 0);
-  // A provider that counts a part larger than its whole has miscounted the whole: never bill below the parts.
+  // When a part is larger than its whole, the provider has miscounted the whole. The parts are billed then.
   const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - image - audio);
   const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - made);
   return (
@@ -149,7 +149,7 @@ function pixelsOf(text: string): bigint | undefined {
   return size === undefined ? undefined : BigInt(size.width) * BigInt(size.height);
 }
 
-/** Counts come from JSON; anything but a whole number of at least zero is a fault of the caller. */
+/** Counts come from JSON. The caller checks them: anything but a whole number from 0 is its mistake. */
 function count(value: number): bigint {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a count`);
   return BigInt(value);

@@ -1,5 +1,5 @@
-// What a provider of media can do: the words in which adapters declare it, the launchers pass it on, and the catalogue
-// decides what is offered.
+// What a provider of media can do. Adapters declare it in these words, launchers pass them on, and the catalogue decides by
+// them what is offered.
 
 /** Makes images, makes videos, takes images along with a request. */
 export const PROVIDER_ABILITIES = ["image", "video", "image-input"] as const;

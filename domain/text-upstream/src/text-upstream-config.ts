@@ -1,5 +1,5 @@
-// The settings of the text upstream, which the catalogue imports its text models from and the text proxy sends
-// requests to. Both read them here, so that a listed model can always be called.
+// The settings of the text upstream. The catalogue imports text models from it and the text proxy sends requests to it. Both
+// read the same settings, so that a listed model can always be called.
 import { z } from "zod";
 
 export const textUpstreamConfig = z.object({

@@ -9,7 +9,7 @@ import type { Snapshot } from "./snapshot.ts";
 import type { Listing } from "./text-listing.ts";
 
 const MOST_IDS_LOGGED = 20;
-/** A price that moves by more than this factor is rather a mistake than news. */
+/** A price that moves by more than this factor is more likely a mistake than news. */
 const JUMP = 10n;
 
 export interface CatalogEvents {
@@ -20,7 +20,7 @@ export interface CatalogEvents {
   textListingDoubted(upstream: string, had: number, has: number): void;
   /** An import that an operator asked for. */
   textSyncFailed(upstream: string, reason: string): void;
-  /** It is not known whether another process has imported. */
+  /** Postgres does not say whether another process has imported. */
   textFollowFailed(upstream: string, reason: string): void;
 }
 
@@ -94,7 +94,7 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
   };
 }
 
-/** Models in both, as they were and as they are. */
+/** Models that are in both snapshots, as they were and as they are. */
 function pairsOf(before: Snapshot, after: Snapshot) {
   return after.catalog.models.flatMap((model) => {
     const was = before.find(model.id);
@@ -102,7 +102,7 @@ function pairsOf(before: Snapshot, after: Snapshot) {
   });
 }
 
-/** By the default request, in USD; from or to nothing is a jump, too. */
+/** Prices of the default request, in USD. From nothing or to nothing is a jump, too. */
 function jumpsBetween(before: Snapshot, after: Snapshot) {
   return pairsOf(before, after).flatMap(({ was, model }) => {
     if (was.price?.version === model.price?.version) return [];
@@ -129,7 +129,7 @@ function difference(before: Snapshot, after: Snapshot) {
   };
 }
 
-/** Everything but the price, which is told apart. */
+/** Everything but the price, whose changes are counted on their own. */
 function unpriced({ price: _price, ...facts }: Model): Model {
   return facts;
 }

@@ -2,7 +2,7 @@
 import type { TextUpstream } from "@gr/text-upstream";
 import { UnusableListing } from "./text-listing.ts";
 
-/** Several times what the largest upstreams list; the catalogue twice over, as a sync answers, still fits one RPC. */
+/** Several times what the largest upstreams list. A sync answers two catalogues made of it, and they fit one RPC message. */
 export const MOST_LISTING_BYTES = 4 * 1024 * 1024;
 
 /** @throws UnusableListing with a reason for the operator; AbortError-like errors when `signal` is aborted. */

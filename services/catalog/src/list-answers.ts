@@ -1,5 +1,5 @@
-// Answers to list and look-up requests, kept as bytes for as long as the catalogue stays as it is. A query that was
-// asked before costs a look-up; how many are kept is bounded, so that made-up queries cannot fill the memory.
+// Answers to requests for lists and single models, kept as bytes until the catalogue changes. A query that was asked
+// before costs one look-up. How many are kept is bounded, so that made-up queries cannot fill the memory.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { LiveCatalog } from "./live-catalog.ts";

@@ -171,7 +171,7 @@ function tokenPricesOf(rule: TokenPrice) {
   };
 }
 
-/** A text request for comparing prices: no request is typical, but the list must have an order. */
+/** The text request by which prices are compared. No request is typical, but the list must have an order. */
 const COMPARED_TOKENS = { inputTokens: 1_000, outputTokens: 1_000 };
 
 /**

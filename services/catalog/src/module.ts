@@ -15,7 +15,7 @@ import { createTextStore } from "./store.ts";
 import { createTextImport } from "./text-import.ts";
 import { readTextPriceList } from "./text-price-list.ts";
 
-/** How often it is looked whether a day has begun that hides a model. */
+/** How often the date is checked: a new day may hide a model. */
 const DAY_CHECK_MS = 1_000;
 
 export const catalogModule = defineModule({
@@ -57,7 +57,7 @@ export const catalogModule = defineModule({
       rpc: [catalogRpc(live), catalogOperatorRpc({ preview, prices, textImport })],
       rest: catalogRest(live),
       start: async () => textImport?.start(),
-      // The seed was read before there was an instance; Postgres is needed for imports only.
+      // The seed is in memory by now, and only imports need Postgres.
       ready: async () => true,
       stop: async () => {
         clearInterval(days);

@@ -1,5 +1,5 @@
-// What of the seed this router can serve: a model without a provider that makes its kind here is not offered, and
-// an ability that no provider of the model has here is not promised.
+// The part of the seed that this router can serve. A model is offered when a provider makes its kind here. An ability of
+// it is promised when one of these providers has it.
 import { clone } from "@bufbuild/protobuf";
 import type { ProviderAbility } from "@gr/models";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
@@ -7,7 +7,7 @@ import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 /** What each provider can do here. */
 export type MediaProviders = ReadonlyMap<string, ReadonlySet<ProviderAbility>>;
 
-/** Abilities of a model that a request uses by bringing images along. */
+/** Abilities that need images in the request. */
 export const TAKES_IMAGES: ReadonlySet<string> = new Set([
   "image-edit",
   "mask",
@@ -23,7 +23,7 @@ export const TAKES_IMAGES: ReadonlySet<string> = new Set([
   "reference-to-video",
 ]);
 const IMAGE_PARAMETERS: ReadonlySet<string> = new Set(["image", "mask"]);
-/** What a model must be able to do for a request that brings nothing but words. */
+/** Abilities that need nothing but words. */
 const FROM_WORDS: ReadonlySet<string> = new Set(["text-to-image", "text-to-video"]);
 
 /** Whether a request must bring an image along. */
@@ -31,7 +31,7 @@ export function needsImage({ kind, capabilities }: Model): boolean {
   return kind !== ModelKind.TEXT && !capabilities.some((capability) => FROM_WORDS.has(capability));
 }
 
-/** The models that can be asked for here, as they can be asked for here. */
+/** The models that can be asked for here, each with the abilities that it has here. */
 export function offeredModels(seed: readonly Model[], providers: MediaProviders): Model[] {
   return seed.flatMap((model) => offered(model, providers) ?? []);
 }
@@ -43,7 +43,7 @@ function offered(model: Model, providers: MediaProviders): Model | undefined {
   if (serving.length === 0) return undefined;
   const taking = serving.filter(({ provider }) => can(provider, "image-input"));
   const takesImages = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
-  // Where only some of the routes take images, only those are used: which one serves must not change what is possible.
+  // Where only some routes take images, the others are dropped: what is possible must not depend on the route that serves.
   if (!takesImages || taking.length > 0) {
     return withRoutes(model, takesImages ? taking : serving);
   }

@@ -9,7 +9,7 @@ import type { TextImport } from "./text-import.ts";
 
 export interface Preview {
   readonly catalog: Catalog;
-  /** What could not be looked at, and is in the preview as it is now. */
+  /** What could not be looked at; the preview has it as it is now. */
   readonly notes: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function createPreview(options: {
 }): TakePreview {
   const { offer, live, textImport, clock } = options;
 
-  /** Models that the seed hides are not among them: they come to light only by an import. */
+  /** Without imported models that a seed model of the same id hides: only an import shows those. */
   function textNow(): Model[] {
     return live.current().catalog.models.filter(({ kind }) => kind === ModelKind.TEXT);
   }

@@ -25,7 +25,7 @@ export function createPriceStore(pool: Pool): PriceStore {
         const { version, ...rule } = price;
         return [{ version, model: id, rule: toJson(PriceSchema, { ...rule, version: "" }) }];
       });
-      // In one order everywhere, so that processes that keep the same prices wait for each other, never in a circle.
+      // All processes write in one order, so those that keep the same prices wait for each other and never in a circle.
       await pool.query(
         `INSERT INTO price_version (version, model, rule, first_seen_at)
          SELECT version, model, rule, $2 FROM jsonb_to_recordset($1::jsonb) AS row (version text, model text, rule jsonb)

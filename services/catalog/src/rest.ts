@@ -8,7 +8,7 @@ import { type ModelQuery, modelQuery } from "./model-query.ts";
 import { modelList, modelRecord } from "./model-record.ts";
 
 const CACHE_CONTROL = "public, max-age=60";
-/** The gateway refuses a bad key here, too, so an answer to one key is no answer to another. */
+/** The gateway refuses a bad key on these paths, too, so a cache must not give one key's answer to another. */
 const VARY = "authorization";
 /** Characters. */
 const MOST_ID_ECHOED = 200;

@@ -1,5 +1,5 @@
-// The catalogue's RPC services: the catalogue as it is in memory; and for operators, what it would be, what it was, and
-// an import now.
+// The catalogue's RPC services. Everybody gets the catalogue as it is. Operators also see what it would be, look up past
+// prices, import now, and ask how the last import went.
 import { ServiceError } from "@gr/proto";
 import { CatalogOperatorService, CatalogService, TextImportState } from "@gr/proto/catalog";
 import { implement, OperatorError, type RpcService } from "@gr/runtime";

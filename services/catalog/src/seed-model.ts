@@ -1,5 +1,5 @@
-// One model as the seed files write it, and how it becomes a model of the contract. Unknown is null, never a guess;
-// every price, score and date says where it is from and of which day, and so does the model for all the rest.
+// One model as the seed files write it, and how it becomes a model of the contract. Unknown is null and never a guess. Every
+// price, score and date has its source and day; the model's own sources are for all the rest.
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { z } from "zod";
@@ -56,7 +56,7 @@ const route = z.strictObject({
   priority: z.int().min(1),
   /** What the provider bills us; null = the same as the customer's price. */
   cost: seedPrice.nullable(),
-  /** What our values are called at the provider; `always` goes with every request. Absent = they go as they are. */
+  /** What the provider calls our values. `always` is sent with every request. Absent = our values are sent as they are. */
   parameters: z
     .strictObject({
       always: fields.optional(),
@@ -109,7 +109,7 @@ export const seedModel = z.strictObject({
       ...sourced,
     })
     .optional(),
-  /** Where everything is from that names no source itself: abilities, accepted values, names at the providers. */
+  /** Of what has no source of its own: abilities, accepted values, names at the providers. */
   sources: z.array(z.strictObject(sourced)).min(1),
   release_date: sourcedDate.nullable(),
   /** The first day on which the vendor no longer serves it. */

@@ -1,5 +1,5 @@
-// Prices as the seed files write them: decimal strings in USD, each with its source and date, and how they become
-// rules of the contract. An amount that is not exact in 1e-12 USD is refused, never rounded.
+// Prices as the seed files write them, decimal strings in USD with source and date, and how they become rules of the
+// contract. An amount that is not exact in 1e-12 USD is refused and never rounded.
 import { type PicoUsd, parseDecimal } from "@gr/money";
 import type { Price } from "@gr/proto/catalog";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { type PriceRule, versioned } from "./price-version.ts";
 const PICO_DIGITS = 12;
 /** 1e-12 USD a token is 1e-6 USD a million tokens. */
 const PER_MILLION_DIGITS = 6;
-/** One unit cannot cost more: beyond this an amount is a slip of the pen, and products still fit 64 bits. */
+/** No unit costs more, so a larger amount is a typing mistake. Products with it still fit 64 bits. */
 const MOST_USD = 10_000n * 10n ** 12n;
 
 export const sizeText = z

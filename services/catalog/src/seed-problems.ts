@@ -1,5 +1,5 @@
-// What is wrong with files that people write, for the operator: each problem names file, row, field and rule, and many
-// are cut short.
+// What is wrong with files that people write, in a sentence for the operator. Each problem names file, row, field and rule;
+// of many problems the first few are shown.
 import { OperatorError, sentenceOf } from "@gr/runtime";
 import { core, z } from "zod";
 

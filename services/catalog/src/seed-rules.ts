@@ -1,5 +1,5 @@
-// What must hold between the fields of a seed model, beyond the shape of each: above all that its price is finite,
-// so that every request the model accepts has a price before it is sent.
+// Rules between the fields of a seed model and between models. The main one: every request that a model accepts has a finite
+// price before it is sent.
 import { acceptsSize, priceOfImageRequest, priceOfVideoRequest } from "@gr/models";
 import {
   type ClipTier,
@@ -11,7 +11,7 @@ import {
 } from "@gr/proto/catalog";
 import { TAKES_IMAGES } from "./offer.ts";
 
-/** Larger than any size of a list: has a price only if the rule prices every size. */
+/** Larger than any listed size: it has a price only when the rule prices every size. */
 const ANY_SIZE = "99999x99999";
 
 /** Sentences of what is wrong with one model; none = it may be listed. */
@@ -66,7 +66,7 @@ function problemsOfDefaults(model: Model): string[] {
   return problems;
 }
 
-/** Who takes images says so twice, as an ability and as a parameter; who does not, not at all. */
+/** A model that takes images says so as an ability and as a parameter; one that takes none says neither. */
 function problemsOfInputs(model: Model): string[] {
   const able = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
   const named = model.supportedParameters.includes("image");
@@ -101,7 +101,7 @@ function problemsOfPrice(model: Model): string[] {
 
 type Tier = ImageTier | SecondTier | ClipTier;
 
-/** A tier that cannot apply is a slip of the pen: what it was meant for is priced by another tier, or not at all. */
+/** A tier that can never apply is a mistake: another tier prices what it was meant for, or none does. */
 function problemsOfTiers(model: Model): string[] {
   const rule = model.price?.rule;
   if (rule?.case !== "image" && rule?.case !== "second" && rule?.case !== "clip") return [];

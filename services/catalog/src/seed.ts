@@ -1,5 +1,4 @@
-// The seed files, one per vendor: refused as a whole when anything in them is wrong, each problem in one sentence
-// that names file, model, field and rule.
+// The seed files, one per vendor. One mistake refuses them all; the sentence names file, model, field and rule of each.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Model } from "@gr/proto/catalog";
@@ -43,7 +42,7 @@ export async function readSeedFiles(directory: string): Promise<SeedFile[]> {
 }
 
 /**
- * The models of these files. All are checked, also one that is left out.
+ * The models of these files. All models are checked, also those that are then left out.
  * @throws OperatorError that names file, model, field and rule of what is wrong.
  */
 export function seedModels(seedFiles: readonly SeedFile[], options: { sandbox: boolean }): Model[] {

@@ -1,5 +1,5 @@
-// The catalogue at one moment: the models that may be shown that day, sorted by id, under a version that is the hash
-// of their content. Two processes with the same models have the same version.
+// The catalogue at one moment: the models that may be shown that day, sorted by id. Its version is the hash of their content,
+// so two processes with the same models have the same version.
 import { createHash } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Catalog, CatalogSchema, type Model } from "@gr/proto/catalog";

@@ -1,5 +1,5 @@
-// Every SQL statement about the last good listing of a text upstream: replaced as a whole, each time under the next
-// revision, by which all processes know whether they show the newest one.
+// Every SQL statement about the last good listing of a text upstream. A listing is replaced as a whole and gets the next
+// revision, by which each process knows whether it shows the newest one.
 
 import { inTransaction, type Pool } from "@gr/runtime";
 import type { TextUpstream } from "@gr/text-upstream";

@@ -1,5 +1,5 @@
-// Keeps the text models in step with an upstream: imports at start, at intervals and when an operator asks. Whatever
-// goes wrong, the last good listing stays: in memory, and in Postgres, where other processes find it within a second.
+// Keeps the text models in step with an upstream: imports at the start, at intervals and when an operator asks. Whatever goes
+// wrong, the last good listing stays, in memory and in Postgres. Other processes find it there within a second.
 
 import type { Catalog, Model } from "@gr/proto/catalog";
 import { type Clock, pause, sentenceOf } from "@gr/runtime";
@@ -16,23 +16,23 @@ import type { TextPriceList } from "./text-price-list.ts";
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 60_000;
-/** A listing that lost more than half of its models is believed when so many intervals have shown it. */
+/** A listing that lost more than half of its models is believed when this many imports in a row have shown it. */
 const SHRUNKEN_SEEN = 3;
-/** How often it is looked whether another process has imported. */
+/** How often a process looks for an import of another one. */
 const FOLLOW_MS = 1_000;
-/** How long a start waits for the first import, so that whoever starts next finds the models. */
+/** How long a start waits for the first import, so that the services that start next find the models. */
 const START_PATIENCE_MS = 1_000;
 const UNPRICED =
   "it lists no prices, and none of its models is in our price list: write what they cost into a file, and name that in TEXT_PRICE_FILE";
 
 export interface TextImport {
-  /** Shows the stored listing: before anybody can ask, so that a restart hides no model even for a moment. */
+  /** Shows the stored listing. Called before anybody can ask, so that a restart hides no model even for a moment. */
   restore(): Promise<void>;
   /** What the upstream lists now, as models; nothing is shown or stored. @throws UnusableListing */
   preview(): Promise<Model[]>;
   /**
-   * Imports now, as the schedule does, after an import that runs. A listing that lost most of its models is refused:
-   * only the schedule can find that it stays so.
+   * Imports now, as the schedule does; an import that runs ends first. A listing that lost most of its models is refused:
+   * only the schedule can see that this lasts.
    * @throws UnusableListing; nothing has changed then
    */
   sync(): Promise<Synced>;
@@ -47,7 +47,7 @@ export type ImportState =
   | { readonly state: "running" | "done" }
   | { readonly state: "failed"; readonly problem: string };
 
-/** What can be asked for, before an import and after it. */
+/** The catalogue before an import and after it. */
 export interface Synced {
   readonly before: Catalog;
   readonly after: Catalog;
@@ -75,14 +75,14 @@ export function createTextImport(options: TextImportOptions): TextImport {
   let shrunken = 0;
   let state: ImportState = { state: "running" };
   let running: Promise<unknown> | undefined;
-  /** What was fetched first must not replace what was fetched later. */
+  /** One import at a time, so that an older listing never replaces a newer one. */
   const importing = oneAfterTheOther();
-  /** What is stored and what is shown change together, so that they differ only by what another process did. */
+  /** What is stored and what is shown change together. When they differ, another process has imported. */
   const showing = oneAfterTheOther();
 
   const modelsOf = (models: readonly TextModel[]) => models.map((model) => modelOfText(model, upstream.name));
 
-  /** Without a listing's prices, those that are in force are the list's, whatever they were when it was stored. */
+  /** Where the upstream lists no prices, a stored listing gets those of the price list as it is now. */
   async function load(): Promise<StoredListing | undefined> {
     const stored = await store.load(upstream);
     if (stored === undefined || upstream.kind !== "openai") return stored;
@@ -111,7 +111,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
     throw new UnusableListing(`none of its models can be used (${JSON.stringify(listing.skipped)})`);
   }
 
-  /** How many of the last good listing are still on sale today. */
+  /** How many models of the last good listing are still on sale today. */
   const had = () => good.filter(({ shutdownDate }) => isOnSale(shutdownDate, isoDay(clock))).length;
   const lostMost = ({ models }: Listing) => models.length * 2 < had();
 
@@ -159,7 +159,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
     return { before, after: live.current().catalog };
   }
 
-  /** Any other revision than the shown one is news, also an earlier one: then an older database was restored. */
+  /** Shows any other revision than the shown one, also an earlier one: then an older database was restored. */
   async function follow(): Promise<void> {
     const revision = await store.revision(upstream);
     if (revision === undefined || revision === shown) return;
@@ -175,7 +175,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
         if (!signal.aborted) await showing(follow);
         failing = false;
       } catch (error) {
-        // One line for each time that Postgres is away.
+        // One line, however long Postgres is away.
         if (!failing) events.textFollowFailed(upstream.name, sentenceOf(error));
         failing = true;
       }
@@ -210,7 +210,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
   };
 }
 
-/** Runs each work when the one before it has ended, however that ended. */
+/** Runs each piece of work when the one before it has ended, well or not. */
 function oneAfterTheOther() {
   let last: Promise<unknown> = Promise.resolve();
   return <Result>(work: () => Promise<Result>): Promise<Result> => {

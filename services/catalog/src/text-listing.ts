@@ -1,5 +1,5 @@
-// Reads what an upstream answers to GET /models. A row that has no exact price, or makes anything but text, is left
-// out and counted; a body that is no listing at all is an error, so that it can never pass for an empty catalogue.
+// Reads what an upstream answers to GET /models. A row that has no exact price, or makes anything but text, is left out and
+// counted. A body that is no listing is an error, so that it never counts as an empty catalogue.
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
 import type { TextUpstreamKind } from "@gr/text-upstream";
 import { z } from "zod";
@@ -8,7 +8,7 @@ import { isOnSale } from "./shutdown.ts";
 import type { TextModel } from "./text-model.ts";
 import type { TextPriceList } from "./text-price-list.ts";
 
-/** Beyond this a listing is not believed. */
+/** A listing with more rows is not read. */
 const MOST_ROWS = 5_000;
 const MOST_NAME_CHARACTERS = 200;
 
@@ -69,7 +69,7 @@ function rowReaderOf({ kind, priceList }: ListingFormat): RowReader {
   }
 }
 
-// A price is kept as it came and read with its digits; a number is read through its shortest decimal form.
+// A price is read digit by digit from its text; a JSON number, from its shortest decimal form.
 const rawPrice = z.union([z.string(), z.number()]);
 const tokens = z.int().positive().nullish().catch(undefined);
 const words = z
@@ -135,7 +135,7 @@ function readOpenRouterRow(row: unknown): TextModel | SkipReason {
 
 const openAiRow = z.object({ id: rowId, created: unixSeconds });
 
-/** An id and hardly more: what the model costs and can do is for the price list to say. */
+/** Such a row has an id and little more. The price list says what the model costs and can do. */
 function readOpenAiRow(row: unknown, priceList: TextPriceList): TextModel | SkipReason {
   const result = openAiRow.safeParse(row);
   if (!result.success) return "malformed";
@@ -200,8 +200,8 @@ function priceOf(value: unknown): PicoUsd | undefined {
 }
 
 /**
- * Price of a meter that has a parent. Listings say "0" for "not priced apart", so zero counts as absent: a free
- * part of a paid whole would let tokens go unbilled.
+ * Price of a meter that is a part of another one. Listings say "0" when the part has no price of its own, so zero counts as
+ * absent: else tokens of a paid whole would go unbilled.
  */
 function extraPrice(value: unknown): PicoUsd | null {
   const price = priceOf(value);
@@ -216,7 +216,7 @@ function isWord(value: unknown): value is string {
   return typeof value === "string" && /^[\w.:/-]{1,64}$/.test(value);
 }
 
-/** Fit to be stored and shown: no control characters, no halves of characters, not endless. */
+/** A name that can be stored and shown: no control characters, no halves of characters, not too long. */
 function nameOf(name: string | null | undefined, otherwise: string): string {
   const clean = (name ?? "")
     .toWellFormed()

@@ -1,4 +1,4 @@
-// A text model as an upstream lists it, read and checked: exact prices, known limits. What was not said is absent.
+// A text model as an upstream lists it, read and checked: exact prices, known limits. What the upstream does not say is null.
 import { create } from "@bufbuild/protobuf";
 import type { PicoUsd } from "@gr/money";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";

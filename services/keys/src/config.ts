@@ -34,7 +34,7 @@ function ed25519Key(text: string): KeyObject | undefined {
     const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
     return key.asymmetricKeyType === "ed25519" ? key : undefined;
   } catch {
-    // What OpenSSL has against it would tell about the key.
+    // The error of OpenSSL is not passed on: it may tell about the key.
     return undefined;
   }
 }

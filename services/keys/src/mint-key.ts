@@ -1,5 +1,5 @@
-// Mints a key. The spending authority is written to billing before the key's own row: a key that exists can always be
-// judged by billing, and a mint that fails leaves no key.
+// Mints a key. Billing gets the spender before the key's own row is written. So billing can judge every key that exists, and
+// a mint that fails leaves no key.
 import { randomUUID } from "node:crypto";
 import { makeKeySecret } from "@gr/identity";
 import { requireAccount } from "./account.ts";
@@ -36,7 +36,7 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
   return { key, secret };
 }
 
-/** The secret of a key that was not stored reached nobody, so its spender must not look alive in usage lists. */
+/** Nobody has the secret of a key that was not stored. Its spender must not look active in lists of usage. */
 async function switchOffSpender({ billing, events }: KeyDeps, key: ApiKey): Promise<void> {
   if (key.kind !== "normal") return;
   try {

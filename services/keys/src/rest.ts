@@ -164,7 +164,7 @@ async function keyRecordOf(deps: KeyDeps, { accountId, keyId }: Principal): Prom
   return recordOf(await currentKey(deps, accountId, keyId));
 }
 
-/** Which token it was is not for telling; to the account's owner all of them are one, as in the list of usage. */
+/** All web tokens of an account are one entry here, as they are in the list of usage. */
 function tokenRecordOf(deps: KeyDeps, { expiresAt }: Principal): TestedKey {
   if (expiresAt === undefined) throw invalidKey();
   requireUnexpired(deps, { expiresAt });
@@ -178,7 +178,7 @@ function recordOf(key: ApiKey): KeyRecord {
     created_at: isoTime(key.createdAt),
     is_active: key.active,
     is_management: key.kind === "management",
-    // A double holds every amount of at most 15 digits exactly enough to print the same decimal.
+    // A cap has at most 15 digits, and a double with as many prints the same decimal.
     spend_limit: key.capCredits === null ? null : Number(formatCredits(key.capCredits)),
     spend_limit_period: key.period,
     expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),

@@ -20,7 +20,7 @@ export function createRevocations(redis: Redis | undefined, clock: Clock, log: L
   });
   return {
     tell: ({ id, active, deletedAt }) => {
-      // In braces the part that decides where a cluster keeps it: beside the rate limits of the key.
+      // A Redis cluster places a name by its part in braces: this one lies beside the rate limits of the key.
       const name = `revoked:{${id}}`;
       const usable = active && deletedAt === null;
       void gate.ask(clock.now(), async () =>

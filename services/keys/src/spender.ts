@@ -1,4 +1,4 @@
-// A key's spending authority as billing keeps it. Billing's row decides what may be spent; it is written before ours.
+// A key's spending authority as billing keeps it. Billing's row decides what may be spent, so it is written before ours.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import { type BillingService, type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
@@ -35,7 +35,7 @@ export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
 
 /**
  * Tells billing of a key as it is now.
- * @returns undefined when billing obeys; else the newer revision that it has.
+ * @returns undefined when billing takes it; else the newer revision that billing has.
  */
 export async function putSpenderOf(
   billing: ServiceClient<typeof BillingService>,

@@ -20,8 +20,8 @@ export interface KeyStore {
   /** Keys of an account that are not deleted, newest first. */
   list(accountId: string, kind: KeyKind | undefined): Promise<ApiKey[]>;
   /**
-   * Changes a known key, while nobody else does. A failure changes nothing, but the revision of a change that was
-   * announced, or was going to be, is never given to another.
+   * Changes a known key, while nobody else does. A failure changes nothing. The revision that the change took is not given
+   * to any other change, also when it fails.
    * @returns the key as it is stored.
    */
   change(keyId: string, change: StoredChange): Promise<ApiKey>;
@@ -33,8 +33,8 @@ export interface StoredChange {
   /** Its revision does not matter. A rejection leaves everything as it was. */
   readonly next: (key: ApiKey) => ApiKey;
   /**
-   * Called with the key as it shall be, when its new revision is durable and nothing else of it is. Answers a revision
-   * when one as high is known already, and is then called once more, with a higher one.
+   * Called with the key as it shall be. Its new revision is durable then, and nothing else of it. Whoever knows a revision
+   * as high or higher answers that one; the change is then announced once more, above it.
    */
   readonly announce: (changed: ApiKey) => Promise<bigint | undefined>;
 }
@@ -137,9 +137,9 @@ async function announceAbove(
 }
 
 /**
- * Runs `work` while no other process changes this key. The lock is of the session and not of a row, because a row is
- * unlocked by the commit that makes a raised revision durable. Who loses the connection loses the lock, and can then
- * store nothing more; what it announces is older than what the next holder of the lock announces.
+ * Runs `work` while no other process changes this key. It locks the session and not the row: the commit that makes a raised
+ * revision durable would unlock the row. A process that loses its connection loses the lock and can store nothing more; the
+ * next holder of the lock announces a higher revision.
  */
 async function withKeyLock<T>(
   pool: Pool,

@@ -1,5 +1,5 @@
-// Whose key or web token a bearer is, and whether it may be used now. Invented secrets cost no query: the checksum
-// stops most, a short memory of unknown ones the rest. Web tokens never cost one.
+// Whose key or web token a bearer is, and whether it may be used now. Invented secrets cost no query: the checksum stops
+// most of them, a short memory of unknown ones the rest. Web tokens cost no query at all.
 import { isWellFormedKey } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { type ApiKey, invalidKey, isoTime, refusalOf, whyUnusable } from "./key.ts";

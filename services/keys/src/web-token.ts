@@ -74,14 +74,14 @@ async function payloadOf(text: string, publicKey: KeyObject, now: number): Promi
     });
     return payload;
   } catch (error) {
-    // Signature, issuer and audience were right; when it expired is for the caller to say.
+    // Signature, issuer and audience were right. The caller says when it expired.
     if (error instanceof errors.JWTExpired) return error.payload;
     if (error instanceof errors.JOSEError) return undefined;
     throw error;
   }
 }
 
-/** A longer life than we give means a token that was not made here, whoever has signed it. */
+/** We give no longer life than this, so a token with one was not made here, whoever has signed it. */
 function tokenOf({ sub, iat, exp }: z.infer<typeof claims>, now: number): WebToken | undefined {
   if (exp <= iat || exp - iat > LONGEST_LIFETIME_MS / 1_000) return undefined;
   if (iat > now / 1_000 + ISSUED_AHEAD_SECONDS) return undefined;
