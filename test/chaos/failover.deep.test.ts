@@ -16,6 +16,7 @@ const SEED = 20_261_122;
 const LOAD = { perSecond: 40, most: 2_000, together: 24, backOffMs: 500 };
 const ENV = {
   TEXT_TOTAL_TIMEOUT_MS: "4000",
+  HOLD_LEASE_MS: "4000",
   TEXT_HEADERS_TIMEOUT_MS: "4000",
   MEDIA_TIMEOUT_MS: "4000",
   MEDIA_LEASE_MS: "2000",

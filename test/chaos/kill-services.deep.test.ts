@@ -27,6 +27,7 @@ const LOAD = { perSecond: 60, most: 4_000, together: 32, backOffMs: 1_000 };
 /** An answer is settled well within the grace, also when billing is away for a while. */
 const ENV = {
   TEXT_TOTAL_TIMEOUT_MS: "6000",
+  HOLD_LEASE_MS: "6000",
   TEXT_HEADERS_TIMEOUT_MS: "6000",
   MEDIA_TIMEOUT_MS: "6000",
   MEDIA_LEASE_MS: "2000",

@@ -21,6 +21,7 @@ describe("kill -9", () => {
   const env = () => ({
     ...upstream.env,
     TEXT_TOTAL_TIMEOUT_MS: "4000",
+    HOLD_LEASE_MS: "4000",
     TEXT_HEADERS_TIMEOUT_MS: "4000",
     MEDIA_TIMEOUT_MS: "4000",
     MEDIA_LEASE_MS: "2000",

@@ -1,12 +1,12 @@
 // Clients that leave, and clients that are slow. Who leaves is charged what the upstream bills, wherever the stream
 // was; who is slow holds the upstream back and costs no memory.
-import { type IncomingMessage, request } from "node:http";
+import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { HoldState } from "@gr/proto/billing";
 import { startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
-import { ScriptedUpstream, startStream } from "./test/scripted-upstream.ts";
+import { ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
 const TOKENS = 10;
@@ -48,8 +48,8 @@ describe("a client that leaves a stream", () => {
       const id = await leaveAfter(events);
       await until(() => rig.billing.state(id) !== HoldState.OPEN, PATIENCE);
       const bill = (await (await fetch(`${simulator.url}/bill/${id}`)).json()) as { pico_usd: string };
-      expect(rig.billing.of(id).map(({ kind }) => kind)).toEqual(["place", "capture"]);
-      expect(rig.billing.of(id)[1]?.cost).toBe(BigInt(bill.pico_usd));
+      expect(rig.billing.callsOf(id).map(({ kind }) => kind)).toEqual(["place", "capture"]);
+      expect(rig.billing.callsOf(id)[1]?.cost).toBe(BigInt(bill.pico_usd));
     },
   );
 
@@ -85,6 +85,16 @@ describe("a client that does not read", () => {
     await Promise.all([rig?.stop(), hasty?.stop()]);
     await upstream?.stop();
   });
+
+  /** Writes until the reader's slowness stops it, waits longer than most upstreams would, and breaks off. */
+  async function loseOnesPatience(_: unknown, response: ServerResponse): Promise<void> {
+    startStream(response);
+    const drained = () => new Promise<boolean>((resolve) => response.once("drain", () => resolve(true)));
+    const impatient = () => new Promise<boolean>((resolve) => setTimeout(resolve, 1_200, false));
+    for (let goOn = true; goOn; )
+      goOn = response.write(PIECE) || (await Promise.race([drained(), impatient()]));
+    response.destroy();
+  }
 
   /** Sends the request over a socket of its own, which does not read until it is told to. */
   async function open(at: Rig) {
@@ -124,8 +134,18 @@ describe("a client that does not read", () => {
     const { response, id } = await open(hasty);
     response.on("error", () => undefined);
     await until(() => hasty.billing.state(id) === HoldState.CAPTURED, PATIENCE);
-    expect(hasty.billing.of(id)[1]).toMatchObject({ cost: 2_000_000_000n, credits: 20n });
+    expect(hasty.billing.callsOf(id)[1]).toMatchObject({ cost: 2_000_000_000n, credits: 20n });
     expect(await hasty.metrics()).toMatch(/text_clients_left_total [1-9]/);
+    response.destroy();
+  });
+
+  test("and so makes the upstream break off is charged for what was delivered", async () => {
+    upstream.script(loseOnesPatience);
+    upstream.generations = (_, response) => sendJson(response, '{"data":{"total_cost":0.0042}}');
+    const { response, id } = await open(hasty);
+    response.on("error", () => undefined);
+    await until(() => hasty.billing.state(id) === HoldState.CAPTURED, PATIENCE);
+    expect(hasty.billing.callsOf(id)[1]).toMatchObject({ cost: 4_200_000_000n });
     response.destroy();
   });
 });

@@ -12,10 +12,10 @@ export const textProxyConfig = z.object({
     "from the request to the head of the upstream's answer",
   ),
   TEXT_IDLE_TIMEOUT_MS: milliseconds(60_000).describe(
-    "between two bytes of an upstream's answer, and for a client to take what waits for it",
+    "between two bytes of an upstream's answer, and for a client to take what waits for it; in all five times that",
   ),
-  TEXT_TOTAL_TIMEOUT_MS: milliseconds(600_000).describe(
-    "from the request to the last byte of the answer; half of it a slow client may hold the answer back",
+  TEXT_TOTAL_TIMEOUT_MS: milliseconds(4 * 3_600_000).describe(
+    "from the request to the last byte of the answer; what is longer is cut off, and charged",
   ),
   TEXT_KEEP_ALIVE_MS: milliseconds(10_000).describe(
     "between comments in a stream whose first event is not there yet",

@@ -21,10 +21,6 @@ afterAll(async () => {
   await rig?.stop();
   await upstream?.stop();
 });
-afterEach(() => {
-  rig.billing.before = async () => undefined;
-  rig.billing.beforeRead = async () => undefined;
-});
 
 let keys = 0;
 function newKey(): string {
@@ -45,7 +41,9 @@ async function read(answer: Promise<Response> | Response) {
     headers,
   };
 }
-const kindsOf = (id: string) => rig.billing.of(id).map(({ kind }) => kind);
+/** What was done with the money of a request. */
+const movesOf = (id: string) => rig.billing.callsOf(id).filter(({ kind }) => kind !== "readAnswer");
+const kindsOf = (id: string) => movesOf(id).map(({ kind }) => kind);
 
 const hello = chat("sandbox/chat", "hi");
 const streamed = chat("sandbox/chat", "hi", { stream: true });
@@ -116,8 +114,8 @@ describe.each(shapes)("%s", (_name, path, body, script) => {
     for (const name of ["content-type", "cache-control", "x-accel-buffering", "x-ratelimit-limit-requests"]) {
       expect([name, again.headers.get(name)]).toEqual([name, first.headers.get(name)]);
     }
-    expect(kindsOf(first.id)).toEqual(["place", "keep", "capture"]);
-    expect(rig.billing.of(first.id)).toMatchObject([{}, ...twice({ cost: 1_230_000_000n, credits: 13n })]);
+    expect(kindsOf(first.id)).toEqual(["place", "keepAnswer", "capture"]);
+    expect(movesOf(first.id)).toMatchObject([{}, ...twice({ cost: 1_230_000_000n, credits: 13n })]);
     expect(kindsOf(again.id)).toEqual([]);
     expect(upstream.requests).toHaveLength(1);
   });
@@ -129,83 +127,6 @@ describe.each(shapes)("%s", (_name, path, body, script) => {
     expect(kindsOf(plain.id)).toEqual(["place", "capture"]);
   });
 
-  test("is kept before it is charged, and nobody else runs under its key meanwhile", async () => {
-    script();
-    const key = newKey();
-    const atKeep = Promise.withResolvers<string>();
-    const goOn = Promise.withResolvers<void>();
-    rig.billing.before = async ({ kind, holdId }) => {
-      if (kind !== "keep") return;
-      atKeep.resolve(holdId);
-      await goOn.promise;
-    };
-    const answer = read(ask(key, body, path));
-    const id = await atKeep.promise;
-    const meanwhile = await read(ask(key, body, path));
-    expect(meanwhile).toMatchObject({ status: 409 });
-    expect(Number(meanwhile.headers.get("retry-after"))).toBeGreaterThan(0);
-    expect(kindsOf(id)).toEqual(["place"]);
-    goOn.resolve();
-    expect((await answer).text).toBe(rig.billing.keptOf(id)?.body);
-    expect(kindsOf(id)).toEqual(["place", "keep", "capture"]);
-  });
-
-  test("waits for its client when billing captured nothing: charged later, as kept, whatever a look-up says", async () => {
-    script();
-    const key = newKey();
-    upstream.generations = (_, response) => sendJson(response, '{"data":{"total_cost":0.5}}');
-    rig.billing.before = async ({ kind }) => {
-      if (kind === "capture") throw new Error("down");
-    };
-    const lost = await read(ask(key, body, path));
-    expect(lost.text).toContain('"outcome_unknown"');
-    const id = lost.id;
-    expect(rig.billing.state(id)).toBe(HoldState.OPEN);
-    rig.billing.before = async () => undefined;
-    rig.billing.expire(id);
-    await until(() => rig.billing.state(id) !== HoldState.OPEN, PATIENCE);
-    expect(rig.billing.of(id).at(-1)).toMatchObject({
-      kind: "capture",
-      cost: 1_230_000_000n,
-      credits: 13n,
-    });
-    expect(await read(ask(key, body, path))).toMatchObject({
-      status: 200,
-      replayed: "true",
-      text: rig.billing.keptOf(id)?.body,
-    });
-    expect(upstream.requests).toHaveLength(1);
-  });
-
-  test("that cannot be kept is withheld, not charged, and its key is free when the hold is resolved", async () => {
-    script();
-    const key = newKey();
-    rig.billing.before = async ({ kind }) => {
-      if (kind === "keep") throw new Error("down");
-    };
-    const lost = await read(ask(key, body, path));
-    expect(lost.text).toContain('"outcome_unknown"');
-    expect(kindsOf(lost.id)).toEqual(["place"]);
-    rig.billing.before = async () => undefined;
-    rig.billing.expire(lost.id);
-    await until(() => rig.billing.state(lost.id) === HoldState.RELEASED, PATIENCE);
-    expect(await read(ask(key, body, path))).toMatchObject({ status: 200, replayed: null });
-  });
-
-  test("that comes while somebody resolves its hold is withheld, its cost is ours, and its key is free", async () => {
-    script();
-    const key = newKey();
-    rig.billing.before = async ({ kind, holdId }) => {
-      if (kind === "keep") rig.billing.giveUp(holdId);
-    };
-    const late = await read(ask(key, body, path));
-    expect(late.text).toContain('"provider_timeout"');
-    expect(rig.billing.keptOf(late.id)).toBeUndefined();
-    expect(rig.billing.of(late.id).at(-1)).toMatchObject({ kind: "release", cost: 1_230_000_000n });
-    rig.billing.before = async () => undefined;
-    expect(await read(ask(key, body, path))).toMatchObject({ status: 200, replayed: null });
-  });
-
   test("that the upstream fails costs nothing, and its key is free for another try", async () => {
     const key = newKey();
     upstream.script((_, response) => sendJson(response, '{"error":{"message":"no"}}', 400));
@@ -215,7 +136,7 @@ describe.each(shapes)("%s", (_name, path, body, script) => {
     script();
     const again = await read(ask(key, body, path));
     expect(again).toMatchObject({ status: 200, replayed: null });
-    expect(kindsOf(again.id)).toEqual(["place", "keep", "capture"]);
+    expect(kindsOf(again.id)).toEqual(["place", "keepAnswer", "capture"]);
   });
 });
 
@@ -223,47 +144,15 @@ function twice<T>(value: T): [T, T] {
   return [value, value];
 }
 
-describe("the same key", () => {
-  test("with another body is refused, and nothing goes upstream", async () => {
-    upstream.script((_, response) => sendJson(response, WHOLE));
-    const key = newKey();
-    await read(ask(key, hello));
-    const other = await read(ask(key, chat("sandbox/chat", "hi!")));
-    expect(other.status).toBe(422);
-    expect(JSON.parse(other.text).error).toMatchObject({
-      type: "invalid_request_error",
-      code: "idempotency_mismatch",
-      param: "Idempotency-Key",
-    });
-    expect(upstream.requests).toHaveLength(1);
-  });
-
-  test("at the other endpoint is another request", async () => {
-    const key = newKey();
-    upstream.script((_, response) => sendJson(response, WHOLE));
-    await read(ask(key, hello));
-    upstream.script((_, response) =>
-      sendJson(response, '{"output":[],"usage":{"input_tokens":1,"output_tokens":1,"cost":0.1}}'),
-    );
-    const other = await read(ask(key, { model: "sandbox/chat", input: "hi" }, "responses"));
-    expect(other).toMatchObject({ status: 200, replayed: null });
-  });
-
-  test("fifty times at once is charged once and sent upstream once", async () => {
-    upstream.script((_, response) => {
-      setTimeout(() => sendJson(response, WHOLE), 50);
-    });
-    const key = newKey();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => read(ask(key, hello))));
-    const firsts = answers.filter(({ status, replayed }) => status === 200 && replayed === null);
-    expect(firsts).toHaveLength(1);
-    for (const { status, replayed, text } of answers) {
-      if (status === 200) expect(text).toBe(firsts[0]?.text);
-      else expect([status, replayed]).toEqual([409, null]);
-    }
-    expect(upstream.requests).toHaveLength(1);
-    expect(answers.flatMap(({ id }) => kindsOf(id))).toEqual(["place", "keep", "capture"]);
-  });
+test("the same key at the other endpoint is another request", async () => {
+  const key = newKey();
+  upstream.script((_, response) => sendJson(response, WHOLE));
+  await read(ask(key, hello));
+  upstream.script((_, response) =>
+    sendJson(response, '{"output":[],"usage":{"input_tokens":1,"output_tokens":1,"cost":0.1}}'),
+  );
+  const other = await read(ask(key, { model: "sandbox/chat", input: "hi" }, "responses"));
+  expect(other).toMatchObject({ status: 200, replayed: null });
 });
 
 describe("a repeat of a request whose model is gone", () => {
@@ -301,58 +190,6 @@ describe("a repeat of a request whose model is gone", () => {
     expect(await codeOf(ask(failed, hello))).toBe("model_not_found");
     expect(await codeOf(rig.post("chat/completions", hello))).toBe("model_not_found");
     expect(await codeOf(ask(key, chat("sandbox/chat", "hi!")))).toBe("idempotency_mismatch");
-  });
-
-  test("is told to wait while that request runs, and to try again while billing cannot be asked", async () => {
-    const goOn = Promise.withResolvers<void>();
-    const key = newKey();
-    upstream.script(async (_, response) => {
-      await goOn.promise;
-      sendJson(response, WHOLE);
-    });
-    const first = read(ask(key, hello));
-    await until(() => upstream.requests.length === 1, PATIENCE);
-    rig.catalog.remove("sandbox/chat");
-    const again = async () => {
-      const { status, text } = await read(ask(key, hello));
-      return [status, JSON.parse(text).error.code];
-    };
-    const judged = rig.billing.judged;
-    await until(async () => {
-      // As long as the model is listed, its place says so; then the claim alone does.
-      expect(await again()).toEqual([409, "idempotency_in_progress"]);
-      return rig.billing.judged > judged;
-    }, PATIENCE);
-    rig.billing.beforeRead = async () => {
-      throw new Error("down");
-    };
-    expect(await again()).toEqual([503, "billing_unavailable"]);
-    goOn.resolve();
-    expect((await first).status).toBe(200);
-  });
-});
-
-test("a request that nothing refuses asks about its claim only in its place", async () => {
-  upstream.script((_, response) => sendJson(response, WHOLE));
-  const judged = rig.billing.judged;
-  const key = newKey();
-  await read(ask(key, hello));
-  expect(await read(ask(key, hello))).toMatchObject({ replayed: "true" });
-  expect(rig.billing.judged).toBe(judged);
-});
-
-describe("a key that is no key", () => {
-  test.each([
-    ["empty", ""],
-    ["too long", "k".repeat(256)],
-    ["not ASCII", "cl\u00e9"],
-  ])("(%s) is refused before anything is held or sent", async (_which, key) => {
-    upstream.script((_, response) => sendJson(response, WHOLE));
-    const refused = await read(ask(key, hello));
-    expect(refused.status).toBe(400);
-    expect(JSON.parse(refused.text).error).toMatchObject({ code: "invalid_value", param: "Idempotency-Key" });
-    expect(kindsOf(refused.id)).toEqual([]);
-    expect(upstream.requests).toEqual([]);
   });
 });
 
@@ -395,7 +232,7 @@ describe("a client that leaves", () => {
     leaving.abort();
     expect(await left).toBe("left");
     goOn.resolve();
-    await until(() => rig.billing.openHolds().length === 0, PATIENCE);
+    await until(() => rig.billing.openHolds.length === 0, PATIENCE);
     const again = await read(ask(key, hello));
     expect(again).toMatchObject({ status: 200, replayed: "true" });
     expect(JSON.parse(again.text)).toMatchObject({ id: "gen-1", cost: 0.0013 });
@@ -442,7 +279,7 @@ describe("a claimed stream", () => {
     expect(kindsOf(id)).toEqual(["place"]);
     goOn.resolve();
     expect(await response.text()).toBe(CHAT.join(""));
-    expect(kindsOf(id)).toEqual(["place", "keep", "capture"]);
+    expect(kindsOf(id)).toEqual(["place", "keepAnswer", "capture"]);
   });
 
   test("whose connection breaks after its last event is whole", async () => {
@@ -488,19 +325,4 @@ describe("an answer larger than 8 MiB", () => {
   function sendLarge(_: unknown, response: ServerResponse): void {
     sendJson(response, WHOLE.replace("hé", filler.repeat(9)));
   }
-});
-
-test("a kept answer that cannot be read now is worth asking for again", async () => {
-  upstream.script((_, response) => sendJson(response, WHOLE));
-  const key = newKey();
-  const first = await read(ask(key, hello));
-  rig.billing.beforeRead = async () => {
-    throw new Error("down");
-  };
-  const refused = await read(ask(key, hello));
-  expect(refused.status).toBe(503);
-  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
-  rig.billing.beforeRead = async () => undefined;
-  expect(await read(ask(key, hello))).toMatchObject({ replayed: "true", text: first.text });
-  expect(await rig.metrics()).toMatch(/text_answers_replayed_total [1-9]/);
 });

@@ -1,62 +1,80 @@
 // The text proxy as a module: no tables of its own, one upstream, a copy of the catalogue, billing by RPC.
 import { createBilling, createCatalogCopy } from "@gr/clients";
+import { HoldRecord, PaidRequests } from "@gr/paid-request";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { defineModule } from "@gr/runtime";
 import { textUpstreamOf } from "@gr/text-upstream";
+import type { TextKinds } from "./answer/text-kinds.ts";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
 import { createTextEvents } from "./events.ts";
-import type { TextDeps } from "./exchange.ts";
-import { HoldResolver, SERVICE } from "./resolve-holds.ts";
 import { textRest } from "./rest.ts";
-import { RunningRequests } from "./running-requests.ts";
-import { Upstream } from "./upstream.ts";
+import { Upstream } from "./upstream/upstream.ts";
 
-/** How long requests whose client has left may go on when the process stops. */
-const DRAIN_MS = 3_000;
-/** How long it may take to tell billing of those that were given up. */
-const SETTLE_MS = 1_000;
+const SERVICE = "text-proxy";
+const LEASE_ROUNDS = 3;
+const SHORTEST_LEASE_MS = 2_000;
+/** A hold is renewed in good time when it is looked at so often. */
+const RENEWALS_A_LEASE = 10;
 
 export const textProxyModule = defineModule({
   name: SERVICE,
   needs: ["billing", "catalog"],
   config: textProxyConfig,
   async create({ config, log, clock, metrics, dial }) {
-    const running = new RunningRequests(config.TEXT_MAX_RUNNING);
-    const events = createTextEvents(log, metrics, () => running.count);
-    const leases = dial("billing", BillingService);
-    const billing = createBilling(leases, clock);
+    const events = createTextEvents(log, metrics, () => paid.running.served);
+    const billing = createBilling(dial("billing", BillingService), clock);
     const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
-    const upstream = openUpstream(config);
-    const intervalMs = config.RESOLVE_INTERVAL_MS;
-    const resolver = new HoldResolver({ leases, billing, upstream, events, clock, intervalMs });
-    const deps: TextDeps = { config, billing, catalog, upstream, resolver, running, events, clock };
+    const upstreams = openUpstreams(config);
+    const paid = new PaidRequests<TextKinds>({
+      service: SERVICE,
+      billing,
+      record: new HoldRecord(billing, ({ kept }) => kept, events.notKept),
+      lookUp: {
+        canAsk: (provider) => upstreams.get(provider)?.kind.generations !== undefined,
+        ask: async (provider, billId) => upstreams.get(provider)?.lookUp(billId) ?? "silent",
+      },
+      events,
+      clock,
+      settings: settingsOf(config),
+    });
     return {
-      rest: textRest(deps),
+      rest: textRest({ config, billing, catalog, upstreams, paid, events, clock }),
       start: async () => {
         await catalog.start();
-        resolver.start();
+        paid.start();
       },
       ready: async () => catalog.version() !== "" || "the catalogue has not arrived yet",
       stop: async () => {
-        await running.drained(DRAIN_MS);
-        upstream?.abortAll(new Error("the process stops"));
-        await running.drained(SETTLE_MS);
-        await resolver.stop();
+        await paid.stop();
         await catalog.stop();
-        await upstream?.close();
+        await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
       },
     };
   },
 });
 
-function openUpstream(config: TextProxyConfig): Upstream | undefined {
+function settingsOf(config: TextProxyConfig) {
+  const { HOLD_LEASE_MS, HOLD_GRACE_MS, RESOLVE_INTERVAL_MS } = config;
+  return {
+    mostRunning: config.TEXT_MAX_RUNNING,
+    graceMs: HOLD_GRACE_MS,
+    resolveEveryMs: RESOLVE_INTERVAL_MS,
+    leaseMs: Math.max(LEASE_ROUNDS * RESOLVE_INTERVAL_MS, SHORTEST_LEASE_MS),
+    renewEveryMs: Math.ceil(HOLD_LEASE_MS / RENEWALS_A_LEASE),
+    holdForMs: HOLD_LEASE_MS + HOLD_GRACE_MS,
+  };
+}
+
+/** By the name that routes of models call them; none where none is configured. */
+function openUpstreams(config: TextProxyConfig): ReadonlyMap<string, Upstream> {
   const upstream = textUpstreamOf(config);
-  if (upstream === undefined) return undefined;
-  return new Upstream(upstream, {
+  if (upstream === undefined) return new Map();
+  const timers = {
     connectMs: config.TEXT_CONNECT_TIMEOUT_MS,
     headersMs: config.TEXT_HEADERS_TIMEOUT_MS,
     idleMs: config.TEXT_IDLE_TIMEOUT_MS,
     totalMs: config.TEXT_TOTAL_TIMEOUT_MS,
-  });
+  };
+  return new Map([[upstream.name, new Upstream(upstream, timers)]]);
 }

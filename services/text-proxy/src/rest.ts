@@ -1,9 +1,9 @@
 // The two public paths. Their schemas are documentation: bodies are checked by hand and go upstream as they came.
 import { type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
-import type { TextDeps } from "./exchange.ts";
-import { serveText } from "./serve-text.ts";
-import { TEXT_PATHS, type TextApi } from "./text-request.ts";
+import { CHAT_ROLES } from "./request/read-input.ts";
+import { TEXT_PATHS, type TextApi } from "./request/text-request.ts";
+import { serveText, type TextDeps } from "./serve-text.ts";
 
 const BODY_LIMIT = 20 * 1024 * 1024;
 
@@ -22,7 +22,12 @@ const charge = z
 const chatBody = z.looseObject({
   model: z.string().min(1),
   messages: z
-    .array(z.looseObject({ role: z.enum(["system", "user", "assistant", "tool"]), content: content }))
+    .array(
+      z.looseObject({
+        role: z.enum(CHAT_ROLES),
+        content: content.nullable().optional().describe("May be left out of an assistant's message only"),
+      }),
+    )
     .min(1),
   stream: z.boolean().default(false).optional(),
 });

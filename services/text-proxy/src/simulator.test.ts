@@ -52,7 +52,11 @@ describe.each(["openrouter", "openai"])("the official SDK (upstream %s)", (kind)
   async function expectCharged(id: string, cost: unknown): Promise<void> {
     const billed = await billOf(id);
     expect(billed).toBeGreaterThan(0n);
-    expect(rig.billing.of(id)[1]).toMatchObject({ kind: "capture", cost: billed, credits: chargeOf(billed) });
+    expect(rig.billing.callsOf(id)[1]).toMatchObject({
+      kind: "capture",
+      cost: billed,
+      credits: chargeOf(billed),
+    });
     expect(cost).toBe(Number(billed) / 1e12);
   }
 
@@ -162,7 +166,7 @@ describe("faults of the upstream", () => {
       const response = await rig.post(path, body);
       const text = await response.text();
       const billed = await billOf(idOf(response));
-      expect(rig.billing.of(idOf(response))[1]).toMatchObject({ kind: "capture", cost: billed });
+      expect(rig.billing.callsOf(idOf(response))[1]).toMatchObject({ kind: "capture", cost: billed });
       const last = stream ? payloadsOf(text).at(-1) : JSON.parse(text);
       const { usage } = last?.response ?? last;
       expect(usage.cost).toBe(Number(billed) / 1e12);
@@ -177,7 +181,7 @@ describe("faults of the upstream", () => {
     await until(() => rig.billing.state(id) === HoldState.RELEASED, PATIENCE);
     const billed = await billOf(id);
     expect(billed).toBeGreaterThan(0n);
-    expect(rig.billing.of(id)[1]).toMatchObject({
+    expect(rig.billing.callsOf(id)[1]).toMatchObject({
       kind: "release",
       reason: ReleaseReason.FAILED,
       cost: billed,
@@ -199,7 +203,7 @@ describe("faults of the upstream", () => {
       }),
     );
     for (const id of ids) {
-      const [place, settled, ...more] = rig.billing.of(id);
+      const [place, settled, ...more] = rig.billing.callsOf(id);
       expect(place?.kind).toBe("place");
       expect(more).toEqual([]);
       expect(settled?.cost).toBe(await billOf(id));

@@ -1,7 +1,7 @@
 // The text proxy over real HTTP between a fake billing, a fake catalogue and whatever upstream a test gives it.
+import { FakeBilling } from "@gr/ledger-model";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { textProxyModule } from "../module.ts";
-import { FakeBilling } from "./fake-billing.ts";
 import { FakeCatalog } from "./fake-catalog.ts";
 import { frontDoor } from "./front-door.ts";
 
@@ -16,7 +16,7 @@ export interface Rig {
 }
 
 export async function startRig(upstreamUrl: string, env: Record<string, string> = {}): Promise<Rig> {
-  const billing = new FakeBilling();
+  const billing = new FakeBilling({ credit: 10n ** 15n });
   const catalog = new FakeCatalog();
   const running = await startProcess([textProxyModule, billing.module, catalog.module, frontDoor()], {
     env: {

@@ -1,0 +1,100 @@
+// Attempts that delivered nothing to be paid for: what the client is told, and what is known of their cost. Their
+// caller pays nothing; what the upstream billed all the same is our loss.
+
+import type { PicoUsd } from "@gr/money";
+import type { Failed, Unknown } from "@gr/paid-request";
+import { ServiceError } from "@gr/proto";
+import type { TextEvents } from "../events.ts";
+import type { TextOrder } from "../request/text-order.ts";
+import type { CollectedAnswer } from "../upstream/collected-answer.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import type { UpstreamLoss } from "../upstream/upstream-call.ts";
+import { refusalOf } from "../upstream/upstream-refusal.ts";
+import { costOf } from "../upstream/usage.ts";
+import type { WholeAnswer } from "./whole-answer.ts";
+
+export interface Attempt {
+  readonly order: TextOrder;
+  readonly upstream: Upstream;
+  readonly events: TextEvents;
+}
+
+const NOT_REACHED = "The provider of this model cannot be reached; nothing was charged.";
+const TOO_LATE = "The provider of this model did not answer in time; nothing was charged.";
+const BROKEN = "The provider of this model broke off its answer; nothing was charged.";
+const UNUSABLE = "The provider of this model gave no usable answer.";
+const RETRY_MS = 1_000;
+/** Characters of the upstream's words in a log line. */
+const LONGEST_PROBLEM = 200;
+
+/** The upstream gave no whole answer. @param billId of the generation; empty when it has not named it */
+export function lostAttempt({ order, events }: Attempt, loss: UpstreamLoss, billId = ""): Failed | Unknown {
+  events.lost(order, loss);
+  const why = loss.kind.replace(" ", "_");
+  const message = String(loss.cause);
+  if (loss.kind !== "not sent") return { kind: "unknown", error: lossError(loss), billId, why, message };
+  const error = new ServiceError("provider_unavailable", NOT_REACHED, {
+    retryAfterMs: RETRY_MS,
+    cause: loss,
+  });
+  return { kind: "failed", error, cost: 0n, billId, notSent: true, fallBack: true, why, message };
+}
+
+/** @param loss undefined when the upstream said itself that it failed */
+export function lossError(loss: UpstreamLoss | undefined): ServiceError {
+  const late = loss?.kind === "timeout" || loss?.kind === "total time";
+  return late
+    ? new ServiceError("provider_timeout", TOO_LATE, { cause: loss })
+    : new ServiceError("provider_error", BROKEN, { cause: loss });
+}
+
+/** The upstream answered with an error. */
+export function refusedAttempt(
+  { order, upstream, events }: Attempt,
+  answer: CollectedAnswer,
+): Failed | Unknown {
+  const refusal = refusalOf(answer, (text) => upstream.redact(text));
+  events.refused(order, answer.status, refusal);
+  const { error, outcome, elsewhere } = refusal;
+  const said = { error, billId: answer.generationId, why: outcome, message: `status ${answer.status}` };
+  if (outcome === "unknown") return { kind: "unknown", ...said };
+  const cost = outcome === "refused" ? 0n : undefined;
+  return { kind: "failed", ...said, cost, notSent: false, fallBack: outcome === "refused" && elsewhere };
+}
+
+/** An answer with status 200 that says that it failed. */
+export function failedAnswer(attempt: Attempt, { usage, id }: WholeAnswer, failure: string): Failed {
+  const cost = usage === undefined ? undefined : costOf(usage, attempt.order.price);
+  return failedAttempt(attempt, failure, { cost, billId: id, error: unusable() });
+}
+
+/** @param cost undefined: it is searched for afterwards */
+export function failedAttempt(
+  { order, upstream, events }: Attempt,
+  problem: string,
+  { cost, billId, error }: { cost: PicoUsd | undefined; billId: string; error: ServiceError },
+): Failed {
+  const message = upstream.redact(problem).slice(0, LONGEST_PROBLEM);
+  events.failed(order, message);
+  return { kind: "failed", error, cost, billId, notSent: false, fallBack: false, why: "failed", message };
+}
+
+/** The upstream answered with something that is no answer; what it billed can only be looked up. */
+export function nonsenseAttempt(attempt: Attempt, problem: string, billId: string): Unknown {
+  return unknownAttempt(attempt, problem, billId, unusable());
+}
+
+export function unknownAttempt(
+  { order, upstream, events }: Attempt,
+  problem: string,
+  billId: string,
+  error: ServiceError,
+): Unknown {
+  const message = upstream.redact(problem).slice(0, LONGEST_PROBLEM);
+  events.failed(order, message);
+  return { kind: "unknown", error, billId, why: "no_answer", message };
+}
+
+function unusable(): ServiceError {
+  return new ServiceError("provider_error", UNUSABLE);
+}

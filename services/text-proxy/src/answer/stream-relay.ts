@@ -1,0 +1,362 @@
+// Passes one stream on, event by event and byte by byte as it came, and says how it ended. The event with the last usage
+// is held back until the hold is captured. When the client leaves, the upstream is read on, so that the true cost is
+// known. What was delivered is charged, but for a stream that the upstream broke off before its usage was known.
+import { type KeptAnswer, MOST_KEPT_BYTES } from "@gr/clients";
+import type { AttemptEnd, Delivered } from "@gr/paid-request";
+import { ServiceError } from "@gr/proto";
+import { applySplices } from "../json/json-splice.ts";
+import type { UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
+import { costOf, sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
+import { billOfFound, billOfUsage, meteredBill, StreamMeter, tokensOf } from "./bill.ts";
+import { type ClientStream, STREAM_TYPE } from "./client-stream.ts";
+import { type Attempt, failedAttempt, lossError, lostAttempt, unknownAttempt } from "./failed-attempt.ts";
+import { endOfEvent, SseSplitter } from "./sse-splitter.ts";
+import { matters, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
+import type { TextBill, TextKinds, TextProduct } from "./text-kinds.ts";
+
+/** The last event of a response repeats the whole answer, which may be as large as one in one piece. */
+const MOST_EVENT_BYTES = 32 * 1024 * 1024;
+/** What may wait for a capture besides the usage. */
+const MOST_HELD_BYTES = MOST_EVENT_BYTES + 1024 * 1024;
+/** An identity of the stream that is larger is not worth keeping. */
+const MOST_FIRST_BYTES = 256 * 1024;
+/** What is read for a client that has left. */
+const MOST_DRAINED_BYTES = 64 * 1024 * 1024;
+const DATA = Buffer.from("data:");
+
+export interface RelayParts extends Attempt {
+  readonly dialect: StreamDialect;
+  readonly client: ClientStream;
+  readonly call: UpstreamCall;
+  /** From the head of the answer; empty when it had none. */
+  readonly generationId: string;
+}
+
+type Break = Extract<Verdict, { type: "failed" }>;
+
+export class StreamRelay {
+  /** How the attempt ended; then give() or fail() is awaited. */
+  readonly ended: Promise<AttemptEnd<TextKinds>>;
+  readonly #parts: RelayParts;
+  readonly #splitter = new SseSplitter();
+  readonly #meter = new StreamMeter();
+  /** What the client gets, from first to last; of a claimed request only. */
+  readonly #copy: StreamCopy | undefined;
+  /**
+   * - passing: events are passed on
+   * - ending: nothing that matters can follow, but the copy waits for the upstream's last byte
+   * - ended: what still comes waits until the answer is paid for
+   * - given: it is paid for; what still comes is passed on
+   * - over: nothing more is written
+   */
+  #state: "passing" | "ending" | "ended" | "given" | "over" = "passing";
+  #tell: (end: AttemptEnd<TextKinds>) => void = () => undefined;
+  #upstreamEnded = false;
+  #drained = 0;
+  #soFar: StreamSoFar = { first: undefined, last: undefined };
+  /** The latest event with a usage, which is held back, and what it says. */
+  #usageEvent: Buffer | undefined;
+  #usage: Usage | undefined;
+  /** What came after it and waits with it. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #outputBytes: number | undefined;
+  /** Why the answer ends before its end, for a client that pays for what it got. */
+  #cut: ServiceError | undefined;
+  /** The upstream's own word that it failed. */
+  #failureEvent: Buffer | undefined;
+
+  constructor(parts: RelayParts) {
+    this.#parts = parts;
+    this.#copy = parts.order.claim && new StreamCopy();
+    this.ended = new Promise((resolve) => {
+      this.#tell = resolve;
+    });
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#state === "passing") this.#take(chunk);
+    else if (this.#state === "ending" || this.#state === "ended") this.#wait(chunk);
+    else if (this.#state === "given") this.#parts.client.write(chunk);
+  }
+
+  end(): void {
+    this.#upstreamEnded = true;
+    if (this.#state === "passing") {
+      const rest = this.#splitter.rest();
+      if (rest.length > 0) this.#pass(rest);
+    }
+    if (this.#state !== "passing") this.#endWithUpstream();
+    else if (this.#parts.dialect.endsWithUsage && this.#usage !== undefined) this.#deliver();
+    else this.#broken("the stream ended too early");
+  }
+
+  lost(loss: UpstreamLoss): void {
+    this.#upstreamEnded = true;
+    if (this.#state !== "passing") this.#endWithUpstream();
+    else if (loss.kind === "total time" && this.#meter.any) {
+      this.#cutOff("provider_timeout", "The answer took longer than it may.");
+    } else this.#broken(loss.kind, loss);
+  }
+
+  /** The answer is paid for: the last of it is sent, and whatever the upstream still sends. */
+  give({ last }: TextProduct): void {
+    const { client, events } = this.#parts;
+    this.#state = "given";
+    client.write(last);
+    for (const bytes of this.#takeWaiting()) client.write(bytes);
+    if (this.#cut === undefined) events.answered();
+    if (this.#upstreamEnded || this.#cut !== undefined) client.end();
+  }
+
+  /** Nobody pays for the answer: the stream ends with an error event. */
+  fail(error: unknown): void {
+    const { dialect, client } = this.#parts;
+    this.#state = "over";
+    client.end(this.#failureEvent ?? dialect.failureEvent(this.#soFar, asServiceError(error)));
+    this.#stopUpstream();
+  }
+
+  /** Everything that matters had come before. */
+  #endWithUpstream(): void {
+    if (this.#state === "ending") this.#deliver();
+    else if (this.#state === "given") this.#parts.client.end();
+  }
+
+  #take(chunk: Buffer): void {
+    const { client } = this.#parts;
+    client.begin();
+    const block = this.#splitter.push(chunk);
+    if (block !== undefined) this.#pass(block);
+    if (client.gone) this.#drained += chunk.length;
+    if (this.#state === "ending" || this.#state === "ended") this.#wait(this.#splitter.rest());
+    else if (this.#drained > MOST_DRAINED_BYTES) {
+      this.#cutOff("provider_error", "The answer was too long to be read on for a client that left.");
+    } else if (this.#splitter.pendingBytes > MOST_EVENT_BYTES) {
+      this.#cutOff("provider_error", "An event of the answer is larger than 32 MB.");
+    }
+  }
+
+  #write(bytes: Buffer): void {
+    this.#copy?.add(bytes);
+    this.#parts.client.write(bytes);
+  }
+
+  #pass(block: Buffer): void {
+    const { dialect } = this.#parts;
+    this.#meter.add(block);
+    if (this.#soFar.first === undefined && block.length <= MOST_FIRST_BYTES && block.includes(DATA)) {
+      this.#soFar = { first: block, last: undefined };
+    }
+    if (this.#usageEvent === undefined && !matters(block, dialect.markers)) {
+      this.#soFar = { first: this.#soFar.first, last: block };
+      this.#write(block);
+      return;
+    }
+    this.#passEvents(block);
+  }
+
+  /** The careful way: looks at each event of a block, and writes those between two that matter as one. */
+  #passEvents(block: Buffer): void {
+    const { dialect, upstream } = this.#parts;
+    let unwritten = 0;
+    for (let at = 0; at < block.length && this.#state === "passing"; ) {
+      const end = endOfEvent(block, at);
+      const event = block.subarray(at, end);
+      const verdict = dialect.read(event, upstream.kind);
+      if (verdict.type === "plain") this.#release();
+      else if (verdict.type !== "empty" || this.#usageEvent !== undefined) {
+        this.#write(block.subarray(unwritten, at));
+        unwritten = end;
+        this.#decide(verdict, event, block.subarray(end));
+      }
+      at = end;
+    }
+    if (this.#state !== "passing") return;
+    this.#write(block.subarray(unwritten));
+    this.#soFar = { first: this.#soFar.first, last: block };
+  }
+
+  #decide(verdict: Verdict, event: Buffer, after: Buffer): void {
+    switch (verdict.type) {
+      case "usage":
+        this.#release();
+        this.#usageEvent = event;
+        this.#usage = verdict.usage;
+        return;
+      case "final":
+        if (this.#parts.dialect.endsWithUsage) this.#wait(event);
+        else {
+          this.#usageEvent = event;
+          this.#usage = verdict.usage;
+          this.#outputBytes = verdict.outputBytes;
+        }
+        this.#wait(after);
+        if (this.#state === "passing") this.#deliver();
+        return;
+      case "failed":
+        this.#failed(verdict, event);
+        return;
+      default:
+        this.#wait(event);
+    }
+  }
+
+  /** Something follows the usage that was held back, so it was not the last. */
+  #release(): void {
+    if (this.#usageEvent === undefined) return;
+    this.#write(Buffer.concat([this.#usageEvent, ...this.#takeWaiting()]));
+    this.#usageEvent = undefined;
+  }
+
+  #wait(bytes: Buffer): void {
+    if (this.#cut !== undefined) return;
+    this.#waitingBytes += bytes.length;
+    if (this.#waitingBytes <= MOST_HELD_BYTES) this.#waiting.push(bytes);
+    else if (this.#state === "passing") {
+      this.#cutOff("provider_error", "More follows the usage of the answer than can be kept back.");
+    } else this.#stopUpstream();
+  }
+
+  #takeWaiting(): Buffer[] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    return waiting;
+  }
+
+  /** The answer is whole. A copy of it must be so before the capture, so it waits for the upstream's last byte. */
+  #deliver(): void {
+    if (this.#copy !== undefined && !this.#upstreamEnded) this.#state = "ending";
+    else this.#end(this.#delivered());
+  }
+
+  /** We end the answer, or its client has: what was delivered is charged. @param what a sentence */
+  #cutOff(reason: "provider_timeout" | "provider_error", what: string): void {
+    const { events, order } = this.#parts;
+    events.cutOff(order, what);
+    this.#cut = new ServiceError(reason, `${what} It was cut off, and what was delivered is charged.`);
+    this.#end(this.#delivered());
+    this.#stopUpstream();
+  }
+
+  /** The upstream says that it failed. */
+  #failed({ problem, usage, own }: Break, event: Buffer): void {
+    const { order, events } = this.#parts;
+    if (own) this.#failureEvent = event;
+    if (this.#usage !== undefined) {
+      events.cutOff(order, "the upstream failed after its usage");
+      this.#cut = new ServiceError(
+        "provider_error",
+        "The provider of this model failed at the end of its answer; what was delivered is charged.",
+      );
+      this.#end(this.#delivered());
+    } else if (usage === undefined) this.#broken(problem);
+    else this.#endFailed(problem, costOf(usage, order.price));
+    this.#stopUpstream();
+  }
+
+  /** The upstream broke the stream off. @param loss absent when it did so in its own words, or silently */
+  #broken(problem: string, loss?: UpstreamLoss): void {
+    const { upstream, client, order } = this.#parts;
+    // The answer was there already.
+    if (this.#usage !== undefined) this.#deliver();
+    else if (client.slow && this.#meter.any) {
+      this.#cutOff("provider_error", "The answer broke off because it was read too slowly.");
+    } else if (upstream.kind.generations !== undefined) {
+      this.#end(
+        loss === undefined
+          ? unknownAttempt(this.#parts, problem, this.#billId(), lossError(undefined))
+          : lostAttempt(this.#parts, loss, this.#billId()),
+      );
+    } else this.#endFailed(problem, meteredBill(order, this.#outputTokens()).cost, loss);
+    this.#stopUpstream();
+  }
+
+  #endFailed(problem: string, cost: bigint, loss?: UpstreamLoss): void {
+    this.#end(failedAttempt(this.#parts, problem, { cost, billId: this.#billId(), error: lossError(loss) }));
+  }
+
+  #end(end: AttemptEnd<TextKinds>): void {
+    this.#state = "ended";
+    this.#tell(end);
+  }
+
+  #stopUpstream(): void {
+    if (!this.#upstreamEnded) this.#parts.call.abort(new Error("nothing more is wanted of this answer"));
+  }
+
+  #delivered(): Delivered<TextKinds> {
+    const { order } = this.#parts;
+    return {
+      kind: "delivered",
+      bill: this.#usage && billOfUsage(order, this.#usage),
+      billId: this.#billId(),
+      billOf: (found) => billOfFound(order, found, this.#outputTokens()),
+      productOf: (bill) => this.#productOf(bill),
+    };
+  }
+
+  #productOf(bill: TextBill): TextProduct {
+    const last = Buffer.concat([this.#pricedUsage(bill), ...this.#takeWaiting(), this.#cutEvent(bill)]);
+    this.#copy?.add(last);
+    return { last, kept: this.#copy?.whole() };
+  }
+
+  #pricedUsage({ cost, meters }: TextBill): Buffer {
+    const { dialect, order } = this.#parts;
+    if (this.#usageEvent === undefined) {
+      // The client has the usage already, or gets it with the word that the answer was cut off.
+      const told = this.#usage !== undefined || this.#cut !== undefined;
+      return told ? NOTHING : dialect.usageEvent(this.#soFar, meters, cost);
+    }
+    const splices =
+      this.#usage === undefined
+        ? dialect.addUsage(this.#usageEvent, writeUsage(order.request.api, meters, cost))
+        : sayCost(this.#usage, cost);
+    return applySplices(this.#usageEvent, splices);
+  }
+
+  #cutEvent({ cost, meters }: TextBill): Buffer {
+    if (this.#cut === undefined) return NOTHING;
+    const { dialect, order } = this.#parts;
+    const told = this.#usage !== undefined;
+    const usage = told ? undefined : writeUsage(order.request.api, meters, cost);
+    return dialect.failureEvent(this.#soFar, this.#cut, usage);
+  }
+
+  #billId(): string {
+    const { generationId, dialect } = this.#parts;
+    return generationId === "" ? dialect.generationId(this.#soFar) : generationId;
+  }
+
+  #outputTokens(): number {
+    return this.#outputBytes === undefined ? this.#meter.outputTokens() : tokensOf(this.#outputBytes);
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+
+/** A copy of what the client gets, whether it is still there or not. What is too large is not kept. */
+class StreamCopy {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  /** @param bytes must not change afterwards */
+  add(bytes: Buffer): void {
+    this.#bytes += bytes.length;
+    if (this.#bytes <= MOST_KEPT_BYTES) this.#parts.push(bytes);
+    else this.#parts = [];
+  }
+
+  /** Everything that was added; undefined when it is too much to be kept. */
+  whole(): KeptAnswer | undefined {
+    if (this.#bytes > MOST_KEPT_BYTES) return undefined;
+    return { contentType: STREAM_TYPE, body: Buffer.concat(this.#parts) };
+  }
+}
+
+function asServiceError(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  return new ServiceError("internal_error", "Something went wrong on our side.", { cause: error });
+}

@@ -1,0 +1,56 @@
+// What answers in one piece and streams have in common: attempts make one, then it is given to the client or not.
+import type { AttemptContext, AttemptEnd, Producer, Route } from "@gr/paid-request";
+import type { FastifyReply } from "fastify";
+import type { TextProxyConfig } from "../config.ts";
+import type { TextEvents } from "../events.ts";
+import type { TextOrder } from "../request/text-order.ts";
+import { upstreamBody } from "../request/upstream-body.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import type { AnswerReceiver } from "../upstream/upstream-call.ts";
+import type { Attempt } from "./failed-attempt.ts";
+import type { TextKinds, TextProduct } from "./text-kinds.ts";
+
+export interface ProducerParts {
+  readonly order: TextOrder;
+  readonly routes: readonly [Route, ...Route[]];
+  /** By name. */
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly reply: FastifyReply;
+  readonly events: TextEvents;
+  readonly config: TextProxyConfig;
+}
+
+export abstract class TextProducer implements Producer<TextKinds> {
+  protected readonly parts: ProducerParts;
+
+  constructor(parts: ProducerParts) {
+    this.parts = parts;
+  }
+
+  get routes(): readonly [Route, ...Route[]] {
+    return this.parts.routes;
+  }
+
+  async attempt(route: Route, { signal }: AttemptContext): Promise<AttemptEnd<TextKinds>> {
+    const { order, events, upstreams } = this.parts;
+    const upstream = upstreams.get(route.provider);
+    if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
+    const { api, stream } = order.request;
+    const body = upstreamBody(order.request, route.upstreamModel);
+    return this.read({ order, upstream, events }, (receiver) => {
+      upstream.post({ api, stream, body, id: order.id, signal }, receiver);
+    });
+  }
+
+  /** Gives the last of an answer that is paid for. @returns what the request is answered with */
+  abstract give(product: TextProduct): unknown;
+
+  /** There is no answer. @returns what ends the request; @throws the error when nothing of an answer was sent */
+  abstract fail(error: unknown): unknown;
+
+  /** @param send sends the request, once; the receiver gets its answer */
+  protected abstract read(
+    attempt: Attempt,
+    send: (receiver: AnswerReceiver) => void,
+  ): Promise<AttemptEnd<TextKinds>>;
+}

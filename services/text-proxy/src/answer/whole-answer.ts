@@ -1,0 +1,82 @@
+// An answer that came in one piece: what it says, and its bytes with the cost and the charge put in.
+import { formatPicoUsd, PICO_PER_CREDIT } from "@gr/money";
+import { findMember, type ObjectLayout, scanObject } from "../json/json-members.ts";
+import { isObject, type JsonObject } from "../json/json-object.ts";
+import { applySplices, type Splice, setMember } from "../json/json-splice.ts";
+import type { TextApi } from "../request/text-request.ts";
+import type { UpstreamKind } from "../upstream/upstream-kind.ts";
+import { sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
+import type { TextBill } from "./text-kinds.ts";
+
+export interface WholeAnswer {
+  readonly bytes: Buffer;
+  readonly layout: ObjectLayout;
+  /** The upstream's id of the generation; empty when it gave none. */
+  readonly id: string;
+  /** Undefined when missing or nonsense. */
+  readonly usage: Usage | undefined;
+  /** Bytes of the part that holds the output. */
+  readonly outputBytes: number;
+  /** The upstream's words for a failure that it answered with status 200. */
+  readonly failure: string | undefined;
+}
+
+/** @returns undefined when the bytes are no answer of this API at all */
+export function readWholeAnswer(api: TextApi, kind: UpstreamKind, bytes: Buffer): WholeAnswer | undefined {
+  const body = parse(bytes);
+  if (body === undefined) return undefined;
+  const layout = scanObject(bytes);
+  const usage = findMember(bytes, layout, "usage");
+  const output = findMember(bytes, layout, api === "chat" ? "choices" : "output");
+  const { id } = body;
+  return {
+    bytes,
+    layout,
+    id: typeof id === "string" ? id : "",
+    usage: usage === undefined ? undefined : kind.readUsage(api, body["usage"], bytes, usage),
+    outputBytes: output === undefined ? 0 : output.valueEnd - output.valueStart,
+    failure: failureOf(api, body),
+  };
+}
+
+/** What the customer gets: every byte of the upstream's, plus the charge and, where it is missing, the cost. */
+export function pricedAnswer(api: TextApi, { bytes, layout, usage }: WholeAnswer, billed: TextBill): Buffer {
+  const splices: Splice[] =
+    usage === undefined
+      ? [setMember(bytes, layout, "usage", writeUsage(api, billed.meters, billed.cost))]
+      : sayCost(usage, billed.cost);
+  splices.push(setMember(bytes, layout, "cost", formatPicoUsd(billed.charge * PICO_PER_CREDIT)));
+  return applySplices(bytes, splices);
+}
+
+/**
+ * Read as Latin-1, which is faster and as good: it is JSON exactly when the UTF-8 text is, and every name and number
+ * that matters is ASCII.
+ */
+function parse(bytes: Buffer): JsonObject | undefined {
+  try {
+    const body: unknown = JSON.parse(bytes.toString("latin1"));
+    return isObject(body) ? body : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** Says that nothing usable came, in whichever way upstreams say it with a 200. */
+function failureOf(api: TextApi, body: JsonObject): string | undefined {
+  const { error } = body;
+  if (error != null) return messageOf(error);
+  if (api === "responses") return Array.isArray(body["output"]) ? undefined : "there is no output";
+  const choices = body["choices"];
+  if (!Array.isArray(choices) || choices.length === 0) return "there are no choices";
+  const first: unknown = choices[0];
+  if (!isObject(first)) return "the first choice is no object";
+  if (first["error"] != null) return messageOf(first["error"]);
+  return first["finish_reason"] === "error" ? "the model failed" : undefined;
+}
+
+function messageOf(error: unknown): string {
+  const message = isObject(error) ? error["message"] : error;
+  return typeof message === "string" && message !== "" ? message : "it did not say why";
+}

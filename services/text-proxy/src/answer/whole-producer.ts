@@ -1,0 +1,65 @@
+// Answers in one piece: the upstream's answer is read whole, paid for, and then sent.
+import type { AttemptEnd, Delivered } from "@gr/paid-request";
+import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
+import { type AnswerReceiver, UpstreamLoss } from "../upstream/upstream-call.ts";
+import { billOfFound, billOfUsage, tokensOf } from "./bill.ts";
+import {
+  type Attempt,
+  failedAnswer,
+  lostAttempt,
+  nonsenseAttempt,
+  refusedAttempt,
+} from "./failed-attempt.ts";
+import type { TextKinds, TextProduct } from "./text-kinds.ts";
+import { TextProducer } from "./text-producer.ts";
+import { pricedAnswer, readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
+
+export const WHOLE_TYPE = "application/json; charset=utf-8";
+const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
+
+export class WholeProducer extends TextProducer {
+  give({ last }: TextProduct): unknown {
+    const { reply, events } = this.parts;
+    events.answered();
+    return reply.type(WHOLE_TYPE).send(last);
+  }
+
+  fail(error: unknown): never {
+    throw error;
+  }
+
+  protected async read(
+    attempt: Attempt,
+    send: (receiver: AnswerReceiver) => void,
+  ): Promise<AttemptEnd<TextKinds>> {
+    const collector = new AnswerCollector(MOST_ANSWER_BYTES);
+    send(collector);
+    let collected: CollectedAnswer;
+    try {
+      collected = await collector.answer;
+    } catch (loss) {
+      if (loss instanceof UpstreamLoss) return lostAttempt(attempt, loss, collector.generationId);
+      throw loss;
+    }
+    const { status, cut, body, generationId } = collected;
+    if (status !== 200) return refusedAttempt(attempt, collected);
+    if (cut) return nonsenseAttempt(attempt, "the answer is larger than 32 MB", generationId);
+    const answer = readWholeAnswer(attempt.order.request.api, attempt.upstream.kind, body);
+    if (answer === undefined) return nonsenseAttempt(attempt, "the answer is no JSON object", generationId);
+    if (answer.failure !== undefined) return failedAnswer(attempt, answer, answer.failure);
+    return delivered(attempt, answer, generationId === "" ? answer.id : generationId);
+  }
+}
+
+function delivered({ order }: Attempt, answer: WholeAnswer, billId: string): Delivered<TextKinds> {
+  return {
+    kind: "delivered",
+    bill: answer.usage && billOfUsage(order, answer.usage),
+    billId,
+    billOf: (found) => billOfFound(order, found, tokensOf(answer.outputBytes)),
+    productOf: (bill) => {
+      const last = pricedAnswer(order.request.api, answer, bill);
+      return { last, kept: order.claim && { contentType: WHOLE_TYPE, body: last } };
+    },
+  };
+}

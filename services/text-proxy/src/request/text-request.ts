@@ -1,0 +1,105 @@
+// A text request as its client sent it: the original bytes, and the little that must be known to route, hold and
+// bill it. Only what the specification names is checked; everything else passes through unread.
+import { ServiceError } from "@gr/proto";
+import { parseJsonBytes } from "@gr/runtime";
+import { type ObjectLayout, scanObject } from "../json/json-members.ts";
+import { isObject, type JsonObject } from "../json/json-object.ts";
+import { badField, readCount } from "./bad-field.ts";
+import { InputMeter } from "./input-meter.ts";
+import { readItems, readMessages } from "./read-input.ts";
+
+export type TextApi = "chat" | "responses";
+export const TEXT_PATHS = {
+  chat: "/v1/compat/chat/completions",
+  responses: "/v1/compat/responses",
+} as const satisfies Record<TextApi, string>;
+
+export interface TextRequest {
+  readonly api: TextApi;
+  readonly model: string;
+  readonly stream: boolean;
+  /** As received; valid UTF-8, valid JSON, an object; none in it has a member twice. */
+  readonly bytes: Buffer;
+  readonly layout: ObjectLayout;
+  readonly input: InputMeter;
+  /** Answers asked for; each has its own output. */
+  readonly choices: number;
+  /** The largest of the client's limits on output tokens. */
+  readonly outputLimit: number | undefined;
+  /** A prediction is sent along, whose rejected tokens are billed as output. */
+  readonly predicts: boolean;
+  /** Whether `stream_options` is there, and how: spliced into, replaced or added. */
+  readonly streamOptions: "absent" | "object" | "null";
+}
+
+/** More choices than any upstream gives. */
+const MOST_CHOICES = 128;
+/** Far beyond every model, and far from where sums of money overflow. */
+const MOST_OUTPUT_TOKENS = 100_000_000;
+const LIMIT_FIELDS = {
+  chat: ["max_tokens", "max_completion_tokens"],
+  responses: ["max_output_tokens"],
+} as const;
+
+/** @throws ServiceError invalid_json, invalid_value with the field at fault as param */
+export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
+  const body = parseJsonBytes(bytes);
+  if (!isObject(body)) throw new ServiceError("invalid_json", "The body must be a JSON object.");
+  refuseLookalikes(body);
+  const model = body["model"];
+  if (typeof model !== "string" || model === "") throw badField("model", "must be a non-empty string");
+  const stream = body["stream"] ?? false;
+  if (typeof stream !== "boolean") throw badField("stream", "must be true or false");
+  refuseDetours(body);
+  const input = new InputMeter(bytes.length);
+  if (api === "chat") readMessages(body["messages"], input);
+  else readItems(body["input"], input);
+  input.addParameters(body);
+  return {
+    api,
+    model,
+    stream,
+    bytes,
+    layout: scanObject(bytes),
+    input,
+    choices: api === "chat" ? (readCount(body, "n", MOST_CHOICES) ?? 1) : 1,
+    outputLimit: readOutputLimit(api, body),
+    predicts: body["prediction"] != null,
+    streamOptions: api === "chat" && stream ? readStreamOptions(body["stream_options"]) : "absent",
+  };
+}
+
+/** Some servers match names without regard to case: we would bill one model and run another. */
+function refuseLookalikes(body: JsonObject): void {
+  for (const name of Object.keys(body)) {
+    if (name.length === 5 && name !== "model" && name.toLowerCase() === "model") {
+      const message = `The field "${name}" can be mistaken for "model".`;
+      throw new ServiceError("invalid_json", message, { param: name });
+    }
+  }
+}
+
+/** What would run another model than the one that is priced, or answer at another time than now. */
+function refuseDetours(body: JsonObject): void {
+  const { models, background } = body;
+  if (models != null) throw badField("models", 'is not supported; name one model in "model"');
+  if (background != null && background !== false) {
+    throw badField("background", "must be false: answers are not kept for later");
+  }
+}
+
+function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
+  let largest: number | undefined;
+  for (const name of LIMIT_FIELDS[api]) {
+    const limit = readCount(body, name, MOST_OUTPUT_TOKENS);
+    if (limit !== undefined && (largest === undefined || limit > largest)) largest = limit;
+  }
+  return largest;
+}
+
+function readStreamOptions(value: unknown): TextRequest["streamOptions"] {
+  if (value === undefined) return "absent";
+  if (value === null) return "null";
+  if (isObject(value)) return "object";
+  throw badField("stream_options", "must be an object");
+}

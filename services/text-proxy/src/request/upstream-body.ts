@@ -1,0 +1,23 @@
+// The body that goes upstream: the client's bytes, but for the model's name there and, in chat streams, the wish to
+// be told the usage, without which the true cost could not be known.
+import { findMember, scanObject } from "../json/json-members.ts";
+import { applySplices, type Splice, setMember } from "../json/json-splice.ts";
+import type { TextRequest } from "./text-request.ts";
+
+export function upstreamBody(request: TextRequest, upstreamModel: string): Buffer {
+  const { bytes, layout } = request;
+  const splices: Splice[] = [];
+  if (upstreamModel !== request.model) {
+    splices.push(setMember(bytes, layout, "model", JSON.stringify(upstreamModel)));
+  }
+  if (request.api === "chat" && request.stream) splices.push(askForUsage(request));
+  return applySplices(bytes, splices);
+}
+
+function askForUsage({ bytes, layout, streamOptions }: TextRequest): Splice {
+  const member = findMember(bytes, layout, "stream_options");
+  if (streamOptions !== "object" || member === undefined) {
+    return setMember(bytes, layout, "stream_options", '{"include_usage":true}');
+  }
+  return setMember(bytes, scanObject(bytes, member.valueStart), "include_usage", "true");
+}

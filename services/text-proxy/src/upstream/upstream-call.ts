@@ -1,0 +1,122 @@
+// One request on its way to the upstream and its answer on the way back. Tells the ways of losing it apart:
+// never sent, silent, cut off by us, broken off. Nothing is ever sent again.
+import type { IncomingHttpHeaders } from "node:http";
+import type { Dispatcher } from "undici";
+
+/**
+ * - not sent: the upstream cannot have begun; otherwise what it did is not known
+ * - timeout: it was silent for too long
+ * - total time: it went on for longer than we let it
+ */
+export type LossKind = "not sent" | "timeout" | "total time" | "broken";
+
+export class UpstreamLoss extends Error {
+  override readonly name = "UpstreamLoss";
+  readonly kind: LossKind;
+
+  constructor(kind: LossKind, cause: unknown) {
+    super(`the upstream request was lost (${kind})`, { cause });
+    this.kind = kind;
+  }
+}
+
+/** Takes an answer as it comes: a head, then data, then either the end or the loss. */
+export interface AnswerReceiver {
+  head(call: UpstreamCall, status: number, headers: IncomingHttpHeaders): void;
+  data(chunk: Buffer): void;
+  end(): void;
+  /** May also come before the head. */
+  lost(loss: UpstreamLoss): void;
+}
+
+const TIMEOUTS: ReadonlySet<unknown> = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
+
+export class UpstreamCall implements Dispatcher.DispatchHandler {
+  readonly #receiver: AnswerReceiver;
+  readonly #total: NodeJS.Timeout;
+  readonly #signal: AbortSignal;
+  #controller: Dispatcher.DispatchController | undefined;
+  #sent = false;
+  #expired = false;
+  #over = false;
+
+  /**
+   * @param totalMs from now to the last byte of the answer
+   * @param signal gives up on the answer
+   */
+  constructor(receiver: AnswerReceiver, totalMs: number, signal: AbortSignal) {
+    this.#receiver = receiver;
+    this.#total = setTimeout(expire, totalMs, this);
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#giveUp);
+  }
+
+  /** Stops reading; the upstream is held back by its connection. */
+  pause(): void {
+    if (!this.#over) this.#controller?.pause();
+  }
+
+  resume(): void {
+    if (!this.#over) this.#controller?.resume();
+  }
+
+  /** Gives up on the answer: the receiver hears of a loss unless it has the end already. */
+  abort(reason: Error): void {
+    if (this.#over) return;
+    if (this.#controller === undefined) this.#lose(reason);
+    else this.#controller.abort(reason);
+  }
+
+  expire(): void {
+    this.#expired = true;
+    this.abort(new Error("the upstream's answer took longer than it may in total"));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#over) controller.abort(new Error("given up before it was sent"));
+    else this.#sent = true;
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status >= 200) this.#receiver.head(this, status, headers);
+  }
+
+  onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#receiver.data(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (this.#finish()) this.#receiver.end();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController, error: Error): void {
+    this.#lose(error);
+  }
+
+  #lose(error: Error): void {
+    if (!this.#finish()) return;
+    this.#receiver.lost(new UpstreamLoss(this.#kindOf(error), error));
+  }
+
+  #kindOf(error: Error): LossKind {
+    if (!this.#sent) return "not sent";
+    if (this.#expired) return "total time";
+    return TIMEOUTS.has((error as NodeJS.ErrnoException).code) ? "timeout" : "broken";
+  }
+
+  readonly #giveUp = (): void => this.abort(this.#signal.reason);
+
+  /** False when it was over before. */
+  #finish(): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    clearTimeout(this.#total);
+    this.#signal.removeEventListener("abort", this.#giveUp);
+    return true;
+  }
+}
+
+function expire(call: UpstreamCall): void {
+  call.expire();
+}

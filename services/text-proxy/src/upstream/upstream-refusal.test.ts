@@ -1,0 +1,83 @@
+// What each error answer of an upstream becomes for the client.
+import { describe, expect, test } from "@jest/globals";
+import { refusalOf } from "./upstream-refusal.ts";
+
+const answer = (status: number, body: unknown, headers: Record<string, string> = {}) => ({
+  status,
+  headers,
+  body: Buffer.from(typeof body === "string" ? body : JSON.stringify(body)),
+  cut: false,
+  generationId: "",
+});
+const read = (status: number, body: unknown, headers = {}) =>
+  refusalOf(answer(status, body, headers), (text) => text.replaceAll("secret", "[redacted]"));
+const envelope = (message: string, more: object = {}) => ({ error: { message, ...more } });
+
+describe("an error answer", () => {
+  test.each([
+    [400, envelope("bad"), "rejected_by_provider"],
+    [413, envelope("large"), "rejected_by_provider"],
+    [422, envelope("odd"), "rejected_by_provider"],
+    [400, envelope("no", { code: "content_policy_violation" }), "content_policy_violation"],
+    [
+      400,
+      envelope("no", { metadata: { error_type: "content_policy_violation" } }),
+      "content_policy_violation",
+    ],
+    [
+      403,
+      envelope("no", { metadata: { reasons: ["violence"], flagged_input: "…" } }),
+      "content_policy_violation",
+    ],
+    [401, envelope("key"), "provider_error"],
+    [402, envelope("credit"), "provider_error"],
+    [403, envelope("denied"), "provider_error"],
+    [404, envelope("none"), "provider_error"],
+    [408, envelope("slow"), "provider_timeout"],
+    [504, envelope("slow"), "provider_timeout"],
+    [429, envelope("many"), "provider_unavailable"],
+    [503, envelope("none"), "provider_unavailable"],
+    [500, envelope("oops"), "provider_error"],
+    [529, envelope("oops"), "provider_error"],
+    [302, "", "provider_error"],
+  ])("%i %j is %s", (status, body, reason) => {
+    expect(read(status, body).error.reason).toBe(reason);
+  });
+
+  test("about our own key or credit is our fault and says nothing of it", () => {
+    for (const status of [401, 402, 403]) {
+      const { error, ourFault } = read(status, envelope("key sk-123 has no credit"));
+      expect(ourFault).toBe(true);
+      expect(error.message).not.toContain("key");
+    }
+    expect(read(400, envelope("bad")).ourFault).toBe(false);
+  });
+
+  test("about the request keeps the upstream's words, bounded and without secrets", () => {
+    expect(read(400, envelope("max_tokens is too large, secret")).error.message).toBe(
+      "max_tokens is too large, [redacted]",
+    );
+    expect(read(400, envelope("x".repeat(10_000))).error.message).toHaveLength(500);
+    expect(read(400, "<html>").error.message).toContain("refused the request");
+  });
+
+  test("says when to try again, within a minute", () => {
+    expect(read(429, envelope("many"), { "retry-after": "7" }).error.retryAfterMs).toBe(7_000);
+    expect(read(429, envelope("many"), { "retry-after": "99999" }).error.retryAfterMs).toBe(60_000);
+    expect(read(503, envelope("none"), { "retry-after": "soon" }).error.retryAfterMs).toBe(1_000);
+  });
+
+  test.each([
+    [500, envelope("oops"), "failed"],
+    [408, envelope("slow"), "failed"],
+    [502, "<html>Bad gateway</html>", "unknown"],
+    [504, "", "unknown"],
+    [408, "", "unknown"],
+    [503, "", "refused"],
+    [400, "", "refused"],
+    [429, "", "refused"],
+    [204, "", "unknown"],
+  ])("%i %j says that it was %s", (status, body, outcome) => {
+    expect(read(status, body).outcome).toBe(outcome);
+  });
+});

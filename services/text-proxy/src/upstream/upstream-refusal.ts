@@ -1,0 +1,99 @@
+// What an upstream's error answer means for the client: whose fault it is, whether waiting helps, and which of its
+// words may be passed on. A page of something in front of it says nothing about what the upstream did.
+import { ServiceError } from "@gr/proto";
+import { isObject, type JsonObject } from "../json/json-object.ts";
+import type { CollectedAnswer } from "./collected-answer.ts";
+
+export interface Refusal {
+  readonly error: ServiceError;
+  /**
+   * - refused: the upstream certainly did not run the request
+   * - failed: it says itself that it failed, and may bill what it did
+   * - unknown: something in front of it answered, which says nothing about it
+   */
+  readonly outcome: "refused" | "failed" | "unknown";
+  /** It was refused for a reason that another provider may not have. */
+  readonly elsewhere: boolean;
+  /** Our own credentials or credit are refused: somebody must act. */
+  readonly ourFault: boolean;
+}
+
+const LONGEST_MESSAGE = 500;
+const LONGEST_RETRY_MS = 60_000;
+const DEFAULT_RETRY_MS = 1_000;
+const POLICY_CODES: ReadonlySet<unknown> = new Set([
+  "content_policy_violation",
+  "content_filter",
+  "moderation_blocked",
+]);
+
+/** @param redact takes secrets out of the upstream's words */
+export function refusalOf(answer: CollectedAnswer, redact: (text: string) => string): Refusal {
+  const { status } = answer;
+  const envelope = readEnvelope(answer.body);
+  const message =
+    envelope === undefined ? undefined : redact(messageOf(envelope)).slice(0, LONGEST_MESSAGE).toWellFormed();
+  const outcome = isRefusal(status) ? "refused" : envelope === undefined ? "unknown" : "failed";
+  if (isPolicyRefusal(status, envelope)) {
+    const words = message ?? "The provider refused the request by its content policy.";
+    const error = new ServiceError("content_policy_violation", words);
+    return { error, outcome, elsewhere: false, ourFault: false };
+  }
+  const ourFault = status === 401 || status === 402 || status === 403;
+  const elsewhere = ourFault || status === 404 || status === 429 || status === 503;
+  return { error: errorOf(answer, message), outcome, elsewhere, ourFault };
+}
+
+/** Statuses that say without further words that nothing was run. */
+function isRefusal(status: number): boolean {
+  return (status >= 300 && status < 500 && status !== 408) || status === 503;
+}
+
+function errorOf({ status, headers }: CollectedAnswer, message: string | undefined): ServiceError {
+  if (status === 400 || status === 413 || status === 422) {
+    return new ServiceError(
+      "rejected_by_provider",
+      message ?? "The provider refused the request as invalid.",
+    );
+  }
+  if (status === 429 || status === 503) {
+    const words = "The provider of this model is overloaded; try again shortly.";
+    return new ServiceError("provider_unavailable", words, {
+      retryAfterMs: retryAfterMs(headers["retry-after"]),
+    });
+  }
+  if (status === 408 || status === 504) {
+    return new ServiceError("provider_timeout", "The provider of this model did not answer in time.");
+  }
+  return new ServiceError("provider_error", "The provider of this model failed.");
+}
+
+function isPolicyRefusal(status: number, envelope: JsonObject | undefined): boolean {
+  if (envelope === undefined || status < 400 || status >= 500) return false;
+  const metadata = isObject(envelope["metadata"]) ? envelope["metadata"] : {};
+  if (POLICY_CODES.has(envelope["code"]) || POLICY_CODES.has(metadata["error_type"])) return true;
+  return status === 403 && (Array.isArray(metadata["reasons"]) || "flagged_input" in metadata);
+}
+
+/** The `error` object of the format that all text upstreams share. */
+function readEnvelope(body: Buffer): JsonObject | undefined {
+  try {
+    const parsed: unknown = JSON.parse(body.toString());
+    const error = isObject(parsed) ? parsed["error"] : undefined;
+    return isObject(error) ? error : typeof error === "string" ? { message: error } : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function messageOf({ message }: JsonObject): string {
+  return typeof message === "string" && message !== "" ? message : "The provider gave no reason.";
+}
+
+/** Seconds only: a date says nothing without the upstream's clock. */
+function retryAfterMs(header: string | string[] | undefined): number {
+  const seconds = typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
+  if (seconds === undefined) return DEFAULT_RETRY_MS;
+  return Math.min(Math.max(seconds * 1_000, DEFAULT_RETRY_MS), LONGEST_RETRY_MS);
+}

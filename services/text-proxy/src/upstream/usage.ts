@@ -1,0 +1,146 @@
+// What an upstream says that a request used, read exactly: token counts as whole numbers, the cost from its source
+// text and never through a floating-point number. Counts that cannot be counts make the whole usage missing.
+import { priceOfTokens, type TokenMeters } from "@gr/models";
+import { formatPicoUsd, type PicoUsd, parsePicoUsd } from "@gr/money";
+import type { TokenPrice } from "@gr/proto/catalog";
+import { findMember, type Member, type ObjectLayout, scanObject, valueText } from "../json/json-members.ts";
+import { isObject, type JsonObject } from "../json/json-object.ts";
+import { type Splice, setMember } from "../json/json-splice.ts";
+import type { TextApi } from "../request/text-request.ts";
+
+/** A usage object within the bytes of an answer or an event. */
+export interface Usage {
+  readonly meters: TokenMeters;
+  /** What the upstream billed, when it says so in a way that can be believed. */
+  readonly reportedCost: PicoUsd | undefined;
+  /** Whether `usage.cost` in the bytes is exactly the reported cost. */
+  readonly saysCost: boolean;
+  readonly json: Buffer;
+  readonly layout: ObjectLayout;
+}
+
+const FIELDS = {
+  chat: {
+    input: "prompt_tokens",
+    output: "completion_tokens",
+    inputDetails: "prompt_tokens_details",
+    outputDetails: "completion_tokens_details",
+  },
+  responses: {
+    input: "input_tokens",
+    output: "output_tokens",
+    inputDetails: "input_tokens_details",
+    outputDetails: "output_tokens_details",
+  },
+} as const;
+
+/** No request has more tokens; a larger count is nonsense. */
+const MOST_TOKENS = 100_000_000;
+/** No request costs more than 10,000 USD; a larger amount is nonsense. */
+const MOST_COST: PicoUsd = 10n ** 16n;
+
+/**
+ * @param parsed the usage object as parsed
+ * @param member where it lies in `json`
+ * @returns undefined when it is no usage: to be treated as missing
+ */
+export type UsageReader = (api: TextApi, parsed: unknown, json: Buffer, member: Member) => Usage | undefined;
+
+/** Of an upstream that says tokens only. */
+export const readTokens: UsageReader = (api, parsed, json, member) => {
+  const meters = isObject(parsed) ? readMeters(api, parsed) : undefined;
+  if (meters === undefined) return undefined;
+  const layout = scanObject(json, member.valueStart);
+  return { meters, reportedCost: undefined, saysCost: false, json, layout };
+};
+
+/** Of an upstream whose `usage.cost` is what it bills. */
+export const readUsageWithCost: UsageReader = (api, parsed, json, member) => {
+  const usage = readTokens(api, parsed, json, member);
+  if (usage === undefined) return undefined;
+  const cost = readCost(json, usage.layout, "cost");
+  if (cost === undefined) return usage;
+  // With a key of our own behind the gateway, its cost is a fee on top of what that provider bills us.
+  const own = isObject(parsed) && parsed["is_byok"] === true ? readOwnKeyCost(json, usage.layout) : 0n;
+  const reportedCost = cost + own;
+  return believable(reportedCost) ? { ...usage, reportedCost, saysCost: own === 0n } : undefined;
+};
+
+/** Sums are bounded where they are read: billing could not even be told of an amount beyond its integers. */
+export function believable(cost: PicoUsd): boolean {
+  return cost <= MOST_COST;
+}
+
+/** The true cost: as reported, else tokens times the catalogue's price. */
+export function costOf({ reportedCost, meters }: Usage, price: TokenPrice): PicoUsd {
+  return reportedCost ?? priceOfTokens(price, meters);
+}
+
+/** Makes the bytes say the true cost; nothing to do where they already do. */
+export function sayCost(usage: Usage, cost: PicoUsd): Splice[] {
+  return usage.saysCost ? [] : [setMember(usage.json, usage.layout, "cost", formatPicoUsd(cost))];
+}
+
+/** A usage object of our own, for answers that came without. */
+export function writeUsage(api: TextApi, meters: TokenMeters, cost: PicoUsd): string {
+  const { input, output } = FIELDS[api];
+  const { inputTokens, outputTokens } = meters;
+  return (
+    `{"${input}":${inputTokens},"${output}":${outputTokens},"total_tokens":${inputTokens + outputTokens},` +
+    `"cost":${formatPicoUsd(cost)}}`
+  );
+}
+
+/** The amount of a member that is a JSON number or a string; undefined when it is neither or no amount. */
+export function readCost(json: Buffer, layout: ObjectLayout, name: string): PicoUsd | undefined {
+  const member = findMember(json, layout, name);
+  if (member === undefined) return undefined;
+  const text = valueText(json, member);
+  return parsePicoUsd(text.startsWith('"') ? String(JSON.parse(text)) : text);
+}
+
+function readOwnKeyCost(json: Buffer, layout: ObjectLayout): PicoUsd {
+  const details = findMember(json, layout, "cost_details");
+  if (details === undefined || json[details.valueStart] !== 0x7b) return 0n;
+  return readCost(json, scanObject(json, details.valueStart), "upstream_inference_cost") ?? 0n;
+}
+
+function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
+  const fields = FIELDS[api];
+  const inputTokens = usage[fields.input];
+  const outputTokens = usage[fields.output];
+  const input = readDetails(usage[fields.inputDetails]);
+  const output = readDetails(usage[fields.outputDetails]);
+  const cachedInputTokens = input["cached_tokens"] ?? 0;
+  const cacheWriteTokens = input["cache_write_tokens"] ?? 0;
+  const audioInputTokens = input["audio_tokens"] ?? 0;
+  const reasoningTokens = output["reasoning_tokens"] ?? 0;
+  if (
+    !isTokenCount(inputTokens) ||
+    !isTokenCount(outputTokens) ||
+    !isTokenCount(cachedInputTokens) ||
+    !isTokenCount(cacheWriteTokens) ||
+    !isTokenCount(audioInputTokens) ||
+    !isTokenCount(reasoningTokens)
+  ) {
+    return undefined;
+  }
+  // Some upstreams count reasoning beside the output instead of within it; only the total tells.
+  const apart = usage["total_tokens"] === inputTokens + outputTokens + reasoningTokens;
+  return {
+    inputTokens,
+    outputTokens: apart ? outputTokens + reasoningTokens : outputTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
+    audioInputTokens,
+    reasoningTokens,
+  };
+}
+
+function readDetails(details: unknown): JsonObject {
+  return isObject(details) ? details : {};
+}
+
+export function isTokenCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MOST_TOKENS;
+}
