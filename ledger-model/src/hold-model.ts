@@ -119,18 +119,10 @@ export class HoldModel {
       return hold.state === "open" && same ? done : alreadyResolved;
     }
     const { account, spender: index, credits } = operation;
-    const spender = at(this.spenders, index);
-    const start = windowStart(spender.fields.period, now);
-    const begins =
-      start !== undefined && (spender.window.start === undefined || spender.window.start < start);
-    const window = begins ? newWindow(start) : spender.window;
-    const refusal = this.#refusal(
-      index,
-      account,
-      { window, ended: false, total: credits, more: credits },
-      now,
-    );
+    const refusal = this.placeRefusal(operation, now);
     if (refusal !== undefined) return refusal;
+    const spender = at(this.spenders, index);
+    const window = this.#windowAt(spender, now);
     spender.window = window;
     window.held += credits;
     at(this.accounts, account).held += credits;
@@ -146,6 +138,22 @@ export class HoldModel {
       lateBooked: false,
     });
     return done;
+  }
+
+  /** Why a new hold could not be placed. */
+  protected placeRefusal(
+    { account, spender, credits }: { account: number; spender: number; credits: bigint },
+    now: number,
+  ): ModelOutcome | undefined {
+    const window = this.#windowAt(at(this.spenders, spender), now);
+    return this.#refusal(spender, account, { window, ended: false, total: credits, more: credits }, now);
+  }
+
+  /** The window that a place is in; a new one when the current has ended. */
+  #windowAt({ fields, window }: ModelSpender, now: number): Window {
+    const start = windowStart(fields.period, now);
+    const begins = start !== undefined && (window.start === undefined || window.start < start);
+    return begins ? newWindow(start) : window;
   }
 
   #extend(hold: ModelHold, total: bigint, now: number): ModelOutcome {

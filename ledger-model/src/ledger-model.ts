@@ -39,7 +39,7 @@ export class LedgerModel extends HoldModel {
     const taken = this.#judgeClaim(account, claim, now);
     if (taken !== undefined) {
       const bad = this.spenderRefusal(operation.spender, account, now) !== undefined;
-      return bad ? super.apply(operation, now) : taken;
+      return bad ? super.apply(operation, now) : (this.#capRefusal(operation, taken, now) ?? taken);
     }
     const outcome = this.#place(operation, now);
     if (outcome.code === OutcomeCode.DONE) this.claims.take(account, claim, hold, now);
@@ -50,7 +50,21 @@ export class LedgerModel extends HoldModel {
   judge(account: number, spender: number, claim: ModelClaim, now: number): LedgerOutcome {
     const taken = this.#judgeClaim(account, claim, now);
     if (taken === undefined) return { code: OutcomeCode.DONE };
-    return this.spenderRefusal(spender, account, now) ?? taken;
+    const bad = this.spenderRefusal(spender, account, now);
+    if (bad !== undefined || taken.earlierHold === undefined) return bad ?? taken;
+    const credits = this.holds.get(taken.earlierHold)?.amount ?? 0n;
+    return this.#capRefusal({ account, spender, credits }, taken, now) ?? taken;
+  }
+
+  /** What another spender was charged for is answered only to one whose cap has room for it, were no hold open. */
+  #capRefusal(
+    place: Pick<Place, "account" | "spender" | "credits">,
+    { earlierHold }: LedgerOutcome,
+    now: number,
+  ): LedgerOutcome | undefined {
+    if (earlierHold === undefined || this.holds.get(earlierHold)?.spender === place.spender) return undefined;
+    const refusal = this.placeRefusal(place, now);
+    return refusal?.code === OutcomeCode.SPEND_LIMIT_EXCEEDED && !refusal.inFlight ? refusal : undefined;
   }
 
   /** Undefined when the key is free. */

@@ -6,6 +6,10 @@ CREATE TYPE entry_kind AS ENUM ('deposit', 'refund', 'adjustment', 'charge', 'fa
 
 CREATE TYPE hold_state AS ENUM ('open', 'captured', 'released');
 
+CREATE TYPE operation_kind AS ENUM ('place', 'capture', 'release', 'abandon', 'extend', 'next');
+
+CREATE TYPE outcome AS ENUM ('done', 'insufficient_credits', 'spend_limit_exceeded', 'spender_inactive', 'spender_expired', 'unknown_hold', 'already_resolved', 'free_limit_exceeded', 'claim_in_progress', 'claim_mismatch', 'claim_finished');
+
 CREATE TYPE spend_period AS ENUM ('lifetime', 'day', 'week', 'month');
 
 -- Running totals of one customer: a hold fits while credits - debits - held allows it.

@@ -1,6 +1,6 @@
 // What the money of one request costs: place+capture pairs through the whole path (batching client, in-process RPC,
 // module, durable PostgreSQL), for many accounts and for one hot one, at rising concurrency, without and with claims.
-// node services/billing/bench/post.ts [seconds per line]
+// node services/billing/bench/post.ts [seconds per line] [plain: only without claims]
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import pg from "pg";
 import { billingModule } from "../src/module.ts";
 
 const ACCOUNTS = 10_000;
-const CONCURRENCY = [1, 16, 64, 256];
+const CONCURRENCY = [1, 4, 16, 64, 256];
 /** Of which accounts, and whether each place claims an Idempotency-Key of its own. */
 const SERIES = [
   { hot: false, claims: false },
@@ -22,6 +22,7 @@ const SERIES = [
   { hot: false, claims: true },
   { hot: true, claims: true },
 ] as const;
+const plain = process.argv[3] === "plain";
 const seconds = Number(process.argv[2] ?? 5);
 /** Of /proc/<pid>/stat, on every Linux. */
 const TICK_US = 10_000;
@@ -152,7 +153,7 @@ const columns = [
   "batch",
 ];
 console.log(columns.map((column) => column.padStart(11)).join(""));
-for (const series of SERIES) {
+for (const series of SERIES.filter(({ claims }) => !plain || !claims)) {
   for (const concurrency of CONCURRENCY) console.log(await measure(series, concurrency));
 }
 const { differences } = await service.verifyLedger({}, { timeoutMs: 120_000 });

@@ -6,6 +6,12 @@
 CREATE TYPE spend_period AS ENUM ('lifetime', 'day', 'week', 'month');
 CREATE TYPE hold_state AS ENUM ('open', 'captured', 'released');
 CREATE TYPE entry_kind AS ENUM ('deposit', 'refund', 'adjustment', 'charge', 'failed', 'late');
+-- What the SQL function `post` is asked and answers: see OutcomeCode of the contract. Abandon is a release that gives up on
+-- the upstream, next begins the next attempt.
+CREATE TYPE operation_kind AS ENUM ('place', 'capture', 'release', 'abandon', 'extend', 'next');
+CREATE TYPE outcome AS ENUM (
+  'done', 'insufficient_credits', 'spend_limit_exceeded', 'spender_inactive', 'spender_expired', 'unknown_hold',
+  'already_resolved', 'free_limit_exceeded', 'claim_in_progress', 'claim_mismatch', 'claim_finished');
 CREATE TYPE deposit_status AS ENUM ('PENDING', 'COMPLETED', 'FAILED', 'REFUNDED');
 
 CREATE TABLE account (

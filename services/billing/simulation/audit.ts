@@ -96,7 +96,11 @@ export class Audit {
     const { fields } = spender;
     if (!fields.active || spender.account !== place.account) return "disabled or deleted";
     if (fields.expiresAt !== undefined && fields.expiresAt <= at) return "expired";
-    return this.#judgeClaim(place, at) ?? this.#judgeMoney(place, spender, at);
+    const claimed = this.#judgeClaim(place, at);
+    if (claimed === undefined) return this.#judgeMoney(place, spender, at);
+    if (claimed !== "claim finished" || this.#isOwn(place)) return claimed;
+    // Another spender's request: a cap without room for this one comes first.
+    return this.#judgeMoney(place, spender, at) === "cap" ? "cap" : claimed;
   }
 
   /** What an extension should be answered: as a place of the difference, in the window of its hold. */
@@ -135,6 +139,10 @@ export class Audit {
     if (owner.state === "released" && !this.kept.has(owner.id)) return undefined;
     if (owner.place.claim?.content !== claim?.content) return "claim mismatch";
     return owner.state === "open" ? "claim in progress" : "claim finished";
+  }
+
+  #isOwn({ claim, spender }: Place): boolean {
+    return claim !== undefined && this.claims.get(claim.key)?.place.spender === spender;
   }
 
   /** Whether the claim of this hold has had its time. While the hold is open, it never has. */

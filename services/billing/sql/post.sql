@@ -1,9 +1,8 @@
--- Applies a batch of operations in one call: one round trip, one commit. Locks what the batch touches (accounts by id,
--- then spenders by id, as everybody does), decides in memory in the order of the batch, then writes.
+-- Applies a batch of operations in one call: one round trip, one commit. It locks and reads what the batch touches
+-- (accounts by id, then spenders by id, as everybody does), decides in memory in the order of the batch, then writes.
 --
--- Arrays have one element per operation; what an operation does not have is null. A hold occurs once in a batch, and so does a
--- key of an account.
---   op_kind      place, capture, release, abandon (a release that gives up on the upstream), extend, next (attempt)
+-- Arrays have one element per operation; what an operation does not have is null. A hold occurs once in a batch, and so
+-- does a key of an account.
 --   op_credits   place, extend: of the hold; capture: charge; otherwise 0
 --   op_cost      capture, release, abandon: pico; next: pico of the attempt that failed
 --   op_deadline  place, extend, next: Unix milliseconds
@@ -12,357 +11,301 @@
 --   claim_key    place: the key that it claims, if any; claim_fingerprint: for what. Both null when no place claims one
 --   asked_at     the time; null = the clock of this server
 --   free_limit   most places of nothing (requests to free models) of an account in a UTC day; null = no limit
--- outcomes: one hexadecimal digit per operation, the OutcomeCode of the contract. remarks: a JSON array about those
--- operations for which a digit is not enough, or null; i is the operation's index, from 0.
+-- outcomes: one per operation. remarks: about those operations for which an outcome is not enough, or null; i is the
+-- operation's index, from 0. Amounts are text, since JSON numbers are not exact.
 --
--- Written for its cost: a statement that handles many rows is cheap per row but dear to start, so a batch of few is
--- written row by row. A plpgsql expression is compiled once per transaction, so there are few of them.
+-- A plpgsql expression is compiled once per transaction and costs at each evaluation, so there are few of them.
 CREATE FUNCTION post(
-  op_kind text[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[],
+  op_kind operation_kind[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[],
   op_deadline bigint[], op_tag integer[], op_attempt integer[],
   tag_service text[], tag_provider text[], tag_upstream_model text[], tag_model text[], tag_price_version text[],
   claim_key bytea[], claim_fingerprint bytea[], asked_at timestamptz, free_limit integer,
-  OUT outcomes text, OUT remarks jsonb
+  OUT outcomes outcome[], OUT remarks jsonb[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-  done CONSTANT text := '1';
-  insufficient_credits CONSTANT text := '2';
-  spend_limit_exceeded CONSTANT text := '3';
-  spender_inactive CONSTANT text := '4';
-  spender_expired CONSTANT text := '5';
-  unknown_hold CONSTANT text := '6';
-  already_resolved CONSTANT text := '7';
-  free_limit_exceeded CONSTANT text := '8';
-  claim_finished CONSTANT text := 'b';
-
-  size CONSTANT integer := cardinality(op_kind);
-  few CONSTANT boolean := size < 4;
   moment timestamptz;
+  today date;
 
-  -- The locked accounts and spenders, sorted by id, and what becomes of them.
+  -- What the batch touches, sorted by id. What becomes of accounts and spenders is kept here until it is written.
   account_ids uuid[] := op_account;
-  account_free bigint[];
-  account_held bigint[];
-  account_debits bigint[];
+  accounts account[];
   spender_ids uuid[] := op_spender;
-  spender_account uuid[];
-  spender_active boolean[];
-  spender_expires timestamptz[];
-  spender_cap bigint[];
-  spender_period spend_period[];
-  spender_window integer[];
-  spender_start timestamptz[];
-  spender_window_used bigint[];
-  spender_window_held bigint[];
-  spender_used bigint[];
-  spender_requests bigint[];
-
-  -- What becomes of each operation's hold; null = nothing.
-  placed_window integer[];
-  new_state hold_state[];
-  -- Places whose key has an owner, and places that got theirs; indexes from 1.
+  spenders spender[];
+  hold_ids uuid[];
+  holds hold[];
+  -- Places whose key has an owner.
   taken integer[];
-  claimed integer[];
 
-  h hold;
-  code text;
+  -- What is to be written: places and their windows; places that got their key; holds as they are now; entries.
+  placed integer[];
+  placed_window integer[];
+  claimed integer[];
+  changed hold[];
+  booked entry[];
+
+  -- Of one operation.
+  kind operation_kind;
+  code outcome;
+  verdict outcome;
+  payer uuid;
   a integer;
   s integer;
+  n integer;
+  acc account;
+  sp spender;
+  h hold;
+  owner hold;
   more bigint;
-  loss bigint;
   start timestamptz;
   fresh boolean;
   used bigint;
   held bigint;
   in_flight boolean;
-  holder uuid;
-  holder_state hold_state;
 BEGIN
-  outcomes := '';
+  -- Lock and read.
   IF array_remove(op_kind, 'place') <> '{}' THEN
     SELECT account_ids || array_agg(x.account_id), spender_ids || array_agg(x.spender_id)
       INTO account_ids, spender_ids FROM hold x WHERE x.id = ANY (op_hold);
   END IF;
-  SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.credits - l.debits - l.held), array_agg(l.held), array_agg(l.debits)
-    INTO account_ids, account_free, account_held, account_debits
+  SELECT coalesce(array_agg(l.id), '{}'), array_agg(l) INTO account_ids, accounts
     FROM (SELECT * FROM account WHERE id = ANY (account_ids) ORDER BY id FOR NO KEY UPDATE) l;
-  SELECT coalesce(array_agg(l.id), '{}'), array_agg(l.account_id), array_agg(l.active), array_agg(l.expires_at),
-         array_agg(l.cap), array_agg(l.period), array_agg(l.window_no), array_agg(l.window_start),
-         array_agg(l.window_used), array_agg(l.window_held), array_agg(l.used), array_agg(l.requests)
-    INTO spender_ids, spender_account, spender_active, spender_expires,
-         spender_cap, spender_period, spender_window, spender_start,
-         spender_window_used, spender_window_held, spender_used, spender_requests
+  SELECT coalesce(array_agg(l.id), '{}'), array_agg(l) INTO spender_ids, spenders
     FROM (SELECT * FROM spender WHERE id = ANY (spender_ids) ORDER BY id FOR NO KEY UPDATE) l;
   -- Read after the locks: who waited for them must not decide by an earlier time than those before.
   moment := coalesce(asked_at, clock_timestamp());
+  today := (moment AT TIME ZONE 'UTC')::date;
+  SELECT coalesce(array_agg(x.id), '{}'), array_agg(x) INTO hold_ids, holds
+    FROM (SELECT * FROM hold WHERE id = ANY (op_hold) ORDER BY id) x;
   IF claim_key IS NOT NULL THEN
     SELECT array_agg(o.i) INTO taken FROM unnest(op_account, claim_key) WITH ORDINALITY AS o (account, key, i)
       JOIN idempotency c ON c.account_id = o.account AND c.key = o.key;
   END IF;
-  IF NOT few THEN
-    placed_window := array_fill(NULL::integer, ARRAY[size]);
-    new_state := array_fill(NULL::hold_state, ARRAY[size]);
-  END IF;
 
-  FOR i IN 1 .. size LOOP
-    SELECT * INTO h FROM hold x WHERE x.id = op_hold[i];
+  -- Decide.
+  FOR i IN 1 .. cardinality(op_kind) LOOP
+    kind := op_kind[i];
+    n := width_bucket(op_hold[i], hold_ids);
+    h := CASE WHEN hold_ids[n] = op_hold[i] THEN holds[n] END;
 
     -- Operations that the state of the hold answers.
     code := CASE
-      WHEN op_kind[i] = 'place' THEN
+      WHEN kind = 'place' THEN
         CASE WHEN h.id IS NULL THEN NULL
-             WHEN h.state = 'open' AND h.account_id = op_account[i] AND h.spender_id = op_spender[i] THEN done
-             ELSE already_resolved END
-      WHEN h.id IS NULL THEN unknown_hold
-      WHEN op_kind[i] = 'next' THEN
-        CASE WHEN h.state <> 'open' THEN already_resolved
-             WHEN h.attempt = op_attempt[i] THEN done
-             WHEN h.attempt <> op_attempt[i] - 1 THEN already_resolved END
+             WHEN h.state = 'open' AND h.account_id = op_account[i] AND h.spender_id = op_spender[i] THEN 'done'::outcome
+             ELSE 'already_resolved' END
+      WHEN h.id IS NULL THEN 'unknown_hold'
+      WHEN kind = 'next' AND (h.state <> 'open' OR h.attempt <> op_attempt[i] - 1) THEN
+        CASE WHEN h.state = 'open' AND h.attempt = op_attempt[i] THEN 'done'::outcome ELSE 'already_resolved' END
       WHEN h.state = 'open' THEN NULL
-      WHEN h.state = 'captured' AND op_kind[i] = 'capture' AND h.charge = op_credits[i] AND h.cost = op_cost[i] THEN done
-      WHEN h.state = 'released' AND op_kind[i] IN ('release', 'abandon') THEN done
-      ELSE already_resolved END;
+      WHEN h.state = 'captured' AND kind = 'capture' AND h.charge = op_credits[i] AND h.cost = op_cost[i] THEN 'done'
+      WHEN h.state = 'released' AND kind IN ('release', 'abandon') THEN 'done'
+      ELSE 'already_resolved' END;
     IF code IS NOT NULL THEN
       outcomes := outcomes || code;
       -- A cost beyond the booked one is our loss. The first to report it wins.
-      IF op_cost[i] > h.cost AND (op_kind[i] <> 'next' OR h.attempt = op_attempt[i] - 1) THEN
-        loss := op_cost[i] - h.cost;
-        INSERT INTO entry (at, account_id, hold_id, cost, kind, provider, attempt)
-          VALUES (moment, h.account_id, h.id, loss, 'late', h.provider, h.attempt)
-          ON CONFLICT (hold_id, kind, attempt) DO NOTHING;
-        IF FOUND THEN
-          remarks := coalesce(remarks, '[]') || jsonb_build_object('i', i - 1, 'late', loss::text);
+      IF op_cost[i] > h.cost AND (kind <> 'next' OR h.attempt = op_attempt[i] - 1) THEN
+        IF NOT EXISTS (SELECT FROM entry e WHERE e.hold_id = h.id AND e.kind = 'late' AND e.attempt = h.attempt) THEN
+          booked := booked || ROW(NULL, moment, h.account_id, h.id, NULL, 0, op_cost[i] - h.cost, 'late', h.provider,
+                                  h.attempt, NULL)::entry;
+          remarks := remarks || jsonb_build_object('i', i - 1, 'late', (op_cost[i] - h.cost)::text);
         END IF;
       END IF;
       CONTINUE;
     END IF;
 
-    IF h.id IS NULL THEN
-      h.account_id := op_account[i];
-      h.spender_id := op_spender[i];
-    END IF;
-    a := width_bucket(h.account_id, account_ids);
-    s := width_bucket(h.spender_id, spender_ids);
-    IF h.id IS NOT NULL AND (account_ids[a] IS DISTINCT FROM h.account_id OR spender_ids[s] IS DISTINCT FROM h.spender_id)
-    THEN
+    payer := coalesce(h.account_id, op_account[i]);
+    a := width_bucket(payer, account_ids);
+    s := width_bucket(coalesce(h.spender_id, op_spender[i]), spender_ids);
+    acc := accounts[a];
+    sp := spenders[s];
+    IF h.id IS NOT NULL AND (acc.id IS DISTINCT FROM h.account_id OR sp.id IS DISTINCT FROM h.spender_id) THEN
       RAISE EXCEPTION 'hold % appeared after the locks were taken', h.id USING ERRCODE = 'serialization_failure';
     END IF;
 
-    IF op_kind[i] = 'next' THEN
-      IF op_cost[i] > 0 THEN
-        INSERT INTO entry (at, account_id, hold_id, cost, kind, provider, attempt)
-          VALUES (moment, h.account_id, h.id, op_cost[i], 'failed', h.provider, h.attempt);
-        remarks := coalesce(remarks, '[]') || jsonb_build_object('i', i - 1, 'failed', op_cost[i]::text);
-      END IF;
-      UPDATE hold SET attempt = op_attempt[i], provider = tag_provider[op_tag[i]],
-             upstream_model = tag_upstream_model[op_tag[i]],
-             deadline_at = greatest(deadline_at, to_timestamp(op_deadline[i] / 1000::float8)) WHERE id = h.id;
-      outcomes := outcomes || done;
-      CONTINUE;
-    END IF;
-
-    -- Capture and release of an open hold always succeed.
+    -- The next attempt, capture and release of an open hold always succeed.
     IF op_cost[i] IS NOT NULL THEN
-      account_held[a] := account_held[a] - h.credits;
-      account_free[a] := account_free[a] + h.credits - op_credits[i];
-      account_debits[a] := account_debits[a] + op_credits[i];
-      -- A charge belongs to the window that its hold was placed in.
-      IF h.window_no = spender_window[s] THEN
-        spender_window_held[s] := spender_window_held[s] - h.credits;
-        spender_window_used[s] := spender_window_used[s] + op_credits[i];
+      outcomes := outcomes || 'done'::outcome;
+      IF kind = 'capture' OR op_cost[i] > 0 THEN
+        booked := booked || ROW(
+          NULL, moment, h.account_id, h.id, NULL, op_credits[i], op_cost[i],
+          CASE kind WHEN 'capture' THEN 'charge'::entry_kind WHEN 'abandon' THEN 'late' ELSE 'failed' END,
+          h.provider, h.attempt, NULL)::entry;
       END IF;
-      IF op_kind[i] = 'capture' THEN
-        spender_used[s] := spender_used[s] + op_credits[i];
-        spender_requests[s] := spender_requests[s] + 1;
-      ELSIF op_kind[i] = 'abandon' THEN
-        remarks := coalesce(remarks, '[]') || jsonb_build_object(
+      IF kind = 'abandon' THEN
+        remarks := remarks || jsonb_build_object(
           'i', i - 1, 'abandoned', h.credits::text, 'late', CASE WHEN op_cost[i] > 0 THEN op_cost[i]::text END);
-      ELSIF op_cost[i] > 0 THEN
-        remarks := coalesce(remarks, '[]') || jsonb_build_object('i', i - 1, 'failed', op_cost[i]::text);
+      ELSIF kind <> 'capture' AND op_cost[i] > 0 THEN
+        remarks := remarks || jsonb_build_object('i', i - 1, 'failed', op_cost[i]::text);
       END IF;
-      IF few THEN
-        UPDATE hold SET state = CASE op_kind[i] WHEN 'capture' THEN 'captured' ELSE 'released' END::hold_state,
-               charge = op_credits[i], cost = op_cost[i] WHERE id = h.id;
-        IF op_kind[i] = 'capture' THEN
-          INSERT INTO entry (at, account_id, hold_id, credits, cost, kind, provider, attempt)
-            VALUES (moment, h.account_id, h.id, op_credits[i], op_cost[i], 'charge', h.provider, h.attempt);
-          INSERT INTO usage_daily AS u (account_id, day, spender_id, model, requests, charge, cost)
-            VALUES (h.account_id, (moment AT TIME ZONE 'UTC')::date, h.spender_id, h.model, 1, op_credits[i], op_cost[i])
-            ON CONFLICT (account_id, day, spender_id, model) DO UPDATE
-              SET requests = u.requests + 1, charge = u.charge + excluded.charge, cost = u.cost + excluded.cost;
-        ELSIF op_cost[i] > 0 THEN
-          INSERT INTO entry (at, account_id, hold_id, cost, kind, provider, attempt)
-            VALUES (moment, h.account_id, h.id, op_cost[i],
-                    CASE op_kind[i] WHEN 'release' THEN 'failed' ELSE 'late' END::entry_kind, h.provider, h.attempt);
-        END IF;
+      IF kind = 'next' THEN
+        h.attempt := op_attempt[i];
+        h.provider := tag_provider[op_tag[i]];
+        h.upstream_model := tag_upstream_model[op_tag[i]];
+        h.deadline_at := greatest(h.deadline_at, to_timestamp(op_deadline[i] / 1000::float8));
       ELSE
-        new_state[i] := CASE op_kind[i] WHEN 'capture' THEN 'captured' ELSE 'released' END;
+        acc.held := acc.held - h.credits;
+        acc.debits := acc.debits + op_credits[i];
+        accounts[a] := acc;
+        -- A charge belongs to the window that its hold was placed in.
+        IF h.window_no = sp.window_no THEN
+          sp.window_held := sp.window_held - h.credits;
+          sp.window_used := sp.window_used + op_credits[i];
+        END IF;
+        IF kind = 'capture' THEN
+          h.state := 'captured';
+          sp.used := sp.used + op_credits[i];
+          sp.requests := sp.requests + 1;
+        ELSE
+          h.state := 'released';
+        END IF;
+        spenders[s] := sp;
+        h.charge := op_credits[i];
+        h.cost := op_cost[i];
       END IF;
-      outcomes := outcomes || done;
+      changed := changed || h;
       CONTINUE;
     END IF;
 
     -- Place, or extend of an open hold: may the spender take this much more?
     more := greatest(op_credits[i] - coalesce(h.credits, 0), 0);
     in_flight := false;
-    IF s = 0 OR spender_ids[s] <> h.spender_id OR spender_account[s] <> h.account_id OR NOT spender_active[s] THEN
-      code := spender_inactive;
-    ELSIF spender_expires[s] <= moment THEN
-      code := spender_expired;
-    ELSIF i = ANY (taken) THEN
+    code := CASE
+      WHEN kind = 'extend' AND more = 0 THEN 'done'::outcome
+      WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer AND sp.active THEN
+        CASE WHEN sp.expires_at <= moment THEN 'spender_expired'::outcome END
+      ELSE 'spender_inactive' END;
+    IF code IS NULL AND i = ANY (taken) THEN
       -- What became of the key comes before money. The owner is locked: nobody may keep an answer of a hold that this batch
       -- has released in memory only. Then the claim is read once more, with what was kept until now.
-      SELECT x.id, x.state INTO holder, holder_state FROM idempotency c JOIN hold x ON x.id = c.hold_id
-       WHERE c.account_id = h.account_id AND c.key = claim_key[i] FOR NO KEY UPDATE OF x;
-      holder_state := coalesce(new_state[array_position(op_hold, holder)], holder_state);
-      SELECT claim_outcome(c, holder_state, claim_fingerprint[i], moment) INTO code
-        FROM idempotency c WHERE c.account_id = h.account_id AND c.key = claim_key[i];
+      SELECT x.* INTO owner FROM idempotency c JOIN hold x ON x.id = c.hold_id
+       WHERE c.account_id = payer AND c.key = claim_key[i] FOR NO KEY UPDATE OF x;
+      SELECT claim_outcome(c, coalesce((SELECT x.state FROM unnest(changed) x WHERE x.id = owner.id), owner.state),
+                           claim_fingerprint[i], moment)
+        INTO code FROM idempotency c WHERE c.account_id = payer AND c.key = claim_key[i];
     END IF;
-    IF code IS NULL THEN
+    -- What another spender was charged for is answered again only to one whose own cap has room for it.
+    IF code IS NULL OR code = 'claim_finished' AND owner.spender_id <> sp.id THEN
       -- Lazy reset: a start never moves back, and an extension stays in the window of its hold.
-      start := start_of_window(spender_period[s], moment);
-      fresh := h.id IS NULL AND coalesce(spender_start[s] < start, start IS NOT NULL);
-      used := CASE WHEN fresh THEN 0 ELSE spender_window_used[s] END;
-      held := CASE WHEN fresh THEN 0 ELSE spender_window_held[s] END;
+      start := start_of_window(sp.period, moment);
+      fresh := h.id IS NULL AND coalesce(sp.window_start < start, start IS NOT NULL);
+      used := CASE WHEN fresh THEN 0 ELSE sp.window_used END;
+      held := CASE WHEN fresh THEN 0 ELSE sp.window_held END;
       -- What would not fit even without holds comes first: waiting does not help there.
-      code := CASE
-        WHEN more = 0 THEN done
-        WHEN used + op_credits[i] > spender_cap[s] THEN spend_limit_exceeded
-        WHEN h.window_no <> spender_window[s] AND spender_cap[s] IS NOT NULL THEN spend_limit_exceeded
-        WHEN op_credits[i] > account_free[a] + account_held[a] THEN insufficient_credits
-        WHEN used + held + more <= coalesce(spender_cap[s], used + held + more) AND more <= account_free[a] THEN done
-        END;
-      IF code IS NULL THEN
+      verdict := CASE
+        WHEN more = 0 THEN 'done'::outcome
+        WHEN used + op_credits[i] > sp.cap THEN 'spend_limit_exceeded'
+        WHEN h.window_no <> sp.window_no AND sp.cap IS NOT NULL THEN 'spend_limit_exceeded'
+        WHEN op_credits[i] > acc.credits - acc.debits THEN 'insufficient_credits'
+        WHEN used + held + more <= coalesce(sp.cap, used + held + more) AND more <= acc.credits - acc.debits - acc.held
+          THEN 'done' END;
+      IF verdict IS NULL THEN
         in_flight := true;
-        code := CASE WHEN used + held + more > spender_cap[s] THEN spend_limit_exceeded ELSE insufficient_credits END;
+        verdict := CASE WHEN used + held + more > sp.cap THEN 'spend_limit_exceeded'::outcome ELSE 'insufficient_credits' END;
+      END IF;
+      IF code IS NULL OR verdict = 'spend_limit_exceeded' AND NOT in_flight THEN
+        code := verdict;
       END IF;
     END IF;
-    IF more = 0 THEN
-      IF op_kind[i] = 'extend' THEN
-        code := done;
-      ELSIF free_limit IS NOT NULL AND code = done THEN
-        UPDATE account l
-           SET free_used = CASE WHEN l.free_day >= (moment AT TIME ZONE 'UTC')::date THEN l.free_used ELSE 0 END + 1,
-               free_day = greatest(l.free_day, (moment AT TIME ZONE 'UTC')::date)
-         WHERE l.id = h.account_id
-           AND (l.free_used < free_limit OR l.free_day < (moment AT TIME ZONE 'UTC')::date);
-        IF NOT FOUND THEN
-          code := free_limit_exceeded;
-        END IF;
+    IF more = 0 AND free_limit IS NOT NULL AND code = 'done' AND kind = 'place' THEN
+      IF acc.free_day IS NULL OR acc.free_day < today THEN
+        acc.free_day := today;
+        acc.free_used := 0;
+      END IF;
+      IF acc.free_used < free_limit THEN
+        acc.free_used := acc.free_used + 1;
+      ELSE
+        code := 'free_limit_exceeded';
       END IF;
     END IF;
     outcomes := outcomes || code;
 
-    IF code > free_limit_exceeded THEN
-      IF code = claim_finished THEN
-        remarks := coalesce(remarks, '[]') || jsonb_build_object('i', i - 1, 'holder', holder);
+    IF code = 'done' THEN
+      acc.held := acc.held + more;
+      accounts[a] := acc;
+      IF kind = 'place' THEN
+        IF fresh THEN
+          sp.window_no := sp.window_no + 1;
+          sp.window_start := start;
+          sp.window_used := 0;
+        END IF;
+        sp.window_held := held + more;
+        placed := placed || i;
+        placed_window := placed_window || sp.window_no;
+        IF claim_key[i] IS NOT NULL THEN
+          claimed := claimed || i;
+        END IF;
+      ELSE
+        IF h.window_no = sp.window_no THEN
+          sp.window_held := sp.window_held + more;
+        END IF;
+        h.credits := h.credits + more;
+        h.deadline_at := greatest(h.deadline_at, to_timestamp(op_deadline[i] / 1000::float8));
+        changed := changed || h;
       END IF;
-      CONTINUE;
-    ELSIF code <> done THEN
-      remarks := coalesce(remarks, '[]') || jsonb_build_object(
+      spenders[s] := sp;
+    ELSIF code = 'claim_finished' THEN
+      remarks := remarks || jsonb_build_object('i', i - 1, 'holder', owner.id);
+    ELSIF code NOT IN ('claim_in_progress', 'claim_mismatch') THEN
+      remarks := remarks || jsonb_build_object(
         'i', i - 1,
         'inFlight', in_flight,
-        'available', CASE WHEN account_ids[a] = h.account_id THEN greatest(account_free[a], 0)::text END,
-        'cap', CASE code WHEN spend_limit_exceeded THEN spender_cap[s]::text END,
-        'period', CASE code WHEN spend_limit_exceeded THEN spender_period[s] END,
+        'available', CASE WHEN acc.id = payer THEN greatest(acc.credits - acc.debits - acc.held, 0)::text END,
+        'cap', CASE code WHEN 'spend_limit_exceeded' THEN sp.cap::text END,
+        'period', CASE code WHEN 'spend_limit_exceeded' THEN sp.period END,
         'resetsAt', CASE code
-          WHEN spend_limit_exceeded THEN unix_ms(end_of_window(spender_period[s], greatest(start, spender_start[s])))
-          WHEN free_limit_exceeded THEN
-            (SELECT unix_ms((l.free_day + 1)::timestamp AT TIME ZONE 'UTC') FROM account l WHERE l.id = h.account_id) END,
-        'expiresAt', CASE code WHEN spender_expired THEN unix_ms(spender_expires[s]) END);
-      CONTINUE;
-    END IF;
-    account_free[a] := account_free[a] - more;
-    account_held[a] := account_held[a] + more;
-    IF op_kind[i] = 'place' THEN
-      IF fresh THEN
-        spender_window[s] := spender_window[s] + 1;
-        spender_start[s] := start;
-        spender_window_used[s] := 0;
-      END IF;
-      spender_window_held[s] := held + more;
-      IF claim_key[i] IS NOT NULL THEN
-        claimed := claimed || i;
-      END IF;
-      IF few THEN
-        INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state,
-                          service, provider, upstream_model, model, price_version)
-          VALUES (op_hold[i], h.account_id, h.spender_id, more, moment, to_timestamp(op_deadline[i] / 1000::float8),
-                  spender_window[s], 1, 'open', tag_service[op_tag[i]], tag_provider[op_tag[i]],
-                  tag_upstream_model[op_tag[i]], tag_model[op_tag[i]], tag_price_version[op_tag[i]]);
-      ELSE
-        placed_window[i] := spender_window[s];
-      END IF;
-    ELSE
-      IF h.window_no = spender_window[s] THEN
-        spender_window_held[s] := spender_window_held[s] + more;
-      END IF;
-      UPDATE hold SET credits = credits + more,
-             deadline_at = greatest(deadline_at, to_timestamp(op_deadline[i] / 1000::float8)) WHERE id = h.id;
+          WHEN 'spend_limit_exceeded' THEN unix_ms(end_of_window(sp.period, greatest(start, sp.window_start)))
+          WHEN 'free_limit_exceeded' THEN unix_ms((acc.free_day + 1)::timestamp AT TIME ZONE 'UTC') END,
+        'expiresAt', CASE code WHEN 'spender_expired' THEN unix_ms(sp.expires_at) END);
     END IF;
   END LOOP;
 
+  -- Write.
+  IF placed IS NOT NULL THEN
+    INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state,
+                      service, provider, upstream_model, model, price_version)
+      SELECT op_hold[o.n], op_account[o.n], op_spender[o.n], op_credits[o.n], moment,
+             to_timestamp(op_deadline[o.n] / 1000::float8), o.window_no, 1, 'open', tag_service[op_tag[o.n]],
+             tag_provider[op_tag[o.n]], tag_upstream_model[op_tag[o.n]], tag_model[op_tag[o.n]],
+             tag_price_version[op_tag[o.n]]
+        FROM unnest(placed, placed_window) AS o (n, window_no);
+  END IF;
   IF claimed IS NOT NULL THEN
     -- What was kept for an earlier owner of a key goes with it.
     INSERT INTO idempotency (account_id, key, fingerprint, hold_id, claimed_at)
-      SELECT op_account[n], claim_key[n], claim_fingerprint[n], op_hold[n], moment FROM unnest(claimed) n
+      SELECT op_account[o.n], claim_key[o.n], claim_fingerprint[o.n], op_hold[o.n], moment FROM unnest(claimed) AS o (n)
       ON CONFLICT (account_id, key) DO UPDATE
         SET fingerprint = excluded.fingerprint, hold_id = excluded.hold_id, claimed_at = excluded.claimed_at,
             content_type = NULL, body = NULL, credits = NULL, cost = NULL;
   END IF;
-  IF few THEN
-    FOR a IN 1 .. cardinality(account_ids) LOOP
-      UPDATE account l SET held = account_held[a], debits = account_debits[a]
-       WHERE l.id = account_ids[a] AND (l.held <> account_held[a] OR l.debits <> account_debits[a]);
-    END LOOP;
-    FOR s IN 1 .. cardinality(spender_ids) LOOP
-      UPDATE spender l
-         SET window_no = spender_window[s], window_start = spender_start[s], window_used = spender_window_used[s],
-             window_held = spender_window_held[s], used = spender_used[s], requests = spender_requests[s]
-       WHERE l.id = spender_ids[s]
-         AND (l.window_no <> spender_window[s] OR l.window_held <> spender_window_held[s] OR l.requests <> spender_requests[s]);
-    END LOOP;
-    RETURN;
+  IF changed IS NOT NULL THEN
+    UPDATE hold x
+       SET credits = o.credits, deadline_at = o.deadline_at, state = o.state, charge = o.charge, cost = o.cost,
+           attempt = o.attempt, provider = o.provider, upstream_model = o.upstream_model
+      FROM unnest(changed) o WHERE x.id = o.id;
   END IF;
-  INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state,
-                    service, provider, upstream_model, model, price_version)
-    SELECT o.hold, o.account, o.spender, o.credits, moment, to_timestamp(o.deadline / 1000::float8), o.window_no, 1,
-           'open', tag_service[o.tag], tag_provider[o.tag], tag_upstream_model[o.tag], tag_model[o.tag],
-           tag_price_version[o.tag]
-      FROM unnest(op_hold, op_account, op_spender, op_credits, op_deadline, op_tag, placed_window)
-           AS o (hold, account, spender, credits, deadline, tag, window_no)
-     WHERE o.window_no IS NOT NULL;
-  WITH resolved AS (
-    UPDATE hold x SET state = o.state, charge = o.credits, cost = o.cost
-      FROM unnest(op_hold, op_kind, new_state, op_credits, op_cost) AS o (hold, kind, state, credits, cost)
-     WHERE x.id = o.hold AND o.state IS NOT NULL
-    RETURNING x.id, x.account_id, x.spender_id, x.provider, x.attempt, x.model, x.charge, x.cost, o.kind
-  ), booked AS (
+  IF booked IS NOT NULL THEN
     INSERT INTO entry (at, account_id, hold_id, credits, cost, kind, provider, attempt)
-      SELECT moment, r.account_id, r.id, r.charge, r.cost,
-             CASE r.kind WHEN 'capture' THEN 'charge' WHEN 'release' THEN 'failed' ELSE 'late' END::entry_kind,
-             r.provider, r.attempt
-        FROM resolved r WHERE r.kind = 'capture' OR r.cost > 0
-  )
-  INSERT INTO usage_daily AS u (account_id, day, spender_id, model, requests, charge, cost)
-    SELECT r.account_id, (moment AT TIME ZONE 'UTC')::date, r.spender_id, r.model, count(*), sum(r.charge), sum(r.cost)
-      FROM resolved r WHERE r.kind = 'capture' GROUP BY r.account_id, r.spender_id, r.model
-    ON CONFLICT (account_id, day, spender_id, model) DO UPDATE
-      SET requests = u.requests + excluded.requests, charge = u.charge + excluded.charge, cost = u.cost + excluded.cost;
-  UPDATE account l SET held = o.held, debits = o.debits
-    FROM unnest(account_ids, account_held, account_debits) AS o (id, held, debits)
-   WHERE l.id = o.id AND (l.held <> o.held OR l.debits <> o.debits);
+      SELECT e.at, e.account_id, e.hold_id, e.credits, e.cost, e.kind, e.provider, e.attempt FROM unnest(booked) e;
+    INSERT INTO usage_daily AS u (account_id, day, spender_id, model, requests, charge, cost)
+      SELECT o.account_id, today, o.spender_id, o.model, count(*), sum(o.charge), sum(o.cost)
+        FROM unnest(changed) o WHERE o.state = 'captured' GROUP BY o.account_id, o.spender_id, o.model
+      ON CONFLICT (account_id, day, spender_id, model) DO UPDATE
+        SET requests = u.requests + excluded.requests, charge = u.charge + excluded.charge, cost = u.cost + excluded.cost;
+  END IF;
+  UPDATE account l SET held = o.held, debits = o.debits, free_day = o.free_day, free_used = o.free_used
+    FROM unnest(accounts) o
+   WHERE l.id = o.id
+     AND (l.held <> o.held OR l.debits <> o.debits OR l.free_used <> o.free_used OR l.free_day IS DISTINCT FROM o.free_day);
   UPDATE spender l
      SET window_no = o.window_no, window_start = o.window_start, window_used = o.window_used,
          window_held = o.window_held, used = o.used, requests = o.requests
-    FROM unnest(spender_ids, spender_window, spender_start, spender_window_used, spender_window_held, spender_used,
-                spender_requests) AS o (id, window_no, window_start, window_used, window_held, used, requests)
+    FROM unnest(spenders) o
    WHERE l.id = o.id
      AND (l.window_no <> o.window_no OR l.window_held <> o.window_held OR l.requests <> o.requests);
 END $$;
 
--- The locks of a transaction that calls post more than once, all of them before anything is read, in the
--- order that everybody keeps: accounts by id, then spenders by id.
+-- The locks of a transaction that calls post more than once, all of them before anything is read, in the order that
+-- everybody keeps: accounts by id, then spenders by id.
 CREATE FUNCTION lock_for_posts(op_hold uuid[], op_account uuid[], op_spender uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   account_ids uuid[] := op_account;

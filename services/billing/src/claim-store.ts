@@ -4,7 +4,9 @@ import { OutcomeCode } from "@gr/proto/billing";
 import type { Pool } from "@gr/runtime";
 import type { LedgerTime } from "./ledger-time.ts";
 import type { Claim } from "./operation.ts";
-import { codeOf, NO_REFUSAL, type Posted } from "./post-store.ts";
+import { codeOf, NO_REFUSAL, type OutcomeName, type Posted } from "./post-store.ts";
+import { capRefusal } from "./spend-mirror.ts";
+import type { ReadSpendNumbers } from "./spend-mirror-store.ts";
 
 /** How long a claim lasts once its hold is resolved. SQL. */
 export const CLAIM_LIFETIME = "claim_lifetime()";
@@ -15,14 +17,14 @@ const SLICE = 500;
 /** No row when the key is free; otherwise what `post` would answer: first for the spender, then for the key. */
 const JUDGE = `
   WITH t AS MATERIALIZED (SELECT coalesce($5::timestamptz, clock_timestamp()) AS moment)
-  SELECT c.hold_id, unix_ms(s.expires_at) AS expires_at, CASE
-      WHEN s.account_id IS DISTINCT FROM c.account_id OR NOT s.active THEN '${OutcomeCode.SPENDER_INACTIVE}'
-      WHEN s.expires_at <= t.moment THEN '${OutcomeCode.SPENDER_EXPIRED}'
-      ELSE met.digit END AS digit
+  SELECT c.hold_id, h.spender_id AS holder_spender_id, h.credits, unix_ms(s.expires_at) AS expires_at, CASE
+      WHEN s.account_id IS DISTINCT FROM c.account_id OR NOT s.active THEN 'spender_inactive'::outcome
+      WHEN s.expires_at <= t.moment THEN 'spender_expired'
+      ELSE met.outcome END AS outcome
     FROM t CROSS JOIN idempotency c JOIN hold h ON h.id = c.hold_id
-    CROSS JOIN LATERAL (SELECT claim_outcome(c, h.state, $3, t.moment) AS digit) met
+    CROSS JOIN LATERAL (SELECT claim_outcome(c, h.state, $3, t.moment) AS outcome) met
     LEFT JOIN spender s ON s.id = $4
-   WHERE c.account_id = $1 AND c.key = $2 AND met.digit IS NOT NULL`;
+   WHERE c.account_id = $1 AND c.key = $2 AND met.outcome IS NOT NULL`;
 
 /**
  * SKIP LOCKED: what somebody takes over at this moment is not old any more. An array, because to join the slice PostgreSQL
@@ -43,13 +45,19 @@ export interface ClaimingSpender {
 
 interface JudgeRow {
   hold_id: string;
+  holder_spender_id: string;
+  credits: bigint;
   expires_at: bigint | null;
-  digit: string;
+  outcome: OutcomeName;
 }
 
-/** What a place of this spender with this claim would be answered now; `done` when the key is free. Locks nothing. */
+/**
+ * What a place of this spender with this claim would be answered now, were it of the size of the earlier one; `done` when
+ * the key is free. Locks nothing.
+ */
 export async function judgeClaim(
   pool: Pool,
+  readNumbers: ReadSpendNumbers,
   { accountId, spenderId, claim }: ClaimingSpender,
   at: Date | null,
 ): Promise<Posted> {
@@ -57,12 +65,17 @@ export async function judgeClaim(
   const { rows } = await pool.query<JudgeRow>(JUDGE, values);
   const [row] = rows;
   if (row === undefined) return { code: OutcomeCode.DONE };
-  const code = codeOf(row.digit);
+  const code = codeOf(row.outcome);
   switch (code) {
     case OutcomeCode.SPENDER_EXPIRED:
       return { code, refusal: { ...NO_REFUSAL, expiresAt: row.expires_at ?? 0n } };
-    case OutcomeCode.CLAIM_FINISHED:
-      return { code, earlierHoldId: row.hold_id };
+    case OutcomeCode.CLAIM_FINISHED: {
+      const numbers =
+        row.holder_spender_id === spenderId ? undefined : await readNumbers([{ accountId, spenderId }]);
+      const own = numbers?.get(spenderId);
+      const refusal = own && capRefusal(own, row.credits);
+      return refusal ?? { code, earlierHoldId: row.hold_id };
+    }
     default:
       return { code };
   }

@@ -50,6 +50,9 @@ const keep = (holdId: string, credits = 30n, costPicoUsd = credits * 100_000_000
     body: Buffer.from("{}"),
   });
 
+const judge = async ({ accountId, spenderId }: Wallet, key = "k", content = "content") =>
+  (await ledger.inProcess.judgeClaim({ accountId, spenderId, claim: claimOf(key, content) })).outcome;
+
 async function balance({ accountId }: Wallet) {
   const { remainingCredits, heldCredits } = await ledger.inProcess.getCredits({ accountId });
   return { remaining: remainingCredits, held: heldCredits };
@@ -99,6 +102,43 @@ describe("a key", () => {
       });
     }
     expect(await balance(mine)).toEqual({ remaining: 980n, held: 0n });
+  });
+
+  test("whose request another key was charged for is answered to a key with room, and refused to one without", async () => {
+    const mine = await open();
+    const holdId = await first(mine, (id) => capture(id, 20n));
+    const sibling = async (capCredits: bigint) => ({
+      ...mine,
+      spenderId: await putSpender(ledger.inProcess, mine.accountId, { capCredits }),
+    });
+    const [rich, poor, none] = [await sibling(30n), await sibling(29n), await sibling(0n)];
+    const refused = {
+      code: SPEND_LIMIT_EXCEEDED,
+      earlierHoldId: "",
+      inFlight: false,
+      availableCredits: 980n,
+    };
+    const answered = { code: CLAIM_FINISHED, earlierHoldId: holdId };
+    expect(await one(claiming(rich, 30n, "k"))).toMatchObject(answered);
+    expect(await one(claiming(poor, 30n, "k"))).toMatchObject({ ...refused, capCredits: 29n });
+    expect(await one(claiming(none, 30n, "k"))).toMatchObject({ ...refused, capCredits: 0n });
+    expect(await judge(rich)).toMatchObject(answered);
+    expect(await judge(poor)).toMatchObject({ ...refused, capCredits: 29n });
+    expect(await judge(none)).toMatchObject({ ...refused, capCredits: 0n });
+    // Room that only open holds take does not stand in the way; what is free fits into every cap.
+    expect(await code(place(rich, 30n))).toBe(DONE);
+    expect(await one(claiming(rich, 30n, "k"))).toMatchObject(answered);
+    expect(await one(claiming(none, 0n, "k"))).toMatchObject(answered);
+    expect(await one(claiming(none, 30n, "k", { content: "other" }))).toMatchObject({ code: CLAIM_MISMATCH });
+  });
+
+  test("is answered to the key that was charged for it, whatever its cap is by now", async () => {
+    const mine = await open();
+    const holdId = await first(mine, (id) => capture(id, 20n));
+    await putSpender(ledger.inProcess, mine.accountId, { spenderId: mine.spenderId, capCredits: 0n });
+    const answered = { code: CLAIM_FINISHED, earlierHoldId: holdId };
+    expect(await one(claiming(mine, 30n, "k"))).toMatchObject(answered);
+    expect(await judge(mine)).toMatchObject(answered);
   });
 
   test.each([
@@ -195,9 +235,6 @@ describe("a replay", () => {
 });
 
 describe("a claim that is only asked about", () => {
-  const judge = async ({ accountId, spenderId }: Wallet, key = "k", content = "content") =>
-    (await ledger.inProcess.judgeClaim({ accountId, spenderId, claim: claimOf(key, content) })).outcome;
-
   test("is answered as its place would be, and nothing is placed or claimed", async () => {
     const mine = await open();
     expect(await judge(mine)).toMatchObject({ code: DONE });

@@ -33,12 +33,13 @@ export const billingModule = defineModule({
     const events = createBillingEvents(log, metrics);
     const { mirror, stopwatch, close } = await openSpendMirror(config, { clock, log });
     const accounts = forgettingAccounts(createAccountStore(pool, time), mirror);
+    const readNumbers = createReadSpendNumbers(pool, time);
     const freeLimit = config.FREE_REQUESTS_PER_DAY === 0 ? null : config.FREE_REQUESTS_PER_DAY;
     const connection = new LedgerConnection(pool, () => ({ at: time(), freeLimit }), log);
     const writer = new MirroredWriter({
       writer: new LedgerWriter(connection, events),
       mirror,
-      readNumbers: createReadSpendNumbers(pool, time),
+      readNumbers,
       events,
       stopwatch,
     });
@@ -48,7 +49,7 @@ export const billingModule = defineModule({
       accounts,
       adjustments: forgettingAdjustments(createAdjustmentStore(pool, time), mirror),
       answers: createAnswerStore(pool, time),
-      judgeClaim: (claiming) => judgeClaim(pool, claiming, time()),
+      judgeClaim: (claiming) => judgeClaim(pool, readNumbers, claiming, time()),
       holds: createHoldStore(pool, time),
       verify: () => verifyLedger(pool),
       events,

@@ -78,21 +78,14 @@ interface Remark {
   readonly holder?: string;
 }
 
-/** By the hexadecimal digits that the SQL function answers. */
-const PLAIN: readonly Posted[] = [
-  OutcomeCode.UNSPECIFIED,
-  OutcomeCode.DONE,
-  OutcomeCode.INSUFFICIENT_CREDITS,
-  OutcomeCode.SPEND_LIMIT_EXCEEDED,
-  OutcomeCode.SPENDER_INACTIVE,
-  OutcomeCode.SPENDER_EXPIRED,
-  OutcomeCode.UNKNOWN_HOLD,
-  OutcomeCode.ALREADY_RESOLVED,
-  OutcomeCode.FREE_LIMIT_EXCEEDED,
-  OutcomeCode.CLAIM_IN_PROGRESS,
-  OutcomeCode.CLAIM_MISMATCH,
-  OutcomeCode.CLAIM_FINISHED,
-].map((code) => ({ code }));
+/** An outcome as the SQL functions name it. */
+export type OutcomeName = Exclude<Lowercase<keyof typeof OutcomeCode>, "unspecified">;
+
+const PLAIN: Readonly<Record<string, Posted>> = Object.fromEntries(
+  Object.entries(OutcomeCode).flatMap(([name, code]) =>
+    typeof code === "number" ? [[name.toLowerCase(), { code }]] : [],
+  ),
+);
 
 export async function prepareForPosts(client: PoolClient): Promise<void> {
   await client.query(PLANNER);
@@ -136,18 +129,18 @@ export async function post(
     at,
     freeLimit,
   ];
-  const { rows } = await client.query<[string, Remark[] | null]>({
+  const { rows } = await client.query<[`{${string}}`, Remark[] | null]>({
     name: "post",
     text: POST,
     values,
     rowMode: "array",
   });
-  const [outcomes = "", remarks = null] = rows[0] ?? [];
-  return readPosted(outcomes, remarks);
+  const [outcomes = "{}", remarks = null] = rows[0] ?? [];
+  return readPosted(outcomes.slice(1, -1).split(","), remarks);
 }
 
-function readPosted(outcomes: string, remarks: readonly Remark[] | null): Posted[] {
-  const posted = Array.from(outcomes, plainOf);
+function readPosted(outcomes: readonly string[], remarks: readonly Remark[] | null): Posted[] {
+  const posted = outcomes.map(plainOf);
   for (const remark of remarks ?? []) {
     const plain = posted[remark.i];
     if (plain !== undefined) posted[remark.i] = { ...plain, ...readRemark(remark) };
@@ -155,14 +148,13 @@ function readPosted(outcomes: string, remarks: readonly Remark[] | null): Posted
   return posted;
 }
 
-/** Of a digit as the SQL functions answer it. */
-export function codeOf(digit: string): OutcomeCode {
-  return plainOf(digit).code;
+export function codeOf(outcome: OutcomeName): OutcomeCode {
+  return plainOf(outcome).code;
 }
 
-function plainOf(digit: string): Posted {
-  const plain = PLAIN[Number.parseInt(digit, 16)];
-  if (plain === undefined) throw new Error(`the ledger answered with outcome ${digit}`);
+function plainOf(outcome: string): Posted {
+  const plain = PLAIN[outcome];
+  if (plain === undefined) throw new Error(`the ledger answered with outcome ${outcome}`);
   return plain;
 }
 

@@ -27,10 +27,8 @@ async function withFullDisk(table: string, work: () => Promise<void>): Promise<v
   await work().finally(() => ledger.db.query(`DROP TRIGGER full_disk ON ${table}`));
 }
 
-test.each([
-  ["few", 1],
-  ["many", 6],
-])("a full disk fails a capture of %s, which is charged once when there is room again", async (_, count) => {
+test("a full disk fails a batch of captures, which are charged once when there is room again", async () => {
+  const count = 6;
   const mine = await openWallet(ledger.inProcess, 1_000n);
   const holds = Array.from({ length: count }, () => place(mine, 10n));
   await post(ledger.inProcess, ...holds);

@@ -74,16 +74,26 @@ export function isHopeless({ code, refusal }: Posted): boolean {
 
 /** In the order of the SQL function `post`: the cap, then the balance. @param now Unix milliseconds. */
 export function refusalOf(numbers: SpendNumbers, place: MirroredPlace, now: number): Posted | undefined {
-  const { balance, available, cap, used, period, resetsAt, confirmedAt, endsAt } = numbers;
+  const { balance, available, confirmedAt, endsAt } = numbers;
   if (endsAt !== 0n && endsAt <= BigInt(Math.ceil(now))) return undefined;
   // A hold that is older than the numbers may exist: then the place is a repetition, and no refusal answers it.
   const madeAt = timeOf(place.holdId);
   if (madeAt === undefined || madeAt <= confirmedAt) return undefined;
-  const refusal = { ...NO_REFUSAL, available };
-  if (cap !== null && used + place.credits > cap) {
-    return { code: OutcomeCode.SPEND_LIMIT_EXCEEDED, refusal: { ...refusal, cap, period, resetsAt } };
-  }
-  return place.credits > balance ? { code: OutcomeCode.INSUFFICIENT_CREDITS, refusal } : undefined;
+  const refusal = capRefusal(numbers, place.credits);
+  if (refusal !== undefined || place.credits <= balance) return refusal;
+  return { code: OutcomeCode.INSUFFICIENT_CREDITS, refusal: { ...NO_REFUSAL, available } };
+}
+
+/** Of a hold of this size, when it would not fit into the spender's cap even if no hold were open. */
+export function capRefusal(
+  { available, cap, used, period, resetsAt }: SpendNumbers,
+  credits: Credits,
+): Posted | undefined {
+  if (cap === null || credits === 0n || used + credits <= cap) return undefined;
+  return {
+    code: OutcomeCode.SPEND_LIMIT_EXCEEDED,
+    refusal: { ...NO_REFUSAL, available, cap, period, resetsAt },
+  };
 }
 
 /** When numbers that were read in this epoch die, by the mirror's own clock. */
