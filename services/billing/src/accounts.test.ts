@@ -75,6 +75,16 @@ describe("a deposit", () => {
     },
   );
 
+  test("that was PENDING takes nothing back when it is REFUNDED", async () => {
+    const { accountId, put } = await start(PENDING);
+    const other = { depositId: randomUUID(), accountId, credits: 70n, status: COMPLETED, source: "test" };
+    await ledger.billing.putDeposit(other);
+    await put(REFUNDED);
+    await put(REFUNDED);
+    expect(await deposited(accountId)).toBe(70n);
+    expect((await ledger.billing.verifyLedger({})).differences).toEqual([]);
+  });
+
   test("sent many times at once counts once", async () => {
     const accountId = await openAccount(ledger.billing, 0n);
     const deposit = { depositId: randomUUID(), accountId, credits: 9n, status: COMPLETED, source: "test" };

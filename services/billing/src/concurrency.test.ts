@@ -139,6 +139,31 @@ test("a spender is not replaced in the middle of a batch that has read it", asyn
   expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.SPENDER_INACTIVE);
 });
 
+test("a place that waited for a lock is decided by the time when it got it", async () => {
+  // With the clock of PostgreSQL, as in service.
+  const real = await startBillingOn(ledger.url);
+  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+  await blocker.connect();
+  try {
+    const accountId = await openAccount(real.billing, 1_000n);
+    await blocker.query("BEGIN");
+    await blocker.query("SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE", [accountId]);
+    const { rows } = await blocker.query("SELECT unix_ms(clock_timestamp()) AS now");
+    const expiresAt = BigInt(rows[0]?.now) + 2_000n;
+    const spenderId = await putSpender(real.billing, accountId, { expiresAt });
+    const placing = postOne(real.billing, place({ accountId, spenderId }, 1n));
+    await waitForLocks(1);
+    await blocker.query("SELECT pg_sleep(greatest(0, $1 / 1000.0 - extract(epoch FROM clock_timestamp())))", [
+      String(expiresAt + 1n),
+    ]);
+    await blocker.query("ROLLBACK");
+    expect((await placing).code).toBe(OutcomeCode.SPENDER_EXPIRED);
+  } finally {
+    await blocker.end();
+    await real.stop();
+  }
+});
+
 test("a spender that is replaced while it spends keeps its books", async () => {
   const mine = await openWallet(ledger.billing, 1_000_000n);
   const periods = [SpendPeriod.DAY, SpendPeriod.LIFETIME, SpendPeriod.MONTH];
@@ -439,7 +464,14 @@ test("a batch that cannot be written fails for the caller whose fault it is", as
     ...Array.from({ length: 20 }, () => postOne(ledger.billing, place(mine, 1n))),
   ]);
   expect(calls.filter(({ status }) => status === "fulfilled")).toHaveLength(40);
-  expect(calls[20]).toMatchObject({ status: "rejected" });
+  const tooLarge = { reason: "invalid_value", param: "operations" };
+  expect(calls[20]).toMatchObject({ status: "rejected", reason: tooLarge });
+  const neighbour = place(mine, 1n);
+  await expect(post(ledger.billing, neighbour, capture(overflowing.holdId, 11n))).rejects.toMatchObject(
+    tooLarge,
+  );
+  expect((await postOne(ledger.billing, release(neighbour.holdId))).code).toBe(OutcomeCode.UNKNOWN_HOLD);
+  expect((await postOne(ledger.billing, neighbour)).code).toBe(DONE);
   await ledger.db.query("UPDATE account SET debits = 0 WHERE id = $1", [rich.accountId]);
 });
 

@@ -5,6 +5,8 @@ import { ServiceError } from "@gr/proto";
 
 /** 1e11 USD: more than any account, and small enough for thousands of them in a 64-bit sum. */
 const MOST_CREDITS: Credits = 10n ** 15n;
+/** The largest 64-bit integer. */
+const MOST_COST: PicoUsd = 2n ** 63n - 1n;
 /** The last millisecond of the year 9999. */
 const LATEST = 253_402_300_799_999n;
 const MOST_ATTEMPTS = 100;
@@ -38,7 +40,7 @@ export function signedCredits(field: string, value: Credits): Credits {
 }
 
 export function cost(field: string, value: PicoUsd): PicoUsd {
-  if (value < 0n) throw invalid(field, "A cost must not be negative");
+  if (value < 0n || value > MOST_COST) throw invalid(field, `It must be from 0 to ${MOST_COST} pico USD`);
   return value;
 }
 

@@ -1,7 +1,7 @@
 // The one writer of a process. Calls that arrive while a commit is under way share the next one; there is no timer.
 // A call is all or nothing; it fails alone when its own operations cannot be written.
 import { ServiceError } from "@gr/proto";
-import { type Batcher, createBatcher } from "@gr/runtime";
+import { type Batcher, createBatcher, isServerTrouble } from "@gr/runtime";
 import type { BillingEvents } from "./events.ts";
 import type { LedgerConnection } from "./ledger-connection.ts";
 import { isWorthAnotherTry, ledgerError } from "./ledger-error.ts";
@@ -57,7 +57,7 @@ export class LedgerWriter {
       }
     } catch (error) {
       const failure = ledgerError(error);
-      const alone = wanted.length === 1 || failure instanceof ServiceError;
+      const alone = wanted.length === 1 || isServerTrouble(error);
       for (const call of wanted)
         answers.set(call, alone ? { error: failure } : await this.#answerAlone(call));
     }
