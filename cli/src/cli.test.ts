@@ -294,7 +294,10 @@ test("holds are listed as asked", async () => {
         spenderId: "s1",
         credits: 100n,
         state: HoldState.OPEN,
+        provider: "fal",
+        attempt: 2,
         model: "sandbox/image",
+        upstreamModel: "fal-ai/image",
         placedAt: 1_000n,
         deadlineAt: 2_000n,
       },
@@ -302,10 +305,15 @@ test("holds are listed as asked", async () => {
   };
   const { holds } = await router.json("hold", "list", "--account", "a", "--open", "--limit", "5");
   expect(holds).toMatchObject([
-    { id, state: "open", held: "0.0100", charged: "0.0000", placed_at: "1970-01-01T00:00:01.000Z" },
+    {
+      ...{ id, state: "open", credits: "0.0100", charged: "0.0000", placed_at: "1970-01-01T00:00:01.000Z" },
+      ...{ provider: "fal", attempt: 2, model: "sandbox/image", upstream_model: "fal-ai/image" },
+    },
   ]);
   expect(router.peers.holdRequests.at(-1)).toMatchObject({ accountId: "a", state: HoldState.OPEN, limit: 5 });
-  expect((await router.cli("hold", "list")).out).toMatch(new RegExp(`${id} +open +0\\.0100`));
+  expect((await router.cli("hold", "list")).out).toMatch(
+    new RegExp(`${id} +open +0\\.0100.* fal +2 +sandbox/image`),
+  );
   expect(router.peers.holdRequests.at(-1)).toMatchObject({
     accountId: "",
     state: HoldState.UNSPECIFIED,
