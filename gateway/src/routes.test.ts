@@ -34,6 +34,12 @@ describe("the route table", () => {
     for (const { access } of routeTable.filter(({ spends }) => spends)) expect(access).toBe("normal");
   });
 
+  test("only what generates may leave its client without a word for long", () => {
+    for (const { prefix, spends, longestSilenceMs } of routeTable) {
+      expect([prefix, longestSilenceMs === undefined]).toEqual([prefix, spends]);
+    }
+  });
+
   test("every prefix is mounted", () => {
     expect(
       [...mountPoints().values()]
