@@ -43,7 +43,7 @@ export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } fr
 export { RedisGate, type RedisGateMessages } from "./redis-gate.ts";
 export { countHeader } from "./refuse-ambiguous.ts";
 export { renderError } from "./render-error.ts";
-export { refuseRepeatedMembers } from "./repeated-member.ts";
+export { endOfJsonString, refuseRepeatedMembers } from "./repeated-member.ts";
 export { parseJsonBytes, type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";
 export { type Rounds, startRounds } from "./rounds.ts";
 export { type RunningProcess, run, runUntilSignal, type StartOptions, startProcess } from "./run.ts";

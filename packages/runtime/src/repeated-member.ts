@@ -52,7 +52,7 @@ function firstUnclear(json: Buffer): UnclearMember | undefined {
   for (let at = 0; at < json.length; at += 1) {
     switch (json[at]) {
       case QUOTE: {
-        const end = endOfString(json, at);
+        const end = endOfJsonString(json, at);
         const level = keyIsNext ? levels.at(-1) : undefined;
         if (typeof level === "object") {
           const name = nameOf(json, at, end);
@@ -102,8 +102,8 @@ function placeIn(level: Level): string | number {
   return typeof level === "number" ? level : (level.name ?? "");
 }
 
-/** Position of the closing quote of the string that opens at `open`, or of the end when there is none. */
-function endOfString(json: Buffer, open: number): number {
+/** Position of the closing quote of the string that opens at `open`; at or behind the end when there is none. */
+export function endOfJsonString(json: Buffer, open: number): number {
   let at = open + 1;
   for (let byte = json[at]; byte !== undefined && byte !== QUOTE; byte = json[at]) {
     if (at - open > SHORT_STRING) return endOfLongString(json, at);

@@ -380,17 +380,6 @@ describe("a stream that breaks", () => {
     expect(rig.billing.state(id)).toBe(HoldState.OPEN);
   });
 
-  test("to be paid in time ends with an error chunk: what nobody pays for nobody gets whole", async () => {
-    rig.billing.before = async ({ kind, holdId }) => {
-      if (kind === "capture") rig.billing.giveUp(holdId);
-    };
-    upstream.script(stream(whole));
-    const { text } = await run(hello);
-    expect(text).not.toContain("[DONE]");
-    expect(text).not.toContain('"usage"');
-    expect(payloadsOf(text).at(-1)).toMatchObject({ error: { code: "provider_timeout" } });
-  });
-
   test("before its first byte is a proper HTTP error", async () => {
     upstream.script((_, response) => sendJson(response, '{"error":{"message":"slow down"}}', 429));
     const { response, last } = await run(hello);

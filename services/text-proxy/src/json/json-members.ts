@@ -1,6 +1,7 @@
 // Where the members of a JSON object lie in its bytes: found without decoding, changed without re-serialising.
 // Wants bytes whose text JSON.parse has accepted; then every span is exact, whatever the whitespace and escapes.
 // Other bytes make it throw, never read beyond their end.
+import { endOfJsonString } from "@gr/runtime";
 
 /** Positions in the scanned bytes; ends are exclusive. The key lies between its quotes. */
 export interface Member {
@@ -27,9 +28,6 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const SPACE = 0x20;
-
-/** From here on a string is searched natively; shorter ones are faster byte by byte. */
-const SHORT_STRING = 32;
 
 /** Finds the members of the object that begins at `from`, whitespace aside. @throws RangeError when none does */
 export function scanObject(json: Buffer, from = 0): ObjectLayout {
@@ -119,21 +117,7 @@ function endOfNested(json: Buffer, start: number): number {
 
 /** Position after the closing quote of the string whose opening quote is at `open`. */
 function endOfString(json: Buffer, open: number): number {
-  const native = open + 1 + SHORT_STRING;
-  let at = open + 1;
-  while (at < native) {
-    const byte = json[at];
-    if (byte === QUOTE) return at + 1;
-    if (byte === undefined) throw new RangeError(`the string at byte ${open} has no end`);
-    at += byte === BACKSLASH ? 2 : 1;
-  }
-  for (;;) {
-    const quote = json.indexOf(QUOTE, at);
-    if (quote < 0) throw new RangeError(`the string at byte ${open} has no end`);
-    // `at` never lies behind a backslash that escapes it, so the run of backslashes decides.
-    let backslashes = 0;
-    while (quote - backslashes > at && json[quote - backslashes - 1] === BACKSLASH) backslashes += 1;
-    at = quote + 1;
-    if (backslashes % 2 === 0) return at;
-  }
+  const close = endOfJsonString(json, open);
+  if (close >= json.length) throw new RangeError(`the string at byte ${open} has no end`);
+  return close + 1;
 }
