@@ -13,7 +13,10 @@ module.exports = {
   setupFiles: ["<rootDir>/packages/testing/src/one-error-realm.ts"],
   // Ends a test that hangs, and no other: a slow, busy machine may take many times as long as ours.
   testTimeout: 180_000,
-  maxWorkers: 2,
+  // One more than CI has cores: tests wait a lot, for processes, timers and disks.
+  maxWorkers: 3,
+  // Modules of files that are done stay in the memory of a worker; a new one begins with none.
+  workerIdleMemoryLimit: "1GB",
   transform: {
     "\\.ts$": [
       "@swc/jest",

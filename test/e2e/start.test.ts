@@ -117,7 +117,8 @@ describe("a start that fails", () => {
   });
 
   test("a port in use, an unreachable database and bad settings are one sentence each, without a stack trace", async () => {
-    const blocker = createServer().listen(0, "127.0.0.1");
+    // It reads, so that it hears of a caller's end.
+    const blocker = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
     await new Promise((resolve) => blocker.once("listening", resolve));
     const taken = String((blocker.address() as { port: number }).port);
     const base = { SIMULATOR_PORT: "0" };

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startPostgres, startRedis } from "@gr/embedded";
 import { infrastructure } from "./infrastructure.ts";
+import { COMPILED_BY_CHILDREN } from "./warm-start.ts";
 
 const CACHE = fileURLToPath(new URL("../../../.tools", import.meta.url));
 /** One for each call of testRedis. */
@@ -21,7 +22,8 @@ export default async function setUp(): Promise<void> {
   infrastructure.servers.push(postgres, redis, {
     stop: () => rm(compiled, { recursive: true, force: true }),
   });
-  process.env["NODE_COMPILE_CACHE"] = compiled;
+  process.env[COMPILED_BY_CHILDREN] = compiled;
+  delete process.env["NODE_COMPILE_CACHE"];
   process.env["TEST_POSTGRES_URL"] = postgres.url;
   process.env["TEST_REDIS_URL"] = redis.url;
 }
