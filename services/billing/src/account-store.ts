@@ -1,11 +1,23 @@
 // Statements on accounts, spenders and deposits. Rows in, domain objects out.
+
+import type { Credits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
-import type { CreditSummary } from "./credit-summary.ts";
 import { type Deposit, type DepositEntry, type DepositStatus, depositEntry } from "./deposit.ts";
 import { invalid } from "./field-rules.ts";
 import type { LedgerTime } from "./ledger-time.ts";
 import type { Period, Spender, SpenderUsage } from "./spender.ts";
+
+/** An account's credit at one moment. */
+export interface CreditSummary {
+  /** Completed deposits. */
+  readonly deposited: Credits;
+  /** Deposits and adjustments less charges; below zero after an overrun. */
+  readonly remaining: Credits;
+  readonly held: Credits;
+  /** Oldest spender first; empty unless asked for. */
+  readonly usage: readonly SpenderUsage[];
+}
 
 export interface AccountStore {
   /** Does nothing when the account exists. */

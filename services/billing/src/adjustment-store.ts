@@ -1,8 +1,20 @@
-// Statements on adjustments: the correction, its entry in the journal and the balance, in one transaction.
+// Adjustments: corrections of an account's credit by the operator. One is booked once, with its entry in the journal and the
+// balance in one transaction, and never changes.
+
+import type { Credits } from "@gr/money";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import { noAccount } from "./account-store.ts";
-import { type Adjustment, requireSame } from "./adjustment.ts";
+import { invalid } from "./field-rules.ts";
 import type { LedgerTime } from "./ledger-time.ts";
+
+export interface Adjustment {
+  readonly id: string;
+  readonly accountId: string;
+  /** Above zero gives credit, below zero takes it; never zero. */
+  readonly credits: Credits;
+  /** For whoever reads the books. */
+  readonly reason: string;
+}
 
 export interface AdjustmentStore {
   /** Does nothing when it is booked already. @throws ServiceError account_not_found, invalid_value */
@@ -39,4 +51,15 @@ async function read(client: PoolClient, id: string): Promise<Adjustment> {
   const [known] = rows;
   if (known === undefined) throw new Error(`adjustment ${id} is neither new nor known`);
   return known;
+}
+
+/** @throws ServiceError invalid_value when `wanted` is another adjustment under the id of `known`. */
+function requireSame(known: Adjustment, wanted: Adjustment): void {
+  const same =
+    known.accountId === wanted.accountId &&
+    known.credits === wanted.credits &&
+    known.reason === wanted.reason;
+  if (!same) {
+    throw invalid("adjustment_id", "This id belongs to an adjustment of another account, amount or reason");
+  }
 }

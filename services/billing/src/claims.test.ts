@@ -353,26 +353,6 @@ describe("after 24 hours", () => {
 });
 
 describe("in one batch", () => {
-  test("many places with one key place once", async () => {
-    const mine = await open();
-    const places = Array.from({ length: 20 }, () => claiming(mine, 30n, "k"));
-    const [winner, ...losers] = await codes(...places);
-    expect(winner).toBe(DONE);
-    expect(losers).toEqual(Array.from({ length: 19 }, () => CLAIM_IN_PROGRESS));
-    expect(await balance(mine)).toEqual({ remaining: 1_000n, held: 30n });
-  });
-
-  test("a place takes over the key of one that was refused before it", async () => {
-    const mine = await open(50n);
-    const places = [
-      claiming(mine, 60n, "k"),
-      claiming(mine, 50n, "k", { content: "less" }),
-      claiming(mine, 60n, "k"),
-    ];
-    expect(await codes(...places)).toEqual([INSUFFICIENT_CREDITS, DONE, CLAIM_MISMATCH]);
-    expect(await claimsOf(mine)).toEqual([places[1]?.holdId]);
-  });
-
   test("every operation sees what those before it did to the key", async () => {
     const mine = await open();
     const [a, b, c] = [claiming(mine, 30n, "k"), claiming(mine, 30n, "k"), claiming(mine, 30n, "k")];

@@ -3,9 +3,9 @@
 import { formatCredits, formatPicoUsd } from "@gr/money";
 import type { Logger } from "@gr/runtime";
 import { Counter, Histogram, type Registry } from "prom-client";
-import type { Difference } from "./ledger-report.ts";
 import type { Operation } from "./operation.ts";
 import type { Loss, Posted } from "./post-store.ts";
+import type { Difference } from "./verify-store.ts";
 
 /** Differences of one verification that are logged; its caller gets all of them. */
 const MOST_LOGGED = 20;

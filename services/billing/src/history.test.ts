@@ -5,6 +5,7 @@ import { FakeBilling, type LedgerOperation, type ModelAnswer, type SpenderFields
 import { ServiceError } from "@gr/proto";
 import { BillingService, DepositStatus, OutcomeCode } from "@gr/proto/billing";
 import { type RunningProcess, startProcess } from "@gr/runtime";
+import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { messageOfPeriod } from "./message-names.ts";
@@ -13,7 +14,7 @@ import { lostCost } from "./test/lost-cost-store.ts";
 import { type BillingClient, type BillingUnderTest, startBilling, THURSDAY } from "./test/start-billing.ts";
 import * as wallet from "./test/wallet.ts";
 
-const RUNS = 80;
+const RUNS = byDepth({ quick: 40, deep: 400 });
 const MOST_ROUNDS = 5;
 const MOST_HOLDS = 1_000;
 const LEASE_MS = 60_000n;

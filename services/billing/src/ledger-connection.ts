@@ -2,8 +2,7 @@
 // that was under way on a broken one has an unknown outcome, which its callers learn as an error.
 import { isConnectionError, type Logger, type Pool, type PoolClient } from "@gr/runtime";
 import type { Operation } from "./operation.ts";
-import { postInRuns, runsOf } from "./post-in-runs.ts";
-import { type Posted, type PostTerms, post, prepareForPosts } from "./post-store.ts";
+import { lockForPosts, type Posted, type PostTerms, post, prepareForPosts } from "./post-store.ts";
 
 export class LedgerConnection {
   readonly #pool: Pool;
@@ -70,4 +69,39 @@ export class LedgerConnection {
     client.release(true);
     if (error !== undefined) this.#log.warn({ err: error }, "the ledger's connection was lost");
   }
+}
+
+/**
+ * One call of the SQL function `post` cannot take a hold or an Idempotency-Key twice. So a batch is cut into runs, each decided
+ * when the one before it is written: the outcomes are those of one operation at a time.
+ * @returns the longest runs in which each hold and each key of an account occurs once, in order.
+ */
+function runsOf(operations: readonly Operation[]): Operation[][] {
+  let run: Operation[] = [];
+  const runs = [run];
+  const seen = new Set<string>();
+  for (const operation of operations) {
+    const { holdId, accountId, claim } = operation;
+    const key = claim === null ? holdId : `${accountId} ${claim.key.toString("hex")}`;
+    if (seen.has(holdId) || (claim !== null && seen.has(key))) {
+      run = [];
+      runs.push(run);
+      seen.clear();
+    }
+    run.push(operation);
+    seen.add(holdId).add(key);
+  }
+  return runs;
+}
+
+/** Inside a transaction of the caller. @returns one answer per operation, in order. */
+async function postInRuns(
+  client: PoolClient,
+  runs: readonly (readonly Operation[])[],
+  terms: PostTerms,
+): Promise<Posted[]> {
+  await lockForPosts(client, runs.flat());
+  const posted: Posted[] = [];
+  for (const run of runs) posted.push(...(await post(client, run, terms)));
+  return posted;
 }

@@ -8,12 +8,12 @@ import {
   type SpenderUsageSchema,
   type VerifyLedgerResponseSchema,
 } from "@gr/proto/billing";
-import type { CreditSummary } from "./credit-summary.ts";
+import type { CreditSummary } from "./account-store.ts";
 import type { Hold } from "./hold.ts";
-import type { LedgerReport } from "./ledger-report.ts";
 import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
 import type { Posted } from "./post-store.ts";
 import type { SpenderUsage } from "./spender.ts";
+import type { LedgerReport } from "./verify-store.ts";
 
 export function outcomeMessage({ code, refusal, earlierHoldId }: Posted): Outcome {
   if (refusal === undefined) {

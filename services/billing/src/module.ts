@@ -1,23 +1,23 @@
 // The billing module: opens its schema, then serves money operations over RPC and the balance over REST.
 import { join } from "node:path";
-import { defineModule, openSchema } from "@gr/runtime";
+import { type Clock, defineModule, type Logger, openRedis, openSchema } from "@gr/runtime";
 import { createAccountStore } from "./account-store.ts";
 import { createAdjustmentStore } from "./adjustment-store.ts";
 import { createAnswerStore } from "./answer-store.ts";
-import { judgeClaim, sweepClaims } from "./claim-store.ts";
-import { ClaimSweeper } from "./claim-sweeper.ts";
-import { billingConfig } from "./config.ts";
-import { unsafeSettings } from "./durability-store.ts";
+import { ClaimSweeper, judgeClaim, sweepClaims } from "./claim-store.ts";
+import { type BillingConfig, billingConfig } from "./config.ts";
+import { createReadiness, unsafeSettings } from "./database-health-store.ts";
 import { createBillingEvents } from "./events.ts";
 import { createHoldStore } from "./hold-store.ts";
 import { LedgerConnection } from "./ledger-connection.ts";
 import { ledgerTimeOf } from "./ledger-time.ts";
 import { LedgerWriter } from "./ledger-writer.ts";
-import { createReadiness } from "./readiness.ts";
 import { billingRest } from "./rest.ts";
 import { billingRpc } from "./rpc.ts";
+import type { SpendMirror } from "./spend-mirror.ts";
 import { forgettingAccounts, forgettingAdjustments } from "./spend-mirror-changes.ts";
-import { openSpendMirror } from "./spend-mirror-open.ts";
+import { LocalSpendMirror } from "./spend-mirror-local.ts";
+import { RedisSpendMirror } from "./spend-mirror-redis.ts";
 import { createReadSpendNumbers } from "./spend-mirror-store.ts";
 import { MirroredWriter } from "./spend-mirror-writer.ts";
 import { verifyLedger } from "./verify-store.ts";
@@ -71,3 +71,24 @@ export const billingModule = defineModule({
     };
   },
 });
+
+interface OpenSpendMirror {
+  readonly mirror: SpendMirror;
+  /** Milliseconds that never run back; what the mirror counts ages by. */
+  readonly stopwatch: Clock;
+  close(): void;
+}
+
+/** The mirror that all processes share where there is a Redis, else one of this process. @param clock that windows end by. */
+async function openSpendMirror(
+  config: BillingConfig,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
+): Promise<OpenSpendMirror> {
+  const stopwatch: Clock = { now: () => performance.now() };
+  const redis = await openRedis(config, { name: "generation-router billing", log });
+  if (redis === undefined) {
+    return { mirror: new LocalSpendMirror(clock, stopwatch), stopwatch, close: () => undefined };
+  }
+  const mirror = new RedisSpendMirror(redis, clock, stopwatch, log);
+  return { mirror, stopwatch, close: () => redis.disconnect() };
+}

@@ -1,6 +1,6 @@
 // What operators see: readiness, and a counter for every event with money that somebody should look at.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createReadiness } from "./readiness.ts";
+import { createReadiness } from "./database-health-store.ts";
 import { type BillingUnderTest, startBilling } from "./test/start-billing.ts";
 import { abandon, capture, openWallet, place, post, postOne, release } from "./test/wallet.ts";
 

@@ -5,8 +5,7 @@ import { ServiceError } from "@gr/proto";
 import { type RestApi, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { AccountStore } from "./account-store.ts";
-import type { CreditSummary } from "./credit-summary.ts";
+import type { AccountStore, CreditSummary } from "./account-store.ts";
 import type { BillingEvents } from "./events.ts";
 import type { Spender, SpenderUsage } from "./spender.ts";
 

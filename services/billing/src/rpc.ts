@@ -12,8 +12,7 @@ import {
 } from "@gr/proto/billing";
 import { implement, type RpcService } from "@gr/runtime";
 import type { AccountStore } from "./account-store.ts";
-import type { Adjustment } from "./adjustment.ts";
-import type { AdjustmentStore } from "./adjustment-store.ts";
+import type { Adjustment, AdjustmentStore } from "./adjustment-store.ts";
 import type { AnswerStore, AnswerToKeep } from "./answer-store.ts";
 import type { ClaimingSpender } from "./claim-store.ts";
 import type { Deposit } from "./deposit.ts";
@@ -32,13 +31,13 @@ import {
 } from "./field-rules.ts";
 import type { HoldStore, Lease } from "./hold-store.ts";
 import { ledgerError } from "./ledger-error.ts";
-import type { LedgerReport } from "./ledger-report.ts";
 import type { LedgerWriter } from "./ledger-writer.ts";
 import { depositStatusOf, holdStateOf, periodOf } from "./message-names.ts";
 import { creditsMessage, holdMessage, outcomeMessage, reportMessage } from "./messages.ts";
 import type { Posted } from "./post-store.ts";
 import { readClaim, readOperations } from "./read-operations.ts";
 import type { Spender } from "./spender.ts";
+import type { LedgerReport } from "./verify-store.ts";
 
 export interface BillingDeps {
   readonly writer: Pick<LedgerWriter, "post">;

@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { ManualClock, type TestDatabase, testRedis } from "@gr/testing";
+import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
@@ -15,7 +16,7 @@ const { DAY, LIFETIME, MONTH } = SpendPeriod;
 const { INSUFFICIENT_CREDITS, SPEND_LIMIT_EXCEEDED } = OutcomeCode;
 const DAY_MS = 86_400_000;
 const SPENDERS = 2;
-const RUNS = 40;
+const RUNS = byDepth({ quick: 20, deep: 200 });
 const MOST_ROUNDS = 10;
 /** Refusals by each mirror. */
 const ENOUGH = 5;

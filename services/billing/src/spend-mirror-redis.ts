@@ -12,7 +12,7 @@ import {
   type SpendMirror,
   type SpendNumbers,
 } from "./spend-mirror.ts";
-import { numbersOf, textOf } from "./spend-mirror-text.ts";
+import type { Period } from "./spender.ts";
 
 /** Sets `now` to milliseconds of Redis's clock. */
 const NOW = `
@@ -44,6 +44,12 @@ if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return 0 end
 redis.call('HSET', KEYS[1], unpack(ARGV, 2))
 return 1
 `;
+
+/**
+ * Numbers as Redis keeps them: one line of text, the time of their death first, so that amounts of 64 bits pass through Lua
+ * untouched. What is not such a line is nothing.
+ */
+const LINE = /^\d+ (-?\d+) (\d+) (-|\d+) (\d+) (lifetime|day|week|month) (\d+) (\d+) (\d+)$/;
 
 const MESSAGES = {
   lost: "every hopeless place is asked of PostgreSQL until Redis answers",
@@ -128,4 +134,36 @@ function epochOf(answer: unknown): Epoch {
   const [id, begunAt] = Array.isArray(answer) ? (answer as unknown[]) : [];
   if (typeof id === "string" && typeof begunAt === "number") return { id, begunAt };
   throw new Error("Redis answered the mirror with something else than an epoch");
+}
+
+/** @param diesAt milliseconds of Redis's clock. */
+function textOf(diesAt: number, numbers: SpendNumbers): string {
+  const { balance, available, cap, used, period, resetsAt, confirmedAt, endsAt } = numbers;
+  return [diesAt, balance, available, cap ?? "-", used, period, resetsAt, confirmedAt, endsAt].join(" ");
+}
+
+function numbersOf(text: unknown): SpendNumbers | undefined {
+  const fields = typeof text === "string" ? LINE.exec(text) : null;
+  if (fields === null) return undefined;
+  const [
+    ,
+    balance = "",
+    available = "",
+    cap = "",
+    used = "",
+    period,
+    resetsAt = "",
+    confirmedAt = "",
+    endsAt = "",
+  ] = fields;
+  return {
+    balance: BigInt(balance),
+    available: BigInt(available),
+    cap: cap === "-" ? null : BigInt(cap),
+    used: BigInt(used),
+    period: period as Period,
+    resetsAt: BigInt(resetsAt),
+    confirmedAt: BigInt(confirmedAt),
+    endsAt: BigInt(endsAt),
+  };
 }

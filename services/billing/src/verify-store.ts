@@ -1,7 +1,28 @@
 // Recomputes every balance from the journal and the holds, in one snapshot, and lists what differs.
 // Each invariant is one query for (subject, expected, actual) of the rows that break it.
-import { inTransaction, type Pool } from "@gr/runtime";
-import type { Difference, LedgerReport } from "./ledger-report.ts";
+
+import type { Credits } from "@gr/money";
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+
+export interface Difference {
+  /** The invariant that is broken. */
+  readonly invariant: string;
+  /** The row that breaks it. */
+  readonly subject: string;
+  readonly expected: string;
+  readonly actual: string;
+}
+
+export interface LedgerReport {
+  readonly differences: readonly Difference[];
+  readonly accounts: bigint;
+  readonly holds: bigint;
+  readonly openHolds: bigint;
+  readonly chargedCredits: Credits;
+  /** Decimal integers of pico: sums can exceed 64 bits. */
+  readonly chargedCost: string;
+  readonly lostCost: string;
+}
 
 /** Of one invariant; whoever has so many has seen enough. */
 const MOST_DIFFERENCES = 100;
@@ -167,16 +188,7 @@ export function verifyLedger(pool: Pool): Promise<LedgerReport> {
   return inTransaction(pool, async (client) => {
     await client.query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY");
     await client.query(`SET LOCAL statement_timeout = ${TIMEOUT_MS}`);
-    const differences: Difference[] = [];
-    for (const [invariant, query] of Object.entries(INVARIANTS)) {
-      const { rows } = await client.query<Omit<Difference, "invariant">>(
-        patiently(`SELECT subject, expected::text, coalesce(actual::text, 'nothing') AS actual
-           FROM (${query}) broken ORDER BY subject LIMIT ${MOST_DIFFERENCES}`),
-      );
-      differences.push(
-        ...rows.map(({ subject, expected, actual }) => ({ invariant, subject, expected, actual })),
-      );
-    }
+    const differences = await findDifferences(client);
     const { rows } = await client.query<TotalsRow>(patiently(TOTALS));
     const [totals] = rows;
     if (totals === undefined) throw new Error("the totals of the ledger have no row");
@@ -190,6 +202,21 @@ export function verifyLedger(pool: Pool): Promise<LedgerReport> {
       lostCost: totals.lost_cost,
     };
   });
+}
+
+/** As the transaction of this connection sees the books. */
+export async function findDifferences(client: PoolClient): Promise<Difference[]> {
+  const differences: Difference[] = [];
+  for (const [invariant, query] of Object.entries(INVARIANTS)) {
+    const { rows } = await client.query<Omit<Difference, "invariant">>(
+      patiently(`SELECT subject, expected::text, coalesce(actual::text, 'nothing') AS actual
+         FROM (${query}) broken ORDER BY subject LIMIT ${MOST_DIFFERENCES}`),
+    );
+    differences.push(
+      ...rows.map(({ subject, expected, actual }) => ({ invariant, subject, expected, actual })),
+    );
+  }
+  return differences;
 }
 
 /** The pool gives up sooner than this; the server's word should come first. */

@@ -3,7 +3,7 @@ import { connectPostgres, createLogger } from "@gr/runtime";
 import { startReplicatedPostgres, type TestDatabase, testDatabase, until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import pg from "pg";
-import { unsafeSettings } from "./durability-store.ts";
+import { unsafeSettings } from "./database-health-store.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
