@@ -1,10 +1,5 @@
 // A jest reporter that prints nothing and hands the totals to scripts/test.ts, which started jest.
-
-export interface JestCounts {
-  readonly passed: number;
-  /** Failed tests, and files that could not be run at all. */
-  readonly failed: number;
-}
+import type { JestCounts } from "./test.ts";
 
 /** The part of jest's AggregatedResult that counts. */
 interface RunResults {

@@ -3,7 +3,12 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import type { JestCounts } from "./count-reporter.ts";
+
+export interface JestCounts {
+  readonly passed: number;
+  /** Failed tests, and files that could not be run at all. */
+  readonly failed: number;
+}
 
 const COUNT_REPORTER = fileURLToPath(new URL("./count-reporter.ts", import.meta.url));
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");

@@ -1,7 +1,8 @@
 // The split topology: one child process per module, each with its own two internal ports. The modules and their
-// code are those of the all-in-one; only their addresses differ.
+// code are those of the all-in-one; only their addresses differ. They share a Redis: as given, else a private one that
+// keeps nothing. Where none can be had the router runs without, and each gateway counts its limits alone.
 import { fileURLToPath } from "node:url";
-import { freePort } from "@gr/embedded";
+import { EmbeddedError, freePort, type RedisServer, startRedis } from "@gr/embedded";
 import {
   addressVariables,
   createRemoteTransport,
@@ -14,11 +15,13 @@ import type { Started } from "./all-in-one.ts";
 import { banner } from "./banner.ts";
 import { ensureDemoAccount } from "./demo-account.ts";
 import { openInstallation } from "./installation.ts";
+import { keepServer } from "./kept-server.ts";
 import { routerModules } from "./modules.ts";
 import { writeRuntimeFile } from "./runtime-file.ts";
 import { type ServiceProcess, startServiceProcess } from "./service-process.ts";
-import { openRedis, type SplitRedis } from "./split-redis.ts";
 import { textImportNote } from "./text-import-note.ts";
+
+const CACHE = fileURLToPath(new URL("../../.tools", import.meta.url));
 
 interface Place {
   readonly module: string;
@@ -114,4 +117,31 @@ function inNeedOrder(places: readonly Place[]): Place[] {
 
 function entryOf(module: string): string {
   return fileURLToPath(import.meta.resolve(`@gr/${module}/main`));
+}
+
+interface SplitRedis {
+  /** What the modules need in order to use it. */
+  readonly env: Environment;
+  close(): Promise<void>;
+}
+
+/** @param tell says in one sentence that there is no Redis, and why, or that it has died */
+async function openRedis(outer: Environment, tell: (sentence: string) => void): Promise<SplitRedis> {
+  const none = { env: {}, close: async () => undefined };
+  if (outer["REDIS_URL"]) return none;
+  try {
+    const redis = await keepServer("Redis", startAt, tell);
+    return { env: { REDIS_URL: redis.url }, close: () => redis.stop() };
+  } catch (error) {
+    if (!(error instanceof EmbeddedError)) throw error;
+    tell(`${error.message} Until then the gateway counts its limits alone.`);
+    return none;
+  }
+}
+
+/** The address says everything that must stay the same: port and password. */
+function startAt(url: string | undefined): Promise<RedisServer> {
+  if (url === undefined) return startRedis({ cacheDir: CACHE });
+  const { port, password } = new URL(url);
+  return startRedis({ cacheDir: CACHE, port: Number(port), password });
 }

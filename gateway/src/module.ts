@@ -5,16 +5,16 @@ import cors from "@fastify/cors";
 import { KeysService } from "@gr/proto/keys";
 import { closeHttpApp, createHttpApp, defineModule, listenError, openRedis } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
+import { Counter, Histogram, type Registry } from "prom-client";
 import { v7 as uuidv7 } from "uuid";
 import { admitRequests } from "./admit-request.ts";
 import { authenticator } from "./authenticate.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
-import { countRequests } from "./http-metrics.ts";
+import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 import { RequestLimits } from "./request-limits.ts";
-import { failureOf, mountPoints } from "./routes.ts";
-import { OPENAPI_PATH, serveOpenApi } from "./serve-openapi.ts";
+import { failureOf, mountPoints, rowOf } from "./routes.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
 
 const PREFLIGHT_KEPT_SECONDS = 86_400;
@@ -30,6 +30,9 @@ const EXPOSED_HEADERS = [
   "x-ratelimit-reset-requests",
   "idempotency-replayed",
 ];
+
+/** Seconds; generations take minutes. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 const mounted = mountPoints();
 
@@ -84,4 +87,27 @@ async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Prom
 
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+/** By route and outcome. Labels have few values, always known beforehand: a client cannot add series. */
+function countRequests(app: FastifyInstance, metrics: Registry): void {
+  const requests = new Counter({
+    name: "http_requests_total",
+    help: "Requests to the public API by path prefix and status class",
+    labelNames: ["route", "status"],
+    registers: [metrics],
+  });
+  const durations = new Histogram({
+    name: "http_request_duration_seconds",
+    help: "Time from the head of a request to the last byte of its answer",
+    labelNames: ["route"],
+    buckets: BUCKETS,
+    registers: [metrics],
+  });
+  app.addHook("onResponse", (request, reply, done) => {
+    const route = rowOf(request.raw.url ?? "")?.prefix ?? "other";
+    requests.inc({ route, status: `${Math.floor(reply.statusCode / 100)}xx` });
+    durations.observe({ route }, reply.elapsedTime / 1_000);
+    done();
+  });
 }

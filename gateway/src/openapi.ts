@@ -1,9 +1,15 @@
 // The machine-readable description of the whole API: what the modules say of their routes, with what the gateway
-// adds to each (who may call it, how it fails). Nothing of it is written by hand twice.
+// adds to each (who may call it, how it fails). Nothing of it is written by hand twice. It is put together when it is
+// first asked for and again after a while, because modules in other processes are replaced at times of their own.
 import { errorTable } from "@gr/proto";
+import type { Clock, ModuleContext } from "@gr/runtime";
+import type { FastifyInstance } from "fastify";
 import { hoistDefinitions } from "./hoist-definitions.ts";
 import { type Access, type RouteRow, rowOf } from "./routes.ts";
 
+export const OPENAPI_PATH = "/openapi.json";
+
+const KEPT_MS = 60_000;
 /** Label of the description, as the API's contract fixes it. */
 const API_VERSION = "0.0.1";
 
@@ -184,4 +190,30 @@ function errorResponses(): Record<string, object> {
   return Object.fromEntries(
     [...codes].map(([status, known]) => [status, { description: [...known].join(", "), content }]),
   );
+}
+
+export interface OpenApiSource {
+  readonly modules: readonly string[];
+  readonly describeRest: ModuleContext<unknown>["describeRest"];
+  readonly clock: Clock;
+}
+
+/** A module that does not answer makes the answer 503, never a description with a part missing. */
+export function serveOpenApi(app: FastifyInstance, { modules, describeRest, clock }: OpenApiSource): void {
+  let kept: { document: Promise<string>; until: number } | undefined;
+  const build = async (): Promise<string> => {
+    const parts = await Promise.all(modules.map((module) => describeRest(module)));
+    return JSON.stringify(buildOpenApi(parts));
+  };
+  app.get(OPENAPI_PATH, async (_request, reply) => {
+    if (kept === undefined || kept.until <= clock.now()) {
+      const document = build().catch((error: unknown) => {
+        kept = undefined;
+        throw error;
+      });
+      kept = { document, until: clock.now() + KEPT_MS };
+    }
+    const document = await kept.document;
+    return reply.type("application/json; charset=utf-8").send(document);
+  });
 }

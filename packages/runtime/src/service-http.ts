@@ -3,12 +3,12 @@
 
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
+import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { Clock } from "./clock.ts";
 import { closeHttpApp, createHttpApp } from "./http-app.ts";
 import { listenError } from "./listen.ts";
 import type { Logger } from "./logger.ts";
-import { type Readiness, registerOps } from "./ops-routes.ts";
 import { describeRoutes, type RestApi } from "./rest-api.ts";
 import { DESCRIBE_PATH, serveForwarded } from "./rest-mount.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
@@ -53,4 +53,22 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
     port: (app.server.address() as AddressInfo).port,
     close: (graceMs: number) => closeHttpApp(app, graceMs),
   };
+}
+
+export interface Readiness {
+  /** Sentences of what is not ready; empty = ready. */
+  problems(): Promise<string[]>;
+}
+
+function registerOps(app: FastifyInstance, readiness: Readiness, metrics: Registry): void {
+  app.get("/livez", async () => ({ status: "ok" }));
+  app.get("/readyz", async (_request, reply) => {
+    const problems = await readiness.problems();
+    return reply
+      .status(problems.length === 0 ? 200 : 503)
+      .send({ status: problems.length === 0 ? "ok" : "not ready", problems });
+  });
+  app.get("/metrics", async (_request, reply) =>
+    reply.type(metrics.contentType).send(await metrics.metrics()),
+  );
 }

@@ -1,11 +1,12 @@
 // OpenRouter's chat completions and Responses API, as bytes: the cost is in the usage, which a stream tells in its last
 // chunk, before `[DONE]`.
 
+import { formatUsd } from "../prices.ts";
 import { Refusal } from "../refusal.ts";
 import { responsesWire } from "../responses-wire.ts";
 import type { TextWire } from "../text-exchange.ts";
 import type { JsonObject } from "../text-request.ts";
-import { chatUsage, responsesUsage } from "./usage-json.ts";
+import type { Usage } from "../usage.ts";
 
 /** The name of the provider behind the router. */
 export const PROVIDER_NAME = "Sandbox";
@@ -56,4 +57,29 @@ export function checkStateless(body: JsonObject): void {
   if (body["previous_response_id"] != null) {
     throw new Refusal("invalid", "previous_response_id is not supported");
   }
+}
+
+function chatUsage(usage: Usage): string {
+  return (
+    `{"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens},` +
+    `"total_tokens":${usage.inputTokens + usage.outputTokens},` +
+    `"cost":${formatUsd(usage.cost)},"is_byok":false,` +
+    `"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0,"audio_tokens":0,"video_tokens":0},` +
+    `"cost_details":{"upstream_inference_cost":null,` +
+    `"upstream_inference_prompt_cost":${formatUsd(usage.inputCost)},` +
+    `"upstream_inference_completions_cost":${formatUsd(usage.outputCost)}},` +
+    `"completion_tokens_details":{"reasoning_tokens":0,"image_tokens":0,"audio_tokens":0}}`
+  );
+}
+
+function responsesUsage(usage: Usage): string {
+  return (
+    `{"input_tokens":${usage.inputTokens},"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},` +
+    `"output_tokens":${usage.outputTokens},"output_tokens_details":{"reasoning_tokens":0},` +
+    `"total_tokens":${usage.inputTokens + usage.outputTokens},` +
+    `"cost":${formatUsd(usage.cost)},"is_byok":false,` +
+    `"cost_details":{"upstream_inference_cost":null,` +
+    `"upstream_inference_input_cost":${formatUsd(usage.inputCost)},` +
+    `"upstream_inference_output_cost":${formatUsd(usage.outputCost)}}}`
+  );
 }

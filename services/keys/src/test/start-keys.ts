@@ -3,20 +3,23 @@
 
 import { generateKeyPairSync } from "node:crypto";
 import type { Principal } from "@gr/identity";
+import { FakeBilling } from "@gr/ledger-model";
+import type { Spender } from "@gr/proto/billing";
 import { KeysService } from "@gr/proto/keys";
 import {
+  type Clock,
   createRemoteTransport,
   createServiceClient,
   type Environment,
+  PRINCIPAL_HEADER,
   type ServiceClient,
+  signPrincipal,
   startProcess,
 } from "@gr/runtime";
 import { ManualClock, testDatabase } from "@gr/testing";
 import pg from "pg";
 import { keysModule } from "../module.ts";
 import { type CuttableProxy, startCuttableProxy } from "./cuttable-proxy.ts";
-import { BillingOfKeys } from "./fake-billing.ts";
-import { type RestAnswer, restCaller } from "./rest-caller.ts";
 
 const SECRET = "internal-secret-of-the-keys-tests-0123456789";
 export const TOKEN_KEY = generateKeyPairSync("ed25519").privateKey;
@@ -88,4 +91,51 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
       await database.drop();
     },
   };
+}
+
+export interface RestAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** Parsed JSON of whatever shape. */
+  readonly body: ReturnType<typeof JSON.parse>;
+}
+
+function restCaller(baseUrl: string, module: string, secret: string, clock: Clock) {
+  return async (
+    method: string,
+    path: string,
+    as: Principal | null,
+    body?: string | object,
+  ): Promise<RestAnswer> => {
+    const response = await fetch(baseUrl + path, {
+      method,
+      headers: {
+        [PRINCIPAL_HEADER]: signPrincipal(secret, module, as, clock),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    return { status: response.status, headers: response.headers, body: await response.json() };
+  };
+}
+
+export class BillingOfKeys extends FakeBilling {
+  readonly openedAccounts: string[] = [];
+  /** Every spender that was put, in order. */
+  readonly spenders: Spender[] = [];
+  /** Runs before a spender is put; a rejection is what the caller gets. */
+  beforePutSpender: (spender: Spender) => Promise<void> = async () => undefined;
+  beforeOpenAccount: (accountId: string) => Promise<void> = async () => undefined;
+
+  constructor(clock: Clock) {
+    super({ clock, credit: 0n });
+    this.before = async ({ kind, spender, accountId }) => {
+      if (kind === "openAccount") await this.beforeOpenAccount(accountId);
+      else if (spender !== undefined) await this.beforePutSpender(spender);
+    };
+    this.after = async ({ kind, spender, accountId }) => {
+      if (kind === "openAccount") this.openedAccounts.push(accountId);
+      else if (spender !== undefined) this.spenders.push(spender);
+    };
+  }
 }

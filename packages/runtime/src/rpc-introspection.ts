@@ -1,10 +1,13 @@
-// gRPC server reflection from the generated descriptors, so that grpcurl and the like need no proto files.
+// What gRPC tools ask of every process: its readiness (grpc.health.v1, for Kubernetes), and by reflection its services, so
+// that grpcurl and the like need no proto files.
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
 import { toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 import { Code } from "@connectrpc/connect";
+import { Health, HealthCheckResponse_ServingStatus as Status } from "@gr/proto/health";
 import { ServerReflection, type ServerReflectionRequest } from "@gr/proto/reflection";
 import { implement, type RpcService } from "./module.ts";
+import { pause } from "./pause.ts";
 
 export function reflectionService(services: readonly RpcService[]): RpcService {
   const roots = services.map(({ desc }) => desc);
@@ -65,4 +68,25 @@ function found(file: DescFile | undefined) {
 
 function refusal(errorCode: Code, errorMessage: string) {
   return { case: "errorResponse", value: { errorCode, errorMessage } } as const;
+}
+
+const WATCH_INTERVAL_MS = 1_000;
+
+/** @param isReady asked on every check; a Watch re-asks each second and reports changes. */
+export function healthService(isReady: () => Promise<boolean>): RpcService {
+  const status = async () => ((await isReady()) ? Status.SERVING : Status.NOT_SERVING);
+  return implement(Health, {
+    async check() {
+      return { status: await status() };
+    },
+    async *watch(_request, context) {
+      let last: Status | undefined;
+      while (!context.signal.aborted) {
+        const now = await status();
+        if (now !== last) yield { status: now };
+        last = now;
+        await pause(WATCH_INTERVAL_MS, context.signal);
+      }
+    },
+  });
 }
