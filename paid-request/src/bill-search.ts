@@ -93,14 +93,21 @@ export class BillSearch<K extends Kinds> {
         await this.#clock.sleep(pause, this.#stopping.signal);
         if (this.#stopping.signal.aborted) return;
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
-        if (typeof found !== "object") continue;
-        await book(found.cost);
-        return;
+        if (typeof found === "object" && (await this.#booked(id, () => book(found.cost)))) return;
       }
-    } catch (error) {
-      this.#events.notBooked(id, error);
     } finally {
       this.#running -= 1;
+    }
+  }
+
+  /** What could not be booked is booked after the next pause. */
+  async #booked(id: string, book: () => Promise<void>): Promise<boolean> {
+    try {
+      await book();
+      return true;
+    } catch (error) {
+      this.#events.notBooked(id, error);
+      return false;
     }
   }
 

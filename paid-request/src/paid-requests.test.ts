@@ -234,6 +234,16 @@ describe("who pays", () => {
     expect(fake.state(one.id)).toBe(HoldState.OPEN);
   });
 
+  test("a failure that could not be recorded is not called free: others may go on with the request", async () => {
+    const one = order();
+    Object.assign(record, {
+      end: () => Promise.reject(new ServiceError("service_unavailable", "no answer")),
+      leaveOpen: async () => "passed",
+    });
+    expect(await reasonOf(serve(one, async () => failed(COST)))).toBe("outcome_unknown");
+    expect(fake.state(one.id)).toBe(HoldState.OPEN);
+  });
+
   test("an answer whose hold was resolved by somebody else is withheld, its cost ours", async () => {
     const one = order();
     const late = serve(one, async () => {

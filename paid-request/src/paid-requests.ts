@@ -6,7 +6,7 @@ import { ServiceError } from "@gr/proto";
 import { startRounds, type Timer } from "@gr/runtime";
 import { BillSearch, SEARCH_PAUSES, type SearchPauses } from "./bill-search.ts";
 import { Booking } from "./booking.ts";
-import type { Order, Route } from "./order.ts";
+import type { Ending, Order, Route } from "./order.ts";
 import type {
   AttemptContext,
   AttemptEnd,
@@ -229,6 +229,7 @@ export class PaidRequests<K extends Kinds> {
       const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
       if (!safe || next === undefined || gone()) return this.#conclude(order, route, end);
       const went = await this.#goOn(order, number + 1, next, end);
+      if (went?.kind === "unknown") throw await this.#leaveOpen(order, undefined, went);
       if (went !== undefined) return this.#conclude(order, route, went);
       this.#options.events.fellBack(order, end, next);
       route = next;
@@ -267,7 +268,7 @@ export class PaidRequests<K extends Kinds> {
       return { ...failed, cost: 0n };
     } catch (error) {
       this.#options.events.notBooked(holdId, error);
-      // Nobody knows which attempt the hold is at; whoever resolves it asks the provider that it names.
+      // Nobody knows which attempt the hold is at: whoever resolves it asks the provider that it names, and nobody else does.
       return { ...failed, kind: "unknown" };
     }
   }
@@ -278,8 +279,7 @@ export class PaidRequests<K extends Kinds> {
       case "delivered":
         return this.#charge(order, route, end);
       case "failed":
-        await this.#free(order, route, end);
-        throw end.error;
+        throw await this.#free(order, route, end);
       case "unknown":
         throw await this.#leaveOpen(order, route, end);
     }
@@ -307,7 +307,7 @@ export class PaidRequests<K extends Kinds> {
       case "refused":
         throw tooLate();
       case "passed":
-        throw unknownOutcome("This request was taken over by another process while it was carried out.");
+        throw takenOver();
     }
   }
 
@@ -328,20 +328,29 @@ export class PaidRequests<K extends Kinds> {
     return billOf(undefined);
   }
 
-  /** Never rejects: the caller has an error to report already, and the resolver repeats what did not work. */
-  async #free(order: K["order"], route: Route, failed: Failed): Promise<void> {
+  /** The resolver repeats what did not work. @returns what the caller is told */
+  async #free(order: K["order"], route: Route, failed: Failed): Promise<ServiceError> {
+    const { record, events } = this.#options;
+    const { id } = order;
     const { notSent, cost, why, message, billId } = failed;
     const reason = notSent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
+    const ending: Ending = { kind: "released", reason, cost: cost ?? 0n, why, message };
+    let recorded: Awaited<ReturnType<typeof record.end>>;
     try {
-      await this.#booking.end(order, { kind: "released", reason, cost: cost ?? 0n, why, message }, undefined);
+      recorded = await record.end(order, ending, undefined);
     } catch (error) {
-      this.#options.events.notBooked(order.id, error);
+      events.notBooked(id, error);
+      // Whoever finds it does not know that it has failed, and may go on with it.
+      return this.#leaveOpen(order, route, { ...failed, kind: "unknown" });
     }
-    if (cost === undefined) this.#search.forFailed({ id: order.id, route, billId });
+    if (recorded === "passed") return takenOver();
+    await this.#booking.book(id, ending).catch((error) => events.notBooked(id, error));
+    if (cost === undefined) this.#search.forFailed({ id, route, billId });
+    return failed.error;
   }
 
-  /** @returns what the caller is told */
-  async #leaveOpen(order: K["order"], route: Route, unknown: Unknown): Promise<ServiceError> {
+  /** @param route who may have billed it, if that is known. @returns what the caller is told */
+  async #leaveOpen(order: K["order"], route: Route | undefined, unknown: Unknown): Promise<ServiceError> {
     const { record, events } = this.#options;
     const left = await record.leaveOpen(order, unknown.why, unknown.message).catch((error) => {
       events.notBooked(order.id, error);
@@ -350,7 +359,7 @@ export class PaidRequests<K extends Kinds> {
     if (left === "passed") {
       return unknownOutcome("Nobody knows yet what became of this request.", unknown.error);
     }
-    if (left === "search") {
+    if (left === "search" && route !== undefined) {
       const { id } = order;
       this.#search.forOpen({ id, route, billId: unknown.billId }, async (released) => {
         await this.#booking.end(order, released, undefined);
@@ -385,7 +394,10 @@ export class PaidRequests<K extends Kinds> {
     running: Running,
   ): Promise<void> {
     const end = await this.#attempt(order, 1, running, resume);
-    if (end.kind === "failed") return this.#free(order, route, end);
+    if (end.kind === "failed") {
+      await this.#free(order, route, end);
+      return;
+    }
     if (end.kind === "unknown") {
       await this.#leaveOpen(order, route, end);
       return;
@@ -407,6 +419,10 @@ function tooLate(): ServiceError {
     "provider_timeout",
     "The answer came too late, so it is withheld; nothing was charged.",
   );
+}
+
+function takenOver(): ServiceError {
+  return unknownOutcome("This request was taken over by another process while it was carried out.");
 }
 
 /** @param what a sentence about what happened */

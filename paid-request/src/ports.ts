@@ -117,7 +117,7 @@ export interface RequestRecord<K extends Kinds> {
    * Nobody knows the outcome.
    * - recorded: the record's own rounds will look it up
    * - search: there are none before the deadline, so it is looked up from here
-   * - passed: another process has it, may go on with it, and may charge for it
+   * - passed: another process has it, or this one's rounds will: it may be gone on with, and charged
    */
   leaveOpen(order: K["order"], why: string, message: string): Promise<"recorded" | "search" | "passed">;
   /**

@@ -62,7 +62,8 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   }
 
   async leaveOpen({ id }: MediaOrder, why: string, message: string): Promise<"recorded" | "passed"> {
-    return (await this.#options.store.markUnknown(id, why, message)) ? "recorded" : "passed";
+    const resumable = await this.#options.store.markUnknown(id, why, message);
+    return resumable === false ? "recorded" : "passed";
   }
 
   async booked(id: string, asRecorded: boolean): Promise<void> {

@@ -24,8 +24,9 @@ export interface GenerationStore {
   /**
    * Leaves the outcome open. A job that was given up for TIMEOUT is forgotten: its caller was told that it is free, so
    * nobody goes on with it.
+   * @returns whether the job may still be gone on with; undefined: the row has passed to another worker
    */
-  markUnknown(id: string, why: string, message: string): Promise<boolean>;
+  markUnknown(id: string, why: string, message: string): Promise<boolean | undefined>;
   /** Ends an open generation. From here on it is certain what will be booked, whoever does it. */
   finish(id: string, ending: Ending, finishedAt: number): Promise<boolean>;
   /** Billing has been told how it ended. */
@@ -124,13 +125,15 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         worker,
         JSON.stringify(operation),
       ]),
-    markUnknown: (id, why, message) =>
-      change(
+    markUnknown: async (id, why, message) => {
+      const { rows } = await pool.query<{ resumable: boolean }>(
         `UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
            operation = CASE WHEN $3 = '${TIMEOUT}' THEN NULL ELSE operation END
-         WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
+         WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING operation IS NOT NULL AS resumable`,
         [id, worker, why, withoutNul(message)],
-      ),
+      );
+      return rows[0]?.resumable;
+    },
     finish: (id, ending, finishedAt) => {
       const { state, charge, cost, why, message } = rowOf(ending);
       return change(

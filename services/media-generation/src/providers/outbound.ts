@@ -1,6 +1,6 @@
 // The only way out: every request to another host goes through here. Answers are counted and cut, redirects are not
 // followed, compression is not accepted, and only listed headers leave. Hosts come from config and may be private.
-import { Agent, buildConnector, type Dispatcher, request } from "undici";
+import { Agent, type Dispatcher, request } from "undici";
 
 /** Nothing of a client's request can slip into an upstream's: adapters set these, by name. */
 export type OutboundHeader =
@@ -62,27 +62,33 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const STALL_TIMEOUT_MS = 30_000;
 /** Ten 4-megapixel PNGs in base64. */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
+/** Codes of errors that happen before a connection can carry anything. */
+const NOT_SENT = new Set([
+  "ECONNREFUSED",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "ERR_TLS_CERT_ALTNAME_INVALID",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+]);
 const TIMED_OUT = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
 export function createOutbound(options: OutboundOptions = {}): Outbound {
   const maxAnswerBytes = options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
-  const timeout = options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS;
-  const connect = buildConnector({ timeout, allowH2: false });
-  /** Of connections that were not made, whatever was in their way: nobody has seen what they were for. */
-  const notConnected = new WeakSet<Error>();
   const agent = new Agent({
-    connect: (target, callback) =>
-      connect(target, (...result) => {
-        if (result[0] !== null) notConnected.add(result[0]);
-        callback(...result);
-      }),
+    connect: { timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS },
     // The time until an answer begins is limited by each request's own signal.
     headersTimeout: 0,
     bodyTimeout: options.stallTimeoutMs ?? STALL_TIMEOUT_MS,
     // A connection is used once: on a kept one, a paid request could be lost to a server that is just closing it,
     // and nobody could tell whether it was seen.
     pipelining: 0,
-    allowH2: false,
   });
 
   async function send(outgoing: OutboundRequest): Promise<OutboundAnswer> {
@@ -103,7 +109,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
         json: () => parseJson(bytes),
       };
     } catch (error) {
-      throw explain(error, signal, error instanceof Error && notConnected.has(error));
+      throw explain(error, signal);
     }
   }
 
@@ -138,7 +144,7 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-function explain(error: unknown, signal: AbortSignal, unsent: boolean): OutboundError {
+function explain(error: unknown, signal: AbortSignal): OutboundError {
   if (error instanceof OutboundError) return error;
   if (signal.aborted) {
     const timedOut = (signal.reason as Error | null)?.name === "TimeoutError";
@@ -147,7 +153,7 @@ function explain(error: unknown, signal: AbortSignal, unsent: boolean): Outbound
       : new OutboundError("lost", "given up before the answer was complete", error);
   }
   const code = (error as { code?: string } | null)?.code ?? "";
-  if (unsent) return new OutboundError("not_sent", `no connection was made (${code})`, error);
+  if (NOT_SENT.has(code)) return new OutboundError("not_sent", `no connection was made (${code})`, error);
   if (TIMED_OUT.has(code)) return new OutboundError("timeout", "the answer stalled", error);
   return new OutboundError("lost", `the connection was lost (${code || "no code"})`, error);
 }

@@ -54,12 +54,6 @@ describe("openai", () => {
     await server.close();
   });
 
-  test("was not asked when a connection fails before it can carry anything, whatever the reason", async () => {
-    const baseUrl = server.url.replace("http:", "https:");
-    const overTls = createOpenAiProvider({ apiKey: "sk-secret", baseUrl, outbound });
-    await expect(overTls.submit(job, signal)).rejects.toMatchObject({ kind: "unavailable", accepted: false });
-  });
-
   test("is asked for exactly the job, and never for a response_format, which its models refuse", async () => {
     server.play({ status: 200, body: answerOf([await drawPicture()]) });
     await provider.submit(job, signal);
