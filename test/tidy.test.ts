@@ -95,7 +95,7 @@ describe("rooms", () => {
   test("imports go one way, and services never import each other", () => {
     const bad = product.flatMap((file) => {
       const allowed = layer[roomOf(file) ?? ""];
-      if (allowed === undefined || /\/(bench|test|simulation)\//.test(file)) return [];
+      if (allowed === undefined || /\/(bench|test)\//.test(file)) return [];
       return [...read(file).matchAll(/from "@gr\/([a-z-]+)/g)]
         .map(([, name = ""]) => name)
         .filter((name) => !allowed.includes(name))

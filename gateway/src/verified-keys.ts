@@ -23,12 +23,18 @@ interface Entry {
 export class VerifiedKeys {
   readonly #keys: Pick<ServiceClient<typeof KeysService>, "verifyKey">;
   readonly #clock: Clock;
-  readonly #recent = new LRUCache<string, Entry>({ max: MAX_ENTRIES });
+  readonly #recent: LRUCache<string, Entry>;
   readonly #running = new Map<string, Promise<Principal>>();
 
-  constructor(keys: Pick<ServiceClient<typeof KeysService>, "verifyKey">, clock: Clock) {
+  /** @param most keys that are remembered */
+  constructor(
+    keys: Pick<ServiceClient<typeof KeysService>, "verifyKey">,
+    clock: Clock,
+    most: number = MAX_ENTRIES,
+  ) {
     this.#keys = keys;
     this.#clock = clock;
+    this.#recent = new LRUCache({ max: most });
   }
 
   /**

@@ -19,10 +19,10 @@ export interface Hold extends HoldTag {
   readonly placedAt: Date;
   readonly deadlineAt: Date;
   /** Of a leased hold whose answer was kept: what it is to be captured with. */
-  readonly kept: KeptCharge | undefined;
+  readonly kept: Settlement | undefined;
 }
 
-export interface KeptCharge {
+export interface Settlement {
   readonly credits: Credits;
   readonly cost: PicoUsd;
 }

@@ -23,11 +23,11 @@ interface Call {
 type Answer = { readonly posted: Posted[] } | { readonly error: unknown };
 
 export class LedgerWriter {
-  readonly #connection: LedgerConnection;
+  readonly #connection: Pick<LedgerConnection, "post">;
   readonly #events: BillingEvents;
   readonly #batcher: Batcher<Call, Answer>;
 
-  constructor(connection: LedgerConnection, events: BillingEvents) {
+  constructor(connection: Pick<LedgerConnection, "post">, events: BillingEvents) {
     this.#connection = connection;
     this.#events = events;
     this.#batcher = createBatcher((calls) => this.#answer(calls), {

@@ -20,15 +20,18 @@ export interface MirroredWriterOptions {
   readonly events: BillingEvents;
   /** Milliseconds that never run back. */
   readonly stopwatch: Clock;
+  /** Refused spenders that are remembered; 50,000 when absent. */
+  readonly mostSuspects?: number;
 }
 
 export class MirroredWriter implements Pick<LedgerWriter, "post"> {
   readonly #options: MirroredWriterOptions;
   /** Spenders that PostgreSQL has refused, and when their numbers were last read for it. */
-  readonly #suspects = new LRUCache<string, number>({ max: MOST_SUSPECTS });
+  readonly #suspects: LRUCache<string, number>;
 
   constructor(options: MirroredWriterOptions) {
     this.#options = options;
+    this.#suspects = new LRUCache({ max: options.mostSuspects ?? MOST_SUSPECTS });
   }
 
   /** @throws ServiceError as LedgerWriter.post */

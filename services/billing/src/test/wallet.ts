@@ -27,6 +27,7 @@ export interface ClaimInit {
 interface PlaceFields {
   readonly holdId?: string;
   readonly service?: string;
+  readonly provider?: string;
   readonly model?: string;
   readonly upstreamModel?: string;
   readonly deadlineAt?: bigint;

@@ -1,0 +1,236 @@
+// What is checked of a whole request: when its client gets the answer, and when the history has come to rest.
+
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Answer, Request } from "../system/request.ts";
+import { fileOf, type Surroundings } from "../system/router.ts";
+import { chargeFor, type Job, metered } from "../system/upstream.ts";
+import { BILL_LOOKED_FOR_MS, CLAIM_LIFETIME_MS, HOLD_LEASE_MS, SEARCH_PAUSES } from "../world/timing.ts";
+import type { AuditedAttempt, AuditedHold } from "./audit.ts";
+import { present } from "./audit.ts";
+import { checkSums, violated } from "./invariants.ts";
+
+/** Most that a clock of ours is wrong. */
+export const MOST_SKEW_MS = 2_000;
+/** Between the end of a search's pause and its look-up at the provider. */
+const SLACK_MS = 100;
+
+/** I8, at the client: the answer says what was charged, and it was. */
+export function checkAnswer(
+  { ledger, world, upstreams }: Surroundings,
+  request: Request,
+  answer: Answer,
+): void {
+  if (answer.kind === "replayed") {
+    const earlier = ledger.audit.holds.get(answer.hold);
+    if (earlier?.state !== "captured") {
+      throw world.fail(violated("I8", `${request.hold} replays what was never charged`));
+    }
+    return;
+  }
+  if (answer.kind !== "ok") return;
+  const hold = ledger.audit.holds.get(request.hold);
+  if (hold?.state !== "captured" || hold.charge !== answer.charge) {
+    const state = hold === undefined ? "unknown" : `${hold.state} with charge ${hold.charge}`;
+    throw world.fail(
+      violated("I8", `${request.hold} is answered with charge ${answer.charge}, its hold is ${state}`),
+    );
+  }
+  const { provider, booked } = present(hold.attempts.at(-1));
+  const bill = upstreams.get(provider)?.jobs.get(request.hold)?.bill ?? 0n;
+  if (hold.charge !== chargeFor(request, booked)) {
+    throw world.fail(
+      violated(
+        "I8",
+        `${request.hold} is charged ${hold.charge} for a cost of ${booked} pico, billed ${bill}`,
+      ),
+    );
+  }
+}
+
+/** Nothing happens any more: everything must be where it belongs. */
+export function checkEnd(surroundings: Surroundings): void {
+  const { ledger, requests, upstreams, table } = surroundings;
+  if (ledger.open.size > 0 || table.unbooked > 0) {
+    const holds = [...ledger.open.keys()].join(", ");
+    throw violated("I9", `holds still open: ${holds}; rows not booked: ${table.unbooked}`);
+  }
+  for (const request of requests) {
+    const hold = ledger.audit.holds.get(request.hold);
+    for (const [provider, { jobs }] of upstreams) {
+      const job = jobs.get(request.hold);
+      if (job !== undefined) checkBill(surroundings, provider, job, hold);
+    }
+    if (hold === undefined) continue;
+    checkAttempts(surroundings, hold);
+    checkFate(surroundings, request, hold);
+    checkUnsent(surroundings, request, hold);
+    checkLog(surroundings, request, hold);
+    if (ledger.audit.kept.has(request.hold) && hold.state !== "captured") {
+      throw violated("I13", `the answer of ${request.hold} was kept and not charged`);
+    }
+  }
+  checkClaims(ledger, requests);
+  checkTotals(ledger);
+}
+
+/** I1: nothing is booked to who billed nothing. */
+function checkAttempts({ upstreams }: Surroundings, { id, attempts }: AuditedHold): void {
+  for (const { provider, booked } of attempts) {
+    const job = upstreams.get(provider)?.jobs.get(id);
+    if (booked > 0n && job === undefined) {
+      throw violated("I1", `${id} is booked with ${booked} pico by ${provider}, which never had it`);
+    }
+  }
+}
+
+/** I1, I7, I11. */
+function checkBill(surroundings: Surroundings, provider: string, job: Job, hold?: AuditedHold): void {
+  const { request, bill } = job;
+  const attempt = hold?.attempts.find((each) => each.provider === provider);
+  if (hold === undefined || attempt === undefined) {
+    throw violated("I6", `${request.hold} went to ${provider} without a hold that names it`);
+  }
+  if (attempt.booked === bill) return;
+  const what = `${request.hold} is booked with ${attempt.booked} pico by ${provider}, its bill is ${bill}`;
+  if (wasMetered(surroundings, job, attempt)) return;
+  if (attempt.booked > 0n) throw violated("I1", what);
+  if (surroundings.upstreams.get(provider)?.askable === false) {
+    surroundings.world.count("bills of who cannot be asked");
+    return;
+  }
+  checkMissing(surroundings, job, hold, what);
+}
+
+/** The bill of a delivered answer was looked for as long as promised, and could not be found. */
+function wasMetered(
+  { world, upstreams }: Surroundings,
+  { request, bill, visibleAt }: Job,
+  { provider, booked }: AuditedAttempt,
+): boolean {
+  const { deliveredAt, silenced } = request;
+  if (deliveredAt === undefined || booked !== metered(request)) return false;
+  if (silenced || bill === 0n || upstreams.get(provider)?.askable === false) return true;
+  if (visibleAt <= deliveredAt + BILL_LOOKED_FOR_MS) return false;
+  world.count("bills that came after the answer was metered");
+  return true;
+}
+
+/** A bill that is not in the books: nobody may have been able to find it in the time that was promised. */
+function checkMissing({ world }: Surroundings, job: Job, hold: AuditedHold, what: string): void {
+  const { request, visibleAt, delayed } = job;
+  const { failedAt, givenUpAt, searcher, resolvedBy } = request;
+  if (request.silenced) {
+    world.count("bills that nobody would say");
+    return;
+  }
+  if (failedAt !== undefined) {
+    if (searcher?.steady !== true || request.paused) {
+      world.count("bills whose searcher died");
+      return;
+    }
+    if (request.recordLost) {
+      world.count("bills that nobody searched for: it was not known how their request had ended");
+      return;
+    }
+    const until = failedAt + sum(SEARCH_PAUSES.failed) - SLACK_MS;
+    if (visibleAt <= until && request.notBookedAt < until) throw violated("I11", what);
+    world.count("bills that came too late for the books");
+    return;
+  }
+  // The last look-up comes after the deadline, as extended; of text, also a lease after the first, which comes after the
+  // deadline as it was then.
+  const leased = hold.place.service === "text" ? hold.place.deadlineAt + HOLD_LEASE_MS - MOST_SKEW_MS : 0;
+  const promised = Math.max(hold.deadlineAt, leased) - MOST_SKEW_MS;
+  if (visibleAt <= promised) throw violated(hold.state === "released" ? "I7" : "I1", what);
+  if (!delayed && !request.paused) throw violated("I11", what);
+  if (givenUpAt !== undefined && resolvedBy?.steady === true) {
+    const until = givenUpAt + sum(SEARCH_PAUSES.unresolved) - SLACK_MS;
+    if (visibleAt <= until && !request.paused && request.notBookedAt < until) throw violated("I11", what);
+  } else if (givenUpAt !== undefined) world.count("bills whose searcher died");
+  world.count("bills that came too late for the books");
+}
+
+/** I9: a hold of which nothing was sent is freed by its own process, and not left to its deadline. */
+function checkUnsent({ upstreams }: Surroundings, request: Request, hold: AuditedHold): void {
+  const { servedBy, paused, notBookedAt, answer, answeredAt } = request;
+  if (answer?.kind !== "failed" || servedBy?.steady !== true || paused || notBookedAt > 0) return;
+  if ([...upstreams.values()].some(({ sent }) => sent.has(hold.id))) return;
+  // What arrives after everybody has given up waits for its deadline.
+  if (hold.placedAt >= answeredAt - MOST_SKEW_MS || hold.resolvedAt < hold.place.deadlineAt - MOST_SKEW_MS)
+    return;
+  throw violated("I9", `nothing was sent for ${hold.id}, and its hold was left to its deadline`);
+}
+
+/** I8, I13: what the log says, and what is hosted. */
+function checkLog(
+  { table, files }: Surroundings,
+  { hold, ephemeral }: Request,
+  { state }: AuditedHold,
+): void {
+  const made = table.rows.get(hold)?.state === "succeeded";
+  if (made && state !== "captured")
+    throw violated("I13", `${hold} is in the log as made, and was not charged`);
+  if (made && !ephemeral && !files.has(fileOf(hold))) {
+    throw violated("I8", `${hold} was charged, and its file is not there`);
+  }
+}
+
+/** I8, I13: what its client was told against what it was charged. */
+function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold): void {
+  const { answer, delivered, made } = request;
+  if (hold.state === "captured" && request.left) world.count("charged although the client had left");
+  if (answer?.kind === "ok" && hold.state !== "captured") {
+    throw violated("I8", `${request.hold} was answered and not charged`);
+  }
+  const free = answer?.kind === "failed" || answer?.kind === "late";
+  if (free && hold.charge > 0n) {
+    const how = answer.kind === "late" ? "came too late" : "failed";
+    throw violated("I13", `${request.hold} ${how} and was charged ${hold.charge}`);
+  }
+  const certain = answer !== undefined && answer.kind !== "unknown" && answer.kind !== "late";
+  if (delivered && certain && hold.state !== "captured") {
+    throw violated("I13", `${request.hold} was carried out and not charged`);
+  }
+  if (hold.state === "captured" && !made) {
+    throw violated("I13", `${request.hold} was charged and has no output`);
+  }
+}
+
+/** I8: one charge a day for each Idempotency-Key, and an answer to it. */
+function checkClaims({ audit }: Ledger, requests: readonly Request[]): void {
+  const charged = new Map<number, number>();
+  // In the order in which they were placed.
+  for (const { id, place, state, placedAt } of audit.holds.values()) {
+    const { claim, service } = place;
+    if (claim === undefined || state !== "captured") continue;
+    const before = charged.get(claim.key);
+    if (before !== undefined && placedAt - before < CLAIM_LIFETIME_MS) {
+      throw violated("I8", `idempotency key ${claim.key} was charged twice in a day`);
+    }
+    charged.set(claim.key, placedAt);
+    const keeps = service === "text" && requests[id]?.huge !== true;
+    if (keeps && !audit.kept.has(id)) throw violated("I8", `${id} was charged, its answer is not kept`);
+  }
+}
+
+/** I2, I5, from the holds alone. */
+function checkTotals({ audit, model }: Ledger): void {
+  audit.accounts.forEach(({ charged, held }, index) => {
+    let charges = 0n;
+    for (const { place, charge } of audit.holds.values()) if (place.account === index) charges += charge;
+    if (charged !== charges || held !== 0n) {
+      throw violated(
+        "I2",
+        `account ${index}: ${charged} charged, ${held} held, holds say ${charges} and none`,
+      );
+    }
+    checkSums(model, audit, index);
+  });
+  audit.spenders.forEach(({ account }, index) => {
+    checkSums(model, audit, account, index);
+  });
+}
+
+function sum(pauses: readonly number[]): number {
+  return pauses.reduce((total, pause) => total + pause, 0);
+}

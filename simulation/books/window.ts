@@ -1,0 +1,37 @@
+// When the spend window of a moment began, by plain arithmetic on days: written apart from the model's, so that both
+// would have to be wrong in the same way.
+import type { Period } from "@gr/ledger-model";
+
+const DAY_MS = 86_400_000;
+/** 1970-01-05 was a Monday. */
+const FIRST_MONDAY = 4;
+
+/** Unix milliseconds; 0 for a lifetime, which began before everything. */
+export function windowStartOf(period: Period, at: number): number {
+  const day = Math.floor(at / DAY_MS);
+  switch (period) {
+    case "day":
+      return day * DAY_MS;
+    case "week":
+      return (day - ((((day - FIRST_MONDAY) % 7) + 7) % 7)) * DAY_MS;
+    case "month":
+      return (day - (new Date(at).getUTCDate() - 1)) * DAY_MS;
+    default:
+      return 0;
+  }
+}
+
+/** Unix milliseconds; 0 for a lifetime, which does not end. */
+export function windowEndOf(period: Period, at: number): number {
+  const start = windowStartOf(period, at);
+  switch (period) {
+    case "day":
+      return start + DAY_MS;
+    case "week":
+      return start + 7 * DAY_MS;
+    case "month":
+      return windowStartOf("month", start + 31 * DAY_MS);
+    default:
+      return 0;
+  }
+}

@@ -1,0 +1,98 @@
+// What billing is asked to do with a hold, as the model of the ledger takes it.
+import type { Period } from "@gr/ledger-model";
+
+export type Service = "text" | "media";
+
+/** An Idempotency-Key and what was asked for under it. */
+export interface Claim {
+  readonly key: number;
+  readonly content: number;
+}
+
+export interface Place {
+  readonly kind: "place";
+  readonly hold: number;
+  readonly account: number;
+  readonly spender: number;
+  readonly credits: bigint;
+  readonly service: Service;
+  /** Whom the first attempt goes to. */
+  readonly provider: string;
+  readonly deadlineAt: number;
+  readonly claim: Claim | undefined;
+}
+
+export interface Capture {
+  readonly kind: "capture";
+  readonly hold: number;
+  readonly credits: bigint;
+  readonly cost: bigint;
+}
+
+export interface Release {
+  /** Abandoned: released as unresolved. */
+  readonly kind: "release" | "abandon";
+  readonly hold: number;
+  readonly cost: bigint;
+}
+
+/** Raises an open hold. */
+export interface Extend {
+  readonly kind: "extend";
+  readonly hold: number;
+  /** The new total. */
+  readonly credits: bigint;
+  readonly deadlineAt: number;
+}
+
+/** Ends an attempt and names the next. */
+export interface Next {
+  readonly kind: "next";
+  readonly hold: number;
+  /** Of the attempt that begins. */
+  readonly attempt: number;
+  readonly provider: string;
+  /** Of the attempt that has ended. */
+  readonly cost: bigint;
+  readonly deadlineAt: number;
+}
+
+/** What ends a hold. */
+export type Resolution = Capture | Release;
+
+export type Operation = Place | Extend | Next | Resolution;
+
+/** What an open hold is to be captured with, as kept with its answer. */
+export interface Settlement {
+  readonly credits: bigint;
+  readonly cost: bigint;
+}
+
+/** Why a place or an extension was refused; each is a row of the error table. */
+export type Refusal =
+  | "balance"
+  | "balance, in flight"
+  | "cap"
+  | "cap, in flight"
+  | "disabled or deleted"
+  | "expired"
+  | "free limit"
+  | "claim in progress"
+  | "claim mismatch";
+
+export interface Outcome {
+  readonly code: "done" | "already resolved" | "unknown hold" | "claim finished" | Refusal;
+  /** Of a finished claim. */
+  readonly earlierHold?: number;
+}
+
+export interface SpenderFields {
+  readonly cap: bigint | undefined;
+  readonly period: Period;
+  readonly expiresAt: number | undefined;
+  readonly active: boolean;
+}
+
+export const DONE: Outcome = { code: "done" };
+export const UNKNOWN_HOLD: Outcome = { code: "unknown hold" };
+export const ALREADY_RESOLVED: Outcome = { code: "already resolved" };

@@ -1,0 +1,318 @@
+// Who uses the router: clients that send requests, lose patience, and repeat them, with an Idempotency-Key or without;
+// and who pays and manages keys: deposits, refunds, adjustments, caps, periods, switches, deletions.
+import { ServiceError } from "@gr/proto";
+import { type BillingService, DepositStatus, SpendPeriod } from "@gr/proto/billing";
+import type { ServiceClient } from "@gr/runtime";
+import { checkAnswer } from "../books/end-of-history.ts";
+import { idOf } from "../ledger/ids.ts";
+import type { Claim, SpenderFields } from "../ledger/operation.ts";
+import { timedCall } from "../world/network.ts";
+import { type Life, Process } from "../world/process.ts";
+import { CLAIM_LIFETIME_MS } from "../world/timing.ts";
+import type { World } from "../world/world.ts";
+import { billingClient } from "./billing-process.ts";
+import type { Gateway } from "./gateway.ts";
+import type { Answer, Request } from "./request.ts";
+import type { Surroundings } from "./router.ts";
+
+export const ACTIVE_MS = 25_000;
+const PATIENCE_MS = 40_000;
+/** Who reads a stream waits as long as it lasts. */
+const LONG_PATIENCE_MS = 150_000;
+const MOST_TRIES = 4;
+const COME_BACK_MS = 4_000;
+const MOST_APART_MS = 10 * ACTIVE_MS;
+const PERIODS = {
+  lifetime: SpendPeriod.LIFETIME,
+  day: SpendPeriod.DAY,
+  week: SpendPeriod.WEEK,
+  month: SpendPeriod.MONTH,
+} as const;
+
+interface Wish {
+  readonly spender: number;
+  readonly service: Request["service"];
+  readonly credits: bigint;
+  readonly claim: Claim | undefined;
+}
+
+interface Payment {
+  readonly id: number;
+  readonly account: number;
+  readonly credits: bigint;
+}
+
+export class Customers {
+  readonly #world: World;
+  readonly #surroundings: Surroundings;
+  readonly #requests: Request[];
+  readonly #gateways: readonly Gateway[];
+  readonly #fields: SpenderFields[];
+  readonly #owners: readonly number[];
+  readonly #life: Life;
+  readonly #billing: ServiceClient<typeof BillingService>;
+  /** Payments that came and have not gone back. */
+  readonly #paid: Payment[] = [];
+  #nextMoney = 0;
+  #revision = 0n;
+
+  /** @param requests to which theirs are added */
+  constructor(
+    surroundings: Surroundings,
+    requests: Request[],
+    gateways: readonly Gateway[],
+    spenders: readonly { readonly account: number; readonly fields: SpenderFields }[],
+  ) {
+    const { world, billing } = surroundings;
+    this.#world = world;
+    this.#surroundings = surroundings;
+    this.#requests = requests;
+    this.#gateways = gateways;
+    this.#fields = spenders.map(({ fields }) => fields);
+    this.#owners = spenders.map(({ account }) => account);
+    const nothing = () => undefined;
+    const process = new Process(world, "customers", nothing, nothing);
+    process.start();
+    if (process.life === undefined) throw new Error("customers never die");
+    this.#life = process.life;
+    this.#billing = billingClient(this.#life, billing);
+  }
+
+  /** @param boundary when windows begin anew; some want to spend just then */
+  begin(wishes: number, changes: number, boundary: number | undefined): void {
+    const { random, now } = this.#world;
+    for (let index = 0; index < wishes; index += 1) {
+      const claim = random.chance(0.4) ? { key: index, content: 0 } : undefined;
+      const credits = random.chance(0.06) ? 0n : BigInt(random.between(1, 20));
+      const service = random.chance(0.6) ? "text" : "media";
+      const wish: Wish = { spender: random.below(this.#owners.length), service, credits, claim };
+      const crowd = boundary !== undefined && random.chance(0.3);
+      const at = crowd ? boundary - now + random.between(-1_500, 2_000) : random.below(ACTIVE_MS);
+      this.#world.after(Math.max(0, at), () => this.#life.run(() => this.#ask(wish)));
+    }
+    this.#life.run(() => this.#manage(changes));
+  }
+
+  /** A day later, some send a claimed request once more: shortly before its key is free, or shortly after. */
+  comeBack(): void {
+    const world = this.#world;
+    const { random } = world;
+    const claimed = [...this.#surroundings.ledger.audit.claims.values()];
+    const first = Math.min(...claimed.map(({ placedAt }) => placedAt));
+    if (claimed.length === 0) return;
+    world.sleep(Math.max(0, first + CLAIM_LIFETIME_MS - COME_BACK_MS - world.now));
+    for (const { place, placedAt } of claimed) {
+      // Those of the day that begins here.
+      if (placedAt > first + MOST_APART_MS || random.chance(0.3)) continue;
+      world.count("came back a day later");
+      const at = placedAt + CLAIM_LIFETIME_MS + random.between(-COME_BACK_MS, COME_BACK_MS);
+      world.after(Math.max(0, at - world.now), () => this.#life.run(() => this.#ask(place)));
+    }
+  }
+
+  async #ask(wish: Wish): Promise<void> {
+    const world = this.#world;
+    const { random } = world;
+    for (let tries = 1; ; tries += 1) {
+      const request = this.#requestOf(wish, tries);
+      const hurry = random.chance(0.2);
+      const patience = request.streamed ? LONG_PATIENCE_MS : PATIENCE_MS;
+      const call = timedCall<Answer>(this.#life, hurry ? random.between(1, 6_000) : patience);
+      const gateway = random.pick(this.#gateways);
+      world.after(world.latency(), () => gateway.forward(request, call));
+      const answer = await call.promise.catch(() => undefined);
+      if (answer === undefined) {
+        request.left = true;
+        world.count("clients that left");
+      } else checkAnswer(this.#surroundings, request, answer);
+      if (answer?.kind === "ok") world.count("answered, charged");
+      const wantsMore = answer === undefined || answer.kind !== "ok" || wish.claim !== undefined;
+      if (!wantsMore || tries === MOST_TRIES || !random.chance(0.6)) return;
+      if (answer?.kind === "refused" && answer.code === "balance" && random.chance(0.5)) {
+        await this.#pay(this.#owners[wish.spender] ?? 0, BigInt(random.between(5, 40)));
+      }
+      await this.#life.sleep(random.chance(0.7) ? random.between(1, 700) : random.between(1_000, 15_000));
+    }
+  }
+
+  #requestOf({ spender, service, credits, claim }: Wish, tries: number): Request {
+    const world = this.#world;
+    const { random } = world;
+    const other = claim !== undefined && tries > 1 && random.chance(0.08);
+    const [first = "", second = ""] = [...this.#surroundings.upstreams.keys()];
+    const request: Request = {
+      hold: this.#requests.length,
+      account: this.#owners[spender] ?? 0,
+      spender,
+      service,
+      credits,
+      claim: other ? { key: claim.key, content: tries } : claim,
+      ephemeral: service === "media" && random.chance(0.2),
+      huge: service === "text" && random.chance(0.03),
+      streamed: service === "text" && random.chance(0.4),
+      providers: random.chance(0.5) ? [first, second] : [second],
+      left: false,
+      answer: undefined,
+      answeredAt: Number.POSITIVE_INFINITY,
+      delivered: false,
+      made: false,
+      silenced: false,
+      paused: false,
+      notBookedAt: 0,
+      recordLost: false,
+      servedBy: undefined,
+      searcher: undefined,
+      resolvedBy: undefined,
+      failedAt: undefined,
+      deliveredAt: undefined,
+      givenUpAt: undefined,
+    };
+    this.#requests.push(request);
+    world.count("requests sent");
+    if (world.tracing) {
+      const under = claim === undefined ? "" : ` under idempotency key ${claim.key}`;
+      world.note(`client: ${service} request ${request.hold} for ${credits}, key ${spender}${under}`);
+    }
+    return request;
+  }
+
+  /** One after the other, each insisted upon: keys are changed under their row's lock. */
+  async #manage(changes: number): Promise<void> {
+    const { random } = this.#world;
+    for (let change = 0; change < changes; change += 1) {
+      await this.#life.sleep(random.below((2 * ACTIVE_MS) / (changes + 1)));
+      if (random.chance(0.4)) await this.#moveMoney();
+      else await this.#changeKey(random.below(this.#fields.length));
+    }
+  }
+
+  async #moveMoney(): Promise<void> {
+    const world = this.#world;
+    const { random } = world;
+    const dice = random.next();
+    if (dice < 0.6) await this.#pay(random.pick(this.#owners), BigInt(random.between(5, 40)));
+    else if (dice < 0.8) await this.#refund();
+    else {
+      world.count("adjustments");
+      const credits = BigInt(random.between(-10, 10));
+      if (credits !== 0n) await this.#adjust(random.pick(this.#owners), credits);
+    }
+  }
+
+  /** Money that is there from the beginning. */
+  async give(account: number, credits: bigint): Promise<void> {
+    if (credits > 0n) await this.#pay(account, credits);
+  }
+
+  async #pay(account: number, credits: bigint): Promise<void> {
+    const world = this.#world;
+    world.count("deposits");
+    const payment = { id: this.#newId(), account, credits };
+    const slow = world.random.chance(0.3);
+    if (slow) {
+      await this.#tell(payment, DepositStatus.PENDING);
+      await this.#life.sleep(world.random.between(1, 3_000));
+    }
+    const dice = world.random.next();
+    if (slow && dice < 0.2) {
+      await this.#tell(payment, DepositStatus.FAILED);
+      return;
+    }
+    if (slow && dice < 0.4) {
+      world.count("refunds of what never came");
+      await this.#tell(payment, DepositStatus.REFUNDED);
+      return;
+    }
+    await this.#tell(payment, DepositStatus.COMPLETED);
+    this.#paid.push(payment);
+  }
+
+  async #refund(): Promise<void> {
+    const world = this.#world;
+    const payment = this.#paid.splice(world.random.below(Math.max(1, this.#paid.length)), 1)[0];
+    if (payment === undefined) return;
+    world.count("refunds");
+    await this.#tell(payment, DepositStatus.REFUNDED);
+  }
+
+  async #tell({ id, account, credits }: Payment, status: DepositStatus): Promise<void> {
+    const deposit = { depositId: idOf(id), accountId: idOf(account), credits, status, source: "payment" };
+    const says = `deposit ${id} of ${credits} for account ${account} has status ${status}`;
+    await this.#insist(() => this.#billing.putDeposit(deposit), says);
+    // Payment services tell the same thing again.
+    if (this.#world.random.chance(0.2)) await this.#insist(() => this.#billing.putDeposit(deposit), says);
+  }
+
+  async #adjust(account: number, credits: bigint): Promise<void> {
+    const adjustment = {
+      adjustmentId: idOf(this.#newId()),
+      accountId: idOf(account),
+      credits,
+      reason: "goodwill",
+    };
+    const says = `${credits} for account ${account}`;
+    await this.#insist(() => this.#billing.putAdjustment(adjustment), says);
+  }
+
+  #newId(): number {
+    this.#nextMoney += 1;
+    return this.#nextMoney;
+  }
+
+  async #changeKey(index: number): Promise<void> {
+    const before = this.#fields[index];
+    if (before === undefined) return;
+    const fields = this.#changed(before);
+    this.#fields[index] = fields;
+    const { cap, period, active, expiresAt } = fields;
+    this.#revision += 1n;
+    const spender = {
+      spenderId: idOf(index),
+      accountId: idOf(this.#owners[index] ?? 0),
+      name: "a key",
+      period: PERIODS[period],
+      active,
+      createdAt: 1n,
+      revision: this.#revision,
+      ...(cap === undefined ? {} : { capCredits: cap }),
+      ...(expiresAt === undefined ? {} : { expiresAt: BigInt(expiresAt) }),
+    };
+    const says = `key ${index}: cap ${cap}, ${period}, ${active ? "on" : "off"}, expires ${expiresAt}`;
+    await this.#insist(() => this.#billing.putSpender({ spender }), says);
+  }
+
+  #changed(before: SpenderFields): SpenderFields {
+    const world = this.#world;
+    const { random } = world;
+    const dice = random.next();
+    if (dice < 0.4) {
+      world.count("caps changed");
+      return { ...before, cap: random.chance(0.2) ? undefined : BigInt(random.between(0, 50)) };
+    }
+    if (dice < 0.55) {
+      world.count("periods changed");
+      return { ...before, period: random.pick(["lifetime", "day", "week", "month"] as const) };
+    }
+    if (dice < 0.85) {
+      world.count("keys disabled or deleted");
+      return { ...before, active: !before.active };
+    }
+    return { ...before, expiresAt: random.chance(0.4) ? undefined : world.now + random.between(0, 10_000) };
+  }
+
+  async #insist(change: () => Promise<unknown>, says: string): Promise<void> {
+    const world = this.#world;
+    for (;;) {
+      try {
+        await change();
+        if (world.tracing) world.note(`operator: ${says}`);
+        return;
+      } catch (error) {
+        const silent = error instanceof ServiceError && error.reason !== "invalid_value";
+        if (!silent) throw error;
+        if (world.tracing) world.note(`operator: ${says}: no answer`);
+      }
+      await this.#life.sleep(world.random.between(50, 1_000));
+    }
+  }
+}

@@ -1,0 +1,147 @@
+// The table of generations in PostgreSQL, which all processes share, and the store of one of them, as the SQL of
+// services/media-generation keeps it: a row belongs to its worker, and to whoever takes it once its lease has run out.
+import type { Generation, State } from "@gr/media-generation/src/generation/generation.ts";
+import { type GenerationStore, TIMEOUT } from "@gr/media-generation/src/generation/store.ts";
+import { present } from "../books/audit.ts";
+import { numberOf } from "../ledger/ids.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { runStatement } from "../ledger/postgres.ts";
+import type { Life } from "../world/process.ts";
+
+interface Row extends Omit<Generation, "route" | "state" | "operation" | "unbilledLookUps" | "ended"> {
+  route: Generation["route"];
+  state: State;
+  operation: Generation["operation"];
+  unbilledLookUps: number;
+  ended: Generation["ended"];
+  worker: Life;
+  /** When it may be taken, if its worker does not renew it; by PostgreSQL's clock. */
+  dueAt: number;
+  booked: boolean;
+}
+
+export class GenerationTable {
+  readonly rows = new Map<number, Row>();
+  readonly #ledger: Ledger;
+  readonly #unbooked = new Set<Row>();
+
+  constructor(ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  get unbooked(): number {
+    return this.#unbooked.size;
+  }
+
+  anyDue(): boolean {
+    for (const { dueAt } of this.#unbooked) if (dueAt <= this.#ledger.time) return true;
+    return false;
+  }
+
+  /** @param passed told of each row that its process wanted to change, and another one has */
+  storeOf(life: Life, passed: () => void): GenerationStore {
+    const run = <Reply>(statement: () => Reply) => runStatement(life, statement);
+    const open = (id: string) => {
+      const row = present(this.rows.get(numberOf(id)));
+      if (row.worker === life && row.ended === null) return row;
+      passed();
+      return undefined;
+    };
+    const change = (id: string, to: (row: Row) => void) =>
+      run(() => {
+        const row = open(id);
+        if (row !== undefined) to(row);
+        return row !== undefined;
+      });
+    const due = (ms: number) => this.#ledger.time + ms;
+    return {
+      insert: (order, route, leaseMs) =>
+        run(() => {
+          const number = numberOf(order.id);
+          if (this.rows.has(number)) return false;
+          const row: Row = {
+            order,
+            route,
+            state: "running",
+            operation: null,
+            unbilledLookUps: 0,
+            ended: null,
+            worker: life,
+            dueAt: due(leaseMs),
+            booked: false,
+          };
+          this.rows.set(number, row);
+          this.#unbooked.add(row);
+          return true;
+        }),
+      reroute: (id, route) => change(id, (row) => Object.assign(row, { route, operation: null })),
+      renew: (ids, leaseMs) =>
+        run(() =>
+          ids.filter((id) => {
+            const row = this.rows.get(numberOf(id));
+            if (row === undefined) return false;
+            if (row.worker === life && !row.booked) row.dueAt = due(leaseMs);
+            return row.worker !== life;
+          }),
+        ),
+      saveOperation: (id, operation) => change(id, (row) => Object.assign(row, { operation })),
+      markUnknown: (id, why) =>
+        run(() => {
+          const row = open(id);
+          if (row === undefined) return undefined;
+          row.state = "unknown";
+          row.dueAt = due(0);
+          if (why === TIMEOUT) row.operation = null;
+          return row.operation !== null;
+        }),
+      finish: (id, ending, finishedAt) =>
+        change(id, (row) => {
+          row.state = ending.kind === "captured" ? "succeeded" : "failed";
+          row.ended = { ending, finishedAt };
+        }),
+      markBooked: (id) =>
+        run(() => {
+          const row = this.rows.get(numberOf(id));
+          if (row !== undefined && row.ended !== null) this.#book(row);
+        }),
+      markRefused: (id) =>
+        run(() => {
+          const row = this.rows.get(numberOf(id));
+          if (row?.state !== "succeeded" || row.booked) return [];
+          row.state = "failed";
+          this.#book(row);
+          return row.order.outputs;
+        }),
+      postpone: (id, waitMs, unbilled) =>
+        run(() => {
+          const row = present(this.rows.get(numberOf(id)));
+          if (row.worker !== life || row.booked) return;
+          row.dueAt = due(waitMs);
+          if (unbilled) row.unbilledLookUps += 1;
+        }),
+      takeDue: (limit, leaseMs, except) =>
+        run(() => {
+          const time = this.#ledger.time;
+          const ready = [...this.#unbooked].filter(
+            ({ dueAt, order }) => dueAt <= time && !except.includes(order.id),
+          );
+          return ready.slice(0, limit).map((row) => {
+            row.worker = life;
+            row.dueAt = due(leaseMs);
+            return { ...row };
+          });
+        }),
+      find: (id) =>
+        run(() => {
+          const row = this.rows.get(numberOf(id));
+          return row && { ...row };
+        }),
+      ping: async () => undefined,
+    };
+  }
+
+  #book(row: Row): void {
+    row.booked = true;
+    this.#unbooked.delete(row);
+  }
+}

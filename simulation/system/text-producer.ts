@@ -1,0 +1,172 @@
+// How the simulated text service produces an answer: whole or streamed, with or without its usage, cut by our own limits,
+// for a client that may leave, and with more reserved while it runs. What it delivers is charged by the library.
+import type { PicoUsd } from "@gr/money";
+import type {
+  AttemptContext,
+  AttemptEnd,
+  Delivered,
+  Failed,
+  FoundBill,
+  Kinds,
+  Order,
+  Producer,
+  Route,
+  Unknown,
+} from "@gr/paid-request";
+import { ServiceError } from "@gr/proto";
+import { checkDispatch } from "../books/invariants.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Life } from "../world/process.ts";
+import { DRAIN_MS, STREAM_TIMEOUT_MS } from "../world/timing.ts";
+import type { Request } from "./request.ts";
+import { chargeFor, metered, type Upstream, type UpstreamReply } from "./upstream.ts";
+
+/** Share of requests of which more is reserved while they run. */
+const GROWS = 0.2;
+const MOST_GROWTH = 3;
+/** Between two looks whether a stream is still wanted. */
+const LOOK_MS = 700;
+
+export interface TextOrder extends Order {
+  readonly request: Request;
+}
+
+export interface TextKinds extends Kinds {
+  order: TextOrder;
+  product: { readonly charge: bigint; readonly huge: boolean };
+  found: FoundBill;
+}
+
+type End = AttemptEnd<TextKinds>;
+
+export interface TextProducerOptions {
+  readonly life: Life;
+  readonly ledger: Ledger;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  readonly order: TextOrder;
+}
+
+export class TextProducer implements Producer<TextKinds> {
+  readonly routes: readonly [Route, ...Route[]];
+  readonly #options: TextProducerOptions;
+
+  constructor(options: TextProducerOptions) {
+    this.#options = options;
+    const [first = "", ...others] = options.order.request.providers;
+    this.routes = [routeOf(first), ...others.map(routeOf)];
+  }
+
+  readonly attempt = async (route: Route, context: AttemptContext): Promise<End> => {
+    const { life, ledger, upstreams, order } = this.#options;
+    const { request } = order;
+    const upstream = upstreams.get(route.provider);
+    if (upstream === undefined) throw new Error(`there is no provider ${route.provider}`);
+    checkDispatch(life.world, ledger, request.hold, route.provider);
+    const exchange = upstream.send(life, request);
+    const growing = this.#grow(context);
+    const first = await exchange.first.promise.catch(() => undefined);
+    if (first?.kind !== "begun") return this.#endOf(first);
+    const last = await this.#read(exchange.last.promise, growing, context);
+    if (last === "cut") {
+      upstream.cut(request.hold);
+      life.world.count("streams cut by us");
+      return this.#deliver(undefined);
+    }
+    if (last.kind === "broken" && last.cost === undefined) return failedSilently();
+    return this.#deliver(last.kind === "answer" || last.kind === "broken" ? last.cost : undefined);
+  };
+
+  /** Reads a stream to its end, or for as long as we read it. */
+  async #read(
+    ended: Promise<UpstreamReply | undefined>,
+    growing: Promise<boolean>,
+    { signal }: AttemptContext,
+  ): Promise<UpstreamReply | "cut"> {
+    const { life, order } = this.#options;
+    const over = new AbortController();
+    let last: UpstreamReply | "cut" | undefined;
+    const end = (how: UpstreamReply | "cut" | undefined) => {
+      last ??= how;
+      over.abort();
+    };
+    void ended.then(end);
+    void growing.then((allowed) => allowed || end("cut"));
+    signal.addEventListener("abort", () => end("cut"), { once: true });
+    const cutAt = life.now() + STREAM_TIMEOUT_MS;
+    let drainedAt: number | undefined;
+    while (last === undefined && life.now() < cutAt && !signal.aborted) {
+      if (order.request.left) drainedAt ??= life.now() + DRAIN_MS;
+      if (drainedAt !== undefined && life.now() >= drainedAt) break;
+      await life.sleep(LOOK_MS, over.signal);
+    }
+    return last ?? "cut";
+  }
+
+  /**
+   * An extension names the new total, so it may be repeated, and one that came late names less than the hold has.
+   * @returns false when more is needed and refused
+   */
+  async #grow({ extend }: AttemptContext): Promise<boolean> {
+    const { life, order } = this.#options;
+    const { random } = life.world;
+    if (!random.chance(GROWS)) return true;
+    for (let growths = random.between(1, 2); growths > 0; growths -= 1) {
+      await life.sleep(random.between(1, 4_000));
+      const total = order.credits * BigInt(random.between(1, MOST_GROWTH));
+      if (!(await extend(total))) return false;
+    }
+    return true;
+  }
+
+  #endOf(reply: UpstreamReply | undefined): End {
+    switch (reply?.kind) {
+      case "answer":
+        return this.#deliver(reply.cost);
+      case "not sent":
+        return { ...failed(0n), notSent: true, fallBack: true };
+      case "refused":
+        return { ...failed(0n), fallBack: reply.elsewhere };
+      case "failed":
+        return { ...failed(reply.cost), fallBack: reply.elsewhere };
+      case "failed silently":
+        return failedSilently();
+      default:
+        return unknown();
+    }
+  }
+
+  #deliver(told: PicoUsd | undefined): Delivered<TextKinds> {
+    const { request } = this.#options.order;
+    const billOf = (cost: PicoUsd) => ({ charge: chargeFor(request, cost), cost });
+    return {
+      kind: "delivered",
+      bill: told === undefined ? undefined : billOf(told),
+      billId: "",
+      billOf: (found) => billOf(found?.cost ?? metered(request)),
+      productOf: ({ charge }) => ({ charge, huge: request.huge }),
+    };
+  }
+}
+
+function routeOf(provider: string): Route {
+  return { provider, upstreamModel: "model" };
+}
+
+const PROBLEM = { billId: "", why: "failed", message: "the provider failed" } as const;
+
+function failed(cost: PicoUsd | undefined): Failed {
+  return { kind: "failed", error: providerError(), cost, notSent: false, fallBack: false, ...PROBLEM };
+}
+
+/** Another provider might do better, but this one may have billed it. */
+function failedSilently(): Failed {
+  return { ...failed(undefined), fallBack: true };
+}
+
+function unknown(): Unknown {
+  return { kind: "unknown", error: providerError(), ...PROBLEM };
+}
+
+function providerError(): ServiceError {
+  return new ServiceError("provider_error", "The provider failed; nothing was charged.");
+}

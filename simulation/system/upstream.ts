@@ -1,0 +1,293 @@
+// Whoever does the work and bills us for it: with books of its own that survive everything, a look-up by our id, replies
+// that come late, twice or never, and failures that cost money all the same. It does a request once, however often its
+// packet arrives. There are two providers; each bills what it did.
+import { chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
+import type { LookUpResult } from "@gr/paid-request";
+import { silence, timedCall } from "../world/network.ts";
+import { type Life, Waiting } from "../world/process.ts";
+import { HOLD_GRACE_MS, RPC_TIMEOUT_MS, STREAM_TIMEOUT_MS, UPSTREAM_TIMEOUT_MS } from "../world/timing.ts";
+import type { World } from "../world/world.ts";
+import type { Request } from "./request.ts";
+
+export type UpstreamReply =
+  /** Usable output, or the end of it. The cost is undefined when the usage is missing. */
+  | { readonly kind: "answer"; readonly cost: PicoUsd | undefined }
+  /** The beginning of an answer that is streamed; its end comes later. */
+  | { readonly kind: "begun" }
+  /** A definite error, not billed: another provider may do better, or none may. */
+  | { readonly kind: "refused"; readonly elsewhere: boolean }
+  /** A failure that says what it cost all the same. */
+  | { readonly kind: "failed"; readonly cost: PicoUsd; readonly elsewhere: boolean }
+  /** A definite failure that says nothing about the bill. */
+  | { readonly kind: "failed silently" }
+  /** A broken connection. Of a stream, its usage may have come before. */
+  | { readonly kind: "broken"; readonly cost: PicoUsd | undefined }
+  | { readonly kind: "not sent" }
+  /** Accepted; it waits for a slot, and is asked for until it has ended. */
+  | { readonly kind: "queued" };
+
+interface Plan {
+  readonly reply: UpstreamReply | "hangs";
+  /** What it bills. */
+  readonly bill: PicoUsd;
+  /** It waits for a slot first. */
+  readonly queued: boolean;
+  /** It streams. */
+  readonly begins: boolean;
+}
+
+export interface Job {
+  readonly request: Request;
+  readonly plan: Plan;
+  /** Zero until it is billed. */
+  bill: PicoUsd;
+  /** From when on a look-up finds the bill. */
+  visibleAt: number;
+  /** Of a queued job that has ended: how. */
+  ending: UpstreamReply | undefined;
+  cancelled: boolean;
+  /** Its packet was under way for longer than anybody waits. */
+  readonly delayed: boolean;
+}
+
+/** One request on its way, as its sender sees it. */
+export interface Exchange {
+  /** The first reply. Undefined when there is none in time. */
+  readonly first: Waiting<UpstreamReply | undefined>;
+  /** Of a stream, the last. */
+  readonly last: Waiting<UpstreamReply | undefined>;
+}
+
+const MOST_LATE_MS = 12 * HOLD_GRACE_MS;
+/** A hold's worth of upstream cost, in a number that a random one can be multiplied with. */
+const PARTS = 1_000;
+
+export class Upstream {
+  readonly provider: string;
+  /** Whether it has a look-up. */
+  readonly askable: boolean;
+  readonly jobs = new Map<number, Job>();
+  /** Requests that were sent, whether they arrived or not. */
+  readonly sent = new Set<number>();
+  /** Probability that a look-up is not answered. */
+  silence = 0;
+  readonly #world: World;
+
+  constructor(world: World, provider: string, askable: boolean) {
+    this.#world = world;
+    this.provider = provider;
+    this.askable = askable;
+  }
+
+  /** Sends a request; the reply comes as long as somebody waits. */
+  send(life: Life, request: Request): Exchange {
+    const world = this.#world;
+    const { random } = world;
+    const first = timedCall<UpstreamReply | undefined>(life, UPSTREAM_TIMEOUT_MS);
+    const exchange: Exchange = { first, last: new Waiting(life) };
+    if (!life.acts()) return exchange;
+    this.sent.add(request.hold);
+    if (random.chance(0.03)) {
+      world.after(world.latency(), () => first.settle({ kind: "not sent" }));
+      return exchange;
+    }
+    const delayed = random.chance(0.02);
+    if (delayed) world.count("upstream: packets later than the grace");
+    const delay = delayed ? random.between(1_000, MOST_LATE_MS) : random.between(1, 50);
+    const plan = planOf(world, request);
+    world.after(delay, () => this.#begin(request, plan, delayed, exchange));
+    if (random.chance(0.02)) {
+      world.count("upstream: packets twice");
+      world.after(random.between(1, MOST_LATE_MS), () => this.#begin(request, plan, delayed, exchange));
+    }
+    return exchange;
+  }
+
+  #begin(request: Request, plan: Plan, delayed: boolean, exchange: Exchange): void {
+    if (this.jobs.has(request.hold)) return;
+    const world = this.#world;
+    const { random } = world;
+    const job: Job = {
+      request,
+      plan,
+      bill: 0n,
+      visibleAt: Number.POSITIVE_INFINITY,
+      ending: undefined,
+      cancelled: false,
+      delayed,
+    };
+    this.jobs.set(request.hold, job);
+    const { first, last } = exchange;
+    if (plan.queued) {
+      world.count("upstream: jobs queued");
+      this.#tell(first, { kind: "queued" });
+    }
+    if (!plan.begins) {
+      const slow = random.chance(plan.queued ? 0.25 : 0.05);
+      const ms = random.between(20, slow ? UPSTREAM_TIMEOUT_MS + 5_000 : 5_000);
+      world.after(ms, () => this.#finish(job, plan.queued ? undefined : first));
+      return;
+    }
+    world.after(random.between(20, 2_000), () => this.#tell(first, { kind: "begun" }));
+    const long = random.chance(0.25);
+    if (long) world.count("upstream: long streams");
+    const ms = random.between(2_100, long ? STREAM_TIMEOUT_MS + 20_000 : 8_000);
+    world.after(ms, () => this.#finish(job, last));
+  }
+
+  /** @param waiting who is told; a queued job is asked for */
+  #finish(job: Job, waiting: Waiting<UpstreamReply | undefined> | undefined): void {
+    if (job.cancelled) return;
+    const world = this.#world;
+    this.#bill(job, job.plan.bill);
+    const { reply } = job.plan;
+    if (reply === "hangs") return;
+    if (waiting === undefined) {
+      // What went wrong without a word is never heard of.
+      if (reply.kind !== "broken") job.ending = reply;
+      return;
+    }
+    this.#tell(waiting, reply);
+    if (!world.random.chance(0.05)) return;
+    world.count("upstream: replies twice");
+    this.#tell(waiting, reply);
+  }
+
+  #bill(job: Job, bill: PicoUsd): void {
+    const world = this.#world;
+    const { hold } = job.request;
+    job.bill = bill;
+    job.visibleAt = world.now + world.random.between(0, 800);
+    if (world.tracing) world.note(`${this.provider}: ${hold} ends, bills ${bill}`);
+  }
+
+  #tell(waiting: Waiting<UpstreamReply | undefined>, reply: UpstreamReply): void {
+    const world = this.#world;
+    if (world.lost()) return;
+    world.after(world.latency(), () => waiting.settle(reply));
+  }
+
+  /** The sender reads no more of a stream. The provider may stop and bill what it did, or go on to the end. */
+  cut(hold: number): void {
+    const world = this.#world;
+    world.after(world.latency(), () => {
+      const job = this.jobs.get(hold);
+      if (job === undefined || job.visibleAt !== Number.POSITIVE_INFINITY || world.random.chance(0.5)) return;
+      world.count("upstream: streams stopped where they were cut");
+      job.cancelled = true;
+      this.#bill(job, job.plan.bill / 2n);
+    });
+  }
+
+  /** How a queued job stands. */
+  poll(life: Life, hold: number): Promise<UpstreamReply | "pending"> {
+    const world = this.#world;
+    const call = timedCall<UpstreamReply | "pending">(life);
+    if (!life.acts() || world.lost()) return call.promise;
+    world.after(world.latency(), () => {
+      const reply = this.jobs.get(hold)?.ending ?? "pending";
+      world.after(1, () => call.settle(reply));
+    });
+    return call.promise;
+  }
+
+  /** No promise that it helps. */
+  cancel(life: Life, hold: number): void {
+    const world = this.#world;
+    if (!life.acts()) return;
+    world.after(world.latency(), () => {
+      const job = this.jobs.get(hold);
+      if (job === undefined || job.bill > 0n || job.ending !== undefined || world.random.chance(0.5)) return;
+      world.count("upstream: jobs cancelled");
+      job.cancelled = true;
+    });
+  }
+
+  /** Never rejects. */
+  lookUp(life: Life, hold: number): Promise<LookUpResult<{ readonly cost: PicoUsd }>> {
+    const world = this.#world;
+    const call = timedCall<LookUpResult<{ readonly cost: PicoUsd }>>(life);
+    const answer = call.promise.catch(() => "silent" as const);
+    if (!life.acts()) return answer;
+    const latency = world.latency();
+    if (latency + 1 >= RPC_TIMEOUT_MS) this.#silence(hold);
+    world.after(latency, () => {
+      if (world.random.chance(this.silence)) {
+        world.count("upstream: look-ups silent");
+        this.#silence(hold);
+        call.fail(silence());
+        return;
+      }
+      const job = this.jobs.get(hold);
+      const found = job !== undefined && job.bill > 0n && job.visibleAt <= world.now;
+      if (world.tracing) {
+        world.note(`${this.provider}: look-up of ${hold}: ${found ? job.bill : "unknown"}`);
+      }
+      const result = found ? { cost: job.bill } : "unknown";
+      world.after(1, () => call.settle(result));
+    });
+    return answer;
+  }
+
+  #silence(hold: number): void {
+    const job = this.jobs.get(hold);
+    if (job !== undefined) job.request.silenced = true;
+  }
+}
+
+function planOf(world: World, request: Request): Plan {
+  const { random } = world;
+  const queued = request.service === "media" && random.chance(0.4);
+  const plan = endingOf(world, request);
+  const { reply } = plan;
+  const answers = reply !== "hangs" && (reply.kind === "answer" || reply.kind === "broken");
+  const begins = request.streamed && (reply === "hangs" || answers) && random.chance(0.85);
+  if (!begins || reply === "hangs" || reply.kind !== "broken" || !random.chance(0.4)) {
+    return { ...plan, queued, begins };
+  }
+  world.count("upstream: streams broken after their usage");
+  return { ...plan, reply: { kind: "broken", cost: plan.bill }, queued, begins };
+}
+
+function endingOf(world: World, { service, credits }: Request): Pick<Plan, "reply" | "bill"> {
+  const { random } = world;
+  const dice = random.next();
+  // Text may cost more than its hold; media has a price, and its true cost is another matter.
+  const most = service === "text" && random.chance(0.15) ? 3 * PARTS : PARTS;
+  const part = BigInt(random.between(1, most));
+  const bill = ((credits === 0n ? 1n : credits) * PICO_PER_CREDIT * part) / BigInt(PARTS);
+  if (dice < 0.58) return { reply: { kind: "answer", cost: bill }, bill };
+  if (dice < 0.64) {
+    if (service === "media") return { reply: { kind: "answer", cost: bill }, bill };
+    world.count("upstream: usage missing");
+    return { reply: { kind: "answer", cost: undefined }, bill };
+  }
+  if (dice < 0.68) return { reply: { kind: "answer", cost: 0n }, bill: 0n };
+  if (dice < 0.75) return { reply: { kind: "refused", elsewhere: random.chance(0.6) }, bill: 0n };
+  if (dice < 0.82) {
+    world.count("upstream: failed and billed");
+    return { reply: { kind: "failed", cost: bill, elsewhere: random.chance(0.5) }, bill };
+  }
+  if (dice < 0.86) {
+    const billed = random.chance(0.7);
+    world.count(billed ? "upstream: failed and billed" : "upstream: failed and not billed");
+    return { reply: { kind: "failed silently" }, bill: billed ? bill : 0n };
+  }
+  const reply = random.chance(0.5) ? "hangs" : { kind: "broken" as const, cost: undefined };
+  if (dice < 0.95) {
+    world.count("upstream: failed and billed");
+    return { reply, bill };
+  }
+  world.count("upstream: failed and not billed");
+  return { reply, bill: 0n };
+}
+
+/** What a request is charged when its usage cannot be found out: within its hold. */
+export function metered({ credits }: Request): PicoUsd {
+  return (credits * PICO_PER_CREDIT) / 2n;
+}
+
+/** What the customer pays for a bill. */
+export function chargeFor({ service, credits }: Request, cost: PicoUsd): bigint {
+  return service === "media" ? credits : chargeOf(cost);
+}

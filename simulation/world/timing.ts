@@ -1,0 +1,37 @@
+// Durations in virtual milliseconds. Shorter than the real settings, and in the proportions that make trouble: retries
+// can outlast the grace, leases end while their owner sleeps, packets come after everybody has given up.
+
+export const RPC_TIMEOUT_MS = 2_000;
+
+/** How long an answer in one piece, an image, or the beginning of a stream may take. */
+export const UPSTREAM_TIMEOUT_MS = 20_000;
+/** How long a stream may go on. */
+export const STREAM_TIMEOUT_MS = 90_000;
+/** How long a stream is read to its end for a client that has left. */
+export const DRAIN_MS = 25_000;
+export const HOLD_GRACE_MS = 15_000;
+/** A text request's hold, at first and when it is renewed. */
+export const HOLD_FOR_MS = UPSTREAM_TIMEOUT_MS + HOLD_GRACE_MS;
+export const RESOLVE_INTERVAL_MS = 5_000;
+export const HOLD_LEASE_MS = 3 * RESOLVE_INTERVAL_MS;
+export const ROW_LEASE_MS = 4_000;
+export const RENEW_ROWS_MS = 1_333;
+export const RENEW_HOLDS_MS = 3_333;
+/** When bills are searched for. The pauses of one search, one after the other. */
+export const SEARCH_PAUSES = {
+  open: [1_000, 4_001],
+  failed: [1_000, 4_001, 20_000],
+  unresolved: [20_000, 60_000],
+} as const;
+/** How long after its end the bill of a delivered answer is looked for, by what the library promises. */
+export const BILL_LOOKED_FOR_MS = 2_000;
+
+/** Between two polls of a queued job. */
+export const POLL_PAUSE_MS = 1_500;
+
+/** As long as in the contract: it is passed over, not lived through. */
+export const CLAIM_LIFETIME_MS = 86_400_000;
+
+/** As in production. */
+export const MIRROR_FRESH_MS = 1_000;
+export const REDIS_TIMEOUT_MS = 100;

@@ -1,0 +1,121 @@
+// The virtual world of one history: its time, its chance, its queue of events, its faults, and what it remembers for
+// the report. Nothing here knows about money.
+import type { Coverage, Covered } from "./coverage.ts";
+import { EventQueue } from "./event-queue.ts";
+import { Random } from "./random.ts";
+
+/** How unkind a history is. */
+export interface Weather {
+  /** Probability that a message between processes is lost. */
+  lossRate: number;
+  /** Probability that one is much slower than usual. */
+  slowRate: number;
+  duplicateRate: number;
+}
+
+export class World {
+  readonly random: Random;
+  readonly coverage: Coverage;
+  readonly tracing: boolean;
+  readonly trace: string[] = [];
+  readonly weather: Weather = { lossRate: 0, slowRate: 0, duplicateRate: 0 };
+  now = 0;
+  events = 0;
+  /** The first thing that went wrong. */
+  failure: Error | undefined;
+  /** Production code was called, or a promise of it settled: what follows in microtasks comes before the next event. */
+  touched = false;
+  /** PostgreSQL does not answer until then. */
+  postgresAwayUntil = 0;
+  /** Milliseconds by which PostgreSQL's clock is behind. */
+  postgresLag = 0;
+  /** Milliseconds in which nothing happened anywhere. */
+  slept = 0;
+  readonly #queue = new EventQueue();
+
+  constructor(seed: number, coverage: Coverage, tracing: boolean) {
+    this.random = new Random(seed);
+    this.coverage = coverage;
+    this.tracing = tracing;
+  }
+
+  get essential(): number {
+    return this.#queue.essential;
+  }
+
+  count(name: Covered): void {
+    this.coverage.counts[name] += 1;
+  }
+
+  /** A line of the trace. Ask `tracing` first: the text would be made for nothing. */
+  note(text: string): void {
+    const at = new Date(this.now).toISOString().slice(5, 23).replace("T", " ");
+    this.trace.push(`${at}  ${text}`);
+  }
+
+  after(ms: number, run: () => void): void {
+    this.#queue.push(this.now + ms, this.random.next(), run, false);
+  }
+
+  /** Periodic work, for which a history does not go on. */
+  afterInBackground(ms: number, run: () => void): void {
+    this.#queue.push(this.now + ms, this.random.next(), run, true);
+  }
+
+  /** Everything stands still for so long, also who waits and what is under way. */
+  sleep(ms: number): void {
+    this.now += ms;
+    this.slept += ms;
+    if (this.tracing) this.note(`everything slept for ${ms} ms`);
+  }
+
+  /**
+   * Ends the history with this event. For checks inside of what production code calls, which may catch what they throw.
+   * @returns the error
+   */
+  fail(error: unknown): Error {
+    const failure = error instanceof Error ? error : new Error(String(error));
+    this.failure ??= failure;
+    return failure;
+  }
+
+  /** Runs the next event, and all that follows from it at once. @returns false when there is none. @throws Violation */
+  async step(): Promise<boolean> {
+    const event = this.#queue.pop();
+    if (event === undefined) return false;
+    // What was due while everything slept happens late, in its order.
+    if (event.at > this.now) this.now = event.at;
+    this.events += 1;
+    event.run();
+    await this.settle();
+    return true;
+  }
+
+  /** Lets all promises go on that can. @throws Violation */
+  async settle(): Promise<void> {
+    if (this.touched) {
+      this.touched = false;
+      await nextTurn();
+    }
+    if (this.failure !== undefined) throw this.failure;
+  }
+
+  /** How long a message is under way. */
+  latency(): number {
+    const { random, weather } = this;
+    if (weather.slowRate > 0 && random.next() < weather.slowRate) return random.between(50, 4_000);
+    return 1 + random.below(4);
+  }
+
+  lost(): boolean {
+    const { weather, random } = this;
+    if (weather.lossRate === 0 || random.next() >= weather.lossRate) return false;
+    this.count("calls lost");
+    return true;
+  }
+}
+
+/** The event loop takes its next turn when no microtask is left. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
