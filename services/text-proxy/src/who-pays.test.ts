@@ -153,6 +153,15 @@ describe("what we cut off is charged", () => {
   });
 });
 
+test("a stream of which nothing came in its total time is free", async () => {
+  upstream.script(stream([], endless));
+  const { text, charged, id } = await run(hello, "chat/completions", brief);
+  expect(charged).toBeUndefined();
+  expect(cutOf(text).message).toContain("nothing was charged");
+  await until(() => brief.billing.state(id) === HoldState.RELEASED, PATIENCE);
+  expect(brief.billing.callsOf(id).at(-1)).toMatchObject({ kind: "release", cost: BILL.cost });
+});
+
 test("a client that leaves with more to come than is read on is charged", async () => {
   upstream.script(stream(manyMiB(200, token(FILLER)), endless));
   const leaving = new AbortController();
@@ -250,6 +259,7 @@ test("a stream whose type is written in capitals is one", async () => {
 test("a hold is renewed as long as its stream runs", async () => {
   const lasting = await startRig(upstream.url, { HOLD_LEASE_MS: "300", HOLD_GRACE_MS: "1" });
   const renewed = Promise.withResolvers<void>();
+  const before = Date.now();
   lasting.billing.after = async ({ kind }) => {
     if (kind === "extend") renewed.resolve();
   };
@@ -265,8 +275,31 @@ test("a hold is renewed as long as its stream runs", async () => {
     await until(() => reader.done, PATIENCE);
     const [place, extend, capture] = lasting.billing.callsOf(idOf(response));
     expect([place?.kind, extend?.kind, capture?.kind]).toEqual(["place", "extend", "capture"]);
+    expect(Number(place?.deadlineAt)).toBeGreaterThanOrEqual(before + 300 + 1);
     expect(Number(extend?.deadlineAt)).toBeGreaterThan(Number(place?.deadlineAt));
     expect(extend?.credits).toBe(place?.credits);
+  } finally {
+    await lasting.stop();
+  }
+});
+
+test("a stream whose hold somebody else has resolved is given up, and free", async () => {
+  const env = { HOLD_LEASE_MS: "300", HOLD_GRACE_MS: "1", TEXT_IDLE_TIMEOUT_MS: "3600000" };
+  const lasting = await startRig(upstream.url, env);
+  const left = Promise.withResolvers<void>();
+  upstream.script(async (_, response) => {
+    startStream(response);
+    response.write(token("a"));
+    response.once("close", left.resolve);
+  });
+  try {
+    const response = await lasting.post("chat/completions", hello);
+    const id = idOf(response);
+    lasting.billing.giveUp(id);
+    const text = await response.text();
+    await left.promise;
+    expect(cutOf(text).message).toContain("nothing was charged");
+    expect(lasting.billing.callsOf(id).some(({ kind }) => kind === "capture")).toBe(false);
   } finally {
     await lasting.stop();
   }
