@@ -34,7 +34,8 @@ jest.on("message", (message) => {
 jest.once("error", (error) => {
   process.stderr.write(`jest did not start: ${error.message}\n`);
 });
-jest.once("close", (code) => {
+jest.once("close", (code, signal) => {
+  if (signal !== null) process.stderr.write(`jest was ended by ${signal}\n`);
   const asked = args.some((arg) => /^--(help|version|listTests|showConfig|clearCache)$/.test(arg));
   if (!asked) {
     const { passed, failed } = counts ?? { passed: 0, failed: code === 0 ? 0 : 1 };

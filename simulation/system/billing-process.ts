@@ -3,8 +3,7 @@
 import { create, type DescMethodUnary } from "@bufbuild/protobuf";
 import { LedgerWriter } from "@gr/billing/src/ledger-writer.ts";
 import { billingRpc } from "@gr/billing/src/rpc.ts";
-import type { SpendMirror } from "@gr/billing/src/spend-mirror.ts";
-import { forgettingAccounts, forgettingAdjustments } from "@gr/billing/src/spend-mirror-changes.ts";
+import { forgettingAccounts, forgettingAdjustments, type SpendMirror } from "@gr/billing/src/spend-mirror.ts";
 import { MirroredWriter } from "@gr/billing/src/spend-mirror-writer.ts";
 import { ServiceError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";

@@ -3,6 +3,8 @@
 // adjustment, a change of the spender or the end of its window that only gets truer, and each of them forgets it.
 import type { Credits } from "@gr/money";
 import { OutcomeCode } from "@gr/proto/billing";
+import type { AccountStore } from "./account-store.ts";
+import type { AdjustmentStore } from "./adjustment-store.ts";
 import type { Operation } from "./operation.ts";
 import { NO_REFUSAL, type Posted } from "./post-store.ts";
 import type { Period } from "./spender.ts";
@@ -108,4 +110,33 @@ const UUID_V7 = /^([0-9a-f]{8})-([0-9a-f]{4})-7/;
 function timeOf(id: string): bigint | undefined {
   const parts = UUID_V7.exec(id);
   return parts === null ? undefined : BigInt(`0x${parts[1]}${parts[2]}`);
+}
+
+export function forgettingAccounts(accounts: AccountStore, mirror: SpendMirror): AccountStore {
+  return {
+    ...accounts,
+    putSpender: forgetting(mirror, accounts.putSpender),
+    putDeposit: forgetting(mirror, accounts.putDeposit),
+  };
+}
+
+export function forgettingAdjustments({ put }: AdjustmentStore, mirror: SpendMirror): AdjustmentStore {
+  return { put: forgetting(mirror, put) };
+}
+
+/**
+ * What may make room for a place (deposits, adjustments, changes of spenders) answers after the mirror was asked to forget
+ * the account, so whoever has the answer is not refused by older numbers.
+ */
+type Change = { readonly accountId: string };
+
+/** Also after a failure, which may be that of a connection after the commit. */
+function forgetting<C extends Change>(mirror: SpendMirror, change: (to: C) => Promise<void>) {
+  return async (to: C): Promise<void> => {
+    try {
+      await change(to);
+    } finally {
+      await mirror.forget(to.accountId);
+    }
+  };
 }
