@@ -4,7 +4,7 @@ import { formatPicoUsd } from "@gr/money";
 import { type Model, ModelSchema } from "@gr/proto/catalog";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
-import { defaultPriceOf } from "./model-pricing.ts";
+import { comparedAmountsOf } from "./model-pricing.ts";
 import type { Snapshot } from "./snapshot.ts";
 import type { Listing } from "./text-listing.ts";
 
@@ -102,13 +102,20 @@ function pairsOf(before: Snapshot, after: Snapshot) {
   });
 }
 
-/** Prices of the default request, in USD. From nothing or to nothing is a jump, too. */
+/**
+ * Amounts of one name before and after, in USD: of a text model each meter, of another one its default request, its
+ * cheapest and its dearest. From nothing or to nothing is a jump, too.
+ */
 function jumpsBetween(before: Snapshot, after: Snapshot) {
   return pairsOf(before, after).flatMap(({ was, model }) => {
     if (was.price?.version === model.price?.version) return [];
-    const [from, to] = [defaultPriceOf(was), defaultPriceOf(model)];
-    const isJump = from * JUMP < to || to * JUMP < from;
-    return isJump ? [{ id: model.id, from: formatPicoUsd(from), to: formatPicoUsd(to) }] : [];
+    const old = comparedAmountsOf(was);
+    for (const [of, to] of comparedAmountsOf(model)) {
+      const from = old.get(of);
+      if (from === undefined || (from * JUMP >= to && to * JUMP >= from)) continue;
+      return [{ id: model.id, of, from: formatPicoUsd(from), to: formatPicoUsd(to) }];
+    }
+    return [];
   });
 }
 

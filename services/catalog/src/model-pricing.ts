@@ -155,20 +155,32 @@ function conditionsOf(tier: { quality: string; sizes: string[] }) {
   };
 }
 
-/** Meters without a price of their own show the price that they are billed at. */
 function tokenPricesOf(rule: TokenPrice) {
+  return mapValues(meterPricesOf(rule), formatPicoUsd);
+}
+
+/** Meters without a price of their own have the price that they are billed at. */
+function meterPricesOf(rule: TokenPrice) {
   const { inputPicoUsd: input, outputPicoUsd: output } = rule;
   return {
-    input: formatPicoUsd(input),
-    output: formatPicoUsd(output),
-    cached_input: formatPicoUsd(rule.cachedInputPicoUsd ?? input),
-    cache_write: formatPicoUsd(rule.cacheWritePicoUsd ?? input),
-    image_input: formatPicoUsd(rule.imageInputPicoUsd ?? input),
-    audio_input: formatPicoUsd(rule.audioInputPicoUsd ?? input),
-    reasoning: formatPicoUsd(rule.reasoningPicoUsd ?? output),
-    image_output: formatPicoUsd(rule.imageOutputPicoUsd ?? output),
-    request: formatPicoUsd(rule.requestPicoUsd),
+    input,
+    output,
+    cached_input: rule.cachedInputPicoUsd ?? input,
+    cache_write: rule.cacheWritePicoUsd ?? input,
+    image_input: rule.imageInputPicoUsd ?? input,
+    audio_input: rule.audioInputPicoUsd ?? input,
+    reasoning: rule.reasoningPicoUsd ?? output,
+    image_output: rule.imageOutputPicoUsd ?? output,
+    request: rule.requestPicoUsd,
   };
+}
+
+function mapValues<Name extends string, From, To>(
+  values: Readonly<Record<Name, From>>,
+  change: (value: From) => To,
+): Record<Name, To> {
+  const entries = Object.entries<From>(values).map(([name, value]) => [name, change(value)]);
+  return Object.fromEntries(entries) as Record<Name, To>;
 }
 
 /** The text request by which prices are compared. No request is typical, but the list must have an order. */
@@ -195,6 +207,14 @@ function defaultPrice(model: Model, price: Price | undefined): PicoUsd | undefin
   return model.kind === ModelKind.IMAGE
     ? priceOfImageRequest(price, { images: 1, ...asked })
     : priceOfVideoRequest(price, { seconds: model.defaultSeconds, ...asked });
+}
+
+/** The amounts by which a price is compared with an earlier one, by name. */
+export function comparedAmountsOf(model: Model): Map<string, PicoUsd> {
+  const rule = model.price?.rule;
+  if (rule?.case !== "token") return new Map([["the default request", defaultPriceOf(model)]]);
+  const meters = Object.entries(meterPricesOf(rule.value));
+  return new Map([["1,000 tokens in and out", defaultPriceOf(model)], ...meters]);
 }
 
 /** Whether no request can cost anything. */

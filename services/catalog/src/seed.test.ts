@@ -66,7 +66,13 @@ describe("the shipped seed", () => {
     const gone = [
       ...["openai/dall-e-3", "openai/dall-e-2", "openai/gpt-image-1", "openai/sora-2", "openai/sora-2-pro"],
       ...["google/imagen-4", "google/veo-3.1", "google/veo-2", "google/gemini-2.5-flash-image"],
-      ...["lightricks/ltx-2-pro", "amazon/nova-canvas", "xai/grok-2-image"],
+      ...[
+        "lightricks/ltx-2-pro",
+        "amazon/nova-canvas",
+        "xai/grok-2-image",
+        "xai/grok-imagine-image-quality",
+        "bytedance/seedance-1.5-pro",
+      ],
     ];
     const unpriced = ["openai/gpt-image-2.5-sunburst", "google/gemini-omni-1.1-flash", "minimax/minimax-h3"];
     expect(ids.filter((id) => [...gone, ...unpriced].includes(id))).toEqual([]);
@@ -407,4 +413,13 @@ test("the price list of text models has the simulator's, at the simulator's pric
   const list = await readTextPriceList(undefined);
   expect(list.get("sandbox/chat")?.prices).toMatchObject({ input: 500_000n, output: 1_500_000n });
   expect(list.get("sandbox/chat-vision")?.prices).toMatchObject({ input: 1_000_000n, output: 3_000_000n });
+});
+
+test("the price list of text models has OpenAI's, as its source has them", async () => {
+  const list = await readTextPriceList(undefined);
+  expect(list.get("gpt-4.1-mini")?.prices).toMatchObject({
+    ...{ input: 400_000n, cachedInput: 100_000n, output: 1_600_000n },
+  });
+  // Above 272,000 tokens of input these cost more, which a rule cannot say.
+  expect(["gpt-5.4", "gpt-5.5", "gpt-5.6"].filter((id) => list.has(id))).toEqual([]);
 });

@@ -178,6 +178,16 @@ test("a price that went up or down more than tenfold is told apart from those th
   }
 });
 
+test("a jump of one meter is told, also when a request of average shape hardly notices", async () => {
+  const at = (completion: string) =>
+    listing(openRouterRow("vendor/one", { pricing: { prompt: "0.0001", completion } }));
+  upstream.respond = at("0.000005");
+  world = await start();
+  upstream.respond = at("0.0000000001");
+  await world.operator.syncCatalog({});
+  expect(await world.metric("catalog_price_jumps_total")).toBe(1);
+});
+
 describe("catalogue processes over one database", () => {
   /** Another one, whose first import is done. */
   async function startSecond(): Promise<CatalogUnderTest> {

@@ -100,6 +100,15 @@ describe("a row of OpenRouter's shape", () => {
     expect(skippedAs(priced(pricing))).toBe("no_price");
   });
 
+  test("is left out when its tokens are free and something else is not: free means that nothing can cost anything", () => {
+    for (const other of ["web_search", "image", "audio"]) {
+      expect(skippedAs(priced({ prompt: "0", completion: "0", [other]: "0.01" }))).toBe("no_price");
+    }
+    expect(read(priced({ prompt: "0", completion: "0", web_search: "0", image: "0" })).models).toHaveLength(
+      1,
+    );
+  });
+
   test.each([
     ["images", ["image"]],
     ["text and images", ["text", "image"]],

@@ -105,6 +105,9 @@ function readOpenRouterRow(row: unknown): TextModel | SkipReason {
   const output = priceOf(pricing["completion"]);
   const request = pricing["request"] == null ? 0n : priceOf(pricing["request"]);
   if (input === undefined || output === undefined || request === undefined) return "no_price";
+  // Free tokens with a price for something else: the rule would say that nothing can cost anything.
+  if (input + output === 0n && Object.values(pricing).some((each) => extraPrice(each) !== null))
+    return "no_price";
   const extras = {
     cachedInput: extraPrice(pricing["input_cache_read"]),
     cacheWrite: extraPrice(pricing["input_cache_write"]),
