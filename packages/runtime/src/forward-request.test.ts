@@ -1,4 +1,5 @@
 // Requests handed on to another process: byte for byte, once, and with honest errors.
+import { once } from "node:events";
 import {
   createServer,
   request as httpRequest,
@@ -23,6 +24,9 @@ describe("a forwarded request", () => {
   let gateway: string;
   let answer: (request: IncomingMessage, response: ServerResponse) => void;
   let received: IncomingMessage[];
+  /** Of a request with the header x-wait: it has come, and its client has left. */
+  let held: PromiseWithResolvers<void>;
+  let left: PromiseWithResolvers<void>;
 
   beforeAll(async () => {
     module = createServer((request, response) => {
@@ -31,6 +35,12 @@ describe("a forwarded request", () => {
     });
     await new Promise<void>((resolve) => module.listen(0, "127.0.0.1", resolve));
     app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
+    app.addHook("onRequest", async (request, reply) => {
+      if (request.headers["x-wait"] === undefined) return;
+      held.resolve();
+      await once(reply.raw, "close");
+      left.resolve();
+    });
     const baseUrl = `http://127.0.0.1:${(module.address() as AddressInfo).port}/`;
     const points = [{ prefix: "/v1/things" }, { prefix: "/v1/quick", longestSilenceMs: 200 }];
     await mountRemote(app, points, { module: "things", baseUrl, secret: SECRET, clock: systemClock });
@@ -44,6 +54,8 @@ describe("a forwarded request", () => {
   });
   beforeEach(() => {
     received = [];
+    held = Promise.withResolvers();
+    left = Promise.withResolvers();
   });
   afterAll(async () => {
     await closeHttpApp(app, 0);
@@ -284,6 +296,25 @@ describe("a forwarded request", () => {
       await left.promise;
       if (!head) await expect(call).rejects.toThrow();
     }
+  });
+
+  test("a client that has left before its request is handed on reaches no module", async () => {
+    answer = (_request, response) => response.end();
+    const client = httpRequest(`${gateway}/v1/things`, { headers: { "x-wait": "yes" } });
+    client.on("error", () => undefined);
+    client.end();
+    await held.promise;
+    client.destroy();
+    await left.promise;
+    await fetch(`${gateway}/v1/things`);
+    expect(received).toHaveLength(1);
+  });
+
+  test("requests at the same time are not mistaken for each other", async () => {
+    answer = (request, response) => response.end(request.url);
+    const paths = Array.from({ length: 50 }, (_, index) => `/v1/things/${index}?n=${index}`);
+    const answers = paths.map(async (path) => (await fetch(`${gateway}${path}`)).text());
+    expect(await Promise.all(answers)).toEqual(paths);
   });
 
   test("a client that leaves in the middle of its upload ends the request at the module", async () => {

@@ -4,12 +4,10 @@
 import { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
-import httpProxy from "@fastify/http-proxy";
 import { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Dispatcher, Pool } from "undici";
 import { headersForModules } from "./client-headers.ts";
-import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const LONGEST_SILENCE_MS = 4 * 3_600_000;
@@ -60,10 +58,13 @@ export async function forwardRequests(
   points: readonly MountPoint[],
   { baseUrl, ownHeaders }: ForwardTarget,
 ): Promise<void> {
+  // A process that forwards nothing does not carry the library in its memory.
+  const { default: httpProxy } = await import("@fastify/http-proxy");
   const upstream = new URL(baseUrl).origin;
-  const sender = new Sender(upstream);
+  // Each waiting client is one connection here as well.
+  const pool = new Pool(upstream, { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS } });
   await app.register(async (scope) => {
-    scope.addHook("onClose", () => sender.close());
+    scope.addHook("onClose", () => pool.close());
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", takeBody);
     for (const { prefix, longestSilenceMs = LONGEST_SILENCE_MS } of points) {
@@ -73,11 +74,12 @@ export async function forwardRequests(
         proxyPayloads: false,
         internalRewriteLocationHeader: false,
         disableRequestLogging: true,
-        // Its type is that of the undici that the library brings, which is another version than ours.
-        undici: sender as never,
+        undici: senderTo(pool),
         handler: (request, reply, path, options) => {
-          sender.expect(request, reply);
-          const headers = { ...requestHeaders(request), ...ownHeaders(request) };
+          // The client has left while it was found out who it is.
+          if (reply.raw.closed) return void reply.hijack();
+          const carried = { [CLIENT]: clientOf(request, reply) };
+          const headers = { ...requestHeaders(request), ...ownHeaders(request), ...carried };
           reply.from(path, { ...options, ...bodyOption(request.body), rewriteRequestHeaders: () => headers });
         },
         replyOptions: {
@@ -97,42 +99,32 @@ export async function forwardRequests(
   });
 }
 
-interface Expected {
+/** Under this name the headers carry to the sender what the library has no place for; it is never sent. */
+const CLIENT = Symbol("client");
+
+interface Client {
+  /** As the client wrote it, not as the library has spelt it. */
   readonly path: string;
   /** Says "abort" when the client has left. */
   readonly signal: EventEmitter;
 }
 
-/** Sends what the library has prepared. What the library does not hand over is found again by the request's id. */
-class Sender {
-  readonly #pool: Pool;
-  readonly #expected = new Map<string, Expected>();
+function clientOf({ raw }: FastifyRequest, reply: FastifyReply): Client {
+  const signal = new EventEmitter();
+  reply.raw.once("close", () => {
+    if (!reply.raw.writableFinished) signal.emit("abort");
+  });
+  return { path: raw.url ?? "/", signal };
+}
 
-  constructor(origin: string) {
-    // Each waiting client is one connection here as well.
-    this.#pool = new Pool(origin, { pipelining: 1, connect: { timeout: CONNECT_TIMEOUT_MS } });
-  }
-
-  expect({ id, raw }: FastifyRequest, reply: FastifyReply): void {
-    const signal = new EventEmitter();
-    this.#expected.set(id, { path: raw.url ?? "/", signal });
-    reply.raw.once("close", () => {
-      this.#expected.delete(id);
-      if (!reply.raw.writableFinished) signal.emit("abort");
-    });
-  }
-
-  /** Called by the library. The path is sent as the client wrote it, not as the library has spelt it. */
-  readonly request = (options: Dispatcher.RequestOptions, done: RequestDone): void => {
-    const id = (options.headers as IncomingHttpHeaders)[REQUEST_ID_HEADER];
-    const expected = this.#expected.get(String(id));
-    if (expected === undefined) done(new Error("the client has left"), undefined as never);
-    else this.#pool.request({ ...options, ...expected }, done);
+/** What the library sends with; its type is that of the library's undici, which is another version than ours. */
+function senderTo(pool: Pool) {
+  const request = (options: Dispatcher.RequestOptions, done: RequestDone): void => {
+    const client = (options.headers as { [CLIENT]?: Client })[CLIENT];
+    if (client === undefined) throw new Error("the library has lost the client of a request");
+    pool.request({ ...options, ...client }, done);
   };
-
-  close(): Promise<void> {
-    return this.#pool.close();
-  }
+  return { request } as never;
 }
 
 type RequestDone = (error: Error | null, answer: Dispatcher.ResponseData) => void;
