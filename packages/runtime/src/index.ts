@@ -13,6 +13,8 @@ export {
 } from "./config.ts";
 export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp } from "./http-app.ts";
+export { parseJsonBytes } from "./json-body.ts";
+export { endOfJsonString, guardJson } from "./json-guard.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";
 export { migrate } from "./migrate.ts";
@@ -43,8 +45,7 @@ export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } fr
 export { RedisGate, type RedisGateMessages } from "./redis-gate.ts";
 export { countHeader } from "./refuse-ambiguous.ts";
 export { renderError } from "./render-error.ts";
-export { endOfJsonString, refuseRepeatedMembers } from "./repeated-member.ts";
-export { parseJsonBytes, type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";
+export { type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";
 export { type Rounds, startRounds } from "./rounds.ts";
 export { type RunningProcess, run, runUntilSignal, type StartOptions, startProcess } from "./run.ts";
 export { type CallOptions, createServiceClient, type ServiceClient } from "./service-client.ts";

@@ -1,9 +1,10 @@
 // REST routes as data: one declaration validates requests, registers handlers and becomes the OpenAPI document.
+import type { IncomingMessage } from "node:http";
 import { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { readJsonBody } from "./json-body.ts";
 import { parseRequest } from "./parse-request.ts";
-import { refuseRepeatedMembers } from "./repeated-member.ts";
 
 export interface RestRequest<Body = unknown, Query = unknown> {
   readonly body: Body;
@@ -21,8 +22,8 @@ export interface RestRoute {
   /** Absent: the route takes no body, and whatever a client sends all the same is not looked at. */
   readonly body?: z.ZodType;
   /**
-   * "parsed" (the default): JSON, checked against `body`. "bytes": the handler gets the untouched bytes, in which no
-   * member is __proto__ or there twice, and checks the rest itself; `body` is then documentation.
+   * "parsed" (the default): JSON, checked against `body`. "bytes": the handler gets the untouched bytes, which
+   * json-guard.ts has let pass, and checks the rest itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
   /** Content types that `setup` has taught the scope besides JSON; for the OpenAPI document. */
@@ -58,14 +59,17 @@ export function restRoute<Body extends z.ZodType = z.ZodUndefined, Query extends
 export async function registerRest(app: FastifyInstance, api: RestApi): Promise<void> {
   await app.register(async (scope) => {
     scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, bytes, done) => {
-      const { bodyAs } = request.routeOptions.config;
-      const { "content-encoding": encoding = "identity" } = request.headers;
-      if (bodyAs !== "nothing" && encoding.toLowerCase() !== "identity") done(encodedBody());
-      else if (bodyAs === "parsed") readBody(() => parseJsonBytes(bytes as Buffer), done);
-      else if (bodyAs === "bytes") readBody(() => clearBytes(bytes as Buffer), done);
-      else done(null, bytes);
-    });
+    scope.addContentTypeParser(
+      "application/json",
+      async (request: FastifyRequest, payload: IncomingMessage) => {
+        const { bodyAs } = request.routeOptions.config;
+        if (bodyAs === "nothing") return undefined;
+        const { "content-encoding": encoding = "identity" } = request.headers;
+        if (encoding.toLowerCase() !== "identity") throw encodedBody();
+        const { bytes, value } = await readJsonBody(request, payload, bodyAs === "parsed");
+        return bodyAs === "parsed" ? value : bytes;
+      },
+    );
     scope.addContentTypeParser("*", (request, _stream, done) => {
       // Nobody reads it, so its type does not matter.
       if (request.routeOptions.config.bodyAs === "nothing") done(null);
@@ -104,46 +108,6 @@ function encodedBody(): ServiceError {
     "unsupported_media_type",
     "Encoded bodies are not supported; send no Content-Encoding.",
   );
-}
-
-function readBody(read: () => unknown, done: (error: Error | null, body?: unknown) => void): void {
-  let body: unknown;
-  try {
-    body = read();
-  } catch (error) {
-    done(error as Error);
-    return;
-  }
-  done(null, body);
-}
-
-/** What a handler reads by itself means the same to every reader. */
-function clearBytes(bytes: Buffer): Buffer {
-  refuseRepeatedMembers(bytes);
-  return bytes;
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-const BYTE_ORDER_MARK = Buffer.from("\ufeff");
-
-/**
- * JSON of valid UTF-8, without a member __proto__ and without any that an object has twice.
- * @throws ServiceError invalid_json; of such a member, `param` is its path.
- */
-export function parseJsonBytes(bytes: Buffer): unknown {
-  if (bytes.byteLength === 0) {
-    throw new ServiceError("invalid_json", "The body is empty, but the content type is application/json.");
-  }
-  // The parser below would skip it; text bodies, which go upstream as they are, cannot have one either.
-  if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.byteLength))) {
-    throw new ServiceError("invalid_json", "The body is not valid JSON: it begins with a byte order mark.");
-  }
-  refuseRepeatedMembers(bytes);
-  try {
-    return JSON.parse(utf8.decode(bytes));
-  } catch (error) {
-    throw new ServiceError("invalid_json", "The body is not valid JSON.", { cause: error });
-  }
 }
 
 /** OpenAPI path items of the routes, generated from the schemas that validate. */

@@ -1,12 +1,13 @@
-// Guarantees of the refusal of repeated members: found at every depth and in every spelling, and nothing else is.
+// What the guard refuses: repeated members at every depth and in every spelling, and what is beyond a limit; however
+// the bytes are cut into chunks, and nothing else.
 import { ServiceError } from "@gr/proto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { refuseRepeatedMembers } from "./repeated-member.ts";
+import { guardJson, JSON_LIMITS, JsonGuard } from "./json-guard.ts";
 
 function refusal(json: string): ServiceError | undefined {
   try {
-    refuseRepeatedMembers(Buffer.from(json));
+    guardJson(Buffer.from(json));
     return undefined;
   } catch (error) {
     if (error instanceof ServiceError) return error;
@@ -115,8 +116,68 @@ test("whatever bytes come, the answer is none or a refusal", () => {
   );
 });
 
-test("a body may be nested deeper than any stack, and is searched to its bottom", () => {
-  const bottom = (innermost: string) => `${'{"a":['.repeat(50_000)}${innermost}${"]}".repeat(50_000)}`;
-  expect(refusal(bottom('{"b":1,"c":2}'))).toBeUndefined();
-  expect(refusal(bottom('{"b":1,"b":2}'))?.reason).toBe("invalid_json");
+describe("a limit", () => {
+  const { depth, values, members: fields, nameBytes, numberBytes } = JSON_LIMITS;
+  const nested = (levels: number) => "[".repeat(levels);
+  const members = (count: number) =>
+    `{${Array.from({ length: count }, (_, index) => `"${index}":0`).join()}}`;
+
+  test.each([
+    ["nested", nested(depth), nested(depth + 1)],
+    ["nested", `${'{"a":['.repeat(depth / 2)}`, `${'{"a":['.repeat(depth / 2)}{`],
+    ["values", `[${"1,".repeat(values - 1)}`, `[${"1,".repeat(values)}`],
+    ["values", `[${"{},".repeat(values / 2 - 1)}`, `[${"{},".repeat(values / 2)}`],
+    ["fields", members(fields), members(fields + 1)],
+    ["name", `{"${"x".repeat(nameBytes)}":1}`, `{"${"x".repeat(nameBytes + 1)}":1}`],
+    ["digits", `[${"1".repeat(numberBytes)}]`, `[${"1".repeat(numberBytes + 1)}`],
+  ])("%s: what is within passes, one more is refused", (word, within, beyond) => {
+    expect(refusal(within)).toBeUndefined();
+    expect(refusal(beyond)).toMatchObject({ reason: "invalid_json", message: expect.stringContaining(word) });
+  });
+
+  test("counts nothing within strings, and forgets what has closed", () => {
+    expect(refusal(`{"a":"${"[".repeat(1_000)}${",".repeat(values)}"}`)).toBeUndefined();
+    expect(refusal(`[${"[[]],".repeat(1_000)}1]`)).toBeUndefined();
+    expect(refusal(`["${"1".repeat(1_000_000)}"]`)).toBeUndefined();
+  });
+
+  test("refuses as soon as it is passed, whatever would come", () => {
+    const guard = new JsonGuard();
+    guard.push(Buffer.from(nested(depth)));
+    expect(() => guard.push(Buffer.from("["))).toThrow(/nested more than 128 levels/);
+  });
+});
+
+test("chunks make no difference", () => {
+  const pieces = fc.constantFrom(
+    '"',
+    "\\",
+    '\\"',
+    ",",
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    '"a":',
+    '"\\u0061":',
+    "x".repeat(40),
+  );
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 40 }), fc.array(fc.nat({ max: 9 })), (parts, sizes) => {
+      const bytes = Buffer.from(`{${parts.join("")}`);
+      const guard = new JsonGuard();
+      const inChunks = () => {
+        let at = 0;
+        for (const size of sizes) {
+          guard.push(bytes.subarray(at, at + size));
+          at += size;
+        }
+        guard.push(bytes.subarray(at));
+      };
+      const whole = refusal(bytes.toString());
+      if (whole === undefined) expect(inChunks).not.toThrow();
+      else expect(inChunks).toThrow(expect.objectContaining({ message: whole.message, param: whole.param }));
+    }),
+  );
 });

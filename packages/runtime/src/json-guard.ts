@@ -1,0 +1,243 @@
+// Refuses JSON while it arrives: what costs more than any request needs (nesting, values, names, numbers without
+// bound), and what two readers understand in two ways (an object with a member twice, of which JSON.parse takes the
+// last and others the first; a member __proto__). Every byte is looked at once. What is no JSON is left to the parser.
+import { ServiceError } from "@gr/proto";
+import { z } from "zod";
+
+/** Far beyond what a request of any client library has: long histories and deep schemas of tools included. */
+export const JSON_LIMITS = {
+  /** Arrays and objects within each other. */
+  depth: 128,
+  /** Members of objects and elements of arrays, together. */
+  values: 100_000,
+  /** Members of one object. */
+  members: 20_000,
+  /** Bytes of a member's name, as it is spelt. */
+  nameBytes: 10_000,
+  /** Bytes of a number. */
+  numberBytes: 1_000,
+} as const;
+
+/** Of names that a client has invented, an error repeats this much. */
+const LONGEST_PATH = 200;
+
+/** From here on the end of a string is searched natively; shorter ones are faster byte by byte. */
+const SHORT_STRING = 32;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const SPACE = 0x20;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/** An object that has begun and not ended. */
+interface OpenObject {
+  /** Of the member that the scan is in; undefined before the first. */
+  name: string | undefined;
+  /** Made for the second member. */
+  earlier: Set<string> | undefined;
+}
+
+/** What has begun and not ended; of an array, the index of the element that the scan is in. */
+type Level = OpenObject | number;
+
+/** @throws ServiceError invalid_json; `param` is the path of a member that is there twice, or is __proto__. */
+export function guardJson(json: Buffer): void {
+  new JsonGuard().push(json);
+}
+
+export class JsonGuard {
+  readonly #levels: Level[] = [];
+  #values = 0;
+  #keyIsNext = false;
+  #inString = false;
+  /** The first byte of the next chunk is what a backslash escapes. */
+  #escaped = false;
+  /** The string is the name of a member of this object. */
+  #named: OpenObject | undefined;
+  /** What earlier chunks had of the name. */
+  #nameBefore: Buffer | undefined;
+  #numberBytes = 0;
+
+  /** Looks at the next bytes of one JSON text. @throws as guardJson */
+  push(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) at = this.#inString ? this.#string(chunk, at) : this.#structure(chunk, at);
+  }
+
+  /** @returns where a string begins, behind its quote, or the end of the chunk */
+  #structure(chunk: Buffer, from: number): number {
+    for (let at = from; at < chunk.length; at += 1) {
+      const byte = chunk[at] as number;
+      switch (byte) {
+        case QUOTE: {
+          const level = this.#keyIsNext ? this.#levels.at(-1) : undefined;
+          this.#named = typeof level === "object" ? level : undefined;
+          this.#inString = true;
+          this.#numberBytes = 0;
+          return at + 1;
+        }
+        case OPEN_BRACE:
+          this.#open({ name: undefined, earlier: undefined });
+          break;
+        case OPEN_BRACKET:
+          this.#open(0);
+          break;
+        case CLOSE_BRACE:
+        case CLOSE_BRACKET:
+          this.#levels.pop();
+          this.#keyIsNext = false;
+          this.#numberBytes = 0;
+          break;
+        case COMMA:
+          this.#next();
+          break;
+        default:
+          if (byte <= SPACE || byte === COLON) this.#numberBytes = 0;
+          else this.#number();
+      }
+    }
+    return chunk.length;
+  }
+
+  #open(level: Level): void {
+    if (this.#levels.length === JSON_LIMITS.depth) {
+      throw tooMuch(`is nested more than ${JSON_LIMITS.depth} levels deep`);
+    }
+    this.#levels.push(level);
+    this.#keyIsNext = typeof level === "object";
+    this.#numberBytes = 0;
+    this.#count();
+  }
+
+  #next(): void {
+    const level = this.#levels.at(-1);
+    this.#keyIsNext = typeof level === "object";
+    if (typeof level === "number") this.#levels[this.#levels.length - 1] = level + 1;
+    this.#numberBytes = 0;
+    this.#count();
+  }
+
+  /** Each value but the outermost follows an opening or a comma; empty arrays and objects count as if they had one. */
+  #count(): void {
+    this.#values += 1;
+    if (this.#values > JSON_LIMITS.values) {
+      throw tooMuch(`has more than ${JSON_LIMITS.values.toLocaleString("en")} values`);
+    }
+  }
+
+  #number(): void {
+    this.#numberBytes += 1;
+    if (this.#numberBytes > JSON_LIMITS.numberBytes) {
+      throw tooMuch(`has a number of more than ${JSON_LIMITS.numberBytes.toLocaleString("en")} digits`);
+    }
+  }
+
+  /** @returns the position behind the string, or the end of the chunk */
+  #string(chunk: Buffer, from: number): number {
+    let at = from;
+    if (this.#escaped) {
+      this.#escaped = false;
+      at += 1;
+    }
+    const end = endOfString(chunk, at);
+    if (end < chunk.length) {
+      this.#inString = false;
+      if (this.#named !== undefined) this.#name(this.#named, this.#wholeName(chunk.subarray(from, end)));
+      this.#named = undefined;
+      return end + 1;
+    }
+    // A backslash at the very end escapes what comes next.
+    this.#escaped = end > chunk.length;
+    if (this.#named !== undefined) this.#nameBefore = this.#wholeName(chunk.subarray(from));
+    return chunk.length;
+  }
+
+  #wholeName(last: Buffer): Buffer {
+    const before = this.#nameBefore;
+    this.#nameBefore = undefined;
+    if (last.length + (before?.length ?? 0) > JSON_LIMITS.nameBytes) {
+      throw tooMuch(
+        `has a field whose name is longer than ${JSON_LIMITS.nameBytes.toLocaleString("en")} bytes`,
+      );
+    }
+    return before === undefined ? last : Buffer.concat([before, last]);
+  }
+
+  /** Goes on to the next member of the object. */
+  #name(object: OpenObject, spelt: Buffer): void {
+    const name = readName(spelt);
+    if (object.name !== undefined) {
+      object.earlier ??= new Set();
+      object.earlier.add(object.name);
+    }
+    if ((object.earlier?.size ?? 0) >= JSON_LIMITS.members) {
+      throw tooMuch(`has an object with more than ${JSON_LIMITS.members.toLocaleString("en")} fields`);
+    }
+    object.name = name;
+    this.#keyIsNext = false;
+    const isRepeated = object.earlier?.has(name) === true;
+    if (isRepeated || name === "__proto__") throw unclear(this.#levels.map(placeIn), isRepeated);
+  }
+}
+
+function tooMuch(what: string): ServiceError {
+  return new ServiceError("invalid_json", `The body ${what}.`);
+}
+
+function unclear(path: (string | number)[], isRepeated: boolean): ServiceError {
+  const param = z.core.toDotPath(path).slice(0, LONGEST_PATH);
+  const message = isRepeated
+    ? `The body has the field "${param}" twice.`
+    : `The body has the field "${param}", a name that no field may have.`;
+  return new ServiceError("invalid_json", message, { param });
+}
+
+function placeIn(level: Level): string | number {
+  return typeof level === "number" ? level : (level.name ?? "");
+}
+
+/** Position of the closing quote of the string that opens at `open`; at or behind the end when there is none. */
+export function endOfJsonString(json: Buffer, open: number): number {
+  return endOfString(json, open + 1);
+}
+
+/** @param from within a string, and not at what a backslash escapes; @returns as endOfJsonString */
+function endOfString(json: Buffer, from: number): number {
+  let at = from;
+  for (let byte = json[at]; byte !== undefined && byte !== QUOTE; byte = json[at]) {
+    if (at - from > SHORT_STRING) return endOfLongString(json, at);
+    at += byte === BACKSLASH ? 2 : 1;
+  }
+  return at;
+}
+
+/** @param at as `from` of endOfString */
+function endOfLongString(json: Buffer, at: number): number {
+  for (let from = at; ; ) {
+    const quote = json.indexOf(QUOTE, from);
+    const end = quote < 0 ? json.length : quote;
+    let backslashes = 0;
+    while (end - backslashes > at && json[end - backslashes - 1] === BACKSLASH) backslashes += 1;
+    const isEscaped = backslashes % 2 === 1;
+    if (quote < 0) return isEscaped ? end + 1 : end;
+    if (!isEscaped) return quote;
+    from = quote + 1;
+  }
+}
+
+/** The name between two quotes, whichever way it is spelt. */
+function readName(bytes: Buffer): string {
+  const spelt = bytes.toString("utf8");
+  if (!spelt.includes("\\")) return spelt;
+  try {
+    return JSON.parse(`"${spelt}"`) as string;
+  } catch {
+    // Not a string of JSON, so the whole is no JSON and the parser says so.
+    return spelt;
+  }
+}
