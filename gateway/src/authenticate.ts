@@ -20,6 +20,17 @@ export type Authenticate = (
   anew?: "anew",
 ) => Principal | null | Promise<Principal>;
 
+/** Whether authentication would ask the keys service about a key that was never seen to be good. */
+export type IsStranger = (request: FastifyRequest, row: RouteRow | undefined) => boolean;
+
+export function strangerFinder(keys: VerifiedKeys): IsStranger {
+  return ({ headers: { authorization } }, row) => {
+    if (row === undefined || row.access === "public" || authorization === undefined) return false;
+    const secret = BEARER.exec(authorization)?.[1];
+    return secret !== undefined && keys.isStranger(secret);
+  };
+}
+
 /** @param openPaths paths of the gateway itself, for everybody. */
 export function authenticator(keys: VerifiedKeys, openPaths: readonly string[]): Authenticate {
   const open = new Set(openPaths);

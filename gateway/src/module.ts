@@ -8,7 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { Counter, Histogram, type Registry } from "prom-client";
 import { v7 as uuidv7 } from "uuid";
 import { admitRequests } from "./admit-request.ts";
-import { authenticator } from "./authenticate.ts";
+import { authenticator, strangerFinder } from "./authenticate.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
 import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
@@ -57,7 +57,8 @@ export const gatewayModule = defineModule({
     const local = new LocalRateLimiter();
     const limiter = redis === undefined ? local : new RedisRateLimiter(redis, local, log);
     const limits = new RequestLimits({ config, limiter, clock, metrics });
-    app.addHook("onRequest", admitRequests(authenticator(keys, [OPENAPI_PATH]), limits));
+    const authenticate = authenticator(keys, [OPENAPI_PATH]);
+    app.addHook("onRequest", admitRequests(authenticate, strangerFinder(keys), limits));
     await app.register(async (routes) => {
       routes.setErrorHandler((error, { principal, raw }) => {
         throw principal === null ? error : failureOf(raw.url ?? "", error);

@@ -64,6 +64,12 @@ describe.each(topologies)("raw HTTP, %s", (topology) => {
     expect(ring.keys.lookUps).toBe(before);
   });
 
+  test("HEAD that is not valid is answered without a body", async () => {
+    const [answer] = await sendRaw(ring.baseUrl, "HEAD /v1/models HTTP/1.1\r\nHost: x\r\nA : b\r\n\r\n");
+    expect(answer).toMatchObject({ status: 400, body: "" });
+    expect(answer?.head).toMatch(/content-length: [1-9]/i);
+  });
+
   test("two Authorization headers are refused, whichever of them is right", async () => {
     for (const [first, second] of [
       [normal, "x"],

@@ -4,11 +4,16 @@ import type { Principal } from "@gr/identity";
 import { errorRow, ServiceError } from "@gr/proto";
 import type { Clock } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { LRUCache } from "lru-cache";
 import { Counter, type Registry } from "prom-client";
 import { clientNetwork } from "./client-address.ts";
 import type { GatewayConfig } from "./config.ts";
 import { type Decision, type RateLimiter, type RateRule, rateRule } from "./rate-limit.ts";
 import type { RouteRow } from "./routes.ts";
+
+/** For so long an address that was over its limit is counted before its unknown keys are looked up. */
+const SUSPECT_MS = 60_000;
+const MAX_SUSPECTS = 50_000;
 
 /** Undefined = not limited. */
 type Rules = Readonly<Record<RouteRow["class"] | "anonymous", RateRule | undefined>>;
@@ -28,6 +33,8 @@ export class RequestLimits {
   readonly #limiter: RateLimiter;
   readonly #clock: Clock;
   readonly #refusals: Counter<"limit">;
+  /** Addresses that were over their limit, and until when (Unix milliseconds) that is remembered. */
+  readonly #suspects = new LRUCache<string, number>({ max: MAX_SUSPECTS });
 
   constructor({ config, limiter, clock, metrics }: RequestLimitsOptions) {
     this.#rules = rulesOf(config);
@@ -52,17 +59,34 @@ export class RequestLimits {
       if (principal.kind === "management" || row === undefined) return undefined;
       return this.#take(reply, this.#rules[row.class], principal.keyId);
     }
-    const rule = row?.class === "downloads" ? this.#rules.downloads : this.#rules.anonymous;
-    return this.#take(reply, rule, clientNetwork(request.raw.socket.remoteAddress));
+    if (row?.class !== "downloads") return this.ofStranger(request, reply);
+    return this.#take(reply, this.#rules.downloads, clientNetwork(request.raw.socket.remoteAddress));
   }
 
   /** A request that is refused whatever the limits say; too many of them are told to wait instead. */
   ofRefused(request: FastifyRequest, reply: FastifyReply, refusal: unknown): unknown {
     // A failure of ours is not counted against the client.
     if (!(refusal instanceof ServiceError) || errorRow(refusal.reason).status >= 500) return refusal;
-    const client = clientNetwork(request.raw.socket.remoteAddress);
-    const verdict = this.#take(reply, this.#rules.anonymous, client);
+    const verdict = this.ofStranger(request, reply);
     return verdict instanceof Promise ? verdict.then((limited) => limited ?? refusal) : (verdict ?? refusal);
+  }
+
+  /** Whether this address has sent too much of what is counted by address, in the last minute. */
+  wasOverLimit(request: FastifyRequest): boolean {
+    if (this.#suspects.size === 0) return false;
+    const until = this.#suspects.get(clientNetwork(request.raw.socket.remoteAddress));
+    return until !== undefined && until > this.#clock.now();
+  }
+
+  /** A request that is counted by its address, whatever its key may turn out to be. */
+  ofStranger(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
+    const client = clientNetwork(request.raw.socket.remoteAddress);
+    const note = (verdict: Verdict): Verdict => {
+      if (verdict instanceof ServiceError) this.#suspects.set(client, this.#clock.now() + SUSPECT_MS);
+      return verdict;
+    };
+    const verdict = this.#take(reply, this.#rules.anonymous, client);
+    return verdict instanceof Promise ? verdict.then(note) : note(verdict);
   }
 
   #take(reply: FastifyReply, rule: RateRule | undefined, subject: string): Verdict | Promise<Verdict> {

@@ -53,6 +53,11 @@ export class VerifiedKeys {
     return lookUp;
   }
 
+  /** Whether to find out about the secret means to ask the keys service about a key that was never seen to be good. */
+  isStranger(secret: string): boolean {
+    return isKeyOrToken(secret) && !this.#recent.has(digestOf(secret));
+  }
+
   /** Asks the keys service, whatever is known. @throws as ofSpender */
   asOfNow(secret: string, requestId: string): Promise<Principal> {
     return this.#lookUp(secret, digestOf(secret), requestId);
@@ -69,7 +74,7 @@ export class VerifiedKeys {
   }
 
   async #lookUp(secret: string, digest: string, requestId: string): Promise<Principal> {
-    if (!isWellFormedKey(secret) && !looksLikeWebToken(secret)) throw invalidKey();
+    if (!isKeyOrToken(secret)) throw invalidKey();
     try {
       const { key } = await this.#keys.verifyKey({ secret }, { requestId, timeoutMs: LOOK_UP_TIMEOUT_MS });
       if (key === undefined || !key.active) throw invalidKey();
@@ -106,6 +111,10 @@ function entryOf(key: Key, now: number): Entry {
     expiresAt,
     staleAt: Math.min(now + FRESH_MS, expiresAt ?? Number.POSITIVE_INFINITY),
   };
+}
+
+function isKeyOrToken(secret: string): boolean {
+  return isWellFormedKey(secret) || looksLikeWebToken(secret);
 }
 
 function digestOf(secret: string): string {

@@ -16,6 +16,8 @@ const LINGER_MS = 5_000;
 /** How often connections that have become idle are looked for while the app closes. */
 const IDLE_SWEEP_MS = 50;
 
+const HEAD = Buffer.from("HEAD ");
+
 export interface HttpAppOptions {
   readonly log: Logger;
   /** Chooses the id of a request; it is answered as x-request-id. */
@@ -145,5 +147,8 @@ function refuseBadHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: 
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? new ServiceError("request_timeout", "The request did not arrive in time.")
         : new ServiceError("invalid_http", "The request is not valid HTTP.");
-  socket.end(renderRawHttp(refusal, requestId));
+  // Without a body after HEAD, behind which a client would take it for the next answer.
+  const { rawPacket } = error as { rawPacket?: Buffer };
+  const isHead = rawPacket?.subarray(0, HEAD.length).equals(HEAD) === true;
+  socket.end(renderRawHttp(refusal, requestId, isHead ? "head" : "whole"));
 }

@@ -73,7 +73,11 @@ function retryAfter(ms: number): Record<string, string> {
 }
 
 /** The same answer as raw HTTP/1.1, for requests that fail before a framework sees them. */
-export function renderRawHttp(error: ServiceError, requestId: string): string {
+export function renderRawHttp(
+  error: ServiceError,
+  requestId: string,
+  part: "whole" | "head" = "whole",
+): string {
   const { status, headers, body } = renderServiceError(error);
   const payload = JSON.stringify(body);
   const lines = Object.entries({
@@ -83,5 +87,5 @@ export function renderRawHttp(error: ServiceError, requestId: string): string {
     "x-request-id": requestId,
     connection: "close",
   }).map(([name, value]) => `${name}: ${value}`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${payload}`;
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${part === "whole" ? payload : ""}`;
 }
