@@ -1,7 +1,7 @@
 // The sandbox: with no real upstream configured, the simulator serves every provider and the text upstream.
 // As soon as one is configured, nothing is simulated: a paid request must never get a made-up answer.
 
-import { mediaProviders } from "@gr/media-generation";
+import { type MediaProviderDefinition, mediaProviders } from "@gr/media-generation";
 import { type Environment, listenError } from "@gr/runtime";
 import { textUpstreamOf } from "@gr/text-upstream";
 import type { LauncherConfig } from "./launcher-config.ts";
@@ -58,14 +58,18 @@ function offerOf(env: Environment): Environment {
   return { MEDIA_PROVIDERS: offer.join(",") };
 }
 
+/** What switches a provider on, and leads it to a simulator; nothing when it has no simulation. */
+function simulatedProvider({ credential, simulated }: MediaProviderDefinition, url: string): Environment {
+  return simulated === undefined ? {} : { ...simulated(url), [credential]: "sandbox" };
+}
+
 /** Points every upstream at a simulator. */
 export function sandboxEnvironment(url: string): Environment {
-  const upstreams = {
+  const upstreams: Environment = {
     TEXT_UPSTREAM_BASE_URL: `${url}/openrouter/api/v1`,
     TEXT_UPSTREAM_API_KEY: "sandbox",
     TEXT_UPSTREAM_KIND: "openrouter",
-    OPENAI_BASE_URL: `${url}/openai/v1`,
-    OPENAI_API_KEY: "sandbox",
+    ...Object.assign({}, ...mediaProviders.map((provider) => simulatedProvider(provider, url))),
   };
   return {
     ...upstreams,

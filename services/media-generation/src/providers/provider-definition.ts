@@ -1,5 +1,6 @@
 // What has to be known of a provider before it can be used, said by its adapter and nowhere else: the variables that
-// configure it, the one that switches it on, and what it then makes. This module and the launchers go by it.
+// configure it, the one that switches it on, what it then makes, and how it is simulated. This module and the launchers
+// go by it.
 import type { ProviderAbility } from "@gr/models";
 import type { z } from "zod";
 import type { Outbound } from "./outbound.ts";
@@ -22,6 +23,8 @@ export interface ProviderDefinition<Shape extends z.ZodObject = z.ZodObject> {
   readonly settings: Shape;
   /** The variable among them without which the provider is off. */
   readonly credential: keyof z.infer<Shape> & string;
+  /** Its variables that lead to the simulator, but for the credential; absent while there is no simulation of it. */
+  simulated?(simulatorUrl: string): Partial<Record<keyof z.infer<Shape>, string>>;
   create(material: ProviderMaterial<z.infer<Shape>>): MediaProvider;
 }
 

@@ -62,6 +62,18 @@ function stream(contentType: string, chunks: () => Iterable<Buffer>): Promise<nu
 }
 
 describe("a form", () => {
+  test("whose file input was left empty, as browsers send it, has no image", async () => {
+    const form = formOf({ model: "sandbox/image", prompt: "a fox" });
+    form.append("image", new File([], "", { type: "application/octet-stream" }));
+    expect((await post(form)).status).toBe(200);
+  });
+
+  test("with a file that has a name and no bytes has an image", async () => {
+    const form = formOf({ model: "sandbox/image", prompt: "a fox" });
+    form.append("image", new File([], "fox.png", { type: "image/png" }));
+    expect((await post(form)).body.error).toMatchObject({ code: "invalid_value", param: "image" });
+  });
+
   test("makes images as JSON does, numbers included", async () => {
     const { status, body } = await post(
       formOf({
@@ -172,7 +184,7 @@ describe("a form", () => {
   });
 
   test("nothing of all this was charged but the images", () => {
-    expect(media.billing.charged).toBe(200n);
+    expect(media.billing.charged).toBe(300n);
     expect(media.billing.openHolds).toEqual([]);
   });
 });

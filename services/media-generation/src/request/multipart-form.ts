@@ -66,7 +66,9 @@ async function readForm(request: FastifyRequest): Promise<object> {
   const add = (name: string, value: unknown) => fields.set(name, [...(fields.get(name) ?? []), value]);
   for await (const part of request.parts()) {
     if (part.type === "file") {
-      part.file.resume();
+      const bytes = await sizeOf(part.file);
+      // A browser sends a part without name and bytes where no file was chosen.
+      if (bytes === 0 && !part.filename) continue;
       // An object, so that a file is never taken for a text.
       add(part.fieldname, { file: part.filename });
     } else {
@@ -75,6 +77,13 @@ async function readForm(request: FastifyRequest): Promise<object> {
     }
   }
   return Object.fromEntries([...fields].map(([name, values]) => [name, bodyValue(name, values)]));
+}
+
+/** Reads a file past. */
+async function sizeOf(file: AsyncIterable<Buffer>): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of file) bytes += chunk.byteLength;
+  return bytes;
 }
 
 /** A field that came once is its value, one that came again is a list; forms know text only, so numbers are read. */
