@@ -59,8 +59,9 @@ function offerOf(env: Environment): Environment {
 }
 
 /** What switches a provider on, and leads it to a simulator; nothing when it has no simulation. */
-function simulatedProvider({ credential, simulated }: MediaProviderDefinition, url: string): Environment {
-  return simulated === undefined ? {} : { ...simulated(url), [credential]: "sandbox" };
+function simulatedProvider(provider: MediaProviderDefinition, simulatorUrl: string): Environment {
+  const { credential, baseUrl, simulatedAt } = provider;
+  return simulatedAt === undefined ? {} : { [baseUrl]: simulatorUrl + simulatedAt, [credential]: "sandbox" };
 }
 
 /** Points every upstream at a simulator. */

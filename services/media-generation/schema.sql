@@ -9,7 +9,7 @@ CREATE TABLE generation (
   model text NOT NULL,
   provider text NOT NULL,
   upstream_model text NOT NULL,
-  operation json,
+  operations json,
   state text NOT NULL,
   request json NOT NULL,
   price_version text NOT NULL,

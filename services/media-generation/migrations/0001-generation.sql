@@ -9,8 +9,8 @@ CREATE TABLE generation (
   model            text NOT NULL,
   provider         text NOT NULL,
   upstream_model   text NOT NULL,
-  -- What the provider needs to be asked again; null while (or because) there is nothing to ask for.
-  operation        json,
+  -- What the provider needs to be asked again, one entry for each of its jobs; null while there is nothing to ask for.
+  operations       json,
   state            text NOT NULL CHECK (state IN ('running', 'unknown', 'succeeded', 'failed', 'blocked')),
   -- Validated parameters. Text columns would refuse NUL characters, which prompts may contain; json keeps them escaped.
   request          json NOT NULL,

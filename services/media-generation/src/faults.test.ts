@@ -8,10 +8,10 @@ import { RouteSchema } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { MediaProvider, Progress } from "./providers/provider.ts";
+import type { ImageJob, Maker, MediaProvider, Progress } from "./providers/provider.ts";
 import { ProviderError, type ProviderFailure } from "./providers/provider-error.ts";
 import { fixedModels } from "./test/fixed-catalog.ts";
-import { drawPicture } from "./test/pictures.ts";
+import { artifactOf, drawPicture } from "./test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
 import { type Answer, type MediaUnderTest, movesOf, PATIENT, QUICK, startMedia } from "./test/start-media.ts";
 
@@ -350,12 +350,13 @@ describe("a scripted provider", () => {
 });
 
 describe("a model with two providers", () => {
+  type Submit = Maker<ImageJob>["submit"];
   const failing = (kind: ProviderFailure, accepted: boolean) => async () => {
     throw new ProviderError(kind, kind, { accepted });
   };
-  const provider = (name: string, submit: MediaProvider["submit"]): MediaProvider => ({
+  const provider = (name: string, submit: Submit): MediaProvider => ({
     name,
-    submit,
+    makes: { image: { mostAtOnce: 10, submit } },
     poll: failing("failed", true),
     cancel: async () => undefined,
   });
@@ -364,10 +365,10 @@ describe("a model with two providers", () => {
     routes: ["first", "second"].map((each) => create(RouteSchema, { provider: each, upstreamModel: "m" })),
   }));
 
-  async function ask(first: MediaProvider["submit"]): Promise<{ media: MediaUnderTest; answer: Answer }> {
+  async function ask(first: Submit): Promise<{ media: MediaUnderTest; answer: Answer }> {
     const second = async (): Promise<Progress> => ({
       state: "succeeded",
-      outputs: [{ bytes: await drawPicture() }],
+      artifacts: [artifactOf(await drawPicture())],
       usage: { billed: 7n },
     });
     const media = await startMedia({

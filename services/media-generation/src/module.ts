@@ -12,7 +12,8 @@ import { GenerationRecord } from "./generation/generation-record.ts";
 import { MediaLookUp } from "./generation/look-up.ts";
 import { MediaWork } from "./generation/media-work.ts";
 import { createGenerationStore } from "./generation/store.ts";
-import { createProviders } from "./providers/create-providers.ts";
+import { createArtifactReader } from "./providers/artifact.ts";
+import { configuredOrigins, createProviders } from "./providers/create-providers.ts";
 import { createOutbound } from "./providers/outbound.ts";
 import { mediaGenerationRest } from "./rest.ts";
 import { createFolderStorage } from "./storage/folder-storage.ts";
@@ -41,7 +42,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         migrations: join(import.meta.dirname, "../migrations"),
         log,
       });
-      const outbound = createOutbound();
+      const outbound = createOutbound({ trustedOrigins: configuredOrigins(config) });
       const close = async () => {
         await outbound.close();
         await pool.end();
@@ -55,7 +56,8 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const providers = makeProviders(config, outbound);
         const convert = createImageConverter(createGate(CONVERSIONS));
         const parts = { store, storage, catalog, providers, events, clock };
-        const work = new MediaWork({ ...parts, convert, timeoutMs, graceMs });
+        const read = createArtifactReader(outbound, clock);
+        const work = new MediaWork({ ...parts, read, convert, timeoutMs, graceMs });
         const requests: PaidRequests<MediaKinds> = new PaidRequests({
           service: NAME,
           billing: createBilling(dial("billing", BillingService), clock),

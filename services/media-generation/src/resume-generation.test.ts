@@ -1,10 +1,10 @@
 // A provider with a queue, whose jobs outlive our processes: what one process submitted another one finishes.
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import type { MediaProvider, Progress } from "./providers/provider.ts";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import type { Artifact, MediaProvider, Progress } from "./providers/provider.ts";
 import { ProviderError } from "./providers/provider-error.ts";
-import { drawPicture } from "./test/pictures.ts";
+import { artifactOf, drawPicture } from "./test/pictures.ts";
 import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
 
 const fox = { model: "sandbox/queue", prompt: "a fox" };
@@ -15,18 +15,24 @@ class Queue {
   cancelled: string[] = [];
   polls = 0;
   submitted: () => Promise<unknown> = async () => undefined;
-  answer: () => Promise<Progress | undefined> = async () => undefined;
+  answer: (job: string) => Promise<Progress | undefined> = async () => undefined;
 
   readonly provider: MediaProvider = {
     name: "queue",
-    submit: async ({ requestId }) => {
-      this.submissions.push(requestId);
-      await this.submitted();
-      return this.#pending(`job-of-${requestId}`);
+    makes: {
+      image: {
+        mostAtOnce: 2,
+        submit: async ({ requestId, part }) => {
+          this.submissions.push(requestId);
+          await this.submitted();
+          return this.#pending(part === 1 ? `job-of-${requestId}` : `job-${part}-of-${requestId}`);
+        },
+      },
     },
     poll: async (operation) => {
       this.polls += 1;
-      return (await this.answer()) ?? this.#pending(String(operation["job"]));
+      const job = String(operation["job"]);
+      return (await this.answer(job)) ?? this.#pending(job);
     },
     cancel: async (operation) => {
       this.cancelled.push(String(operation["job"]));
@@ -37,6 +43,11 @@ class Queue {
     return { state: "pending", operation: { job }, pollAfterMs: 10 };
   }
 }
+
+let picture: Artifact;
+beforeAll(async () => {
+  picture = artifactOf(await drawPicture());
+});
 
 let queue: Queue;
 let media: MediaUnderTest;
@@ -52,7 +63,7 @@ afterEach(() => media.stop());
 
 const succeed = async (): Promise<Progress> => ({
   state: "succeeded",
-  outputs: [{ bytes: await drawPicture() }],
+  artifacts: [picture],
   usage: { billed: 5n },
 });
 const onlyHold = () => media.billing.holds[0];
@@ -86,10 +97,50 @@ describe("a job in a provider's queue", () => {
   test("is polled until it is there, and then charged", async () => {
     const answer = media.generate(fox);
     await until(() => queue.polls > 2, { timeoutMs: 5_000 });
-    expect((await media.row())["operation"]).toEqual({ job: `job-of-${queue.submissions[0]}` });
+    expect((await media.row())["operations"]).toEqual([{ job: `job-of-${queue.submissions[0]}` }]);
     queue.answer = succeed;
     expect((await answer).status).toBe(200);
     expect(onlyHold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n, costPicoUsd: 5n });
+  });
+
+  test("is several jobs when more is asked for than the provider makes at once", async () => {
+    const answer = media.generate({ ...fox, n: 3 });
+    await until(() => queue.polls > 4, { timeoutMs: 5_000 });
+    const [id] = queue.submissions;
+    expect((await media.row())["operations"]).toEqual([{ job: `job-of-${id}` }, { job: `job-2-of-${id}` }]);
+    queue.answer = async (job) => ({
+      state: "succeeded",
+      artifacts: Array.from({ length: job.startsWith("job-2") ? 1 : 2 }, () => picture),
+      usage: { billed: 5n },
+    });
+    expect((await answer).body.data).toHaveLength(3);
+    expect(onlyHold()).toMatchObject({ chargedCredits: 300n, costPicoUsd: 10n });
+  });
+
+  test("that fails in part is given and charged in part, also when it is asked for again", async () => {
+    const headers = { "idempotency-key": "k" };
+    const path = "/v1/compat/images/generations";
+    queue.answer = async (job) => {
+      if (job.startsWith("job-2")) {
+        throw new ProviderError("blocked", "not nice", { accepted: true, usage: { billed: 3n } });
+      }
+      return { state: "succeeded", artifacts: [picture, picture], usage: { billed: 5n } };
+    };
+    const first = await media.generate({ ...fox, n: 3 }, path, headers);
+    expect([first.status, first.body.data.length, first.body.cost]).toEqual([200, 2, 0.02]);
+    expect(onlyHold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 200n, costPicoUsd: 8n });
+    expect((await media.files()).sort()).toEqual([...((await media.row())["outputs"] as string[])].sort());
+    const again = await media.generate({ ...fox, n: 3 }, path, headers);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
+  });
+
+  test("that fails in all parts is free, and costs what all of them cost", async () => {
+    queue.answer = async () => {
+      throw new ProviderError("blocked", "not nice", { accepted: true, usage: { billed: 3n } });
+    };
+    expect((await media.generate({ ...fox, n: 3 })).body.error.code).toBe("content_policy_violation");
+    expect(onlyHold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n, costPicoUsd: 6n });
   });
 
   test("is resumed by the next process: submitted once, hosted, charged once", async () => {
@@ -124,7 +175,7 @@ describe("a job in a provider's queue", () => {
     await restartWithLittleTime();
     expect((await media.generate(fox)).status).toBe(504);
     expect(queue.cancelled).toEqual([`job-of-${queue.submissions[0]}`]);
-    expect(await media.row()).toMatchObject({ operation: null });
+    expect(await media.row()).toMatchObject({ operations: null });
     await settled();
     expect(onlyHold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n });
   });

@@ -14,14 +14,21 @@ export interface ImageAnswer {
   readonly cost: number;
 }
 
+export interface Finished {
+  readonly charge: Credits;
+  /** Unix milliseconds. */
+  readonly finishedAt: number;
+  /** Names of the hosted files. */
+  readonly outputs: readonly string[];
+}
+
 /**
- * @param ended the charge, and when the work ended (Unix milliseconds)
  * @param pictures not looked at when the answer has URLs
  * @param publicBaseUrl where clients reach the gateway
  */
 export function imageAnswer(
-  { request, outputs, createdAt }: Pick<MediaOrder, "request" | "outputs" | "createdAt">,
-  { charge, finishedAt }: { readonly charge: Credits; readonly finishedAt: number },
+  { request, createdAt }: Pick<MediaOrder, "request" | "createdAt">,
+  { charge, finishedAt, outputs }: Finished,
   pictures: readonly Buffer[],
   publicBaseUrl: string,
 ): ImageAnswer {

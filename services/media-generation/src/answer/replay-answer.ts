@@ -35,5 +35,10 @@ export async function replayAnswer(
   const pictures = await Promise.all(read.map((name) => buffer(storage.read(name))));
   events.replayed(generation.order);
   const { finishedAt, ending } = ended;
-  return imageAnswer(generation.order, { charge: ending.bill.charge, finishedAt }, pictures, publicBaseUrl);
+  return imageAnswer(
+    generation.order,
+    { charge: ending.bill.charge, finishedAt, outputs },
+    pictures,
+    publicBaseUrl,
+  );
 }

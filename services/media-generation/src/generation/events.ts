@@ -12,6 +12,8 @@ type Subject = Pick<MediaOrder, "id" | "accountId" | "model">;
 export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   succeeded(order: Subject, route: Route, bill: Bill, seconds: number): void;
   failed(order: Subject, route: Route, error: ProviderError): void;
+  /** A part of what was asked for is missing: the caller gets, and pays for, the rest. */
+  partFailed(order: Subject, route: Route, error: ProviderError): void;
   /** Nobody knows whether the provider has billed it; the resolver takes over. */
   outcomeUnknown(order: Subject, route: Route, error: ProviderError): void;
   /** A model is asked for that no configured provider makes. */
@@ -45,6 +47,10 @@ export function createGenerationEvents(log: Logger, metrics: Registry): Generati
         log.error(details, "a provider refuses us; check its key, its account and the catalogue");
       } else log.warn(details, "generation failed");
     },
+    partFailed: (order, { provider }, error) => {
+      trouble.inc({ what: "part_failed" });
+      log.warn({ ...facts(order), provider, kind: error.kind, err: error }, "a part of a generation failed");
+    },
     outcomeUnknown: (order, { provider }, error) => {
       generations.inc({ provider, outcome: "unknown" });
       const details = { ...facts(order), provider, kind: error.kind, err: error };
@@ -74,9 +80,11 @@ export function createGenerationEvents(log: Logger, metrics: Registry): Generati
       log.info({ ...facts(order), provider }, "a generation of another process is resumed"),
     chargedAboveHold: (order, bill) =>
       log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
-    // Every answer comes with its bill: the price is fixed before the call.
-    billLookedUp: () => undefined,
-    billMetered: () => undefined,
+    billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),
+    billMetered: (order) => {
+      trouble.inc({ what: "cost_unknown" });
+      log.warn(facts(order), "the cost of a generation is not known; it counts as much as its price");
+    },
     fellBack: (order, { why, message }, { provider }) => {
       trouble.inc({ what: "fell_back" });
       log.warn({ ...facts(order), provider, why, message }, "the next provider is tried");

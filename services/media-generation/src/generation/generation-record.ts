@@ -53,7 +53,8 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
     product: MediaProduct | undefined,
   ): Promise<"recorded" | "passed"> {
     const { store, clock } = this.#options;
-    if (await store.finish(order.id, ending, product?.finishedAt ?? clock.now())) {
+    const finishedAt = product?.finishedAt ?? clock.now();
+    if (await store.finish(order.id, ending, finishedAt, product?.outputs)) {
       if (ending.kind === "released") await this.#discard(order);
       return "recorded";
     }

@@ -2,9 +2,10 @@
 //   running → succeeded | failed | blocked, or → unknown → failed
 import type { PicoUsd } from "@gr/money";
 import type { Bill, Ending, FoundBill, Kinds, Order, Route } from "@gr/paid-request";
-import type { Operation } from "../providers/provider.ts";
+import type { JobKind } from "../providers/provider.ts";
 import type { OutputFormat, Quality, ResponseFormat } from "../request/image-request.ts";
 import type { ImageFile } from "../storage/image-file.ts";
+import type { SavedParts } from "./run-parts.ts";
 
 export type State = "running" | "unknown" | "succeeded" | "failed" | "blocked";
 
@@ -19,7 +20,7 @@ export interface GenerationRequest {
 }
 
 export interface MediaOrder extends Order {
-  readonly kind: "image" | "video";
+  readonly kind: JobKind;
   readonly request: GenerationRequest;
   /** List price. Rounded up to credits it is the hold, and the charge if the generation succeeds. */
   readonly price: PicoUsd;
@@ -41,6 +42,8 @@ export interface MediaProduct {
   /** Who made it. */
   readonly route: Route;
   readonly files: readonly ImageFile[];
+  /** Names under which they are hosted; fewer than the order's when fewer were made. */
+  readonly outputs: readonly string[];
   /** Unix milliseconds. */
   readonly finishedAt: number;
 }
@@ -51,8 +54,8 @@ export interface Generation {
   /** Whom the current attempt goes to. */
   readonly route: Route;
   readonly state: State;
-  /** What the provider needs in order to be asked again. */
-  readonly operation: Operation | null;
+  /** What the provider needs in order to be asked again; null when there is nothing to ask for. */
+  readonly operations: SavedParts | null;
   readonly unbilledLookUps: number;
   readonly ended: Ended | null;
 }

@@ -1,10 +1,13 @@
 // How a paid request becomes media: the provider's job within the time that the hold leaves, then pictures decoded,
 // encoded anew and stored. Says what became of an attempt, and decides nothing about money.
 import type { CatalogCopy } from "@gr/clients";
-import type { AttemptContext, AttemptEnd, Failed, Producer, Route } from "@gr/paid-request";
+import { chargeOf, type PicoUsd } from "@gr/money";
+import type { AttemptContext, AttemptEnd, Failed, Producer, Route, Unknown } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
+import type { Price } from "@gr/proto/catalog";
 import type { Timer } from "@gr/runtime";
-import type { ImageJob, MediaProvider, Operation } from "../providers/provider.ts";
+import type { ReadArtifact } from "../providers/artifact.ts";
+import { type MediaJob, type MediaProvider, type ReportedUsage, submitJob } from "../providers/provider.ts";
 import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
 import type { MediaRoute } from "../request/choose-routes.ts";
 import { type ConvertImage, type ImageFile, InvalidImageError } from "../storage/image-file.ts";
@@ -12,10 +15,19 @@ import type { MediaStorage } from "../storage/media-storage.ts";
 import { callerError } from "./caller-error.ts";
 import type { GenerationEvents } from "./events.ts";
 import type { Generation, MediaKinds, MediaOrder } from "./generation.ts";
-import { type JobRun, resumeJob, runJob, type Succeeded } from "./run-job.ts";
-import { type GenerationStore, NOT_SENT } from "./store.ts";
-import { withinTime } from "./time-limit.ts";
-import { type Costing, trueCost } from "./true-cost.ts";
+import { LeftRunning, type Succeeded } from "./run-job.ts";
+import {
+  failureOf,
+  type PartsEnd,
+  type PartsRun,
+  partsOf,
+  resumeParts,
+  runParts,
+  type SavedParts,
+} from "./run-parts.ts";
+import { type GenerationStore, LEFT, NOT_SENT } from "./store.ts";
+import { isTimeout, withinTime } from "./time-limit.ts";
+import { trueCost } from "./true-cost.ts";
 
 type End = AttemptEnd<MediaKinds>;
 
@@ -23,10 +35,12 @@ type End = AttemptEnd<MediaKinds>;
 const ELSEWHERE = new Set<ProviderFailure>(["rate_limited", "unavailable", "failed", "misconfigured"]);
 
 export interface MediaWorkOptions {
-  readonly store: Pick<GenerationStore, "saveOperation">;
+  readonly store: Pick<GenerationStore, "saveOperations">;
   readonly storage: MediaStorage;
   readonly catalog: CatalogCopy;
   readonly providers: ReadonlyMap<string, MediaProvider>;
+  /** Brings an artifact here. @throws ProviderError */
+  readonly read: ReadArtifact;
   readonly convert: ConvertImage;
   readonly events: GenerationEvents;
   readonly clock: Timer;
@@ -43,7 +57,14 @@ interface Attempt {
   readonly order: MediaOrder;
   readonly route: Route;
   readonly provider: MediaProvider;
-  readonly costing: Costing;
+  /** What the provider bills us by the catalogue. */
+  readonly costPrice: Price | undefined;
+}
+
+/** What one job has made. */
+interface Made {
+  readonly files: readonly ImageFile[];
+  readonly usage: ReportedUsage | undefined;
 }
 
 export class MediaWork {
@@ -56,7 +77,7 @@ export class MediaWork {
   /** @param routes best first */
   producer(
     order: MediaOrder,
-    job: Omit<ImageJob, "model">,
+    asked: Pick<MediaJob, "prompt" | "inputs">,
     routes: readonly [MediaRoute, ...MediaRoute[]],
   ): Producer<MediaKinds> {
     return {
@@ -65,46 +86,83 @@ export class MediaWork {
         // This process may have stood still since the hold: what came could not be charged for any more.
         if (this.#timeLeft(order) <= 0) return tooLate();
         const route = routes[number - 1] ?? routes[0];
-        const { adapter: provider, upstreamModel: model } = route;
-        const attempt = { order, route, provider, costing: costingOf(order, route.cost) };
-        const end = await this.#run(attempt, signal, (run) =>
-          runJob(run, () => provider.submit({ ...job, model }, run.signal)),
-        );
-        return end instanceof ProviderError ? this.#failed(attempt, end) : this.#deliver(attempt, end);
+        const attempt = { order, route, provider: route.adapter, costPrice: route.cost };
+        return this.#run(attempt, signal, (run) => {
+          const jobs = jobsOf(order, asked, route);
+          return runParts(
+            run,
+            jobs.map((job) => () => submitJob(route.adapter, job, run.signal)),
+          );
+        });
       },
     };
   }
 
-  /** Goes on with a job that another process left running; undefined when there is none, or no time for it. */
-  resumeOf({ order, route, operation }: Generation): ((context: AttemptContext) => Promise<End>) | undefined {
+  /** Goes on with jobs that another process left running; undefined when there are none, or no time for them. */
+  resumeOf({
+    order,
+    route,
+    operations,
+  }: Generation): ((context: AttemptContext) => Promise<End>) | undefined {
     const provider = this.#options.providers.get(route.provider);
-    if (operation === null || provider === undefined || this.#timeLeft(order) <= 0) return undefined;
-    const attempt = { order, route, provider, costing: costingOf(order, this.#costPriceOf(order, route)) };
-    return async ({ signal }) => {
+    if (operations === null || provider === undefined || this.#timeLeft(order) <= 0) return undefined;
+    const attempt = { order, route, provider, costPrice: this.#costPriceOf(order, route) };
+    return ({ signal }) => {
       this.#options.events.resumed(order, route);
-      const end = await this.#run(attempt, signal, (run) => resumeJob(run, operation));
-      if (end instanceof ProviderError) return this.#failed(attempt, end);
-      if (order.request.response_format !== "b64_ephemeral") return this.#deliver(attempt, end);
-      // Nobody is there to take it, and it must not be kept.
-      const message = "made after its caller had gone, and not to be kept";
-      const usage = { billed: trueCost(end.usage, attempt.costing) };
-      return this.#failed(attempt, new ProviderError("failed", message, { accepted: true, usage }));
+      // Nobody is there to take what must not be kept.
+      const unwanted = order.request.response_format === "b64_ephemeral";
+      return this.#run(attempt, signal, (run) => resumeParts(run, operations), unwanted);
     };
   }
 
   async #run(
-    { order, provider }: Attempt,
+    attempt: Attempt,
     giveUp: AbortSignal,
-    job: (run: JobRun) => Promise<Succeeded>,
-  ): Promise<Succeeded | ProviderError> {
+    work: (run: PartsRun<Made>) => Promise<PartsEnd<Made>>,
+    unwanted = false,
+  ): Promise<End> {
     const { clock, store } = this.#options;
-    const saveOperation = (operation: Operation) => store.saveOperation(order.id, operation);
-    const work = (signal: AbortSignal) => job({ provider, clock, signal, saveOperation });
+    const { order, provider } = attempt;
+    const { made, failures } = await withinTime(
+      clock,
+      Math.max(1, this.#timeLeft(order)),
+      (signal) => {
+        const save = (parts: SavedParts) => store.saveOperations(order.id, parts);
+        return work({ provider, clock, signal, save, take: (part) => this.#take(order, part, signal) });
+      },
+      giveUp,
+    );
+    const [failure, ...others] = failures;
+    const left = failures.find((each) => each instanceof LeftRunning);
+    if (left !== undefined) return leftRunning(left);
+    if (failure !== undefined && made.length === 0) return this.#failed(attempt, [failure, ...others]);
+    const cost = costOf(attempt, made, failures);
+    if (!unwanted) return this.#deliver(attempt, made, failures, cost);
+    const message = "made after its caller had gone, and not to be kept";
+    const wasted = new ProviderError("failed", message, {
+      accepted: true,
+      ...(cost === undefined ? {} : { usage: { billed: cost } }),
+    });
+    return this.#failed(attempt, [wasted]);
+  }
+
+  /** Brings what a job made, and makes files of it. */
+  async #take({ request }: MediaOrder, { artifacts, usage }: Succeeded, signal: AbortSignal): Promise<Made> {
+    const { convert, read } = this.#options;
     try {
-      return await withinTime(clock, Math.max(1, this.#timeLeft(order)), work, giveUp);
-    } catch (error) {
-      if (error instanceof ProviderError) return error;
-      throw error;
+      const files = await Promise.all(
+        artifacts.map(async (artifact) => convert(await read(artifact, signal), request.output_format)),
+      );
+      return { files, usage };
+    } catch (cause) {
+      // The provider has done its part and will bill it.
+      const reported = { accepted: true, cause, ...(usage === undefined ? {} : { usage }) };
+      if (cause instanceof InvalidImageError) throw new ProviderError("failed", cause.message, reported);
+      if (cause instanceof ProviderError && signal.aborted && !isTimeout(signal)) {
+        throw new LeftRunning("unknown_outcome", cause.message, reported);
+      }
+      if (cause instanceof ProviderError) throw new ProviderError(cause.kind, cause.message, reported);
+      throw cause;
     }
   }
 
@@ -114,46 +172,49 @@ export class MediaWork {
     return Math.min(deadlineAt - graceMs - clock.now(), timeoutMs);
   }
 
-  async #deliver(attempt: Attempt, { outputs, usage }: Succeeded): Promise<End> {
-    const { convert, storage, events, clock } = this.#options;
-    const { order, route, costing } = attempt;
-    const cost = trueCost(usage, costing);
-    let files: ImageFile[];
-    try {
-      files = await all(outputs.map(({ bytes }) => convert(bytes, order.request.output_format)));
-      await all(
-        order.outputs.map((name, index) => storage.put(name, files[index]?.bytes ?? Buffer.alloc(0))),
-      );
-    } catch (cause) {
-      // The provider has done its part and will bill it.
-      if (cause instanceof InvalidImageError) {
-        const reported = { accepted: true, usage: { billed: cost }, cause };
-        return this.#failed(attempt, new ProviderError("failed", cause.message, reported));
-      }
-      events.notStored(order, route, cause);
+  /** @param cost undefined when the provider has to be asked for it */
+  async #deliver(
+    { order, route }: Attempt,
+    made: readonly Made[],
+    failures: readonly ProviderError[],
+    cost: PicoUsd | undefined,
+  ): Promise<End> {
+    const { storage, events, clock } = this.#options;
+    for (const failure of failures) events.partFailed(order, route, failure);
+    const files = made.flatMap((part) => part.files);
+    const outputs = order.outputs.slice(0, files.length);
+    const puts = outputs.map((name, index) => storage.put(name, files[index]?.bytes ?? Buffer.alloc(0)));
+    // All have ended before a file is removed, so that none is written afterwards.
+    const failed = (await Promise.allSettled(puts)).find((put) => put.status === "rejected");
+    if (failed !== undefined) {
+      events.notStored(order, route, failed.reason);
       const told = "What was made could not be stored. You are not charged.";
-      const error = new ServiceError("internal_error", told, { cause });
+      const error = new ServiceError("internal_error", told, { cause: failed.reason });
       return { ...FAILED, error, cost, why: "not_stored", message: "the media could not be stored" };
     }
-    const bill = { charge: order.credits, cost };
-    const productOf = () => ({ route, files, finishedAt: clock.now() });
-    return { kind: "delivered", bill, billId: "", billOf: () => bill, productOf };
+    const charge = chargeOf(shareOf(order, files.length));
+    return {
+      kind: "delivered",
+      bill: cost === undefined ? undefined : { charge, cost },
+      billId: "",
+      billOf: (found) => ({ charge, cost: found?.cost ?? shareOf(order, files.length) }),
+      productOf: () => ({ route, files, outputs, finishedAt: clock.now() }),
+    };
   }
 
-  #failed({ order, route, provider, costing }: Attempt, failure: ProviderError): End {
-    const { kind, accepted, usage, message } = failure;
+  #failed(attempt: Attempt, failures: readonly [ProviderError, ...ProviderError[]]): End {
+    const { order, route, provider } = attempt;
+    const failure = failureOf(failures);
+    const { kind, accepted, message } = failure;
     const error = callerError(failure);
     const lost = kind === "timeout" || kind === "unknown_outcome";
-    const unreported = accepted && usage === undefined;
-    if (lost || (kind === "failed" && unreported && provider.lookUp !== undefined)) {
+    const cost = costOf(attempt, [], failures);
+    if (lost || (kind === "failed" && cost === undefined && provider.lookUp !== undefined)) {
       this.#options.events.outcomeUnknown(order, route, failure);
       return { kind: "unknown", error, billId: "", why: kind, message };
     }
     this.#options.events.failed(order, route, failure);
-    const cost = usage === undefined ? 0n : trueCost(usage, costing);
-    const fallBack = !accepted && ELSEWHERE.has(kind);
-    // Only what the provider may have begun can be billed later.
-    return { ...FAILED, error, cost: unreported ? undefined : cost, fallBack, why: kind, message };
+    return { ...FAILED, error, cost, fallBack: !accepted && ELSEWHERE.has(kind), why: kind, message };
   }
 
   /** By today's catalogue: the cost price of a model that has left it is not known any more. */
@@ -166,6 +227,20 @@ export class MediaWork {
 
 const FAILED = { kind: "failed", billId: "", notSent: false, fallBack: false } as const;
 
+/** Another process goes on with it, and charges for it. */
+function leftRunning({ message }: LeftRunning): Unknown {
+  const told =
+    "This process ended before the request did; another one goes on with it. It may still be charged; " +
+    "do not send it again before you have looked at your credits.";
+  return {
+    kind: "unknown",
+    error: new ServiceError("outcome_unknown", told),
+    billId: "",
+    why: LEFT,
+    message,
+  };
+}
+
 function tooLate(): Failed {
   const told = "The time for this request was over before it was sent; try again. You are not charged.";
   const error = new ServiceError("provider_unavailable", told, { retryAfterMs: RETRY_AFTER_MS });
@@ -173,13 +248,37 @@ function tooLate(): Failed {
   return { ...FAILED, error, cost: 0n, notSent: true, why: NOT_SENT, message };
 }
 
-function costingOf({ price: listPrice, request }: MediaOrder, costPrice: MediaRoute["cost"]): Costing {
-  const { n: count, size, quality } = request;
-  return { costPrice, listPrice, count, size, quality };
+/** The jobs that make up an order at a provider. */
+function jobsOf(
+  { id: requestId, kind, request }: MediaOrder,
+  asked: Pick<MediaJob, "prompt" | "inputs">,
+  { adapter, upstreamModel: model, fields }: MediaRoute,
+): MediaJob[] {
+  const mostAtOnce = adapter.makes[kind]?.mostAtOnce ?? 1;
+  return partsOf(request.n, mostAtOnce).map((count, index) => {
+    return { ...asked, kind, requestId, part: index + 1, model, count, fields };
+  });
 }
 
-/** As Promise.all, but ends only when all have: a file is never written after it was removed. */
-async function all<T>(tasks: readonly Promise<T>[]): Promise<T[]> {
-  await Promise.allSettled(tasks);
-  return Promise.all(tasks);
+/** What so many of an order cost the customer, rounded up. */
+function shareOf({ price, request }: MediaOrder, count: number): PicoUsd {
+  const [part, all] = [BigInt(count), BigInt(request.n)];
+  return (price * part + all - 1n) / all;
+}
+
+/** What all parts cost us; undefined when one of them may have been billed and the provider has not said how much. */
+function costOf(
+  { order, costPrice }: Attempt,
+  made: readonly Made[],
+  failures: readonly ProviderError[],
+): PicoUsd | undefined {
+  const { n, size, quality } = order.request;
+  const costing = (count: number) => ({ costPrice, listPrice: shareOf(order, count), count, size, quality });
+  let cost = 0n;
+  for (const { usage, files } of made) cost += trueCost(usage, costing(files.length));
+  for (const { usage, accepted } of failures) {
+    if (usage !== undefined) cost += trueCost(usage, costing(n));
+    else if (accepted) return undefined;
+  }
+  return cost;
 }

@@ -3,17 +3,17 @@ import { systemClock } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import type { MediaProvider, Operation, Progress } from "../providers/provider.ts";
 import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
-import { runJob } from "./run-job.ts";
+import { LeftRunning, runJob } from "./run-job.ts";
 
 const pending: Progress = { state: "pending", operation: { job: "j1" }, pollAfterMs: 1 };
-const succeeded: Progress = { state: "succeeded", outputs: [] };
+const succeeded: Progress = { state: "succeeded", artifacts: [] };
 const fail = (kind: ProviderFailure) => new ProviderError(kind, kind, { accepted: true, retryAfterMs: 1 });
 
 function queueProvider(...answers: (Progress | ProviderError)[]) {
   const calls: string[] = [];
   const provider: MediaProvider = {
     name: "queue",
-    submit: async () => pending,
+    makes: {},
     poll: async ({ job }) => {
       calls.push(`poll ${job}`);
       const answer = answers.shift() ?? pending;
@@ -48,7 +48,7 @@ describe("a job of a queue", () => {
   test("that has passed to another process is not followed", async () => {
     const { run, lose, calls } = queueProvider(succeeded);
     lose();
-    await expect(run()).rejects.toMatchObject({ kind: "unknown_outcome", accepted: true });
+    await expect(run()).rejects.toThrow(LeftRunning);
     expect(calls).toEqual(["save j1"]);
   });
 
@@ -82,7 +82,7 @@ describe("a job of a queue", () => {
     const { run, calls } = queueProvider();
     const result = run(stop.signal);
     stop.abort();
-    await expect(result).rejects.toMatchObject({ kind: "unknown_outcome", accepted: true });
+    await expect(result).rejects.toThrow(LeftRunning);
     expect(calls.join()).not.toContain("cancel");
   });
 });

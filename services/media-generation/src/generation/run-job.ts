@@ -78,6 +78,9 @@ async function giveUp(
   return new ProviderError("timeout", message, { accepted: true, cause });
 }
 
+/** This process does not follow the job any more, and another one may. */
+export class LeftRunning extends ProviderError {}
+
 function left({ name }: MediaProvider, why: string): ProviderError {
-  return new ProviderError("unknown_outcome", `${name}: the job was ${why}`, { accepted: true });
+  return new LeftRunning("unknown_outcome", `${name}: the job was ${why}`, { accepted: true });
 }

@@ -4,13 +4,13 @@ import { randomUUID } from "node:crypto";
 import { ReleaseReason } from "@gr/clients";
 import { type Ending, type Route, UNRESOLVED } from "@gr/paid-request";
 import type { Pool } from "@gr/runtime";
-import type { Operation } from "../providers/provider.ts";
 import type { Generation, GenerationRequest, MediaOrder, State } from "./generation.ts";
+import type { SavedParts } from "./run-parts.ts";
 
 /** Of a generation of which nothing left this process. */
 export const NOT_SENT = "not_sent";
-/** Of a job that was given up because its time was over. */
-export const TIMEOUT = "timeout";
+/** Of a job that its process left running, for another one to go on with. */
+export const LEFT = "left";
 const BLOCKED = "blocked";
 
 export interface GenerationStore {
@@ -20,15 +20,22 @@ export interface GenerationStore {
   reroute(id: string, route: Route): Promise<boolean>;
   /** Keeps rows from being taken by others. @returns those that have passed to another worker */
   renew(ids: readonly string[], leaseMs: number): Promise<string[]>;
-  saveOperation(id: string, operation: Operation): Promise<boolean>;
+  saveOperations(id: string, operations: SavedParts): Promise<boolean>;
   /**
-   * Leaves the outcome open. A job that was given up for TIMEOUT is forgotten: its caller was told that it is free, so
-   * nobody goes on with it.
-   * @returns whether the job may still be gone on with; undefined: the row has passed to another worker
+   * Leaves the outcome open. Unless it was LEFT, its caller is told that it is free, so nobody goes on with it.
+   * @returns whether another process may go on with it; undefined: the row has passed to another worker
    */
   markUnknown(id: string, why: string, message: string): Promise<boolean | undefined>;
-  /** Ends an open generation. From here on it is certain what will be booked, whoever does it. */
-  finish(id: string, ending: Ending, finishedAt: number): Promise<boolean>;
+  /**
+   * Ends an open generation. From here on it is certain what will be booked, whoever does it.
+   * @param outputs names of the files that there are; undefined: as the order has them
+   */
+  finish(
+    id: string,
+    ending: Ending,
+    finishedAt: number,
+    outputs: readonly string[] | undefined,
+  ): Promise<boolean>;
   /** Billing has been told how it ended. */
   markBooked(id: string): Promise<void>;
   /** Billing refused to charge a success: it is nobody's. @returns the names of its files */
@@ -50,7 +57,7 @@ interface GenerationRow {
   model: string;
   provider: string;
   upstream_model: string;
-  operation: Operation | null;
+  operations: SavedParts | null;
   state: State;
   request: GenerationRequest;
   price_version: string;
@@ -67,7 +74,7 @@ interface GenerationRow {
   finished_at: Date | null;
 }
 
-const COLUMNS = `id, account_id, key_id, kind, model, provider, upstream_model, operation, state, request,
+const COLUMNS = `id, account_id, key_id, kind, model, provider, upstream_model, operations, state, request,
   price_version, price_pico_usd, credits, charge_credits, cost_pico_usd, outputs, error_kind, error_message,
   deadline_at, unbilled_lookups, created_at, finished_at`;
 const LEASE = "now() + $1 * interval '1 millisecond'";
@@ -104,7 +111,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
       ),
     reroute: (id, { provider, upstreamModel }) =>
       change(
-        `UPDATE generation SET provider = $3, upstream_model = $4, operation = NULL
+        `UPDATE generation SET provider = $3, upstream_model = $4, operations = NULL
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
         [id, worker, provider, upstreamModel],
       ),
@@ -119,28 +126,38 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
       );
       return rows.map(({ id }) => id);
     },
-    saveOperation: (id, operation) =>
-      change("UPDATE generation SET operation = $3 WHERE id = $1 AND worker = $2 AND finished_at IS NULL", [
+    saveOperations: (id, operations) =>
+      change("UPDATE generation SET operations = $3 WHERE id = $1 AND worker = $2 AND finished_at IS NULL", [
         id,
         worker,
-        JSON.stringify(operation),
+        JSON.stringify(operations),
       ]),
     markUnknown: async (id, why, message) => {
       const { rows } = await pool.query<{ resumable: boolean }>(
         `UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
-           operation = CASE WHEN $3 = '${TIMEOUT}' THEN NULL ELSE operation END
-         WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING operation IS NOT NULL AS resumable`,
+           operations = CASE WHEN $3 = '${LEFT}' THEN operations END
+         WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING operations IS NOT NULL AS resumable`,
         [id, worker, why, withoutNul(message)],
       );
       return rows[0]?.resumable;
     },
-    finish: (id, ending, finishedAt) => {
+    finish: (id, ending, finishedAt, outputs) => {
       const { state, charge, cost, why, message } = rowOf(ending);
       return change(
         `UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
-           error_message = $7, finished_at = $8
+           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs)
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
-        [id, worker, state, charge, cost, why, message, new Date(finishedAt)],
+        [
+          id,
+          worker,
+          state,
+          charge,
+          cost,
+          why,
+          message,
+          new Date(finishedAt),
+          outputs === undefined ? null : JSON.stringify(outputs),
+        ],
       );
     },
     markBooked: async (id) => {
@@ -206,7 +223,7 @@ function generationOf(row: GenerationRow): Generation {
     },
     route: { provider: row.provider, upstreamModel: row.upstream_model },
     state: row.state,
-    operation: row.operation,
+    operations: row.operations,
     unbilledLookUps: row.unbilled_lookups,
     ended: finishedAt === undefined ? null : { ending: endingOf(row), finishedAt },
   };

@@ -3,26 +3,44 @@
 import type { OutboundAnswer, OutboundError } from "./outbound.ts";
 import { ProviderError } from "./provider-error.ts";
 
+/** What an exchange was for: to start a job, or to follow one that was accepted, which may be billed whatever comes. */
+export type Phase = "submit" | "follow";
+
 const MAX_RETRY_AFTER_MS = 60_000;
 const MAX_MESSAGE_CHARACTERS = 500;
 
 /** An exchange that brought no usable answer. */
-export function exchangeFailure(provider: string, error: OutboundError): ProviderError {
+export function exchangeFailure(provider: string, error: OutboundError, phase: Phase): ProviderError {
   const message = `${provider}: ${error.message}`;
   switch (error.kind) {
     case "not_sent":
-      return new ProviderError("unavailable", message, { accepted: false, cause: error });
+      return new ProviderError("unavailable", message, { accepted: phase === "follow", cause: error });
     case "timeout":
       return new ProviderError("timeout", message, { accepted: true, cause: error });
     case "lost":
       return new ProviderError("unknown_outcome", message, { accepted: true, cause: error });
     case "unreadable":
+    case "refused":
       return new ProviderError("failed", message, { accepted: true, cause: error });
   }
 }
 
 /** An answer that is none of the provider's documented errors. @param message the provider's own, if it had one */
 export function statusFailure(
+  provider: string,
+  answer: OutboundAnswer,
+  message: string | undefined,
+  phase: Phase,
+): ProviderError {
+  const failure = failureToSubmit(provider, answer, message);
+  if (phase === "submit") return failure;
+  // A server in trouble says nothing about the job: it is asked again.
+  return answer.status >= 500 && failure.kind === "failed"
+    ? new ProviderError("unavailable", failure.message, { accepted: true })
+    : failure.ofAcceptedJob();
+}
+
+function failureToSubmit(
   provider: string,
   answer: OutboundAnswer,
   message: string | undefined,

@@ -19,7 +19,7 @@ export function createBillLookUp(url: string, outbound: Outbound): NonNullable<M
         signal,
       })
       .catch((error: unknown) => {
-        throw error instanceof OutboundError ? exchangeFailure("bill look-up", error) : error;
+        throw error instanceof OutboundError ? exchangeFailure("bill look-up", error, "submit") : error;
       });
     if (answer.status === 404) return undefined;
     const bill = answer.status === 200 ? billSchema.safeParse(answer.json()) : undefined;

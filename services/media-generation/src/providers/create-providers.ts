@@ -20,3 +20,9 @@ export function createProviders(
     }),
   );
 }
+
+/** Hosts that the operator has named: they may be anywhere. */
+export function configuredOrigins(config: MediaGenerationConfig): ReadonlySet<string> {
+  const settings: Readonly<Record<string, unknown>> = config;
+  return new Set(mediaProviders.flatMap(({ baseUrl }) => URL.parse(String(settings[baseUrl]))?.origin ?? []));
+}

@@ -23,8 +23,10 @@ export interface ProviderDefinition<Shape extends z.ZodObject = z.ZodObject> {
   readonly settings: Shape;
   /** The variable among them without which the provider is off. */
   readonly credential: keyof z.infer<Shape> & string;
-  /** Its variables that lead to the simulator, but for the credential; absent while there is no simulation of it. */
-  simulated?(simulatorUrl: string): Partial<Record<keyof z.infer<Shape>, string>>;
+  /** The variable among them that says where its API is. */
+  readonly baseUrl: keyof z.infer<Shape> & string;
+  /** Where the simulator plays it; absent while it does not. */
+  readonly simulatedAt?: `/${string}`;
   create(material: ProviderMaterial<z.infer<Shape>>): MediaProvider;
 }
 

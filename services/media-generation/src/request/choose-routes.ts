@@ -1,30 +1,57 @@
 // Which providers make a model: those of its routes that are configured here, in the catalogue's order.
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { Route } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import type { Model, Price } from "@gr/proto/catalog";
+import type { Route as CatalogRoute, Model, Price } from "@gr/proto/catalog";
 import type { GenerationEvents } from "../generation/events.ts";
 import { mediaProviders } from "../providers/media-providers.ts";
-import type { MediaProvider } from "../providers/provider.ts";
+import type { JobKind, MediaProvider } from "../providers/provider.ts";
 
 export interface MediaRoute extends Route {
   readonly adapter: MediaProvider;
   /** What the provider bills us by the catalogue; undefined: the list price. */
   readonly cost: Price | undefined;
+  /** The request's parameters as the provider calls them. */
+  readonly fields: JsonObject;
 }
+
+/** As a request has them, every "auto" resolved; undefined: the model takes none. */
+export type Parameters = Readonly<Record<string, string | undefined>>;
 
 /** @throws ServiceError provider_unavailable; what is missing goes to the operator's log, not to the caller */
 export function chooseRoutes(
+  kind: JobKind,
   model: Model,
+  parameters: Parameters,
   providers: ReadonlyMap<string, MediaProvider>,
   events: Pick<GenerationEvents, "noProvider">,
 ): [MediaRoute, ...MediaRoute[]] {
-  const [first, ...more] = model.routes.flatMap(({ provider, upstreamModel, cost }) => {
-    const adapter = providers.get(provider);
-    return adapter === undefined ? [] : [{ provider, upstreamModel, cost, adapter }];
+  const [first, ...more] = model.routes.flatMap((route) => {
+    const adapter = providers.get(route.provider);
+    if (adapter?.makes[kind] === undefined) return [];
+    const { provider, upstreamModel, cost } = route;
+    return { provider, upstreamModel, cost, adapter, fields: fieldsAt(route, parameters) };
   });
   if (first !== undefined) return [first, ...more];
   events.noProvider(model.id, [...new Set(model.routes.map((route) => credentialOf(route.provider)))]);
   throw new ServiceError("provider_unavailable", `No provider of the model "${model.id}" is available now.`);
+}
+
+/** What every request has, and what each parameter is there; a value that the catalogue does not map goes as it is. */
+function fieldsAt(
+  { parameters: rows }: Pick<CatalogRoute, "parameters">,
+  parameters: Parameters,
+): JsonObject {
+  const fields: JsonObject = Object.assign(
+    {},
+    ...rows.flatMap((row) => (row.parameter === "" ? [row.fields] : [])),
+  );
+  for (const [parameter, value] of Object.entries(parameters)) {
+    if (value === undefined) continue;
+    const row = rows.find((each) => each.parameter === parameter && each.value === value);
+    Object.assign(fields, row?.fields ?? { [parameter]: value });
+  }
+  return fields;
 }
 
 /** The variable that would switch a provider on, for the operator's log. */

@@ -63,7 +63,7 @@ export async function generateImages(
   if (served.kind === "earlier") return replay(served.id);
   const { bill, product } = served;
   deps.events.succeeded(order, product.route, bill, (deps.clock.now() - order.createdAt) / 1_000);
-  const ended = { charge: bill.charge, finishedAt: product.finishedAt };
+  const ended = { ...product, charge: bill.charge };
   const pictures = product.files.map(({ bytes }) => bytes);
   return { answer: imageAnswer(order, ended, pictures, deps.publicBaseUrl), replayed: false };
 }
@@ -75,9 +75,10 @@ function prepare(
   { requestId, accountId, keyId, claim }: Caller,
 ): { order: MediaOrder; producer: Producer<MediaKinds> } {
   const wanted = makeImageOrder(request, catalog.find(request.model));
-  const routes = chooseRoutes(wanted.model, providers, events);
+  const { size, quality } = wanted;
+  const routes = chooseRoutes("image", wanted.model, { size, quality }, providers, events);
   const kept = wanted.responseFormat !== "b64_ephemeral";
-  const { prompt, count, size, quality, outputFormat } = wanted;
+  const { prompt, count, outputFormat } = wanted;
   const sized = { ...(size === undefined ? {} : { size }), ...(quality === undefined ? {} : { quality }) };
   const createdAt = clock.now();
   const order: MediaOrder = {
@@ -101,6 +102,5 @@ function prepare(
     createdAt,
     deadlineAt: createdAt + holdForMs,
   };
-  const job = { kind: "image" as const, requestId, prompt, count, ...sized };
-  return { order, producer: work.producer(order, job, routes) };
+  return { order, producer: work.producer(order, { prompt, inputs: [] }, routes) };
 }

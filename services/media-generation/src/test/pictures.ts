@@ -1,5 +1,6 @@
 // Small real pictures for tests.
 import sharp from "sharp";
+import type { Artifact } from "../providers/provider.ts";
 
 export function drawPicture(
   format: "png" | "jpeg" | "webp" | "gif" = "png",
@@ -9,4 +10,9 @@ export function drawPicture(
     create: { width, height, channels: 4, background: { r: red, g: 40, b: 90, alpha: 1 } },
   });
   return picture.toFormat(format).toBuffer();
+}
+
+/** As a provider has it in its answer. */
+export function artifactOf(bytes: Buffer): Artifact {
+  return { stream: [bytes], type: "image/png" };
 }

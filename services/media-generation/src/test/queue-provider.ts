@@ -1,27 +1,80 @@
-// A provider at the process edge whose jobs wait in a queue and outlive our processes: POST {url}/queue answers
-// { job }, GET {url}/queue/{job} answers {} until there is { b64_json }.
-import type { MediaProvider, Progress } from "../providers/provider.ts";
+// The adapter of a provider with a queue, for tests: jobs wait there and outlive our processes. POST {url}/queue answers
+// { job }; GET {url}/queue/{job} answers {} until there is { b64_json } or { urls }, or { failed } or { blocked };
+// PUT {url}/queue/{job}/cancel gives a job up.
+import { z } from "zod";
+import type { Outbound } from "../providers/outbound.ts";
+import type { Artifact, ImageJob, MediaProvider, Operation, Progress } from "../providers/provider.ts";
 import { ProviderError } from "../providers/provider-error.ts";
+import { createProviderHttp } from "../providers/provider-http.ts";
+import { artifactOf } from "./pictures.ts";
 
-export function queueProvider(url: string, lookUp: MediaProvider["lookUp"]): MediaProvider {
-  const ask = async (path: string, init: RequestInit): Promise<Record<string, unknown>> => {
-    try {
-      return (await (await fetch(url + path, init)).json()) as Record<string, unknown>;
-    } catch (cause) {
-      throw new ProviderError("unknown_outcome", "queue: no answer", { accepted: true, cause });
+const NAME = "queue";
+const submitted = z.object({ job: z.string().min(1), poll: z.string().optional() });
+const state = z.object({
+  b64_json: z.string().optional(),
+  urls: z.array(z.string()).optional(),
+  failed: z.string().optional(),
+  blocked: z.boolean().optional(),
+});
+
+export interface QueueOptions {
+  readonly url: string;
+  readonly secret: string;
+  readonly outbound: Pick<Outbound, "send">;
+  readonly lookUp?: MediaProvider["lookUp"] | undefined;
+}
+
+export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): MediaProvider {
+  const credentials = { authorization: `Key ${secret}` };
+  const http = createProviderHttp({ name: NAME, baseUrl: url, secret, credentials, outbound });
+
+  async function submit(job: ImageJob, signal: AbortSignal): Promise<Progress> {
+    const { model, prompt, count: n, fields, requestId } = job;
+    const headers = { "x-request-id": requestId };
+    const json = { model, prompt, n, ...fields };
+    const answer = await http.send("submit", { method: "POST", to: "/queue", headers, json }, signal);
+    if (answer.status !== 200) {
+      const error = z.object({ error: z.object({ message: z.string() }) }).safeParse(answer.json());
+      throw http.failure("submit", answer, error.success ? error.data.error.message : undefined);
     }
-  };
-  const pending = (job: string): Progress => ({ state: "pending", operation: { job }, pollAfterMs: 50 });
+    const accepted = submitted.safeParse(answer.json());
+    if (!accepted.success) throw unreadable();
+    const { job: id, poll } = accepted.data;
+    return pending({ job: id, n, ...(poll === undefined ? {} : { poll }) });
+  }
+
+  async function poll(operation: Operation, signal: AbortSignal): Promise<Progress> {
+    const { job, n, poll: address } = operation;
+    const to = typeof address === "string" ? address : `/queue/${job}`;
+    const answer = await http.send("follow", { method: "GET", to }, signal);
+    if (answer.status !== 200) throw http.failure("follow", answer);
+    const now = state.safeParse(answer.json());
+    if (!now.success) throw unreadable();
+    const { failed, blocked } = now.data;
+    if (blocked) throw new ProviderError("blocked", "queue: refused", { accepted: true });
+    if (failed !== undefined) throw new ProviderError("failed", "queue: failed", { accepted: true });
+    const artifacts = artifactsOf(now.data);
+    if (artifacts === undefined) return pending(operation);
+    if (artifacts.length !== Number(n ?? 1)) throw unreadable();
+    return { state: "succeeded", artifacts };
+  }
+
   return {
-    name: "queue",
-    submit: async (_job, signal) => pending(String((await ask("/queue", { method: "POST", signal }))["job"])),
-    poll: async (operation, signal) => {
-      const job = String(operation["job"]);
-      const { b64_json: picture } = await ask(`/queue/${job}`, { signal });
-      if (typeof picture !== "string") return pending(job);
-      return { state: "succeeded", outputs: [{ bytes: Buffer.from(picture, "base64") }] };
+    name: NAME,
+    makes: { image: { mostAtOnce: 10, submit } },
+    poll,
+    cancel: async ({ job }, signal) => {
+      await http.send("follow", { method: "PUT", to: `/queue/${job}/cancel` }, signal);
     },
-    cancel: async () => undefined,
     ...(lookUp === undefined ? {} : { lookUp }),
   };
 }
+
+function artifactsOf({ b64_json: picture, urls }: z.infer<typeof state>): Artifact[] | undefined {
+  if (picture !== undefined) return [artifactOf(Buffer.from(picture, "base64"))];
+  return urls?.map((url) => ({ url, type: "image/png" }));
+}
+
+const pending = (operation: Operation): Progress => ({ state: "pending", operation, pollAfterMs: 50 });
+
+const unreadable = () => new ProviderError("failed", "queue: an answer of another shape", { accepted: true });

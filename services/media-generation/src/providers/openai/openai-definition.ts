@@ -13,7 +13,8 @@ export const openAi = defineProvider({
       .default("https://api.openai.com/v1"),
   }),
   credential: "OPENAI_API_KEY",
-  simulated: (simulatorUrl) => ({ OPENAI_BASE_URL: `${simulatorUrl}/openai/v1` }),
+  baseUrl: "OPENAI_BASE_URL",
+  simulatedAt: "/openai/v1",
   create: ({ secret, settings, outbound, lookUp }) =>
     createOpenAiProvider({ apiKey: secret, baseUrl: settings.OPENAI_BASE_URL, outbound, lookUp }),
 });

@@ -1,11 +1,11 @@
 // OpenAI's wire format: what is sent, what is read, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { describeConformance } from "../../test/conformance.ts";
 import { drawPicture } from "../../test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "../../test/scripted-server.ts";
-import { describeConformance } from "../conformance.ts";
 import { createOutbound, type Outbound } from "../outbound.ts";
-import type { ImageJob, MediaProvider } from "../provider.ts";
+import { type ImageJob, type MediaProvider, submitJob } from "../provider.ts";
 import { createOpenAiProvider } from "./openai-provider.ts";
 
 const fixture = async (name: string) =>
@@ -18,9 +18,10 @@ const job: ImageJob = {
   requestId: "0b1f5f2e-7f0f-4a51-9d5c-3f1f5f0f4a51",
   model: "gpt-image-2",
   prompt: 'a "fox" \u{1f98a}',
+  part: 1,
   count: 1,
-  size: "1536x1024",
-  quality: "high",
+  fields: { size: "1536x1024", quality: "high" },
+  inputs: [],
 };
 const answerOf = (pictures: readonly Buffer[]) => ({
   ...images,
@@ -31,7 +32,7 @@ describeConformance({
   name: "openai",
   create: ({ baseUrl, secret, outbound }) => createOpenAiProvider({ apiKey: secret, baseUrl, outbound }),
   job,
-  success: (pictures) => [{ status: 200, body: answerOf(pictures) }],
+  submitted: (made) => ({ status: 200, body: answerOf(made) }),
   blocked: errors.moderation,
   invalid: (quoting) => ({
     status: 400,
@@ -54,9 +55,16 @@ describe("openai", () => {
     await server.close();
   });
 
+  test("was not asked when a connection fails before it can carry anything, whatever the reason", async () => {
+    const baseUrl = server.url.replace("http:", "https:");
+    const overTls = createOpenAiProvider({ apiKey: "sk-secret", baseUrl, outbound });
+    const refused = { kind: "unavailable", accepted: false };
+    await expect(submitJob(overTls, job, signal)).rejects.toMatchObject(refused);
+  });
+
   test("is asked for exactly the job, and never for a response_format, which its models refuse", async () => {
     server.play({ status: 200, body: answerOf([await drawPicture()]) });
-    await provider.submit(job, signal);
+    await submitJob(provider, job, signal);
     const [request] = server.requests;
     expect(request).toMatchObject({ method: "POST", path: "/v1/images/generations" });
     expect(JSON.parse(request?.body ?? "")).toEqual({
@@ -76,8 +84,7 @@ describe("openai", () => {
 
   test("is not told a size or quality that the model does not take", async () => {
     server.play({ status: 200, body: answerOf([await drawPicture()]) });
-    const { size: _, quality: __, ...plain } = job;
-    await provider.submit(plain, signal);
+    await submitJob(provider, { ...job, fields: {} }, signal);
     expect(Object.keys(JSON.parse(server.requests[0]?.body ?? ""))).toEqual([
       "model",
       "prompt",
@@ -88,7 +95,7 @@ describe("openai", () => {
 
   test("reports its tokens as meters", async () => {
     server.play({ status: 200, body: answerOf([await drawPicture()]) });
-    expect(await provider.submit(job, signal)).toMatchObject({
+    expect(await submitJob(provider, job, signal)).toMatchObject({
       usage: { tokens: { inputTokens: 50, outputTokens: 50, imageInputTokens: 40 } },
     });
   });
@@ -102,14 +109,14 @@ describe("openai", () => {
     [{ input_tokens: 1.5, output_tokens: 5 }],
   ])("usage of %j is as good as none; the picture is good all the same", async (usage) => {
     server.play({ status: 200, body: { ...answerOf([await drawPicture()]), usage } });
-    const progress = await provider.submit(job, signal);
+    const progress = await submitJob(provider, job, signal);
     expect(progress.state).toBe("succeeded");
     expect(progress).not.toHaveProperty("usage");
   });
 
   test("usage comes along when the pictures are missing", async () => {
     server.play({ status: 200, body: answerOf([]) });
-    await expect(provider.submit(job, signal)).rejects.toMatchObject({
+    await expect(submitJob(provider, job, signal)).rejects.toMatchObject({
       kind: "failed",
       usage: { tokens: { inputTokens: 50 } },
     });
@@ -117,12 +124,12 @@ describe("openai", () => {
 
   test("an empty account is an operator's matter, not a rate limit", async () => {
     server.play(errors.no_quota);
-    await expect(provider.submit(job, signal)).rejects.toMatchObject({ kind: "misconfigured" });
+    await expect(submitJob(provider, job, signal)).rejects.toMatchObject({ kind: "misconfigured" });
   });
 
   test("a wrong key is an operator's matter, and is not quoted", async () => {
     server.play(errors.wrong_key);
-    await expect(provider.submit(job, signal)).rejects.toMatchObject({
+    await expect(submitJob(provider, job, signal)).rejects.toMatchObject({
       kind: "misconfigured",
       message: "openai answered 401",
     });

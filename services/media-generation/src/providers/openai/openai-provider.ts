@@ -1,13 +1,14 @@
 // OpenAI's image API: one request, one answer, nothing to poll and nothing to cancel.
 // GPT image models answer base64 only and refuse `response_format`, so it is never sent.
 
-import { exchangeFailure } from "../answer-failure.ts";
-import { type Outbound, OutboundError } from "../outbound.ts";
+import type { Outbound } from "../outbound.ts";
 import type { ImageJob, MediaProvider, Progress } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
+import { createProviderHttp } from "../provider-http.ts";
 import { readFailure, readImages } from "./read-answer.ts";
 
 export const OPENAI = "openai";
+const MOST_AT_ONCE = 10;
 
 export interface OpenAiOptions {
   readonly apiKey: string;
@@ -18,35 +19,22 @@ export interface OpenAiOptions {
 }
 
 export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
-  const { apiKey, outbound, lookUp } = options;
-  const url = `${options.baseUrl.replace(/\/+$/, "")}/images/generations`;
+  const { apiKey, baseUrl, outbound, lookUp } = options;
+  const credentials = { authorization: `Bearer ${apiKey}` };
+  const http = createProviderHttp({ name: OPENAI, baseUrl, secret: apiKey, credentials, outbound });
 
   async function submit(job: ImageJob, signal: AbortSignal): Promise<Progress> {
-    const answer = await outbound
-      .send({
-        method: "POST",
-        url,
-        headers: {
-          accept: "application/json",
-          authorization: `Bearer ${apiKey}`,
-          "content-type": "application/json",
-          // OpenAI logs the second one; the first is what others in its place look for.
-          "x-request-id": job.requestId,
-          "x-client-request-id": job.requestId,
-        },
-        body: JSON.stringify(bodyOf(job)),
-        signal,
-      })
-      .catch((error: unknown) => {
-        throw error instanceof OutboundError ? exchangeFailure(OPENAI, error) : error;
-      });
-    if (answer.status !== 200) throw readFailure(answer, apiKey);
+    // OpenAI logs the second one; the first is what others in its place look for.
+    const headers = { "x-request-id": job.requestId, "x-client-request-id": job.requestId };
+    const request = { method: "POST", to: "/images/generations", headers, json: bodyOf(job) } as const;
+    const answer = await http.send("submit", request, signal);
+    if (answer.status !== 200) throw readFailure(answer, http);
     return { state: "succeeded", ...readImages(answer, job.count) };
   }
 
   return {
     name: OPENAI,
-    submit,
+    makes: { image: { mostAtOnce: MOST_AT_ONCE, submit } },
     poll: async () => {
       throw new ProviderError("failed", "openai: its jobs end with their submission", { accepted: true });
     },
@@ -61,8 +49,7 @@ function bodyOf(job: ImageJob): object {
     model: job.model,
     prompt: job.prompt,
     n: job.count,
-    ...(job.size === undefined ? {} : { size: job.size }),
-    ...(job.quality === undefined ? {} : { quality: job.quality }),
+    ...job.fields,
     output_format: "png",
   };
 }

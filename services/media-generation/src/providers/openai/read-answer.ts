@@ -1,9 +1,9 @@
 // Reads OpenAI's answers to image requests. Schemas name only what we use, so that additions break nothing.
 import { z } from "zod";
-import { safeMessage, statusFailure } from "../answer-failure.ts";
 import type { OutboundAnswer } from "../outbound.ts";
-import type { MediaOutput, ReportedUsage } from "../provider.ts";
+import type { Artifact, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
+import type { ProviderHttp } from "../provider-http.ts";
 
 const count = z.number().int().min(0).max(1_000_000_000);
 
@@ -27,7 +27,7 @@ const BLOCKED = new Set(["moderation_blocked", "content_policy_violation"]);
 const NO_QUOTA = "insufficient_quota";
 
 export interface Images {
-  readonly outputs: readonly MediaOutput[];
+  readonly artifacts: readonly Artifact[];
   readonly usage?: ReportedUsage;
 }
 
@@ -42,8 +42,11 @@ export function readImages(answer: OutboundAnswer, wanted: number): Images {
       : "openai: the answer is not a list of pictures";
     throw new ProviderError("failed", message, { accepted: true, ...(usage === undefined ? {} : { usage }) });
   }
-  const outputs = images.data.data.map(({ b64_json }) => ({ bytes: Buffer.from(b64_json, "base64") }));
-  return { outputs, ...(usage === undefined ? {} : { usage }) };
+  const artifacts = images.data.data.map(({ b64_json }) => ({
+    stream: [Buffer.from(b64_json, "base64")],
+    type: "image/png",
+  }));
+  return { artifacts, ...(usage === undefined ? {} : { usage }) };
 }
 
 /** Undefined when it is missing or nonsense: the pictures are good all the same. */
@@ -61,7 +64,7 @@ function readUsage(body: unknown): ReportedUsage | undefined {
 }
 
 /** What an answer other than 200 means. */
-export function readFailure(answer: OutboundAnswer, apiKey: string): ProviderError {
+export function readFailure(answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
   const { message, code } = parsed.success ? parsed.data.error : {};
   if (code != null && BLOCKED.has(code)) {
@@ -70,5 +73,5 @@ export function readFailure(answer: OutboundAnswer, apiKey: string): ProviderErr
   if (code === NO_QUOTA) {
     return new ProviderError("misconfigured", `openai: ${NO_QUOTA}`, { accepted: false });
   }
-  return statusFailure("openai", answer, message == null ? undefined : safeMessage(message, apiKey));
+  return http.failure("submit", answer, message);
 }

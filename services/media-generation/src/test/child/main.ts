@@ -10,6 +10,7 @@ const media = defineMediaGeneration((config, outbound) => {
   const providers = [...createProviders(config, outbound).values()];
   const lookUp = providers[0]?.lookUp;
   const { OPENAI_BASE_URL: url }: Readonly<Record<string, unknown>> = config;
-  return new Map([...providers, queueProvider(String(url), lookUp)].map((each) => [each.name, each]));
+  const queue = queueProvider({ url: String(url), secret: "sandbox", outbound, lookUp });
+  return new Map([...providers, queue].map((each) => [each.name, each]));
 });
 await run([media, edgeModule]);

@@ -1,0 +1,62 @@
+// Which routes of a model a request may take, and what its parameters are called there.
+import { create } from "@bufbuild/protobuf";
+import { ModelSchema } from "@gr/proto/catalog";
+import { describe, expect, test } from "@jest/globals";
+import type { MediaProvider } from "../providers/provider.ts";
+import { chooseRoutes } from "./choose-routes.ts";
+
+const model = create(ModelSchema, {
+  id: "acme/film",
+  routes: [
+    { provider: "off", upstreamModel: "a" },
+    { provider: "films", upstreamModel: "b" },
+    {
+      provider: "pictures",
+      upstreamModel: "c",
+      parameters: [
+        { parameter: "", fields: { safety: "strict" } },
+        { parameter: "size", value: "1024x1024", fields: { aspect_ratio: "1:1", resolution: "1K" } },
+        { parameter: "quality", value: "high", fields: { mode: "pro" } },
+      ],
+    },
+    { provider: "more-pictures", upstreamModel: "d" },
+  ],
+});
+const provider = (name: string, kind: "image" | "video"): MediaProvider => {
+  const submit = () => Promise.reject(new Error("nothing is submitted"));
+  return { name, makes: { [kind]: { mostAtOnce: 1, submit } }, poll: submit, cancel: submit };
+};
+const providers = new Map(
+  [provider("films", "video"), provider("pictures", "image"), provider("more-pictures", "image")].map(
+    (each) => [each.name, each],
+  ),
+);
+const choose = (parameters: Record<string, string | undefined>) =>
+  chooseRoutes("image", model, parameters, providers, { noProvider: () => undefined });
+
+describe("the routes of a model", () => {
+  test("are those whose provider is there and makes such a thing, in order", () => {
+    expect(choose({}).map(({ upstreamModel }) => upstreamModel)).toEqual(["c", "d"]);
+  });
+
+  test.each([
+    [
+      { size: "1024x1024", quality: "high" },
+      { safety: "strict", aspect_ratio: "1:1", resolution: "1K", mode: "pro" },
+    ],
+    [
+      { size: "512x512", quality: undefined },
+      { safety: "strict", size: "512x512" },
+    ],
+    [{}, { safety: "strict" }],
+  ])("call %j what the catalogue says", (parameters, fields) => {
+    expect(choose(parameters)[0].fields).toEqual(fields);
+  });
+
+  test("without rows call a parameter as we do", () => {
+    expect(choose({ size: "1024x1024", quality: "high" })[1]?.fields).toEqual({
+      size: "1024x1024",
+      quality: "high",
+    });
+  });
+});
