@@ -1,17 +1,19 @@
 // The table of generations in PostgreSQL, which all processes share, and the store of one of them, as the SQL of
 // services/media-generation keeps it: a row belongs to its worker, and to whoever takes it once its lease has run out.
 import type { Generation, State } from "@gr/media-generation/src/generation/generation.ts";
-import { type GenerationStore, TIMEOUT } from "@gr/media-generation/src/generation/store.ts";
+import { type GenerationStore, LEFT } from "@gr/media-generation/src/generation/store.ts";
 import { present } from "../books/audit.ts";
 import { numberOf } from "../ledger/ids.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { runStatement } from "../ledger/postgres.ts";
 import type { Life } from "../world/process.ts";
 
-interface Row extends Omit<Generation, "route" | "state" | "operation" | "unbilledLookUps" | "ended"> {
+interface Row
+  extends Omit<Generation, "order" | "route" | "state" | "operations" | "unbilledLookUps" | "ended"> {
+  order: Generation["order"];
   route: Generation["route"];
   state: State;
-  operation: Generation["operation"];
+  operations: Generation["operations"];
   unbilledLookUps: number;
   ended: Generation["ended"];
   worker: Life;
@@ -63,7 +65,7 @@ export class GenerationTable {
             order,
             route,
             state: "running",
-            operation: null,
+            operations: null,
             unbilledLookUps: 0,
             ended: null,
             worker: life,
@@ -74,7 +76,7 @@ export class GenerationTable {
           this.#unbooked.add(row);
           return true;
         }),
-      reroute: (id, route) => change(id, (row) => Object.assign(row, { route, operation: null })),
+      reroute: (id, route) => change(id, (row) => Object.assign(row, { route, operations: null })),
       renew: (ids, leaseMs) =>
         run(() =>
           ids.filter((id) => {
@@ -84,18 +86,19 @@ export class GenerationTable {
             return row.worker !== life;
           }),
         ),
-      saveOperation: (id, operation) => change(id, (row) => Object.assign(row, { operation })),
+      saveOperations: (id, operations) => change(id, (row) => Object.assign(row, { operations })),
       markUnknown: (id, why) =>
         run(() => {
           const row = open(id);
           if (row === undefined) return undefined;
           row.state = "unknown";
           row.dueAt = due(0);
-          if (why === TIMEOUT) row.operation = null;
-          return row.operation !== null;
+          if (why !== LEFT) row.operations = null;
+          return row.operations !== null;
         }),
-      finish: (id, ending, finishedAt) =>
+      finish: (id, ending, finishedAt, outputs) =>
         change(id, (row) => {
+          if (outputs !== undefined) row.order = { ...row.order, outputs };
           row.state = ending.kind === "captured" ? "succeeded" : "failed";
           row.ended = { ending, finishedAt };
         }),

@@ -1,6 +1,11 @@
 // What the real media work is given in a simulated process: providers, a storage and a catalogue.
 import type { CatalogCopy } from "@gr/clients";
-import type { MediaProvider, Progress } from "@gr/media-generation/src/providers/provider.ts";
+import type {
+  ImageJob,
+  Maker,
+  MediaProvider,
+  Progress,
+} from "@gr/media-generation/src/providers/provider.ts";
 import { ProviderError } from "@gr/media-generation/src/providers/provider-error.ts";
 import type { MediaStorage } from "@gr/media-generation/src/storage/media-storage.ts";
 import { checkDispatch } from "../books/invariants.ts";
@@ -63,20 +68,21 @@ export function providerOf(
 ): MediaProvider {
   const { provider: name } = upstream;
   const lost = () => new ProviderError("unknown_outcome", "no answer", { accepted: true });
+  const submit: Maker<ImageJob>["submit"] = async ({ requestId }, signal) => {
+    const request = requests[numberOf(requestId)];
+    if (request === undefined) throw new Error(`there is no request ${requestId}`);
+    checkDispatch(life.world, ledger, request.hold, name);
+    const { first } = upstream.send(life, request);
+    const reply = await unless(
+      signal,
+      first.promise.catch(() => undefined),
+      lost,
+    );
+    return progressOf(reply, request.hold);
+  };
   return {
     name,
-    submit: async ({ requestId }, signal) => {
-      const request = requests[numberOf(requestId)];
-      if (request === undefined) throw new Error(`there is no request ${requestId}`);
-      checkDispatch(life.world, ledger, request.hold, name);
-      const { first } = upstream.send(life, request);
-      const reply = await unless(
-        signal,
-        first.promise.catch(() => undefined),
-        lost,
-      );
-      return progressOf(reply, request.hold);
-    },
+    makes: { image: { mostAtOnce: 10, submit } },
     poll: async ({ hold }, signal) => {
       const polled = upstream.poll(life, Number(hold)).catch(() => undefined);
       const reply = await unless(signal, polled, lost);
@@ -104,7 +110,7 @@ function progressOf(reply: UpstreamReply | undefined, hold: number): Progress {
   switch (reply?.kind) {
     case "answer": {
       const usage = reply.cost === undefined ? {} : { usage: { billed: reply.cost } };
-      return { state: "succeeded", outputs: [{ bytes: PICTURE }], ...usage };
+      return { state: "succeeded", artifacts: [{ stream: [PICTURE], type: "image/png" }], ...usage };
     }
     case "queued":
       return pending(hold);

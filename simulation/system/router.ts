@@ -6,7 +6,7 @@ import type { Generation, MediaKinds, MediaOrder } from "@gr/media-generation/sr
 import { GenerationRecord } from "@gr/media-generation/src/generation/generation-record.ts";
 import { MediaLookUp } from "@gr/media-generation/src/generation/look-up.ts";
 import { MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
-import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
+import type { Artifact, MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
 import type { MediaRoute } from "@gr/media-generation/src/request/choose-routes.ts";
 import type { ImageFile } from "@gr/media-generation/src/storage/image-file.ts";
 import { PICO_PER_CREDIT } from "@gr/money";
@@ -146,6 +146,7 @@ export class Router {
       ...this.#events<MediaKinds>(life),
       succeeded: () => undefined,
       failed: () => undefined,
+      partFailed: () => undefined,
       outcomeUnknown: () => undefined,
       noProvider: () => undefined,
       notStored: () => undefined,
@@ -170,6 +171,7 @@ export class Router {
       catalog: catalogOf(),
       providers,
       convert: async (bytes: Buffer, format: ImageFile["format"]) => ({ bytes, format, width: 1, height: 1 }),
+      read: async (artifact: Artifact) => ("stream" in artifact ? PICTURE : Promise.reject(noLinks())),
       events,
       clock,
     };
@@ -347,10 +349,12 @@ export class Router {
     const order = mediaOrderOf(life, request, madeAt);
     const [first, ...others] = request.providers.flatMap((provider): MediaRoute[] => {
       const adapter = providers.get(provider);
-      return adapter === undefined ? [] : [{ provider, upstreamModel: "model", cost: undefined, adapter }];
+      return adapter === undefined
+        ? []
+        : [{ provider, upstreamModel: "model", cost: undefined, adapter, fields: {} }];
     });
     if (first === undefined) throw new Error("there is no provider");
-    const job = { kind: "image" as const, requestId: order.id, prompt: "", count: 1 };
+    const job = { prompt: "", inputs: [] };
     const producer = watchProducer(life, request, work.producer(order, job, [first, ...others]));
     const served = await media.serve(order, producer, () => request.left);
     if (served.kind === "answered") return { kind: "ok", charge: served.bill.charge };
@@ -400,6 +404,8 @@ export class Router {
   }
 }
 
+const PICTURE = Buffer.alloc(1);
+const noLinks = () => new Error("no provider has links here");
 const KEPT = { contentType: "text/plain", body: new Uint8Array(1) };
 
 function orderOf(life: Life, { hold, account, spender, credits, claim }: Request, madeAt: number) {
