@@ -348,7 +348,10 @@ export class FakeLedger {
       .filter((hold) => hold.deadlineAt <= BigInt(now) && hold.leasedUntil <= now)
       .sort((a, b) => Number(a.deadlineAt - b.deadlineAt) || (a.holdId < b.holdId ? -1 : 1))
       .slice(0, limit === 0 ? 100 : limit);
-    for (const { holdId } of due) this.change(holdId, { leasedUntil: now + Number(leaseMs) });
+    for (const { holdId, number } of due) {
+      this.change(holdId, { leasedUntil: now + Number(leaseMs) });
+      this.model.lease(number);
+    }
     return due;
   }
 

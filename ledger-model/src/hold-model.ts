@@ -42,6 +42,8 @@ interface ModelHold {
   cost: bigint;
   attempt: number;
   lateBooked: boolean;
+  /** Somebody was told to resolve it. */
+  leased: boolean;
 }
 
 export type ModelOperation =
@@ -136,6 +138,7 @@ export class HoldModel {
       cost: 0n,
       attempt: 1,
       lateBooked: false,
+      leased: false,
     });
     return done;
   }
@@ -183,9 +186,16 @@ export class HoldModel {
       this.#bookLate(hold, cost);
       return alreadyResolved;
     }
+    if (hold.leased) return alreadyResolved;
     hold.attempt = attempt;
     this.lost += cost;
     return done;
+  }
+
+  /** Tells somebody to resolve a hold. */
+  lease(hold: number): void {
+    const leased = this.holds.get(hold);
+    if (leased !== undefined) leased.leased = true;
   }
 
   /** Why the spender may not spend from the account at all. */

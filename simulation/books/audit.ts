@@ -59,6 +59,10 @@ export interface AuditedHold {
   cost: bigint;
   readonly attempts: AuditedAttempt[];
   lateBooked: boolean;
+  /** Somebody was told to resolve it. */
+  leased: boolean;
+  /** By true time. */
+  readonly reservedAt: number;
   /** How and when it was resolved; by true time. */
   resolution: Resolution["kind"] | undefined;
   resolvedAt: number;
@@ -167,7 +171,8 @@ export class Audit {
     if (hold === undefined) return "unknown hold";
     if (hold.state !== "open") return "already resolved";
     const { length } = hold.attempts;
-    return attempt === length || attempt === length + 1 ? "done" : "already resolved";
+    const begins = attempt === length + 1 && !hold.leased;
+    return attempt === length || begins ? "done" : "already resolved";
   }
 
   /** The beginning of another attempt, as it was asked for. @returns what of its cost is a new loss of ours */
@@ -175,6 +180,7 @@ export class Audit {
     const hold = present(this.holds.get(id));
     if (attempt !== hold.attempts.length + 1) return 0n;
     if (hold.state !== "open") return this.#bookLate(hold, cost);
+    if (hold.leased) return 0n;
     present(hold.attempts.at(-1)).booked = cost;
     hold.attempts.push({ provider, booked: 0n });
     hold.deadlineAt = Math.max(hold.deadlineAt, deadlineAt);
@@ -229,8 +235,8 @@ export class Audit {
     return use;
   }
 
-  /** A place that was committed. @returns whether it began a window */
-  placed(place: Place, at: number): boolean {
+  /** A place that was committed. @param now true time. @returns whether it began a window */
+  placed(place: Place, at: number, now: number): boolean {
     const spender = this.spender(place.spender);
     const start = windowStartOf(spender.fields.period, at);
     const begins = start > spender.window.start;
@@ -250,6 +256,8 @@ export class Audit {
       cost: 0n,
       attempts: [{ provider: place.provider, booked: 0n }],
       lateBooked: false,
+      leased: false,
+      reservedAt: now,
       resolution: undefined,
       resolvedAt: Number.POSITIVE_INFINITY,
     };

@@ -106,7 +106,7 @@ export class Ledger {
     if (earlier !== undefined) {
       this.#world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
     }
-    if (audit.placed(place, time)) this.#world.count("windows begun");
+    if (audit.placed(place, time, this.#world.now)) this.#world.count("windows begun");
     const { provider, deadlineAt } = place;
     this.open.set(place.hold, { place, provider, deadlineAt, leasedUntil: 0 });
     this.past.remember(place.account);
@@ -254,6 +254,8 @@ export class Ledger {
       const { place, provider, deadlineAt, leasedUntil } = open;
       if (place.service !== service || deadlineAt > this.time || leasedUntil > this.time) continue;
       open.leasedUntil = this.time + leaseMs;
+      this.model.lease(hold);
+      present(this.audit.holds.get(hold)).leased = true;
       leased.push({ hold, provider, deadlineAt, kept: this.model.claims.kept(hold) });
     }
     this.#journal?.add(this.time, { kind: "lease", service, leaseMs, leased });

@@ -94,7 +94,8 @@ BEGIN
              WHEN h.state = 'open' AND h.account_id = op_account[i] AND h.spender_id = op_spender[i] THEN 'done'::outcome
              ELSE 'already_resolved' END
       WHEN h.id IS NULL THEN 'unknown_hold'
-      WHEN kind = 'next' AND (h.state <> 'open' OR h.attempt <> op_attempt[i] - 1) THEN
+      -- Whoever has a lease asks the provider of this attempt, and books what that one says.
+      WHEN kind = 'next' AND (h.state <> 'open' OR h.attempt <> op_attempt[i] - 1 OR h.lease_until IS NOT NULL) THEN
         CASE WHEN h.state = 'open' AND h.attempt = op_attempt[i] THEN 'done'::outcome ELSE 'already_resolved' END
       WHEN h.state = 'open' THEN NULL
       WHEN h.state = 'captured' AND kind = 'capture' AND h.charge = op_credits[i] AND h.cost = op_cost[i] THEN 'done'

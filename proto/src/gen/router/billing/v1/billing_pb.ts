@@ -287,7 +287,7 @@ export const ExtendSchema: GenMessage<Extend> = /*@__PURE__*/
 /**
  * Ends one attempt of an open hold and names the next, before the next is sent: whoever resolves the hold then asks the
  * new provider. Answers: DONE, also when this attempt is the current one already; ALREADY_RESOLVED when the hold is not
- * open any more or is at a later attempt: then nothing may be sent.
+ * open any more, was leased to be resolved, or is at a later attempt: then nothing may be sent.
  *
  * @generated from message router.billing.v1.NextAttempt
  */
