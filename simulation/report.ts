@@ -1,5 +1,6 @@
 // What a run says: how often each case came, how fast it was, and for a history that broke an invariant the way to see
 // it again.
+import type { Mutant } from "./mutants.ts";
 import type { Broken } from "./run-slice.ts";
 import type { Coverage } from "./world/coverage.ts";
 
@@ -20,4 +21,10 @@ export function describeFailure(seed: number, trace: readonly string[], broken: 
   return [`seed ${seed}:`, ...trace, "", ending, "", `SIMULATION_SEED=${seed} npm test -- ${TEST}`].join(
     "\n",
   );
+}
+
+/** @param noticed by mutant: who noticed, and when */
+export function describeMutants(noticed: ReadonlyMap<Mutant, string>): string {
+  const lines = [...noticed].map(([{ what }, by]) => `  ${by.padEnd(24)}  ${what}`);
+  return ["noticed by, what was wrong", ...lines, ""].join("\n");
 }

@@ -90,6 +90,12 @@ function checkBill(surroundings: Surroundings, provider: string, job: Job, hold?
   if (hold === undefined || attempt === undefined) {
     throw violated("I6", `${request.hold} went to ${provider} without a hold that names it`);
   }
+  const last = attempt === hold.attempts.at(-1);
+  const couldBeAsked = bill > 0n && !request.silenced && !request.paused;
+  const gaveUp = last && hold.resolution === "abandon" && couldBeAsked;
+  if (gaveUp && job.visibleAt <= lastLookUp(hold) && surroundings.upstreams.get(provider)?.askable) {
+    throw violated("I7", `${request.hold} was given up, though its bill could be found in time`);
+  }
   if (attempt.booked === bill) return;
   const what = `${request.hold} is booked with ${attempt.booked} pico by ${provider}, its bill is ${bill}`;
   if (wasMetered(surroundings, job, attempt)) return;
@@ -137,11 +143,7 @@ function checkMissing({ world }: Surroundings, job: Job, hold: AuditedHold, what
     world.count("bills that came too late for the books");
     return;
   }
-  // The last look-up comes after the deadline, as extended; of text, also a lease after the first, which comes after the
-  // deadline as it was then.
-  const leased = hold.place.service === "text" ? hold.place.deadlineAt + HOLD_LEASE_MS - MOST_SKEW_MS : 0;
-  const promised = Math.max(hold.deadlineAt, leased) - MOST_SKEW_MS;
-  if (visibleAt <= promised) throw violated(hold.state === "released" ? "I7" : "I1", what);
+  if (visibleAt <= lastLookUp(hold)) throw violated(hold.state === "released" ? "I7" : "I1", what);
   if (!delayed && !request.paused) throw violated("I11", what);
   if (givenUpAt !== undefined && resolvedBy?.steady === true) {
     const until = givenUpAt + sum(SEARCH_PAUSES.unresolved) - SLACK_MS;
@@ -150,14 +152,23 @@ function checkMissing({ world }: Surroundings, job: Job, hold: AuditedHold, what
   world.count("bills that came too late for the books");
 }
 
+/**
+ * The last look-up for an open hold comes after its deadline, as extended; of text, also a lease after the first, which comes
+ * after the deadline as it was then.
+ */
+function lastLookUp({ place, deadlineAt }: AuditedHold): number {
+  const leased = place.service === "text" ? place.deadlineAt + HOLD_LEASE_MS - MOST_SKEW_MS : 0;
+  return Math.max(deadlineAt, leased) - MOST_SKEW_MS;
+}
+
 /** I9: a hold of which nothing was sent is freed by its own process, and not left to its deadline. */
 function checkUnsent({ upstreams }: Surroundings, request: Request, hold: AuditedHold): void {
-  const { servedBy, paused, notBookedAt, answer, answeredAt } = request;
-  if (answer?.kind !== "failed" || servedBy?.steady !== true || paused || notBookedAt > 0) return;
+  const { servedBy, paused, notBookedAt, answer, endedAt } = request;
+  if (answer !== undefined && answer.kind !== "failed") return;
+  if (servedBy?.steady !== true || paused || notBookedAt > 0) return;
   if ([...upstreams.values()].some(({ sent }) => sent.has(hold.id))) return;
   // What arrives after everybody has given up waits for its deadline.
-  if (hold.placedAt >= answeredAt - MOST_SKEW_MS || hold.resolvedAt < hold.place.deadlineAt - MOST_SKEW_MS)
-    return;
+  if (hold.reservedAt >= endedAt || hold.resolvedAt < hold.place.deadlineAt - MOST_SKEW_MS) return;
   throw violated("I9", `nothing was sent for ${hold.id}, and its hold was left to its deadline`);
 }
 
@@ -186,6 +197,10 @@ function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold)
   if (free && hold.charge > 0n) {
     const how = answer.kind === "late" ? "came too late" : "failed";
     throw violated("I13", `${request.hold} ${how} and was charged ${hold.charge}`);
+  }
+  const { servedBy, paused, notBookedAt } = request;
+  if (answer?.kind === "late" && delivered && servedBy?.steady === true && !paused && notBookedAt === 0) {
+    throw violated("I13", `${request.hold} was withheld, though its process was at work all the time`);
   }
   const certain = answer !== undefined && answer.kind !== "unknown" && answer.kind !== "late";
   if (delivered && certain && hold.state !== "captured") {

@@ -153,7 +153,7 @@ export class Customers {
       providers: random.chance(0.5) ? [first, second] : [second],
       left: false,
       answer: undefined,
-      answeredAt: Number.POSITIVE_INFINITY,
+      endedAt: Number.POSITIVE_INFINITY,
       delivered: false,
       made: false,
       silenced: false,

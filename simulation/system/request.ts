@@ -38,8 +38,8 @@ export interface Request {
   left: boolean;
   /** What the router answered, whether it arrived or not. */
   answer: Answer | undefined;
-  /** When; by true time. */
-  answeredAt: number;
+  /** When its router was done with it; by true time. */
+  endedAt: number;
   /** A usable output reached the router that served it; or only one that resumed its job. */
   delivered: boolean;
   made: boolean;

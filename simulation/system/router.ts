@@ -203,7 +203,15 @@ export class Router {
   #resumeOf(life: Life, work: MediaWork, generation: Generation): ReturnType<MediaWork["resumeOf"]> {
     const resume = work.resumeOf(generation);
     const request = this.#request(generation.order.id);
-    return resume && ((context) => watchAttempt(life, request, () => resume(context)));
+    return (
+      resume &&
+      (async (context) => {
+        const end = await watchAttempt(life, request, () => resume(context));
+        // What is not kept can be handed over by nobody any more.
+        if (end.kind === "delivered" && !request.ephemeral) request.made = true;
+        return end;
+      })
+    );
   }
 
   #lookUp<K extends Kinds>(life: Life): LookUp<K> {
@@ -297,9 +305,9 @@ export class Router {
           if (world.tracing)
             world.note(`${this.process.name}: ${request.hold} is answered: ${describe(answer)}`);
           request.answer = answer;
-          request.answeredAt = world.now;
           world.after(world.latency(), () => caller.settle(answer));
         }
+        request.endedAt = world.now;
         this.#waiting.delete(request);
       }),
     );

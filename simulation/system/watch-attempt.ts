@@ -22,7 +22,6 @@ export async function watchAttempt<K extends Kinds>(
   });
   if (world.tracing) world.note(`attempt of ${request.hold} ends: ${end.kind}`);
   if (end.kind === "delivered") {
-    request.made = true;
     if (end.bill === undefined) request.deliveredAt = world.now;
   }
   if (end.kind === "failed" && end.cost === undefined) {
@@ -41,7 +40,10 @@ export function watchProducer<K extends Kinds>(
     routes,
     attempt: async (route, context: AttemptContext) => {
       const end = await watchAttempt(life, request, () => attempt(route, context));
-      if (end.kind === "delivered") request.delivered = true;
+      if (end.kind === "delivered") {
+        request.delivered = true;
+        request.made = true;
+      }
       return end;
     },
   };

@@ -1,0 +1,456 @@
+// Production code made wrong on purpose, one place at a time. Each mutant promises who notices: the invariants within so many
+// histories from seed 0 on, or a test. A mutant whose place is gone fails the run: it follows the code, or goes with it.
+
+/** The invariants break within so many histories. */
+interface InHistories {
+  readonly histories: number;
+}
+
+/** A test file fails. */
+interface ByTest {
+  readonly test: string;
+  /** The test in it, when one is enough. */
+  readonly name?: string;
+}
+
+export interface Mutant {
+  readonly file: string;
+  /** Occurs in the file exactly once. */
+  readonly find: string;
+  readonly replace: string;
+  /** What is wrong then. */
+  readonly what: string;
+  readonly caught: InHistories | ByTest;
+}
+
+const LIFE = "paid-request/src/paid-requests.ts";
+const RESOLVER = "paid-request/src/resolver.ts";
+const LOST = "paid-request/src/lost-request.ts";
+const RECORD = "paid-request/src/hold-record.ts";
+const SEARCH = "paid-request/src/bill-search.ts";
+const BOOKING = "paid-request/src/booking.ts";
+const CLIENT = "clients/src/billing.ts";
+const BATCHER = "packages/runtime/src/batcher.ts";
+const MIRROR = "services/billing/src/spend-mirror.ts";
+const DEPOSIT = "services/billing/src/deposit.ts";
+const WRITER = "services/billing/src/ledger-writer.ts";
+const MEDIA = "services/media-generation/src/generation/media-work.ts";
+const MEDIA_RECORD = "services/media-generation/src/generation/generation-record.ts";
+const POST = "services/billing/sql/post.sql";
+const CLAIM = "services/billing/sql/claim.sql";
+const SQL_HISTORY = { test: "services/billing/src/history.test.ts" } as const;
+
+export const MUTANTS: readonly Mutant[] = [
+  // Before anything is sent.
+  {
+    file: LIFE,
+    find: "const earlier = await this.#place(order, route);",
+    replace: "const earlier = undefined;\n      void this.#place(order, route).catch(() => undefined);",
+    what: "the provider is called while the hold is being placed",
+    caught: { histories: 50 },
+  },
+  {
+    file: LIFE,
+    find: "        void this.#releaseUnsent(order);\n",
+    replace: "",
+    what: "a place that was never answered is not freed",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: LIFE,
+    find: "        await this.#releaseUnsent(order);\n        return",
+    replace: "        return",
+    what: "the hold of a caller that has left is not freed",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: LIFE,
+    find: "      await this.#releaseUnsent(order);\n      throw error;",
+    replace: "      throw error;",
+    what: "a hold whose record could not be opened is not freed",
+    caught: { histories: 3_000 },
+  },
+  // Attempts.
+  {
+    file: LIFE,
+    find: "      if (!(await billing.nextAttempt({ ...route, holdId, attempt, cost, deadlineAt }))) return failed;\n",
+    replace: "",
+    what: "a second provider is called, and the hold does not name it",
+    caught: { histories: 100 },
+  },
+  {
+    file: LIFE,
+    find: "holdId, attempt, cost, deadlineAt }",
+    replace: "holdId, attempt, cost: 0n, deadlineAt }",
+    what: "what a failed attempt cost is dropped when the next one begins",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: LIFE,
+    find: "end.fallBack && end.cost !== undefined",
+    replace: "end.fallBack",
+    what: "the next provider is tried although the cost of the attempt before is not known",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: LIFE,
+    find: "      if (await record.next(order, route)) return undefined;",
+    replace: "      return undefined;",
+    what: "the record of media does not name the next provider, so that the wrong one is asked",
+    caught: { histories: 20_000 },
+  },
+  // What was delivered is charged.
+  {
+    file: LIFE,
+    find: "delivered.bill ?? (await this.#findBill(order, route, delivered))",
+    replace: "delivered.bill ?? { charge: 0n, cost: 0n }",
+    what: "an answer without its usage is free",
+    caught: { histories: 200 },
+  },
+  {
+    file: LIFE,
+    find: "lookUp.canAsk(provider) ? BILL_PAUSES_MS : []",
+    replace: "[]",
+    what: "a missing usage is metered without a look-up",
+    caught: { histories: 200 },
+  },
+  {
+    file: LIFE,
+    find: "[0, 500, 1_500]",
+    replace: "[0]",
+    what: "a missing usage is looked up once, before the bill can be there",
+    caught: { histories: 500 },
+  },
+  {
+    file: LIFE,
+    find: '      case "refused":\n        throw tooLate();',
+    replace: '      case "refused":\n        return { kind: "answered", product, bill };',
+    what: "an answer is given although its hold had been resolved in another way",
+    caught: { histories: 2_000 },
+  },
+  {
+    file: LIFE,
+    find: ".release(order.id, ReleaseReason.FAILED, bill.cost)",
+    replace: ".release(order.id, ReleaseReason.FAILED, 0n)",
+    what: "the cost of an answer that came too late is dropped",
+    caught: { histories: 20_000 },
+  },
+  {
+    file: LIFE,
+    find: "deadlineAt - now < holdForMs / 2",
+    replace: "deadlineAt - now < -holdForMs",
+    what: "the holds of long streams are not renewed, so that their answers come too late",
+    caught: { histories: 500 },
+  },
+  {
+    file: BOOKING,
+    find: "asRecorded = await this.#billing.capture({ holdId: id, credits, cost });",
+    replace: "void this.#billing.capture({ holdId: id, credits, cost }).catch(() => undefined);",
+    what: "an answer is given while its capture is under way",
+    caught: { histories: 200 },
+  },
+  {
+    file: BOOKING,
+    find: "asRecorded = await this.#billing.capture(",
+    replace: "await this.#billing.capture(",
+    what: "a capture that came too late counts as one",
+    caught: { histories: 2_000 },
+  },
+  // What failed is free, and its cost ours.
+  {
+    file: LIFE,
+    find: "cost: cost ?? 0n, why, message };",
+    replace: "cost: 0n, why, message };",
+    what: "what a failure cost is dropped",
+    caught: { histories: 200 },
+  },
+  {
+    file: LIFE,
+    find: "    if (cost === undefined) this.#search.forFailed({ id, route, billId });\n",
+    replace: "",
+    what: "nobody looks for the bill of a failure that did not say what it cost",
+    caught: { histories: 500 },
+  },
+  {
+    file: LIFE,
+    find: "        throw await this.#leaveOpen(order, route, end);",
+    replace:
+      '        throw await this.#free(order, route, { ...end, kind: "failed", cost: 0n, notSent: false, fallBack: false });',
+    what: "an outcome that nobody knows counts as a failure without a cost",
+    caught: { histories: 200 },
+  },
+  {
+    file: LIFE,
+    find: '      return this.#leaveOpen(order, route, { ...failed, kind: "unknown" });',
+    replace: "      return failed.error;",
+    what: "a failure that could not be recorded is called free, and another process goes on with it",
+    caught: { histories: 5_000 },
+  },
+  {
+    file: SEARCH,
+    find: "      this.#events.notBooked(id, error);\n      return false;",
+    replace: "      this.#events.notBooked(id, error);\n      return true;",
+    what: "a bill that was found while billing was away is forgotten",
+    caught: { histories: 5_000 },
+  },
+  // The resolver.
+  {
+    file: LOST,
+    find: '  if (late < 0 || !enough) return { kind: "wait", unbilled };\n',
+    replace: "",
+    what: "what is open is released without a look at what the provider said",
+    caught: { histories: 500 },
+  },
+  {
+    file: LOST,
+    find: "if (late < 0 || !enough)",
+    replace: "if (!enough)",
+    what: "a hold is given up while the provider may still bill it",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: LOST,
+    find: "const UNBILLED_LOOK_UPS = 2;",
+    replace: "const UNBILLED_LOOK_UPS = 1;",
+    what: "a hold is given up after one look-up",
+    caught: { histories: 10_000 },
+  },
+  {
+    file: LOST,
+    find: 'const unbilled = result === "unknown";',
+    replace: 'const unbilled = result === "silent";',
+    what: "a provider that does not say is one that billed nothing, and the other way round",
+    caught: { histories: 500 },
+  },
+  {
+    file: RESOLVER,
+    find: "await billing.release(id, released.reason, released.cost);",
+    replace: "await billing.capture({ holdId: id, credits: 1n, cost: released.cost });",
+    what: "the customer is charged for what a look-up finds",
+    caught: { histories: 200 },
+  },
+  {
+    file: RESOLVER,
+    find: "    if (ended && verdict.why === UNRESOLVED) search.forUnresolved(",
+    replace: "    if (!ended) search.forUnresolved(",
+    what: "nobody looks for the bill of what was given up",
+    caught: { histories: 5_000 },
+  },
+  {
+    file: RECORD,
+    find: "    if (kept !== undefined) {",
+    replace: "    if (kept === null) {",
+    what: "a kept answer is looked up instead of charged",
+    caught: { histories: 5_000 },
+  },
+  {
+    file: RECORD,
+    find: "product === undefined) return",
+    replace: "product !== null) return",
+    what: "no answer is kept",
+    caught: { histories: 200 },
+  },
+  {
+    file: RECORD,
+    find: 'return kept ? "recorded" : "void";',
+    replace: 'return "recorded";',
+    what: "an answer is captured that billing did not keep, because somebody resolves its hold",
+    caught: { histories: 20_000 },
+  },
+  // The client of billing.
+  {
+    file: CLIENT,
+    find: '  if (error instanceof ServiceError && error.reason === "invalid_value") return false;',
+    replace: '  if (error instanceof ServiceError && error.reason === "invalid_value") return true as false;',
+    what: "an answer that billing refused to keep counts as kept",
+    caught: { histories: 20_000 },
+  },
+  {
+    file: CLIENT,
+    find: "if (attempt === ATTEMPTS) throw notRecorded(error);",
+    replace: "if (attempt === ATTEMPTS) return undefined as T;",
+    what: "what billing never confirmed counts as refused",
+    caught: { histories: 5_000 },
+  },
+  {
+    file: CLIENT,
+    find: "if (outcome.code === OutcomeCode.CLAIM_FINISHED) return outcome.earlierHoldId;",
+    replace: "if (outcome.code === OutcomeCode.CLAIM_FINISHED) return undefined;",
+    what: "a repeated request is carried out again, without a hold",
+    caught: { histories: 200 },
+  },
+  {
+    file: BATCHER,
+    find: "batch[index]?.resolve(result);",
+    replace: "batch[batch.length - 1 - index]?.resolve(result);",
+    what: "the outcomes of a batch are given to the wrong operations",
+    caught: { histories: 2_000 },
+  },
+  // The service of billing.
+  {
+    file: WRITER,
+    find: "        from = to;\n",
+    replace: "",
+    what: "the outcomes of a commit are given to the wrong calls",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: "services/billing/src/spend-mirror-local.ts",
+    find: "    if (this.#epochs.get(accountId) !== epoch.id) return;\n",
+    replace: "    this.#epochs.set(accountId, epoch.id);\n",
+    what: "a refusal that was decided before a deposit is mirrored after it",
+    caught: { histories: 50_000 },
+  },
+  {
+    file: MIRROR,
+    find: "return begunAt + Math.min(NUMBERS_LIFETIME_MS, untilEnd);",
+    replace: "return begunAt + Math.max(60_000, untilEnd);",
+    what: "a mirrored refusal does not die",
+    caught: { histories: 20_000 },
+  },
+  {
+    file: MIRROR,
+    find: "      await mirror.forget(to.accountId);",
+    replace: "      to.accountId;",
+    what: "a deposit does not make the mirror forget",
+    caught: { histories: 20_000 },
+  },
+  {
+    file: DEPOSIT,
+    find: "FAILED: null, REFUNDED: null },\n  FAILED",
+    replace: 'FAILED: null, REFUNDED: "refund" },\n  FAILED',
+    what: "a payment that never came is taken back",
+    caught: { histories: 500 },
+  },
+  {
+    file: DEPOSIT,
+    find: "COMPLETED: { COMPLETED: null",
+    replace: 'COMPLETED: { COMPLETED: "deposit"',
+    what: "a payment that is told twice counts twice",
+    caught: { histories: 200 },
+  },
+  // Media.
+  {
+    file: MEDIA_RECORD,
+    find: 'return resumable === false ? "recorded" : "passed";',
+    replace: 'return "recorded";',
+    what: "a request is called free, and its job goes on",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: MEDIA_RECORD,
+    find: 'return ended === null ? { kind: "elsewhere" }',
+    replace: 'return ended === null ? { kind: "not sent" }',
+    what: "a generation that is being looked up is released as one that was never sent",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: MEDIA_RECORD,
+    find: 'if (ended?.ending.kind === "released") await this.#discard(order);',
+    replace: 'if (ended?.ending.kind !== "released") await this.#discard(order);',
+    what: "the files of a generation that another process has charged are removed",
+    caught: { histories: 20_000 },
+  },
+  {
+    file: MEDIA,
+    find: "else if (accepted) return undefined;",
+    replace: "else if (accepted) cost += 0n;",
+    what: "a failure that may have been billed counts as one without a cost",
+    caught: { histories: 1_000 },
+  },
+  // What no history can see: SQL, and how large a hold is.
+  {
+    file: POST,
+    find: "WHEN h.state = 'captured' AND kind = 'capture' AND h.charge = op_credits[i] AND h.cost = op_cost[i] THEN 'done'",
+    replace: "WHEN h.state = 'captured' AND kind = 'capture' THEN NULL",
+    what: "a repeated capture charges again",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: POST,
+    find: "IF h.window_no = sp.window_no THEN\n          sp.window_held := sp.window_held - h.credits;",
+    replace: "IF true THEN\n          sp.window_held := sp.window_held - h.credits;",
+    what: "a charge counts in the window that runs, not in that of its hold",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: POST,
+    find: "held := CASE WHEN fresh THEN 0 ELSE sp.window_held END;",
+    replace: "held := sp.window_held;",
+    what: "holds are carried into the next window",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: POST,
+    find: "fresh := h.id IS NULL AND coalesce(sp.window_start < start, start IS NOT NULL);",
+    replace: "fresh := h.id IS NULL AND coalesce(sp.window_start <> start, start IS NOT NULL);",
+    what: "the start of a window moves back with the clock",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: POST,
+    find: "WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer AND sp.active THEN",
+    replace: "WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer THEN",
+    what: "a key that was switched off spends",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: POST,
+    find: "more := greatest(op_credits[i] - coalesce(h.credits, 0), 0);",
+    replace: "more := op_credits[i];",
+    what: "an extension adds to a hold instead of setting it",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: POST,
+    find: "used + held + more <= coalesce(sp.cap, used + held + more)",
+    replace: "used + more <= coalesce(sp.cap, used + more)",
+    what: "the cap of a key does not count what its other requests hold",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: POST,
+    find: "AND h.attempt = op_attempt[i] THEN 'done'::outcome",
+    replace: "AND h.attempt > op_attempt[i] THEN 'done'::outcome",
+    what: "the next attempt, repeated, is refused",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: CLAIM,
+    find: "WHEN holder_state = 'released' AND c.content_type IS NULL THEN NULL",
+    replace: "WHEN holder_state <> 'captured' AND c.content_type IS NULL THEN NULL",
+    what: "a claim is taken over while its request runs",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: CLAIM,
+    find: "interval '24 hours'",
+    replace: "interval '11 hours'",
+    what: "a claim ends before its day is over",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: POST,
+    find: "moment := coalesce(asked_at, clock_timestamp());",
+    replace: "moment := coalesce(asked_at, statement_timestamp());",
+    what: "the time is read before the locks",
+    caught: {
+      test: "services/billing/src/concurrency.test.ts",
+      name: "a place that waited for a lock is decided by the time when it got it",
+    },
+  },
+  {
+    file: "services/billing/src/answer-store.ts",
+    find: "  if (holds.rows[0].is_leased) throw",
+    replace: '  if (holds.rows[0].is_leased && answer.holdId === "") throw',
+    what: "an answer is kept while somebody resolves its hold",
+    caught: SQL_HISTORY,
+  },
+  {
+    file: "services/text-proxy/src/request/hold-size.ts",
+    find: "      MOST_TOKENS_PER_IMAGE * input.images +\n",
+    replace: "",
+    what: "the hold of a text request leaves its images out",
+    caught: { test: "services/text-proxy/src/request/hold-size.test.ts" },
+  },
+];

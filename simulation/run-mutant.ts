@@ -1,0 +1,21 @@
+// The entry of a worker thread in which one line of production code is wrong: its source text is replaced when it is loaded.
+import { readFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { pathToFileURL } from "node:url";
+import { workerData } from "node:worker_threads";
+import type { Mutant } from "./mutants.ts";
+import { patched, pathOf } from "./patch.ts";
+
+const mutant = workerData as Mutant;
+const path = pathOf(mutant);
+const url = pathToFileURL(path).href;
+const source = patched(readFileSync(path, "utf8"), mutant);
+
+registerHooks({
+  load: (loaded, context, nextLoad) => {
+    const result = nextLoad(loaded, context);
+    return loaded === url ? { ...result, source } : result;
+  },
+});
+
+await import("./run-slice.ts");
