@@ -1,6 +1,6 @@
 // What changes between two catalogues: models that come and go, and prices, amount by amount, old and new.
 import { formatPicoUsd } from "@gr/money";
-import type { Catalog, Model, Price } from "@gr/proto/catalog";
+import type { Catalog, InputCounting, Model, Price, TokenPrice } from "@gr/proto/catalog";
 import { priceText } from "./price-text.ts";
 
 const MILLION = 1_000_000n;
@@ -85,41 +85,70 @@ function amountsOf(price: Price | undefined): Map<string, string> {
   const rule = price?.rule;
   switch (rule?.case) {
     case "image":
-      return new Map([
-        ...tierAmounts("an image", rule.value.tiers),
-        ["an input image", formatPicoUsd(rule.value.inputImagePicoUsd)],
-        ["input images that are free", String(rule.value.freeInputImages)],
-      ]);
+      return new Map([...tierAmounts("an image", rule.value.tiers), ...inputAmounts(rule.value)]);
     case "megapixel":
       return new Map([
         [`the first ${rule.value.unitPixels} pixels`, formatPicoUsd(rule.value.firstPicoUsd)],
         [`further ${rule.value.unitPixels} pixels`, formatPicoUsd(rule.value.furtherPicoUsd)],
-        ["an input image", formatPicoUsd(rule.value.inputImagePicoUsd)],
+        ...inputAmounts(rule.value),
       ]);
     case "second":
-      return new Map([
-        ...tierAmounts("a second", rule.value.tiers),
-        ["an input image", formatPicoUsd(rule.value.inputImagePicoUsd)],
-      ]);
+      return new Map([...tierAmounts("a second", rule.value.tiers), ...inputAmounts(rule.value)]);
     case "clip":
-      return new Map(tierAmounts("a video", rule.value.tiers));
-    case "token": {
-      const { $typeName: _type, $unknown: _unknown, requestPicoUsd, ...meters } = rule.value;
-      const perMillion = Object.entries(meters).map(([name, pico]): [string, string] => [
-        `a million tokens, ${name.replace("PicoUsd", "")}`,
-        formatPicoUsd((pico ?? 0n) * MILLION),
+      return new Map([...tierAmounts("a video", rule.value.tiers), ...inputAmounts(rule.value)]);
+    case "token":
+      return tokenAmounts(rule.value);
+    case "metered": {
+      const { tokens, tiers, inputImageTokens, otherInputTokens, otherOutputTokens } = rule.value;
+      return new Map([
+        ...(tokens === undefined ? [] : tokenAmounts(tokens)),
+        ...tierAmounts(
+          "the most tokens",
+          tiers.map((tier) => ({ ...tier, amount: String(tier.outputTokens) })),
+        ),
+        ["the most tokens of an input image", String(inputImageTokens)],
+        ["the most tokens of other input", String(otherInputTokens)],
+        ["the most tokens of other output", String(otherOutputTokens)],
       ]);
-      return new Map([...perMillion, ["a request", formatPicoUsd(requestPicoUsd)]]);
     }
+    case "reported":
+      return new Map([...amountsOf(rule.value.most)].map(([of, amount]) => [`at most, ${of}`, amount]));
     default:
       return new Map();
   }
 }
 
+function tokenAmounts({ $typeName: _type, $unknown: _unknown, requestPicoUsd, ...meters }: TokenPrice) {
+  const perMillion = Object.entries(meters).map(([name, pico]): [string, string] => [
+    `a million tokens, ${name.replace("PicoUsd", "")}`,
+    formatPicoUsd((pico ?? 0n) * MILLION),
+  ]);
+  return new Map([...perMillion, ["a request", formatPicoUsd(requestPicoUsd)]]);
+}
+
+function inputAmounts(rule: {
+  inputImagePicoUsd: bigint;
+  freeInputImages: number;
+  inputs?: InputCounting | undefined;
+}): [string, string][] {
+  const { once = false, unitPixels = 0n, maxPixels = 0n } = rule.inputs ?? {};
+  const counted = [
+    unitPixels === 0n ? "an input image" : `${unitPixels} pixels of an input image, up to ${maxPixels}`,
+    ...(once ? ["once a request"] : []),
+  ].join(", ");
+  return [
+    [counted, formatPicoUsd(rule.inputImagePicoUsd)],
+    ["input images that are free", String(rule.freeInputImages)],
+  ];
+}
+
 interface Tier {
   readonly quality: string;
   readonly sizes: readonly string[];
-  readonly picoUsd: bigint;
+  readonly picoUsd?: bigint;
+  /** Instead of an amount of money. */
+  readonly amount?: string;
+  readonly inputImages?: boolean | undefined;
   readonly seconds?: readonly number[];
   readonly maxPixels?: bigint;
   readonly audio?: boolean | undefined;
@@ -133,7 +162,7 @@ function tierAmounts(unit: string, tiers: readonly Tier[]): [string, string][] {
         [unit, tier.quality, size, ...conditionsOf(tier), seconds === "" ? "" : `${seconds} s`]
           .filter((part) => part !== "")
           .join(" "),
-        formatPicoUsd(tier.picoUsd),
+        tier.amount ?? formatPicoUsd(tier.picoUsd ?? 0n),
       ]),
     ),
   );
@@ -141,9 +170,10 @@ function tierAmounts(unit: string, tiers: readonly Tier[]): [string, string][] {
   return named.filter(([name], index) => named.findIndex(([other]) => other === name) === index);
 }
 
-function conditionsOf({ maxPixels = 0n, audio }: Tier): string[] {
+function conditionsOf({ maxPixels = 0n, audio, inputImages }: Tier): string[] {
   return [
     ...(maxPixels === 0n ? [] : [`up to ${maxPixels} pixels`]),
+    ...(inputImages === undefined ? [] : [inputImages ? "with images" : "without images"]),
     ...(audio === undefined ? [] : [audio ? "with sound" : "silent"]),
   ];
 }

@@ -1,6 +1,6 @@
 // A price rule in a few words, for lists. The exact rule is what the catalogue holds.
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
-import type { Price } from "@gr/proto/catalog";
+import type { Price, TokenPrice } from "@gr/proto/catalog";
 
 const MILLION = 1_000_000n;
 
@@ -15,6 +15,10 @@ export function priceText(price: Price | undefined): string {
       return `${cheapest(rule.value.tiers)} USD a second`;
     case "clip":
       return `${cheapest(rule.value.tiers)} USD a video`;
+    case "metered":
+      return `${perMillion(rule.value.tokens?.inputPicoUsd ?? 0n)} / ${perMillion(outputOf(rule.value.tokens))} USD a million tokens in / out`;
+    case "reported":
+      return `as billed, at most ${priceText(rule.value.most)}`;
     case "token": {
       const { inputPicoUsd, outputPicoUsd } = rule.value;
       return `${perMillion(inputPicoUsd)} / ${perMillion(outputPicoUsd)} USD a million tokens in / out`;
@@ -22,6 +26,11 @@ export function priceText(price: Price | undefined): string {
     default:
       return "no price";
   }
+}
+
+/** What the things made are billed at. */
+function outputOf(tokens: TokenPrice | undefined): PicoUsd {
+  return tokens?.imageOutputPicoUsd ?? tokens?.outputPicoUsd ?? 0n;
 }
 
 function cheapest(tiers: readonly { picoUsd: PicoUsd }[]): string {

@@ -1,4 +1,5 @@
 // The models that the simulator serves, with their prices and the fault each one stands for.
+import { GPT_IMAGE_2_5_GRID, type ImageGrid } from "./openai/image-size.ts";
 import {
   CHAT_PRICE,
   FREE_IMAGE_PRICE,
@@ -28,6 +29,8 @@ export interface ImageModel {
   readonly id: string;
   readonly price: ImagePrice;
   readonly fault: ImageFault | undefined;
+  /** How fine an image is made by quality, where that is not as in gpt-image-2. */
+  readonly grid?: ImageGrid;
 }
 
 /** No answer has more tokens than this, whatever the caller asks for. */
@@ -71,6 +74,10 @@ const IMAGES: readonly ImageModel[] = [
   { id: "sandbox/image-blocked", price: SANDBOX_IMAGE_PRICE, fault: "blocked" },
   { id: "sandbox/image-hang", price: SANDBOX_IMAGE_PRICE, fault: "hang" },
   { id: "gpt-image-2", price: GPT_IMAGE_2_PRICE, fault: undefined },
+  ...["flare", "sunburst"].flatMap((name) => [
+    { id: `gpt-image-2.5-${name}`, price: GPT_IMAGE_2_PRICE, fault: undefined, grid: GPT_IMAGE_2_5_GRID },
+    { id: `gpt-image-2.6-${name}`, price: GPT_IMAGE_2_PRICE, fault: undefined, grid: GPT_IMAGE_2_5_GRID },
+  ]),
   { id: "gpt-image-1.5", price: GPT_IMAGE_1_5_PRICE, fault: undefined },
   { id: "gpt-image-1-mini", price: GPT_IMAGE_1_MINI_PRICE, fault: undefined },
 ];

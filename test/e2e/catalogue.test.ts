@@ -9,7 +9,7 @@ const FAULTS = /^sandbox\/image-(error|blocked|hang)$/;
 
 interface Listed {
   readonly id: string;
-  readonly pricing: { readonly default_request: string };
+  readonly pricing: { unit: string; default_request: string; highest: string };
 }
 
 describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
@@ -32,8 +32,15 @@ describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
         body: { model: id, prompt: "a lighthouse at noon" },
       });
       expect({ id, status: answer.status }).toEqual({ id, status: 200 });
+      const charge = creditsOf(String(answer.body.cost));
       const listed = parsePicoUsd(pricing.default_request) ?? -1n;
-      expect({ id, charge: creditsOf(String(answer.body.cost)) }).toEqual({ id, charge: chargeOf(listed) });
+      if (pricing.unit !== "metered") expect({ id, charge }).toEqual({ id, charge: chargeOf(listed) });
+      // What was used is charged, and the list says how much that can be.
+      else
+        expect([id, charge > 0n && charge <= chargeOf(parsePicoUsd(pricing.highest) ?? 0n)]).toEqual([
+          id,
+          true,
+        ]);
     }
   });
 

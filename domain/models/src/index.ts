@@ -1,11 +1,17 @@
 // What a model of the catalogue costs and accepts. The catalogue lists it and the services that serve it charge it,
 // so both must mean the same.
+export { type AskedTogether, acceptsTogether, type DefaultValues, defaultsOf } from "./accepted.ts";
 export {
   type ImageMeters,
+  isExact,
+  priceOf,
   priceOfImageRequest,
   priceOfImages,
   priceOfTokens,
+  priceOfUse,
   priceOfVideoRequest,
+  type Quote,
+  type Reported,
   type TokenMeters,
   type VideoMeters,
 } from "./price.ts";

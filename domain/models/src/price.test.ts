@@ -11,12 +11,14 @@ import {
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
+  priceOf,
   priceOfClip,
   priceOfImageRequest,
   priceOfImages,
   priceOfMegapixels,
   priceOfSeconds,
   priceOfTokens,
+  priceOfUse,
   priceOfVideoRequest,
 } from "./price.ts";
 
@@ -262,6 +264,96 @@ describe("more never costs less", () => {
         },
       ),
     );
+  });
+});
+
+describe("input images", () => {
+  const asked = { quality: "auto", size: "1024x1024" };
+  const rule = (more: object) => ({ tiers: [{ picoUsd: 100n }], inputImagePicoUsd: 7n, ...more });
+  const ofImages = (more: object, meters: object) =>
+    priceOfImages(create(ImagePriceSchema, rule(more)), { images: 3, ...asked, inputImages: 4, ...meters });
+
+  test("are added to each image made, or once a request, beyond the free ones", () => {
+    expect(ofImages({}, {})).toBe(300n + 3n * 28n);
+    expect(ofImages({ inputs: { once: true } }, {})).toBe(300n + 28n);
+    expect(ofImages({ inputs: { once: true }, freeInputImages: 3 }, {})).toBe(300n + 7n);
+    expect(ofImages({ freeInputImages: 9 }, {})).toBe(300n);
+  });
+
+  test("count by their area, and those of unknown size as the largest", () => {
+    const inputs = { once: true, unitPixels: 1_000n, maxPixels: 4_000n };
+    expect(ofImages({ inputs }, { inputPixels: [1, 1_000, 1_001, 99_999] })).toBe(
+      300n + 7n * (1n + 1n + 2n + 4n),
+    );
+    expect(ofImages({ inputs }, { inputPixels: [1] })).toBe(300n + 7n * (1n + 3n * 4n));
+  });
+
+  test("are free, and cost, on every basis", () => {
+    const paid = { inputImagePicoUsd: 7n, freeInputImages: 1 };
+    const meters = { seconds: 5, ...asked, inputImages: 3 };
+    const tiers = [{ picoUsd: 100n }];
+    expect(priceOfSeconds(create(SecondPriceSchema, { tiers, ...paid }), meters)).toBe(514n);
+    expect(priceOfClip(create(ClipPriceSchema, { tiers, ...paid }), meters)).toBe(114n);
+    const area = create(MegapixelPriceSchema, { unitPixels: 2n ** 20n, firstPicoUsd: 100n, ...paid });
+    expect(priceOfMegapixels(area, { images: 2, ...asked, inputImages: 3 })).toBe(228n);
+  });
+
+  test("choose the tier that is for requests with them, or without", () => {
+    const tiers = [
+      { inputImages: true, picoUsd: 1n },
+      { inputImages: false, picoUsd: 2n },
+    ];
+    const price = create(ImagePriceSchema, { tiers });
+    expect(priceOfImages(price, { images: 1, ...asked, inputImages: 2 })).toBe(1n);
+    expect(priceOfImages(price, { images: 1, ...asked })).toBe(2n);
+  });
+});
+
+describe("a price by use", () => {
+  const tokens = { inputPicoUsd: 5n, imageInputPicoUsd: 8n, outputPicoUsd: 30n };
+  const tiers = [{ quality: "low", maxPixels: 100n, outputTokens: 10n }, { outputTokens: 20n }];
+  const bounds = { inputImageTokens: 3n, otherInputTokens: 2n, otherOutputTokens: 1n };
+  const price = create(PriceSchema, { rule: { case: "metered", value: { tokens, tiers, ...bounds } } });
+  const most = (meters: object) =>
+    priceOfImageRequest(price, { images: 1, quality: "low", size: "10x10", ...meters });
+
+  test("is bound by the prompt's bytes, the input images and the tier of what is made, for each image made", () => {
+    const one = (4n + 2n) * 5n + 2n * 3n * 8n + 10n * 30n + 30n;
+    expect(most({ promptBytes: 4, inputImages: 2 })).toBe(one);
+    expect(most({ promptBytes: 4, inputImages: 2, images: 3 })).toBe(3n * one);
+    expect(most({ size: "11x10" })).toBe(2n * 5n + 20n * 30n + 30n);
+    expect(priceOfVideoRequest(price, { seconds: 4, quality: "low", size: "10x10" })).toBe(
+      10n + 40n * 30n + 30n,
+    );
+  });
+
+  test("charges what was reported, and never more than was held", () => {
+    expect(priceOfUse(price, 1_000n, { tokens: { inputTokens: 3, outputTokens: 10 } })).toBe(315n);
+    expect(priceOfUse(price, 300n, { tokens: { inputTokens: 3, outputTokens: 10 } })).toBe(300n);
+    expect(priceOfUse(price, 1_000n, { billed: 400n })).toBe(400n);
+    expect(priceOfUse(price, 1_000n, {})).toBe(1_000n);
+    const reported = create(PriceSchema, {
+      rule: {
+        case: "reported",
+        value: { most: { rule: { case: "image", value: { tiers: [{ picoUsd: 50n }] } } } },
+      },
+    });
+    expect(priceOfImageRequest(reported, { images: 2, quality: "auto", size: "auto" })).toBe(100n);
+    expect([40n, 140n, -1n].map((billed) => priceOfUse(reported, 100n, { billed }))).toEqual([
+      40n,
+      100n,
+      100n,
+    ]);
+  });
+
+  test("of any other rule is what was quoted, whatever is reported", () => {
+    const fixed = create(PriceSchema, { rule: { case: "image", value: { tiers: [{ picoUsd: 9n }] } } });
+    expect(priceOfUse(fixed, 9n, { billed: 1n, tokens: { inputTokens: 0, outputTokens: 0 } })).toBe(9n);
+    expect(priceOf({ price: fixed }, { images: 1, quality: "auto", size: "auto" })).toEqual({
+      most: 9n,
+      isExact: true,
+    });
+    expect(priceOf({ price }, { images: 1, quality: "low", size: "10x10" })?.isExact).toBe(false);
   });
 });
 

@@ -1,32 +1,42 @@
-// The one price function: a price rule and what was used give an exact cost. The list, the hold and the charge
-// all come from here, so they cannot differ.
+// The one price function: a price rule and what was asked for give an exact amount, or a bound. The list, the hold and the
+// charge all come from here, so they cannot differ.
 import { ceilDiv, type PicoUsd } from "@gr/money";
 import type {
   ClipPrice,
+  ClipTier,
   ImagePrice,
   ImageTier,
+  InputCounting,
   MegapixelPrice,
+  MeteredPrice,
+  MeteredTier,
+  Model,
   Price,
   SecondPrice,
+  SecondTier,
   TokenPrice,
 } from "@gr/proto/catalog";
 import { parseSize } from "./size.ts";
 
-export interface ImageMeters {
-  readonly images: number;
+/** What a request asks for, every "auto" resolved. */
+interface Asked {
   /** As validated: a named quality and WIDTHxHEIGHT, or "auto" where the model takes none. */
   readonly quality: string;
   readonly size: string;
   /** Images that the request brings along; none when absent. */
   readonly inputImages?: number;
+  /** The pixels of each of them; one whose pixels are not known counts as the largest. */
+  readonly inputPixels?: readonly number[];
+  /** Of the prompt, in UTF-8; none when absent. */
+  readonly promptBytes?: number;
 }
 
-export interface VideoMeters {
+export interface ImageMeters extends Asked {
+  readonly images: number;
+}
+
+export interface VideoMeters extends Asked {
   readonly seconds: number;
-  /** As for images. */
-  readonly quality: string;
-  readonly size: string;
-  readonly inputImages?: number;
   /** Whether the video is asked for with sound; false when absent. */
   readonly audio?: boolean;
 }
@@ -44,36 +54,84 @@ export interface TokenMeters {
   readonly imageOutputTokens?: number;
 }
 
-/** What an image request costs by whichever rule; undefined when the rule has no price for it. */
-export function priceOfImageRequest(price: Price, meters: ImageMeters): PicoUsd | undefined {
-  switch (price.rule.case) {
+/** What a provider says that it used or billed; absent parts were not reported. */
+export interface Reported {
+  readonly tokens?: TokenMeters;
+  readonly billed?: PicoUsd;
+}
+
+export interface Quote {
+  /** What the request costs; when it is not exact, the most that it can cost, which is held before. */
+  readonly most: PicoUsd;
+  readonly isExact: boolean;
+}
+
+/** What a request to a model costs; undefined when the model has no price for it. */
+export function priceOf(model: Pick<Model, "price">, request: ImageMeters | VideoMeters): Quote | undefined {
+  const { price } = model;
+  if (price === undefined) return undefined;
+  const most =
+    "seconds" in request ? priceOfVideoRequest(price, request) : priceOfImageRequest(price, request);
+  return most === undefined ? undefined : { most, isExact: isExact(price) };
+}
+
+/** Whether what a request costs is known before it is sent. */
+export function isExact({ rule }: Price): boolean {
+  return rule.case !== "metered" && rule.case !== "reported" && rule.case !== "token";
+}
+
+/**
+ * What is charged for what was delivered: what a metered or reported price makes of the report, and never more than was
+ * held for it. Without a report it is what was held. Not rounded: the caller rounds up once, over all parts of a request.
+ */
+export function priceOfUse({ rule }: Price, most: PicoUsd, reported: Reported | undefined): PicoUsd {
+  if (rule.case !== "metered" && rule.case !== "reported") return most;
+  const { tokens, billed } = reported ?? {};
+  const byMeter =
+    rule.case === "metered" && rule.value.tokens !== undefined && tokens !== undefined
+      ? priceOfTokens(rule.value.tokens, tokens)
+      : undefined;
+  const used = byMeter ?? billed ?? most;
+  return used >= 0n && used < most ? used : most;
+}
+
+/** What an image request costs at most, by whichever rule; undefined when the rule has no price for it. */
+export function priceOfImageRequest({ rule }: Price, meters: ImageMeters): PicoUsd | undefined {
+  switch (rule.case) {
     case "image":
-      return priceOfImages(price.rule.value, meters);
+      return priceOfImages(rule.value, meters);
     case "megapixel":
-      return priceOfMegapixels(price.rule.value, meters);
+      return priceOfMegapixels(rule.value, meters);
+    case "metered":
+      return mostOfTokens(rule.value, meters, meters.images);
+    case "reported":
+      return rule.value.most === undefined ? undefined : priceOfImageRequest(rule.value.most, meters);
     default:
       return undefined;
   }
 }
 
-/** What a video request costs by whichever rule; undefined when the rule has no price for it. */
-export function priceOfVideoRequest(price: Price, meters: VideoMeters): PicoUsd | undefined {
-  switch (price.rule.case) {
+/** What a video request costs at most, by whichever rule; undefined when the rule has no price for it. */
+export function priceOfVideoRequest({ rule }: Price, meters: VideoMeters): PicoUsd | undefined {
+  switch (rule.case) {
     case "second":
-      return priceOfSeconds(price.rule.value, meters);
+      return priceOfSeconds(rule.value, meters);
     case "clip":
-      return priceOfClip(price.rule.value, meters);
+      return priceOfClip(rule.value, meters);
+    case "metered":
+      return mostOfTokens(rule.value, meters, 1, meters.seconds);
+    case "reported":
+      return rule.value.most === undefined ? undefined : priceOfVideoRequest(rule.value.most, meters);
     default:
       return undefined;
   }
 }
 
-/** The first tier whose quality and size both match, plus the input images, times the number of images. */
+/** The first tier whose conditions all hold, times the number of images, plus the input images. */
 export function priceOfImages(price: ImagePrice, meters: ImageMeters): PicoUsd | undefined {
-  const tier = price.tiers.find((candidate) => matches(candidate, meters) && fits(candidate, meters.size));
+  const tier = price.tiers.find((candidate) => holds(candidate, meters));
   if (tier === undefined) return undefined;
-  const paidInputs = atLeastZero(count(meters.inputImages ?? 0) - BigInt(price.freeInputImages));
-  return (tier.picoUsd + price.inputImagePicoUsd * paidInputs) * count(meters.images);
+  return tier.picoUsd * count(meters.images) + inputsOf(price, meters, meters.images);
 }
 
 /** Each started unit of area costs; the first has its own price. Undefined when the size is not known. */
@@ -81,25 +139,60 @@ export function priceOfMegapixels(price: MegapixelPrice, meters: ImageMeters): P
   const pixels = pixelsOf(meters.size);
   if (pixels === undefined || price.unitPixels <= 0n) return undefined;
   const further = ceilDiv(pixels, price.unitPixels) - 1n;
-  const inputs = count(meters.inputImages ?? 0) * price.inputImagePicoUsd;
-  return (price.firstPicoUsd + further * price.furtherPicoUsd + inputs) * count(meters.images);
+  const each = price.firstPicoUsd + further * price.furtherPicoUsd;
+  return each * count(meters.images) + inputsOf(price, meters, meters.images);
 }
 
-/** Seconds times the price of the first tier whose quality, size and sound all match, plus the input images. */
+/** Seconds times the price of the first tier whose conditions all hold, plus the input images. */
 export function priceOfSeconds(price: SecondPrice, meters: VideoMeters): PicoUsd | undefined {
-  const audio = meters.audio ?? false;
-  const tier = price.tiers.find(
-    (candidate) => matches(candidate, meters) && (candidate.audio ?? audio) === audio,
-  );
+  const tier = price.tiers.find((candidate) => holds(candidate, meters));
   if (tier === undefined) return undefined;
-  return tier.picoUsd * count(meters.seconds) + price.inputImagePicoUsd * count(meters.inputImages ?? 0);
+  return tier.picoUsd * count(meters.seconds) + inputsOf(price, meters, 1);
 }
 
-/** The first tier whose quality, size and length all match. */
+/** The first tier whose conditions all hold, plus the input images. */
 export function priceOfClip(price: ClipPrice, meters: VideoMeters): PicoUsd | undefined {
-  return price.tiers.find(
-    (tier) => matches(tier, meters) && (tier.seconds.length === 0 || tier.seconds.includes(meters.seconds)),
-  )?.picoUsd;
+  const tier = price.tiers.find((candidate) => holds(candidate, meters));
+  return tier === undefined ? undefined : tier.picoUsd + inputsOf(price, meters, 1);
+}
+
+/**
+ * The most that a request by the token can cost. Each byte of the prompt counts as a token, and prompt and inputs count
+ * once for each image made, since a request for several may be as many calls.
+ */
+function mostOfTokens(price: MeteredPrice, meters: Asked, images: number, seconds = 1): PicoUsd | undefined {
+  const { tokens } = price;
+  const tier = price.tiers.find((candidate) => holds(candidate, meters));
+  if (tokens === undefined || tier === undefined) return undefined;
+  const text = count(meters.promptBytes ?? 0) + price.otherInputTokens;
+  const inputs = count(meters.inputImages ?? 0) * price.inputImageTokens;
+  const each =
+    text * largest(tokens.inputPicoUsd, tokens.cacheWritePicoUsd) +
+    inputs * largest(tokens.inputPicoUsd, tokens.imageInputPicoUsd, tokens.cacheWritePicoUsd) +
+    tier.outputTokens * count(seconds) * (tokens.imageOutputPicoUsd ?? tokens.outputPicoUsd) +
+    price.otherOutputTokens * largest(tokens.outputPicoUsd, tokens.reasoningPicoUsd);
+  return each * count(images) + tokens.requestPicoUsd * count(images);
+}
+
+/** What the input images cost beyond the free ones. @param images how many are made */
+function inputsOf(
+  price: { inputImagePicoUsd: PicoUsd; freeInputImages: number; inputs?: InputCounting | undefined },
+  meters: Asked,
+  images: number,
+): PicoUsd {
+  const { inputImagePicoUsd: each, freeInputImages: free, inputs } = price;
+  const number = Number(count(meters.inputImages ?? 0));
+  let units = 0n;
+  for (let index = free; index < number; index += 1) units += unitsOf(meters.inputPixels?.[index], inputs);
+  return units * each * (inputs?.once === true ? 1n : count(images));
+}
+
+function unitsOf(pixels: number | undefined, counting: InputCounting | undefined): bigint {
+  if (counting === undefined || counting.unitPixels <= 0n) return 1n;
+  const most = counting.maxPixels;
+  const known = pixels === undefined ? most : count(pixels);
+  const counted = most > 0n && known > most ? most : known;
+  return counted === 0n ? 1n : ceilDiv(counted, counting.unitPixels);
 }
 
 /** Tokens of each meter times its price; a meter without a price of its own is billed as its parent. */
@@ -126,22 +219,33 @@ export function priceOfTokens(price: TokenPrice, meters: TokenMeters): PicoUsd {
   );
 }
 
-/** An empty quality or list of sizes matches everything. */
-function matches(
-  tier: { quality: string; sizes: readonly string[] },
-  asked: { quality: string; size: string },
-): boolean {
+type Tier = ImageTier | SecondTier | ClipTier | MeteredTier;
+
+/** Whether all conditions of a tier hold; one that it leaves out always does. */
+function holds(tier: Tier, asked: Asked & { seconds?: number; audio?: boolean }): boolean {
   return (
     (tier.quality === "" || tier.quality === asked.quality) &&
-    (tier.sizes.length === 0 || tier.sizes.includes(asked.size))
+    (tier.sizes.length === 0 || tier.sizes.includes(asked.size)) &&
+    (!("maxPixels" in tier) || fits(tier.maxPixels, asked.size)) &&
+    (!("seconds" in tier) || tier.seconds.length === 0 || tier.seconds.includes(asked.seconds ?? 0)) &&
+    (!("audio" in tier) || (tier.audio ?? asked.audio ?? false) === (asked.audio ?? false)) &&
+    (!("inputImages" in tier) || (tier.inputImages ?? hasInputs(asked)) === hasInputs(asked))
   );
 }
 
+function hasInputs({ inputImages = 0 }: Asked): boolean {
+  return inputImages > 0;
+}
+
 /** A tier bounded in pixels never holds for a size that is not known. */
-function fits({ maxPixels }: ImageTier, size: string): boolean {
+function fits(maxPixels: bigint, size: string): boolean {
   if (maxPixels === 0n) return true;
   const pixels = pixelsOf(size);
   return pixels !== undefined && pixels <= maxPixels;
+}
+
+function largest(first: PicoUsd, ...others: readonly (PicoUsd | undefined)[]): PicoUsd {
+  return others.reduce<PicoUsd>((most, other) => (other !== undefined && other > most ? other : most), first);
 }
 
 function pixelsOf(text: string): bigint | undefined {

@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import { priceOfTokens } from "@gr/models";
 import { parseDecimal } from "@gr/money";
-import { ModelKind, ModelSchema } from "@gr/proto/catalog";
+import { ModelKind, ModelSchema, PriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { isFree, modelPricing, pricingOf } from "./model-pricing.ts";
@@ -35,18 +35,54 @@ describe("pricing", () => {
         freeInputImages: 1,
       },
     };
-    expect(pricingOf(model(rule))).toEqual({
+    const accepted = {
+      capabilities: ["text-to-image"],
+      sizes: ["auto", "1024x1024"],
+      qualities: ["low", "medium"],
+    };
+    expect(pricingOf(Object.assign(model(rule), accepted))).toEqual({
       unit: "image",
+      per: "image",
+      lowest: "0.006",
+      typical: "0.053",
+      highest: "0.053",
       currency: "USD",
       version: versioned(rule).version,
       default_request: "0.053",
       tiers: [
-        { quality: "low", sizes: ["1024x1024"], max_pixels: null, price: "0.006" },
-        { quality: null, sizes: null, max_pixels: 2_000_000, price: "0.053" },
+        { quality: "low", sizes: ["1024x1024"], max_pixels: null, with_images: null, price: "0.006" },
+        { quality: null, sizes: null, max_pixels: 2_000_000, with_images: null, price: "0.053" },
       ],
       input_image: "0.002",
       free_input_images: 1,
+      input_images: { per: "image", unit_pixels: null, max_pixels: null },
     });
+  });
+
+  test("by the token has the bound, and a typical price without its margins", () => {
+    const tokens = { inputPicoUsd: 5_000_000n, outputPicoUsd: 30_000_000n };
+    const value = {
+      tokens,
+      tiers: [{ outputTokens: 1_000n }],
+      otherInputTokens: 64n,
+      otherOutputTokens: 500n,
+    };
+    const shown = pricingOf(model({ case: "metered", value }));
+    expect(modelPricing.parse(shown)).toEqual(shown);
+    // 1,000 tokens of the image, and 100 of an ordinary prompt.
+    expect(shown).toMatchObject({
+      ...{ unit: "metered", per: "image", typical: "0.0305", input: "0.000005", output: "0.00003" },
+      most_tokens: { tiers: [{ tokens: 1_000 }], other_input: 64, other_output: 500 },
+    });
+  });
+
+  test("as billed shows what it is at most", () => {
+    const most = create(PriceSchema, {
+      rule: { case: "image", value: { tiers: [{ picoUsd: 10_000_000_000n }] } },
+    });
+    const shown = pricingOf(model({ case: "reported", value: { most } }));
+    expect(modelPricing.parse(shown)).toEqual(shown);
+    expect(shown).toMatchObject({ unit: "reported", typical: "0.01", most: { unit: "image" } });
   });
 
   test("of videos is that of the default length", () => {
@@ -59,7 +95,7 @@ describe("pricing", () => {
     expect(pricingOf(model(clip, ModelKind.VIDEO))).toMatchObject({
       unit: "clip",
       default_request: "0.28",
-      tiers: [{ quality: null, sizes: null, seconds: [5], price: "0.28" }],
+      tiers: [{ quality: null, sizes: null, seconds: [5], audio: null, with_images: null, price: "0.28" }],
     });
   });
 

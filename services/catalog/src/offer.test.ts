@@ -98,7 +98,11 @@ test("a model goes from the list on the day that its vendor shuts it down, witho
     expect(await world.ids()).toContain("openai/gpt-image-1.5");
     clock.advance(1_000);
     await until(async () => !(await world.ids()).includes("openai/gpt-image-1.5"), { timeoutMs: 60_000 });
-    expect(await world.ids()).toEqual(["openai/gpt-image-2"]);
+    expect(await world.ids()).toEqual([
+      "openai/gpt-image-2",
+      ...["openai/gpt-image-2.5-flare", "openai/gpt-image-2.5-sunburst"],
+      ...["openai/gpt-image-2.6-flare", "openai/gpt-image-2.6-sunburst"],
+    ]);
     expect((await world.get("/v1/models/openai/gpt-image-1.5")).status).toBe(404);
   } finally {
     await world.stop();

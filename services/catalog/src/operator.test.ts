@@ -69,7 +69,7 @@ describe("a charge of a past day", () => {
     const { price } = await world.operator.getPriceVersion({ version: model?.price?.version ?? "" });
     if (price === undefined) throw new Error("not kept");
     const asked = { images: 2, quality: "high", size: "1024x1024" };
-    expect(priceOfImageRequest(price, asked)).toBe(422_000_000_000n);
+    expect(priceOfImageRequest(price, asked)).toBe(2n * (7_024n * 30_000_000n + 64n * 5_000_000n));
   });
 
   test("that names a price of nobody is answered with none", async () => {
@@ -98,7 +98,7 @@ describe("a preview", () => {
       .filter(({ name }) => name !== "sandbox.json")
       .map(({ name, content }) => ({
         name,
-        content: content.replaceAll('"usd": "0.211"', '"usd": "0.222"'),
+        content: content.replaceAll('"tokens": 7024', '"tokens": 8000'),
       }));
     const { catalog } = await preview(changed);
     const models = catalog?.models ?? [];
@@ -106,12 +106,14 @@ describe("a preview", () => {
       "openai/gpt-image-1-mini",
       "openai/gpt-image-1.5",
       "openai/gpt-image-2",
+      ...["openai/gpt-image-2.5-flare", "openai/gpt-image-2.5-sunburst"],
+      ...["openai/gpt-image-2.6-flare", "openai/gpt-image-2.6-sunburst"],
       "vendor/next",
     ]);
     const price = models.find(({ id }) => id === "openai/gpt-image-2")?.price;
     if (price === undefined) throw new Error("no price");
     const asked = { images: 1, quality: "high", size: "1024x1024" };
-    expect(priceOfImageRequest(price, asked)).toBe(222_000_000_000n);
+    expect(priceOfImageRequest(price, asked)).toBe(8_000n * 30_000_000n + 64n * 5_000_000n);
     expect((await world.catalog.getCatalog({})).catalog?.version).toBe(before);
     // What was never offered is no past price.
     expect((await world.operator.getPriceVersion({ version: price.version })).price).toBeUndefined();

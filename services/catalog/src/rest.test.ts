@@ -36,7 +36,11 @@ async function refusal(path: string) {
   return { status: response.status, body: await response.json() };
 }
 
-const OPENAI = ["openai/gpt-image-1-mini", "openai/gpt-image-1.5", "openai/gpt-image-2"];
+const OPENAI = [
+  ...["openai/gpt-image-1-mini", "openai/gpt-image-1.5", "openai/gpt-image-2"],
+  ...["openai/gpt-image-2.5-flare", "openai/gpt-image-2.5-sunburst"],
+  ...["openai/gpt-image-2.6-flare", "openai/gpt-image-2.6-sunburst"],
+];
 const SANDBOX = ["image", "image-blocked", "image-error", "image-free", "image-hang"].map(
   (id) => `sandbox/${id}`,
 );
@@ -51,13 +55,15 @@ describe("GET /v1/models", () => {
   test("filters, sorts and limits", async () => {
     expect(await ids("/v1/models?free=true")).toEqual(["sandbox/image-free"]);
     expect(await ids("/v1/models?type=text&free=true")).toEqual(["vendor/chat:free"]);
-    expect(await ids("/v1/models?name=IMAGE-2")).toEqual(["openai/gpt-image-2"]);
+    expect(await ids("/v1/models?name=IMAGE-2")).toEqual(OPENAI.slice(2));
     expect(await ids("/v1/models?provider=SAND&limit=2")).toEqual(["sandbox/image", "sandbox/image-blocked"]);
     expect(await ids("/v1/models?provider=openai&sort=price&limit=1")).toEqual(["sandbox/image-free"]);
     expect((await ids("/v1/models?sort=price")).at(-1)).toBe("openai/gpt-image-2");
-    const [mini, older, newest] = OPENAI;
-    expect(await ids("/v1/models?sort=arena_score")).toEqual([newest, older, mini, ...SANDBOX]);
-    expect(await ids("/v1/models?sort=date")).toEqual([newest, older, mini, ...SANDBOX]);
+    const [mini, older, two, flare5, sunburst5, flare6, sunburst6] = OPENAI;
+    const scored = [sunburst5, flare5, two, older, mini];
+    expect(await ids("/v1/models?sort=arena_score")).toEqual([...scored, flare6, sunburst6, ...SANDBOX]);
+    const dated = [flare6, sunburst6, flare5, sunburst5, two, older, mini];
+    expect(await ids("/v1/models?sort=date")).toEqual([...dated, ...SANDBOX]);
     expect(await ids("/v1/models?name=%2FGPT%2d")).toEqual(OPENAI);
     expect(await ids("/v1/models?name=a+b")).toEqual([]);
   });
@@ -127,20 +133,31 @@ describe("GET /v1/models", () => {
       name: "GPT Image 2",
       providers: ["openai"],
       pricing: {
-        unit: "image",
+        unit: "metered",
+        per: "image",
         currency: "USD",
         version: expect.stringMatching(/^[0-9a-f]{16}$/),
-        default_request: "0.053",
-        tiers: expect.arrayContaining([
-          { quality: "high", sizes: ["1536x1024", "1024x1536"], max_pixels: null, price: "0.165" },
-        ]),
-        input_image: "0.012288",
-        free_input_images: 0,
+        lowest: "0.00524",
+        typical: "0.05318",
+        highest: "0.71207",
+        default_request: "0.05318",
+        ...{ input: "0.000005", cached_input: "0.000005", cache_write: "0.000005", audio_input: "0.000005" },
+        ...{ image_input: "0.000008", output: "0.00003", image_output: "0.00003", reasoning: "0.00003" },
+        request: "0",
+        most_tokens: {
+          tiers: expect.arrayContaining([
+            { quality: "high", sizes: ["1536x1024", "1024x1536"], max_pixels: null, tokens: 5_488 },
+          ]),
+          ...{ input_image: 1_536, other_input: 64, other_output: 0 },
+        },
       },
       capabilities: ["text-to-image"],
       supported_parameters: ["prompt", "quality", "size", "n", "output_format", "response_format"],
       sizes: ["1024x1024", "1536x1024", "1024x1536"],
-      custom_size: null,
+      custom_size: {
+        ...{ edge_multiple: 16, min_edge: null, max_edge: 3_840 },
+        ...{ min_pixels: 655_360, max_pixels: 8_294_400, max_ratio: 3 },
+      },
       qualities: ["low", "medium", "high"],
       seconds: [],
       default: { size: "1024x1024", quality: "medium", seconds: null },

@@ -40,6 +40,7 @@ const PARAMETERS = [
   "n",
   "image",
   "mask",
+  "audio",
   "output_format",
   "response_format",
 ] as const;
@@ -63,6 +64,7 @@ const route = z.strictObject({
       size: z.record(sizeText, fields).optional(),
       quality: z.partialRecord(quality, fields).optional(),
       seconds: z.record(z.string().regex(/^[1-9]\d?$/), fields).optional(),
+      audio: z.partialRecord(z.enum(["true", "false"]), fields).optional(),
     })
     .optional(),
 });
@@ -101,6 +103,22 @@ export const seedModel = z.strictObject({
     quality: quality.optional(),
     seconds: length.optional(),
   }),
+  /** The same for requests that bring images along, where it differs. */
+  default_with_images: z
+    .strictObject({ size: sizeText.optional(), quality: quality.optional(), seconds: length.optional() })
+    .optional(),
+  /** What is sold together; a request must fit one of them. Absent = everything that is accepted. */
+  combinations: z
+    .array(
+      z.strictObject({
+        sizes: z.array(sizeText).min(1).optional(),
+        qualities: z.array(quality).min(1).optional(),
+        seconds: z.array(length).min(1).optional(),
+        with_images: z.boolean().optional(),
+      }),
+    )
+    .min(1)
+    .optional(),
   /** What one request may bring along. */
   limits: z
     .strictObject({
@@ -133,17 +151,34 @@ export function modelOfSeed(vendor: string, seed: SeedModel): Model {
     qualities: seed.qualities,
     seconds: secondsOf(seed.seconds),
     supportedParameters: seed.supported_parameters,
-    defaultSize: seed.default.size ?? "",
-    defaultQuality: seed.default.quality ?? "",
-    defaultSeconds: seed.default.seconds ?? 0,
+    ...named(defaultsOf(seed.default)),
     releaseDate: seed.release_date?.value ?? "",
     shutdownDate: seed.shutdown_date?.value ?? "",
     price: priceOfSeed(seed.price),
     routes: seed.routes.toSorted((one, other) => one.priority - other.priority).map(routeOf),
+    combinations: (seed.combinations ?? []).map(combinationOf),
+    ...(seed.default_with_images === undefined
+      ? {}
+      : { defaultWithImages: defaultsOf(seed.default_with_images) }),
     ...(seed.custom_size === undefined ? {} : { customSize: customSizeOf(seed.custom_size) }),
     ...(seed.limits === undefined ? {} : { limits: limitsOf(seed.limits) }),
     ...(seed.arena_score === null ? {} : { arenaScore: arenaScoreOf(seed.arena_score) }),
   });
+}
+
+type SeedDefaults = SeedModel["default"];
+
+function defaultsOf(row: SeedDefaults) {
+  return { size: row.size ?? "", quality: row.quality ?? "", seconds: row.seconds ?? 0 };
+}
+
+function named({ size, quality, seconds }: ReturnType<typeof defaultsOf>) {
+  return { defaultSize: size, defaultQuality: quality, defaultSeconds: seconds };
+}
+
+function combinationOf(row: NonNullable<SeedModel["combinations"]>[number]) {
+  const { sizes = [], qualities = [], seconds = [], with_images: inputImages } = row;
+  return { sizes, qualities, seconds, ...(inputImages === undefined ? {} : { inputImages }) };
 }
 
 function secondsOf(seconds: SeedModel["seconds"]): number[] {

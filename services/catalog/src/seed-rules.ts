@@ -1,15 +1,27 @@
 // Rules between the fields of a seed model and between models. The main one: every request that a model accepts has a finite
 // price before it is sent.
-import { acceptsSize, priceOfImageRequest, priceOfVideoRequest } from "@gr/models";
+import {
+  acceptsSize,
+  acceptsTogether,
+  defaultsOf,
+  type ImageMeters,
+  priceOf,
+  type VideoMeters,
+} from "@gr/models";
 import {
   type ClipTier,
   type ImageTier,
+  type MeteredTier,
   type Model,
   ModelKind,
+  type Price,
   type Route,
   type SecondTier,
+  type TokenPrice,
 } from "@gr/proto/catalog";
-import { TAKES_IMAGES } from "./offer.ts";
+import { listedSizesOf, requestsOf } from "./accepted-requests.ts";
+import { meterPricesOf } from "./model-pricing.ts";
+import { needsImage, TAKES_IMAGES } from "./offer.ts";
 
 /** Larger than any listed size: it has a price only when the rule prices every size. */
 const ANY_SIZE = "99999x99999";
@@ -22,7 +34,8 @@ export function problemsOfModel(model: Model, vendor: string): string[] {
     ...problemsOfInputs(model),
     ...problemsOfPrice(model),
     ...problemsOfTiers(model),
-    ...model.routes.flatMap((route) => problemsOfRoute(model, route)),
+    ...problemsOfCombinations(model),
+    ...model.routes.flatMap((route) => [...problemsOfRoute(model, route), ...problemsOfCost(model, route)]),
   ];
 }
 
@@ -80,44 +93,117 @@ function problemsOfInputs(model: Model): string[] {
 }
 
 function problemsOfPrice(model: Model): string[] {
-  const { price } = model;
-  const sizes = [...sizesOf(model), ...(model.customSize === undefined ? [] : [ANY_SIZE])];
-  const qualities = model.qualities.length === 0 ? ["auto"] : model.qualities;
-  const lengths = model.seconds.length === 0 ? [model.defaultSeconds] : model.seconds;
-  const missing = (sizes.length === 0 ? ["auto"] : sizes).flatMap((size) =>
-    qualities.flatMap((quality) =>
-      lengths
-        .filter((seconds) => {
-          if (price === undefined) return true;
-          return model.kind === ModelKind.IMAGE
-            ? priceOfImageRequest(price, { images: 1, quality, size }) === undefined
-            : priceOfVideoRequest(price, { seconds, quality, size }) === undefined;
-        })
-        .map((seconds) => `${quality} ${size}${seconds === 0 ? "" : ` ${seconds} s`}`),
-    ),
-  );
+  // A rule may price each listed size and no other.
+  const ofAnySize =
+    model.customSize === undefined
+      ? []
+      : requestsOf({ ...model, sizes: [ANY_SIZE], customSize: undefined, combinations: [] });
+  const missing = [...requestsOf(model), ...ofAnySize]
+    .filter((request) => priceOf(model, request) === undefined)
+    .map((request) => textOf(request));
   return missing.length === 0 ? [] : [`price has no price for ${missing.slice(0, 3).join(", ")}`];
 }
 
-type Tier = ImageTier | SecondTier | ClipTier;
+function textOf(request: ImageMeters | VideoMeters): string {
+  const { quality, size } = request;
+  return `${quality} ${size}${"seconds" in request ? ` ${request.seconds} s` : ""}`;
+}
+
+/** What is sold together must be accepted one by one, and the defaults must be sold together. */
+function problemsOfCombinations(model: Model): string[] {
+  const { combinations } = model;
+  const strange = combinations.flatMap(({ sizes, qualities, seconds }) => [
+    ...sizes.filter((size) => !acceptsSize(model, size)),
+    ...qualities.filter((quality) => !model.qualities.includes(quality)),
+    ...seconds.filter((length) => !model.seconds.includes(length)).map(String),
+  ]);
+  const withImages = [
+    ...(needsImage(model) ? [] : [0]),
+    ...(model.supportedParameters.includes("image") ? [1] : []),
+  ];
+  const unsold = withImages.filter((inputImages) => {
+    const { size, quality, seconds } = defaultsOf(model, inputImages);
+    return !acceptsTogether(model, { size, quality, seconds, inputImages });
+  });
+  const other = model.defaultWithImages;
+  const unknown = [
+    ...(other === undefined || other.size === "" || acceptsSize(model, other.size) ? [] : [other.size]),
+    ...(other === undefined || other.quality === "" || model.qualities.includes(other.quality)
+      ? []
+      : [other.quality]),
+    ...(other === undefined || other.seconds === 0 || model.seconds.includes(other.seconds)
+      ? []
+      : [String(other.seconds)]),
+  ];
+  return [
+    ...(strange.length === 0
+      ? []
+      : [`combinations have ${strange.slice(0, 3).join(", ")}, which is not accepted`]),
+    ...(unsold.length === 0 ? [] : ["default must be one of the combinations"]),
+    ...(unknown.length === 0 ? [] : [`default_with_images has ${unknown.join(", ")}, which is not accepted`]),
+  ];
+}
+
+/** No accepted request may cost us more than it is charged. Costs by the token are bounded by a price by the token only. */
+function problemsOfCost(model: Model, route: Route): string[] {
+  const { price } = model;
+  const { cost } = route;
+  if (price === undefined || cost === undefined) return [];
+  const at = `routes of ${route.provider}: cost`;
+  if (cost.rule.case === "token") {
+    if (price.rule.case !== "metered") return [`${at} is by the token, so the price must be metered`];
+    const tokens = price.rule.value.tokens;
+    const dearer = tokens === undefined ? [] : dearerMeters(cost.rule.value, tokens);
+    return dearer.length === 0 ? [] : [`${at} is above the price for ${dearer.join(", ")}`];
+  }
+  const loss = requestsOf(model).find((request) => {
+    const [list, billed] = [priceOf(model, request)?.most, priceOf({ price: cost }, request)?.most];
+    return list !== undefined && billed !== undefined && billed > list;
+  });
+  return loss === undefined ? [] : [`${at} is above the price for ${textOf(loss)}`];
+}
+
+function dearerMeters(cost: TokenPrice, price: TokenPrice): string[] {
+  const [ours, theirs] = [meterPricesOf(price), meterPricesOf(cost)];
+  const names = Object.keys(ours) as (keyof typeof ours)[];
+  return names.filter((name) => theirs[name] > ours[name]);
+}
+
+type Tier = ImageTier | SecondTier | ClipTier | MeteredTier;
 
 /** A tier that can never apply is a mistake: another tier prices what it was meant for, or none does. */
 function problemsOfTiers(model: Model): string[] {
-  const rule = model.price?.rule;
-  if (rule?.case !== "image" && rule?.case !== "second" && rule?.case !== "clip") return [];
-  const tiers: readonly Tier[] = rule.value.tiers;
+  const tiers = tiersOf(model.price);
   const strange = tiers.flatMap((tier) => [
     ...tier.sizes.filter((size) => !acceptsSize(model, size)),
     ...(tier.quality === "" || model.qualities.includes(tier.quality) ? [] : [tier.quality]),
     ...("seconds" in tier ? tier.seconds.filter((length) => !model.seconds.includes(length)) : []),
   ]);
+  const unheard =
+    !model.supportedParameters.includes("audio") &&
+    tiers.some((tier) => "audio" in tier && tier.audio === true);
   const forAll = tiers.findIndex(holdsAlways);
   return [
     ...(strange.length === 0
       ? []
       : [`price has a tier for ${strange.slice(0, 3).join(", ")}, which is not accepted`]),
+    ...(unheard ? ['price has a tier with sound, and supported_parameters has no "audio"'] : []),
     ...(forAll === -1 || forAll === tiers.length - 1 ? [] : ["price has tiers after one that always holds"]),
   ];
+}
+
+function tiersOf(price: Price | undefined): readonly Tier[] {
+  switch (price?.rule.case) {
+    case "image":
+    case "second":
+    case "clip":
+    case "metered":
+      return price.rule.value.tiers;
+    case "reported":
+      return tiersOf(price.rule.value.most);
+    default:
+      return [];
+  }
 }
 
 function holdsAlways(tier: Tier): boolean {
@@ -126,16 +212,18 @@ function holdsAlways(tier: Tier): boolean {
     tier.sizes.length === 0 &&
     !("maxPixels" in tier && tier.maxPixels > 0n) &&
     !("seconds" in tier && tier.seconds.length > 0) &&
-    !("audio" in tier && tier.audio !== undefined)
+    !("audio" in tier && tier.audio !== undefined) &&
+    !("inputImages" in tier && tier.inputImages !== undefined)
   );
 }
 
 /** A provider that calls some values differently must call all of them something. */
 function problemsOfRoute(model: Model, route: Route): string[] {
   const accepted: [string, readonly string[]][] = [
-    ["size", sizesOf(model)],
+    ["size", listedSizesOf(model)],
     ["quality", model.qualities],
     ["seconds", model.seconds.map(String)],
+    ["audio", ["false", "true"]],
   ];
   return accepted.flatMap(([parameter, values]) => {
     const mapped = route.parameters.filter((row) => row.parameter === parameter).map(({ value }) => value);
@@ -150,8 +238,4 @@ function problemsOfRoute(model: Model, route: Route): string[] {
         : [`${at} maps ${unknown.slice(0, 3).join(", ")}, which is not accepted`]),
     ];
   });
-}
-
-function sizesOf(model: Model): string[] {
-  return model.sizes.filter((size) => size !== "auto");
 }

@@ -12,7 +12,11 @@ const PATIENCE = { timeoutMs: 25_000 };
 const rows = (count: number) => Array.from({ length: count }, (_, i) => openRouterRow(`vendor/model-${i}`));
 
 /** What the seed offers where OpenAI is configured. */
-const SEED = ["openai/gpt-image-1-mini", "openai/gpt-image-1.5", "openai/gpt-image-2"];
+const SEED = [
+  ...["openai/gpt-image-1-mini", "openai/gpt-image-1.5", "openai/gpt-image-2"],
+  ...["openai/gpt-image-2.5-flare", "openai/gpt-image-2.5-sunburst"],
+  ...["openai/gpt-image-2.6-flare", "openai/gpt-image-2.6-sunburst"],
+];
 
 let upstream: FakeUpstream;
 let world: CatalogUnderTest | undefined;

@@ -1,7 +1,7 @@
 // Prices re-derived by hand from what vendors publish: each row quotes the rule, in numbers, with its source and day.
 // Nothing here reads the seed's amounts or calls the price function to find out what it expects.
 import { priceOfImageRequest, priceOfTokens, priceOfVideoRequest } from "@gr/models";
-import { type Model, ModelKind } from "@gr/proto/catalog";
+import { type Model, ModelKind, type Price } from "@gr/proto/catalog";
 import { beforeAll, expect, test } from "@jest/globals";
 import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
 
@@ -56,14 +56,14 @@ const rows: readonly (readonly [source: string, day: string, Row[]])[] = [
       {
         model: "openai/gpt-image-2",
         asked: { quality: "high", size: "1024x1536", images: 4 },
-        rule: "an image of 1024x1536 in high quality: 0.165",
-        expected: usd("0.165") * 4n,
+        rule: "an image of 1024x1536 in high quality: about 0.165, which is 5,488 tokens at 30 a million",
+        expected: tokens(4n * 5_488n, "30"),
       },
       {
         model: "openai/gpt-image-2",
         asked: { quality: "low", size: "1024x1024" },
-        rule: "an image of 1024x1024 in low quality: 0.006",
-        expected: usd("0.006"),
+        rule: "an image of 1024x1024 in low quality: about 0.006, which is 196 tokens at 30 a million",
+        expected: tokens(196n, "30"),
       },
       {
         model: "openai/gpt-image-1.5",
@@ -80,8 +80,8 @@ const rows: readonly (readonly [source: string, day: string, Row[]])[] = [
       {
         model: "openai/gpt-image-2",
         asked: { quality: "medium", size: "1024x1024", images: 2, inputImages: 3 },
-        rule: "0.053 an image; an input image at most 1,536 tokens at 8 a million, with each image made",
-        expected: 2n * (usd("0.053") + 3n * tokens(1_536n, "8")),
+        rule: "1,756 tokens an image at 30 a million; an input image at most 1,536 tokens at 8 a million, with each image made",
+        expected: 2n * (tokens(1_756n, "30") + 3n * tokens(1_536n, "8")),
       },
     ],
   ],
@@ -110,14 +110,14 @@ const rows: readonly (readonly [source: string, day: string, Row[]])[] = [
       {
         model: "google/gemini-3-pro-image",
         asked: { size: "2752x1536", images: 2 },
-        rule: "1K and 2K 13.4 cents, 4K 24 cents; 16:9 in 2K is 2752x1536",
-        expected: usd("0.134") * 2n,
+        rule: "1,120 tokens in 1K and 2K at 120 a million; 16:9 in 2K is 2752x1536",
+        expected: tokens(2n * 1_120n, "120"),
       },
       {
         model: "google/gemini-3.1-flash-image",
         asked: { size: "1696x2528", inputImages: 2 },
-        rule: "1K 6.7, 2K 10.1, 4K 15.1 cents, an input image 0.028 cents; 2:3 in 2K is 1696x2528",
-        expected: usd("0.101") + 2n * usd("0.00028"),
+        rule: "1,680 tokens in 2K at 60 a million, an input image at most 1,120 at 0.5; 2:3 in 2K is 1696x2528",
+        expected: tokens(1_680n, "60") + 2n * tokens(1_120n, "0.5"),
       },
     ],
   ],
@@ -140,8 +140,8 @@ const rows: readonly (readonly [source: string, day: string, Row[]])[] = [
       {
         model: "xai/grok-imagine-image",
         asked: { size: "2048x2048", images: 3, inputImages: 1 },
-        rule: "0.02 an image in 1k and in 2k, media input 0.002",
-        expected: 3n * (usd("0.02") + usd("0.002")),
+        rule: "edit = inputs x 0.002 + n x 0.02, in 1k and in 2k",
+        expected: usd("0.002") + 3n * usd("0.02"),
       },
     ],
   ],
@@ -461,9 +461,18 @@ beforeAll(async () => {
 function priced(model: Model | undefined, asked: Asked): bigint | undefined {
   if (model?.price === undefined) throw new Error("not in the seed");
   const meters = { ...asked, size: asked.size ?? "auto", quality: asked.quality ?? "auto" };
+  const { rule } = model.price;
+  // The margins of a bound are ours, so no vendor's page has them.
+  const price: Price =
+    rule.case === "metered"
+      ? {
+          ...model.price,
+          rule: { ...rule, value: { ...rule.value, otherInputTokens: 0n, otherOutputTokens: 0n } },
+        }
+      : model.price;
   return model.kind === ModelKind.VIDEO
-    ? priceOfVideoRequest(model.price, { ...meters, seconds: asked.seconds ?? 0 })
-    : priceOfImageRequest(model.price, { ...meters, images: asked.images ?? 1 });
+    ? priceOfVideoRequest(price, { ...meters, seconds: asked.seconds ?? 0 })
+    : priceOfImageRequest(price, { ...meters, images: asked.images ?? 1 });
 }
 
 const cases = rows.flatMap(([source, day, of]) => of.map((row) => ({ ...row, source, day })));

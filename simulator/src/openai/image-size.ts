@@ -8,6 +8,13 @@ export interface ImageSize {
 
 export type ImageQuality = "low" | "medium" | "high";
 
+/** Patches along the longer edge of an image, by quality. */
+export type ImageGrid = Readonly<Record<ImageQuality, number>>;
+
+const GPT_IMAGE_2_GRID: ImageGrid = { low: 16, medium: 48, high: 96 };
+/** 196, 439 and 1,756 tokens at 1024x1024 (cellcog.ai/blog/gpt-image-2-5-release-date). */
+export const GPT_IMAGE_2_5_GRID: ImageGrid = { low: 16, medium: 24, high: 48 };
+
 /** The limits that OpenAI's reference gives for gpt-image-2. */
 const STEP = 16;
 const LONGEST_EDGE = 3840;
@@ -52,8 +59,8 @@ function badSize(message: string): Refusal {
  *     1024x1024   196 $0.006   1,756 $0.053   7,024 $0.211
  *     1536x1024   158 $0.005   1,372 $0.041   5,488 $0.165
  */
-export function imageTokens(size: ImageSize, quality: ImageQuality): number {
-  const long = { low: 16, medium: 48, high: 96 }[quality];
+export function imageTokens(size: ImageSize, quality: ImageQuality, grid = GPT_IMAGE_2_GRID): number {
+  const long = grid[quality];
   const longer = Math.max(size.width, size.height);
   const short = Math.round((long * Math.min(size.width, size.height)) / longer);
   return Math.ceil((long * short * (2_000_000 + size.width * size.height)) / 4_000_000);

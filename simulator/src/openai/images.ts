@@ -20,7 +20,7 @@ export interface ImageUsage {
 function imageUsage(request: ImageRequest): ImageUsage {
   return {
     textTokens: promptTokens(request.prompt) * request.count,
-    imageTokens: imageTokens(request.size, request.quality) * request.count,
+    imageTokens: imageTokens(request.size, request.quality, request.model.grid) * request.count,
   };
 }
 

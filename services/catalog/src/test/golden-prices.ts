@@ -1,5 +1,5 @@
 // A golden row for every model of the seed: what it costs by default, and a larger order at the other end of what it
-// accepts. Worked out apart from the price function. A change of a price is a change here, so that review sees it.
+// accepts. Worked out apart from the price function. A metered price is its bound here, without the prompt. A change of a price is a change here, so that review sees it.
 
 /** [model, asked ("image": with one, which it needs), USD, asked of the larger order, its images, its input images, USD] */
 export type GoldenPrice = readonly [string, string, string, string, number, number, string];
@@ -28,9 +28,9 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["bytedance/seedance-2.0-mini", "1280x720 5s", "0.378", "720x1280 15s", 1, 2, "1.134"],
   ["bytedance/seedance-1-pro", "1920x1088 5s", "0.612", "1088x1920 12s", 1, 2, "1.4688"],
   ["bytedance/seedance-1-pro-fast", "1920x1088 5s", "0.2448", "1088x1920 12s", 1, 2, "0.58752"],
-  ["google/gemini-3-pro-image", "1024x1024", "0.134", "6336x2688", 3, 0, "0.72"],
-  ["google/gemini-3.1-flash-image", "1024x1024", "0.067", "12288x1536", 3, 2, "0.45468"],
-  ["google/gemini-3.1-flash-lite-image", "1024x1024", "0.0336", "1584x672", 3, 0, "0.1008"],
+  ["google/gemini-3-pro-image", "1024x1024", "0.18368", "6336x2688", 3, 0, "0.86784"],
+  ["google/gemini-3.1-flash-image", "1024x1024", "0.07952", "12288x1536", 3, 2, "0.49392"],
+  ["google/gemini-3.1-flash-lite-image", "1024x1024", "0.03976", "1584x672", 3, 0, "0.11928"],
   ["ideogram/ideogram-v4", "2048x2048 medium", "0.06", "1728x2304 high", 3, 0, "0.3"],
   ["ideogram/ideogram-v3", "1024x1024 medium", "0.06", "1312x736 high", 3, 0, "0.27"],
   ["kling/kling-v3.0", "1280x720 5s", "0.42", "1080x1080 15s", 1, 2, "1.68"],
@@ -45,9 +45,9 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["minimax/hailuo-02", "1366x768 6s", "0.28", "1366x768 10s", 1, 2, "0.56"],
   ["minimax/image-01", "1024x1024", "0.01", "1680x720", 3, 0, "0.03"],
   ["moonvalley/marey", "1920x1080 5s", "1.5", "1920x1080 10s", 1, 2, "3"],
-  ["openai/gpt-image-2", "1024x1024 medium", "0.053", "1024x1536 high", 3, 2, "0.568728"],
-  ["openai/gpt-image-1.5", "1024x1024 medium", "0.034", "1024x1536 high", 3, 0, "0.6"],
-  ["openai/gpt-image-1-mini", "1024x1024 medium", "0.011", "1024x1536 high", 3, 0, "0.156"],
+  ["openai/gpt-image-2", "1024x1024 medium", "0.053", "1024x1536 high", 3, 2, "0.568608"],
+  ["openai/gpt-image-1.5", "1024x1024 medium", "0.034336", "1024x1536 high", 3, 0, "0.60096"],
+  ["openai/gpt-image-1-mini", "1024x1024 medium", "0.011128", "1024x1536 high", 3, 0, "0.156384"],
   ["pixverse/pixverse-v5", "1280x720 5s", "0.3", "1080x1920 5s", 1, 2, "0.3"],
   ["qwen/qwen-image-2.0-pro", "", "0.075", "", 3, 2, "0.225"],
   ["qwen/qwen-image-2.0", "", "0.035", "", 3, 2, "0.105"],
@@ -80,7 +80,15 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["wan/wan-2.7", "1280x720 5s", "0.5", "1080x1080 15s", 1, 0, "2.25"],
   ["wan/wan-2.7-image-pro", "1024x1024", "0.075", "2048x2048", 3, 2, "0.225"],
   ["wan/wan-2.7-image", "1024x1024", "0.03", "2048x2048", 3, 2, "0.09"],
-  ["xai/grok-imagine-image", "1024x1024", "0.02", "1664x2496", 3, 2, "0.072"],
+  ["xai/grok-imagine-image", "1024x1024", "0.02", "1664x2496", 3, 2, "0.064"],
   ["xai/grok-imagine-video", "854x480 8s", "0.4", "720x720 15s", 1, 2, "1.054"],
   ["xai/grok-imagine-video-1.5", "854x480 8s image", "0.65", "1080x1080 15s", 1, 2, "3.77"],
+  ["google/gemini-omni-1.1-flash", "1280x720 8s", "0.84784", "720x1280 10s", 1, 1, "1.05224"],
+  ["minimax/minimax-h3", "1366x768 5s", "0.4", "2560x1440 15s", 1, 7, "2.03"],
+  ["openai/gpt-image-2.6-sunburst", "1024x1024 medium", "0.07349", "1024x1536 high", 3, 2, "0.378168"],
+  ["openai/gpt-image-2.6-flare", "1024x1024 medium", "0.07349", "1024x1536 high", 3, 2, "0.378168"],
+  ["openai/gpt-image-2.5-sunburst", "1024x1024 medium", "0.07349", "1024x1536 high", 3, 2, "0.378168"],
+  ["openai/gpt-image-2.5-flare", "1024x1024 medium", "0.07349", "1024x1536 high", 3, 2, "0.378168"],
+  ["xai/grok-imagine-image-2.0", "1024x1024 low", "0.04", "2560x1440 medium", 3, 2, "0.26"],
+  ["bytedance/seedance-2.5", "1280x720 5s", "1.1556", "1080x1920 30s", 1, 2, "17.0586"],
 ];

@@ -1,7 +1,7 @@
 // How a paid request becomes media: the provider's job within the time that the hold leaves, then pictures decoded,
 // encoded anew and stored. Says what became of an attempt, and decides nothing about money.
 import type { CatalogCopy } from "@gr/clients";
-import { chargeOf, type PicoUsd } from "@gr/money";
+import type { PicoUsd } from "@gr/money";
 import type { AttemptContext, AttemptEnd, Failed, Producer, Route, Unknown } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import type { Price } from "@gr/proto/catalog";
@@ -27,7 +27,7 @@ import {
 } from "./run-parts.ts";
 import { type GenerationStore, LEFT, NOT_SENT } from "./store.ts";
 import { isTimeout, withinTime } from "./time-limit.ts";
-import { trueCost } from "./true-cost.ts";
+import { chargeByUse, trueCost } from "./true-cost.ts";
 
 type End = AttemptEnd<MediaKinds>;
 
@@ -192,7 +192,9 @@ export class MediaWork {
       const error = new ServiceError("internal_error", told, { cause: failed.reason });
       return { ...FAILED, error, cost, why: "not_stored", message: "the media could not be stored" };
     }
-    const charge = chargeOf(shareOf(order, files.length));
+    const parts = made.map((part) => ({ most: shareOf(order, part.files.length), usage: part.usage }));
+    const price = this.#options.catalog.find(order.model)?.price;
+    const charge = chargeByUse(price, order, shareOf(order, files.length), parts);
     return {
       kind: "delivered",
       bill: cost === undefined ? undefined : { charge, cost },

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { PriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import { gptImage } from "../test/fixed-catalog.ts";
-import { trueCost } from "./true-cost.ts";
+import { chargeByUse, trueCost } from "./true-cost.ts";
 
 const listPrice = 53_000_000_000n;
 const order = { listPrice, count: 2, size: "1024x1024", quality: "medium" };
@@ -39,5 +39,34 @@ describe("true cost", () => {
   test("is the list price when the provider's number is nonsense", () => {
     expect(trueCost({ billed: -1n }, byTokens)).toBe(listPrice);
     expect(trueCost({ billed: 2n ** 63n }, byTokens)).toBe(listPrice);
+  });
+});
+
+describe("the charge of a price by the token", () => {
+  const rule = {
+    case: "metered" as const,
+    value: {
+      tokens: { inputPicoUsd: 5_000_000n, outputPicoUsd: 30_000_000n },
+      tiers: [{ outputTokens: 1_000n }],
+    },
+  };
+  const price = create(PriceSchema, { version: "v", rule });
+  const order = { priceVersion: "v" };
+  const most = 35_000_000_000n;
+  const tokens = { inputTokens: 7, outputTokens: 500 };
+
+  test("is what the parts used, rounded up once", () => {
+    expect(chargeByUse(price, order, most, [{ most, usage: { tokens } }])).toBe(151n);
+    const part = { most: 35_000_000_000n, usage: { tokens } };
+    expect(chargeByUse(price, order, 2n * most, [part, part])).toBe(301n);
+  });
+
+  test("is what was held when more was used, nothing was reported, or the price is another one by now", () => {
+    const more = { tokens: { inputTokens: 9_000, outputTokens: 1_000 } };
+    expect(chargeByUse(price, order, most, [{ most, usage: more }])).toBe(350n);
+    expect(chargeByUse(price, order, most, [{ most, usage: undefined }])).toBe(350n);
+    const changed = create(PriceSchema, { version: "w", rule });
+    expect(chargeByUse(changed, order, most, [{ most, usage: { tokens } }])).toBe(350n);
+    expect(chargeByUse(undefined, order, most, [{ most, usage: { tokens } }])).toBe(350n);
   });
 });

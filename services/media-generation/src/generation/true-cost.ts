@@ -1,7 +1,7 @@
 // What a generation cost us: as billed when the provider says so, else by the route's cost price and the reported
 // usage, else the customer's price. Never refuses: nonsense from a provider must not stop a settlement.
-import { priceOfImageRequest, priceOfTokens } from "@gr/models";
-import type { PicoUsd } from "@gr/money";
+import { priceOfImageRequest, priceOfTokens, priceOfUse } from "@gr/models";
+import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
 import type { Price } from "@gr/proto/catalog";
 import type { ReportedUsage } from "../providers/provider.ts";
 
@@ -28,4 +28,22 @@ function priced(usage: ReportedUsage | undefined, costing: Costing): PicoUsd | u
   if (costPrice.rule.case !== "token")
     return priceOfImageRequest(costPrice, { images: count, quality, size });
   return usage?.tokens === undefined ? undefined : priceOfTokens(costPrice.rule.value, usage.tokens);
+}
+
+/**
+ * What is charged for what was delivered. Where the price is by use that is what the parts used, rounded up once, and
+ * never more than was held for them; a price that is not in force any more is not known here, and then it is all of that.
+ *
+ * @param most what was held for all parts together
+ */
+export function chargeByUse(
+  price: Price | undefined,
+  order: { readonly priceVersion: string },
+  most: PicoUsd,
+  parts: readonly { readonly most: PicoUsd; readonly usage: ReportedUsage | undefined }[],
+): Credits {
+  if (price === undefined || price.version !== order.priceVersion) return chargeOf(most);
+  let used = 0n;
+  for (const part of parts) used += priceOfUse(price, part.most, part.usage);
+  return chargeOf(used < most ? used : most);
 }

@@ -47,7 +47,7 @@ export function makeImageOrder(request: ImageRequest, model: Model | undefined):
   }
   const size = resolveSize(request.size, model);
   const quality = resolveQuality(request.quality, model);
-  const price = listPrice(model, { count: request.n, size, quality });
+  const price = listPrice(model, { count: request.n, size, quality, prompt });
   return {
     model,
     prompt,
@@ -63,8 +63,14 @@ export function makeImageOrder(request: ImageRequest, model: Model | undefined):
 }
 
 /** @throws Error when the catalogue lists a model that it has no price for */
-function listPrice(model: Model, order: Pick<ImageOrder, "count" | "size" | "quality">): PicoUsd {
-  const meters = { images: order.count, quality: order.quality ?? "auto", size: order.size ?? "auto" };
+function listPrice(model: Model, order: Pick<ImageOrder, "count" | "size" | "quality" | "prompt">): PicoUsd {
+  const promptBytes = Buffer.byteLength(order.prompt);
+  const meters = {
+    images: order.count,
+    quality: order.quality ?? "auto",
+    size: order.size ?? "auto",
+    promptBytes,
+  };
   const price = model.price === undefined ? undefined : priceOfImageRequest(model.price, meters);
   if (price === undefined)
     throw new Error(`the catalogue has no price for ${model.id} ${JSON.stringify(meters)}`);

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/catalog/v1/catalog.proto.
  */
 export const file_router_catalog_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJIChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIhYKFEdldFRleHRJbXBvcnRSZXF1ZXN0IlsKFUdldFRleHRJbXBvcnRSZXNwb25zZRIxCgVzdGF0ZRgBIAEoDjIiLnJvdXRlci5jYXRhbG9nLnYxLlRleHRJbXBvcnRTdGF0ZRIPCgdwcm9ibGVtGAIgASgJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwi1AQKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cyI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QimAIKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIAEIGCgRydWxlInIKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUiUQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMSEgoKbWF4X3BpeGVscxgEIAEoAyJ1Cg5NZWdhcGl4ZWxQcmljZRITCgt1bml0X3BpeGVscxgBIAEoAxIWCg5maXJzdF9waWNvX3VzZBgCIAEoAxIYChBmdXJ0aGVyX3BpY29fdXNkGAMgASgDEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAQgASgDIlkKC1NlY29uZFByaWNlEiwKBXRpZXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAyJcCgpTZWNvbmRUaWVyEg0KBXNpemVzGAEgAygJEhAKCHBpY29fdXNkGAIgASgDEg8KB3F1YWxpdHkYAyABKAkSEgoFYXVkaW8YBCABKAhIAIgBAUIICgZfYXVkaW8iNwoJQ2xpcFByaWNlEioKBXRpZXJzGAEgAygLMhsucm91dGVyLmNhdGFsb2cudjEuQ2xpcFRpZXIiTQoIQ2xpcFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhAKCHBpY29fdXNkGAQgASgDIr8DCgpUb2tlblByaWNlEhYKDmlucHV0X3BpY29fdXNkGAEgASgDEhcKD291dHB1dF9waWNvX3VzZBgCIAEoAxIiChVjYWNoZWRfaW5wdXRfcGljb191c2QYAyABKANIAIgBARIfChJyZWFzb25pbmdfcGljb191c2QYBCABKANIAYgBARIhChRpbWFnZV9pbnB1dF9waWNvX3VzZBgFIAEoA0gCiAEBEhgKEHJlcXVlc3RfcGljb191c2QYBiABKAMSIQoUY2FjaGVfd3JpdGVfcGljb191c2QYByABKANIA4gBARIhChRhdWRpb19pbnB1dF9waWNvX3VzZBgIIAEoA0gEiAEBEiIKFWltYWdlX291dHB1dF9waWNvX3VzZBgJIAEoA0gFiAEBQhgKFl9jYWNoZWRfaW5wdXRfcGljb191c2RCFQoTX3JlYXNvbmluZ19waWNvX3VzZEIXChVfaW1hZ2VfaW5wdXRfcGljb191c2RCFwoVX2NhY2hlX3dyaXRlX3BpY29fdXNkQhcKFV9hdWRpb19pbnB1dF9waWNvX3VzZEIYChZfaW1hZ2Vfb3V0cHV0X3BpY29fdXNkKqkBCg9UZXh0SW1wb3J0U3RhdGUSIQodVEVYVF9JTVBPUlRfU1RBVEVfVU5TUEVDSUZJRUQQABIaChZURVhUX0lNUE9SVF9TVEFURV9OT05FEAESHQoZVEVYVF9JTVBPUlRfU1RBVEVfUlVOTklORxACEhoKFlRFWFRfSU1QT1JUX1NUQVRFX0RPTkUQAxIcChhURVhUX0lNUE9SVF9TVEFURV9GQUlMRUQQBCpoCglNb2RlbEtpbmQSGgoWTU9ERUxfS0lORF9VTlNQRUNJRklFRBAAEhQKEE1PREVMX0tJTkRfSU1BR0UQARIUChBNT0RFTF9LSU5EX1ZJREVPEAISEwoPTU9ERUxfS0lORF9URVhUEAMyzgEKDkNhdGFsb2dTZXJ2aWNlElkKCkdldENhdGFsb2cSJC5yb3V0ZXIuY2F0YWxvZy52MS5HZXRDYXRhbG9nUmVxdWVzdBolLnJvdXRlci5jYXRhbG9nLnYxLkdldENhdGFsb2dSZXNwb25zZRJhCgxXYXRjaENhdGFsb2cSJi5yb3V0ZXIuY2F0YWxvZy52MS5XYXRjaENhdGFsb2dSZXF1ZXN0Gicucm91dGVyLmNhdGFsb2cudjEuV2F0Y2hDYXRhbG9nUmVzcG9uc2UwATKrAwoWQ2F0YWxvZ09wZXJhdG9yU2VydmljZRJlCg5QcmV2aWV3Q2F0YWxvZxIoLnJvdXRlci5jYXRhbG9nLnYxLlByZXZpZXdDYXRhbG9nUmVxdWVzdBopLnJvdXRlci5jYXRhbG9nLnYxLlByZXZpZXdDYXRhbG9nUmVzcG9uc2USXAoLU3luY0NhdGFsb2cSJS5yb3V0ZXIuY2F0YWxvZy52MS5TeW5jQ2F0YWxvZ1JlcXVlc3QaJi5yb3V0ZXIuY2F0YWxvZy52MS5TeW5jQ2F0YWxvZ1Jlc3BvbnNlEmIKDUdldFRleHRJbXBvcnQSJy5yb3V0ZXIuY2F0YWxvZy52MS5HZXRUZXh0SW1wb3J0UmVxdWVzdBooLnJvdXRlci5jYXRhbG9nLnYxLkdldFRleHRJbXBvcnRSZXNwb25zZRJoCg9HZXRQcmljZVZlcnNpb24SKS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRQcmljZVZlcnNpb25SZXF1ZXN0Gioucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_struct]);
+  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJIChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIhYKFEdldFRleHRJbXBvcnRSZXF1ZXN0IlsKFUdldFRleHRJbXBvcnRSZXNwb25zZRIxCgVzdGF0ZRgBIAEoDjIiLnJvdXRlci5jYXRhbG9nLnYxLlRleHRJbXBvcnRTdGF0ZRIPCgdwcm9ibGVtGAIgASgJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwixAUKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cxI0Cgxjb21iaW5hdGlvbnMYFiADKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5Db21iaW5hdGlvbhI4ChNkZWZhdWx0X3dpdGhfaW1hZ2VzGBcgASgLMhsucm91dGVyLmNhdGFsb2cudjEuRGVmYXVsdHMibAoLQ29tYmluYXRpb24SDQoFc2l6ZXMYASADKAkSEQoJcXVhbGl0aWVzGAIgAygJEg8KB3NlY29uZHMYAyADKAUSGQoMaW5wdXRfaW1hZ2VzGAQgASgISACIAQFCDwoNX2lucHV0X2ltYWdlcyI6CghEZWZhdWx0cxIMCgRzaXplGAEgASgJEg8KB3F1YWxpdHkYAiABKAkSDwoHc2Vjb25kcxgDIAEoBSI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiggMKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIABIyCgdtZXRlcmVkGAcgASgLMh8ucm91dGVyLmNhdGFsb2cudjEuTWV0ZXJlZFByaWNlSAASNAoIcmVwb3J0ZWQYCCABKAsyIC5yb3V0ZXIuY2F0YWxvZy52MS5SZXBvcnRlZFByaWNlSABCBgoEcnVsZSJGCg1JbnB1dENvdW50aW5nEgwKBG9uY2UYASABKAgSEwoLdW5pdF9waXhlbHMYAiABKAMSEgoKbWF4X3BpeGVscxgDIAEoAyLBAQoMTWV0ZXJlZFByaWNlEi0KBnRva2VucxgBIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2USLQoFdGllcnMYAiADKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5NZXRlcmVkVGllchIaChJpbnB1dF9pbWFnZV90b2tlbnMYAyABKAMSGgoSb3RoZXJfaW5wdXRfdG9rZW5zGAQgASgDEhsKE290aGVyX291dHB1dF90b2tlbnMYBSABKAMiWAoLTWV0ZXJlZFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRISCgptYXhfcGl4ZWxzGAMgASgDEhUKDW91dHB1dF90b2tlbnMYBCABKAMiNwoNUmVwb3J0ZWRQcmljZRImCgRtb3N0GAEgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2UipAEKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUSMAoGaW5wdXRzGAQgASgLMiAucm91dGVyLmNhdGFsb2cudjEuSW5wdXRDb3VudGluZyJ9CglJbWFnZVRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIQCghwaWNvX3VzZBgDIAEoAxISCgptYXhfcGl4ZWxzGAQgASgDEhkKDGlucHV0X2ltYWdlcxgFIAEoCEgAiAEBQg8KDV9pbnB1dF9pbWFnZXMiwgEKDk1lZ2FwaXhlbFByaWNlEhMKC3VuaXRfcGl4ZWxzGAEgASgDEhYKDmZpcnN0X3BpY29fdXNkGAIgASgDEhgKEGZ1cnRoZXJfcGljb191c2QYAyABKAMSHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYBCABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYBSABKAUSMAoGaW5wdXRzGAYgASgLMiAucm91dGVyLmNhdGFsb2cudjEuSW5wdXRDb3VudGluZyKmAQoLU2Vjb25kUHJpY2USLAoFdGllcnMYASADKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5TZWNvbmRUaWVyEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAIgASgDEhkKEWZyZWVfaW5wdXRfaW1hZ2VzGAMgASgFEjAKBmlucHV0cxgEIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLklucHV0Q291bnRpbmciiAEKClNlY29uZFRpZXISDQoFc2l6ZXMYASADKAkSEAoIcGljb191c2QYAiABKAMSDwoHcXVhbGl0eRgDIAEoCRISCgVhdWRpbxgEIAEoCEgAiAEBEhkKDGlucHV0X2ltYWdlcxgFIAEoCEgBiAEBQggKBl9hdWRpb0IPCg1faW5wdXRfaW1hZ2VzIqIBCglDbGlwUHJpY2USKgoFdGllcnMYASADKAsyGy5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAxIZChFmcmVlX2lucHV0X2ltYWdlcxgDIAEoBRIwCgZpbnB1dHMYBCABKAsyIC5yb3V0ZXIuY2F0YWxvZy52MS5JbnB1dENvdW50aW5nIpcBCghDbGlwVGllchIPCgdxdWFsaXR5GAEgASgJEg0KBXNpemVzGAIgAygJEg8KB3NlY29uZHMYAyADKAUSEAoIcGljb191c2QYBCABKAMSEgoFYXVkaW8YBSABKAhIAIgBARIZCgxpbnB1dF9pbWFnZXMYBiABKAhIAYgBAUIICgZfYXVkaW9CDwoNX2lucHV0X2ltYWdlcyK/AwoKVG9rZW5QcmljZRIWCg5pbnB1dF9waWNvX3VzZBgBIAEoAxIXCg9vdXRwdXRfcGljb191c2QYAiABKAMSIgoVY2FjaGVkX2lucHV0X3BpY29fdXNkGAMgASgDSACIAQESHwoScmVhc29uaW5nX3BpY29fdXNkGAQgASgDSAGIAQESIQoUaW1hZ2VfaW5wdXRfcGljb191c2QYBSABKANIAogBARIYChByZXF1ZXN0X3BpY29fdXNkGAYgASgDEiEKFGNhY2hlX3dyaXRlX3BpY29fdXNkGAcgASgDSAOIAQESIQoUYXVkaW9faW5wdXRfcGljb191c2QYCCABKANIBIgBARIiChVpbWFnZV9vdXRwdXRfcGljb191c2QYCSABKANIBYgBAUIYChZfY2FjaGVkX2lucHV0X3BpY29fdXNkQhUKE19yZWFzb25pbmdfcGljb191c2RCFwoVX2ltYWdlX2lucHV0X3BpY29fdXNkQhcKFV9jYWNoZV93cml0ZV9waWNvX3VzZEIXChVfYXVkaW9faW5wdXRfcGljb191c2RCGAoWX2ltYWdlX291dHB1dF9waWNvX3VzZCqpAQoPVGV4dEltcG9ydFN0YXRlEiEKHVRFWFRfSU1QT1JUX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWVEVYVF9JTVBPUlRfU1RBVEVfTk9ORRABEh0KGVRFWFRfSU1QT1JUX1NUQVRFX1JVTk5JTkcQAhIaChZURVhUX0lNUE9SVF9TVEFURV9ET05FEAMSHAoYVEVYVF9JTVBPUlRfU1RBVEVfRkFJTEVEEAQqaAoJTW9kZWxLaW5kEhoKFk1PREVMX0tJTkRfVU5TUEVDSUZJRUQQABIUChBNT0RFTF9LSU5EX0lNQUdFEAESFAoQTU9ERUxfS0lORF9WSURFTxACEhMKD01PREVMX0tJTkRfVEVYVBADMs4BCg5DYXRhbG9nU2VydmljZRJZCgpHZXRDYXRhbG9nEiQucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1JlcXVlc3QaJS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRDYXRhbG9nUmVzcG9uc2USYQoMV2F0Y2hDYXRhbG9nEiYucm91dGVyLmNhdGFsb2cudjEuV2F0Y2hDYXRhbG9nUmVxdWVzdBonLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1Jlc3BvbnNlMAEyqwMKFkNhdGFsb2dPcGVyYXRvclNlcnZpY2USZQoOUHJldmlld0NhdGFsb2cSKC5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1JlcXVlc3QaKS5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlElwKC1N5bmNDYXRhbG9nEiUucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXF1ZXN0GiYucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXNwb25zZRJiCg1HZXRUZXh0SW1wb3J0Eicucm91dGVyLmNhdGFsb2cudjEuR2V0VGV4dEltcG9ydFJlcXVlc3QaKC5yb3V0ZXIuY2F0YWxvZy52MS5HZXRUZXh0SW1wb3J0UmVzcG9uc2USaAoPR2V0UHJpY2VWZXJzaW9uEikucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVxdWVzdBoqLnJvdXRlci5jYXRhbG9nLnYxLkdldFByaWNlVmVyc2lvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * @generated from message router.catalog.v1.PreviewCatalogRequest
@@ -433,6 +433,20 @@ export type Model = Message<"router.catalog.v1.Model"> & {
    * @generated from field: router.catalog.v1.Limits limits = 21;
    */
   limits?: Limits | undefined;
+
+  /**
+   * What may be asked for together: a request must fit one of them. None = everything that is accepted fits.
+   *
+   * @generated from field: repeated router.catalog.v1.Combination combinations = 22;
+   */
+  combinations: Combination[];
+
+  /**
+   * What "auto" and an absent parameter stand for when the request brings images along; absent = as without images.
+   *
+   * @generated from field: router.catalog.v1.Defaults default_with_images = 23;
+   */
+  defaultWithImages?: Defaults | undefined;
 };
 
 /**
@@ -441,6 +455,71 @@ export type Model = Message<"router.catalog.v1.Model"> & {
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 15);
+
+/**
+ * Values that go together; an empty list = any accepted value.
+ *
+ * @generated from message router.catalog.v1.Combination
+ */
+export type Combination = Message<"router.catalog.v1.Combination"> & {
+  /**
+   * @generated from field: repeated string sizes = 1;
+   */
+  sizes: string[];
+
+  /**
+   * @generated from field: repeated string qualities = 2;
+   */
+  qualities: string[];
+
+  /**
+   * @generated from field: repeated int32 seconds = 3;
+   */
+  seconds: number[];
+
+  /**
+   * Absent = with and without images.
+   *
+   * @generated from field: optional bool input_images = 4;
+   */
+  inputImages?: boolean | undefined;
+};
+
+/**
+ * Describes the message router.catalog.v1.Combination.
+ * Use `create(CombinationSchema)` to create a new message.
+ */
+export const CombinationSchema: GenMessage<Combination> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 16);
+
+/**
+ * Empty or 0 = as the model's own default.
+ *
+ * @generated from message router.catalog.v1.Defaults
+ */
+export type Defaults = Message<"router.catalog.v1.Defaults"> & {
+  /**
+   * @generated from field: string size = 1;
+   */
+  size: string;
+
+  /**
+   * @generated from field: string quality = 2;
+   */
+  quality: string;
+
+  /**
+   * @generated from field: int32 seconds = 3;
+   */
+  seconds: number;
+};
+
+/**
+ * Describes the message router.catalog.v1.Defaults.
+ * Use `create(DefaultsSchema)` to create a new message.
+ */
+export const DefaultsSchema: GenMessage<Defaults> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 17);
 
 /**
  * What one request may bring along; 0 = unknown.
@@ -466,7 +545,7 @@ export type Limits = Message<"router.catalog.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 16);
+  messageDesc(file_router_catalog_v1_catalog, 18);
 
 /**
  * Bounds of a free WIDTHxHEIGHT; 0 = no such bound.
@@ -512,7 +591,7 @@ export type CustomSize = Message<"router.catalog.v1.CustomSize"> & {
  * Use `create(CustomSizeSchema)` to create a new message.
  */
 export const CustomSizeSchema: GenMessage<CustomSize> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 17);
+  messageDesc(file_router_catalog_v1_catalog, 19);
 
 /**
  * @generated from message router.catalog.v1.ArenaScore
@@ -553,7 +632,7 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
  * Use `create(ArenaScoreSchema)` to create a new message.
  */
 export const ArenaScoreSchema: GenMessage<ArenaScore> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 18);
+  messageDesc(file_router_catalog_v1_catalog, 20);
 
 /**
  * One way to reach the model.
@@ -593,7 +672,7 @@ export type Route = Message<"router.catalog.v1.Route"> & {
  * Use `create(RouteSchema)` to create a new message.
  */
 export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 19);
+  messageDesc(file_router_catalog_v1_catalog, 21);
 
 /**
  * A request with this value of this parameter has these fields at the provider.
@@ -602,14 +681,14 @@ export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
  */
 export type ParameterFields = Message<"router.catalog.v1.ParameterFields"> & {
   /**
-   * "size", "quality" or "seconds"; empty = every request has the fields.
+   * "size", "quality", "seconds" or "audio"; empty = every request has the fields.
    *
    * @generated from field: string parameter = 1;
    */
   parameter: string;
 
   /**
-   * As the request has it, every "auto" resolved: "1024x1024", "high", "8".
+   * As the request has it, every "auto" resolved: "1024x1024", "high", "8", "true".
    *
    * @generated from field: string value = 2;
    */
@@ -626,7 +705,7 @@ export type ParameterFields = Message<"router.catalog.v1.ParameterFields"> & {
  * Use `create(ParameterFieldsSchema)` to create a new message.
  */
 export const ParameterFieldsSchema: GenMessage<ParameterFields> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 20);
+  messageDesc(file_router_catalog_v1_catalog, 22);
 
 /**
  * @generated from message router.catalog.v1.Price
@@ -672,6 +751,18 @@ export type Price = Message<"router.catalog.v1.Price"> & {
      */
     value: ClipPrice;
     case: "clip";
+  } | {
+    /**
+     * @generated from field: router.catalog.v1.MeteredPrice metered = 7;
+     */
+    value: MeteredPrice;
+    case: "metered";
+  } | {
+    /**
+     * @generated from field: router.catalog.v1.ReportedPrice reported = 8;
+     */
+    value: ReportedPrice;
+    case: "reported";
   } | { case: undefined; value?: undefined };
 };
 
@@ -680,7 +771,145 @@ export type Price = Message<"router.catalog.v1.Price"> & {
  * Use `create(PriceSchema)` to create a new message.
  */
 export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 21);
+  messageDesc(file_router_catalog_v1_catalog, 23);
+
+/**
+ * How input images are counted. Absent = each of them, whatever its size, with each image made.
+ *
+ * @generated from message router.catalog.v1.InputCounting
+ */
+export type InputCounting = Message<"router.catalog.v1.InputCounting"> & {
+  /**
+   * Once a request, however many images it makes.
+   *
+   * @generated from field: bool once = 1;
+   */
+  once: boolean;
+
+  /**
+   * Each counts as the started units of its area; 0 = each counts as one.
+   *
+   * @generated from field: int64 unit_pixels = 2;
+   */
+  unitPixels: bigint;
+
+  /**
+   * No input image counts as more pixels. One whose size is not known counts as so many.
+   *
+   * @generated from field: int64 max_pixels = 3;
+   */
+  maxPixels: bigint;
+};
+
+/**
+ * Describes the message router.catalog.v1.InputCounting.
+ * Use `create(InputCountingSchema)` to create a new message.
+ */
+export const InputCountingSchema: GenMessage<InputCounting> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 24);
+
+/**
+ * Per token that the provider reports. A bound is held before; what was used is charged, and never more than the bound.
+ *
+ * @generated from message router.catalog.v1.MeteredPrice
+ */
+export type MeteredPrice = Message<"router.catalog.v1.MeteredPrice"> & {
+  /**
+   * @generated from field: router.catalog.v1.TokenPrice tokens = 1;
+   */
+  tokens?: TokenPrice | undefined;
+
+  /**
+   * The most tokens of one image made, or of one second of video; first match wins.
+   *
+   * @generated from field: repeated router.catalog.v1.MeteredTier tiers = 2;
+   */
+  tiers: MeteredTier[];
+
+  /**
+   * The most tokens of one input image, with each image made.
+   *
+   * @generated from field: int64 input_image_tokens = 3;
+   */
+  inputImageTokens: bigint;
+
+  /**
+   * The most tokens of input besides prompt and images, with each image made. A token of the prompt has a byte at least.
+   *
+   * @generated from field: int64 other_input_tokens = 4;
+   */
+  otherInputTokens: bigint;
+
+  /**
+   * The most tokens of output besides the image, with each image made: thinking, words.
+   *
+   * @generated from field: int64 other_output_tokens = 5;
+   */
+  otherOutputTokens: bigint;
+};
+
+/**
+ * Describes the message router.catalog.v1.MeteredPrice.
+ * Use `create(MeteredPriceSchema)` to create a new message.
+ */
+export const MeteredPriceSchema: GenMessage<MeteredPrice> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 25);
+
+/**
+ * @generated from message router.catalog.v1.MeteredTier
+ */
+export type MeteredTier = Message<"router.catalog.v1.MeteredTier"> & {
+  /**
+   * @generated from field: string quality = 1;
+   */
+  quality: string;
+
+  /**
+   * @generated from field: repeated string sizes = 2;
+   */
+  sizes: string[];
+
+  /**
+   * 0 = any.
+   *
+   * @generated from field: int64 max_pixels = 3;
+   */
+  maxPixels: bigint;
+
+  /**
+   * @generated from field: int64 output_tokens = 4;
+   */
+  outputTokens: bigint;
+};
+
+/**
+ * Describes the message router.catalog.v1.MeteredTier.
+ * Use `create(MeteredTierSchema)` to create a new message.
+ */
+export const MeteredTierSchema: GenMessage<MeteredTier> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 26);
+
+/**
+ * What the provider reports as its cost, up to what another rule says. That bound is held before, and charged when
+ * nothing is reported.
+ *
+ * @generated from message router.catalog.v1.ReportedPrice
+ */
+export type ReportedPrice = Message<"router.catalog.v1.ReportedPrice"> & {
+  /**
+   * Its version is empty.
+   *
+   * @generated from field: router.catalog.v1.Price most = 1;
+   */
+  most?: Price | undefined;
+};
+
+/**
+ * Describes the message router.catalog.v1.ReportedPrice.
+ * Use `create(ReportedPriceSchema)` to create a new message.
+ */
+export const ReportedPriceSchema: GenMessage<ReportedPrice> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 27);
 
 /**
  * Per image. The tier whose quality and size both match applies; an empty field matches all; first match wins.
@@ -704,6 +933,11 @@ export type ImagePrice = Message<"router.catalog.v1.ImagePrice"> & {
    * @generated from field: int32 free_input_images = 3;
    */
   freeInputImages: number;
+
+  /**
+   * @generated from field: router.catalog.v1.InputCounting inputs = 4;
+   */
+  inputs?: InputCounting | undefined;
 };
 
 /**
@@ -711,7 +945,7 @@ export type ImagePrice = Message<"router.catalog.v1.ImagePrice"> & {
  * Use `create(ImagePriceSchema)` to create a new message.
  */
 export const ImagePriceSchema: GenMessage<ImagePrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 22);
+  messageDesc(file_router_catalog_v1_catalog, 28);
 
 /**
  * @generated from message router.catalog.v1.ImageTier
@@ -738,6 +972,13 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
    * @generated from field: int64 max_pixels = 4;
    */
   maxPixels: bigint;
+
+  /**
+   * Absent = with input images and without.
+   *
+   * @generated from field: optional bool input_images = 5;
+   */
+  inputImages?: boolean | undefined;
 };
 
 /**
@@ -745,7 +986,7 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
  * Use `create(ImageTierSchema)` to create a new message.
  */
 export const ImageTierSchema: GenMessage<ImageTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 23);
+  messageDesc(file_router_catalog_v1_catalog, 29);
 
 /**
  * Per image by its area, in started units of `unit_pixels`.
@@ -776,6 +1017,16 @@ export type MegapixelPrice = Message<"router.catalog.v1.MegapixelPrice"> & {
    * @generated from field: int64 input_image_pico_usd = 4;
    */
   inputImagePicoUsd: bigint;
+
+  /**
+   * @generated from field: int32 free_input_images = 5;
+   */
+  freeInputImages: number;
+
+  /**
+   * @generated from field: router.catalog.v1.InputCounting inputs = 6;
+   */
+  inputs?: InputCounting | undefined;
 };
 
 /**
@@ -783,7 +1034,7 @@ export type MegapixelPrice = Message<"router.catalog.v1.MegapixelPrice"> & {
  * Use `create(MegapixelPriceSchema)` to create a new message.
  */
 export const MegapixelPriceSchema: GenMessage<MegapixelPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 24);
+  messageDesc(file_router_catalog_v1_catalog, 30);
 
 /**
  * Per second of video, by quality, size and sound; first match wins.
@@ -802,6 +1053,16 @@ export type SecondPrice = Message<"router.catalog.v1.SecondPrice"> & {
    * @generated from field: int64 input_image_pico_usd = 2;
    */
   inputImagePicoUsd: bigint;
+
+  /**
+   * @generated from field: int32 free_input_images = 3;
+   */
+  freeInputImages: number;
+
+  /**
+   * @generated from field: router.catalog.v1.InputCounting inputs = 4;
+   */
+  inputs?: InputCounting | undefined;
 };
 
 /**
@@ -809,7 +1070,7 @@ export type SecondPrice = Message<"router.catalog.v1.SecondPrice"> & {
  * Use `create(SecondPriceSchema)` to create a new message.
  */
 export const SecondPriceSchema: GenMessage<SecondPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 25);
+  messageDesc(file_router_catalog_v1_catalog, 31);
 
 /**
  * @generated from message router.catalog.v1.SecondTier
@@ -836,6 +1097,13 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
    * @generated from field: optional bool audio = 4;
    */
   audio?: boolean | undefined;
+
+  /**
+   * Absent = with input images and without.
+   *
+   * @generated from field: optional bool input_images = 5;
+   */
+  inputImages?: boolean | undefined;
 };
 
 /**
@@ -843,7 +1111,7 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
  * Use `create(SecondTierSchema)` to create a new message.
  */
 export const SecondTierSchema: GenMessage<SecondTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 26);
+  messageDesc(file_router_catalog_v1_catalog, 32);
 
 /**
  * Per video, whatever its length; the tier whose quality, size and length all match applies.
@@ -855,6 +1123,23 @@ export type ClipPrice = Message<"router.catalog.v1.ClipPrice"> & {
    * @generated from field: repeated router.catalog.v1.ClipTier tiers = 1;
    */
   tiers: ClipTier[];
+
+  /**
+   * Added to the video for each input image.
+   *
+   * @generated from field: int64 input_image_pico_usd = 2;
+   */
+  inputImagePicoUsd: bigint;
+
+  /**
+   * @generated from field: int32 free_input_images = 3;
+   */
+  freeInputImages: number;
+
+  /**
+   * @generated from field: router.catalog.v1.InputCounting inputs = 4;
+   */
+  inputs?: InputCounting | undefined;
 };
 
 /**
@@ -862,7 +1147,7 @@ export type ClipPrice = Message<"router.catalog.v1.ClipPrice"> & {
  * Use `create(ClipPriceSchema)` to create a new message.
  */
 export const ClipPriceSchema: GenMessage<ClipPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 27);
+  messageDesc(file_router_catalog_v1_catalog, 33);
 
 /**
  * @generated from message router.catalog.v1.ClipTier
@@ -887,6 +1172,20 @@ export type ClipTier = Message<"router.catalog.v1.ClipTier"> & {
    * @generated from field: int64 pico_usd = 4;
    */
   picoUsd: bigint;
+
+  /**
+   * Absent = with and without sound.
+   *
+   * @generated from field: optional bool audio = 5;
+   */
+  audio?: boolean | undefined;
+
+  /**
+   * Absent = with input images and without.
+   *
+   * @generated from field: optional bool input_images = 6;
+   */
+  inputImages?: boolean | undefined;
 };
 
 /**
@@ -894,7 +1193,7 @@ export type ClipTier = Message<"router.catalog.v1.ClipTier"> & {
  * Use `create(ClipTierSchema)` to create a new message.
  */
 export const ClipTierSchema: GenMessage<ClipTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 28);
+  messageDesc(file_router_catalog_v1_catalog, 34);
 
 /**
  * Per token.
@@ -967,7 +1266,7 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
  * Use `create(TokenPriceSchema)` to create a new message.
  */
 export const TokenPriceSchema: GenMessage<TokenPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 29);
+  messageDesc(file_router_catalog_v1_catalog, 35);
 
 /**
  * @generated from enum router.catalog.v1.TextImportState
