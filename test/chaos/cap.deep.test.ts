@@ -26,6 +26,7 @@ const UNHINDERED = {
   RATE_LIMIT_BURST_SECONDS: "60",
   RATE_LIMIT_MEDIA_PER_SECOND: "100000",
   RATE_LIMIT_TEXT_PER_SECOND: "100000",
+  LOG_LEVEL: "warn",
   MEDIA_MAX_RUNNING: "1000",
 };
 const SETTLED_MS = 60_000;
@@ -77,6 +78,12 @@ describe.each(topologies)(
     }
 
     async function expectExactlyAllowed(key: CustomerKey, sent: readonly Sent[], each: bigint) {
+      // Whatever else happened, the caller and the router have said why.
+      const odd = sent.filter(({ status }) => status !== 200 && status !== 402);
+      expect({ odd: odd.map(({ error }) => error), log: odd.length > 0 ? router.output() : "" }).toEqual({
+        odd: [],
+        log: "",
+      });
       expect(tally(sent)).toEqual({ 200: ALLOWED, "402 spend_limit_exceeded": REQUESTS - ALLOWED });
       await noOpenHolds(router.dataDir, SETTLED_MS);
       expect(await expectHonestAnswers(router.dataDir, key.accountId, sent)).toBe(ALLOWED);

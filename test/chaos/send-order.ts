@@ -25,8 +25,8 @@ export interface Sent {
   readonly status: number | undefined;
   readonly requestId: string;
   readonly replayed: boolean;
-  /** `type` and `code` of the error, or why there was no answer. */
-  readonly error: { readonly type: string; readonly code: string } | undefined;
+  /** `type`, `code` and `message` of the error, or why there was no answer. */
+  readonly error: { readonly type: string; readonly code: string; readonly message: string } | undefined;
 }
 
 /** Far above what any answer takes; who meets it has found a request that hangs. */
@@ -80,15 +80,23 @@ function concludeStream(text: string): Pick<Sent, "conclusion" | "error"> {
   if (failure !== undefined) return concludeError(failure.error);
   const whole = /^data: \[DONE\]$/m.test(text) && events.some(({ usage }) => usage?.cost !== undefined);
   if (whole) return { conclusion: "paid", error: undefined };
-  return { conclusion: "unknown", error: { type: "cut", code: "" } };
+  return { conclusion: "unknown", error: { type: "cut", code: "", message: "" } };
 }
 
-function concludeError({ type, code }: { type: string; code?: string }): Pick<Sent, "conclusion" | "error"> {
+function concludeError({
+  type,
+  code,
+  message,
+}: {
+  type: string;
+  code?: string;
+  message: string;
+}): Pick<Sent, "conclusion" | "error"> {
   const unknown = type === "internal_error" && (code === undefined || code === "outcome_unknown");
-  return { conclusion: unknown ? "unknown" : "refused", error: { type, code: code ?? "" } };
+  return { conclusion: unknown ? "unknown" : "refused", error: { type, code: code ?? "", message } };
 }
 
-function lost(error: unknown): { type: string; code: string } {
-  const { code, name } = error as NodeJS.ErrnoException;
-  return { type: "lost", code: code ?? name };
+function lost(error: unknown): NonNullable<Sent["error"]> {
+  const { code, name, message } = error as NodeJS.ErrnoException;
+  return { type: "lost", code: code ?? name, message };
 }
