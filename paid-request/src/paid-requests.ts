@@ -101,7 +101,7 @@ export class PaidRequests<K extends Kinds> {
    * @throws ServiceError when there is no answer to give; the hold is taken care of
    */
   async serve(order: K["order"], producer: Producer<K>, gone: () => boolean): Promise<Served<K>> {
-    const running = this.running.serve(order.id);
+    const running = this.running.serve(order.id, order.accountId);
     if (running === undefined) throw overloaded();
     try {
       const [route] = producer.routes;

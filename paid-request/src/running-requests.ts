@@ -1,5 +1,11 @@
-// The requests that this process works on: how many there may be, which of them another process must not take, and how
-// they are told to give up.
+// The requests that this process works on: how many there may be, and of one account; which of them another process
+// must not take; and how they are told to give up.
+
+/**
+ * An account may have so many places for each that is free: alone three quarters of all, two that want more three
+ * sevenths each. So some are always free for an account that has none.
+ */
+const PLACES_PER_FREE_PLACE = 3;
 
 /** Keeps a request in the set until it has left. */
 export interface Running {
@@ -14,6 +20,8 @@ export class RunningRequests {
   readonly #running = new Map<string, AbortController>();
   /** Those that callers wait for; the others are resolved or resumed. */
   #served = 0;
+  /** Of these, how many each account has; none is 0. */
+  readonly #servedOf = new Map<string, number>();
   #whenNone: (() => void) | undefined;
 
   /** @param most requests at a time that callers wait for */
@@ -33,15 +41,20 @@ export class RunningRequests {
     return this.#running.has(id);
   }
 
-  /** For a caller. @returns undefined when there are too many. @throws Error when the id is running already */
-  serve(id: string): Running | undefined {
-    if (this.#served >= this.#most) return undefined;
-    return this.#enter(id, 1);
+  /**
+   * For a caller.
+   * @returns undefined when there are too many, or too many of the account for the few places that are free
+   * @throws Error when the id is running already
+   */
+  serve(id: string, accountId: string): Running | undefined {
+    const free = this.#most - this.#served;
+    if ((this.#servedOf.get(accountId) ?? 0) >= PLACES_PER_FREE_PLACE * free) return undefined;
+    return this.#enter(id, accountId);
   }
 
   /** For a request whose caller has gone: nobody's place is taken. @throws Error when the id is running already */
   resolve(id: string): Running {
-    return this.#enter(id, 0);
+    return this.#enter(id, undefined);
   }
 
   giveUp(id: string, why: string): void {
@@ -60,11 +73,12 @@ export class RunningRequests {
     });
   }
 
-  #enter(id: string, places: number): Running {
+  /** @param accountId whose place is taken, if any */
+  #enter(id: string, accountId: string | undefined): Running {
     if (this.#running.has(id)) throw new Error(`request ${id} is running already`);
     const controller = new AbortController();
     this.#running.set(id, controller);
-    this.#served += places;
+    this.#take(accountId, 1);
     let left = false;
     return {
       signal: controller.signal,
@@ -73,9 +87,17 @@ export class RunningRequests {
         if (left) return;
         left = true;
         this.#running.delete(id);
-        this.#served -= places;
+        this.#take(accountId, -1);
         if (this.#running.size === 0) this.#whenNone?.();
       },
     };
+  }
+
+  #take(accountId: string | undefined, places: 1 | -1): void {
+    if (accountId === undefined) return;
+    this.#served += places;
+    const served = (this.#servedOf.get(accountId) ?? 0) + places;
+    if (served === 0) this.#servedOf.delete(accountId);
+    else this.#servedOf.set(accountId, served);
   }
 }

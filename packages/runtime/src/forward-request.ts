@@ -34,6 +34,9 @@ const NOT_SENT = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
+  // This process, or the machine, has no descriptor left for a socket.
+  "EMFILE",
+  "ENFILE",
 ]);
 
 /** A part of a public HTTP app that another module serves. */
@@ -165,9 +168,13 @@ function withoutHops<Headers extends Record<string, unknown>>(headers: Headers):
   return headers;
 }
 
+/** False when the request may have been sent. */
+export function neverConnected(error: unknown): boolean {
+  return NOT_SENT.has((error as { code?: string } | null)?.code ?? "");
+}
+
 function lost(method: string, cause: unknown): ServiceError {
-  const code = (cause as { code?: string } | null)?.code ?? "";
-  if (SAFE_METHODS.has(method) || NOT_SENT.has(code)) {
+  if (SAFE_METHODS.has(method) || neverConnected(cause)) {
     const message = "This part of the service is not reachable; try again shortly.";
     return new ServiceError("service_unavailable", message, { retryAfterMs: 1_000, cause });
   }

@@ -3,7 +3,8 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
-const LIFETIME_MS = 60_000;
+/** Clocks of two processes may differ by two minutes, and a token is used again for a while. */
+const LIFETIME_MS = 240_000;
 
 /** "payload.expiry.signature"; payload is base64url, so the parts cannot contain the separator. */
 export function signToken(secret: string, audience: string, payload: string, clock: Clock): string {

@@ -1,0 +1,82 @@
+// Who gets a place: everybody while there are many free, and no account all of them.
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { RunningRequests } from "./running-requests.ts";
+
+/** Takes places for the account until it gets no more. */
+function fill(running: RunningRequests, account: string): number {
+  let taken = 0;
+  while (running.serve(`${account} ${taken}`, account) !== undefined) taken += 1;
+  return taken;
+}
+
+test("one account cannot take every place", () => {
+  const running = new RunningRequests(64);
+  expect(fill(running, "attacker")).toBe(48);
+  expect(fill(running, "victim")).toBeGreaterThanOrEqual(8);
+});
+
+test("accounts that always want more come to the same share, and leave places to others", () => {
+  const running = new RunningRequests(64);
+  const accounts = ["a", "b", "c"];
+  const inside: { account: string; leave(): void }[] = [];
+  let next = 0;
+  const wantMore = (account: string) => {
+    for (;;) {
+      const place = running.serve(`${account} ${next}`, account);
+      next += 1;
+      if (place === undefined) return;
+      inside.push({ account, leave: () => place.leave() });
+    }
+  };
+  for (const account of accounts) wantMore(account);
+  for (let turn = 0; turn < 2_000; turn += 1) {
+    const [left] = inside.splice((turn * 31) % inside.length, 1);
+    left?.leave();
+    for (const account of accounts) wantMore(account);
+  }
+  const shares = accounts.map((account) => inside.filter((place) => place.account === account).length);
+  expect(Math.max(...shares) - Math.min(...shares)).toBeLessThanOrEqual(3);
+  expect(fill(running, "d")).toBeGreaterThanOrEqual(4);
+});
+
+test("a few places are not divided until none is left", () => {
+  const running = new RunningRequests(2);
+  expect(fill(running, "a")).toBe(2);
+  expect(running.serve("other", "b")).toBeUndefined();
+});
+
+test("who leaves, once or twice, makes room for one; requests without a caller need none", () => {
+  const running = new RunningRequests(1);
+  const one = running.serve("one", "a");
+  expect(running.serve("two", "a")).toBeUndefined();
+  const resolved = running.resolve("three");
+  one?.leave();
+  one?.leave();
+  resolved.leave();
+  expect(running.served).toBe(0);
+  expect(running.serve("two", "a")).toBeDefined();
+  expect(() => running.resolve("two")).toThrow(/running already/);
+});
+
+test("there are never more than there may be, and all are free in the end", () => {
+  const step = fc.record({ account: fc.constantFrom("a", "b", "c"), leaves: fc.boolean() });
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 20 }), fc.array(step), (most, steps) => {
+      const running = new RunningRequests(most);
+      const inside: { leave(): void }[] = [];
+      for (const [index, { account, leaves }] of steps.entries()) {
+        if (leaves) inside.pop()?.leave();
+        else {
+          const place = running.serve(String(index), account);
+          if (place !== undefined) inside.push(place);
+        }
+        expect(running.served).toBe(inside.length);
+        expect(inside.length).toBeLessThanOrEqual(most);
+      }
+      for (const place of inside) place.leave();
+      expect(running.served).toBe(0);
+      expect(running.ids()).toEqual([]);
+    }),
+  );
+});
