@@ -1,5 +1,5 @@
 // The guarantees of the data directory's lock, between real processes.
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
@@ -34,6 +34,13 @@ test("kill -9 of the holder frees the directory", async () => {
   const holder = await lockInChild();
   await holder.kill();
   const lock = await lockDataDir(dir);
+  await lock.release();
+});
+
+test("a directory that is made is its owner's: nobody else can list it", async () => {
+  const made = join(dir, "data");
+  const lock = await lockDataDir(made);
+  expect((await stat(made)).mode & 0o066).toBe(0);
   await lock.release();
 });
 

@@ -12,6 +12,10 @@ const SQLITE_BUSY = 5;
 /** A holder that has just been killed needs a moment to be gone. */
 const PATIENCE_MS = 1_000;
 
+/** Nobody else may look into it; the account that PostgreSQL gets from root must come through it. */
+const MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
+const PARENT_MODE = 0o755;
+
 export interface DataDirLock {
   release(): Promise<void>;
 }
@@ -41,15 +45,15 @@ export async function lockDataDir(dir: string): Promise<DataDirLock> {
 }
 
 /** Node's own `recursive` tries for ever where a parent is there and takes no folders, as /proc. */
-async function makeFolder(dir: string): Promise<void> {
+async function makeFolder(dir: string, mode: number = MODE): Promise<void> {
   try {
-    await mkdir(dir, { mode: 0o755 });
+    await mkdir(dir, { mode });
   } catch (error) {
     const code = codeOf(error, "code");
     if (code === "EEXIST" && (await stat(dir)).isDirectory()) return;
     if (code !== "ENOENT" || dirname(dir) === dir) throw error;
-    await makeFolder(dirname(dir));
-    await mkdir(dir, { mode: 0o755 });
+    await makeFolder(dirname(dir), PARENT_MODE);
+    await mkdir(dir, { mode });
   }
 }
 

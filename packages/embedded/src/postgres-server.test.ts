@@ -152,7 +152,14 @@ test("a folder whose path is too long for a socket works as well", async () => {
   const server = await startPostgres({ dataDir: long, durable: false });
   const sockets = new URL(server.url).searchParams.get("host") ?? "";
   await expect(query(server.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
-  await server.stop();
+  process.kill(server.pid, "SIGKILL");
+  await server.exited;
+  expect(existsSync(sockets)).toBe(false);
+  // Its clients find a server that is started again where it was.
+  const again = await startPostgres({ dataDir: long, durable: false });
+  expect(again.url).toBe(server.url);
+  await expect(query(server.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
+  await again.stop();
   expect(existsSync(sockets)).toBe(false);
 });
 

@@ -1,6 +1,6 @@
 // An embedded PostgreSQL: real binaries, one folder, one server at a time on it. What was committed survives
 // restarts and kill -9, and the server never outlives the process that started it.
-import { mkdtemp } from "node:fs/promises";
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -85,9 +85,27 @@ export async function startPostgresAs(
  */
 async function socketFolder(cluster: string, account: ServerAccount): Promise<string> {
   if (Buffer.byteLength(join(cluster, `.s.PGSQL.${SOCKET_PORT}`)) <= SOCKET_PATH_MAX) return cluster;
-  const folder = await mkdtemp(join(tmpdir(), "postgres-"));
+  const earlier = socketFolders.get(cluster);
+  const folder =
+    earlier !== undefined && (await makeAgain(earlier))
+      ? earlier
+      : await mkdtemp(join(tmpdir(), "postgres-"));
+  socketFolders.set(cluster, folder);
   await give(folder, account);
   return folder;
+}
+
+/** Temporary folders by cluster: a server that is started again has the address that its clients know. */
+const socketFolders = new Map<string, string>();
+
+/** False when the name, which is free between two servers, belongs to somebody else by now. */
+async function makeAgain(folder: string): Promise<boolean> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function urlOf({ password }: Cluster, sockets: string, port: number | undefined): string {

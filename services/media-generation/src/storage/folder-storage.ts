@@ -11,7 +11,8 @@ const DRAFT_LIFE_MS = 3_600_000;
 
 /** @param folder absolute or relative to the working directory; made when it is missing. */
 export async function createFolderStorage(folder: string): Promise<MediaStorage> {
-  await mkdir(folder, { recursive: true });
+  // The names of the files are what their owners know them by.
+  await mkdir(folder, { recursive: true, mode: 0o700 });
   const drafts = join(folder, "drafts");
   const pathOf = (name: string) => join(folder, name.slice(0, 2), name);
   return {
