@@ -1,10 +1,14 @@
 // Hosted media: ranges, headers, caching, and that nothing but media can be had.
 import { mkdir, writeFile } from "node:fs/promises";
-import { request as httpRequest } from "node:http";
+import { once } from "node:events";
+import { createServer, request as httpRequest } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type MediaUnderTest, startMedia } from "../test/start-media.ts";
 import { makeMediaName } from "./media-name.ts";
+import { cutWhenStalled } from "./media-routes.ts";
 
 const name = makeMediaName("png");
 const bytes = Buffer.from("0123456789");
@@ -143,3 +147,23 @@ describe("anything else", () => {
     expect(body).not.toContain("canary");
   });
 });
+
+test("a client that takes nothing of its file is cut", async () => {
+  const cut = Promise.withResolvers<void>();
+  const server = createServer((_, response) => {
+    cutWhenStalled(response, 50);
+    response.once("close", cut.resolve);
+    Readable.from(endless()).pipe(response);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const client = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  client.on("error", () => client.destroy());
+  client.pause().write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
+  await cut.promise;
+  client.destroy();
+  server.close();
+});
+
+function* endless() {
+  for (;;) yield Buffer.alloc(64 * 1024);
+}

@@ -1,5 +1,6 @@
 // Hosted media for everybody who knows the name: GET and HEAD, ranges, headers that keep a browser from treating a
 // picture as anything else.
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
 import { type RestRoute, restRoute } from "@gr/runtime";
@@ -9,6 +10,9 @@ import { contentTypeOf } from "./media-name.ts";
 import type { MediaStorage } from "./media-storage.ts";
 
 export const MEDIA_PATH = "/media";
+
+/** A client that takes nothing for so long holds a file and a connection for nobody. */
+const STALL_MS = 30_000;
 
 /** Set on every answer that carries a file. A name never gets another content, so caches may keep it for ever. */
 const HEADERS = {
@@ -64,7 +68,20 @@ async function sendMedia(
       .header("content-range", `bytes ${range.start}-${range.end}/${size}`)
       .header("content-length", range.end - range.start + 1);
   }
+  cutWhenStalled(reply.raw, STALL_MS);
   return reply.send(http.method === "HEAD" ? Readable.from([]) : storage.read(name, range));
+}
+
+/** Ends an answer of which nothing was written for `stallMs`, though it has not ended; for at most twice as long. */
+export function cutWhenStalled(raw: ServerResponse, stallMs: number): void {
+  let before = -1;
+  const look = setInterval(() => {
+    const written = raw.socket?.bytesWritten ?? 0;
+    if (written === before) raw.destroy();
+    before = written;
+  }, stallMs);
+  look.unref();
+  raw.once("close", () => clearInterval(look));
 }
 
 /** Ranges are for GET only, and only of the version that the caller has. */
