@@ -5,12 +5,12 @@ import { Socket } from "node:net";
 import { ServiceError } from "@gr/proto";
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Logger } from "./logger.ts";
+import { mostConnections, readLimits } from "./most-connections.ts";
 import { refuseAmbiguous } from "./refuse-ambiguous.ts";
 import { renderError, renderRawHttp } from "./render-error.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
-const MAX_CONNECTIONS = 20_000;
 /** How long the rest of a body is read and thrown away after the answer has been sent. */
 const LINGER_MS = 5_000;
 /** How often connections that have become idle are looked for while the app closes. */
@@ -52,7 +52,7 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
     },
   };
   const app: FastifyInstance = fastify(settings);
-  app.server.maxConnections = MAX_CONNECTIONS;
+  app.server.maxConnections = mostConnections(readLimits());
   // An expectation that Node does not know is no reason to answer outside our envelope.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   // Without a listener, Node closes the connection and says nothing.

@@ -1,6 +1,7 @@
 // Hosted media: ranges, headers, caching, and that nothing but media can be had.
-import { mkdir, writeFile } from "node:fs/promises";
+
 import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createServer, request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
