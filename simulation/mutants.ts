@@ -31,14 +31,14 @@ const SEARCH = "paid-request/src/bill-search.ts";
 const BOOKING = "paid-request/src/booking.ts";
 const CLIENT = "clients/src/billing.ts";
 const BATCHER = "packages/runtime/src/batcher.ts";
-const MIRROR = "services/billing/src/spend-mirror.ts";
-const DEPOSIT = "services/billing/src/deposit.ts";
-const WRITER = "services/billing/src/ledger-writer.ts";
+const MIRROR = "services/billing/src/mirror/spend-mirror.ts";
+const DEPOSIT = "services/billing/src/accounts/deposit.ts";
+const WRITER = "services/billing/src/writer/ledger-writer.ts";
 const MEDIA = "services/media-generation/src/generation/media-work.ts";
 const MEDIA_RECORD = "services/media-generation/src/generation/generation-record.ts";
 const POST = "services/billing/sql/post.sql";
 const CLAIM = "services/billing/sql/claim.sql";
-const SQL_HISTORY = { test: "services/billing/src/history.test.ts" } as const;
+const SQL_HISTORY = { test: "services/billing/src/writer/history.test.ts" } as const;
 
 export const MUTANTS: readonly Mutant[] = [
   // Before anything is sent.
@@ -295,7 +295,7 @@ export const MUTANTS: readonly Mutant[] = [
     caught: { histories: 3_000 },
   },
   {
-    file: "services/billing/src/spend-mirror-local.ts",
+    file: "services/billing/src/mirror/local-mirror.ts",
     find: "    if (this.#epochs.get(accountId) !== epoch.id) return;\n",
     replace: "    this.#epochs.set(accountId, epoch.id);\n",
     what: "a refusal that was decided before a deposit is mirrored after it",
@@ -435,12 +435,12 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "moment := coalesce(asked_at, statement_timestamp());",
     what: "the time is read before the locks",
     caught: {
-      test: "services/billing/src/concurrency.test.ts",
+      test: "services/billing/src/writer/concurrency.test.ts",
       name: "a place that waited for a lock is decided by the time when it got it",
     },
   },
   {
-    file: "services/billing/src/answer-store.ts",
+    file: "services/billing/src/claims/answer-store.ts",
     find: "  if (holds.rows[0].is_leased) throw",
     replace: '  if (holds.rows[0].is_leased && answer.holdId === "") throw',
     what: "an answer is kept while somebody resolves its hold",

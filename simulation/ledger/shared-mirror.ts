@@ -1,6 +1,7 @@
 // The mirrors of refusals: the local one of production, watched; and one that stands where the Lua scripts of the shared one
 // stand, in a Redis that may lose everything, go back in time or not answer. What a mirror refuses is held against the past.
-import type { Posted } from "@gr/billing/src/post-store.ts";
+
+import { LocalSpendMirror } from "@gr/billing/src/mirror/local-mirror.ts";
 import {
   deathOf,
   type Epoch,
@@ -8,8 +9,8 @@ import {
   refusalOf,
   type SpendMirror,
   type SpendNumbers,
-} from "@gr/billing/src/spend-mirror.ts";
-import { LocalSpendMirror } from "@gr/billing/src/spend-mirror-local.ts";
+} from "@gr/billing/src/mirror/spend-mirror.ts";
+import type { Posted } from "@gr/billing/src/writer/post-store.ts";
 import { checkMirrored } from "../books/invariants.ts";
 import type { Life } from "../world/process.ts";
 import { MIRROR_FRESH_MS, REDIS_TIMEOUT_MS } from "../world/timing.ts";
@@ -51,7 +52,7 @@ export function localMirror(life: Life, ledger: Ledger): SpendMirror {
       return answers;
     },
     begin: (accountId) => mirror.begin(accountId),
-    settle: (...news) => mirror.settle(...news),
+    keep: (...news) => mirror.keep(...news),
     forget: async (accountId) => {
       forgotten.set(accountId, world.now);
       await mirror.forget(accountId);
@@ -153,7 +154,7 @@ export function sharedMirror(life: Life, redis: SharedRedis, ledger: Ledger): Sp
         redis.accounts.set(accountId, known);
         return { id: known.epoch, begunAt: world.now };
       }),
-    settle: async (accountId, epoch, numbers) => {
+    keep: async (accountId, epoch, numbers) => {
       await redis.run(life, () => {
         const known = redis.accounts.get(accountId);
         if (known?.epoch !== epoch.id) {

@@ -3,9 +3,9 @@
 import { formatCredits, formatPicoUsd } from "@gr/money";
 import type { Logger } from "@gr/runtime";
 import { Counter, Histogram, type Registry } from "prom-client";
-import type { Operation } from "./operation.ts";
-import type { Loss, Posted } from "./post-store.ts";
-import type { Difference } from "./verify-store.ts";
+import type { Difference } from "./verify/ledger-invariants-store.ts";
+import type { Operation } from "./writer/operation.ts";
+import type { Loss, Posted } from "./writer/post-store.ts";
 
 /** Differences of one verification that are logged; its caller gets all of them. */
 const MOST_LOGGED = 20;

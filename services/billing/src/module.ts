@@ -1,25 +1,25 @@
 // The billing module: opens its schema, then serves money operations over RPC and the balance over REST.
 import { join } from "node:path";
 import { type Clock, defineModule, type Logger, openRedis, openSchema } from "@gr/runtime";
-import { createAccountStore } from "./account-store.ts";
-import { createAdjustmentStore } from "./adjustment-store.ts";
-import { createAnswerStore } from "./answer-store.ts";
-import { ClaimSweeper, judgeClaim, sweepClaims } from "./claim-store.ts";
+import { createAccountStore } from "./accounts/account-store.ts";
+import { createAdjustmentStore } from "./accounts/adjustment-store.ts";
+import { createAnswerStore } from "./claims/answer-store.ts";
+import { ClaimSweeper, judgeClaim, sweepClaims } from "./claims/claim-store.ts";
 import { type BillingConfig, billingConfig } from "./config.ts";
-import { createReadiness, unsafeSettings } from "./database-health-store.ts";
 import { createBillingEvents } from "./events.ts";
-import { createHoldStore } from "./hold-store.ts";
-import { LedgerConnection } from "./ledger-connection.ts";
-import { ledgerTimeOf } from "./ledger-time.ts";
-import { LedgerWriter } from "./ledger-writer.ts";
-import { billingRest } from "./rest.ts";
-import { billingRpc } from "./rpc.ts";
-import { forgettingAccounts, forgettingAdjustments, type SpendMirror } from "./spend-mirror.ts";
-import { LocalSpendMirror } from "./spend-mirror-local.ts";
-import { RedisSpendMirror } from "./spend-mirror-redis.ts";
-import { createReadSpendNumbers } from "./spend-mirror-store.ts";
-import { MirroredWriter } from "./spend-mirror-writer.ts";
-import { verifyLedger } from "./verify-store.ts";
+import { createHoldStore } from "./holds/hold-store.ts";
+import { LocalSpendMirror } from "./mirror/local-mirror.ts";
+import { MirroredWriter } from "./mirror/mirrored-writer.ts";
+import { RedisSpendMirror } from "./mirror/redis-mirror.ts";
+import { forgettingAccounts, forgettingAdjustments, type SpendMirror } from "./mirror/spend-mirror.ts";
+import { createReadSpendNumbers } from "./mirror/spend-numbers-store.ts";
+import { billingRest } from "./rpc/rest.ts";
+import { billingRpc } from "./rpc/rpc.ts";
+import { createReadiness, unsafeSettings } from "./verify/database-health-store.ts";
+import { verifyLedger } from "./verify/ledger-invariants-store.ts";
+import { LedgerConnection } from "./writer/ledger-connection.ts";
+import { ledgerTimeOf } from "./writer/ledger-time.ts";
+import { LedgerWriter } from "./writer/ledger-writer.ts";
 
 export const billingModule = defineModule({
   name: "billing",

@@ -1,8 +1,8 @@
 // What operators see: readiness, and a counter for every event with money that somebody should look at.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { createReadiness } from "./database-health-store.ts";
 import { type BillingUnderTest, startBilling } from "./test/start-billing.ts";
 import { abandon, capture, openWallet, place, post, postOne, release } from "./test/wallet.ts";
+import { createReadiness } from "./verify/database-health-store.ts";
 
 describe("readiness", () => {
   test("asks the database once for all who ask within a second", async () => {

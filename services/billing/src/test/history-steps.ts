@@ -1,7 +1,7 @@
 // Arbitrary histories: what may happen to a few accounts, spenders, holds and keys, likely things more often.
 import type { LedgerOperation, ModelAnswer, ModelClaim, SpenderFields } from "@gr/ledger-model";
 import fc from "fast-check";
-import type { Period } from "../spender.ts";
+import type { Period } from "../accounts/spender.ts";
 import { THURSDAY } from "./start-billing.ts";
 
 export const ACCOUNTS = 2;

@@ -1,6 +1,6 @@
 // What the mirror knows lives for a second of real time. A test that stood still meanwhile has proved nothing, and is
 // run again; one that was quick and failed has failed.
-import { NUMBERS_LIFETIME_MS } from "../spend-mirror.ts";
+import { NUMBERS_LIFETIME_MS } from "../mirror/spend-mirror.ts";
 
 const MOST_TRIES = 20;
 

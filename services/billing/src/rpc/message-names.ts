@@ -1,0 +1,63 @@
+// The enumerations of the contract and the words that billing and its tables use for them.
+import {
+  DepositStatus as DepositStatusMessage,
+  HoldState as HoldStateMessage,
+  SpendPeriod,
+} from "@gr/proto/billing";
+import type { DepositStatus } from "../accounts/deposit.ts";
+import type { Period } from "../accounts/spender.ts";
+import type { HoldState } from "../holds/hold.ts";
+import { invalid } from "./field-rules.ts";
+
+const PERIODS: Readonly<Record<Period, SpendPeriod>> = {
+  lifetime: SpendPeriod.LIFETIME,
+  day: SpendPeriod.DAY,
+  week: SpendPeriod.WEEK,
+  month: SpendPeriod.MONTH,
+};
+
+const HOLD_STATES: Readonly<Record<HoldState, HoldStateMessage>> = {
+  open: HoldStateMessage.OPEN,
+  captured: HoldStateMessage.CAPTURED,
+  released: HoldStateMessage.RELEASED,
+};
+
+const DEPOSIT_STATUSES: Readonly<Record<DepositStatus, DepositStatusMessage>> = {
+  PENDING: DepositStatusMessage.PENDING,
+  COMPLETED: DepositStatusMessage.COMPLETED,
+  FAILED: DepositStatusMessage.FAILED,
+  REFUNDED: DepositStatusMessage.REFUNDED,
+};
+
+export function messageOfPeriod(period: Period): SpendPeriod {
+  return PERIODS[period];
+}
+
+export function messageOfHoldState(state: HoldState): HoldStateMessage {
+  return HOLD_STATES[state];
+}
+
+/** @throws ServiceError invalid_value */
+export function periodOf(field: string, message: SpendPeriod): Period {
+  return nameOf(PERIODS, field, message, "It must be lifetime, day, week or month");
+}
+
+/** @throws ServiceError invalid_value */
+export function holdStateOf(field: string, message: HoldStateMessage): HoldState {
+  return nameOf(HOLD_STATES, field, message, "It must be open, captured or released");
+}
+
+/** @throws ServiceError invalid_value */
+export function depositStatusOf(field: string, message: DepositStatusMessage): DepositStatus {
+  return nameOf(DEPOSIT_STATUSES, field, message, "It must be pending, completed, failed or refunded");
+}
+
+function nameOf<Name extends string>(
+  names: Readonly<Record<Name, number>>,
+  field: string,
+  message: number,
+  otherwise: string,
+): Name {
+  for (const name in names) if (names[name] === message) return name;
+  throw invalid(field, otherwise);
+}

@@ -1,0 +1,99 @@
+// Domain values as messages of the contract.
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type GetCreditsResponseSchema,
+  type HoldSchema,
+  type Outcome,
+  OutcomeSchema,
+  type SpenderUsageSchema,
+  type VerifyLedgerResponseSchema,
+} from "@gr/proto/billing";
+import type { CreditSummary } from "../accounts/account-store.ts";
+import type { SpenderUsage } from "../accounts/spender.ts";
+import type { Hold } from "../holds/hold.ts";
+import type { LedgerReport } from "../verify/ledger-invariants-store.ts";
+import type { Posted } from "../writer/post-store.ts";
+import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
+
+export function outcomeMessage({ code, refusal, earlierHoldId }: Posted): Outcome {
+  if (refusal === undefined) {
+    return create(OutcomeSchema, earlierHoldId === undefined ? { code } : { code, earlierHoldId });
+  }
+  const { inFlight, available, cap, period, resetsAt, expiresAt } = refusal;
+  return create(OutcomeSchema, {
+    code,
+    inFlight,
+    availableCredits: available,
+    capCredits: cap,
+    ...(period === undefined ? {} : { period: messageOfPeriod(period) }),
+    resetsAt,
+    expiresAt,
+  });
+}
+
+export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof GetCreditsResponseSchema> {
+  return {
+    depositedCredits: summary.deposited,
+    remainingCredits: summary.remaining,
+    heldCredits: summary.held,
+    usage: summary.usage.map(usageMessage),
+  };
+}
+
+function usageMessage(usage: SpenderUsage): MessageInitShape<typeof SpenderUsageSchema> {
+  const { spender, windowStart } = usage;
+  return {
+    spender: {
+      spenderId: spender.id,
+      accountId: spender.accountId,
+      name: spender.name,
+      ...(spender.cap === null ? {} : { capCredits: spender.cap }),
+      period: messageOfPeriod(spender.period),
+      ...(spender.expiresAt === null ? {} : { expiresAt: unixMs(spender.expiresAt) }),
+      active: spender.active,
+      createdAt: unixMs(spender.createdAt),
+      revision: spender.revision,
+    },
+    usedCredits: usage.used,
+    requests: usage.requests,
+    windowUsedCredits: usage.windowUsed,
+    ...(windowStart === null ? {} : { windowStart: unixMs(windowStart) }),
+  };
+}
+
+export function holdMessage(hold: Hold): MessageInitShape<typeof HoldSchema> {
+  return {
+    holdId: hold.id,
+    accountId: hold.accountId,
+    spenderId: hold.spenderId,
+    credits: hold.credits,
+    state: messageOfHoldState(hold.state),
+    chargedCredits: hold.charge,
+    costPicoUsd: hold.cost,
+    service: hold.service,
+    provider: hold.provider,
+    upstreamModel: hold.upstreamModel,
+    attempt: hold.attempt,
+    model: hold.model,
+    priceVersion: hold.priceVersion,
+    placedAt: unixMs(hold.placedAt),
+    deadlineAt: unixMs(hold.deadlineAt),
+    ...(hold.kept === undefined ? {} : { kept: { credits: hold.kept.credits, costPicoUsd: hold.kept.cost } }),
+  };
+}
+
+export function reportMessage(report: LedgerReport): MessageInitShape<typeof VerifyLedgerResponseSchema> {
+  return {
+    differences: [...report.differences],
+    accounts: report.accounts,
+    holds: report.holds,
+    openHolds: report.openHolds,
+    chargedCredits: report.chargedCredits,
+    chargedCostPicoUsd: report.chargedCost,
+    lostCostPicoUsd: report.lostCost,
+  };
+}
+
+function unixMs(date: Date): bigint {
+  return BigInt(date.getTime());
+}

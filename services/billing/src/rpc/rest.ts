@@ -1,0 +1,149 @@
+// The public path of the module: GET /v1/credits.
+import { type Principal, principalOf } from "@gr/identity";
+import { type Credits, formatCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { type RestApi, restRoute } from "@gr/runtime";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { AccountStore, CreditSummary } from "../accounts/account-store.ts";
+import type { Spender, SpenderUsage } from "../accounts/spender.ts";
+import type { BillingEvents } from "../events.ts";
+
+const usd = z
+  .string()
+  .regex(/^-?\d+\.\d{4}$/)
+  .describe("USD with four decimals");
+const time = z.string().meta({ format: "date-time" });
+
+const usageEntry = z.object({
+  api_key_id: z.string(),
+  api_key_name: z.string(),
+  credit_usage: usd,
+  total_requests: z.number().int(),
+  created_at: time.nullable(),
+  is_active: z.boolean(),
+  spend_limit: usd.nullable(),
+  spend_limit_period: z.enum(["day", "week", "month"]).nullable(),
+  period_spend: usd,
+  period_start: time.nullable(),
+  expires_at: time.nullable(),
+});
+
+const creditSummary = z.object({
+  remaining_credits: usd,
+  credit_usage: usd,
+  total_deposits: usd,
+  usage_by_api_key: z.array(usageEntry).optional().describe("With by_api_key=true"),
+});
+
+const query = z.object({
+  by_api_key: z
+    .enum(["true", "false"], { error: "It must be true or false" })
+    .optional()
+    .describe("true adds the usage of each API key"),
+});
+
+/** All temporary web tokens of an account, as one entry that is no key. */
+const WEB_TOKEN = {
+  api_key_id: "web_token",
+  api_key_name: "Temporary web token",
+  created_at: null,
+  is_active: false,
+  spend_limit: null,
+  spend_limit_period: null,
+  period_start: null,
+  expires_at: null,
+} as const;
+
+export interface CreditsDeps {
+  readonly accounts: Pick<AccountStore, "readCredits">;
+  readonly events: Pick<BillingEvents, "creditsUnreadable">;
+}
+
+export function billingRest(deps: CreditsDeps): RestApi {
+  return { routes: [creditsRoute(deps)] };
+}
+
+const creditsRoute = ({ accounts, events }: CreditsDeps) =>
+  restRoute({
+    method: "GET",
+    path: "/v1/credits",
+    summary: "Read the credit balance, and the usage of each API key",
+    query,
+    responses: {
+      200: { description: "The credit of the account", schema: creditSummary },
+      400: { description: "by_api_key is neither true nor false" },
+      401: { description: "Missing, invalid, expired or management key" },
+      500: { description: "Fetching credit information failed" },
+    },
+    handle: async ({ query: { by_api_key: byKey }, http }) => {
+      const { accountId } = requirePrincipal(http);
+      const bySpender = byKey === "true";
+      const summary = await accounts.readCredits(accountId, bySpender).catch((error) => {
+        events.creditsUnreadable(accountId, error);
+        throw new ServiceError(
+          "credits_unavailable",
+          "Fetching credit information failed; try again shortly.",
+          {
+            cause: error,
+          },
+        );
+      });
+      return summaryOf(summary, bySpender);
+    },
+  });
+
+/** The gateway has checked this; it is checked again because balances are nobody else's business. */
+function requirePrincipal(request: FastifyRequest): Principal {
+  const principal = principalOf(request);
+  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
+  if (principal.kind !== "management") return principal;
+  const message = "A management key cannot be used on this endpoint; use a normal key.";
+  throw new ServiceError("wrong_key_kind", message);
+}
+
+function summaryOf(
+  { deposited, remaining, usage }: CreditSummary,
+  bySpender: boolean,
+): z.infer<typeof creditSummary> {
+  return {
+    remaining_credits: formatCredits(remaining),
+    credit_usage: formatCredits(deposited - remaining),
+    total_deposits: formatCredits(deposited),
+    ...(bySpender ? { usage_by_api_key: usage.filter(isListed).map(entryOf) } : {}),
+  };
+}
+
+/** Web tokens are what spends under the id of the account. They are listed when they have made a request. */
+function isWebToken({ id, accountId }: Spender): boolean {
+  return id === accountId;
+}
+
+function isListed({ spender, requests }: SpenderUsage): boolean {
+  return !isWebToken(spender) || requests > 0n;
+}
+
+function entryOf({
+  spender,
+  used,
+  requests,
+  windowUsed,
+  windowStart,
+}: SpenderUsage): z.infer<typeof usageEntry> {
+  const { id, name, cap, period, expiresAt, active, createdAt } = spender;
+  const usage = { credit_usage: formatCredits(used), total_requests: Number(requests) };
+  if (isWebToken(spender)) return { ...WEB_TOKEN, ...usage, period_spend: usage.credit_usage };
+  const periodSpend: Credits = period === "lifetime" ? used : windowUsed;
+  return {
+    api_key_id: id,
+    api_key_name: name,
+    ...usage,
+    created_at: createdAt.toISOString(),
+    is_active: active,
+    spend_limit: cap === null ? null : formatCredits(cap),
+    spend_limit_period: period === "lifetime" ? null : period,
+    period_spend: formatCredits(periodSpend),
+    period_start: windowStart?.toISOString() ?? null,
+    expires_at: expiresAt?.toISOString() ?? null,
+  };
+}

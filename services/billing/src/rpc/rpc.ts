@@ -1,0 +1,187 @@
+// BillingService: messages to domain values and back. Every field is checked here, before anything is done.
+
+import {
+  BillingService,
+  HoldState as HoldStateMessage,
+  type JudgeClaimRequest,
+  type KeepAnswerRequest,
+  type LeaseExpiredHoldsRequest,
+  type PutAdjustmentRequest,
+  type PutDepositRequest,
+  type PutSpenderRequest,
+} from "@gr/proto/billing";
+import { implement, type RpcService } from "@gr/runtime";
+import type { AccountStore } from "../accounts/account-store.ts";
+import type { Adjustment, AdjustmentStore } from "../accounts/adjustment-store.ts";
+import type { Deposit } from "../accounts/deposit.ts";
+import type { Spender } from "../accounts/spender.ts";
+import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
+import type { ClaimingSpender } from "../claims/claim-store.ts";
+import type { BillingEvents } from "../events.ts";
+import type { HoldStore, Lease } from "../holds/hold-store.ts";
+import type { LedgerReport } from "../verify/ledger-invariants-store.ts";
+import { ledgerError } from "../writer/ledger-error.ts";
+import type { LedgerWriter } from "../writer/ledger-writer.ts";
+import type { Posted } from "../writer/post-store.ts";
+import {
+  bytes,
+  cost,
+  credits,
+  instant,
+  invalid,
+  limit,
+  revision,
+  signedCredits,
+  text,
+  uuid,
+} from "./field-rules.ts";
+import { depositStatusOf, holdStateOf, periodOf } from "./message-names.ts";
+import { creditsMessage, holdMessage, outcomeMessage, reportMessage } from "./messages.ts";
+import { readClaim, readOperations } from "./read-operations.ts";
+
+export interface BillingDeps {
+  readonly writer: Pick<LedgerWriter, "post">;
+  readonly accounts: AccountStore;
+  readonly adjustments: AdjustmentStore;
+  readonly answers: AnswerStore;
+  readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
+  readonly holds: HoldStore;
+  readonly verify: () => Promise<LedgerReport>;
+  readonly events: BillingEvents;
+}
+
+const LONGEST_LEASE_MS = 86_400_000n;
+const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
+
+export function billingRpc(deps: BillingDeps): RpcService {
+  const { writer, accounts, adjustments, answers, judgeClaim, holds, verify, events } = deps;
+  return implement(BillingService, {
+    async post(request, { signal }) {
+      const operations = readOperations(request.operations);
+      return { outcomes: (await writer.post(operations, signal)).map(outcomeMessage) };
+    },
+    async openAccount({ accountId }) {
+      await reaching(accounts.open(uuid("account_id", accountId)));
+      return {};
+    },
+    async putSpender(request) {
+      await reaching(accounts.putSpender(readSpender(request)));
+      return {};
+    },
+    async putDeposit(request) {
+      await reaching(accounts.putDeposit(readDeposit(request)));
+      return {};
+    },
+    async putAdjustment(request) {
+      await reaching(adjustments.put(readAdjustment(request)));
+      return {};
+    },
+    async keepAnswer(request) {
+      await reaching(answers.keep(readAnswerToKeep(request)));
+      return {};
+    },
+    async judgeClaim(request) {
+      return { outcome: outcomeMessage(await reaching(judgeClaim(readClaiming(request)))) };
+    },
+    async readAnswer({ accountId, holdId }) {
+      const answer = await reaching(answers.read(uuid("account_id", accountId), uuid("hold_id", holdId)));
+      return answer === undefined ? {} : { answer };
+    },
+    async getCredits({ accountId, bySpender }) {
+      const id = uuid("account_id", accountId);
+      return creditsMessage(await reaching(accounts.readCredits(id, bySpender)));
+    },
+    async listHolds(request) {
+      const { accountId, state } = request;
+      const found = await reaching(
+        holds.list({
+          accountId: accountId === "" ? undefined : uuid("account_id", accountId),
+          state: state === HoldStateMessage.UNSPECIFIED ? undefined : holdStateOf("state", state),
+          limit: limit("limit", request.limit),
+        }),
+      );
+      return { holds: found.map(holdMessage) };
+    },
+    async leaseExpiredHolds(request) {
+      return { holds: (await reaching(holds.leaseExpired(readLease(request)))).map(holdMessage) };
+    },
+    async verifyLedger() {
+      const report = await reaching(verify());
+      events.ledgerVerified(report.differences);
+      return reportMessage(report);
+    },
+  });
+}
+
+async function reaching<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((error) => {
+    throw ledgerError(error);
+  });
+}
+
+function readSpender({ spender }: PutSpenderRequest): Spender {
+  if (spender === undefined) throw invalid("spender", "A spender is needed");
+  const { capCredits, expiresAt } = spender;
+  return {
+    id: uuid("spender.spender_id", spender.spenderId),
+    accountId: uuid("spender.account_id", spender.accountId),
+    name: text("spender.name", spender.name),
+    cap: capCredits === undefined ? null : credits("spender.cap_credits", capCredits),
+    period: periodOf("spender.period", spender.period),
+    expiresAt: expiresAt === undefined ? null : dateOf("spender.expires_at", expiresAt),
+    active: spender.active,
+    createdAt: dateOf("spender.created_at", spender.createdAt),
+    revision: revision("spender.revision", spender.revision),
+  };
+}
+
+function readDeposit(request: PutDepositRequest): Deposit {
+  const amount = credits("credits", request.credits);
+  if (amount === 0n) throw invalid("credits", "A deposit must be above zero");
+  return {
+    id: uuid("deposit_id", request.depositId),
+    accountId: uuid("account_id", request.accountId),
+    credits: amount,
+    status: depositStatusOf("status", request.status),
+    source: text("source", request.source),
+  };
+}
+
+function readAdjustment(request: PutAdjustmentRequest): Adjustment {
+  return {
+    id: uuid("adjustment_id", request.adjustmentId),
+    accountId: uuid("account_id", request.accountId),
+    credits: signedCredits("credits", request.credits),
+    reason: text("reason", request.reason),
+  };
+}
+
+function readAnswerToKeep(request: KeepAnswerRequest): AnswerToKeep {
+  return {
+    holdId: uuid("hold_id", request.holdId),
+    credits: credits("credits", request.credits),
+    cost: cost("cost_pico_usd", request.costPicoUsd),
+    contentType: text("content_type", request.contentType),
+    body: bytes("body", request.body, MOST_ANSWER_BYTES),
+  };
+}
+
+function readClaiming({ accountId, spenderId, claim }: JudgeClaimRequest): ClaimingSpender {
+  if (claim === undefined) throw invalid("claim", "A claim is needed");
+  return {
+    accountId: uuid("account_id", accountId),
+    spenderId: uuid("spender_id", spenderId),
+    claim: readClaim(claim, "claim"),
+  };
+}
+
+function readLease({ service, limit: most, leaseMs }: LeaseExpiredHoldsRequest): Lease {
+  if (leaseMs <= 0n || leaseMs > LONGEST_LEASE_MS) {
+    throw invalid("lease_ms", `It must be from 1 to ${LONGEST_LEASE_MS} milliseconds`);
+  }
+  return { service: text("service", service), limit: limit("limit", most), leaseMs };
+}
+
+function dateOf(field: string, unixMs: bigint): Date {
+  return new Date(Number(instant(field, unixMs)));
+}

@@ -1,0 +1,497 @@
+// Many callers at once, several processes on one ledger, connections that die: nothing is lost, doubled or overrun.
+import { type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
+import { until } from "@gr/testing";
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import pg from "pg";
+import {
+  type BillingClient,
+  type BillingUnderTest,
+  startBilling,
+  startBillingOn,
+} from "../test/start-billing.ts";
+import {
+  abandon,
+  capture,
+  claiming,
+  type OperationInit,
+  openAccount,
+  openWallet,
+  place,
+  post,
+  postOne,
+  putSpender,
+  release,
+  type Wallet,
+} from "../test/wallet.ts";
+
+const { DONE, SPEND_LIMIT_EXCEEDED, INSUFFICIENT_CREDITS } = OutcomeCode;
+
+const RETRIES = /^billing_commit_retries_total (\d+)$/m;
+
+// Thousands of calls, on a machine that may be slow.
+jest.setTimeout(180_000);
+
+let ledger: BillingUnderTest;
+beforeAll(async () => {
+  ledger = await startBilling();
+});
+afterEach(async () => {
+  expect((await ledger.billing.verifyLedger({})).differences).toEqual([]);
+});
+afterAll(() => ledger.stop());
+
+/** Waits until so many sessions wait for a lock. */
+const waitForLocks = (sessions: number) =>
+  until(
+    async () => {
+      const { rowCount } = await ledger.db.query(
+        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+      );
+      return rowCount === sessions;
+    },
+    { timeoutMs: 60_000 },
+  );
+
+const countOf = (outcomes: readonly Outcome[], code: OutcomeCode) =>
+  outcomes.filter((outcome) => outcome.code === code).length;
+
+describe("500 places at once", () => {
+  test("on a cap for 7 place exactly 7", async () => {
+    const mine = await openWallet(ledger.billing, 1_000_000n, { capCredits: 7n * 100n + 99n });
+    const outcomes = await Promise.all(
+      Array.from({ length: 500 }, () => postOne(ledger.billing, place(mine, 100n))),
+    );
+    expect(countOf(outcomes, DONE)).toBe(7);
+    expect(countOf(outcomes, SPEND_LIMIT_EXCEEDED)).toBe(493);
+    expect(outcomes.filter(({ code, inFlight }) => code !== DONE && !inFlight)).toEqual([]);
+  });
+
+  test("on a balance for 7, from many spenders, place exactly 7", async () => {
+    const accountId = await openAccount(ledger.billing, 7n * 100n + 99n);
+    const spenders = await Promise.all(
+      Array.from({ length: 10 }, () => putSpender(ledger.billing, accountId)),
+    );
+    const outcomes = await Promise.all(
+      Array.from({ length: 500 }, (_, index) =>
+        postOne(ledger.billing, place({ accountId, spenderId: spenders[index % 10] ?? "" }, 100n)),
+      ),
+    );
+    expect(countOf(outcomes, DONE)).toBe(7);
+    expect(countOf(outcomes, INSUFFICIENT_CREDITS)).toBe(493);
+  });
+
+  test("of the same hold hold once", async () => {
+    const mine = await openWallet(ledger.billing, 1_000n);
+    const hold = place(mine, 100n);
+    const outcomes = await Promise.all(Array.from({ length: 500 }, () => postOne(ledger.billing, hold)));
+    expect(countOf(outcomes, DONE)).toBe(500);
+    const { heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+    expect(heldCredits).toBe(100n);
+  });
+});
+
+test("a capture and a release of one hold at once have one winner", async () => {
+  const mine = await openWallet(ledger.billing, 100_000n);
+  const other = await startBillingOn(ledger.url, ledger.clock);
+  try {
+    for (let round = 0; round < 30; round += 1) {
+      const hold = place(mine, 10n);
+      await postOne(ledger.billing, hold);
+      const [captured, released] = await Promise.all([
+        postOne(ledger.billing, capture(hold.holdId, 10n, 50n)),
+        postOne(other.billing, abandon(hold.holdId)),
+      ]);
+      expect([captured.code, released.code].toSorted()).toEqual([DONE, OutcomeCode.ALREADY_RESOLVED]);
+    }
+  } finally {
+    await other.stop();
+  }
+});
+
+test("a spender is not replaced in the middle of a batch that has read it", async () => {
+  const mine = await openWallet(ledger.billing, 1_000n);
+  const hold = place(mine, 100n);
+  // Somebody else's uncommitted row of the same id stops the batch where it writes.
+  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+  await blocker.connect();
+  await blocker.query("BEGIN");
+  await blocker.query(
+    `INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state, service,
+       provider, upstream_model, model, price_version)
+       VALUES ($1, $1, $1, 0, now(), now(), 0, 1, 'open', 's', 'p', 'u', 'm', 'v')`,
+    [hold.holdId],
+  );
+  const placing = postOne(ledger.billing, hold);
+  await waitForLocks(1);
+  let replaced = false;
+  const replacing = putSpender(ledger.billing, mine.accountId, {
+    spenderId: mine.spenderId,
+    active: false,
+  }).then(() => {
+    replaced = true;
+  });
+  await waitForLocks(2);
+  expect(replaced).toBe(false);
+  await blocker.query("ROLLBACK");
+  await blocker.end();
+  expect((await placing).code).toBe(DONE);
+  await replacing;
+  expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(OutcomeCode.SPENDER_INACTIVE);
+});
+
+test("a place that waited for a lock is decided by the time when it got it", async () => {
+  // With the clock of PostgreSQL, as in service.
+  const real = await startBillingOn(ledger.url);
+  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+  await blocker.connect();
+  try {
+    const accountId = await openAccount(real.billing, 1_000n);
+    await blocker.query("BEGIN");
+    await blocker.query("SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE", [accountId]);
+    const { rows } = await blocker.query("SELECT unix_ms(clock_timestamp()) AS now");
+    const expiresAt = BigInt(rows[0]?.now) + 2_000n;
+    const spenderId = await putSpender(real.billing, accountId, { expiresAt });
+    const placing = postOne(real.billing, place({ accountId, spenderId }, 1n));
+    await waitForLocks(1);
+    await blocker.query("SELECT pg_sleep(greatest(0, $1 / 1000.0 - extract(epoch FROM clock_timestamp())))", [
+      String(expiresAt + 1n),
+    ]);
+    await blocker.query("ROLLBACK");
+    expect((await placing).code).toBe(OutcomeCode.SPENDER_EXPIRED);
+  } finally {
+    await blocker.end();
+    await real.stop();
+  }
+});
+
+test("a spender that is replaced while it spends keeps its books", async () => {
+  const mine = await openWallet(ledger.billing, 1_000_000n);
+  const periods = [SpendPeriod.DAY, SpendPeriod.LIFETIME, SpendPeriod.MONTH];
+  let finished = false;
+  const spending = Array.from({ length: 16 }, async () => {
+    for (let round = 0; round < 15; round += 1) {
+      const hold = place(mine, 5n);
+      expect((await postOne(ledger.billing, hold)).code).toBe(DONE);
+      expect((await postOne(ledger.billing, capture(hold.holdId, 3n))).code).toBe(DONE);
+    }
+  });
+  const replacing = (async () => {
+    for (let index = 0; !finished; index += 1) {
+      const period = periods[index % periods.length] ?? SpendPeriod.DAY;
+      await putSpender(ledger.billing, mine.accountId, { spenderId: mine.spenderId, period });
+    }
+  })();
+  await Promise.all(spending).finally(() => {
+    finished = true;
+  });
+  await replacing;
+  const { remainingCredits, heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+  expect({ remainingCredits, heldCredits }).toEqual({
+    remainingCredits: 1_000_000n - 16n * 15n * 3n,
+    heldCredits: 0n,
+  });
+});
+
+describe("two processes on one database", () => {
+  test("hammer the same accounts without a deadlock, and the books add up", async () => {
+    const other = await startBillingOn(ledger.url, ledger.clock);
+    try {
+      const wallets = await Promise.all(
+        Array.from({ length: 6 }, () => openWallet(ledger.billing, 10_000_000n)),
+      );
+      await Promise.all(
+        [ledger.billing, other.billing, ledger.billing, other.billing].map((billing) =>
+          hammer(billing, wallets),
+        ),
+      );
+      const read = wallets.map(({ accountId }) => ledger.billing.getCredits({ accountId }));
+      const charged = (await Promise.all(read)).reduce(
+        (sum, { remainingCredits }) => sum + 10_000_000n - remainingCredits,
+        0n,
+      );
+      // 4 callers, 25 rounds, 12 of 18 holds captured at 3 credits each.
+      expect(charged).toBe(4n * 25n * 12n * 3n);
+      expect(await retriesOf(ledger, other)).toEqual(["0", "0"]);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("place one of 50 requests with one key, and find 49 of them in progress", async () => {
+    const other = await startBillingOn(ledger.url, ledger.clock);
+    try {
+      for (let round = 0; round < 10; round += 1) {
+        const mine = await openWallet(ledger.billing, 1_000_000n);
+        const places = Array.from({ length: 50 }, () => claiming(mine, 100n, `round ${round}`));
+        const outcomes = await Promise.all(
+          places.map((one, index) => postOne((index % 2 === 0 ? ledger : other).billing, one)),
+        );
+        expect(countOf(outcomes, DONE)).toBe(1);
+        expect(countOf(outcomes, OutcomeCode.CLAIM_IN_PROGRESS)).toBe(49);
+        const { heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+        expect(heldCredits).toBe(100n);
+      }
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("charge each of many keys once, whoever sends it to whom until it is finished", async () => {
+    const other = await startBillingOn(ledger.url, ledger.clock);
+    const mine = await openWallet(ledger.billing, 1_000_000n);
+    const keys = Array.from({ length: 12 }, (_, index) => `key ${index}`);
+    const finish = async (billing: BillingClient, key: string): Promise<string> => {
+      for (let attempt = 0; attempt < 1_000; attempt += 1) {
+        const { holdId, ...operation } = claiming(mine, 10n, key);
+        const { code, earlierHoldId } = await postOne(billing, operation);
+        if (code === OutcomeCode.CLAIM_FINISHED) return earlierHoldId;
+        if (code !== DONE) expect(code).toBe(OutcomeCode.CLAIM_IN_PROGRESS);
+        else await postOne(billing, attempt % 3 === 0 ? release(holdId) : capture(holdId, 7n));
+      }
+      throw new Error(`${key} is not finished`);
+    };
+    try {
+      const finished = await Promise.all(
+        keys.flatMap((key) =>
+          [ledger, other, ledger, other].map(async ({ billing }) => [key, await finish(billing, key)]),
+        ),
+      );
+      expect(new Set(finished.map(([key, holdId]) => `${key}: ${holdId}`)).size).toBe(keys.length);
+      const { remainingCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+      expect(remainingCredits).toBe(1_000_000n - BigInt(keys.length) * 7n);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  test("claim the same keys of the same accounts in every order without a deadlock", async () => {
+    const other = await startBillingOn(ledger.url, ledger.clock);
+    try {
+      const wallets = await Promise.all(
+        Array.from({ length: 5 }, () => openWallet(ledger.billing, 10_000_000n)),
+      );
+      const callers = [ledger.billing, other.billing, ledger.billing, other.billing];
+      const retriesBefore = await retriesOf(ledger, other);
+      const placed = await Promise.all(callers.map((billing) => claimAll(billing, wallets)));
+      // Each of 20 rounds has one key per account.
+      expect(placed.flat()).toHaveLength(20 * wallets.length);
+      expect(await retriesOf(ledger, other)).toEqual(retriesBefore);
+    } finally {
+      await other.stop();
+    }
+  });
+
+  /** Batches that claim a key of each account, and place, settle and place again what is not claimed. */
+  async function claimAll(billing: BillingClient, wallets: readonly Wallet[]): Promise<string[]> {
+    const placed: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      const order = wallets.toSorted(() => Math.random() - 0.5);
+      // Each key twice, so that every account begins a run of its own.
+      const claims = order.flatMap((from) => [1, 2].map(() => claiming(from, 5n, `round ${round}`)));
+      const plain = order.toReversed().map((from) => place(from, 5n));
+      const settle = plain.map(({ holdId }) => release(holdId));
+      const outcomes = await post(billing, ...claims, ...plain, ...settle, ...plain);
+      placed.push(...claims.flatMap(({ holdId }, index) => (outcomes[index]?.code === DONE ? [holdId] : [])));
+      const refused = outcomes.slice(0, claims.length).filter(({ code }) => code !== DONE);
+      expect(countOf(refused, OutcomeCode.CLAIM_IN_PROGRESS)).toBe(refused.length);
+    }
+    return placed;
+  }
+
+  async function retriesOf(...processes: readonly Pick<BillingUnderTest, "metrics">[]) {
+    const read = processes.map(async ({ metrics }) => RETRIES.exec(await metrics())?.[1]);
+    return Promise.all(read);
+  }
+
+  /** Batches that touch all accounts, in another order each time. */
+  async function hammer(billing: BillingClient, wallets: readonly Wallet[]): Promise<void> {
+    for (let round = 0; round < 25; round += 1) {
+      const order = wallets.toSorted(() => Math.random() - 0.5);
+      const holds = [...order, ...order.toReversed(), ...order].map((from) => place(from, 5n));
+      expect(countOf(await post(billing, ...holds), DONE)).toBe(holds.length);
+      const settle = holds.map(({ holdId }, index) =>
+        index % 3 === 0 ? release(holdId) : capture(holdId, 3n),
+      );
+      expect(countOf(await post(billing, ...settle), DONE)).toBe(holds.length);
+    }
+  }
+});
+
+test.each(["account", "spender"] as const)(
+  "a batch with claims locks each %s in the order of the ids, before any place is decided",
+  async (table) => {
+    const accountId = await openAccount(ledger.billing, 1_000n);
+    const wallets = await Promise.all(
+      Array.from({ length: 12 }, async () =>
+        table === "account"
+          ? openWallet(ledger.billing, 1_000n)
+          : { accountId, spenderId: await putSpender(ledger.billing, accountId) },
+      ),
+    );
+    const idOf = (from: Wallet) => (table === "account" ? from.accountId : from.spenderId);
+    const [lowest, ...others] = wallets.map(idOf).toSorted();
+    const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+    await blocker.connect();
+    await blocker.query("BEGIN");
+    await blocker.query(`SELECT FROM ${table} WHERE id = $1 FOR UPDATE`, [lowest]);
+    // Each key twice, so that every wallet begins a run; the lowest id comes last.
+    const order = wallets.toSorted((x, y) => (idOf(x) < idOf(y) ? 1 : -1));
+    const batch = order.flatMap((from) => [1, 2].map(() => claiming(from, 1n, idOf(from))));
+    const posted = post(ledger.billing, ...batch);
+    await waitForLocks(1);
+    // Whoever waits for the first of them has none of the others yet.
+    await blocker.query(`SELECT FROM ${table} WHERE id = ANY ($1) FOR UPDATE NOWAIT`, [others]);
+    await blocker.query("ROLLBACK");
+    await blocker.end();
+    expect(countOf(await posted, DONE)).toBe(wallets.length);
+  },
+);
+
+test("a batch that loses a deadlock to somebody else begins anew, and its callers do not notice", async () => {
+  const wallets = [await openWallet(ledger.billing, 100n), await openWallet(ledger.billing, 100n)].toSorted(
+    (a, b) => (a.accountId < b.accountId ? -1 : 1),
+  );
+  const [low, high] = wallets.map(({ accountId }) => accountId);
+  const stranger = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+  await stranger.connect();
+  // The one whose patience ends first is the one that gives way: not the stranger.
+  await stranger.query("SET deadlock_timeout = '60s'; BEGIN");
+  await stranger.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [high]);
+  const posted = post(ledger.billing, ...wallets.map((from) => place(from, 1n)));
+  await waitForLocks(1);
+  await stranger.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [low]);
+  await stranger.query("ROLLBACK");
+  await stranger.end();
+  expect((await posted).map(({ code }) => code)).toEqual([DONE, DONE]);
+  expect(Number(RETRIES.exec(await ledger.metrics())?.[1])).toBeGreaterThan(0);
+});
+
+describe("a connection that dies", () => {
+  const WRITERS = `FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%FROM post(%'`;
+
+  /** Kills what the ledger's writer runs on; other connections of the module live on. */
+  const kill = async (): Promise<number> =>
+    (await ledger.db.query(`SELECT pg_terminate_backend(pid) ${WRITERS}`)).rowCount ?? 0;
+
+  /** A session that is told to end takes a moment: until then it counts. */
+  const waitForWriters = (count: number) =>
+    until(async () => (await ledger.db.query(`SELECT ${WRITERS}`)).rowCount === count, { timeoutMs: 60_000 });
+
+  test("in the middle of a batch fails its callers, who then charge once by asking again", async () => {
+    const mine = await openWallet(ledger.billing, 100_000n);
+    const holds = Array.from({ length: 20 }, () => place(mine, 100n));
+    await post(ledger.billing, ...holds);
+    const batch: OperationInit[] = holds.map(({ holdId }) => capture(holdId, 30n, 2_999_999_999n));
+
+    const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+    await blocker.connect();
+    await blocker.query("BEGIN");
+    await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
+    const doomed = post(ledger.billing, ...batch);
+    doomed.catch(() => undefined);
+    await waitForLocks(1);
+    await waitForWriters(1);
+    expect(await kill()).toBe(1);
+    await expect(doomed).rejects.toMatchObject({ reason: "billing_unavailable" });
+    await blocker.query("ROLLBACK");
+    await blocker.end();
+
+    for (let again = 0; again < 2; again += 1) {
+      expect(countOf(await post(ledger.billing, ...batch), DONE)).toBe(20);
+    }
+    const { remainingCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+    expect(remainingCredits).toBe(100_000n - 20n * 30n);
+  });
+
+  test("again and again under load loses and doubles nothing that is asked for until it is answered", async () => {
+    const mine = await openWallet(ledger.billing, 100_000n);
+    let finished = false;
+    let answered = 0;
+    const persist = async (operation: OperationInit): Promise<Outcome> => {
+      for (;;) {
+        try {
+          const outcome = await postOne(ledger.billing, operation);
+          answered += 1;
+          return outcome;
+        } catch (error) {
+          expect(error).toMatchObject({ reason: "billing_unavailable" });
+        }
+      }
+    };
+    const requests = Array.from({ length: 200 }, async () => {
+      const hold = place(mine, 100n);
+      expect((await persist(hold)).code).toBe(DONE);
+      expect((await persist(capture(hold.holdId, 30n))).code).toBe(DONE);
+    });
+    let kills = 0;
+    const killer = (async () => {
+      while (!finished) {
+        const before = answered;
+        kills += await kill();
+        // Not faster, or nothing would ever get through on a slow machine.
+        do await new Promise((resolve) => setTimeout(resolve, 25));
+        while (answered === before && !finished);
+      }
+    })();
+    await Promise.all(requests).finally(() => {
+      finished = true;
+    });
+    await killer;
+    expect(kills).toBeGreaterThan(0);
+    const { remainingCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+    expect(remainingCredits).toBe(100_000n - 200n * 30n);
+  });
+
+  test("while nobody needs it is replaced without anybody's notice", async () => {
+    const mine = await openWallet(ledger.billing, 100n);
+    await postOne(ledger.billing, place(mine, 1n));
+    await waitForWriters(1);
+    expect(await kill()).toBe(1);
+    await waitForWriters(0);
+    expect((await postOne(ledger.billing, place(mine, 1n))).code).toBe(DONE);
+  });
+});
+
+test("a batch that cannot be written fails for the caller whose fault it is", async () => {
+  const [mine, rich] = [await openWallet(ledger.billing, 1_000n), await openWallet(ledger.billing, 1_000n)];
+  const overflowing = place(rich, 1n);
+  await postOne(ledger.billing, overflowing);
+  await ledger.db.query("UPDATE account SET debits = $2 WHERE id = $1", [rich.accountId, 2n ** 63n - 10n]);
+  const calls = await Promise.allSettled([
+    ...Array.from({ length: 20 }, () => postOne(ledger.billing, place(mine, 1n))),
+    postOne(ledger.billing, capture(overflowing.holdId, 11n)),
+    ...Array.from({ length: 20 }, () => postOne(ledger.billing, place(mine, 1n))),
+  ]);
+  expect(calls.filter(({ status }) => status === "fulfilled")).toHaveLength(40);
+  const tooLarge = { reason: "invalid_value", param: "operations" };
+  expect(calls[20]).toMatchObject({ status: "rejected", reason: tooLarge });
+  const neighbour = place(mine, 1n);
+  await expect(post(ledger.billing, neighbour, capture(overflowing.holdId, 11n))).rejects.toMatchObject(
+    tooLarge,
+  );
+  expect((await postOne(ledger.billing, release(neighbour.holdId))).code).toBe(OutcomeCode.UNKNOWN_HOLD);
+  expect((await postOne(ledger.billing, neighbour)).code).toBe(DONE);
+  await ledger.db.query("UPDATE account SET debits = 0 WHERE id = $1", [rich.accountId]);
+});
+
+test("a caller that gave up while it waited for its turn has placed nothing", async () => {
+  const mine = await openWallet(ledger.billing, 1_000n);
+  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
+  await blocker.connect();
+  await blocker.query("BEGIN");
+  await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
+  const first = postOne(ledger.billing, place(mine, 1n));
+  // Its commit is under way, so whoever comes now waits for the next one.
+  await waitForLocks(1);
+  const patience = new AbortController();
+  const second = ledger.inProcess.post({ operations: [place(mine, 100n)] }, { signal: patience.signal });
+  patience.abort();
+  await expect(second).rejects.toMatchObject({ reason: "service_unavailable" });
+  await blocker.query("ROLLBACK");
+  await blocker.end();
+  expect((await first).code).toBe(DONE);
+  await postOne(ledger.billing, place(mine, 1n));
+  const { heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
+  expect(heldCredits).toBe(2n);
+});

@@ -1,0 +1,89 @@
+// PostgreSQL in trouble: each call gets one clear refusal, nothing is half done, and it works again afterwards.
+import { OutcomeCode } from "@gr/proto/billing";
+import { until } from "@gr/testing";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type BillingUnderTest, startBilling, startBillingOn } from "../test/start-billing.ts";
+import { capture, claiming, openWallet, place, post, postOne } from "../test/wallet.ts";
+
+const { DONE } = OutcomeCode;
+const UNAVAILABLE = { reason: "billing_unavailable" };
+
+let ledger: BillingUnderTest;
+beforeAll(async () => {
+  ledger = await startBilling();
+  await ledger.db.query(`CREATE FUNCTION fill_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$`);
+});
+afterAll(async () => {
+  const { differences } = await ledger.inProcess.verifyLedger({});
+  await ledger.stop();
+  expect(differences).toEqual([]);
+});
+
+async function withFullDisk(table: string, work: () => Promise<void>): Promise<void> {
+  await ledger.db.query(
+    `CREATE TRIGGER full_disk BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION fill_disk()`,
+  );
+  await work().finally(() => ledger.db.query(`DROP TRIGGER full_disk ON ${table}`));
+}
+
+test("a full disk fails a batch of captures, which are charged once when there is room again", async () => {
+  const count = 6;
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const holds = Array.from({ length: count }, () => place(mine, 10n));
+  await post(ledger.inProcess, ...holds);
+  const captures = holds.map(({ holdId }) => capture(holdId, 7n));
+  await withFullDisk("entry", () =>
+    expect(post(ledger.inProcess, ...captures)).rejects.toMatchObject(UNAVAILABLE),
+  );
+  const { accountId } = mine;
+  expect(await ledger.inProcess.getCredits({ accountId })).toMatchObject({
+    remainingCredits: 1_000n,
+    heldCredits: BigInt(count) * 10n,
+  });
+  for (const _again of [1, 2]) {
+    const outcomes = await post(ledger.inProcess, ...captures);
+    expect(outcomes.every(({ code }) => code === DONE)).toBe(true);
+  }
+  expect(await ledger.inProcess.getCredits({ accountId })).toMatchObject({
+    remainingCredits: 1_000n - BigInt(count) * 7n,
+    heldCredits: 0n,
+  });
+});
+
+test("a full disk leaves neither hold nor claim of a place, and its key is free", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  await withFullDisk("idempotency", () =>
+    expect(postOne(ledger.inProcess, claiming(mine, 10n, "k"))).rejects.toMatchObject(UNAVAILABLE),
+  );
+  expect(await ledger.inProcess.getCredits({ accountId: mine.accountId })).toMatchObject({ heldCredits: 0n });
+  expect((await postOne(ledger.inProcess, claiming(mine, 10n, "k"))).code).toBe(DONE);
+});
+
+test("reads that wait for a connection in vain are told so, and spending has its own", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const small = await startBillingOn(ledger.url, ledger.clock, { DATABASE_POOL_SIZE: "2" });
+  const blocker = await ledger.db.connect();
+  try {
+    await postOne(small.inProcess, place(mine, 1n));
+    // Only reads of credit need this table.
+    await blocker.query("BEGIN; LOCK TABLE adjustment IN ACCESS EXCLUSIVE MODE");
+    const stuck = small.inProcess.getCredits({ accountId: mine.accountId }).catch(() => undefined);
+    await until(async () => (await blocker.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount === 1, {
+      timeoutMs: 20_000,
+    });
+    const inVain = expect(small.inProcess.getCredits({ accountId: mine.accountId })).rejects.toMatchObject(
+      UNAVAILABLE,
+    );
+    expect((await postOne(small.inProcess, place(mine, 1n))).code).toBe(DONE);
+    await inVain;
+    await blocker.query("ROLLBACK");
+    await stuck;
+    expect(await small.inProcess.getCredits({ accountId: mine.accountId })).toMatchObject({
+      heldCredits: 2n,
+    });
+  } finally {
+    blocker.release();
+    await small.stop();
+  }
+});
