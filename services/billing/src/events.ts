@@ -46,7 +46,7 @@ export function createBillingEvents(log: Logger, metrics: Registry): BillingEven
   });
   const failedCosts = new Counter({
     name: "billing_failed_costs_total",
-    help: "Costs of requests that failed; booked to our losses",
+    help: "Costs of attempts that failed; booked to our losses",
     registers,
   });
   const retries = new Counter({
@@ -105,6 +105,6 @@ function logLoss(log: Logger, { holdId, kind }: Operation, { failed, late, aband
   } else if (late > 0n) {
     log.warn(facts, "a cost turned up after its hold was resolved; booked to our losses");
   } else {
-    log.info(facts, "the upstream billed a request that failed; booked to our losses");
+    log.info(facts, "the upstream billed an attempt that failed; booked to our losses");
   }
 }

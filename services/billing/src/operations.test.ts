@@ -1,7 +1,7 @@
 // What operators see: readiness, and a counter for every event with money that somebody should look at.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling } from "./test/start-billing.ts";
-import { abandon, capture, openWallet, place, post, postOne, release } from "./test/wallet.ts";
+import { abandon, capture, nextAttempt, openWallet, place, post, postOne, release } from "./test/wallet.ts";
 import { createReadiness } from "./verify/database-health-store.ts";
 
 describe("readiness", () => {
@@ -63,6 +63,7 @@ describe("the process", () => {
     const operations = [
       release(free ?? ""),
       release(failed ?? "", 5n),
+      nextAttempt(given ?? "", 2, 5n),
       abandon(given ?? ""),
       abandon(givenBilled ?? "", 5n),
       release(late ?? ""),
@@ -72,7 +73,7 @@ describe("the process", () => {
     for (let round = 0; round < 2; round += 1)
       for (const one of operations) await postOne(ledger.billing, one);
     await post(ledger.billing, ...operations);
-    expect(await value("billing_failed_costs_total")).toBe(1);
+    expect(await value("billing_failed_costs_total")).toBe(2);
     expect(await value("billing_holds_unresolved_total")).toBe(2);
     expect(await value("billing_late_costs_total")).toBe(2);
   });

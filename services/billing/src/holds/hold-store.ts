@@ -1,7 +1,7 @@
 // Statements on holds other than moving money: listing them, and leasing overdue ones to whoever resolves them.
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
 import type { LedgerTime } from "../writer/ledger-time.ts";
-import type { Hold, HoldState, Settlement } from "./hold.ts";
+import type { Hold, HoldState, KeptCharge } from "./hold.ts";
 
 export interface HoldFilter {
   readonly accountId: string | undefined;
@@ -41,7 +41,7 @@ interface HoldRow {
   deadline_at: Date;
 }
 
-interface KeptRow extends Settlement {
+interface KeptRow extends KeptCharge {
   hold_id: string;
 }
 
@@ -89,11 +89,11 @@ async function leaseExpired(
   const leased = await client.query<HoldRow>(LEASE, [service, limit, leaseMs, at]);
   if (leased.rows.length === 0) return [];
   const kept = await client.query<KeptRow>(KEPT, [leased.rows.map(({ id }) => id)]);
-  const settlements = new Map(kept.rows.map(({ hold_id, credits, cost }) => [hold_id, { credits, cost }]));
-  return leased.rows.map((row) => holdOf(row, settlements.get(row.id)));
+  const charges = new Map(kept.rows.map(({ hold_id, credits, cost }) => [hold_id, { credits, cost }]));
+  return leased.rows.map((row) => holdOf(row, charges.get(row.id)));
 }
 
-function holdOf(row: HoldRow, kept?: Settlement): Hold {
+function holdOf(row: HoldRow, kept?: KeptCharge): Hold {
   return {
     id: row.id,
     accountId: row.account_id,

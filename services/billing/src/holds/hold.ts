@@ -19,10 +19,10 @@ export interface Hold extends HoldTag {
   readonly placedAt: Date;
   readonly deadlineAt: Date;
   /** Of a leased hold whose answer was kept: what it is to be captured with. */
-  readonly kept: Settlement | undefined;
+  readonly kept: KeptCharge | undefined;
 }
 
-export interface Settlement {
+export interface KeptCharge {
   readonly credits: Credits;
   readonly cost: PicoUsd;
 }
