@@ -172,14 +172,18 @@ describe("the last good listing stays when the upstream", () => {
   test("loses most of its models, until it has lost them for three intervals in a row", async () => {
     const listed = [10, 4, 4, 10, 4, 4, 4, 4];
     const shown: number[] = [];
+    let started: Promise<unknown> = Promise.resolve();
     upstream.respond = (response) => {
       const now = upstream.asked - 1;
-      // What is shown while a listing is on its way is the work of those before it.
-      void textIds()
+      // What is shown while a listing is on its way is the work of those before it. A start waits for the first one; the
+      // second may come before the start has ended, when nothing can be looked at yet.
+      void (now === 0 ? Promise.resolve() : started)
+        .then(textIds)
         .then((ids) => shown.push(ids.length))
         .then(() => listing(...rows(listed[now] ?? 4))(response));
     };
-    await start();
+    started = start();
+    await started;
     await until(() => shown.length >= listed.length, PATIENCE);
     expect(shown.slice(1, listed.length)).toEqual([10, 10, 10, 10, 10, 10, 4]);
   });
