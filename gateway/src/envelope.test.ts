@@ -135,7 +135,7 @@ describe.each(topologies)("answers, %s", (topology) => {
       ring.baseUrl,
       `POST /v1/api-keys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${managementKey}\r\n` +
         "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n" +
-        `10000\r\n${chunk}\r\n`.repeat(20),
+        `10000\r\n"${chunk.slice(1)}\r\n${`10000\r\n${chunk}\r\n`.repeat(19)}`,
     );
     expect(chunked.map(({ status }) => status)).toEqual([413]);
   });
