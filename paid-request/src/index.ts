@@ -5,13 +5,9 @@ export { claimOf, notReplayable } from "./claim.ts";
 export { holdConfig } from "./hold-config.ts";
 export { HoldRecord } from "./hold-record.ts";
 export { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "./lost-request.ts";
+export type { PaidRequestSettings, PaidRequestsOptions } from "./options.ts";
 export type { Bill, Captured, Ending, Order, Released, Route } from "./order.ts";
-export {
-  type PaidRequestSettings,
-  PaidRequests,
-  type PaidRequestsOptions,
-  type Served,
-} from "./paid-requests.ts";
+export { PaidRequests, type Served } from "./paid-requests.ts";
 export type {
   AttemptContext,
   AttemptEnd,

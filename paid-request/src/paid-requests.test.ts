@@ -9,8 +9,9 @@ import { type RunningProcess, startProcess, systemClock } from "@gr/runtime";
 import { ManualClock, until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { HoldRecord } from "./hold-record.ts";
+import type { PaidRequestSettings } from "./options.ts";
 import type { Bill, Order, Route } from "./order.ts";
-import { type PaidRequestSettings, PaidRequests } from "./paid-requests.ts";
+import { PaidRequests } from "./paid-requests.ts";
 import type {
   AttemptContext,
   AttemptEnd,

@@ -1,24 +1,14 @@
 // The life of a request that costs money, written once: claim and hold, attempts, capture or release, and what follows
 // when a process dies in between. Nothing is sent without a hold. What was delivered is charged, whoever ended it.
-import { type Billing, ReleaseReason } from "@gr/clients";
+import { ReleaseReason } from "@gr/clients";
 import type { Credits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { startRounds, type Timer } from "@gr/runtime";
-import { BillSearch, SEARCH_PAUSES, type SearchPauses } from "./bill-search.ts";
+import { startRounds } from "@gr/runtime";
+import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
 import { Booking } from "./booking.ts";
+import type { PaidRequestsOptions } from "./options.ts";
 import type { Ending, Order, Route } from "./order.ts";
-import type {
-  AttemptContext,
-  AttemptEnd,
-  Delivered,
-  Failed,
-  Kinds,
-  LookUp,
-  PaidRequestEvents,
-  Producer,
-  RequestRecord,
-  Unknown,
-} from "./ports.ts";
+import type { AttemptContext, AttemptEnd, Delivered, Failed, Kinds, Producer, Unknown } from "./ports.ts";
 import { Resolver } from "./resolver.ts";
 import { type Running, RunningRequests } from "./running-requests.ts";
 
@@ -29,37 +19,6 @@ const OVERLOADED_RETRY_MS = 1_000;
 const DRAIN_MS = 3_000;
 /** How long it may take afterwards to book what was given up. */
 const GIVE_UP_MS = 1_000;
-
-export interface PaidRequestsOptions<K extends Kinds> {
-  /** Name under which holds are placed and leased. */
-  readonly service: string;
-  readonly billing: Billing;
-  readonly record: RequestRecord<K>;
-  readonly lookUp: LookUp<K>;
-  readonly events: PaidRequestEvents<K>;
-  readonly clock: Timer;
-  readonly settings: PaidRequestSettings;
-}
-
-/** Milliseconds, where nothing else is said. */
-export interface PaidRequestSettings {
-  /** Requests that may run at a time. */
-  readonly mostRunning: number;
-  /** How long after its last moment a provider may still book a request. */
-  readonly graceMs: number;
-  /** Between two rounds that resolve what was left open. */
-  readonly resolveEveryMs: number;
-  /** How long a leased hold is nobody else's. */
-  readonly leaseMs: number;
-  /** Between two rounds that keep what runs from being resolved by others. */
-  readonly renewEveryMs: number;
-  /**
-   * A hold of a running request is made to last so much longer than now, whenever less than half of that is left; absent
-   * where work never outlasts its deadline.
-   */
-  readonly holdForMs?: number;
-  readonly searchPauses?: SearchPauses;
-}
 
 export type Served<K extends Kinds> =
   /** The hold is captured: what it says may be given away. */

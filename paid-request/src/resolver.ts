@@ -1,36 +1,19 @@
 // Ends what was left open: requests whose process died, outcomes that nobody knows, endings that billing was not told.
 // Never frees a hold on a guess.
-import { type Billing, type LeasedHold, ReleaseReason } from "@gr/clients";
-import type { Timer } from "@gr/runtime";
+import { type LeasedHold, ReleaseReason } from "@gr/clients";
 import type { BillSearch } from "./bill-search.ts";
 import type { Booking } from "./booking.ts";
 import { judgeLookUp, UNRESOLVED } from "./lost-request.ts";
+import type { PaidRequestsOptions } from "./options.ts";
 import type { Ending, Route } from "./order.ts";
-import type { PaidRequestSettings } from "./paid-requests.ts";
-import type {
-  AttemptContext,
-  AttemptEnd,
-  Due,
-  Kinds,
-  LookUp,
-  Lost,
-  PaidRequestEvents,
-  RequestRecord,
-} from "./ports.ts";
+import type { AttemptContext, AttemptEnd, Due, Kinds, Lost } from "./ports.ts";
 import type { Running, RunningRequests } from "./running-requests.ts";
 
 const LEASED_AT_ONCE = 100;
 /** Resolved at the same time. */
 const PARALLEL = 8;
 
-export interface ResolverOptions<K extends Kinds> {
-  readonly service: string;
-  readonly billing: Billing;
-  readonly record: RequestRecord<K>;
-  readonly lookUp: LookUp<K>;
-  readonly events: PaidRequestEvents<K>;
-  readonly clock: Timer;
-  readonly settings: PaidRequestSettings;
+export interface ResolverOptions<K extends Kinds> extends PaidRequestsOptions<K> {
   readonly booking: Booking<K>;
   readonly search: BillSearch<K>;
   readonly running: RunningRequests;
