@@ -148,7 +148,7 @@ export interface Billing {
    */
   capture(request: CaptureRequest): Promise<boolean>;
   /** Frees a hold, if there is one; `cost` is what the upstream billed all the same. @throws as capture */
-  release(holdId: string, reason: ReleaseReason, cost?: PicoUsd): Promise<void>;
+  release(holdId: string, reason: ReleaseReason, cost?: PicoUsd, provider?: string): Promise<void>;
   /**
    * Makes an open hold larger, or last longer.
    * @returns "refused" when the money does not allow it: the hold is as it was; "resolved" when it is not open any more
@@ -212,8 +212,8 @@ export function createBilling(client: ServiceClient<typeof BillingService>, cloc
       const value = { holdId, credits, costPicoUsd: cost };
       return (await record({ operation: { case: "capture", value } }, CAPTURED)) === OutcomeCode.DONE;
     },
-    release: async (holdId, reason, cost = 0n) => {
-      const value = { holdId, reason, costPicoUsd: cost };
+    release: async (holdId, reason, cost = 0n, provider = "") => {
+      const value = { holdId, reason, costPicoUsd: cost, provider };
       await record({ operation: { case: "release", value } }, RELEASED);
     },
     extend: async ({ holdId, credits, deadlineAt }) => {

@@ -143,9 +143,10 @@ export class FakeLedger {
       }
       case "release": {
         const { reason, costPicoUsd: cost } = operation.value;
+        const provider = operation.value.provider || undefined;
         if (this.model.holds.get(hold)?.state === "open") known.releaseReason = reason;
         const kind = reason === ReleaseReason.UNRESOLVED ? "abandon" : "release";
-        return this.#run({ kind, hold, cost });
+        return this.#run({ kind, hold, cost, provider });
       }
       case "extend": {
         const { credits, deadlineAt } = operation.value;
@@ -177,7 +178,8 @@ export class FakeLedger {
       const judged = claim && this.model.judge(account ?? -1, spender ?? -1, claim, now);
       return judged === undefined || judged.code === OutcomeCode.DONE ? { code: placeOutcome } : judged;
     }
-    const fields = { hold, account: account ?? -1, spender: spender ?? -1, credits };
+    const { provider } = place;
+    const fields = { hold, account: account ?? -1, spender: spender ?? -1, credits, provider };
     const outcome = this.#run({ kind: "place", ...fields, claim });
     if (known === undefined && outcome.code === OutcomeCode.DONE) this.#remember(place, hold);
     return outcome;
@@ -207,7 +209,13 @@ export class FakeLedger {
 
   #next({ attempt, costPicoUsd: cost, ...named }: NextAttempt, known: HoldFields): LedgerOutcome {
     const before = this.model.holds.get(known.number)?.attempt;
-    const outcome = this.#run({ kind: "next", hold: known.number, attempt, cost });
+    const outcome = this.#run({
+      kind: "next",
+      hold: known.number,
+      attempt,
+      cost,
+      provider: named.provider,
+    });
     if (this.model.holds.get(known.number)?.attempt === before) return outcome;
     known.provider = named.provider;
     known.upstreamModel = named.upstreamModel;

@@ -41,17 +41,19 @@ interface ModelHold {
   charge: bigint;
   cost: bigint;
   attempt: number;
+  /** Of the current attempt. */
+  provider: string;
   lateBooked: boolean;
   /** Somebody was told to resolve it. */
   leased: boolean;
 }
 
 export type ModelOperation =
-  | { kind: "place"; hold: number; account: number; spender: number; credits: bigint }
+  | { kind: "place"; hold: number; account: number; spender: number; credits: bigint; provider: string }
   | { kind: "capture"; hold: number; credits: bigint; cost: bigint }
-  | { kind: "release" | "abandon"; hold: number; cost: bigint }
+  | { kind: "release" | "abandon"; hold: number; cost: bigint; provider?: string | undefined }
   | { kind: "extend"; hold: number; credits: bigint }
-  | { kind: "next"; hold: number; attempt: number; cost: bigint };
+  | { kind: "next"; hold: number; attempt: number; cost: bigint; provider: string };
 
 type Resolution = Extract<ModelOperation, { kind: "capture" | "release" | "abandon" }>;
 
@@ -97,8 +99,9 @@ export class HoldModel {
     spender.fields = fields;
   }
 
-  apply(operation: ModelOperation, now: number): ModelOutcome {
-    const hold = this.holds.get(operation.hold);
+  apply(asked: ModelOperation, now: number): ModelOutcome {
+    const hold = this.holds.get(asked.hold);
+    const operation = ownCost(asked, hold);
     if (operation.kind === "place") return this.#place(operation, hold, now);
     if (hold === undefined) return { code: OutcomeCode.UNKNOWN_HOLD };
     if (operation.kind === "extend") return this.#extend(hold, operation.credits, now);
@@ -137,6 +140,7 @@ export class HoldModel {
       charge: 0n,
       cost: 0n,
       attempt: 1,
+      provider: operation.provider,
       lateBooked: false,
       leased: false,
     });
@@ -179,7 +183,10 @@ export class HoldModel {
     return done;
   }
 
-  #next(hold: ModelHold, { attempt, cost }: Extract<ModelOperation, { kind: "next" }>): ModelOutcome {
+  #next(
+    hold: ModelHold,
+    { attempt, cost, provider }: Extract<ModelOperation, { kind: "next" }>,
+  ): ModelOutcome {
     if (hold.state === "open" && hold.attempt === attempt) return done;
     if (hold.attempt !== attempt - 1) return alreadyResolved;
     if (hold.state !== "open") {
@@ -187,7 +194,7 @@ export class HoldModel {
       return alreadyResolved;
     }
     if (hold.leased) return alreadyResolved;
-    hold.attempt = attempt;
+    Object.assign(hold, { attempt, provider });
     this.lost += cost;
     return done;
   }
@@ -267,6 +274,13 @@ export class HoldModel {
     const same = hold.charge === operation.credits && hold.cost === operation.cost;
     return hold.state === "captured" && same ? done : alreadyResolved;
   }
+}
+
+/** What another provider billed was booked when its attempt ended. */
+function ownCost(operation: ModelOperation, hold: ModelHold | undefined): ModelOperation {
+  if (operation.kind !== "release" && operation.kind !== "abandon") return operation;
+  const another = operation.provider !== undefined && operation.provider !== hold?.provider;
+  return another ? { ...operation, cost: 0n } : operation;
 }
 
 /** Credits that a hold could still take from it. */

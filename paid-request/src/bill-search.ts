@@ -63,6 +63,7 @@ export class BillSearch<K extends Kinds> {
         kind: "released",
         reason: ReleaseReason.FAILED,
         cost,
+        provider: searched.route.provider,
         why: BILLED_WITHOUT_ANSWER,
         message,
       });
@@ -70,11 +71,11 @@ export class BillSearch<K extends Kinds> {
   }
 
   forFailed(searched: Searched): void {
-    void this.#search(searched, this.#pauses.failed, (cost) => this.#bookLate(searched.id, cost));
+    void this.#search(searched, this.#pauses.failed, (cost) => this.#bookLate(searched, cost));
   }
 
   forUnresolved(searched: Searched): void {
-    void this.#search(searched, this.#pauses.unresolved, (cost) => this.#bookLate(searched.id, cost));
+    void this.#search(searched, this.#pauses.unresolved, (cost) => this.#bookLate(searched, cost));
   }
 
   stop(): void {
@@ -112,8 +113,8 @@ export class BillSearch<K extends Kinds> {
   }
 
   /** The hold is released already: billing books the cost as late. */
-  async #bookLate(id: string, cost: bigint): Promise<void> {
-    await this.#billing.release(id, ReleaseReason.FAILED, cost);
+  async #bookLate({ id, route }: Searched, cost: bigint): Promise<void> {
+    await this.#billing.release(id, ReleaseReason.FAILED, cost, route.provider);
     if (cost > 0n) this.#events.lateBill(id, cost);
   }
 }

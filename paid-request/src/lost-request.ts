@@ -23,10 +23,12 @@ export type Verdict =
  * @param now Unix milliseconds
  */
 export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefined, now: number): Verdict {
+  const { provider } = lost.route;
   if (typeof result === "object") {
     const message = "the provider billed it, and nobody got its answer";
     const { cost } = result;
-    return { kind: "released", reason: ReleaseReason.FAILED, cost, why: BILLED_WITHOUT_ANSWER, message };
+    const { FAILED: reason } = ReleaseReason;
+    return { kind: "released", reason, cost, provider, why: BILLED_WITHOUT_ANSWER, message };
   }
   const unbilled = result === "unknown";
   const late = now - lost.deadlineAt;
@@ -36,5 +38,5 @@ export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefi
     late > LONGEST_SILENCE_MS;
   if (late < 0 || !enough) return { kind: "wait", unbilled };
   const message = "the outcome was not known to the process that sent it";
-  return { kind: "released", reason: ReleaseReason.UNRESOLVED, cost: 0n, why: UNRESOLVED, message };
+  return { kind: "released", reason: ReleaseReason.UNRESOLVED, cost: 0n, provider, why: UNRESOLVED, message };
 }

@@ -46,6 +46,8 @@ export interface Released {
   readonly reason: ReleaseReason;
   /** What the provider billed all the same; our loss. */
   readonly cost: PicoUsd;
+  /** Whose cost it is. */
+  readonly provider: string;
   /** One word for logs and counters. */
   readonly why: string;
   /** For the log; holds no secret. */

@@ -260,7 +260,7 @@ export class PaidRequests<K extends Kinds> {
       case "void":
         // What we know of its cost is ours.
         await billing
-          .release(order.id, ReleaseReason.FAILED, bill.cost)
+          .release(order.id, ReleaseReason.FAILED, bill.cost, route.provider)
           .catch((error) => events.notBooked(order.id, error));
         throw tooLate();
       case "refused":
@@ -293,7 +293,8 @@ export class PaidRequests<K extends Kinds> {
     const { id } = order;
     const { notSent, cost, why, message, billId } = failed;
     const reason = notSent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
-    const ending: Ending = { kind: "released", reason, cost: cost ?? 0n, why, message };
+    const { provider } = route;
+    const ending: Ending = { kind: "released", reason, cost: cost ?? 0n, provider, why, message };
     let recorded: Awaited<ReturnType<typeof record.end>>;
     try {
       recorded = await record.end(order, ending, undefined);

@@ -95,11 +95,12 @@ export class Resolver<K extends Kinds> {
       case "not sent": {
         const message = "its process died before anything was sent";
         const { NOT_SENT: reason } = ReleaseReason;
-        return this.#book(id, { kind: "released", reason, cost: 0n, why: "not_sent", message });
+        const { provider } = hold;
+        return this.#book(id, { kind: "released", reason, cost: 0n, provider, why: "not_sent", message });
       }
       case "lost":
         return this.#lookUp(story.lost, async (released) => {
-          await billing.release(id, released.reason, released.cost);
+          await billing.release(id, released.reason, released.cost, released.provider);
           await record.booked(id, true);
           this.#options.events.resolved(id, released);
           return true;

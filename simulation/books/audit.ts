@@ -267,9 +267,13 @@ export class Audit {
   }
 
   /** Books a capture or release. @returns what it should be answered, and what of its cost is a new loss of ours */
-  resolved(operation: Resolution, now: number): { verdict: Outcome["code"]; loss: bigint } {
-    const hold = this.holds.get(operation.hold);
+  resolved(asked: Resolution, now: number): { verdict: Outcome["code"]; loss: bigint } {
+    const hold = this.holds.get(asked.hold);
     if (hold === undefined) return { verdict: "unknown hold", loss: 0n };
+    const named = asked.kind === "capture" ? undefined : asked.provider;
+    const current = present(hold.attempts.at(-1)).provider;
+    // What an earlier attempt cost was booked when it ended.
+    const operation = named === undefined || named === current ? asked : { ...asked, cost: 0n };
     const captures = operation.kind === "capture";
     const charge = captures ? operation.credits : 0n;
     if (hold.state === "open") {

@@ -92,7 +92,8 @@ function checkBill(surroundings: Surroundings, provider: string, job: Job, hold?
   }
   const last = attempt === hold.attempts.at(-1);
   const couldBeAsked = bill > 0n && !request.silenced && !request.paused;
-  const gaveUp = last && hold.resolution === "abandon" && couldBeAsked;
+  const freed = hold.state === "released" && hold.cost === 0n && request.failedAt === undefined;
+  const gaveUp = last && freed && couldBeAsked;
   if (gaveUp && job.visibleAt <= lastLookUp(hold) && surroundings.upstreams.get(provider)?.askable) {
     throw violated("I7", `${request.hold} was given up, though its bill could be found in time`);
   }

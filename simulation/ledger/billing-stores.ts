@@ -244,6 +244,6 @@ function operationOf(operation: BillingOperation): Operation {
         deadlineAt,
       };
     default:
-      return { kind, hold, cost };
+      return { kind, hold, cost, provider: operation.tag?.provider };
   }
 }

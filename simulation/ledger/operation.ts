@@ -34,6 +34,8 @@ export interface Release {
   readonly kind: "release" | "abandon";
   readonly hold: number;
   readonly cost: bigint;
+  /** Whose cost it is; undefined = the current attempt's. */
+  readonly provider: string | undefined;
 }
 
 /** Raises an open hold. */

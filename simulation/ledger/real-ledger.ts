@@ -7,6 +7,7 @@ import type { BillingUnderTest } from "@gr/billing/src/test/start-billing.ts";
 import * as wallet from "@gr/billing/src/test/wallet.ts";
 import { outcomeMessage } from "@gr/ledger-model";
 import { ServiceError } from "@gr/proto";
+import { ReleaseReason } from "@gr/proto/billing";
 import { expect } from "@jest/globals";
 import type { RecordedHistory } from "../history.ts";
 import type { JournalEntry, LeasedHold, LedgerCall } from "./ledger-journal.ts";
@@ -151,7 +152,7 @@ export class RealLedger {
         return { operation: { case: "nextAttempt", value } };
       }
       default:
-        return (one.kind === "abandon" ? wallet.abandon : wallet.release)(holdId, one.cost);
+        return wallet.release(holdId, one.cost, reasonOf(one.kind), one.provider);
     }
   }
 
@@ -222,6 +223,10 @@ export class RealLedger {
     });
     expect(answered.outcome).toEqual(outcomeMessage(outcome, (hold) => this.#id("hold", hold)));
   }
+}
+
+function reasonOf(kind: "release" | "abandon"): ReleaseReason {
+  return kind === "abandon" ? ReleaseReason.UNRESOLVED : ReleaseReason.FAILED;
 }
 
 function bodyOf({ credits, cost }: Settlement): Buffer {

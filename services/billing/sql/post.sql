@@ -6,7 +6,7 @@
 --   op_credits   place, extend: of the hold; capture: charge; otherwise 0
 --   op_cost      capture, release, abandon: pico; next: pico of the attempt that failed
 --   op_deadline  place, extend, next: Unix milliseconds
---   op_tag       place, next: index into the tag_ arrays, which have each combination once
+--   op_tag       place, next: index into the tag_ arrays, which have each combination once; release, abandon: whose cost it is
 --   op_attempt   next: number of the attempt that begins. Null when no operation has one
 --   claim_key    place: the key that it claims, if any; claim_fingerprint: for what. Both null when no place claims one
 --   asked_at     the time; null = the clock of this server
@@ -86,6 +86,10 @@ BEGIN
     kind := op_kind[i];
     n := width_bucket(op_hold[i], hold_ids);
     h := CASE WHEN hold_ids[n] = op_hold[i] THEN holds[n] END;
+    -- What another provider billed was booked when its attempt ended.
+    IF kind IN ('release', 'abandon') AND tag_provider[op_tag[i]] <> h.provider THEN
+      op_cost[i] := 0;
+    END IF;
 
     -- Operations that the state of the hold answers.
     code := CASE

@@ -52,6 +52,7 @@ function readOperation({ operation }: Message, path: string): Operation {
         ...ofHold(`${path}.release`, operation.value.holdId),
         kind: releaseKind(`${path}.release.reason`, operation.value.reason),
         cost: cost(`${path}.release.cost_pico_usd`, operation.value.costPicoUsd),
+        tag: releaseTag(`${path}.release.provider`, operation.value.provider),
       };
     case "extend":
       return {
@@ -103,6 +104,12 @@ export function readClaim({ key, fingerprint }: ClaimMessage, path: string): Cla
     key: digest(`${path}.key`, key),
     fingerprint: digest(`${path}.fingerprint`, fingerprint),
   };
+}
+
+/** Only the provider counts. */
+function releaseTag(field: string, provider: string): Operation["tag"] {
+  if (provider === "") return null;
+  return { service: "", provider: text(field, provider), upstreamModel: "", model: "", priceVersion: "" };
 }
 
 function releaseKind(field: string, reason: ReleaseReason): "release" | "abandon" {

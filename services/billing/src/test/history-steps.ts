@@ -3,6 +3,7 @@ import type { LedgerOperation, ModelAnswer, ModelClaim, SpenderFields } from "@g
 import fc from "fast-check";
 import type { Period } from "../accounts/spender.ts";
 import { THURSDAY } from "./start-billing.ts";
+import { providerOf } from "./wallet.ts";
 
 export const ACCOUNTS = 2;
 /** The account of each spender. */
@@ -65,16 +66,26 @@ const place = fc
   })
   .map(({ foreign, ...fields }): HistoryOperation => {
     const owner = OWNERS[fields.spender] ?? 0;
-    return { kind: "place", account: foreign ? 1 - owner : owner, ...fields };
+    return { kind: "place", account: foreign ? 1 - owner : owner, provider: providerOf(1), ...fields };
   });
 const operation = fc.oneof(
   likely(7, place),
   likely(4, fc.record({ kind: fc.constant("capture" as const), hold, credits, cost })),
-  likely(2, fc.record({ kind: fc.constantFrom("release" as const, "abandon" as const), hold, cost })),
+  likely(
+    2,
+    fc.record({
+      kind: fc.constantFrom("release" as const, "abandon" as const),
+      hold,
+      cost,
+      provider: fc.constantFrom(undefined, providerOf(1), providerOf(2)),
+    }),
+  ),
   likely(1, fc.record({ kind: fc.constant("extend" as const), hold, credits })),
   likely(
     2,
-    fc.record({ kind: fc.constant("next" as const), hold, attempt: fc.constantFrom(2, 2, 2, 3, 3, 4), cost }),
+    fc
+      .record({ kind: fc.constant("next" as const), hold, attempt: fc.constantFrom(2, 2, 2, 3, 3, 4), cost })
+      .map((next) => ({ ...next, provider: providerOf(next.attempt) })),
   ),
 );
 

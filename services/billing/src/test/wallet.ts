@@ -37,6 +37,7 @@ interface PlaceFields {
 /** Many at once take their time on a slow machine. */
 const PATIENCE_MS = 120_000;
 
+const FIRST_PROVIDER = "openrouter";
 export const DEADLINE = BigInt(THURSDAY + 600_000);
 
 export async function openAccount(billing: BillingClient, credits: bigint): Promise<string> {
@@ -98,7 +99,7 @@ export function place(
     spenderId,
     credits,
     service: "text-proxy",
-    provider: "openrouter",
+    provider: FIRST_PROVIDER,
     upstreamModel: upstreamModelOf(1),
     model: "sandbox/chat",
     priceVersion: "v1",
@@ -137,8 +138,9 @@ export function release(
   holdId: string,
   costPicoUsd = 0n,
   reason: ReleaseReason = ReleaseReason.FAILED,
+  provider = "",
 ): OperationInit {
-  return { operation: { case: "release", value: { holdId, costPicoUsd, reason } } };
+  return { operation: { case: "release", value: { holdId, costPicoUsd, reason, provider } } };
 }
 
 export function abandon(holdId: string, costPicoUsd = 0n): OperationInit {
@@ -147,6 +149,11 @@ export function abandon(holdId: string, costPicoUsd = 0n): OperationInit {
 
 export function extend(holdId: string, credits: bigint, deadlineAt = DEADLINE): OperationInit {
   return { operation: { case: "extend", value: { holdId, credits, deadlineAt } } };
+}
+
+/** Who makes this attempt. */
+export function providerOf(attempt: number): string {
+  return attempt === 1 ? FIRST_PROVIDER : `provider-${attempt}`;
 }
 
 /** What the model is called at the provider of this attempt. */
@@ -164,7 +171,7 @@ export function nextAttempt(
   const value = {
     holdId,
     attempt,
-    provider: `provider-${attempt}`,
+    provider: providerOf(attempt),
     upstreamModel: upstreamModelOf(attempt),
     costPicoUsd,
     deadlineAt,

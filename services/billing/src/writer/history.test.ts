@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { FakeBilling, type LedgerOperation, type ModelAnswer, type SpenderFields } from "@gr/ledger-model";
 import { ServiceError } from "@gr/proto";
-import { BillingService, DepositStatus, OutcomeCode } from "@gr/proto/billing";
+import { BillingService, DepositStatus, OutcomeCode, ReleaseReason } from "@gr/proto/billing";
 import { type RunningProcess, startProcess } from "@gr/runtime";
 import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -108,7 +108,7 @@ async function openWorld(fields: readonly SpenderFields[]) {
       case "next":
         return wallet.nextAttempt(holdId, one.attempt, one.cost);
       default:
-        return (one.kind === "abandon" ? wallet.abandon : wallet.release)(holdId, one.cost);
+        return wallet.release(holdId, one.cost, reasonOf(one.kind), one.provider);
     }
   };
   const deposit = async (account: number, credits: bigint, refund: boolean) => {
@@ -209,6 +209,10 @@ async function outcomeOf<Answer>(
     if (!(error instanceof ServiceError)) throw error;
     return { reason: error.reason, param: error.param };
   }
+}
+
+function reasonOf(kind: "release" | "abandon"): ReleaseReason {
+  return kind === "abandon" ? ReleaseReason.UNRESOLVED : ReleaseReason.FAILED;
 }
 
 function noFields(): SpenderFields {

@@ -246,7 +246,8 @@ function endingOf(row: GenerationRow): Ending {
   }
   if (row.state === "succeeded") return { kind: "captured", bill: { charge, cost } };
   const why = row.error_kind ?? "";
-  return { kind: "released", reason: reasonOf(why), cost, why, message: row.error_message ?? "" };
+  const { provider } = row;
+  return { kind: "released", reason: reasonOf(why), cost, provider, why, message: row.error_message ?? "" };
 }
 
 function reasonOf(why: string): ReleaseReason {
