@@ -39,6 +39,10 @@ const MEDIA_RECORD = "services/media-generation/src/generation/generation-record
 const POST = "services/billing/sql/post.sql";
 const CLAIM = "services/billing/sql/claim.sql";
 const SQL_HISTORY = { test: "services/billing/src/writer/history.test.ts" } as const;
+const SQL_WINDOWS = { test: "services/billing/src/writer/spend-window.test.ts" } as const;
+const SQL_CLAIMS = { test: "services/billing/src/claims/claims.test.ts" } as const;
+const MIRROR_TEST = { test: "services/billing/src/mirror/spend-mirror.test.ts" } as const;
+const SQL_ANSWERS = { test: "services/billing/src/claims/answers.test.ts" } as const;
 
 export const MUTANTS: readonly Mutant[] = [
   // Before anything is sent.
@@ -130,8 +134,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: ".release(order.id, ReleaseReason.FAILED, bill.cost)",
-    replace: ".release(order.id, ReleaseReason.FAILED, 0n)",
+    find: "ReleaseReason.FAILED, bill.cost, route.provider)",
+    replace: "ReleaseReason.FAILED, 0n, route.provider)",
     what: "the cost of an answer that came too late is dropped",
     caught: { histories: 20_000 },
   },
@@ -159,8 +163,8 @@ export const MUTANTS: readonly Mutant[] = [
   // What failed is free, and its cost ours.
   {
     file: LIFE,
-    find: "cost: cost ?? 0n, why, message };",
-    replace: "cost: 0n, why, message };",
+    find: "cost: cost ?? 0n, provider, why, message };",
+    replace: "cost: 0n, provider, why, message };",
     what: "what a failure cost is dropped",
     caught: { histories: 200 },
   },
@@ -184,14 +188,14 @@ export const MUTANTS: readonly Mutant[] = [
     find: '      return this.#leaveOpen(order, route, { ...failed, kind: "unknown" });',
     replace: "      return failed.error;",
     what: "a failure that could not be recorded is called free, and another process goes on with it",
-    caught: { histories: 5_000 },
+    caught: { histories: 10_000 },
   },
   {
     file: SEARCH,
     find: "      this.#events.notBooked(id, error);\n      return false;",
     replace: "      this.#events.notBooked(id, error);\n      return true;",
     what: "a bill that was found while billing was away is forgotten",
-    caught: { histories: 5_000 },
+    caught: { histories: 10_000 },
   },
   // The resolver.
   {
@@ -224,7 +228,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: RESOLVER,
-    find: "await billing.release(id, released.reason, released.cost);",
+    find: "await billing.release(id, released.reason, released.cost, released.provider);",
     replace: "await billing.capture({ holdId: id, credits: 1n, cost: released.cost });",
     what: "the customer is charged for what a look-up finds",
     caught: { histories: 200 },
@@ -292,14 +296,14 @@ export const MUTANTS: readonly Mutant[] = [
     find: "        from = to;\n",
     replace: "",
     what: "the outcomes of a commit are given to the wrong calls",
-    caught: { histories: 3_000 },
+    caught: { histories: 10_000 },
   },
   {
     file: "services/billing/src/mirror/local-mirror.ts",
     find: "    if (this.#epochs.get(accountId) !== epoch.id) return;\n",
     replace: "    this.#epochs.set(accountId, epoch.id);\n",
     what: "a refusal that was decided before a deposit is mirrored after it",
-    caught: { histories: 50_000 },
+    caught: MIRROR_TEST,
   },
   {
     file: MIRROR,
@@ -313,7 +317,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "      await mirror.forget(to.accountId);",
     replace: "      to.accountId;",
     what: "a deposit does not make the mirror forget",
-    caught: { histories: 20_000 },
+    caught: { test: "services/billing/src/mirror/mirrored-billing.test.ts" },
   },
   {
     file: DEPOSIT,
@@ -371,21 +375,21 @@ export const MUTANTS: readonly Mutant[] = [
     find: "IF h.window_no = sp.window_no THEN\n          sp.window_held := sp.window_held - h.credits;",
     replace: "IF true THEN\n          sp.window_held := sp.window_held - h.credits;",
     what: "a charge counts in the window that runs, not in that of its hold",
-    caught: SQL_HISTORY,
+    caught: SQL_WINDOWS,
   },
   {
     file: POST,
     find: "held := CASE WHEN fresh THEN 0 ELSE sp.window_held END;",
     replace: "held := sp.window_held;",
     what: "holds are carried into the next window",
-    caught: SQL_HISTORY,
+    caught: SQL_WINDOWS,
   },
   {
     file: POST,
     find: "fresh := h.id IS NULL AND coalesce(sp.window_start < start, start IS NOT NULL);",
     replace: "fresh := h.id IS NULL AND coalesce(sp.window_start <> start, start IS NOT NULL);",
     what: "the start of a window moves back with the clock",
-    caught: SQL_HISTORY,
+    caught: SQL_WINDOWS,
   },
   {
     file: POST,
@@ -427,7 +431,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "interval '24 hours'",
     replace: "interval '11 hours'",
     what: "a claim ends before its day is over",
-    caught: SQL_HISTORY,
+    caught: SQL_CLAIMS,
   },
   {
     file: POST,
@@ -444,7 +448,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "  if (holds.rows[0].is_leased) throw",
     replace: '  if (holds.rows[0].is_leased && answer.holdId === "") throw',
     what: "an answer is kept while somebody resolves its hold",
-    caught: SQL_HISTORY,
+    caught: SQL_ANSWERS,
   },
   {
     file: "services/text-proxy/src/request/hold-size.ts",

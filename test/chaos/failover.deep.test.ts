@@ -15,7 +15,7 @@ import { startUpstream, type Upstream } from "./upstream.ts";
 const SEED = 20_261_122;
 const LOAD = { perSecond: 40, most: 2_000, together: 24, backOffMs: 500 };
 const ENV = {
-  TEXT_TOTAL_TIMEOUT_MS: "4000",
+  TEXT_TOTAL_TIMEOUT_MS: "60000",
   HOLD_LEASE_MS: "4000",
   TEXT_HEADERS_TIMEOUT_MS: "4000",
   MEDIA_TIMEOUT_MS: "4000",

@@ -24,9 +24,9 @@ const VICTIMS = [
   "redis",
 ] as const;
 const LOAD = { perSecond: 60, most: 4_000, together: 32, backOffMs: 1_000 };
-/** An answer is settled well within the grace, also when billing is away for a while. */
+/** A process that dies blocks its holds for some seconds; an answer may take as long as a slow machine needs. */
 const ENV = {
-  TEXT_TOTAL_TIMEOUT_MS: "6000",
+  TEXT_TOTAL_TIMEOUT_MS: "60000",
   HOLD_LEASE_MS: "6000",
   TEXT_HEADERS_TIMEOUT_MS: "6000",
   MEDIA_TIMEOUT_MS: "6000",

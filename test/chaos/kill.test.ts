@@ -20,7 +20,7 @@ describe("kill -9", () => {
   // The upstream lives on while the router dies, as a real one would.
   const env = () => ({
     ...upstream.env,
-    TEXT_TOTAL_TIMEOUT_MS: "4000",
+    TEXT_TOTAL_TIMEOUT_MS: "60000",
     HOLD_LEASE_MS: "4000",
     TEXT_HEADERS_TIMEOUT_MS: "4000",
     MEDIA_TIMEOUT_MS: "4000",
