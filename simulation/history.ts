@@ -117,6 +117,7 @@ async function live(world: World, journal?: LedgerJournal): Promise<Omit<Recorde
     await rest(surroundings);
   }
   checkEnd(surroundings);
+  for (const { life } of processes) life?.end();
   return { spenders, model: ledger.model };
 }
 

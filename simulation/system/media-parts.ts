@@ -74,6 +74,7 @@ export function providerOf(
     checkDispatch(life.world, ledger, request.hold, name);
     const { first } = upstream.send(life, request);
     const reply = await unless(
+      life,
       signal,
       first.promise.catch(() => undefined),
       lost,
@@ -85,7 +86,7 @@ export function providerOf(
     makes: { image: { mostAtOnce: 10, submit } },
     poll: async ({ hold }, signal) => {
       const polled = upstream.poll(life, Number(hold)).catch(() => undefined);
-      const reply = await unless(signal, polled, lost);
+      const reply = await unless(life, signal, polled, lost);
       return reply === "pending" ? pending(Number(hold)) : progressOf(reply, Number(hold));
     },
     cancel: async ({ hold }) => upstream.cancel(life, Number(hold)),
@@ -130,12 +131,11 @@ function progressOf(reply: UpstreamReply | undefined, hold: number): Progress {
 
 const PICTURE = Buffer.alloc(1);
 
-function unless<T>(signal: AbortSignal, work: Promise<T>, lost: () => Error): Promise<T> {
+function unless<T>(life: Life, signal: AbortSignal, work: Promise<T>, lost: () => Error): Promise<T> {
   if (signal.aborted) return Promise.reject(lost());
   return new Promise((resolve, reject) => {
     const abort = () => reject(lost());
-    signal.addEventListener("abort", abort, { once: true });
-    const done = () => signal.removeEventListener("abort", abort);
+    const done = life.onAbort(signal, abort);
     work.then(
       (value) => {
         done();

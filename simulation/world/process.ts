@@ -46,7 +46,7 @@ export class Process {
   crash(): void {
     const { world, life } = this;
     if (life === undefined) return;
-    life.alive = false;
+    life.end();
     this.life = undefined;
     this.pausedUntil = 0;
     if (world.tracing) world.note(`${this.name} dies`);
@@ -72,6 +72,9 @@ export class Life implements Timer {
   alive = true;
   /** Whether it has ever stood still. */
   stoodStill = false;
+
+  /** Takes back the listeners that it left on signals. */
+  readonly #forget = new Set<() => void>();
 
   constructor(process: Process) {
     this.process = process;
@@ -101,6 +104,24 @@ export class Life implements Timer {
     if (process.crashRate === 0 || world.random.next() >= process.crashRate / 2) return true;
     process.crash();
     return false;
+  }
+
+  /** Nothing of it happens any more. Node would keep a combined signal for ever, as long as somebody listens. */
+  end(): void {
+    this.alive = false;
+    for (const forget of this.#forget) forget();
+    this.#forget.clear();
+  }
+
+  /** Unless it is taken back, or the life ends before. @returns takes it back */
+  onAbort(signal: AbortSignal, listener: () => void): () => void {
+    const forget = () => {
+      signal.removeEventListener("abort", listener);
+      this.#forget.delete(forget);
+    };
+    signal.addEventListener("abort", listener, { once: true });
+    this.#forget.add(forget);
+    return forget;
   }
 
   /** Whether it has been at work all the time, and still is. */
@@ -180,7 +201,6 @@ export class Waiting<T> {
       this.over = true;
       this.#resolve();
     };
-    signal.addEventListener("abort", end, { once: true });
-    this.#forgetSignal = () => signal.removeEventListener("abort", end);
+    this.#forgetSignal = this.life.onAbort(signal, end);
   }
 }
