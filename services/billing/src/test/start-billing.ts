@@ -65,6 +65,8 @@ export async function startBilling(env: Record<string, string> = {}): Promise<Bi
         oid === INT8_OID ? BigInt : pg.types.getTypeParser(oid)) as typeof pg.types.getTypeParser,
     },
   });
+  // A database is dropped with whoever is still connected to it: a connection that is just closing hears of that.
+  db.on("error", () => undefined);
   return {
     ...running,
     clock,

@@ -69,6 +69,8 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
     clock,
   });
   const db = new pg.Pool({ connectionString: database.url, max: 2 });
+  // A database is dropped with whoever is still connected to it: a connection that is just closing hears of that.
+  db.on("error", () => undefined);
   const httpUrl = `http://127.0.0.1:${running.httpPort}`;
   const transport = createRemoteTransport(`http://127.0.0.1:${running.rpcPort}`, SECRET, clock);
   return {
