@@ -39,6 +39,7 @@ const MEDIA_RECORD = "services/media-generation/src/generation/generation-record
 const POST = "services/billing/sql/post.sql";
 const CLAIM = "services/billing/sql/claim.sql";
 const SQL_HISTORY = { test: "services/billing/src/writer/history.test.ts" } as const;
+const SQL_POST = { test: "services/billing/src/writer/post.test.ts" } as const;
 const SQL_WINDOWS = { test: "services/billing/src/writer/spend-window.test.ts" } as const;
 const SQL_CLAIMS = { test: "services/billing/src/claims/claims.test.ts" } as const;
 const MIRROR_TEST = { test: "services/billing/src/mirror/spend-mirror.test.ts" } as const;
@@ -417,14 +418,14 @@ export const MUTANTS: readonly Mutant[] = [
     find: "AND h.attempt = op_attempt[i] THEN 'done'::outcome",
     replace: "AND h.attempt > op_attempt[i] THEN 'done'::outcome",
     what: "the next attempt, repeated, is refused",
-    caught: SQL_HISTORY,
+    caught: SQL_POST,
   },
   {
     file: CLAIM,
     find: "WHEN holder_state = 'released' AND c.content_type IS NULL THEN NULL",
     replace: "WHEN holder_state <> 'captured' AND c.content_type IS NULL THEN NULL",
     what: "a claim is taken over while its request runs",
-    caught: SQL_HISTORY,
+    caught: SQL_CLAIMS,
   },
   {
     file: CLAIM,
