@@ -11,6 +11,7 @@ export interface JestCounts {
 }
 
 const COUNT_REPORTER = fileURLToPath(new URL("./count-reporter.ts", import.meta.url));
+const END_WORKER = fileURLToPath(new URL("./end-worker.cjs", import.meta.url));
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
@@ -19,7 +20,8 @@ const args = process.argv.slice(deep ? 3 : 2);
 const reporters = ["--reporters=default", `--reporters=${COUNT_REPORTER}`];
 const jest = spawn(
   process.execPath,
-  ["--experimental-vm-modules", "--no-warnings", JEST, ...args, ...reporters],
+  // Workers are started with the same options.
+  ["--experimental-vm-modules", "--no-warnings", "--require", END_WORKER, JEST, ...args, ...reporters],
   {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
     env: { ...process.env, TEST_DEPTH: deep ? "deep" : "quick" },

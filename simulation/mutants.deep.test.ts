@@ -1,9 +1,9 @@
 // Production code made wrong on purpose is noticed: by the invariants of simulated histories, or by the test that says so.
 import { Worker } from "node:worker_threads";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { MUTANTS, type Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
+import { MUTANTS } from "./mutants.ts";
 import { PatchedTree } from "./patched-tree.ts";
-import { describeMutants } from "./report.ts";
 import type { SliceResult } from "./run-slice.ts";
 
 /** A part of what is wrong, to run some mutants only. */
@@ -48,11 +48,12 @@ describe("histories notice that", () => {
   }
 });
 
+let tree: PatchedTree | undefined;
+afterAll(() => tree?.remove());
+
 describe("a test notices that", () => {
-  let tree: PatchedTree | undefined;
   /** A test that fails anyhow notices nothing. */
   const sound = new Map<string, Promise<boolean>>();
-  afterAll(() => tree?.remove());
 
   for (const mutant of chosen) {
     if (!("test" in mutant.caught)) continue;
@@ -85,4 +86,10 @@ async function runMutant(mutant: Mutant): Promise<SliceResult> {
   } finally {
     await thread.terminate();
   }
+}
+
+/** @param noticed by mutant: who noticed, and when */
+function describeMutants(noticed: ReadonlyMap<Mutant, string>): string {
+  const lines = [...noticed].map(([{ what }, by]) => `  ${by.padEnd(24)}  ${what}`);
+  return ["noticed by, what was wrong", ...lines, ""].join("\n");
 }

@@ -1,29 +1,10 @@
 // Production code made wrong on purpose, one place at a time. Each mutant promises who notices: the invariants within so many
 // histories from seed 0 on, or a test. A mutant whose place is gone fails the run: it follows the code, or goes with it.
-
-/** The invariants break within so many histories. */
-interface InHistories {
-  readonly histories: number;
-}
-
-/** A test file fails. */
-interface ByTest {
-  readonly test: string;
-  /** The test in it, when one is enough. */
-  readonly name?: string;
-}
-
-export interface Mutant {
-  readonly file: string;
-  /** Occurs in the file exactly once. */
-  readonly find: string;
-  readonly replace: string;
-  /** What is wrong then. */
-  readonly what: string;
-  readonly caught: InHistories | ByTest;
-}
+import type { Mutant } from "./mutant.ts";
+import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
 
 const LIFE = "paid-request/src/paid-requests.ts";
+const GROWING = "paid-request/src/growing-hold.ts";
 const RESOLVER = "paid-request/src/resolver.ts";
 const LOST = "paid-request/src/lost-request.ts";
 const RECORD = "paid-request/src/hold-record.ts";
@@ -36,14 +17,7 @@ const DEPOSIT = "services/billing/src/accounts/deposit.ts";
 const WRITER = "services/billing/src/writer/ledger-writer.ts";
 const MEDIA = "services/media-generation/src/generation/media-work.ts";
 const MEDIA_RECORD = "services/media-generation/src/generation/generation-record.ts";
-const POST = "services/billing/sql/post.sql";
-const CLAIM = "services/billing/sql/claim.sql";
-const SQL_HISTORY = { test: "services/billing/src/writer/history.test.ts" } as const;
-const SQL_POST = { test: "services/billing/src/writer/post.test.ts" } as const;
-const SQL_WINDOWS = { test: "services/billing/src/writer/spend-window.test.ts" } as const;
-const SQL_CLAIMS = { test: "services/billing/src/claims/claims.test.ts" } as const;
 const MIRROR_TEST = { test: "services/billing/src/mirror/spend-mirror.test.ts" } as const;
-const SQL_ANSWERS = { test: "services/billing/src/claims/answers.test.ts" } as const;
 
 export const MUTANTS: readonly Mutant[] = [
   // Before anything is sent.
@@ -103,6 +77,35 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "      return undefined;",
     what: "the record of media does not name the next provider, so that the wrong one is asked",
     caught: { histories: 20_000 },
+  },
+  // Nothing beyond the money.
+  {
+    file: GROWING,
+    find: "      this.#options.wait();\n",
+    replace: "",
+    what: "a stream goes on while its hold is used up and nobody has said that it may grow",
+    caught: { histories: 500 },
+  },
+  {
+    file: GROWING,
+    find: "if (this.#waiting && this.#used <= this.#held) {",
+    replace: "if (this.#waiting) {",
+    what: "a stream goes on after its hold was not extended",
+    caught: { histories: 500 },
+  },
+  {
+    file: LIFE,
+    find: "return this.#holds.get(id)?.credits ?? credits;",
+    replace: "return (this.#holds.get(id)?.credits ?? credits) * 2n;",
+    what: "an answer is asked for with twice what is held for it",
+    caught: { histories: 200 },
+  },
+  {
+    file: "ledger-model/src/hold-model.ts",
+    find: "smaller(ofAccount, ofCap) / 4n",
+    replace: "ofAccount / 4n",
+    what: "a hold takes a share of the balance where the key's limit has less",
+    caught: { histories: 200 },
   },
   // What was delivered is charged.
   {
@@ -189,7 +192,10 @@ export const MUTANTS: readonly Mutant[] = [
     find: '      return this.#leaveOpen(order, route, { ...failed, kind: "unknown" });',
     replace: "      return failed.error;",
     what: "a failure that could not be recorded is called free, and another process goes on with it",
-    caught: { histories: 10_000 },
+    caught: {
+      test: "paid-request/src/paid-requests.test.ts",
+      name: "a failure that could not be recorded is not called free",
+    },
   },
   {
     file: SEARCH,
@@ -273,7 +279,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     file: CLIENT,
     find: "if (attempt === ATTEMPTS) throw notRecorded(error);",
-    replace: "if (attempt === ATTEMPTS) return undefined as T;",
+    replace: "if (attempt === ATTEMPTS) return { code: OutcomeCode.ALREADY_RESOLVED } as T;",
     what: "what billing never confirmed counts as refused",
     caught: { histories: 5_000 },
   },
@@ -363,99 +369,5 @@ export const MUTANTS: readonly Mutant[] = [
     what: "a failure that may have been billed counts as one without a cost",
     caught: { histories: 1_000 },
   },
-  // What no history can see: SQL, and how large a hold is.
-  {
-    file: POST,
-    find: "WHEN h.state = 'captured' AND kind = 'capture' AND h.charge = op_credits[i] AND h.cost = op_cost[i] THEN 'done'",
-    replace: "WHEN h.state = 'captured' AND kind = 'capture' THEN NULL",
-    what: "a repeated capture charges again",
-    caught: SQL_HISTORY,
-  },
-  {
-    file: POST,
-    find: "IF h.window_no = sp.window_no THEN\n          sp.window_held := sp.window_held - h.credits;",
-    replace: "IF true THEN\n          sp.window_held := sp.window_held - h.credits;",
-    what: "a charge counts in the window that runs, not in that of its hold",
-    caught: SQL_WINDOWS,
-  },
-  {
-    file: POST,
-    find: "held := CASE WHEN fresh THEN 0 ELSE sp.window_held END;",
-    replace: "held := sp.window_held;",
-    what: "holds are carried into the next window",
-    caught: SQL_WINDOWS,
-  },
-  {
-    file: POST,
-    find: "fresh := h.id IS NULL AND coalesce(sp.window_start < start, start IS NOT NULL);",
-    replace: "fresh := h.id IS NULL AND coalesce(sp.window_start <> start, start IS NOT NULL);",
-    what: "the start of a window moves back with the clock",
-    caught: SQL_WINDOWS,
-  },
-  {
-    file: POST,
-    find: "WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer AND sp.active THEN",
-    replace: "WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer THEN",
-    what: "a key that was switched off spends",
-    caught: SQL_POST,
-  },
-  {
-    file: POST,
-    find: "more := greatest(op_credits[i] - coalesce(h.credits, 0), 0);",
-    replace: "more := op_credits[i];",
-    what: "an extension adds to a hold instead of setting it",
-    caught: SQL_POST,
-  },
-  {
-    file: POST,
-    find: "used + held + more <= coalesce(sp.cap, used + held + more)",
-    replace: "used + more <= coalesce(sp.cap, used + more)",
-    what: "the cap of a key does not count what its other requests hold",
-    caught: SQL_POST,
-  },
-  {
-    file: POST,
-    find: "AND h.attempt = op_attempt[i] THEN 'done'::outcome",
-    replace: "AND h.attempt > op_attempt[i] THEN 'done'::outcome",
-    what: "the next attempt, repeated, is refused",
-    caught: SQL_POST,
-  },
-  {
-    file: CLAIM,
-    find: "WHEN holder_state = 'released' AND c.content_type IS NULL THEN NULL",
-    replace: "WHEN holder_state <> 'captured' AND c.content_type IS NULL THEN NULL",
-    what: "a claim is taken over while its request runs",
-    caught: SQL_CLAIMS,
-  },
-  {
-    file: CLAIM,
-    find: "interval '24 hours'",
-    replace: "interval '11 hours'",
-    what: "a claim ends before its day is over",
-    caught: SQL_CLAIMS,
-  },
-  {
-    file: POST,
-    find: "moment := coalesce(asked_at, clock_timestamp());",
-    replace: "moment := coalesce(asked_at, statement_timestamp());",
-    what: "the time is read before the locks",
-    caught: {
-      test: "services/billing/src/writer/concurrency.test.ts",
-      name: "a place that waited for a lock is decided by the time when it got it",
-    },
-  },
-  {
-    file: "services/billing/src/claims/answer-store.ts",
-    find: "  if (holds.rows[0].is_leased) throw",
-    replace: '  if (holds.rows[0].is_leased && answer.holdId === "") throw',
-    what: "an answer is kept while somebody resolves its hold",
-    caught: SQL_ANSWERS,
-  },
-  {
-    file: "services/text-proxy/src/request/hold-size.ts",
-    find: "      MOST_TOKENS_PER_IMAGE * input.images +\n",
-    replace: "",
-    what: "the hold of a text request leaves its images out",
-    caught: { test: "services/text-proxy/src/request/hold-size.test.ts" },
-  },
+  ...MUTANTS_FOR_TESTS,
 ];

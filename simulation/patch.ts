@@ -1,6 +1,6 @@
 // How a mutant changes a file: one place, which must be there exactly once.
 import { fileURLToPath } from "node:url";
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 
 export const ROOT = fileURLToPath(new URL("..", import.meta.url));
 

@@ -13,7 +13,7 @@ import {
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 import { patched, pathOf, ROOT } from "./patch.ts";
 
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");

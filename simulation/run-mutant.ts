@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { pathToFileURL } from "node:url";
 import { workerData } from "node:worker_threads";
-import type { Mutant } from "./mutants.ts";
+import type { Mutant } from "./mutant.ts";
 import { patched, pathOf } from "./patch.ts";
 
 const mutant = workerData as Mutant;

@@ -2,8 +2,7 @@
 // mutants.deep.test.ts shows that the same histories notice when that code is wrong. README.md says how to replay one.
 import { byDepth } from "@gr/testing/depth";
 import { afterAll, expect, test } from "@jest/globals";
-import { describeCoverage, describeFailure } from "./report.ts";
-import type { Slice } from "./run-slice.ts";
+import type { Broken, Slice } from "./run-slice.ts";
 import { SlicePool } from "./slice-pool.ts";
 import { Coverage } from "./world/coverage.ts";
 
@@ -75,4 +74,26 @@ function replay(seed: number): void {
     },
     PATIENCE_MS,
   );
+}
+
+function describeCoverage({ histories, events, counts }: Coverage, ms: number): string {
+  const perSecond = Math.round((histories / ms) * 1_000);
+  const lines = Object.entries(counts).map(
+    ([name, count]) => `  ${name.padEnd(46)}${String(count).padStart(10)}`,
+  );
+  return [`${histories} histories, ${events} events, ${perSecond} histories a second`, ...lines, ""].join(
+    "\n",
+  );
+}
+
+function describeFailure(seed: number, trace: readonly string[], broken: Broken | undefined): string {
+  const ending = broken?.message ?? "no violation";
+  return [
+    `seed ${seed}:`,
+    ...trace,
+    "",
+    ending,
+    "",
+    `SIMULATION_SEED=${seed} npm test -- simulation/simulation.test.ts`,
+  ].join("\n");
 }

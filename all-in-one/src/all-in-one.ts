@@ -1,6 +1,6 @@
 // The all-in-one topology: every module in this process.
 import { type Environment, startProcess } from "@gr/runtime";
-import { banner } from "./banner.ts";
+import { banner, type Screen } from "./banner.ts";
 import { ensureDemoAccount } from "./demo-account.ts";
 import { openInstallation } from "./installation.ts";
 import { routerModules } from "./modules.ts";
@@ -15,7 +15,7 @@ export interface Started {
 }
 
 /** @throws OperatorError when a part is missing or broken; nothing is left running. */
-export async function startAllInOne(env: Environment, print: (text: string) => void): Promise<Started> {
+export async function startAllInOne(env: Environment, screen: Screen): Promise<Started> {
   const installation = await openInstallation(env);
   const { config, publicUrl } = installation;
   try {
@@ -39,7 +39,7 @@ export async function startAllInOne(env: Environment, print: (text: string) => v
         : "as given by DATABASE_URL";
       const textNote = await textImportNote(running.dial);
       const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, textNote, demo };
-      print(banner({ ...facts, topology: "all in one process" }));
+      screen.print(banner({ ...facts, onTerminal: screen.isTerminal, topology: "all in one process" }));
       return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
     } catch (error) {
       await running.stop();

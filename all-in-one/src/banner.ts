@@ -1,5 +1,5 @@
-// What a person sees when the router is up: where it is, what serves it, the demo keys on the first start,
-// and a request that works when pasted.
+// What a person sees when the router is up: where it is, what serves it, the demo keys on the first start, and a
+// request that works when pasted. Keys are for a person's eyes: where output is kept, its reader gets the file's name.
 import type { Demo } from "./demo-account.ts";
 
 export interface BannerFacts {
@@ -10,23 +10,41 @@ export interface BannerFacts {
   /** What is wrong with the text models. */
   readonly textNote: string | undefined;
   readonly demo: Demo;
+  /** Whether a terminal shows it, and nothing keeps it. */
+  readonly onTerminal: boolean;
 }
 
-export function banner({ baseUrl, simulatorUrl, database, topology, textNote, demo }: BannerFacts): string {
+/** Where the launchers print. */
+export interface Screen {
+  readonly isTerminal: boolean;
+  print(text: string): void;
+}
+
+export const stdoutScreen: Screen = {
+  isTerminal: process.stdout.isTTY === true,
+  print: (text) => process.stdout.write(text),
+};
+
+export function banner(facts: BannerFacts): string {
+  const { baseUrl, simulatorUrl, database, topology, textNote, demo, onTerminal } = facts;
   const upstream =
     simulatorUrl === undefined
       ? "as configured in the environment"
       : `simulated at ${simulatorUrl} (no provider is configured: answers are made up, bills are real)`;
   const { api_key: key, management_key: managementKey } = demo.credentials;
-  const keys = demo.isNew
-    ? [
-        "  A demo account with 10 USD was created. Its keys are shown this once and kept in",
-        `  ${demo.file}:`,
-        "",
-        `    API key         ${key}`,
-        `    management key  ${managementKey}`,
-      ]
-    : [`  The demo keys are in ${demo.file}.`];
+  const shown = demo.isNew && onTerminal;
+  const keys = [
+    ...(demo.isNew ? ["  A demo account with 10 USD was created."] : []),
+    ...(shown
+      ? [
+          "  Its keys are shown this once and kept in",
+          `  ${demo.file}:`,
+          "",
+          `    API key         ${key}`,
+          `    management key  ${managementKey}`,
+        ]
+      : [`  The demo keys are in ${demo.file}.`]),
+  ];
   return [
     "",
     `  Generation Router is ready at ${baseUrl}  (${topology})`,
@@ -39,7 +57,7 @@ export function banner({ baseUrl, simulatorUrl, database, topology, textNote, de
     "",
     "  Try it:",
     "",
-    ...tryIt(baseUrl, demo.isNew ? key : "$API_KEY", simulatorUrl !== undefined),
+    ...tryIt(baseUrl, shown ? key : "$API_KEY", simulatorUrl !== undefined),
     "",
     "  Ctrl-C stops everything.",
     "",

@@ -38,6 +38,7 @@ export async function openInstallation(outer: Environment): Promise<Installation
     const publicUrl = localUrl(config);
     const env = {
       LOG_LEVEL: "warn",
+      MIGRATE: "on",
       PUBLIC_BASE_URL: publicUrl,
       ...outer,
       ...secrets,

@@ -2,5 +2,6 @@
 // the simulator.
 import { runUntilSignal } from "@gr/runtime";
 import { startAllInOne } from "./all-in-one.ts";
+import { stdoutScreen } from "./banner.ts";
 
-await runUntilSignal(() => startAllInOne(process.env, (text) => process.stdout.write(text)));
+await runUntilSignal(() => startAllInOne(process.env, stdoutScreen));

@@ -37,11 +37,18 @@ test("what the operator says is offered stands", async () => {
   expect((await sandboxOf({ TEXT_UPSTREAM_API_KEY: "a key", ...said })).env).toEqual({});
 });
 
-test("the sandbox offers what the simulated providers make", () => {
-  expect(sandboxEnvironment(URL)).toMatchObject({
-    OPENAI_API_KEY: "sandbox",
-    MEDIA_PROVIDERS: "openai/image",
-  });
+test("the sandbox offers what the simulated providers make, and leads to the simulator with all their addresses", () => {
+  const env = sandboxEnvironment(URL);
+  const offered: string[] = [];
+  for (const { name, abilities, credential, baseUrls } of mediaProviders) {
+    const places = Object.entries(baseUrls).map(([variable, at]) => [variable, at?.simulatedAt] as const);
+    const isSimulated = places.every(([, at]) => at !== undefined);
+    expect(env[credential]).toBe(isSimulated ? "sandbox" : undefined);
+    for (const [variable, at] of places) expect(env[variable]).toBe(isSimulated ? `${URL}${at}` : undefined);
+    if (isSimulated) offered.push(...abilities.map((ability) => `${name}/${ability}`));
+  }
+  expect(env["OPENAI_API_KEY"]).toBe("sandbox");
+  expect(env["MEDIA_PROVIDERS"]).toBe(offered.join(","));
 });
 
 test("a text upstream that cannot be is refused before anything is started", () => {

@@ -58,10 +58,14 @@ function offerOf(env: Environment): Environment {
   return { MEDIA_PROVIDERS: offer.join(",") };
 }
 
-/** What switches a provider on, and leads it to a simulator; nothing when it has no simulation. */
-function simulatedProvider(provider: MediaProviderDefinition, simulatorUrl: string): Environment {
-  const { credential, baseUrl, simulatedAt } = provider;
-  return simulatedAt === undefined ? {} : { [baseUrl]: simulatorUrl + simulatedAt, [credential]: "sandbox" };
+/** What switches a provider on, and leads it to a simulator; nothing when a part of it has no simulation. */
+function simulatedProvider({ credential, baseUrls }: MediaProviderDefinition, url: string): Environment {
+  const addresses: Record<string, string> = {};
+  for (const [variable, at] of Object.entries(baseUrls)) {
+    if (at?.simulatedAt === undefined) return {};
+    addresses[variable] = url + at.simulatedAt;
+  }
+  return { ...addresses, [credential]: "sandbox" };
 }
 
 /** Points every upstream at a simulator. */

@@ -12,7 +12,7 @@ import {
   systemClock,
 } from "@gr/runtime";
 import type { Started } from "./all-in-one.ts";
-import { banner } from "./banner.ts";
+import { banner, type Screen } from "./banner.ts";
 import { ensureDemoAccount } from "./demo-account.ts";
 import { openInstallation } from "./installation.ts";
 import { keepServer } from "./kept-server.ts";
@@ -32,7 +32,7 @@ interface Place {
 }
 
 /** @throws OperatorError when a part is missing or broken; nothing is left running. */
-export async function startSplit(env: Environment, print: (text: string) => void): Promise<Started> {
+export async function startSplit(env: Environment, screen: Screen): Promise<Started> {
   const installation = await openInstallation(env);
   const { config, publicUrl } = installation;
   const children: ServiceProcess[] = [];
@@ -76,7 +76,9 @@ export async function startSplit(env: Environment, print: (text: string) => void
       ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
       : "as given by DATABASE_URL";
     const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, textNote, demo };
-    print(banner({ ...facts, topology: `${children.length} processes` }));
+    screen.print(
+      banner({ ...facts, onTerminal: screen.isTerminal, topology: `${children.length} processes` }),
+    );
     return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
   } catch (error) {
     await stop();

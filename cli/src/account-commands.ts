@@ -30,7 +30,7 @@ export function addCreditsCommands(program: Command, runs: Runs): void {
     .action(
       runs(async (router, { account }: { account: string }) => {
         const answer = await router.billing().getCredits({ accountId: account, bySpender: true });
-        const { depositedCredits, remainingCredits, heldCredits, usage } = answer;
+        const { depositedCredits, remainingCredits, heldCredits, usage, hasMore } = answer;
         const totals = {
           account_id: account,
           total_deposits: formatCredits(depositedCredits),
@@ -39,6 +39,12 @@ export function addCreditsCommands(program: Command, runs: Runs): void {
           held_credits: formatCredits(heldCredits),
         };
         const keys = usage.map(usageOf);
+        for (let more = hasMore; more; ) {
+          const request = { accountId: account, bySpender: true, after: keys.at(-1)?.api_key_id ?? "" };
+          const page = await router.billing().getCredits(request);
+          keys.push(...page.usage.map(usageOf));
+          more = page.hasMore;
+        }
         const lines = [
           ["deposited", totals.total_deposits],
           ["used", totals.credit_usage],

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { billingModule } from "@gr/billing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { addKeys } from "./test/many-keys-store.ts";
 import { type RouterUnderTest, startRouter } from "./test/start-router.ts";
 
 let router: RouterUnderTest;
@@ -50,6 +51,20 @@ test("an account is opened, funded once whatever is repeated, and its books are 
   expect(await router.json("hold", "list", "--open")).toEqual({ holds: [] });
   const { code, out } = await router.cli("ledger", "verify");
   expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^The ledger is right: accounts 1,/) });
+});
+
+test("keys are listed whatever their number, and so is their usage", async () => {
+  const { account_id: account } = await router.json("account", "create", "--name", "Large");
+  await addKeys(router.databaseUrl, account, 2_100);
+  const { keys } = await router.json("key", "list", "--account", account);
+  const { usage_by_api_key: usage } = await router.json("credits", "show", "--account", account);
+  for (const list of [
+    keys.map(({ id }: { id: string }) => id),
+    usage.map(({ api_key_id: id }: { api_key_id: string }) => id),
+  ]) {
+    expect(list.length).toBeGreaterThanOrEqual(2_100);
+    expect(new Set(list).size).toBe(list.length);
+  }
 });
 
 test("a deposit is refunded once, and one that is not known not at all", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import {
+  type CatalogFolder,
   CatalogOperatorService,
   CatalogSchema,
   CatalogService,
@@ -25,7 +26,7 @@ let running: RunningProcess;
 let dataDir: string;
 let now: Model[];
 let synced: () => { before: Model[]; after: Model[] };
-let preview: (files: readonly SeedFile[]) => { models: Model[]; notes?: string[] };
+let preview: (files: readonly SeedFile[], own?: CatalogFolder) => { models: Model[]; notes?: string[] };
 
 beforeAll(async () => {
   const catalog = defineModule({
@@ -41,8 +42,8 @@ beforeAll(async () => {
           },
         }),
         implement(CatalogOperatorService, {
-          previewCatalog: async ({ seedFiles }) => {
-            const { models, notes = [] } = preview(seedFiles);
+          previewCatalog: async ({ seedFiles, own }) => {
+            const { models, notes = [] } = preview(seedFiles, own);
             return { catalog: { version: "2", models }, notes };
           },
           syncCatalog: async () => {
@@ -124,6 +125,7 @@ describe("catalog diff", () => {
           id: "acme/stays",
           old_version: "a",
           new_version: "b",
+          typical: { old: null, new: null },
           amounts: [{ of: "an image high", old: "0.211", new: "0.222" }],
         },
       ],
@@ -165,8 +167,32 @@ describe("catalog diff", () => {
     await rm(folder, { recursive: true });
     expect(await cli("--seed", folder)).toMatchObject({
       code: 1,
-      err: expect.stringContaining("Cannot read"),
+      err: `The catalogue folder ${folder} cannot be read (ENOENT).\n`,
     });
+  });
+
+  test("sends the files of an own catalogue, also when it is empty, and says what a typical request costs then", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "catalog-diff-own-"));
+    const flat = (version: string, picoUsd: bigint): Model["price"] => ({
+      version,
+      rule: { case: "image", value: { tiers: [{ picoUsd }] } },
+    });
+    now = [image("acme/stays", flat("a", 40_000_000_000n))];
+    let sent: CatalogFolder | undefined;
+    preview = (_files, own) => {
+      sent = own;
+      return { models: [image("acme/stays", flat("b", 50_000_000_000n))] };
+    };
+    expect((await cli(folder)).out).toBe(
+      "$ acme/stays  a typical request: 0.04 -> 0.05\n    an image: 0.04 -> 0.05\n",
+    );
+    expect(sent?.files).toEqual([]);
+    await writeFile(join(folder, "mine.json"), "{}");
+    await cli(folder);
+    expect(sent).toMatchObject({ files: [{ name: "mine.json", content: "{}" }] });
+    await cli();
+    expect(sent).toBeUndefined();
+    await rm(folder, { recursive: true });
   });
 
   test("passes on in one sentence what is wrong with a seed", async () => {
@@ -182,6 +208,39 @@ describe("catalog diff", () => {
     const { code, out, err } = await cli();
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toBe("The catalogue seed is not usable: acme.json: acme/x: id: bad (seed_files).\n");
+  });
+});
+
+describe("catalog validate", () => {
+  /** With nothing that could say where a router is. */
+  const validate = (...args: string[]) => runWith({}, "catalog", "validate", ...args);
+
+  test("checks a folder without a router, and exits 1 with a line for each mistake", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "catalog-validate-"));
+    const write = (name: string, ...models: object[]) =>
+      writeFile(join(folder, name), JSON.stringify({ models }));
+    await write("a.json", { id: "openai/gpt-image-2", hidden: true });
+    expect(await validate(folder)).toEqual({
+      code: 0,
+      out: `${folder} is right: 0 added, 0 changed, 1 hidden.\n`,
+      err: "",
+    });
+    await write("b.json", { id: "openai/gpt-image-2", name: "" }, { id: "openai/gpt" });
+    const { code, out } = await validate(folder);
+    expect({ code, lines: out.trimEnd().split("\n") }).toEqual({
+      code: 1,
+      lines: [
+        expect.stringMatching(/^b\.json: openai\/gpt-image-2: name: .*\.$/),
+        expect.stringMatching(/^b\.json: openai\/gpt: id: no such model is shipped; .*\.$/),
+      ],
+    });
+    expect(JSON.parse((await validate(folder, "--json")).out)).toMatchObject({
+      ok: false,
+      problems: [expect.any(String), expect.any(String)],
+    });
+    await rm(folder, { recursive: true });
+    const err = `The catalogue folder ${folder} cannot be read (ENOENT).\n`;
+    expect(await validate(folder)).toEqual({ code: 1, out: "", err });
   });
 });
 

@@ -1,14 +1,19 @@
-// catalog list, catalog diff, catalog sync
-import { readdir, readFile } from "node:fs/promises";
-import { join } from "node:path";
+// catalog list, catalog diff, catalog validate, catalog sync
+import {
+  readCatalogFolder,
+  readOwnCatalog,
+  readSeed,
+  readSeedFiles,
+  SEED_DIRECTORY,
+} from "@gr/catalog/files";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
 import { diffOf, diffText, isSame } from "./catalog-diff.ts";
 import { oneOf } from "./option-values.ts";
 import { priceText } from "./price-text.ts";
-import { report } from "./report.ts";
-import type { Runs } from "./run-cli.ts";
+import { type Report, report } from "./report.ts";
+import type { Runs, RunsAlone } from "./run-cli.ts";
 import { type Column, table } from "./table.ts";
 
 /** Longer than the service waits for a slow upstream, even when another import runs first. */
@@ -16,7 +21,7 @@ const IMPORT_TIMEOUT_MS = 60_000;
 
 const KINDS = { image: ModelKind.IMAGE, video: ModelKind.VIDEO, text: ModelKind.TEXT } as const;
 
-export function addCatalogCommands(program: Command, runs: Runs): void {
+export function addCatalogCommands(program: Command, runs: Runs, runsAlone: RunsAlone): void {
   const catalog = program.command("catalog").description("models and prices");
   catalog
     .command("list")
@@ -34,20 +39,30 @@ export function addCatalogCommands(program: Command, runs: Runs): void {
     );
   catalog
     .command("diff")
-    .description("show what a restart with these seed files and a fresh import would change; changes nothing")
+    .description("show what these files and a fresh import would change; changes nothing")
+    .argument(
+      "[folder]",
+      "folder of your own catalogue (default: CATALOG_DIR, as it is where the router runs)",
+    )
     .option("--seed <folder>", "folder of the seed files (default: as they are where the router runs)")
     .action(
-      runs(async (router, { seed }: { seed?: string }) => {
+      runs(async (router, folder: string | undefined, { seed }: { seed?: string }) => {
         const seedFiles = seed === undefined ? [] : await readSeedFolder(seed);
+        const own = folder === undefined ? {} : { own: { files: await readCatalogFolder(folder) } };
         const [now, then] = await Promise.all([
           router.catalog().getCatalog({}),
-          router.catalogOperator().previewCatalog({ seedFiles }, { timeoutMs: IMPORT_TIMEOUT_MS }),
+          router.catalogOperator().previewCatalog({ seedFiles, ...own }, { timeoutMs: IMPORT_TIMEOUT_MS }),
         ]);
         const diff = diffOf(now.catalog, then.catalog);
         const text = [...then.notes, isSame(diff) ? "Nothing would change." : diffText(diff)].join("\n");
         return report({ ...diff, notes: then.notes }, text);
       }),
     );
+  catalog
+    .command("validate")
+    .description("check the files of your own catalogue; needs no router")
+    .argument("<folder>", "folder of your own catalogue, as CATALOG_DIR names it")
+    .action(runsAlone(validate));
   catalog
     .command("sync")
     .description("import the text models from the upstream now, and show what has changed")
@@ -63,18 +78,21 @@ export function addCatalogCommands(program: Command, runs: Runs): void {
     );
 }
 
+/** Against the seed of this release. Which providers and which text upstream a router has is not known here. */
+async function validate(folder: string): Promise<Report> {
+  const [files, shipped] = await Promise.all([readCatalogFolder(folder), readSeedFiles(SEED_DIRECTORY)]);
+  const { problems, added, changed, hidden } = readOwnCatalog(readSeed(shipped), files, undefined);
+  const data = { ok: problems.length === 0, problems, added, changed, hidden: [...hidden] };
+  if (!data.ok) return report(data, problems.map((problem) => `${problem}.`).join("\n"), false);
+  const counts = `${added.length} added, ${changed.length} changed, ${hidden.size} hidden`;
+  return report(data, `${folder} is right: ${counts}.`);
+}
+
 /** @throws OperatorError when there are no seed files */
 async function readSeedFolder(folder: string): Promise<{ name: string; content: string }[]> {
-  try {
-    const names = (await readdir(folder)).filter((name) => name.endsWith(".json")).sort();
-    if (names.length === 0) throw new OperatorError(`There are no seed files (*.json) in ${folder}.`);
-    return await Promise.all(
-      names.map(async (name) => ({ name, content: await readFile(join(folder, name), "utf8") })),
-    );
-  } catch (error) {
-    if (error instanceof OperatorError) throw error;
-    throw new OperatorError(`Cannot read the seed files in ${folder}: ${(error as Error).message}.`);
-  }
+  const files = await readCatalogFolder(folder);
+  if (files.length === 0) throw new OperatorError(`There are no seed files (*.json) in ${folder}.`);
+  return files;
 }
 
 type ModelRecord = ReturnType<typeof recordOf>;

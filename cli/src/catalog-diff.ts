@@ -1,4 +1,5 @@
 // What changes between two catalogues: models that come and go, and prices, amount by amount, old and new.
+import { typicalPriceOf } from "@gr/catalog/files";
 import { formatPicoUsd } from "@gr/money";
 import type { Catalog, InputCounting, Model, Price, TokenPrice } from "@gr/proto/catalog";
 import { priceText } from "./price-text.ts";
@@ -17,6 +18,8 @@ export interface Repriced {
   readonly id: string;
   readonly old_version: string;
   readonly new_version: string;
+  /** What a request costs that names the model and a prompt; for text, 1,000 tokens in and out. As the amounts. */
+  readonly typical: { readonly old: string | null; readonly new: string | null };
   /** Decimal strings of USD; null = there is no such amount. */
   readonly amounts: readonly {
     readonly of: string;
@@ -55,12 +58,24 @@ export function diffText(diff: CatalogDiff): string {
   return [
     ...diff.added.map(({ id, price }) => `+ ${id}  ${price}`),
     ...diff.removed.map(({ id, price }) => `- ${id}  ${price}`),
-    ...diff.repriced.flatMap(({ id, amounts }) => [
-      amounts.length === 0 ? `$ ${id}  the same amounts, in another order` : `$ ${id}`,
+    ...diff.repriced.flatMap(({ id, typical, amounts }) => [
+      [
+        `$ ${id}`,
+        typicalText(typical),
+        ...(amounts.length === 0 ? ["the same amounts, in another order"] : []),
+      ]
+        .filter((part) => part !== "")
+        .join("  "),
       ...amounts.map((amount) => `    ${amount.of}: ${amount.old ?? "none"} -> ${amount.new ?? "none"}`),
     ]),
     ...diff.changed.map(({ id, fields }) => `~ ${id}  ${fields.join(", ")}`),
   ].join("\n");
+}
+
+function typicalText(typical: Repriced["typical"]): string {
+  return typical.old === typical.new
+    ? ""
+    : `a typical request: ${typical.old ?? "none"} -> ${typical.new ?? "none"}`;
 }
 
 function byId(catalog: Catalog | undefined): Map<string, Model> {
@@ -76,8 +91,14 @@ function repricedOf(was: Model, model: Model): Repriced {
     id: model.id,
     old_version: was.price?.version ?? "",
     new_version: model.price?.version ?? "",
+    typical: { old: typicalOf(was), new: typicalOf(model) },
     amounts: amounts.filter((amount) => amount.old !== amount.new),
   };
+}
+
+function typicalOf(model: Model): string | null {
+  const price = typicalPriceOf(model);
+  return price === undefined ? null : formatPicoUsd(price);
 }
 
 /** Every amount of a rule under its own name. The same name in two rules means the same amount. */

@@ -34,8 +34,13 @@ export function addKeyCommands(program: Command, runs: Runs): void {
     .requiredOption("--account <id>", "id of the account")
     .action(
       runs(async (router, { account }: { account: string }) => {
-        const { keys } = await router.keys().listKeys({ accountId: account });
-        const records = keys.map(keyRecord);
+        const records: ReturnType<typeof keyRecord>[] = [];
+        for (let more = true; more; ) {
+          const request = { accountId: account, after: records.at(-1)?.id ?? "" };
+          const { keys, hasMore } = await router.keys().listKeys(request);
+          records.push(...keys.map(keyRecord));
+          more = hasMore;
+        }
         return report({ keys: records }, keyTable(records));
       }),
     );

@@ -1,7 +1,7 @@
 // Runs one command: arguments in, text or JSON out, and an exit code that is 0 only when all went well.
 // Every failure is one sentence on stderr; with --json, an object that holds it.
 import { errorRow, ServiceError } from "@gr/proto";
-import { type Environment, OperatorError } from "@gr/runtime";
+import { buildSentence, type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
 import { addAccountCommands, addCreditsCommands } from "./account-commands.ts";
 import { addAdjustmentCommands, addDepositCommands } from "./booking-commands.ts";
@@ -23,9 +23,14 @@ export interface CliIo {
 }
 
 /** Wraps what a command does into a commander action. */
-export type Runs = <Options>(
-  work: (router: Router, options: Options) => Promise<Report>,
-) => (options: Options) => Promise<void>;
+export type Runs = <Arguments extends unknown[]>(
+  work: (router: Router, ...args: Arguments) => Promise<Report>,
+) => (...args: Arguments) => Promise<void>;
+
+/** The same for a command that needs no router. */
+export type RunsAlone = <Arguments extends unknown[]>(
+  work: (...args: Arguments) => Promise<Report>,
+) => (...args: Arguments) => Promise<void>;
 
 /** @returns the exit code. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<number> {
@@ -33,6 +38,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   let address: RouterAddress | undefined;
   const asJson = args.includes("--json");
   const program = new Command("cli")
+    .version(buildSentence(), "--version", "say which build this is")
     .usage("<noun> <verb> [options]")
     .description("Operates a running Generation Router.")
     .option("--json", "print JSON instead of text")
@@ -40,13 +46,18 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
     .exitOverride()
     .configureOutput({ writeOut: io.stdout, writeErr: (text) => asJson || io.stderr(text) })
     .showHelpAfterError("(--help lists what there is)");
-  const runs: Runs = (work) => async (options) => {
-    const { json = false, dataDir } = program.opts<{ json?: boolean; dataDir?: string }>();
-    address = await findRouter(dataDir, io.env);
-    const report = await work(reachRouter(address), options);
-    io.stdout(json ? `${JSON.stringify(report.data, null, 2)}\n` : `${report.text}\n`);
-    exitCode = report.ok ? 0 : 1;
-  };
+  const runsAlone: RunsAlone =
+    (work) =>
+    async (...args) => {
+      const { text, data, ok } = await work(...args);
+      io.stdout(program.opts<{ json?: boolean }>().json ? `${JSON.stringify(data, null, 2)}\n` : `${text}\n`);
+      exitCode = ok ? 0 : 1;
+    };
+  const runs: Runs = (work) =>
+    runsAlone(async (...args) => {
+      address = await findRouter(program.opts<{ dataDir?: string }>().dataDir, io.env);
+      return work(reachRouter(address), ...args);
+    });
   addAccountCommands(program, runs);
   addKeyCommands(program, runs);
   addTokenCommands(program, runs);
@@ -55,7 +66,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addCreditsCommands(program, runs);
   addHoldCommands(program, runs);
   addLedgerCommands(program, runs);
-  addCatalogCommands(program, runs);
+  addCatalogCommands(program, runs, runsAlone);
   addDoctorCommand(program, runs);
   try {
     await program.parseAsync(args, { from: "user" });

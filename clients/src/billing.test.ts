@@ -31,6 +31,7 @@ let answer: (operations: Operation[]) => Promise<Outcome[]>;
 let kept: KeepAnswerRequest[];
 let keep: () => Promise<void>;
 let judge: (request: JudgeClaimRequest) => Promise<Outcome>;
+let check: () => Promise<Outcome>;
 let find: (request: ReadAnswerRequest) => Promise<MessageInitShape<typeof ReadAnswerResponseSchema>>;
 
 const unused = async (): Promise<never> => {
@@ -47,6 +48,7 @@ const fakeBilling = defineModule({
           batches.push(operations);
           return { outcomes: await answer(operations) };
         },
+        checkSpender: async () => ({ outcome: await check() }),
         openAccount: unused,
         putSpender: unused,
         putDeposit: unused,
@@ -85,6 +87,7 @@ beforeEach(() => {
   kept = [];
   keep = async () => undefined;
   judge = async () => DONE;
+  check = async () => DONE;
   find = async () => ({});
   answer = async (operations) => operations.map(() => DONE);
   billing = createBilling(running.dial("billing", BillingService), systemClock);
@@ -168,7 +171,7 @@ describe("operations", () => {
 
 test("a place whose claim is finished answers the earlier request's id", async () => {
   refuseWith({ code: OutcomeCode.CLAIM_FINISHED, earlierHoldId: "earlier" });
-  expect(await billing.place(request("a"))).toBe("earlier");
+  expect(await billing.place(request("a"))).toEqual({ earlier: "earlier" });
 });
 
 describe("place is refused", () => {
@@ -248,6 +251,9 @@ describe("place is refused", () => {
     expect(error.reason).toBe(reason);
     expect(error.message).toMatch(message);
     expect(batches).toHaveLength(1);
+    check = async () => outcome;
+    const mine = { accountId: "account", spenderId: "spender" };
+    expect(await errorOf(billing.maySpend(mine))).toMatchObject({ reason, message: error.message });
   });
 
   test("with when to come back, where coming back helps", async () => {
@@ -406,6 +412,7 @@ describe("an earlier request of a claim", () => {
 
   test("that was never charged is not there", async () => {
     judge = async () => DONE;
+    check = async () => DONE;
     expect(await billing.findEarlier(claiming)).toBeUndefined();
   });
 

@@ -49,8 +49,10 @@ export interface PlaceRequest {
   readonly holdId: string;
   readonly accountId: string;
   readonly spenderId: string;
-  /** Upper bound of the charge. */
+  /** Upper bound of the charge; with `mostCredits` the least that is worth beginning with. */
   readonly credits: Credits;
+  /** As much is reserved where that is at most a quarter of what is free, else that quarter. */
+  readonly mostCredits?: Credits | undefined;
   /** Module that resolves the hold. */
   readonly service: string;
   /** Whom the first attempt goes to, and the model's name there. */
@@ -71,6 +73,14 @@ export interface ClaimingRequest {
   readonly claim: Claim;
 }
 
+/** Whose request is about to be taken in. */
+export interface SpendingRequest {
+  readonly accountId: string;
+  readonly spenderId: string;
+  /** Of the claim that its place will have, if any. */
+  readonly claimKey?: Uint8Array | undefined;
+}
+
 /** An answer that can be sent again to whoever repeats a claimed request. */
 export interface KeptAnswer {
   readonly contentType: string;
@@ -87,9 +97,21 @@ export interface ExtendRequest {
   readonly holdId: string;
   /** The hold's new size in all. */
   readonly credits: Credits;
+  /** As large it may become, as of a place. */
+  readonly mostCredits?: Credits | undefined;
   /** Unix milliseconds; the hold keeps the later one. */
   readonly deadlineAt: number;
 }
+
+/** Either the id of an earlier request that has the claim, or the size of the hold. */
+export type Placed = { readonly earlier: string } | { readonly held: Credits };
+
+export type Extended =
+  | { readonly kind: "extended"; readonly held: Credits }
+  /** The money does not allow it, for the reason that a place would get: the hold is as it was. */
+  | { readonly kind: "refused"; readonly error: ServiceError }
+  /** It is not open any more. */
+  | { readonly kind: "resolved" };
 
 export interface NextAttemptRequest {
   readonly holdId: string;
@@ -118,13 +140,13 @@ export interface LeasedHold {
 export interface Billing {
   /**
    * Reserves credits before anything is sent upstream.
-   * @returns undefined; or, when the claim belongs to a request that was charged, that request's id: then nothing was
-   *   reserved, nothing must be sent upstream, and its answer is to be given again.
+   * @returns how much is reserved; or, when the claim belongs to a request that was charged, that request's id: then
+   *   nothing was reserved, nothing must be sent upstream, and its answer is to be given again.
    * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
    *   free_limit_exceeded, invalid_api_key, api_key_expired, idempotency_in_progress, idempotency_mismatch;
    *   billing_unavailable when it is not known whether the hold exists.
    */
-  place(request: PlaceRequest): Promise<string | undefined>;
+  place(request: PlaceRequest): Promise<Placed>;
   /**
    * Keeps the answer of a claimed request before its capture. An answer that is too large is not kept.
    * @returns false when the hold is past its deadline and somebody resolves it, or has: then it must not be captured,
@@ -134,9 +156,15 @@ export interface Billing {
   keepAnswer(capture: CaptureRequest, answer: KeptAnswer): Promise<boolean>;
   /**
    * For a request that would be refused: whether it repeats one that was not, whatever has changed since.
-   * @returns as place does, but nothing is reserved. @throws ServiceError as place does because of its claim
+   * @returns the id of the earlier request. @throws ServiceError as place does because of its claim
    */
   findEarlier(request: ClaimingRequest): Promise<string | undefined>;
+  /**
+   * For a request that is costly to take in: resolves when its spender can pay for something at all, or when it may repeat
+   * a request that was paid for. Reserves nothing: a place may be refused all the same.
+   * @throws ServiceError as place does when the money does not even cover the smallest hold, were no other open
+   */
+  maySpend(request: SpendingRequest): Promise<void>;
   /** The kept answer of a charged request; undefined when there is none. @throws ServiceError service_unavailable */
   readAnswer(accountId: string, holdId: string): Promise<KeptAnswer | undefined>;
   /**
@@ -151,10 +179,9 @@ export interface Billing {
   release(holdId: string, reason: ReleaseReason, cost?: PicoUsd, provider?: string): Promise<void>;
   /**
    * Makes an open hold larger, or last longer.
-   * @returns "refused" when the money does not allow it: the hold is as it was; "resolved" when it is not open any more
    * @throws as capture
    */
-  extend(request: ExtendRequest): Promise<"extended" | "refused" | "resolved">;
+  extend(request: ExtendRequest): Promise<Extended>;
   /**
    * Ends one attempt and names the next, before that is sent.
    * @returns false when the hold is not open any more: then nothing may be sent. @throws as capture
@@ -193,38 +220,45 @@ export function createBilling(client: ServiceClient<typeof BillingService>, cloc
     }
   }
 
-  const record = (operation: OperationInit, expected: ReadonlySet<OutcomeCode>): Promise<OutcomeCode> =>
+  const record = (operation: OperationInit, expected: ReadonlySet<OutcomeCode>): Promise<Outcome> =>
     insist(async () => {
-      const { code } = await post(operation);
-      if (expected.has(code)) return code;
-      throw new Error(`${operation.operation?.case} was answered with outcome ${code}`);
+      const outcome = await post(operation);
+      if (expected.has(outcome.code)) return outcome;
+      throw new Error(`${operation.operation?.case} was answered with outcome ${outcome.code}`);
     });
 
   return {
-    place: async (request) => {
-      const value = { ...request, deadlineAt: BigInt(request.deadlineAt) };
+    place: async ({ mostCredits, ...request }) => {
+      const value = { ...request, ...upTo(mostCredits), deadlineAt: BigInt(request.deadlineAt) };
       const outcome = await post({ operation: { case: "place", value } }).catch((error) => {
         throw unavailable(error);
       });
-      return earlierHoldOf(outcome, clock.now());
+      const earlier = earlierHoldOf(outcome, clock.now());
+      if (earlier !== undefined) return { earlier };
+      return { held: mostCredits === undefined ? request.credits : outcome.heldCredits };
     },
     capture: async ({ holdId, credits, cost }) => {
       const value = { holdId, credits, costPicoUsd: cost };
-      return (await record({ operation: { case: "capture", value } }, CAPTURED)) === OutcomeCode.DONE;
+      const { code } = await record({ operation: { case: "capture", value } }, CAPTURED);
+      return code === OutcomeCode.DONE;
     },
     release: async (holdId, reason, cost = 0n, provider = "") => {
       const value = { holdId, reason, costPicoUsd: cost, provider };
       await record({ operation: { case: "release", value } }, RELEASED);
     },
-    extend: async ({ holdId, credits, deadlineAt }) => {
-      const value = { holdId, credits, deadlineAt: BigInt(deadlineAt) };
-      const code = await record({ operation: { case: "extend", value } }, EXTENDED);
-      if (code === OutcomeCode.DONE) return "extended";
-      return CLOSED.has(code) ? "resolved" : "refused";
+    extend: async ({ holdId, credits, mostCredits, deadlineAt }) => {
+      const value = { holdId, credits, ...upTo(mostCredits), deadlineAt: BigInt(deadlineAt) };
+      const outcome = await record({ operation: { case: "extend", value } }, EXTENDED);
+      if (outcome.code === OutcomeCode.DONE) {
+        return { kind: "extended", held: mostCredits === undefined ? credits : outcome.heldCredits };
+      }
+      if (CLOSED.has(outcome.code)) return { kind: "resolved" };
+      return { kind: "refused", error: refusal(outcome, clock.now()) };
     },
     nextAttempt: async ({ cost, deadlineAt, ...attempt }) => {
       const value = { ...attempt, costPicoUsd: cost, deadlineAt: BigInt(deadlineAt) };
-      return (await record({ operation: { case: "nextAttempt", value } }, RELEASED)) === OutcomeCode.DONE;
+      const { code } = await record({ operation: { case: "nextAttempt", value } }, RELEASED);
+      return code === OutcomeCode.DONE;
     },
     leaseExpired: async (service, limit, leaseMs) => {
       const { holds } = await client.leaseExpiredHolds({ service, limit, leaseMs: BigInt(leaseMs) });
@@ -247,6 +281,13 @@ export function createBilling(client: ServiceClient<typeof BillingService>, cloc
       });
       return outcome && earlierHoldOf(outcome, clock.now());
     },
+    maySpend: async ({ accountId, spenderId, claimKey }) => {
+      const request = { accountId, spenderId, ...(claimKey && { claimKey }) };
+      const { outcome } = await client.checkSpender(request).catch((error) => {
+        throw unavailable(error);
+      });
+      if (outcome !== undefined && outcome.code !== OutcomeCode.DONE) throw refusal(outcome, clock.now());
+    },
     readAnswer: async (accountId, holdId) => {
       const { answer } = await client.readAnswer({ accountId, holdId }).catch((cause) => {
         const message = "The answer to this Idempotency-Key cannot be read at the moment; try again shortly.";
@@ -255,6 +296,10 @@ export function createBilling(client: ServiceClient<typeof BillingService>, cloc
       return answer;
     },
   };
+}
+
+function upTo(mostCredits: Credits | undefined): { readonly mostCredits?: Credits } {
+  return mostCredits === undefined ? {} : { mostCredits };
 }
 
 /** The charged hold that a claim belongs to; undefined when nothing is in the way. @throws ServiceError */

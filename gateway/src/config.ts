@@ -1,5 +1,5 @@
 // Where the public API listens, and how fast requests may come.
-import { port, redisConfig, stopConfig } from "@gr/runtime";
+import { milliseconds, port, redisConfig, stopConfig } from "@gr/runtime";
 import { z } from "zod";
 
 const MAX_PER_SECOND = 100_000;
@@ -27,6 +27,19 @@ export const gatewayConfig = z.object({
   RATE_LIMIT_DOWNLOADS_PER_SECOND: perSecond(200).describe(
     "downloads of hosted media by one IPv4 address or IPv6 /64; 0 = no limit",
   ),
+  MAX_CONNECTIONS_PER_ADDRESS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(500)
+    .describe("connections of one public IPv4 address or IPv6 /64 at the same time; 0 = no limit"),
+  UPLOAD_STALL_MS: milliseconds(30_000).describe("time in which some bytes of a running upload must come"),
+  UPLOAD_MIN_BYTES_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(1_024)
+    .describe("slowest upload, on average over UPLOAD_STALL_MS; 0 = any"),
   RATE_LIMIT_BURST_SECONDS: z.coerce
     .number()
     .min(0)

@@ -10,6 +10,7 @@ import { v7 as uuidv7 } from "uuid";
 import { admitRequests } from "./admit-request.ts";
 import { authenticator, strangerFinder } from "./authenticate.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
+import { isPublicAddress, limitConnections } from "./limit-connections.ts";
 import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
@@ -29,6 +30,8 @@ const EXPOSED_HEADERS = [
   "x-ratelimit-remaining-requests",
   "x-ratelimit-reset-requests",
   "idempotency-replayed",
+  "location",
+  "preference-applied",
 ];
 
 /** Seconds; generations take minutes. */
@@ -41,8 +44,11 @@ export const gatewayModule = defineModule({
   needs: [...new Set(["keys", ...mounted.keys()])],
   config: gatewayConfig,
   async create({ config, log, clock, metrics, dial, mount, describeRest }) {
-    const app = createHttpApp({ log, requestId: () => uuidv7() });
+    const { UPLOAD_STALL_MS: stallMs, UPLOAD_MIN_BYTES_PER_SECOND: bytesPerSecond } = config;
+    const uploads = { stallMs, bytesPerSecond };
+    const app = createHttpApp({ log, requestId: () => uuidv7(), uploads });
     countRequests(app, metrics);
+    boundConnections(app, config, metrics);
     // A key is sent by the script itself and never by the browser, so any origin may call.
     await app.register(cors, {
       origin: "*",
@@ -88,6 +94,20 @@ async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Prom
 
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+}
+
+function boundConnections(
+  { server }: FastifyInstance,
+  { MAX_CONNECTIONS_PER_ADDRESS: most }: GatewayConfig,
+  metrics: Registry,
+): void {
+  const refusals = new Counter({
+    name: "connection_refusals_total",
+    help: "Connections closed at once, since their address had as many as it may",
+    registers: [metrics],
+  });
+  if (most === 0) return;
+  limitConnections(server, { most, isCounted: isPublicAddress, refused: () => refusals.inc() });
 }
 
 /** By route and outcome. Labels have few values, always known beforehand: a client cannot add series. */

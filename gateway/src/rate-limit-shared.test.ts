@@ -1,15 +1,17 @@
 // One key, one limit: three gateway processes on one Redis admit together what one gateway without Redis admits
 // alone, which is what the limit says.
 import { randomUUID } from "node:crypto";
+import { fileURLToPath } from "node:url";
 import { makeKeySecret } from "@gr/identity";
 import { connectRedis, createLogger, type Redis, systemClock } from "@gr/runtime";
-import { testRedis } from "@gr/testing";
+import { freePort, startChild, testRedis } from "@gr/testing";
 import { afterEach, expect, test } from "@jest/globals";
 import { call } from "./test/call.ts";
 import type { FakeKey } from "./test/fake-keys.ts";
 import { startRing } from "./test/ring.ts";
-import { startChild } from "./test/start-child.ts";
 
+/** A gateway in front of fake modules. */
+const CHILD = fileURLToPath(new URL("./test/child/main.ts", import.meta.url));
 /** So little, and a burst of so many seconds, that a machine that stands still for a while loses nothing of it. */
 const PER_SECOND = 20;
 const BURST_SECONDS = 10;
@@ -98,15 +100,33 @@ async function redisOf(url: string): Promise<Redis> {
   return redis;
 }
 
+/** A gateway as a process of its own. @param key the one that it knows. @returns its public address */
+async function startGateway(
+  { secret, keyId, accountId }: FakeKey,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const port = String(await freePort());
+  const child = await startChild(CHILD, {
+    HOST: "127.0.0.1",
+    PORT: port,
+    INTERNAL_AUTH_SECRET: "a secret for tests that is long enough",
+    LOG_LEVEL: "silent",
+    TEST_KEY_SECRET: secret,
+    TEST_KEY_ID: keyId,
+    TEST_ACCOUNT_ID: accountId,
+    ...env,
+  });
+  stops.push(() => child.kill());
+  return `http://127.0.0.1:${port}`;
+}
+
 test("three gateway processes on one Redis admit as many requests of a key as the limit allows", async () => {
   const key = { secret: makeKeySecret("normal"), keyId: randomUUID(), accountId: randomUUID() };
   const { url } = await testRedis();
   const redis = await redisOf(url);
-  const children = await Promise.all(
-    Array.from({ length: 3 }, () => startChild(key, { ...LIMIT, ...PATIENCE, REDIS_URL: url })),
+  const baseUrls = await Promise.all(
+    Array.from({ length: 3 }, () => startGateway(key, { ...LIMIT, ...PATIENCE, REDIS_URL: url })),
   );
-  stops.push(...children.map(({ stop }) => stop));
-  const baseUrls = children.map(({ baseUrl }) => baseUrl);
   await expectExactly(baseUrls, key, async () => {
     const [seconds, microseconds] = await redis.time();
     return Number(seconds) * 1_000_000 + Number(microseconds);

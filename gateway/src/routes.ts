@@ -40,6 +40,7 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/compat/responses", ...textProxy },
   { prefix: "/v1/compat/images", ...media },
   { prefix: "/v1/compat/videos", ...media },
+  { prefix: "/v1/generations", module: "media-generation", access: "normal", ...other },
   {
     prefix: "/media",
     module: "media-generation",

@@ -1,5 +1,6 @@
 // Billing for the tests of other modules: the whole BillingService on LedgerModel, in memory. A test may look at its holds
 // and its log, and may make it wait, fail or lose an answer. The history test of billing proves that it answers as the real one.
+import { create } from "@bufbuild/protobuf";
 import {
   BillingService,
   HoldState,
@@ -8,6 +9,8 @@ import {
   type PostRequest,
   ReleaseReason,
   type Spender,
+  SpenderSchema,
+  SpendPeriod,
 } from "@gr/proto/billing";
 import { type Clock, defineModule, implement, type Module, type RpcService, systemClock } from "@gr/runtime";
 import { z } from "zod";
@@ -24,6 +27,7 @@ export interface BillingCall {
     | "nextAttempt"
     | "keepAnswer"
     | "judgeClaim"
+    | "checkSpender"
     | "readAnswer"
     | "openAccount"
     | "putSpender"
@@ -130,6 +134,14 @@ export class FakeBilling {
     return kept && { contentType: kept.contentType, body: Buffer.from(kept.body).toString() };
   }
 
+  /** A key of an account may spend this much in its life. */
+  cap(accountId: string, spenderId: string, capCredits: bigint): void {
+    const revision = (this.#ledger.spenders.get(spenderId)?.revision ?? 0n) + 1n;
+    const fields = { name: "capped", period: SpendPeriod.LIFETIME, active: true, revision };
+    this.#ledger.openAccount(accountId);
+    this.#ledger.putSpender(create(SpenderSchema, { ...fields, accountId, spenderId, capCredits }));
+  }
+
   /** Somebody else gives an open hold up. */
   giveUp(holdId: string): void {
     const hold = this.hold(holdId);
@@ -196,6 +208,10 @@ export class FakeBilling {
       judgeClaim: (request) =>
         this.#run({ kind: "judgeClaim", accountId: request.accountId }, () => ({
           outcome: ledger.judgeClaim(request),
+        })),
+      checkSpender: (request) =>
+        this.#run({ kind: "checkSpender", accountId: request.accountId }, () => ({
+          outcome: ledger.checkSpender(request),
         })),
       readAnswer: ({ accountId, holdId }) =>
         this.#run({ kind: "readAnswer", accountId, holdId }, () => {

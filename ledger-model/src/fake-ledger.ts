@@ -3,6 +3,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import {
+  type CheckSpenderRequest,
   type Claim,
   DepositStatus,
   type GetCreditsRequest,
@@ -22,7 +23,7 @@ import {
   ReleaseReason,
   type Spender,
 } from "@gr/proto/billing";
-import type { Clock } from "@gr/runtime";
+import { type Clock, LONGEST_PAGE, pageOf } from "@gr/runtime";
 import { availableTo, type SpenderFields, windowStart } from "./hold-model.ts";
 import { LedgerModel, type LedgerOperation, type LedgerOutcome } from "./ledger-model.ts";
 import { outcomeMessage, periodOf } from "./outcome-message.ts";
@@ -149,8 +150,8 @@ export class FakeLedger {
         return this.#run({ kind, hold, cost, provider });
       }
       case "extend": {
-        const { credits, deadlineAt } = operation.value;
-        const outcome = this.#run({ kind: "extend", hold, credits });
+        const { credits, mostCredits: most, deadlineAt } = operation.value;
+        const outcome = this.#run({ kind: "extend", hold, credits, most });
         if (outcome.code === OutcomeCode.DONE) known.deadlineAt = later(known.deadlineAt, deadlineAt);
         return outcome;
       }
@@ -164,7 +165,7 @@ export class FakeLedger {
   }
 
   #place(place: Place, known: HoldFields | undefined, placeOutcome: OutcomeCode): LedgerOutcome {
-    const { accountId, spenderId, credits } = place;
+    const { accountId, spenderId, credits, mostCredits: most } = place;
     const account = this.#accountOf(accountId);
     const spender = this.#spenderOf(spenderId, accountId);
     const claim = place.claim && claimOf(place.claim);
@@ -179,7 +180,7 @@ export class FakeLedger {
       return judged === undefined || judged.code === OutcomeCode.DONE ? { code: placeOutcome } : judged;
     }
     const { provider } = place;
-    const fields = { hold, account: account ?? -1, spender: spender ?? -1, credits, provider };
+    const fields = { hold, account: account ?? -1, spender: spender ?? -1, credits, most, provider };
     const outcome = this.#run({ kind: "place", ...fields, claim });
     if (known === undefined && outcome.code === OutcomeCode.DONE) this.#remember(place, hold);
     return outcome;
@@ -304,6 +305,16 @@ export class FakeLedger {
     return outcomeMessage(judged, (hold) => this.#holdIds[hold] ?? "");
   }
 
+  checkSpender({ accountId, spenderId, claimKey }: CheckSpenderRequest): Outcome {
+    const [account, spender] = [this.#accountOf(accountId), this.#spenderOf(spenderId, accountId)];
+    const key = claimKey.byteLength === 0 ? undefined : hexOf(claimKey);
+    const checked =
+      account === undefined || spender === undefined
+        ? { code: OutcomeCode.SPENDER_INACTIVE }
+        : this.model.check(account, spender, key, this.#options.clock.now());
+    return outcomeMessage(checked, (hold) => this.#holdIds[hold] ?? "");
+  }
+
   readAnswer(accountId: string, holdId: string): KeepAnswerRequest | undefined {
     const known = this.#holds.get(holdId);
     const account = this.#accountNumbers.get(accountId);
@@ -312,17 +323,23 @@ export class FakeLedger {
     return kept && known.kept;
   }
 
-  getCredits({ accountId, bySpender }: GetCreditsRequest): MessageInitShape<typeof GetCreditsResponseSchema> {
+  getCredits(request: GetCreditsRequest): MessageInitShape<typeof GetCreditsResponseSchema> {
+    const { accountId, bySpender, spenderId, after } = request;
     const account = this.model.accounts[this.#requireAccount(accountId)];
     const { deposited, charged, held } = account ?? { deposited: 0n, charged: 0n, held: 0n };
-    const own = [...this.spenders.values()].filter((spender) => bySpender && spender.accountId === accountId);
+    const own = [...this.spenders.values()]
+      .filter((spender) => bySpender && spender.accountId === accountId)
+      .sort((a, b) => Number(a.createdAt - b.createdAt) || (a.spenderId < b.spenderId ? -1 : 1));
+    const last = own.findIndex((spender) => spender.spenderId === after);
+    if (bySpender && after !== "" && last === -1) throw invalid("after", "There is no such spender");
+    const found = own.slice(last + 1).filter((each) => spenderId === "" || each.spenderId === spenderId);
+    const { entries, hasMore } = pageOf(found, request.limit || LONGEST_PAGE);
     return {
       depositedCredits: deposited - (this.#adjusted.get(accountId) ?? 0n),
       remainingCredits: deposited - charged,
       heldCredits: held,
-      usage: own
-        .sort((a, b) => Number(a.createdAt - b.createdAt) || (a.spenderId < b.spenderId ? -1 : 1))
-        .map((spender) => this.#usageOf(spender)),
+      usage: entries.map((spender) => this.#usageOf(spender)),
+      hasMore,
     };
   }
 
@@ -407,7 +424,11 @@ const ANY_SPENDER: SpenderFields = { cap: undefined, period: "lifetime", expires
 const NOTHING_USED = { used: 0n, requests: 0n, window: { start: undefined, used: 0n } };
 
 function claimOf({ key, fingerprint }: Claim) {
-  return { key: Buffer.from(key).toString("hex"), content: Buffer.from(fingerprint).toString("hex") };
+  return { key: hexOf(key), content: hexOf(fingerprint) };
+}
+
+function hexOf(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString("hex");
 }
 
 function later(one: bigint, other: bigint): bigint {

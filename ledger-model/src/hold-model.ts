@@ -1,5 +1,6 @@
 // What billing should do, written without a thought for how: plain objects, one operation at a time. A window is an
 // object that its holds keep hold of, so a charge finds the window it belongs to whatever has happened since.
+import { larger, smaller } from "@gr/money";
 import { OutcomeCode } from "@gr/proto/billing";
 
 /** "lifetime" is one window that never ends. */
@@ -49,12 +50,22 @@ interface ModelHold {
 }
 
 export type ModelOperation =
-  | { kind: "place"; hold: number; account: number; spender: number; credits: bigint; provider: string }
+  | {
+      kind: "place";
+      hold: number;
+      account: number;
+      spender: number;
+      credits: bigint;
+      /** As large it may be where enough is free. */
+      most?: bigint | undefined;
+      provider: string;
+    }
   | { kind: "capture"; hold: number; credits: bigint; cost: bigint }
   | { kind: "release" | "abandon"; hold: number; cost: bigint; provider?: string | undefined }
-  | { kind: "extend"; hold: number; credits: bigint }
+  | { kind: "extend"; hold: number; credits: bigint; most?: bigint | undefined }
   | { kind: "next"; hold: number; attempt: number; cost: bigint; provider: string };
 
+type Extend = Extract<ModelOperation, { kind: "extend" }>;
 type Resolution = Extract<ModelOperation, { kind: "capture" | "release" | "abandon" }>;
 
 export interface ModelOutcome {
@@ -65,6 +76,8 @@ export interface ModelOutcome {
   readonly period?: Period;
   readonly resetsAt?: number;
   readonly expiresAt?: number;
+  /** Of a hold that may be larger than was asked for at least. */
+  readonly held?: bigint;
 }
 
 const done: ModelOutcome = { code: OutcomeCode.DONE };
@@ -104,7 +117,7 @@ export class HoldModel {
     const operation = ownCost(asked, hold);
     if (operation.kind === "place") return this.#place(operation, hold, now);
     if (hold === undefined) return { code: OutcomeCode.UNKNOWN_HOLD };
-    if (operation.kind === "extend") return this.#extend(hold, operation.credits, now);
+    if (operation.kind === "extend") return this.#extend(hold, operation, now);
     if (operation.kind === "next") return this.#next(hold, operation);
     if (hold.state !== "open") return this.#tooLate(hold, operation);
     if (operation.kind === "capture") this.#resolve(hold, "captured", operation.credits, operation.cost);
@@ -121,14 +134,15 @@ export class HoldModel {
   ): ModelOutcome {
     if (hold !== undefined) {
       const same = hold.account === operation.account && hold.spender === operation.spender;
-      return hold.state === "open" && same ? done : alreadyResolved;
+      return hold.state === "open" && same ? doneWith(operation, hold.amount) : alreadyResolved;
     }
-    const { account, spender: index, credits } = operation;
+    const { account, spender: index, most } = operation;
     const refusal = this.placeRefusal(operation, now);
     if (refusal !== undefined) return refusal;
     const spender = at(this.spenders, index);
     const window = this.#windowAt(spender, now);
     spender.window = window;
+    const credits = this.#grant(operation.credits, most, account, spender, window);
     window.held += credits;
     at(this.accounts, account).held += credits;
     this.holds.set(operation.hold, {
@@ -144,7 +158,22 @@ export class HoldModel {
       lateBooked: false,
       leased: false,
     });
-    return done;
+    return doneWith(operation, credits);
+  }
+
+  /** How much of at least `least` and at most `most`: a quarter of what is free. */
+  #grant(
+    least: bigint,
+    most: bigint | undefined,
+    account: number,
+    { fields: { cap } }: ModelSpender,
+    window: Window,
+  ): bigint {
+    if (most === undefined || least === 0n) return least;
+    const { deposited, charged, held } = at(this.accounts, account);
+    const ofAccount = deposited - charged - held;
+    const ofCap = cap === undefined ? ofAccount : cap - window.used - window.held;
+    return larger(least, smaller(most, smaller(ofAccount, ofCap) / 4n));
   }
 
   /** Why a new hold could not be placed. */
@@ -163,9 +192,10 @@ export class HoldModel {
     return begins ? newWindow(start) : window;
   }
 
-  #extend(hold: ModelHold, total: bigint, now: number): ModelOutcome {
+  #extend(hold: ModelHold, extend: Extend, now: number): ModelOutcome {
+    const { credits: total, most } = extend;
     if (hold.state !== "open") return alreadyResolved;
-    if (total <= hold.amount) return done;
+    if (total <= hold.amount) return doneWith(extend, hold.amount);
     const more = total - hold.amount;
     const spender = at(this.spenders, hold.spender);
     // It grows in the window it was placed in, and cannot when that has ended.
@@ -177,10 +207,12 @@ export class HoldModel {
       now,
     );
     if (refusal !== undefined) return refusal;
-    hold.amount = total;
-    hold.window.held += more;
-    at(this.accounts, hold.account).held += more;
-    return done;
+    const mostMore = most === undefined ? undefined : most - hold.amount;
+    const granted = this.#grant(more, mostMore, hold.account, spender, hold.window);
+    hold.amount += granted;
+    hold.window.held += granted;
+    at(this.accounts, hold.account).held += granted;
+    return doneWith(extend, hold.amount);
   }
 
   #next(
@@ -274,6 +306,11 @@ export class HoldModel {
     const same = hold.charge === operation.credits && hold.cost === operation.cost;
     return hold.state === "captured" && same ? done : alreadyResolved;
   }
+}
+
+/** Says how large the hold is where that is not known from what was asked. */
+function doneWith({ most }: { readonly most?: bigint | undefined }, held: bigint): ModelOutcome {
+  return most === undefined ? done : { ...done, held };
 }
 
 /** What another provider billed was booked when its attempt ended. */

@@ -56,6 +56,18 @@ export class LedgerModel extends HoldModel {
     return this.#capRefusal({ account, spender, credits }, taken, now) ?? taken;
   }
 
+  /** What the smallest place would meet if no hold were open: of a key that is not free, only a bad spender. */
+  check(account: number, spender: number, key: ModelClaim["key"] | undefined, now: number): LedgerOutcome {
+    const bad = this.spenderRefusal(spender, account, now);
+    if (bad !== undefined) return bad;
+    const refusal = this.placeRefusal({ account, spender, credits: 1n }, now);
+    const owner = key === undefined ? undefined : this.claims.owner(account, { key, content: "" }, now);
+    if (refusal === undefined || refusal.inFlight === true || owner !== undefined) {
+      return { code: OutcomeCode.DONE };
+    }
+    return refusal;
+  }
+
   /** What another spender was charged for is answered only to one whose cap has room for it, were no hold open. */
   #capRefusal(
     place: Pick<Place, "account" | "spender" | "credits">,

@@ -21,12 +21,18 @@ export function claimOf(
   endpoint: string,
   content: () => Iterable<string | Uint8Array>,
 ): Claim | undefined {
+  const key = claimKeyOf(headers, endpoint);
+  return key && { key, fingerprint: digestOf(content()) };
+}
+
+/** The key of that claim, for which the content need not be known. @throws as claimOf */
+export function claimKeyOf(headers: IncomingHttpHeaders, endpoint: string): Uint8Array | undefined {
   const value = headers[HEADER];
   if (value === undefined) return undefined;
   if (typeof value !== "string") throw invalidKey("send it once");
   if (value.length > LONGEST_KEY) throw invalidKey(`it must have at most ${LONGEST_KEY} characters`);
   if (!PRINTABLE.test(value)) throw invalidKey("it must be printable ASCII and not empty");
-  return { key: digestOf([endpoint, value]), fingerprint: digestOf(content()) };
+  return digestOf([endpoint, value]);
 }
 
 /** Each part with its length, so that no two lists of parts give the same bytes. */

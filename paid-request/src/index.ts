@@ -2,17 +2,20 @@
 
 export { SEARCH_PAUSES, type SearchPauses } from "./bill-search.ts";
 export { claimOf, notReplayable } from "./claim.ts";
+export { GrowingHold, type GrowingHoldOptions } from "./growing-hold.ts";
 export { holdConfig } from "./hold-config.ts";
 export { HoldRecord } from "./hold-record.ts";
 export { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "./lost-request.ts";
 export type { PaidRequestSettings, PaidRequestsOptions } from "./options.ts";
 export type { Bill, Captured, Ending, Order, Released, Route } from "./order.ts";
-export { PaidRequests, type Served } from "./paid-requests.ts";
+export { rulesOfPaidBodies } from "./paid-bodies.ts";
+export { type Answered, type Begun, PaidRequests, type Served } from "./paid-requests.ts";
 export type {
   AttemptContext,
   AttemptEnd,
   Delivered,
   Due,
+  Extension,
   Failed,
   FoundBill,
   HoldStory,

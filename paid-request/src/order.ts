@@ -13,6 +13,11 @@ export interface Order {
   readonly priceVersion: string;
   /** The hold's size: an upper bound of the charge. */
   readonly credits: Credits;
+  /**
+   * Of a request that does not say how much it may use: its hold is as large as this where that is at most a quarter of
+   * what is free, else that quarter, and at least `credits`.
+   */
+  readonly mostCredits?: Credits | undefined;
   /** Unix milliseconds after which the hold is resolved by whoever finds it. Includes the grace for a late bill. */
   readonly deadlineAt: number;
   /** Of a request with an Idempotency-Key. */

@@ -2,7 +2,7 @@
 // runs the same code in random histories; here each rule is a short story.
 import { createBilling, ReleaseReason } from "@gr/clients";
 import { type BillingCall, FakeBilling } from "@gr/ledger-model";
-import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
+import { chargeOf, type PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { BillingService, HoldState, OutcomeCode } from "@gr/proto/billing";
 import { type RunningProcess, startProcess, systemClock } from "@gr/runtime";
@@ -16,6 +16,7 @@ import type {
   AttemptContext,
   AttemptEnd,
   Delivered,
+  Extension,
   Failed,
   FoundBill,
   LookUpResult,
@@ -405,16 +406,14 @@ describe("attempts", () => {
 describe("holds of running requests", () => {
   test("grow when the money allows it", async () => {
     const one = order();
-    const grown: [Credits, boolean][] = [];
-    await serve(one, async (_, { extend }) => {
-      for (const credits of [500n, 10_000_000n]) grown.push([credits, await extend(credits)]);
+    const grown: Extension[] = [];
+    await serve(one, async (_, { held, extend }) => {
+      expect(held).toBe(one.credits);
+      for (const credits of [500n, 10_000_000n]) grown.push(await extend(credits));
       expect(fake.hold(one.id)).toMatchObject({ credits: 500n });
       return delivered(billOf(COST));
     });
-    expect(grown).toEqual([
-      [500n, true],
-      [10_000_000n, false],
-    ]);
+    expect(grown).toMatchObject([{ held: 500n }, { refused: { reason: "insufficient_credits" } }]);
   });
 
   test("last longer before their deadline comes near, and not sooner", async () => {

@@ -1,14 +1,23 @@
 // The life of a request that costs money, written once: claim and hold, attempts, capture or release, and what follows
 // when a process dies in between. Nothing is sent without a hold. What was delivered is charged, whoever ended it.
 import { ReleaseReason } from "@gr/clients";
-import type { Credits } from "@gr/money";
+import { type Credits, larger } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { startRounds } from "@gr/runtime";
 import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
 import { Booking } from "./booking.ts";
 import type { PaidRequestsOptions } from "./options.ts";
 import type { Ending, Order, Route } from "./order.ts";
-import type { AttemptContext, AttemptEnd, Delivered, Failed, Kinds, Producer, Unknown } from "./ports.ts";
+import type {
+  AttemptContext,
+  AttemptEnd,
+  Delivered,
+  Extension,
+  Failed,
+  Kinds,
+  Producer,
+  Unknown,
+} from "./ports.ts";
 import { Resolver } from "./resolver.ts";
 import { type Running, RunningRequests } from "./running-requests.ts";
 
@@ -17,16 +26,29 @@ const BILL_PAUSES_MS = [0, 500, 1_500] as const;
 const OVERLOADED_RETRY_MS = 1_000;
 /** How long work whose caller has gone may go on when the process stops; callers have been waited for already. */
 const DRAIN_MS = 3_000;
-/** How long it may take afterwards to book what was given up. */
+/**
+ * How long it may take afterwards to book what was given up. A bill may be looked for longer, but a platform kills whoever
+ * takes too long to stop: such a hold stays open, a look-up after its deadline finds the cost, and it is ours.
+ */
 const GIVE_UP_MS = 1_000;
 
+/** The hold is captured: what it says may be given away. */
+export interface Answered<K extends Kinds> {
+  readonly kind: "answered";
+  readonly product: K["product"];
+  readonly bill: K["bill"];
+}
+
 export type Served<K extends Kinds> =
-  /** The hold is captured: what it says may be given away. */
-  | { readonly kind: "answered"; readonly product: K["product"]; readonly bill: K["bill"] }
+  | Answered<K>
   /** The claim belongs to a request that was charged: its answer is to be given again. */
   | { readonly kind: "earlier"; readonly id: string }
   /** Nobody wants it any more, and nothing was sent. */
   | { readonly kind: "left" };
+
+export type Begun<K extends Kinds> =
+  /** It is held and recorded, and goes on by itself. Whoever begins it looks at its answer, or at its error. */
+  { readonly kind: "begun"; readonly served: Promise<Answered<K>> } | Exclude<Served<K>, Answered<K>>;
 
 export class PaidRequests<K extends Kinds> {
   readonly running: RunningRequests;
@@ -60,8 +82,22 @@ export class PaidRequests<K extends Kinds> {
    * @throws ServiceError when there is no answer to give; the hold is taken care of
    */
   async serve(order: K["order"], producer: Producer<K>, gone: () => boolean): Promise<Served<K>> {
-    const running = this.running.serve(order.id, order.accountId);
+    const begun = await this.begin(order, producer, gone);
+    return begun.kind === "begun" ? begun.served : begun;
+  }
+
+  /**
+   * The first half of `serve`, for whoever answers before the work is done.
+   * @throws ServiceError when the request was refused: nothing was sent
+   */
+  async begin(order: K["order"], producer: Producer<K>, gone: () => boolean): Promise<Begun<K>> {
+    const running = this.running.serve(order.id, order.accountId, order.keyId);
     if (running === undefined) throw overloaded();
+    const leave = () => {
+      this.#holds.delete(order.id);
+      running.leave();
+    };
+    let served: Promise<Answered<K>> | undefined;
     try {
       const [route] = producer.routes;
       const earlier = await this.#place(order, route);
@@ -71,10 +107,10 @@ export class PaidRequests<K extends Kinds> {
         return { kind: "left" };
       }
       await this.#open(order, route);
-      return await this.#produce(order, producer, running, gone);
+      served = this.#produce(order, producer, running, gone).finally(leave);
+      return { kind: "begun", served };
     } finally {
-      this.#holds.delete(order.id);
-      running.leave();
+      if (served === undefined) leave();
     }
   }
 
@@ -84,10 +120,10 @@ export class PaidRequests<K extends Kinds> {
    */
   async prepareOrFindEarlier<T>(
     { accountId, keyId: spenderId, claim }: Pick<Order, "accountId" | "keyId" | "claim">,
-    prepare: () => T,
+    prepare: () => T | Promise<T>,
   ): Promise<{ readonly prepared: T } | { readonly earlier: string }> {
     try {
-      return { prepared: prepare() };
+      return { prepared: await prepare() };
     } catch (refusal) {
       const earlier = claim && (await this.#options.billing.findEarlier({ accountId, spenderId, claim }));
       if (earlier === undefined) throw refusal;
@@ -103,7 +139,7 @@ export class PaidRequests<K extends Kinds> {
     if (holdForMs === undefined) return;
     const now = this.#options.clock.now();
     const ending = [...this.#holds].filter(([, { deadlineAt }]) => deadlineAt - now < holdForMs / 2);
-    await Promise.all(ending.map(([id]) => this.#extend(id, undefined, now + holdForMs)));
+    await Promise.all(ending.map(([id]) => this.#extend(id, now + holdForMs)));
   }
 
   start(): void {
@@ -132,22 +168,24 @@ export class PaidRequests<K extends Kinds> {
 
   /** @returns the id of the earlier, charged request that has the claim; then there is no hold */
   async #place(order: K["order"], route: Route): Promise<string | undefined> {
-    const { id, keyId, accountId, credits, model, priceVersion, deadlineAt, claim } = order;
+    const { id, keyId, accountId, credits, mostCredits, model, priceVersion, deadlineAt, claim } = order;
     const { billing, service } = this.#options;
     const hold = {
       holdId: id,
       accountId,
       spenderId: keyId,
       credits,
+      mostCredits,
       service,
       model,
       priceVersion,
       deadlineAt,
     };
     try {
-      const earlier = await billing.place({ ...hold, ...route, claim });
-      if (earlier === undefined) this.#holds.set(id, { credits, deadlineAt });
-      return earlier;
+      const placed = await billing.place({ ...hold, ...route, claim });
+      if ("earlier" in placed) return placed.earlier;
+      this.#holds.set(id, { credits: placed.held, deadlineAt });
+      return undefined;
     } catch (error) {
       // The hold may exist although its place was never answered, and would keep its claim until its deadline; nobody
       // waits for its release.
@@ -180,7 +218,7 @@ export class PaidRequests<K extends Kinds> {
     producer: Producer<K>,
     running: Running,
     gone: () => boolean,
-  ): Promise<Served<K>> {
+  ): Promise<Answered<K>> {
     let [route] = producer.routes;
     for (let number = 1; ; number += 1) {
       const end = await this.#attempt(order, number, running, (context) => producer.attempt(route, context));
@@ -196,14 +234,14 @@ export class PaidRequests<K extends Kinds> {
   }
 
   async #attempt(
-    { id }: Order,
+    order: K["order"],
     number: number,
     { signal }: Pick<Running, "signal">,
     attempt: (context: AttemptContext) => Promise<AttemptEnd<K>>,
   ): Promise<AttemptEnd<K>> {
-    const extend = (credits: Credits) => this.#extend(id, credits, 0);
+    const extend = (least: Credits, most?: Credits) => this.#extend(order.id, 0, least, most);
     try {
-      return await attempt({ number, signal, extend });
+      return await attempt({ number, signal, held: this.#heldFor(order), extend });
     } catch (cause) {
       const message = "The request could not be carried out.";
       const error = new ServiceError("internal_error", message, { cause });
@@ -233,7 +271,7 @@ export class PaidRequests<K extends Kinds> {
   }
 
   /** What becomes of the hold. */
-  async #conclude(order: K["order"], route: Route, end: AttemptEnd<K>): Promise<Served<K>> {
+  async #conclude(order: K["order"], route: Route, end: AttemptEnd<K>): Promise<Answered<K>> {
     switch (end.kind) {
       case "delivered":
         return this.#charge(order, route, end);
@@ -244,11 +282,11 @@ export class PaidRequests<K extends Kinds> {
     }
   }
 
-  async #charge(order: K["order"], route: Route, delivered: Delivered<K>): Promise<Served<K>> {
+  async #charge(order: K["order"], route: Route, delivered: Delivered<K>): Promise<Answered<K>> {
     const { events, billing } = this.#options;
     const bill = delivered.bill ?? (await this.#findBill(order, route, delivered));
-    if (bill.charge > (this.#holds.get(order.id)?.credits ?? order.credits))
-      events.chargedAboveHold(order, bill);
+    const held = this.#heldFor(order);
+    if (bill.charge > held) events.chargedAboveHold(order, bill, held);
     const product = delivered.productOf(bill);
     const booked = await this.#booking.end(order, { kind: "captured", bill }, product).catch((error) => {
       events.notCaptured(order, error);
@@ -329,20 +367,36 @@ export class PaidRequests<K extends Kinds> {
     return unknown.error;
   }
 
-  /** @param credits undefined: as many as it has. @returns whether it has them, and lasts as long */
-  async #extend(id: string, credits: Credits | undefined, deadlineAt: number): Promise<boolean> {
+  #heldFor({ id, credits }: Order): Credits {
+    return this.#holds.get(id)?.credits ?? credits;
+  }
+
+  /** @param least undefined: as many credits as it has */
+  async #extend(id: string, deadlineAt: number, least?: Credits, most?: Credits): Promise<Extension> {
     const hold = this.#holds.get(id);
-    if (hold === undefined) return false;
+    if (hold === undefined) return { refused: tooLate() };
     const { billing, events } = this.#options;
-    const wanted = { credits: credits ?? hold.credits, deadlineAt: Math.max(deadlineAt, hold.deadlineAt) };
+    const wanted = { credits: least ?? hold.credits, deadlineAt: Math.max(deadlineAt, hold.deadlineAt) };
     try {
-      const extended = await billing.extend({ holdId: id, ...wanted });
-      if (extended === "extended") this.#holds.set(id, wanted);
-      if (extended === "resolved") this.running.giveUp(id, "its hold was resolved by somebody else");
-      return extended === "extended";
-    } catch (error) {
-      events.notBooked(id, error);
-      return false;
+      const extended = await billing.extend({ holdId: id, ...wanted, mostCredits: most });
+      if (extended.kind === "refused") return { refused: extended.error };
+      if (extended.kind === "resolved") {
+        this.running.giveUp(id, "its hold was resolved by somebody else");
+        return { refused: tooLate() };
+      }
+      const { held } = extended;
+      // Other extensions may have been under way, and the request may have ended.
+      const now = this.#holds.get(id);
+      if (now !== undefined) {
+        this.#holds.set(id, {
+          credits: larger(held, now.credits),
+          deadlineAt: Math.max(wanted.deadlineAt, now.deadlineAt),
+        });
+      }
+      return { held };
+    } catch (cause) {
+      events.notBooked(id, cause);
+      return { refused: new ServiceError("billing_unavailable", "Billing cannot be reached.", { cause }) };
     }
   }
 
@@ -362,10 +416,8 @@ export class PaidRequests<K extends Kinds> {
       await this.#leaveOpen(order, route, end);
       return;
     }
-    const served = await this.#charge(order, route, end);
-    if (served.kind === "answered") {
-      this.#options.events.resolved(order.id, { kind: "captured", bill: served.bill });
-    }
+    const { bill } = await this.#charge(order, route, end);
+    this.#options.events.resolved(order.id, { kind: "captured", bill });
   }
 }
 

@@ -31,12 +31,17 @@ export interface AttemptContext {
   readonly number: number;
   /** Aborted when the process must stop, or when the hold is no longer this request's. */
   readonly signal: AbortSignal;
+  /** Size of the hold when the attempt begins. */
+  readonly held: Credits;
   /**
-   * Reserves more while the work goes on.
-   * @param credits the hold's new size in all. @returns false when it is refused: no more may be spent
+   * Reserves more while the work goes on. Never rejects.
+   * @param least the hold's new size in all, at least. @param most as large it may become
    */
-  extend(credits: Credits): Promise<boolean>;
+  extend(least: Credits, most?: Credits): Promise<Extension>;
 }
+
+/** The hold's size now; or why it stays as it is: no more may be spent. */
+export type Extension = { readonly held: Credits } | { readonly refused: ServiceError };
 
 /** What became of one attempt. What becomes of the hold is decided afterwards, and elsewhere. */
 export type AttemptEnd<K extends Kinds> = Delivered<K> | Failed | Unknown;
@@ -163,7 +168,7 @@ export type HoldStory =
 
 /** What happens to the money of requests, each as one function: a counter, and a log line for what went wrong. */
 export interface PaidRequestEvents<K extends Kinds> {
-  chargedAboveHold(order: K["order"], bill: K["bill"]): void;
+  chargedAboveHold(order: K["order"], bill: K["bill"], held: Credits): void;
   /** The bill of a delivered answer was looked up. */
   billLookedUp(order: K["order"]): void;
   /** The bill of a delivered answer is as we metered it. */

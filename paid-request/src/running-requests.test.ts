@@ -4,9 +4,10 @@ import fc from "fast-check";
 import { RunningRequests } from "./running-requests.ts";
 
 /** Takes places for the account until it gets no more. */
-function fill(running: RunningRequests, account: string): number {
+function fill(running: RunningRequests, account: string, key?: string): number {
   let taken = 0;
-  while (running.serve(`${account} ${taken}`, account) !== undefined) taken += 1;
+  while (running.serve(`${account} ${key} ${taken}`, account, key ?? `key ${taken}`) !== undefined)
+    taken += 1;
   return taken;
 }
 
@@ -16,6 +17,12 @@ test("one account cannot take every place", () => {
   expect(fill(running, "victim")).toBeGreaterThanOrEqual(8);
 });
 
+test("one key cannot take every place that its account may have", () => {
+  const running = new RunningRequests(64);
+  expect(fill(running, "a", "leaked")).toBe(45);
+  expect(fill(running, "a", "good")).toBeGreaterThanOrEqual(3);
+});
+
 test("accounts that always want more come to the same share, and leave places to others", () => {
   const running = new RunningRequests(64);
   const accounts = ["a", "b", "c"];
@@ -23,7 +30,7 @@ test("accounts that always want more come to the same share, and leave places to
   let next = 0;
   const wantMore = (account: string) => {
     for (;;) {
-      const place = running.serve(`${account} ${next}`, account);
+      const place = running.serve(`${account} ${next}`, account, `key ${next}`);
       next += 1;
       if (place === undefined) return;
       inside.push({ account, leave: () => place.leave() });
@@ -43,19 +50,19 @@ test("accounts that always want more come to the same share, and leave places to
 test("a few places are not divided until none is left", () => {
   const running = new RunningRequests(2);
   expect(fill(running, "a")).toBe(2);
-  expect(running.serve("other", "b")).toBeUndefined();
+  expect(running.serve("other", "b", "k")).toBeUndefined();
 });
 
 test("who leaves, once or twice, makes room for one; requests without a caller need none", () => {
   const running = new RunningRequests(1);
-  const one = running.serve("one", "a");
-  expect(running.serve("two", "a")).toBeUndefined();
+  const one = running.serve("one", "a", "k");
+  expect(running.serve("two", "a", "k")).toBeUndefined();
   const resolved = running.resolve("three");
   one?.leave();
   one?.leave();
   resolved.leave();
   expect(running.served).toBe(0);
-  expect(running.serve("two", "a")).toBeDefined();
+  expect(running.serve("two", "a", "k")).toBeDefined();
   expect(() => running.resolve("two")).toThrow(/running already/);
 });
 
@@ -68,7 +75,7 @@ test("there are never more than there may be, and all are free in the end", () =
       for (const [index, { account, leaves }] of steps.entries()) {
         if (leaves) inside.pop()?.leave();
         else {
-          const place = running.serve(String(index), account);
+          const place = running.serve(String(index), account, `key ${index % 2}`);
           if (place !== undefined) inside.push(place);
         }
         expect(running.served).toBe(inside.length);

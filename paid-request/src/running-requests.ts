@@ -1,9 +1,10 @@
-// The requests that this process works on: how many there may be, and of one account; which of them another process
-// must not take; and how they are told to give up.
+// The requests that this process works on: how many there may be, of one account, and of one key; which of them another
+// process must not take; and how they are told to give up.
 
 /**
  * An account may have so many places for each that is free: alone three quarters of all, two that want more three
- * sevenths each. So some are always free for an account that has none.
+ * sevenths each. So some are always free for an account that has none. A key may have so many for each that its account
+ * may still take, so that one that is leaked or runs wild leaves some to the account's others.
  */
 const PLACES_PER_FREE_PLACE = 3;
 
@@ -20,7 +21,7 @@ export class RunningRequests {
   readonly #running = new Map<string, AbortController>();
   /** Those that callers wait for; the others are resolved or resumed. */
   #served = 0;
-  /** Of these, how many each account has; none is 0. */
+  /** Of these, how many each account has, and each key; none is 0. */
   readonly #servedOf = new Map<string, number>();
   #whenNone: (() => void) | undefined;
 
@@ -43,18 +44,21 @@ export class RunningRequests {
 
   /**
    * For a caller.
-   * @returns undefined when there are too many, or too many of the account for the few places that are free
+   * @returns undefined when there are too many, or too many of the account or the key for the few places that are free
    * @throws Error when the id is running already
    */
-  serve(id: string, accountId: string): Running | undefined {
+  serve(id: string, accountId: string, keyId: string): Running | undefined {
     const free = this.#most - this.#served;
-    if ((this.#servedOf.get(accountId) ?? 0) >= PLACES_PER_FREE_PLACE * free) return undefined;
-    return this.#enter(id, accountId);
+    const keyPlace = `${accountId} ${keyId}`;
+    const freeToAccount = PLACES_PER_FREE_PLACE * free - (this.#servedOf.get(accountId) ?? 0);
+    if (freeToAccount <= 0) return undefined;
+    if ((this.#servedOf.get(keyPlace) ?? 0) >= PLACES_PER_FREE_PLACE * freeToAccount) return undefined;
+    return this.#enter(id, [accountId, keyPlace]);
   }
 
   /** For a request whose caller has gone: nobody's place is taken. @throws Error when the id is running already */
   resolve(id: string): Running {
-    return this.#enter(id, undefined);
+    return this.#enter(id, []);
   }
 
   giveUp(id: string, why: string): void {
@@ -73,12 +77,12 @@ export class RunningRequests {
     });
   }
 
-  /** @param accountId whose place is taken, if any */
-  #enter(id: string, accountId: string | undefined): Running {
+  /** @param takers whose place is taken: an account and its key, or nobody */
+  #enter(id: string, takers: readonly string[]): Running {
     if (this.#running.has(id)) throw new Error(`request ${id} is running already`);
     const controller = new AbortController();
     this.#running.set(id, controller);
-    this.#take(accountId, 1);
+    this.#take(takers, 1);
     let left = false;
     return {
       signal: controller.signal,
@@ -87,17 +91,18 @@ export class RunningRequests {
         if (left) return;
         left = true;
         this.#running.delete(id);
-        this.#take(accountId, -1);
+        this.#take(takers, -1);
         if (this.#running.size === 0) this.#whenNone?.();
       },
     };
   }
 
-  #take(accountId: string | undefined, places: 1 | -1): void {
-    if (accountId === undefined) return;
-    this.#served += places;
-    const served = (this.#servedOf.get(accountId) ?? 0) + places;
-    if (served === 0) this.#servedOf.delete(accountId);
-    else this.#servedOf.set(accountId, served);
+  #take(takers: readonly string[], places: 1 | -1): void {
+    if (takers.length > 0) this.#served += places;
+    for (const taker of takers) {
+      const served = (this.#servedOf.get(taker) ?? 0) + places;
+      if (served === 0) this.#servedOf.delete(taker);
+      else this.#servedOf.set(taker, served);
+    }
   }
 }

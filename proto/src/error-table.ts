@@ -46,6 +46,12 @@ export const errorTable = {
   },
   key_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error" },
   media_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  generation_not_found: {
+    rpc: Code.NotFound,
+    status: 404,
+    type: "invalid_request_error",
+    code: "not_found",
+  },
   account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   route_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   method_not_allowed: {
@@ -73,6 +79,29 @@ export const errorTable = {
     status: 409,
     type: "invalid_request_error",
     code: "idempotency_not_replayable",
+    retry: "never",
+  },
+  /** Of a generation in the log: its caller gave it up. */
+  generation_cancelled: {
+    rpc: Code.Aborted,
+    status: 409,
+    type: "invalid_request_error",
+    code: "cancelled",
+    retry: "never",
+  },
+  /** What is still being made for a caller that waits cannot be deleted. */
+  generation_running: {
+    rpc: Code.FailedPrecondition,
+    status: 409,
+    type: "invalid_request_error",
+    code: "generation_running",
+    retry: "helps",
+  },
+  too_many_keys: {
+    rpc: Code.FailedPrecondition,
+    status: 409,
+    type: "invalid_request_error",
+    code: "too_many_keys",
     retry: "never",
   },
   body_too_large: {

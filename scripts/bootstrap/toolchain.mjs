@@ -1,17 +1,19 @@
 // The Node that runs TypeScript and the pnpm that installs the workspace: what is on the machine when it fits,
 // else the pinned versions, fetched as plain platform packages from the npm registry (no install scripts).
+// Their archives must have the digests that this repository holds, whoever serves them.
 // A tool is installed beside its place and renamed into it, so a folder that exists is whole.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, renameSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { BootstrapError } from "./bootstrap-error.mjs";
+import { DIGESTS } from "./digests.mjs";
 import { FETCH_RETRIES, npmCommand, runInstaller } from "./installer.mjs";
 import { note, TOOLS } from "./layout.mjs";
 
 const NODE_MAJOR = 24;
-// The second is for machines where the first does not run: it needs libatomic.so.1, which slim images lack.
-const NODE_PINS = ["26.10.0", "24.21.0"];
+// The second is for machines where the first does not run: it needs libatomic.so.1, which slim images of Linux lack.
+const NODE_PINS = process.platform === "linux" ? ["26.10.0", "24.21.0"] : ["26.10.0"];
 const PNPM_PIN = "12.21.0";
 const PNPM_MAJOR = "12.";
 const DRAFT = "new-";
@@ -74,19 +76,11 @@ export function removeDrafts() {
 async function install({ version: pin, dir, name, file }) {
   const draft = mkdtempSync(path.join(TOOLS, DRAFT));
   try {
-    // A package.json of its own, or npm would climb up to the one of the clone.
-    writeFileSync(path.join(draft, "package.json"), '{"private":true}');
+    writeManifest(draft, name, pin);
     const [npm, ...cli] = npmCommand();
-    const flags = [
-      "--no-save",
-      "--no-package-lock",
-      "--ignore-scripts",
-      "--no-audit",
-      "--no-fund",
-      "--prefer-offline",
-    ];
+    const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
     const retries = FETCH_RETRIES.map((flag) => `--${flag}`);
-    const args = [...cli, "install", ...flags, ...retries, "--loglevel=error", `${name}@${pin}`];
+    const args = [...cli, "ci", ...flags, ...retries, "--loglevel=error"];
     await runInstaller(`${name} ${pin}`, npm, args, draft);
     const runs = version(path.join(draft, "node_modules", name, file))?.replace(/^v/, "") === pin;
     if (runs) {
@@ -100,6 +94,15 @@ async function install({ version: pin, dir, name, file }) {
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
+}
+
+/** A manifest and a lockfile of one package: npm refuses an archive whose digest is another. */
+function writeManifest(folder, name, pin) {
+  const root = { private: true, dependencies: { [name]: pin } };
+  const locked = { version: pin, integrity: DIGESTS[`${name}@${pin}`] };
+  const packages = { "": root, [`node_modules/${name}`]: locked };
+  writeFileSync(path.join(folder, "package.json"), JSON.stringify(root));
+  writeFileSync(path.join(folder, "package-lock.json"), JSON.stringify({ lockfileVersion: 3, packages }));
 }
 
 function diskIsFull() {

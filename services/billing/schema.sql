@@ -141,7 +141,7 @@ CREATE INDEX hold_open ON hold USING btree (service, deadline_at) WHERE state = 
 
 CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
 
-CREATE INDEX spender_of_account ON spender USING btree (account_id);
+CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
 
 CREATE UNIQUE INDEX entry_of_adjustment ON entry USING btree (adjustment_id) WHERE adjustment_id IS NOT NULL;
 

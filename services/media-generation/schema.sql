@@ -27,10 +27,17 @@ CREATE TABLE generation (
   created_at timestamp with time zone NOT NULL,
   finished_at timestamp with time zone,
   booked_at timestamp with time zone /* when billing confirmed the capture or the release */,
+  told_reason text /* reason of the error that its caller was told */,
+  told_message text,
+  told_at timestamp with time zone,
+  deleted_at timestamp with time zone /* when its caller had its files and its prompt removed */,
+  asynchronous boolean NOT NULL DEFAULT false /* its caller does not wait for it, and may give it up */,
+  claim_key bytea /* digest of its Idempotency-Key */,
   CONSTRAINT generation_charge_credits_check CHECK (charge_credits >= 0),
   CONSTRAINT generation_check CHECK ((state = ANY (ARRAY['running'::text, 'unknown'::text])) = (finished_at IS NULL)),
   CONSTRAINT generation_check1 CHECK ((charge_credits IS NULL) = (finished_at IS NULL) AND (cost_pico_usd IS NULL) = (finished_at IS NULL)),
   CONSTRAINT generation_check2 CHECK (booked_at IS NULL OR finished_at IS NOT NULL),
+  CONSTRAINT generation_check3 CHECK ((told_reason IS NULL) = (told_message IS NULL) AND (told_reason IS NULL) = (told_at IS NULL)),
   CONSTRAINT generation_cost_pico_usd_check CHECK (cost_pico_usd >= 0),
   CONSTRAINT generation_credits_check CHECK (credits >= 0),
   CONSTRAINT generation_kind_check CHECK (kind = ANY (ARRAY['image'::text, 'video'::text])),
@@ -38,5 +45,11 @@ CREATE TABLE generation (
   CONSTRAINT generation_state_check CHECK (state = ANY (ARRAY['running'::text, 'unknown'::text, 'succeeded'::text, 'failed'::text, 'blocked'::text])),
   CONSTRAINT generation_pkey PRIMARY KEY (id)
 );
+
+CREATE INDEX generation_claim ON generation USING btree (claim_key) WHERE claim_key IS NOT NULL AND booked_at IS NULL;
+
+CREATE INDEX generation_of_account ON generation USING btree (account_id, created_at, id);
+
+CREATE INDEX generation_of_key ON generation USING btree (account_id, key_id, created_at, id);
 
 CREATE INDEX generation_open ON generation USING btree (due_at) WHERE booked_at IS NULL;

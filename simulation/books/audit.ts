@@ -156,9 +156,11 @@ export class Audit {
   }
 
   /** An extension that was committed. */
-  extended({ hold: id, credits, deadlineAt }: Extend): void {
+  extended({ hold: id, credits, most, deadlineAt }: Extend): void {
     const hold = present(this.holds.get(id));
-    const more = credits > hold.amount ? credits - hold.amount : 0n;
+    const least = credits > hold.amount ? credits - hold.amount : 0n;
+    const spender = this.spender(hold.place.spender);
+    const more = this.#share(least, most && most - hold.amount, spender, hold.window);
     hold.amount += more;
     hold.window.held += more;
     this.account(hold.place.account).held += more;
@@ -235,21 +237,41 @@ export class Audit {
     return use;
   }
 
+  /** What is taken of what is free, by whoever needs so much at least and can use so much. */
+  #share(
+    least: bigint,
+    most: bigint | undefined,
+    { account: index, fields }: AuditedSpender,
+    window: AuditedWindow,
+  ): bigint {
+    if (most === undefined || least === 0n) return least;
+    const { deposited, charged, held } = this.account(index);
+    let free = deposited - charged - held;
+    if (fields.cap !== undefined && fields.cap - window.used - window.held < free) {
+      free = fields.cap - window.used - window.held;
+    }
+    // Four of the same size would fit, or it is the least.
+    let share = most;
+    if (share * 4n > free) share = (free - (free % 4n)) / 4n;
+    return share < least ? least : share;
+  }
+
   /** A place that was committed. @param now true time. @returns whether it began a window */
   placed(place: Place, at: number, now: number): boolean {
     const spender = this.spender(place.spender);
     const start = windowStartOf(spender.fields.period, at);
     const begins = start > spender.window.start;
     if (begins) spender.window = newWindow(start);
-    spender.window.held += place.credits;
-    this.account(place.account).held += place.credits;
+    const amount = this.#share(place.credits, place.most, spender, spender.window);
+    spender.window.held += amount;
+    this.account(place.account).held += amount;
     if (place.credits === 0n) this.#freeUseAt(place.account, at).used += 1;
     const hold: AuditedHold = {
       id: place.hold,
       place,
       window: spender.window,
       placedAt: at,
-      amount: place.credits,
+      amount,
       deadlineAt: place.deadlineAt,
       state: "open",
       charge: 0n,

@@ -1,7 +1,9 @@
-// The invariants of the money, I1 to I13: each with why it matters and where production keeps it. Numbers and sense are those
-// of the research that the design rests on; I13 is who pays. This file and end-of-history.ts are all that can fail a history,
+// The invariants of the money, I1 to I14: each with why it matters and where production keeps it. Numbers and sense are those
+// of the research that the design rests on; I13 is who pays, I14 how much.
+// This file and end-of-history.ts are all that can fail a history,
 // apart from a defect of the code or of the simulation.
 import type { LedgerModel } from "@gr/ledger-model";
+import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Extend, Next, Outcome, Place, Resolution } from "../ledger/operation.ts";
 import { Violation } from "../world/violation.ts";
@@ -35,6 +37,8 @@ const INVARIANTS = {
   I12: "a disabled, deleted or expired key places no hold and is given no answer after that was committed",
   // Otherwise customers pay for our failures, or we for what they got. Kept by: paid-request.
   I13: "what was delivered is charged, whoever ended it; a definite error is never charged",
+  // Otherwise a balance or a cap is overrun by text. Kept by: holds that grow before they are used up; limits on output.
+  I14: "an answer goes on only while its hold covers what it has used, and one in one piece is asked for within its hold",
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;
@@ -64,6 +68,24 @@ export function checkVerdict(
   if (right === "unknown hold" || right === "already resolved") throw violated("I6", what);
   if (right.startsWith("claim") || answered.startsWith("claim")) throw violated("I8", what);
   throw violated(answered === "done" ? (OF_WRONG_ADMISSION[right] ?? "I8") : "I10", what);
+}
+
+/** After a place or an extension: whoever asked was told how much there is. */
+export function checkSaid(
+  { hold, kind, most }: Place | Extend,
+  held: bigint | undefined,
+  audit: Audit,
+): void {
+  const { amount } = present(audit.holds.get(hold));
+  if (held === (most === undefined ? undefined : amount)) return;
+  throw violated("I14", `${kind} ${hold} was told ${held}, and ${amount} are held`);
+}
+
+/** Whenever a stream is looked at and goes on, and when an answer in one piece is asked for. */
+export function checkCovered(world: World, { audit }: Ledger, hold: number, used: PicoUsd): void {
+  const amount = audit.holds.get(hold)?.amount ?? 0n;
+  if (used <= amount * PICO_PER_CREDIT) return;
+  throw world.fail(violated("I14", `${hold} goes on with ${used} pico, and ${amount} credits are held`));
 }
 
 /** At each capture and release. */

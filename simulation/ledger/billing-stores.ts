@@ -72,7 +72,8 @@ export class BillingStores {
       }
     });
 
-  #posted({ code, earlierHold, ...refusal }: LedgerOutcome): Posted {
+  #posted({ code, earlierHold, held, ...refusal }: LedgerOutcome): Posted {
+    if (held !== undefined) return { code, held };
     if (earlierHold !== undefined)
       return { code, earlierHoldId: present(this.#tables.holdIds.get(earlierHold)) };
     const { inFlight, available, cap, period, resetsAt, expiresAt } = refusal;
@@ -216,6 +217,7 @@ function operationOf(operation: BillingOperation): Operation {
   const { kind, holdId, credits } = operation;
   const hold = numberOf(holdId);
   const cost = operation.cost ?? 0n;
+  const most = operation.most ?? undefined;
   const deadlineAt = Number(operation.deadlineAt ?? 0n);
   switch (kind) {
     case "place":
@@ -225,6 +227,7 @@ function operationOf(operation: BillingOperation): Operation {
         account: numberOf(operation.accountId ?? ""),
         spender: numberOf(operation.spenderId ?? ""),
         credits,
+        most,
         service: present(operation.tag).service as Service,
         provider: present(operation.tag).provider,
         deadlineAt,
@@ -233,7 +236,7 @@ function operationOf(operation: BillingOperation): Operation {
     case "capture":
       return { kind, hold, credits, cost };
     case "extend":
-      return { kind, hold, credits, deadlineAt };
+      return { kind, hold, credits, most, deadlineAt };
     case "next":
       return {
         kind,

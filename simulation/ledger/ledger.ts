@@ -3,7 +3,7 @@
 import { LedgerModel, type LedgerOutcome } from "@gr/ledger-model";
 import { type DepositStatus, OutcomeCode } from "@gr/proto/billing";
 import { Audit, type AuditedHold, present } from "../books/audit.ts";
-import { checkResolution, checkSums, checkVerdict } from "../books/invariants.ts";
+import { checkResolution, checkSaid, checkSums, checkVerdict } from "../books/invariants.ts";
 import { PastStates } from "../books/past-states.ts";
 import type { World } from "../world/world.ts";
 import type { LeasedHold, LedgerJournal } from "./ledger-journal.ts";
@@ -95,6 +95,7 @@ export class Ledger {
     if (verdict === undefined) this.#world.count("places repeated");
     else checkVerdict(place, code, verdict);
     if (verdict === "done") this.#book(place);
+    if (code === "done") checkSaid(place, outcome.held, audit);
     checkSums(this.model, audit, place.account, place.spender);
     return outcome;
   }
@@ -107,7 +108,11 @@ export class Ledger {
       this.#world.count(earlier.state === "released" ? "claims: free again" : "claims: over after a day");
     }
     if (audit.placed(place, time, this.#world.now)) this.#world.count("windows begun");
-    const { provider, deadlineAt } = place;
+    const { provider, deadlineAt, credits, most = credits } = place;
+    if (most > credits) {
+      const amount = present(audit.holds.get(place.hold)).amount;
+      this.#world.count(amount === most ? "holds of the whole maximum" : "holds of what there is");
+    }
     this.open.set(place.hold, { place, provider, deadlineAt, leasedUntil: 0 });
     this.past.remember(place.account);
   }
@@ -129,6 +134,7 @@ export class Ledger {
       const open = present(this.open.get(id));
       open.deadlineAt = Math.max(open.deadlineAt, deadlineAt);
       this.past.remember(account);
+      checkSaid(extend, outcome.held, audit);
     }
     checkSums(this.model, audit, account, spender);
     return outcome;

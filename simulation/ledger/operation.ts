@@ -15,6 +15,8 @@ export interface Place {
   readonly account: number;
   readonly spender: number;
   readonly credits: bigint;
+  /** As large it may be where enough is free; undefined = exactly the credits. */
+  readonly most: bigint | undefined;
   readonly service: Service;
   /** Whom the first attempt goes to. */
   readonly provider: string;
@@ -44,6 +46,7 @@ export interface Extend {
   readonly hold: number;
   /** The new total. */
   readonly credits: bigint;
+  readonly most: bigint | undefined;
   readonly deadlineAt: number;
 }
 

@@ -2,7 +2,7 @@
 // the one that the history got, and the books must end where the model of the ledger ends. Ids follow from the seed.
 import { createHash } from "node:crypto";
 import { messageOfPeriod } from "@gr/billing/src/rpc/message-names.ts";
-import { lostCost } from "@gr/billing/src/test/lost-cost-store.ts";
+import { lostCost } from "@gr/billing/src/test/ledger-store.ts";
 import type { BillingUnderTest } from "@gr/billing/src/test/start-billing.ts";
 import * as wallet from "@gr/billing/src/test/wallet.ts";
 import { outcomeMessage } from "@gr/ledger-model";
@@ -132,13 +132,14 @@ export class RealLedger {
           service: this.#service(service),
           provider: one.provider,
           deadlineAt: BigInt(one.deadlineAt),
+          ...(one.most === undefined ? {} : { mostCredits: one.most }),
           ...(claim === undefined ? {} : { claim: wallet.claimOf(`${claim.key}`, `${claim.content}`) }),
         });
       }
       case "capture":
         return wallet.capture(holdId, one.credits, one.cost);
       case "extend":
-        return wallet.extend(holdId, one.credits, BigInt(one.deadlineAt));
+        return wallet.extend(holdId, one.credits, BigInt(one.deadlineAt), one.most);
       case "next": {
         const { attempt, provider, cost: costPicoUsd, deadlineAt } = one;
         const value = {

@@ -3,9 +3,9 @@
 
 import { LocalSpendMirror } from "@gr/billing/src/mirror/local-mirror.ts";
 import {
+  type AskedPlace,
   deathOf,
   type Epoch,
-  type MirroredPlace,
   refusalOf,
   type SpendMirror,
   type SpendNumbers,
@@ -24,9 +24,10 @@ const MOST_REMEMBERED = 20;
 /** When each account was last forgotten, if nothing has brought it back since. */
 type Forgotten = Map<string, number>;
 
-function check(world: World, ledger: Ledger, forgotten: Forgotten, place: MirroredPlace): void {
+function check(world: World, ledger: Ledger, forgotten: Forgotten, place: AskedPlace): void {
   world.count("refused from the mirror");
   const { accountId, spenderId, credits, holdId } = place;
+  if (holdId === undefined) throw new Error("here everybody who asks places");
   if (world.tracing) world.note(`mirror: place ${numberOf(holdId)} is refused`);
   const [account, spender] = [numberOf(accountId), numberOf(spenderId)];
   const since = Math.max(world.now - MIRROR_FRESH_MS, forgotten.get(accountId) ?? 0);
@@ -138,7 +139,7 @@ export class SharedRedis {
 /** What one process sees of the shared mirror. */
 export function sharedMirror(life: Life, redis: SharedRedis, ledger: Ledger): SpendMirror {
   const { world } = life;
-  const admit = (place: MirroredPlace): Posted | undefined => {
+  const admit = (place: AskedPlace): Posted | undefined => {
     const entry = redis.accounts.get(place.accountId)?.entries.get(place.spenderId);
     if (entry === undefined || entry.diesAt <= world.now) return undefined;
     if (entry.diesAt > world.now + MIRROR_FRESH_MS) return undefined;

@@ -90,6 +90,7 @@ function handlersOf(life: Life, tables: BillingTables, mirror: SpendMirror): Han
     adjustments: forgettingAdjustments(stores.adjustments, mirror),
     answers: stores.answers,
     judgeClaim: stores.judgeClaim,
+    checkSpender: () => Promise.reject(new Error("bodies are small here")),
     holds: stores.holds,
     verify: () => Promise.reject(new Error("nobody verifies here")),
     events,

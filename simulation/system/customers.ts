@@ -20,6 +20,8 @@ const PATIENCE_MS = 40_000;
 /** Who reads a stream waits as long as it lasts. */
 const LONG_PATIENCE_MS = 150_000;
 const MOST_TRIES = 4;
+/** So many times the least that is held for it, a text may use. */
+const MOST_GROWTH = 6;
 const COME_BACK_MS = 4_000;
 const MOST_APART_MS = 10 * ACTIVE_MS;
 const PERIODS = {
@@ -33,6 +35,7 @@ interface Wish {
   readonly spender: number;
   readonly service: Request["service"];
   readonly credits: bigint;
+  readonly most: bigint | undefined;
   readonly claim: Claim | undefined;
 }
 
@@ -85,7 +88,9 @@ export class Customers {
       const claim = random.chance(0.4) ? { key: index, content: 0 } : undefined;
       const credits = random.chance(0.06) ? 0n : BigInt(random.between(1, 20));
       const service = random.chance(0.6) ? "text" : "media";
-      const wish: Wish = { spender: random.below(this.#owners.length), service, credits, claim };
+      const open = service === "text" && credits > 0n && random.chance(0.5);
+      const most = open ? credits * BigInt(random.between(1, MOST_GROWTH)) : undefined;
+      const wish: Wish = { spender: random.below(this.#owners.length), service, credits, most, claim };
       const crowd = boundary !== undefined && random.chance(0.3);
       const at = crowd ? boundary - now + random.between(-1_500, 2_000) : random.below(ACTIVE_MS);
       this.#world.after(Math.max(0, at), () => this.#life.run(() => this.#ask(wish)));
@@ -135,7 +140,7 @@ export class Customers {
     }
   }
 
-  #requestOf({ spender, service, credits, claim }: Wish, tries: number): Request {
+  #requestOf({ spender, service, credits, most, claim }: Wish, tries: number): Request {
     const world = this.#world;
     const { random } = world;
     const other = claim !== undefined && tries > 1 && random.chance(0.08);
@@ -146,6 +151,7 @@ export class Customers {
       spender,
       service,
       credits,
+      most,
       claim: other ? { key: claim.key, content: tries } : claim,
       ephemeral: service === "media" && random.chance(0.2),
       huge: service === "text" && random.chance(0.03),

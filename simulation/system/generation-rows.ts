@@ -67,6 +67,7 @@ export class GenerationTable {
             state: "running",
             operations: null,
             unbilledLookUps: 0,
+            deleted: false,
             ended: null,
             worker: life,
             dueAt: due(leaseMs),
@@ -78,14 +79,15 @@ export class GenerationTable {
         }),
       reroute: (id, route) => change(id, (row) => Object.assign(row, { route, operations: null })),
       renew: (ids, leaseMs) =>
-        run(() =>
-          ids.filter((id) => {
+        run(() => ({
+          passed: ids.filter((id) => {
             const row = this.rows.get(numberOf(id));
             if (row === undefined) return false;
             if (row.worker === life && !row.booked) row.dueAt = due(leaseMs);
             return row.worker !== life;
           }),
-        ),
+          givenUp: [],
+        })),
       saveOperations: (id, operations) => change(id, (row) => Object.assign(row, { operations })),
       markUnknown: (id, why) =>
         run(() => {
@@ -97,10 +99,13 @@ export class GenerationTable {
           return row.operations !== null;
         }),
       finish: (id, ending, finishedAt, outputs) =>
-        change(id, (row) => {
+        run(() => {
+          const row = open(id);
+          if (row === undefined) return undefined;
           if (outputs !== undefined) row.order = { ...row.order, outputs };
           row.state = ending.kind === "captured" ? "succeeded" : "failed";
           row.ended = { ending, finishedAt };
+          return { deleted: false };
         }),
       markBooked: (id) =>
         run(() => {

@@ -23,8 +23,10 @@ export interface Request {
   readonly account: number;
   readonly spender: number;
   readonly service: Service;
-  /** First size of the hold; the price of media. */
+  /** First size of the hold, at least; the price of media. */
   readonly credits: bigint;
+  /** Of text without a limit of its own: the most that it can use. */
+  readonly most: bigint | undefined;
   readonly claim: Claim | undefined;
   /** Of media: nothing of it is kept, so that only its own process can hand it over. */
   readonly ephemeral: boolean;

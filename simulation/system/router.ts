@@ -5,8 +5,10 @@ import type { GenerationEvents } from "@gr/media-generation/src/generation/event
 import type { Generation, MediaKinds, MediaOrder } from "@gr/media-generation/src/generation/generation.ts";
 import { GenerationRecord } from "@gr/media-generation/src/generation/generation-record.ts";
 import { MediaLookUp } from "@gr/media-generation/src/generation/look-up.ts";
-import { MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
-import type { Artifact, MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
+import { type MediaLimits, MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
+import { MemoryPlaces } from "@gr/media-generation/src/generation/memory-places.ts";
+import { createArtifactReader } from "@gr/media-generation/src/providers/artifact.ts";
+import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
 import type { MediaRoute } from "@gr/media-generation/src/request/choose-routes.ts";
 import type { ImageFile } from "@gr/media-generation/src/storage/image-file.ts";
 import { PICO_PER_CREDIT } from "@gr/money";
@@ -26,9 +28,8 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { Refusal } from "../ledger/operation.ts";
 import { runStatement } from "../ledger/postgres.ts";
 import type { Covered } from "../world/coverage.ts";
-import { idleRounds } from "../world/idle-rounds.ts";
 import { type Caller, silence } from "../world/network.ts";
-import { type Life, Process } from "../world/process.ts";
+import { idleRounds, type Life, Process } from "../world/process.ts";
 import {
   CLAIM_LIFETIME_MS,
   HOLD_FOR_MS,
@@ -52,6 +53,13 @@ import { isTrouble, watchAttempt, watchProducer } from "./watch-attempt.ts";
 
 /** More than a history sends at once. */
 const MOST_RUNNING = 1_000;
+/** Few, so that requests that another process has begun wait for each other. */
+const MOST_IN_MEMORY = 2;
+const LIMITS: MediaLimits = {
+  timeoutMs: { image: UPSTREAM_TIMEOUT_MS, video: UPSTREAM_TIMEOUT_MS },
+  mostVideoBytes: 1,
+  mostBase64Bytes: 1,
+};
 
 type Refused = { readonly code: Refusal; readonly counted: Covered };
 const REFUSALS: ReadonlyMap<string, Refused> = new Map([
@@ -154,6 +162,8 @@ export class Router {
       notLookedUp: () => undefined,
       replayed: () => undefined,
       resumed: () => world.count("resolver: jobs resumed"),
+      endedUnanswered: () => undefined,
+      contentRemoved: () => undefined,
     };
     const clock = idleRounds(
       life,
@@ -171,11 +181,12 @@ export class Router {
       catalog: catalogOf(),
       providers,
       convert: async (bytes: Buffer, format: ImageFile["format"]) => ({ bytes, format, width: 1, height: 1 }),
-      read: async (artifact: Artifact) => ("stream" in artifact ? PICTURE : Promise.reject(noLinks())),
+      read: createArtifactReader({ stream: noLinks }, clock),
+      memory: new MemoryPlaces(MOST_IN_MEMORY),
       events,
       clock,
     };
-    const work = new MediaWork({ ...parts, timeoutMs: UPSTREAM_TIMEOUT_MS, graceMs: HOLD_GRACE_MS });
+    const work = new MediaWork({ ...parts, limits: LIMITS, graceMs: HOLD_GRACE_MS });
     const media: PaidRequests<MediaKinds> = new PaidRequests({
       service: "media",
       billing,
@@ -184,6 +195,7 @@ export class Router {
         leaseMs: ROW_LEASE_MS,
         resumeOf: (generation) => this.#resumeOf(life, work, generation),
         passed: (id) => media.running.giveUp(id, "another process has taken it"),
+        givenUp: (id) => work.giveUp(id),
       }),
       lookUp: new MediaLookUp(providers, events, clock),
       events,
@@ -412,11 +424,16 @@ export class Router {
   }
 }
 
-const PICTURE = Buffer.alloc(1);
-const noLinks = () => new Error("no provider has links here");
+const noLinks = () => {
+  throw new Error("no provider has links here");
+};
 const KEPT = { contentType: "text/plain", body: new Uint8Array(1) };
 
-function orderOf(life: Life, { hold, account, spender, credits, claim }: Request, madeAt: number) {
+function orderOf(
+  life: Life,
+  { hold, account, spender, credits, most: mostCredits, claim }: Request,
+  madeAt: number,
+) {
   return {
     id: holdId(hold, madeAt),
     accountId: idOf(account),
@@ -424,6 +441,7 @@ function orderOf(life: Life, { hold, account, spender, credits, claim }: Request
     model: "model",
     priceVersion: "v1",
     credits,
+    mostCredits,
     deadlineAt: life.now() + HOLD_FOR_MS,
     claim: claim && digestsOf(claim),
   };
@@ -437,6 +455,7 @@ function mediaOrderOf(life: Life, request: Request, madeAt: number): MediaOrder 
     request: { n: 1, output_format: "png", response_format: ephemeral ? "b64_ephemeral" : "url" },
     price: credits * PICO_PER_CREDIT,
     outputs: ephemeral ? [] : [fileOf(hold)],
+    asynchronous: false,
     createdAt: life.now(),
   };
 }

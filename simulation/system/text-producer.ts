@@ -1,29 +1,28 @@
 // How the simulated text service produces an answer: whole or streamed, with or without its usage, cut by our own limits,
-// for a client that may leave, and with more reserved while it runs. What it delivers is charged by the library.
-import type { PicoUsd } from "@gr/money";
-import type {
-  AttemptContext,
-  AttemptEnd,
-  Delivered,
-  Failed,
-  FoundBill,
-  Kinds,
-  Order,
-  Producer,
-  Route,
-  Unknown,
+// for a client that may leave. A stream's hold grows while it runs, and it is cut when that is refused. What it delivers
+// is charged by the library.
+import { chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
+import {
+  type AttemptContext,
+  type AttemptEnd,
+  type Delivered,
+  type Failed,
+  type FoundBill,
+  GrowingHold,
+  type Kinds,
+  type Order,
+  type Producer,
+  type Route,
+  type Unknown,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import { checkDispatch } from "../books/invariants.ts";
+import { checkCovered, checkDispatch } from "../books/invariants.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Life } from "../world/process.ts";
 import { DRAIN_MS, STREAM_TIMEOUT_MS } from "../world/timing.ts";
 import type { Request } from "./request.ts";
 import { chargeFor, metered, type Upstream, type UpstreamReply } from "./upstream.ts";
 
-/** Share of requests of which more is reserved while they run. */
-const GROWS = 0.2;
-const MOST_GROWTH = 3;
 /** Between two looks whether a stream is still wanted. */
 const LOOK_MS = 700;
 
@@ -62,11 +61,13 @@ export class TextProducer implements Producer<TextKinds> {
     const upstream = upstreams.get(route.provider);
     if (upstream === undefined) throw new Error(`there is no provider ${route.provider}`);
     checkDispatch(life.world, ledger, request.hold, route.provider);
-    const exchange = upstream.send(life, request);
-    const growing = this.#grow(context);
+    // What streams is cut when its hold is used up; what comes in one piece is told where to end.
+    const limit = request.streamed || request.most === undefined ? undefined : context.held * PICO_PER_CREDIT;
+    if (limit !== undefined) checkCovered(life.world, ledger, request.hold, limit);
+    const exchange = upstream.send(life, request, limit);
     const first = await exchange.first.promise.catch(() => undefined);
     if (first?.kind !== "begun") return this.#endOf(first);
-    const last = await this.#read(exchange.last.promise, growing, context);
+    const last = await this.#read(exchange.last.promise, upstream, context);
     if (last === "cut") {
       upstream.cut(request.hold);
       life.world.count("streams cut by us");
@@ -79,43 +80,54 @@ export class TextProducer implements Producer<TextKinds> {
   /** Reads a stream to its end, or for as long as we read it. */
   async #read(
     ended: Promise<UpstreamReply | undefined>,
-    growing: Promise<boolean>,
-    { signal }: AttemptContext,
+    upstream: Upstream,
+    context: AttemptContext,
   ): Promise<UpstreamReply | "cut"> {
-    const { life, order } = this.#options;
+    const { life, ledger, order } = this.#options;
+    const { world } = life;
+    const { hold } = order.request;
     const over = new AbortController();
     let last: UpstreamReply | "cut" | undefined;
+    let waiting = false;
+    let used: PicoUsd = 0n;
     const end = (how: UpstreamReply | "cut" | undefined) => {
       last ??= how;
       over.abort();
     };
     void ended.then(end);
-    void growing.then((allowed) => allowed || end("cut"));
-    signal.addEventListener("abort", () => end("cut"), { once: true });
+    context.signal.addEventListener("abort", () => end("cut"), { once: true });
+    const growing = new GrowingHold({
+      context,
+      step: 1n,
+      most: order.mostCredits ?? order.credits,
+      wait: () => {
+        waiting = true;
+        world.count("streams that waited for money");
+      },
+      goOn: () => {
+        waiting = false;
+      },
+      refused: () => {
+        world.count("streams cut for want of money");
+        end("cut");
+      },
+    });
     const cutAt = life.now() + STREAM_TIMEOUT_MS;
     let drainedAt: number | undefined;
-    while (last === undefined && life.now() < cutAt && !signal.aborted) {
+    while (last === undefined && life.now() < cutAt && !context.signal.aborted) {
       if (order.request.left) drainedAt ??= life.now() + DRAIN_MS;
       if (drainedAt !== undefined && life.now() >= drainedAt) break;
+      // A stream that is held back gives nothing to count.
+      if (!waiting) {
+        // Whoever lets it go on has found that what was used is covered.
+        checkCovered(world, ledger, hold, used);
+        used = upstream.used(hold);
+        growing.use(chargeOf(used));
+      }
       await life.sleep(LOOK_MS, over.signal);
     }
+    growing.stop();
     return last ?? "cut";
-  }
-
-  /**
-   * An extension names the new total, so it may be repeated, and one that came late names less than the hold has.
-   * @returns false when more is needed and refused
-   */
-  async #grow({ extend }: AttemptContext): Promise<boolean> {
-    const { life, order } = this.#options;
-    const { random } = life.world;
-    if (!random.chance(GROWS)) return true;
-    for (let growths = random.between(1, 2); growths > 0; growths -= 1) {
-      await life.sleep(random.between(1, 4_000));
-      const total = order.credits * BigInt(random.between(1, MOST_GROWTH));
-      if (!(await extend(total))) return false;
-    }
-    return true;
   }
 
   #endOf(reply: UpstreamReply | undefined): End {

@@ -43,6 +43,9 @@ export interface Job {
   bill: PicoUsd;
   /** From when on a look-up finds the bill. */
   visibleAt: number;
+  /** When it streams. */
+  beganAt: number;
+  endsAt: number;
   /** Of a queued job that has ended: how. */
   ending: UpstreamReply | undefined;
   cancelled: boolean;
@@ -79,8 +82,8 @@ export class Upstream {
     this.askable = askable;
   }
 
-  /** Sends a request; the reply comes as long as somebody waits. */
-  send(life: Life, request: Request): Exchange {
+  /** Sends a request; the reply comes as long as somebody waits. @param limit it works for no more than that */
+  send(life: Life, request: Request, limit?: PicoUsd): Exchange {
     const world = this.#world;
     const { random } = world;
     const first = timedCall<UpstreamReply | undefined>(life, UPSTREAM_TIMEOUT_MS);
@@ -94,7 +97,7 @@ export class Upstream {
     const delayed = random.chance(0.02);
     if (delayed) world.count("upstream: packets later than the grace");
     const delay = delayed ? random.between(1_000, MOST_LATE_MS) : random.between(1, 50);
-    const plan = planOf(world, request);
+    const plan = limited(world, planOf(world, request), limit);
     world.after(delay, () => this.#begin(request, plan, delayed, exchange));
     if (random.chance(0.02)) {
       world.count("upstream: packets twice");
@@ -112,6 +115,8 @@ export class Upstream {
       plan,
       bill: 0n,
       visibleAt: Number.POSITIVE_INFINITY,
+      beganAt: world.now,
+      endsAt: Number.POSITIVE_INFINITY,
       ending: undefined,
       cancelled: false,
       delayed,
@@ -132,6 +137,7 @@ export class Upstream {
     const long = random.chance(0.25);
     if (long) world.count("upstream: long streams");
     const ms = random.between(2_100, long ? STREAM_TIMEOUT_MS + 20_000 : 8_000);
+    job.endsAt = world.now + ms;
     world.after(ms, () => this.#finish(job, last));
   }
 
@@ -167,6 +173,15 @@ export class Upstream {
     world.after(world.latency(), () => waiting.settle(reply));
   }
 
+  /** What a stream has used up to now. */
+  used(hold: number): PicoUsd {
+    const job = this.jobs.get(hold);
+    if (job === undefined || job.endsAt === Number.POSITIVE_INFINITY) return 0n;
+    const { bill } = job.plan;
+    const ms = Math.min(this.#world.now, job.endsAt) - job.beganAt;
+    return (bill * BigInt(ms)) / BigInt(job.endsAt - job.beganAt);
+  }
+
   /** The sender reads no more of a stream. The provider may stop and bill what it did, or go on to the end. */
   cut(hold: number): void {
     const world = this.#world;
@@ -175,7 +190,7 @@ export class Upstream {
       if (job === undefined || job.visibleAt !== Number.POSITIVE_INFINITY || world.random.chance(0.5)) return;
       world.count("upstream: streams stopped where they were cut");
       job.cancelled = true;
-      this.#bill(job, job.plan.bill / 2n);
+      this.#bill(job, this.used(hold));
     });
   }
 
@@ -249,13 +264,22 @@ function planOf(world: World, request: Request): Plan {
   return { ...plan, reply: { kind: "broken", cost: plan.bill }, queued, begins };
 }
 
-function endingOf(world: World, { service, credits }: Request): Pick<Plan, "reply" | "bill"> {
+/** It ends where its limit is, as a model does at its limit on output. */
+function limited(world: World, plan: Plan, limit: PicoUsd | undefined): Plan {
+  if (limit === undefined || plan.bill <= limit) return plan;
+  world.count("answers ended by their limit");
+  const { reply } = plan;
+  const says = reply !== "hangs" && "cost" in reply && reply.cost !== undefined;
+  return { ...plan, bill: limit, reply: says ? { ...reply, cost: limit } : reply };
+}
+
+function endingOf(world: World, { service, credits, most = credits }: Request): Pick<Plan, "reply" | "bill"> {
   const { random } = world;
   const dice = random.next();
   // Text may cost more than its hold; media has a price, and its true cost is another matter.
-  const most = service === "text" && random.chance(0.15) ? 3 * PARTS : PARTS;
-  const part = BigInt(random.between(1, most));
-  const bill = ((credits === 0n ? 1n : credits) * PICO_PER_CREDIT * part) / BigInt(PARTS);
+  const parts = service === "text" && random.chance(0.15) ? 3 * PARTS : PARTS;
+  const part = BigInt(random.between(1, parts));
+  const bill = ((most === 0n ? 1n : most) * PICO_PER_CREDIT * part) / BigInt(PARTS);
   if (dice < 0.58) return { reply: { kind: "answer", cost: bill }, bill };
   if (dice < 0.64) {
     if (service === "media") return { reply: { kind: "answer", cost: bill }, bill };

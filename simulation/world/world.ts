@@ -1,8 +1,8 @@
 // The virtual world of one history: its time, its chance, its queue of events, its faults, and what it remembers for
 // the report. Nothing here knows about money.
+import { Random } from "@gr/testing/random";
 import type { Coverage, Covered } from "./coverage.ts";
 import { EventQueue } from "./event-queue.ts";
-import { Random } from "./random.ts";
 
 /** How unkind a history is. */
 export interface Weather {

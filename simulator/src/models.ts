@@ -1,5 +1,5 @@
 // The models that the simulator serves, with their prices and the fault each one stands for.
-import { GPT_IMAGE_2_5_GRID, type ImageGrid } from "./openai/image-size.ts";
+import { type CountTokens, gptImage1Tokens, gptImage2Tokens, gptImage25Tokens } from "./openai/image-size.ts";
 import {
   CHAT_PRICE,
   FREE_IMAGE_PRICE,
@@ -7,6 +7,7 @@ import {
   GPT_IMAGE_1_MINI_PRICE,
   GPT_IMAGE_2_PRICE,
   type ImagePrice,
+  SANDBOX_EDIT_PRICE,
   SANDBOX_IMAGE_PRICE,
   type TokenPrice,
   VISION_PRICE,
@@ -29,8 +30,9 @@ export interface ImageModel {
   readonly id: string;
   readonly price: ImagePrice;
   readonly fault: ImageFault | undefined;
-  /** How fine an image is made by quality, where that is not as in gpt-image-2. */
-  readonly grid?: ImageGrid;
+  readonly tokensOf: CountTokens;
+  /** Whether it takes pictures to start from. */
+  readonly edits: boolean;
 }
 
 /** No answer has more tokens than this, whatever the caller asks for. */
@@ -67,19 +69,28 @@ const TEXT: readonly TextModel[] = [
   faultModel("no-usage", "Sandbox: Chat (no usage)", "Answers without saying what it used."),
 ];
 
+function sandboxImage(name: string, price: ImagePrice, fault?: ImageFault): ImageModel {
+  const edits = name === "image-edit";
+  return { id: `sandbox/${name}`, price, fault, edits, tokensOf: gptImage2Tokens };
+}
+
+function gptImage(name: string, price: ImagePrice, tokensOf: CountTokens): ImageModel {
+  return { id: `gpt-image-${name}`, price, fault: undefined, edits: true, tokensOf };
+}
+
 const IMAGES: readonly ImageModel[] = [
-  { id: "sandbox/image", price: SANDBOX_IMAGE_PRICE, fault: undefined },
-  { id: "sandbox/image-free", price: FREE_IMAGE_PRICE, fault: undefined },
-  { id: "sandbox/image-error", price: SANDBOX_IMAGE_PRICE, fault: "error" },
-  { id: "sandbox/image-blocked", price: SANDBOX_IMAGE_PRICE, fault: "blocked" },
-  { id: "sandbox/image-hang", price: SANDBOX_IMAGE_PRICE, fault: "hang" },
-  { id: "gpt-image-2", price: GPT_IMAGE_2_PRICE, fault: undefined },
-  ...["flare", "sunburst"].flatMap((name) => [
-    { id: `gpt-image-2.5-${name}`, price: GPT_IMAGE_2_PRICE, fault: undefined, grid: GPT_IMAGE_2_5_GRID },
-    { id: `gpt-image-2.6-${name}`, price: GPT_IMAGE_2_PRICE, fault: undefined, grid: GPT_IMAGE_2_5_GRID },
-  ]),
-  { id: "gpt-image-1.5", price: GPT_IMAGE_1_5_PRICE, fault: undefined },
-  { id: "gpt-image-1-mini", price: GPT_IMAGE_1_MINI_PRICE, fault: undefined },
+  sandboxImage("image", SANDBOX_IMAGE_PRICE),
+  sandboxImage("image-edit", SANDBOX_EDIT_PRICE),
+  sandboxImage("image-free", FREE_IMAGE_PRICE),
+  sandboxImage("image-error", SANDBOX_IMAGE_PRICE, "error"),
+  sandboxImage("image-blocked", SANDBOX_IMAGE_PRICE, "blocked"),
+  sandboxImage("image-hang", SANDBOX_IMAGE_PRICE, "hang"),
+  gptImage("2", GPT_IMAGE_2_PRICE, gptImage2Tokens),
+  ...["2.5-flare", "2.5-sunburst", "2.6-flare", "2.6-sunburst"].map((name) =>
+    gptImage(name, GPT_IMAGE_2_PRICE, gptImage25Tokens),
+  ),
+  gptImage("1.5", GPT_IMAGE_1_5_PRICE, gptImage1Tokens),
+  gptImage("1-mini", GPT_IMAGE_1_MINI_PRICE, gptImage1Tokens),
 ];
 
 export const TEXT_MODELS: ReadonlyMap<string, TextModel> = new Map(TEXT.map((model) => [model.id, model]));

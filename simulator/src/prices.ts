@@ -15,28 +15,42 @@ export const VISION_PRICE: TokenPrice = { input: 1_000_000n, output: 3_000_000n 
 
 /** What one image costs: a fixed amount, or its tokens. */
 export type ImagePrice =
-  | { readonly per: "image"; readonly amount: PicoUsd }
-  | { readonly per: "token"; readonly textInput: PicoUsd; readonly imageOutput: PicoUsd };
+  | { readonly per: "image"; readonly amount: PicoUsd; readonly input?: PicoUsd }
+  | {
+      readonly per: "token";
+      readonly textInput: PicoUsd;
+      readonly imageInput: PicoUsd;
+      readonly imageOutput: PicoUsd;
+    };
 
 export const SANDBOX_IMAGE_PRICE: ImagePrice = { per: "image", amount: 10_000_000_000n };
+/** Of each image made, and with it of each that it starts from. */
+export const SANDBOX_EDIT_PRICE: ImagePrice = {
+  per: "image",
+  amount: 10_000_000_000n,
+  input: 2_000_000_000n,
+};
 export const FREE_IMAGE_PRICE: ImagePrice = { per: "image", amount: 0n };
-/** OpenAI's list price for gpt-image-2: text in 5 USD, image out 30 USD per million tokens. */
+/** OpenAI's list price for gpt-image-2: text in 5, image in 8, image out 30 USD per million tokens. */
 export const GPT_IMAGE_2_PRICE: ImagePrice = {
   per: "token",
   textInput: 5_000_000n,
+  imageInput: 8_000_000n,
   imageOutput: 30_000_000n,
 };
 
-/** The same for gpt-image-1.5: text in 5, image out 32. */
+/** The same for gpt-image-1.5: text in 5, image in 8, image out 32. */
 export const GPT_IMAGE_1_5_PRICE: ImagePrice = {
   per: "token",
   textInput: 5_000_000n,
+  imageInput: 8_000_000n,
   imageOutput: 32_000_000n,
 };
-/** The same for gpt-image-1-mini: text in 2, image out 8. */
+/** The same for gpt-image-1-mini: text in 2, image in 2.50, image out 8. */
 export const GPT_IMAGE_1_MINI_PRICE: ImagePrice = {
   per: "token",
   textInput: 2_000_000n,
+  imageInput: 2_500_000n,
   imageOutput: 8_000_000n,
 };
 

@@ -1,7 +1,15 @@
 // A request that the simulated provider turns down. Each wire format renders it in its own error shape.
+import { uniqueHex } from "./simulation.ts";
 
 /** `unknown_model` and `no_vision` have different statuses and words at each provider. */
-export type RefusalReason = "invalid" | "unknown_model" | "no_vision" | "blocked" | "overloaded" | "failed";
+export type RefusalReason =
+  | "invalid"
+  | "unknown_model"
+  | "no_vision"
+  | "blocked"
+  | "rate_limited"
+  | "overloaded"
+  | "failed";
 
 /** `message`, `param` and `code` are written as OpenAI writes them. */
 export class Refusal extends Error {
@@ -35,4 +43,13 @@ export function unknownModel(model: string): Refusal {
 /** The fault models' HTTP 500. */
 export function serverFailure(): Refusal {
   return new Refusal("failed", "The server had an error while processing your request. Sorry about that!");
+}
+
+export function blockedByModeration(): Refusal {
+  return new Refusal(
+    "blocked",
+    `Your request was rejected by the safety system. If you believe this is an error, contact us at help.openai.com and include the request ID req_${uniqueHex(32)}.`,
+    null,
+    "moderation_blocked",
+  );
 }

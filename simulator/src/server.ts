@@ -1,10 +1,20 @@
 // Puts the simulator together: its bill, its wire formats, its listener, and an orderly stop.
 import fastify, { type FastifyInstance } from "fastify";
+import { bflRoutes } from "./bfl/routes.ts";
 import { Bill } from "./bill.ts";
 import { billRoutes } from "./bill-routes.ts";
+import { bytePlusRoutes } from "./byteplus/routes.ts";
+import { falRoutes } from "./fal/routes.ts";
+import { geminiRoutes } from "./gemini/routes.ts";
+import { MediaRoom } from "./media/media-room.ts";
+import { resultFileRoutes } from "./media/result-files.ts";
 import { openAiRoutes } from "./openai/routes.ts";
 import { openRouterRoutes } from "./openrouter/routes.ts";
+import { replicateRoutes } from "./replicate/routes.ts";
+import { runwareRoutes } from "./runware/routes.ts";
 import { Simulation } from "./simulation.ts";
+import { togetherImageRoutes, togetherVideoRoutes } from "./together/routes.ts";
+import { xaiRoutes } from "./xai/routes.ts";
 
 export interface SimulatorOptions {
   readonly host: string;
@@ -16,6 +26,8 @@ export interface SimulatorOptions {
   readonly tokenDelayMs?: number | undefined;
   /** Milliseconds before an image is drawn; 0 by default. */
   readonly imageDelayMs?: number | undefined;
+  /** False for whoever is after the bill only: results are a few bytes, and no pictures. True by default. */
+  readonly drawing?: boolean | undefined;
 }
 
 export interface RunningSimulator {
@@ -33,7 +45,7 @@ const IDLE_SWEEP_MS = 50;
 export async function startSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
   const bill = await Bill.open(options.dataDir);
   const simulation = new Simulation(bill, options.tokenDelayMs ?? 0, options.imageDelayMs ?? 0);
-  const app = buildApp(simulation);
+  const app = buildApp(simulation, options.drawing ?? true);
   try {
     const url = await app.listen({ host: options.host, port: options.port });
     return { url, close: closeOnce(app, simulation) };
@@ -43,7 +55,7 @@ export async function startSimulator(options: SimulatorOptions): Promise<Running
   }
 }
 
-function buildApp(simulation: Simulation): FastifyInstance {
+function buildApp(simulation: Simulation, drawing: boolean): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
@@ -54,8 +66,19 @@ function buildApp(simulation: Simulation): FastifyInstance {
   });
   app.get("/livez", (_request, reply) => reply.send({ status: "ok" }));
   app.register(billRoutes(simulation.bill));
-  app.register(openRouterRoutes(simulation), { prefix: "/openrouter/api/v1" });
-  app.register(openAiRoutes(simulation), { prefix: "/openai/v1" });
+  const media = new MediaRoom(simulation, drawing);
+  app.register(resultFileRoutes(media.files));
+  app.register(openRouterRoutes(simulation, media), { prefix: "/openrouter/api/v1" });
+  app.register(openAiRoutes(simulation, media), { prefix: "/openai/v1" });
+  app.register(geminiRoutes(media), { prefix: "/gemini/v1beta" });
+  app.register(xaiRoutes(media), { prefix: "/xai/v1" });
+  app.register(togetherImageRoutes(media), { prefix: "/together/v1" });
+  app.register(togetherVideoRoutes(media), { prefix: "/together/v2" });
+  app.register(bytePlusRoutes(media), { prefix: "/byteplus/api/v3" });
+  app.register(bflRoutes(media), { prefix: "/bfl/v1" });
+  app.register(falRoutes(media), { prefix: "/fal" });
+  app.register(replicateRoutes(media), { prefix: "/replicate/v1" });
+  app.register(runwareRoutes(media), { prefix: "/runware/v1" });
   return app;
 }
 

@@ -46,6 +46,7 @@ export class BillingDoor {
       post: ({ operations }) => this.#pass(operations.map(nameOf), () => billing.post({ operations })),
       keepAnswer: (request) => this.#pass(["keep"], () => billing.keepAnswer(request)),
       judgeClaim: (request) => billing.judgeClaim(request),
+      checkSpender: (request) => billing.checkSpender(request),
       readAnswer: (request) => billing.readAnswer(request),
       leaseExpiredHolds: (request) => billing.leaseExpiredHolds(request),
       openAccount: unused,

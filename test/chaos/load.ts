@@ -3,21 +3,6 @@
 import { Agent } from "undici";
 import { type Order, type Sent, send } from "./send-order.ts";
 
-/** Numbers in [0, 1), the same for the same seed (mulberry32). */
-export function seededRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
-export function pick<T>(random: () => number, choices: readonly T[]): T {
-  return choices[Math.floor(random() * choices.length)] as T;
-}
-
 /** What was asked of `sandbox/chat`: `tokens` of output. */
 export function chat(tokens: number, stream: boolean): Pick<Order, "path" | "body"> {
   const messages = [{ role: "user", content: `#tokens=${tokens}` }];

@@ -1,10 +1,11 @@
 // Customers who send a seeded mix of text, streams and images, some of them with Idempotency-Keys, and what must be true
 // of their money when all of it has been answered, whatever died meanwhile.
 import { type Credits, creditsOf } from "@gr/money";
+import type { Random } from "@gr/testing/random";
 import { expect } from "@jest/globals";
 import { expectExactBooks, expectHonestAnswers } from "./books.ts";
 import { mintKey, openAccount } from "./customers.ts";
-import { chat, image, pick, startLoad } from "./load.ts";
+import { chat, image, startLoad } from "./load.ts";
 import type { Order, Sent } from "./send-order.ts";
 import type { Upstream } from "./upstream.ts";
 
@@ -32,17 +33,17 @@ export async function openCustomer(
 
 /** Text whole and streamed, and images. */
 export function mixOf(
-  random: () => number,
+  random: Random,
   baseUrl: string,
   customers: readonly Customer[],
 ): (index: number) => Order {
   let last: Order | undefined;
   return (index) => {
-    if (last !== undefined && random() < 0.05) return last;
-    const kind = random();
-    const what = kind < 0.08 ? image(`image ${index}`) : chat(20 + Math.floor(random() * 60), kind < 0.5);
-    const { secrets, careful } = pick(random, customers);
-    const order = { ...what, baseUrl, secret: pick(random, secrets) };
+    if (last !== undefined && random.chance(0.05)) return last;
+    const kind = random.next();
+    const what = kind < 0.08 ? image(`image ${index}`) : chat(20 + random.below(60), kind < 0.5);
+    const { secrets, careful } = random.pick(customers);
+    const order = { ...what, baseUrl, secret: random.pick(secrets) };
     if (!careful) return order;
     last = { ...order, idempotencyKey: `order ${index}` };
     return last;
@@ -52,12 +53,14 @@ export function mixOf(
 /**
  * Once no hold is open. Orders with an Idempotency-Key whose outcome is unknown are sent again first; answers how often
  * that was.
+ * @param earlier customers of loads before, whose bills are in the same books
  */
 export async function expectExactMoney(
   dataDir: string,
   upstream: Pick<Upstream, "bill">,
   customers: readonly Customer[],
   load: readonly Sent[],
+  earlier: readonly Customer[] = [],
 ): Promise<number> {
   const repeated = await repeatUnknown(load.filter(({ order }) => order.idempotencyKey !== undefined));
   const sent = [...load, ...repeated];
@@ -72,7 +75,7 @@ export async function expectExactMoney(
   await expectExactBooks(
     dataDir,
     upstream,
-    customers.map(({ accountId }) => accountId),
+    [...earlier, ...customers].map(({ accountId }) => accountId),
   );
   return repeated.length;
 }

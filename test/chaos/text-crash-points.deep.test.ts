@@ -1,19 +1,33 @@
 // kill -9 of the text proxy at every point of a request where it could hurt, with the real billing on a real
 // PostgreSQL: afterwards no hold is open, the books are the upstream's bill to the last unit, and the customer is
 // charged once for an answer that can be had, else not at all. The names say the crash point of the design.
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { connectPostgres, createLogger, type Pool, type RunningProcess, startProcess } from "@gr/runtime";
-import { until } from "@gr/testing";
+import { fileURLToPath } from "node:url";
+import type { Principal } from "@gr/identity";
+import {
+  connectPostgres,
+  createHttpApp,
+  createLogger,
+  defineModule,
+  type Module,
+  type Pool,
+  type RunningProcess,
+  startProcess,
+} from "@gr/runtime";
+import { startChild, type TestChild, until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { z } from "zod";
 import { call } from "../e2e/http.ts";
 import { billingOf } from "../e2e/operator.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
 import { BillingDoor, type Passing } from "./billing-door.ts";
 import { MeteredUpstream } from "./metered-upstream.ts";
-import { edgeFor, startTextChild, type TextChild } from "./text-child.ts";
 
+const TEXT_PROXY = fileURLToPath(new URL("../../services/text-proxy/src/main.ts", import.meta.url));
 const PATIENCE = { timeoutMs: 60_000 };
 const TEST_MS = 180_000;
 /** The router's own text proxy must not resolve what the killed one left behind. */
@@ -26,7 +40,7 @@ let billing: Awaited<ReturnType<typeof billingOf>>;
 let upstream: MeteredUpstream;
 let door: BillingDoor;
 let peers: RunningProcess;
-let child: TextChild;
+let child: TestChild;
 let env: Record<string, string>;
 /** Straight to billing, not through the door. */
 let rivalEnv: Record<string, string>;
@@ -56,7 +70,7 @@ beforeAll(async () => {
   const log = createLogger("silent", "test");
   books = await connectPostgres({ url: router.databaseUrl ?? "", poolSize: 1, schema: "billing", log });
   rivalEnv = { ...env, BILLING_RPC_URL: runtime.rpc_urls.billing };
-  child = await startTextChild(env);
+  child = await startChild(TEXT_PROXY, env);
   port = Number(new URL(child.url).port);
   const { body } = await call(router, "POST", "/v1/auth/test");
   const caller = { accountId: router.accountId, keyId: body.api_key.id, kind: "normal" as const };
@@ -83,7 +97,7 @@ beforeEach(async () => {
   disarm();
   upstream.read.length = 0;
   upstream.findable = true;
-  if (!child.alive()) child = await startTextChild(env, port);
+  if (!child.alive()) child = await startChild(TEXT_PROXY, env, port);
   await letDeadlinesPass();
   await until(async () => (await billing.verifyLedger({})).openHolds === 0n, PATIENCE);
   chargedBefore = (await billing.verifyLedger({})).chargedCredits;
@@ -164,7 +178,7 @@ async function crashAt(
   expect(answer?.text).not.toBe(shape.text);
   disarm();
   upstream.script = shape.answer;
-  child = await startTextChild(env, port);
+  child = await startChild(TEXT_PROXY, env, port);
 }
 
 /** The deadlines of all open holds have come: nobody waits for them, and a slow machine has time for its work. */
@@ -369,8 +383,8 @@ describe("C10, a late worker against the resolver of another process", () => {
   /** The worker is held at the door until somebody else has resolved its hold; its client waits for it. */
   async function resolvedMeanwhile(at: Passing, key?: string) {
     await child.kill();
-    child = await startTextChild({ ...env, RESOLVE_INTERVAL_MS: NEVER_MS }, port);
-    const rival = await startTextChild(rivalEnv);
+    child = await startChild(TEXT_PROXY, { ...env, RESOLVE_INTERVAL_MS: NEVER_MS }, port);
+    const rival = await startChild(TEXT_PROXY, rivalEnv);
     upstream.script = whole.answer;
     let arrived = false;
     const goOn = Promise.withResolvers<void>();
@@ -438,3 +452,26 @@ describe("C10, a late worker against the resolver of another process", () => {
     TEST_MS,
   );
 });
+
+/** What the gateway is to the text proxy: a public listener that has authenticated its caller already. */
+function edgeFor(caller: Principal): Module {
+  return defineModule({
+    name: "edge",
+    needs: ["text-proxy"],
+    config: z.object({}),
+    create: async ({ log, mount }) => {
+      const app = createHttpApp({ log, requestId: () => randomUUID() });
+      app.addHook("onRequest", async (request) => {
+        request.principal = caller;
+      });
+      await mount(app, "text-proxy", [{ prefix: "/v1/compat/chat/completions" }]);
+      return {
+        start: async () => {
+          await app.listen({ host: "127.0.0.1", port: 0 });
+        },
+        publicUrl: () => `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`,
+        stop: () => app.close(),
+      };
+    },
+  });
+}

@@ -218,9 +218,10 @@ describe("what is refused", () => {
   }
 
   function badForms(endpoint: Endpoint): BadCase[] {
+    const model = JSON.parse(endpoint.valid["model"] ?? "");
     const form = (fields: Readonly<Record<string, string | Blob | readonly string[]>>) => {
       const data = new FormData();
-      for (const [name, value] of Object.entries({ model: "sandbox/image", prompt: "a", ...fields })) {
+      for (const [name, value] of Object.entries({ model, prompt: "a", ...fields })) {
         for (const each of [value].flat()) data.append(name, each);
       }
       return data;
@@ -229,6 +230,8 @@ describe("what is refused", () => {
       ...["", "0", "-1", "11", "1.5", "1e0", "NaN", "\u0663", "1 ", "9".repeat(400)].map(
         (n): [string, string] => ["n", n],
       ),
+      ...["", "0", "61", "5s", "1e1", "AUTO"].map((seconds): [string, string] => ["seconds", seconds]),
+      ...["", "yes", "TRUE", "true"].map((audio): [string, string] => ["audio", audio]),
       ...["", "AUTO", "a\0"].flatMap((value): [string, string][] =>
         ["quality", "size", "response_format", "output_format"].map((name) => [name, value]),
       ),
@@ -241,13 +244,15 @@ describe("what is refused", () => {
       ["mask[]", new Blob(["a"])],
     ];
     const type = { "content-type": "multipart/form-data; boundary=x" };
-    const part = '--x\r\ncontent-disposition: form-data; name="model"\r\n\r\nsandbox/image\r\n';
+    const part = `--x\r\ncontent-disposition: form-data; name="model"\r\n\r\n${model}\r\n`;
     return [
-      ...fields.map(([name, value]) => ({
-        name: `${name}: ${value}`,
-        send: () => post(endpoint, form({ [name]: value }), {}),
-        refusal: { names: [name.replace("[]", "")], status: [400, 404] },
-      })),
+      ...fields
+        .filter(([name]) => name in endpoint.bad)
+        .map(([name, value]) => ({
+          name: `${name}: ${value}`,
+          send: () => post(endpoint, form({ [name]: value }), {}),
+          refusal: { names: [name.replace("[]", "")], status: [400, 404] },
+        })),
       ...["", "--x", part, `${part}--x`, `${part}--y--`, part.slice(0, 30), `${part}--x--`].map((body) => ({
         name: JSON.stringify(body),
         send: () => post(endpoint, body, type),

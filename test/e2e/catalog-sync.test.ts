@@ -100,7 +100,7 @@ describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
       out: [
         "+ vendor/next  0.5 / 1.5 USD a million tokens in / out",
         "- vendor/one  0.5 / 1.5 USD a million tokens in / out",
-        "$ vendor/two",
+        "$ vendor/two  a typical request: 0.002 -> 0.0035",
         "    a million tokens, input: 0.5 -> 2",
         "",
       ].join("\n"),

@@ -1,14 +1,19 @@
 // The list can be trusted: whatever it has can be asked for, at the price that it says.
-import { chargeOf, creditsOf, parsePicoUsd } from "@gr/money";
+import { chargeOf, creditsOf, PICO_PER_CREDIT, parsePicoUsd } from "@gr/money";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import sharp from "sharp";
 import { call } from "./http.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 /** They fail on purpose. */
-const FAULTS = /^sandbox\/image-(error|blocked|hang)$/;
+const FAULTS = /^sandbox\/(image|video)-(error|blocked|hang)$/;
+
+const AT_ONCE = 8;
 
 interface Listed {
   readonly id: string;
+  readonly type: "image" | "video";
+  readonly capabilities: readonly string[];
   readonly pricing: { unit: string; default_request: string; highest: string };
 }
 
@@ -21,15 +26,20 @@ describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
     await router?.dispose();
   });
 
-  test("has no model that cannot be made, and each costs what the list says", async () => {
+  test("has no model that cannot be made, and each costs what the list says, and us no more", async () => {
     const { body } = await call(router, "GET", "/v1/models", { key: null });
     const models = (body.data as Listed[]).filter(({ id }) => !FAULTS.test(id));
     expect(models.map(({ id }) => id)).toEqual(
-      expect.arrayContaining(["openai/gpt-image-2", "sandbox/image", "sandbox/image-free"]),
+      expect.arrayContaining(["openai/gpt-image-2", "sandbox/image", "sandbox/image-free", "sandbox/video"]),
     );
-    for (const { id, pricing } of models) {
-      const answer = await call(router, "POST", "/v1/compat/images/generations", {
-        body: { model: id, prompt: "a lighthouse at noon" },
+    const picture = await sharp({ create: { width: 8, height: 8, channels: 3, background: "#c00" } })
+      .png()
+      .toBuffer();
+    const image = `data:image/png;base64,${picture.toString("base64")}`;
+    const check = async ({ id, type, capabilities, pricing }: Listed) => {
+      const needed = capabilities.some((ability) => ability.startsWith("text-to-")) ? {} : { image };
+      const answer = await call(router, "POST", `/v1/compat/${type}s/generations`, {
+        body: { model: id, prompt: "a lighthouse at noon", ...needed },
       });
       expect({ id, status: answer.status }).toEqual({ id, status: 200 });
       const charge = creditsOf(String(answer.body.cost));
@@ -41,7 +51,16 @@ describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
           id,
           true,
         ]);
-    }
+      const bill = `${router.simulatorUrl}/bill/${answer.headers.get("x-request-id")}`;
+      const { pico_usd: billed } = (await (await fetch(bill)).json()) as { pico_usd: string };
+      expect({ id, isCovered: BigInt(billed) <= charge * PICO_PER_CREDIT }).toEqual({ id, isCovered: true });
+    };
+    // Many are polled a few times.
+    const waiting = models.values();
+    const worker = async () => {
+      for (const model of waiting) await check(model);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
   });
 
   test("a model that does not exist is answered with these bytes, however its id is written", async () => {
@@ -70,12 +89,12 @@ describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
   });
 
   test("a model that nobody here can make does not exist", async () => {
-    const asked = { body: { model: "black-forest-labs/flux-2-pro", prompt: "a lighthouse" } };
+    const asked = { body: { model: "ideogram/ideogram-v3", prompt: "a lighthouse" } };
     expect(await call(router, "POST", "/v1/compat/images/generations", asked)).toMatchObject({
       status: 404,
       body: { error: { code: "model_not_found", param: "model" } },
     });
-    const { status } = await call(router, "GET", "/v1/models/sandbox/video", { key: null });
+    const { status } = await call(router, "GET", "/v1/models/kling/kling-v3.0", { key: null });
     expect(status).toBe(404);
   });
 });

@@ -70,6 +70,7 @@ function images(path: string): Endpoint {
       "image[]": { values: inputs, alias: "image" },
       mask: { values: inputs },
       "mask[]": { values: inputs, alias: "mask" },
+      stream: { values: ["true", "1", '"true"'] },
     },
   };
 }
@@ -77,6 +78,23 @@ function images(path: string): Endpoint {
 export const endpoints: readonly Endpoint[] = [
   images("/v1/compat/images/generations"),
   images("/v1/compat/images/edits"),
+  {
+    path: "/v1/compat/videos/generations",
+    spends: true,
+    forms: true,
+    valid: { model: '"sandbox/video"', prompt: '"a"', seconds: "1", response_format: '"b64_ephemeral"' },
+    bad: {
+      model: { ...unknownModel, values: [...notModels, '"sandbox/chat"', '"sandbox/image"'] },
+      prompt: { required: true, values: notPrompts },
+      quality: { values: notChoices },
+      size: { values: notSizes },
+      seconds: { values: ["0", "0.5", "-1", "61", "1e400", '"5"', '"long"', "true", "[]", "{}", "[5]"] },
+      audio: { values: [...notBooleans, "true"] },
+      response_format: { values: notChoices },
+      image: { values: inputs },
+      "image[]": { values: inputs, alias: "image" },
+    },
+  },
   {
     path: "/v1/compat/chat/completions",
     spends: true,

@@ -2,8 +2,9 @@
 // a completion, a streamed one, and a balance that is lower by exactly what was charged.
 
 import { chargeOf, creditsOf, parsePicoUsd } from "@gr/money";
+import { readMp4 } from "@gr/testing/mp4";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import OpenAI from "openai";
+import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
 import { call, remainingCredits, simulatorBill } from "./http.ts";
 import { type Router, startRouter, topologies } from "./topology.ts";
@@ -69,6 +70,82 @@ describe.each(topologies)("first steps (%s)", (topology) => {
     expect(spent).toBe(billed.reduce((sum, { picoUsd }) => sum + chargeOf(picoUsd), 0n));
   });
 
+  test("an edit starts from files and a mask, sent by the SDK or as a plain form, and from what was made before", async () => {
+    const before = await remainingCredits(router);
+    const picture = { width: 64, height: 48, channels: 4, background: "#c00f" } as const;
+    const [image, mask] = await Promise.all([
+      sharp({ create: picture }).png().toBuffer(),
+      sharp({ create: { ...picture, background: "#0000" } })
+        .png()
+        .toBuffer(),
+    ]);
+    const asked = { model: "sandbox/image-edit", prompt: "the same at night" };
+    const type = { type: "image/png" };
+    const edited = await client.images.edit({
+      ...asked,
+      image: [await toFile(image, "a.png", type), await toFile(image, "b.png", type)],
+      mask: await toFile(mask, "mask.png", type),
+    });
+    expect((edited as unknown as { cost: number }).cost).toBe(0.014);
+    const made = edited.data?.[0]?.url ?? "";
+    expect((await fetch(made)).headers.get("content-type")).toBe("image/webp");
+
+    const form = new FormData();
+    const fields = {
+      ...asked,
+      image: made,
+      "image[]": new Blob([new Uint8Array(image)]),
+      output_format: "png",
+    };
+    for (const [name, value] of Object.entries(fields)) form.append(name, value);
+    const response = await fetch(`${router.baseUrl}/v1/compat/images/edits`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${router.apiKey}` },
+      body: form,
+    });
+    expect(response.status).toBe(200);
+    const { data } = (await response.json()) as { data: { url: string }[] };
+    expect((await fetch(data[0]?.url ?? "")).headers.get("content-type")).toBe("image/png");
+    expect(before - (await remainingCredits(router))).toBe(280n);
+  });
+
+  test("a video by URL plays, one in base64 is one too, and one from an image needs it", async () => {
+    const before = await remainingCredits(router);
+    const make = async (body: object) =>
+      call(router, "POST", "/v1/compat/videos/generations", { body: { prompt: "a lighthouse", ...body } });
+    const small = { model: "sandbox/video", seconds: 2 };
+    const picture = { width: 64, height: 48, channels: 3, background: "#c00" } as const;
+    const bytes = await sharp({ create: picture }).png().toBuffer();
+    const image = `data:image/png;base64,${bytes.toString("base64")}`;
+    const [byUrl, asBase64, fromImage, ...refused] = await Promise.all([
+      make({ ...small, size: "720x1280" }),
+      make({ ...small, response_format: "b64_json" }),
+      make({ ...small, model: "sandbox/video-from-image", image }),
+      make({ ...small, model: "sandbox/video-from-image" }),
+      make({ ...small, image }),
+      make({ ...small, model: "sandbox/video-error" }),
+      make({ ...small, model: "sandbox/video-blocked" }),
+    ]);
+    const films = [byUrl, fromImage].map(async ({ body }) => {
+      const film = await fetch(body.data[0].url);
+      expect(film.headers.get("content-type")).toBe("video/mp4");
+      return Buffer.from(await film.arrayBuffer());
+    });
+    films.push(Promise.resolve(Buffer.from(asBase64.body.data[0].b64_json, "base64")));
+    const facts = (await Promise.all(films)).map(readMp4);
+    const upright = { seconds: 2, width: 720, height: 1280, codec: "av01" };
+    expect(facts).toMatchObject([upright, ...[1, 2].map(() => ({ ...upright, width: 1280, height: 720 }))]);
+    const part = await fetch(byUrl.body.data[0].url, { headers: { range: "bytes=4-7" } });
+    expect([part.status, await part.text()]).toEqual([206, "ftyp"]);
+    expect(refused.map(({ status, body }) => [status, body.error.param ?? body.error.code])).toEqual([
+      [400, "image"],
+      [400, "image"],
+      [502, "provider_error"],
+      [400, "content_policy_violation"],
+    ]);
+    expect(before - (await remainingCredits(router))).toBe(1_000n + 1_000n + 1_200n);
+  });
+
   test("responses work the same, streamed and not", async () => {
     const before = await remainingCredits(router);
     const whole = await client.responses.create({ model: "sandbox/chat", input: "Hello there" });
@@ -106,6 +183,7 @@ describe.each(topologies)("first steps (%s)", (topology) => {
         "/v1/compat/chat/completions",
         "/v1/compat/responses",
         "/v1/compat/images/generations",
+        "/v1/compat/videos/generations",
         "/v1/models",
         "/v1/api-keys",
         "/v1/api-keys/{id}",

@@ -1,27 +1,47 @@
 // A text upstream of kind openai, which lists ids and no prices: its models can be called, and are charged at the price
 // list's prices, to the unit of what the upstream bills.
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { chargeOf, creditsOf } from "@gr/money";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
-import { freePort } from "@gr/testing";
+import { freePort, until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { call } from "./http.ts";
 import { type Router, startRouter } from "./topology.ts";
 
 let simulator: RunningSimulator;
 let router: Router;
+let folder: string;
+
+/** A model of the operator's own, which the upstream knows by another name. */
+const own = {
+  id: "local/chat",
+  type: "text",
+  name: "Local Chat",
+  owned_by: "local",
+  capabilities: ["chat"],
+  usd_per_million: { input: "10", output: "20" },
+  upstream_model: "sandbox/chat",
+  source: "ours",
+  as_of: "2026-11-22",
+};
 
 beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "own-catalogue-"));
   simulator = await startSimulator({ host: "127.0.0.1", port: await freePort() });
   const env = {
     TEXT_UPSTREAM_KIND: "openai",
     TEXT_UPSTREAM_BASE_URL: `${simulator.url}/openai/v1`,
     TEXT_UPSTREAM_API_KEY: "any",
+    CATALOG_DIR: folder,
   };
   router = await startRouter("all-in-one", { sharedPostgres: true, env });
 });
 afterAll(async () => {
   await router?.dispose();
   await simulator?.close();
+  await rm(folder, { recursive: true });
 });
 
 test("its priced models are listed, a chat completion works, and what it costs is charged", async () => {
@@ -38,4 +58,18 @@ test("its priced models are listed, a chat completion works, and what it costs i
   expect(creditsOf(String(body.cost))).toBe(charge);
   const { body: credits } = await call(router, "GET", "/v1/credits");
   expect(creditsOf(credits.credit_usage)).toBe(charge);
+});
+
+test("a model that is written into CATALOG_DIR while the router runs is served by its upstream name, at its own price", async () => {
+  await writeFile(join(folder, "mine.json"), JSON.stringify({ models: [own] }));
+  const listed = () => call(router, "GET", `/v1/compat/models/${own.id}`, { key: null });
+  await until(async () => (await listed()).status === 200, { timeoutMs: 60_000 });
+  const answer = await call(router, "POST", "/v1/compat/chat/completions", {
+    body: { model: own.id, messages: [{ role: "user", content: "hello?" }] },
+  });
+  expect(answer.status).toBe(200);
+  const { prompt_tokens: input, completion_tokens: output } = answer.body.usage;
+  expect(creditsOf(String(answer.body.cost))).toBe(
+    chargeOf(BigInt(input) * 10_000_000n + BigInt(output) * 20_000_000n),
+  );
 });

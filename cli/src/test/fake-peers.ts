@@ -94,6 +94,7 @@ export function createFakePeers(): FakePeers {
     keepAnswer: unused,
     readAnswer: unused,
     judgeClaim: unused,
+    checkSpender: unused,
     post: unused,
     leaseExpiredHolds: unused,
   });

@@ -23,6 +23,19 @@ test.each([
   expect(acceptsTogether(hailuo, asked)).toBe(expected);
 });
 
+const grok = create(ModelSchema, {
+  combinations: [{ maxInputImages: 1 }, { seconds: [1, 10] }],
+});
+
+test.each([
+  [{ seconds: 15 }, true],
+  [{ seconds: 15, inputImages: 1 }, true],
+  [{ seconds: 15, inputImages: 2 }, false],
+  [{ seconds: 10, inputImages: 7 }, true],
+])("%j, where several images make shorter videos than one: %s", (asked, expected) => {
+  expect(acceptsTogether(grok, asked)).toBe(expected);
+});
+
 test("a model without combinations sells everything together", () => {
   expect(acceptsTogether(create(ModelSchema, {}), { size: "1x1" })).toBe(true);
 });

@@ -16,13 +16,15 @@ export function acceptsTogether(
   asked: AskedTogether,
 ): boolean {
   if (combinations.length === 0) return true;
-  const brings = (asked.inputImages ?? 0) > 0;
+  const brought = asked.inputImages ?? 0;
+  const brings = brought > 0;
   return combinations.some(
-    ({ sizes, qualities, seconds, inputImages }) =>
+    ({ sizes, qualities, seconds, inputImages, maxInputImages }) =>
       isOneOf(sizes, asked.size) &&
       isOneOf(qualities, asked.quality) &&
       isOneOf(seconds, asked.seconds) &&
-      (inputImages ?? brings) === brings,
+      (inputImages ?? brings) === brings &&
+      (maxInputImages === 0 || brought <= maxInputImages),
   );
 }
 

@@ -1,6 +1,7 @@
 // What a model of the catalogue costs and accepts. The catalogue lists it and the services that serve it charge it,
 // so both must mean the same.
 export { type AskedTogether, acceptsTogether, type DefaultValues, defaultsOf } from "./accepted.ts";
+export { acceptedInputs, needsImage, TAKES_IMAGES } from "./inputs.ts";
 export {
   type ImageMeters,
   isExact,

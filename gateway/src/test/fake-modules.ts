@@ -150,6 +150,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
           bytesRoute("/v1/compat/images/generations"),
           bytesRoute("/v1/compat/images/edits"),
           bytesRoute("/v1/compat/videos/generations"),
+          get("/v1/generations"),
           get("/media/*"),
         ],
       },

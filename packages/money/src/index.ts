@@ -11,6 +11,7 @@ export {
   parseCredits,
 } from "./credits.ts";
 export { parseDecimal } from "./decimal.ts";
+export { larger, smaller } from "./min-max.ts";
 export {
   chargeOf,
   formatPicoUsd,

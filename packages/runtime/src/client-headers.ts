@@ -15,6 +15,7 @@ const FOR_MODULES = new Set([
   "if-none-match",
   "if-range",
   "if-unmodified-since",
+  "prefer",
   "range",
   "transfer-encoding",
   "user-agent",

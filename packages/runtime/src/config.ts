@@ -52,6 +52,10 @@ export const stopConfig = z.object({
 /** Config of the process itself, whatever modules it runs. */
 export const processConfig = z.object({
   ...stopConfig.shape,
+  MIGRATE: z
+    .enum(["on", "off"])
+    .default("on")
+    .describe("whether a process migrates its schema when it starts, or waits for somebody who does"),
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   INTERNAL_AUTH_SECRET: z
     .string()

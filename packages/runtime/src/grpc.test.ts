@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { systemClock } from "./clock.ts";
 import { defineModule } from "./module.ts";
-import { RPC_AUDIENCE } from "./peers.ts";
 import { type RunningProcess, startProcess } from "./run.ts";
 import { signToken } from "./service-token.ts";
 import { Probe } from "./test/probe-services.ts";
@@ -64,9 +63,11 @@ describe("an unmodified gRPC client", () => {
   const billing = () => clientOf("router/billing/v1/billing.proto", "router.billing.v1.BillingService");
   const catalog = () => clientOf("router/catalog/v1/catalog.proto", "router.catalog.v1.CatalogService");
   const health = () => clientOf("grpc/health/v1/health.proto", "grpc.health.v1.Health");
-  const tokenOf = (secret: string) => {
+  const GET_CREDITS = "rpc:router.billing.v1.BillingService/GetCredits";
+  const WATCH = "rpc:router.catalog.v1.CatalogService/WatchCatalog";
+  const tokenFor = (audience: string, secret = SECRET) => {
     const metadata = new grpc.Metadata();
-    metadata.set("authorization", `Bearer ${signToken(secret, RPC_AUDIENCE, "", systemClock)}`);
+    metadata.set("authorization", `Bearer ${signToken(secret, audience, "", systemClock)}`);
     return metadata;
   };
   const call = (client: Rpc, method: string, request: object, metadata = new grpc.Metadata()) =>
@@ -82,13 +83,13 @@ describe("an unmodified gRPC client", () => {
   };
 
   test("calls a service with a service token", async () => {
-    const answer = await call(billing(), "getCredits", { accountId: "a" }, tokenOf(SECRET));
+    const answer = await call(billing(), "getCredits", { accountId: "a" }, tokenFor(GET_CREDITS));
     expect(answer).toMatchObject({ depositedCredits: "5", remainingCredits: "3" });
     expect(probe.lastRequest?.accountId).toBe("a");
   });
 
   test("gets a typed error with its status and message", async () => {
-    const failure = call(billing(), "getCredits", { accountId: "service error" }, tokenOf(SECRET));
+    const failure = call(billing(), "getCredits", { accountId: "service error" }, tokenFor(GET_CREDITS));
     await expect(failure).rejects.toMatchObject({
       code: grpc.status.FAILED_PRECONDITION,
       details: "The limit is reserved.",
@@ -96,33 +97,30 @@ describe("an unmodified gRPC client", () => {
   });
 
   test("never gets the text of an unexpected error", async () => {
-    const failure = call(billing(), "getCredits", { accountId: "bug" }, tokenOf(SECRET));
+    const failure = call(billing(), "getCredits", { accountId: "bug" }, tokenFor(GET_CREDITS));
     await expect(failure).rejects.toMatchObject({ code: grpc.status.INTERNAL, details: "internal error" });
   });
 
   test("reads a stream", async () => {
-    const messages = await read(catalog()["watchCatalog"]?.({}, tokenOf(SECRET)));
+    const messages = await read(catalog()["watchCatalog"]?.({}, tokenFor(WATCH)));
     expect(messages).toMatchObject([{ catalog: { version: "1" } }, { catalog: { version: "2" } }]);
   });
 
   test.each([
     ["no token", () => new grpc.Metadata()],
-    ["a token made with another secret", () => tokenOf("another secret that is long enough too")],
     [
-      "a token for another purpose",
-      () => {
-        const metadata = new grpc.Metadata();
-        metadata.set("authorization", `Bearer ${signToken(SECRET, "rest:billing", "null", systemClock)}`);
-        return metadata;
-      },
+      "a token made with another secret",
+      (own: string) => tokenFor(own, "another secret that is long enough"),
     ],
+    ["a token for another purpose", () => tokenFor("rest:billing")],
+    ["a token for another method", (own: string) => tokenFor(own === WATCH ? GET_CREDITS : WATCH)],
   ])("is refused with %s, for calls and for streams", async (_name, metadata) => {
     probe.lastRequest = undefined;
     const refusal = { code: grpc.status.UNAUTHENTICATED };
-    await expect(call(billing(), "getCredits", { accountId: "a" }, metadata())).rejects.toMatchObject(
-      refusal,
-    );
-    await expect(read(catalog()["watchCatalog"]?.({}, metadata()))).rejects.toMatchObject(refusal);
+    await expect(
+      call(billing(), "getCredits", { accountId: "a" }, metadata(GET_CREDITS)),
+    ).rejects.toMatchObject(refusal);
+    await expect(read(catalog()["watchCatalog"]?.({}, metadata(WATCH)))).rejects.toMatchObject(refusal);
     expect(probe.lastRequest).toBeUndefined();
   });
 

@@ -9,6 +9,7 @@ import { mostConnections, readLimits } from "./most-connections.ts";
 import { refuseAmbiguous } from "./refuse-ambiguous.ts";
 import { renderError, renderRawHttp } from "./render-error.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
+import { StalledUploads, type UploadLimits } from "./stalled-uploads.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 /** How long the rest of a body is read and thrown away after the answer has been sent. */
@@ -22,9 +23,11 @@ export interface HttpAppOptions {
   readonly log: Logger;
   /** Chooses the id of a request; it is answered as x-request-id. */
   readonly requestId: (request: IncomingMessage) => string;
+  /** For ports that strangers reach; absent: uploads may be as slow as the whole request. */
+  readonly uploads?: UploadLimits;
 }
 
-export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstance {
+export function createHttpApp({ log, requestId, uploads }: HttpAppOptions): FastifyInstance {
   const settings: FastifyHttpOptions<Server> = {
     bodyLimit: DEFAULT_BODY_LIMIT,
     genReqId: (request) => requestId(request as IncomingMessage),
@@ -79,8 +82,27 @@ export function createHttpApp({ log, requestId }: HttpAppOptions): FastifyInstan
     if (!request.raw.complete) linger(request.raw);
     done();
   });
+  if (uploads !== undefined) cutStalledUploads(app, uploads);
   answerUnknownRoutes(app);
   return app;
+}
+
+function cutStalledUploads(app: FastifyInstance, limits: UploadLimits): void {
+  const uploads = new StalledUploads(limits, ({ raw: { socket }, id }) => {
+    refuseBadHttp({ code: "ERR_HTTP_REQUEST_TIMEOUT" } as NodeJS.ErrnoException, socket, id);
+    // Now, not only when the client ends its side, too: whoever reads the body must hear of it.
+    socket.destroySoon();
+  });
+  app.addHook("onRequest", (request, _reply, done) => {
+    const { "content-length": length = "0", "transfer-encoding": encoding } = request.headers;
+    const hasBody = length !== "0" || encoding !== undefined;
+    if (hasBody && request.raw.socket instanceof Socket) uploads.begin(request);
+    done();
+  });
+  app.addHook("onResponse", (request, _reply, done) => {
+    uploads.end(request);
+    done();
+  });
 }
 
 /**

@@ -1,5 +1,6 @@
 // The runtime: how modules become processes, find each other and answer. Mechanisms only, no product nouns.
 export { type Batcher, type BatcherOptions, createBatcher } from "./batcher.ts";
+export { type Allowance, ByteBudget } from "./byte-budget.ts";
 export { type Clock, systemClock, type Timer } from "./clock.ts";
 export {
   dataDirConfig,
@@ -7,12 +8,14 @@ export {
   milliseconds,
   port,
   postgresConfig,
+  processConfig,
   readConfig,
   redisConfig,
   stopConfig,
 } from "./config.ts";
 export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp } from "./http-app.ts";
+export { allowanceOf, type BodyRules, incomingBodyOf } from "./incoming-body.ts";
 export { parseJsonBytes } from "./json-body.ts";
 export { endOfJsonString, guardJson } from "./json-guard.ts";
 export { listenError } from "./listen.ts";
@@ -26,8 +29,8 @@ export {
   type ModuleInstance,
   type RpcService,
 } from "./module.ts";
-export { openSchema, type SchemaOptions } from "./open-schema.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
+export { LONGEST_PAGE, type Page, pageFields, pageOf } from "./page-fields.ts";
 export { parseRequest } from "./parse-request.ts";
 export { pause } from "./pause.ts";
 export { addressVariables, createRemoteTransport } from "./peers.ts";
@@ -41,11 +44,20 @@ export {
   sqlStateOf,
 } from "./postgres.ts";
 export { PRINCIPAL_HEADER, signPrincipal } from "./principal.ts";
+export { createReadyCheck } from "./ready-check.ts";
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./redis.ts";
 export { RedisGate, type RedisGateMessages } from "./redis-gate.ts";
 export { countHeader } from "./refuse-ambiguous.ts";
 export { renderError } from "./render-error.ts";
 export { type RestApi, type RestRequest, type RestRoute, restRoute } from "./rest-api.ts";
 export { type Rounds, startRounds } from "./rounds.ts";
-export { type RunningProcess, run, runUntilSignal, type StartOptions, startProcess } from "./run.ts";
+export {
+  buildSentence,
+  type RunningProcess,
+  run,
+  runUntilSignal,
+  type StartOptions,
+  startProcess,
+} from "./run.ts";
+export { openPool, type PostgresConfig, type Schema } from "./schema.ts";
 export { type CallOptions, createServiceClient, type ServiceClient } from "./service-client.ts";

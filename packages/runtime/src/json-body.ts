@@ -4,13 +4,14 @@ import { isUtf8 } from "node:buffer";
 import { setImmediate as otherWork } from "node:timers/promises";
 import { ServiceError } from "@gr/proto";
 import type { FastifyRequest } from "fastify";
+import { announcedLength, incomingBodyOf } from "./incoming-body.ts";
 import { guardJson, JsonGuard } from "./json-guard.ts";
 import { parseInSlices } from "./parse-in-slices.ts";
 
 /** Up to here JSON.parse takes a few milliseconds at most. */
 const LONG_BODY = 256 * 1024;
-/** Where the length is not announced, room for so much is made first. */
-const FIRST_ROOM = 16 * 1024;
+/** Room for so much is made first, and more as it comes: what is announced need not come. */
+const FIRST_ROOM = { announced: 1024 * 1024, unannounced: 16 * 1024 };
 
 export interface JsonBody {
   readonly bytes: Buffer;
@@ -25,7 +26,7 @@ const parsed = new WeakMap<Buffer, unknown>();
 /** Long bodies are parsed one after another. */
 let parsing: Promise<unknown> = Promise.resolve();
 
-/** @throws ServiceError invalid_json, body_too_large, without waiting for the rest of the body */
+/** @throws ServiceError invalid_json, body_too_large, or that of the module's body rules, without waiting for the rest of the body */
 export async function readJsonBody(
   request: FastifyRequest,
   payload: NodeJS.ReadableStream,
@@ -61,13 +62,18 @@ export function parseJsonBytes(bytes: Buffer): unknown {
 function readGuarded(request: FastifyRequest, payload: NodeJS.ReadableStream): Promise<Buffer> {
   const limit = request.routeOptions.bodyLimit;
   const announced = announcedLength(request);
+  const incoming = incomingBodyOf(request);
   return new Promise((resolve, reject) => {
     if (announced !== undefined && announced > limit) {
       reject(tooLarge(limit));
       return;
     }
+    // Throws as `reject` does.
+    incoming?.expect(announced ?? 0);
     const guard = new JsonGuard();
-    let bytes: Buffer = Buffer.allocUnsafe(announced ?? Math.min(FIRST_ROOM, limit));
+    const most = announced ?? limit;
+    const first = announced === undefined ? FIRST_ROOM.unannounced : FIRST_ROOM.announced;
+    let bytes: Buffer = Buffer.allocUnsafe(Math.min(first, most));
     let length = 0;
     const stop = () => {
       payload.off("data", take);
@@ -82,8 +88,9 @@ function readGuarded(request: FastifyRequest, payload: NodeJS.ReadableStream): P
     const take = (chunk: Buffer) => {
       try {
         if (length + chunk.length > limit) throw tooLarge(limit);
+        incoming?.take(chunk.length);
         guard.push(chunk);
-        if (length + chunk.length > bytes.length) bytes = grown(bytes, length, length + chunk.length, limit);
+        if (length + chunk.length > bytes.length) bytes = grown(bytes, length, length + chunk.length, most);
         chunk.copy(bytes, length);
         length += chunk.length;
       } catch (error) {
@@ -102,13 +109,8 @@ function readGuarded(request: FastifyRequest, payload: NodeJS.ReadableStream): P
   });
 }
 
-function announcedLength({ headers }: FastifyRequest): number | undefined {
-  const { "content-length": given } = headers;
-  return given === undefined ? undefined : Number(given);
-}
-
-function grown(bytes: Buffer, length: number, needed: number, limit: number): Buffer {
-  const larger = Buffer.allocUnsafe(Math.min(limit, Math.max(needed, 2 * bytes.length)));
+function grown(bytes: Buffer, length: number, needed: number, most: number): Buffer {
+  const larger = Buffer.allocUnsafe(Math.min(most, Math.max(needed, 2 * bytes.length)));
   bytes.copy(larger, 0, 0, length);
   return larger;
 }

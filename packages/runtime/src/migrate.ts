@@ -41,18 +41,11 @@ export async function migrate(pool: Pool, directory: string): Promise<string[]> 
     await client.query("SET LOCAL lock_timeout = 0");
     await client.query("SELECT pg_advisory_xact_lock(hashtext('migrate ' || current_schema()))");
     await client.query("RESET lock_timeout");
-    const fresh = await newMigrations(client, migrations);
-    const digest = digestOf(functions.map((file) => `${file.name} ${file.digest}`).join("\n"));
-    const sets = await functionSets(client);
-    const current = sets.at(-1);
-    if (current?.digest !== digest && sets.some((set) => set.digest === digest)) {
-      throw new OperatorError(
-        "The SQL functions of the database are those of a newer version; start that version, or a later one.",
-      );
-    }
-    if (fresh.length === 0 && (current?.digest ?? digestOf("")) === digest) return [];
+    await createOwnTables(client);
+    const { fresh, made: before, digest, isCurrent } = await compare(client, migrations, functions);
+    if (fresh.length === 0 && isCurrent) return [];
 
-    await dropFunctions(client, current?.functions ?? []);
+    await dropFunctions(client, before);
     for (const { name, sql, digest: checksum } of fresh) {
       await client.query(sql);
       await client.query("INSERT INTO schema_migration (name, checksum) VALUES ($1, $2)", [name, checksum]);
@@ -62,6 +55,67 @@ export async function migrate(pool: Pool, directory: string): Promise<string[]> 
     await client.query("INSERT INTO schema_functions (digest, functions) VALUES ($1, $2)", [digest, made]);
     return [...fresh, ...functions].map(({ name }) => name);
   });
+}
+
+/**
+ * What `migrate` would apply; reads only.
+ * @throws OperatorError where `migrate` would refuse
+ */
+export async function pendingFiles(pool: Pool, directory: string): Promise<string[]> {
+  const migrations = await readFiles(directory, MIGRATION);
+  const functions = await readFiles(join(directory, "../sql"), FUNCTION);
+  const names = (files: readonly SqlFile[]) => files.map(({ name }) => name);
+  return inTransaction(pool, async (client) => {
+    // Both tables are made in one transaction.
+    const { rows } = await client.query<{ known: boolean }>(
+      "SELECT to_regclass('schema_functions') IS NOT NULL AS known",
+    );
+    if (rows[0]?.known !== true) return names([...migrations, ...functions]);
+    const { fresh, isCurrent } = await compare(client, migrations, functions);
+    return names([...fresh, ...(isCurrent ? [] : functions)]);
+  });
+}
+
+interface Comparison {
+  /** Migrations that the database lacks. */
+  readonly fresh: readonly SqlFile[];
+  /** Functions that it has. */
+  readonly made: readonly string[];
+  /** Of the functions that it should have. */
+  readonly digest: string;
+  /** Whether these are the same. */
+  readonly isCurrent: boolean;
+}
+
+/** @throws OperatorError when the database is that of a newer version, or a migration was edited. */
+async function compare(
+  client: PoolClient,
+  migrations: readonly SqlFile[],
+  functions: readonly SqlFile[],
+): Promise<Comparison> {
+  const fresh = await newMigrations(client, migrations);
+  const digest = digestOf(functions.map((file) => `${file.name} ${file.digest}`).join("\n"));
+  const sets = await functionSets(client);
+  const current = sets.at(-1);
+  if (current?.digest !== digest && sets.some((set) => set.digest === digest)) {
+    throw new OperatorError(
+      "The SQL functions of the database are those of a newer version; start that version, or a later one.",
+    );
+  }
+  const isCurrent = (current?.digest ?? digestOf("")) === digest;
+  return { fresh, made: current?.functions ?? [], digest, isCurrent };
+}
+
+async function createOwnTables(client: PoolClient): Promise<void> {
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS schema_migration (
+       name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
+  );
+  await client.query(
+    `CREATE TABLE IF NOT EXISTS schema_functions (
+       digest text PRIMARY KEY, functions text[] NOT NULL, ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+       applied_at timestamptz NOT NULL DEFAULT now())`,
+  );
 }
 
 /** In the order of their names; none when there is no such folder. */
@@ -87,10 +141,6 @@ function digestOf(text: string): string {
 
 /** @throws OperatorError when an applied one was changed, or is one that we do not know. */
 async function newMigrations(client: PoolClient, files: readonly SqlFile[]): Promise<SqlFile[]> {
-  await client.query(
-    `CREATE TABLE IF NOT EXISTS schema_migration (
-       name text PRIMARY KEY, checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())`,
-  );
   const { rows } = await client.query<{ name: string; checksum: string }>(
     "SELECT name, checksum FROM schema_migration ORDER BY name",
   );
@@ -115,11 +165,6 @@ async function newMigrations(client: PoolClient, files: readonly SqlFile[]): Pro
 
 /** All that the database ever had, in order: whoever brings an earlier one is an older version. */
 async function functionSets(client: PoolClient): Promise<FunctionSet[]> {
-  await client.query(
-    `CREATE TABLE IF NOT EXISTS schema_functions (
-       digest text PRIMARY KEY, functions text[] NOT NULL, ordinal bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
-       applied_at timestamptz NOT NULL DEFAULT now())`,
-  );
   const { rows } = await client.query<FunctionSet>(
     "SELECT digest, functions FROM schema_functions ORDER BY ordinal",
   );

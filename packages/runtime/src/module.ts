@@ -9,6 +9,7 @@ import type { Timer } from "./clock.ts";
 import type { MountPoint } from "./forward-request.ts";
 import type { Logger } from "./logger.ts";
 import type { RestApi } from "./rest-api.ts";
+import type { Schema } from "./schema.ts";
 import type { ServiceClient } from "./service-client.ts";
 
 /** One RPC service and its implementation. */
@@ -53,6 +54,8 @@ export interface Module<Shape extends z.ZodObject = z.ZodObject> {
   /** Modules it dials or mounts; those in the same process are created and started before it. */
   readonly needs: readonly string[];
   readonly config: Shape;
+  /** Its tables, if it keeps any; up to date before it is created. Its config has what `postgresConfig` has. */
+  readonly schema?: Schema;
   create(context: ModuleContext<z.infer<Shape>>): Promise<ModuleInstance>;
 }
 

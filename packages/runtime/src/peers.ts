@@ -11,11 +11,11 @@ import { createInProcessTransport } from "./in-process-transport.ts";
 import type { ModuleInstance } from "./module.ts";
 import { describeRoutes } from "./rest-api.ts";
 import { describeRemote, mountLocal, mountRemote, type RemoteRest } from "./rest-mount.ts";
+import { audienceOf } from "./rpc-interceptors.ts";
 import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 import { signToken } from "./service-token.ts";
 
-export const RPC_AUDIENCE = "rpc";
 const TOKEN_REFRESH_MS = 20_000;
 
 interface PeerAddress {
@@ -122,16 +122,17 @@ export function createRemoteTransport(rpcUrl: string, secret: string, clock: Clo
   });
 }
 
-/** Adds the service token to every call; one token serves for a while. */
+/** Adds the service token to every call; one token serves one method for a while. */
 function bearServiceToken(secret: string, clock: Clock): Interceptor {
-  let token = "";
-  let madeAt = Number.NEGATIVE_INFINITY;
+  const made = new Map<string, { readonly token: string; readonly at: number }>();
   return (next) => (request) => {
-    if (clock.now() - madeAt > TOKEN_REFRESH_MS) {
-      madeAt = clock.now();
-      token = signToken(secret, RPC_AUDIENCE, "", clock);
+    const audience = audienceOf(request);
+    let known = made.get(audience);
+    if (known === undefined || clock.now() - known.at > TOKEN_REFRESH_MS) {
+      known = { token: signToken(secret, audience, "", clock), at: clock.now() };
+      made.set(audience, known);
     }
-    request.header.set("authorization", `Bearer ${token}`);
+    request.header.set("authorization", `Bearer ${known.token}`);
     return next(request);
   };
 }

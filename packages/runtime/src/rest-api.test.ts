@@ -17,6 +17,7 @@ const api: RestApi = {
       method: "POST",
       path: "/things/:id",
       summary: "Make a thing",
+      headers: { Prefer: "how to answer" },
       body: thing,
       query: z.object({
         dry: z.enum(["true", "false"]).optional(),
@@ -220,6 +221,13 @@ describe("the description", () => {
       { name: "id", in: "path", required: true, schema: { type: "string" } },
       { name: "dry", in: "query", required: false, schema: { type: "string", enum: ["true", "false"] } },
       expect.objectContaining({ name: "limit", in: "query", required: false }),
+      {
+        name: "Prefer",
+        in: "header",
+        required: false,
+        description: "how to answer",
+        schema: { type: "string" },
+      },
     ]);
     expect(paths["/files/{path}"]?.["get"]?.["parameters"]).toMatchObject([{ name: "path", in: "path" }]);
   });

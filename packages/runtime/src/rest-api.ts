@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { admitBodies, type BodyRules } from "./incoming-body.ts";
 import { readJsonBody } from "./json-body.ts";
 import { parseRequest } from "./parse-request.ts";
 
@@ -19,6 +20,8 @@ export interface RestRoute {
   readonly path: string;
   readonly summary: string;
   readonly query?: z.ZodType;
+  /** What the route makes of request headers, by their names; for the OpenAPI document. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Absent: the route takes no body, and whatever a client sends all the same is not looked at. */
   readonly body?: z.ZodType;
   /**
@@ -40,6 +43,8 @@ export interface RestRoute {
 
 export interface RestApi {
   readonly routes: readonly RestRoute[];
+  /** Absent: whoever may call a route may send it as much as it takes. */
+  readonly bodies?: BodyRules;
   /** Prepares the routes' own scope before they are added to it: body parsers, hooks, an error handler. */
   readonly setup?: (scope: FastifyInstance) => Promise<void>;
 }
@@ -75,6 +80,7 @@ export async function registerRest(app: FastifyInstance, api: RestApi): Promise<
       if (request.routeOptions.config.bodyAs === "nothing") done(null);
       else done(otherBodyType());
     });
+    if (api.bodies !== undefined) admitBodies(scope, api.bodies);
     await api.setup?.(scope);
     for (const route of api.routes) registerRoute(scope, route);
   });
@@ -127,6 +133,9 @@ function describeRoute(route: RestRoute, pathNames: readonly string[]): object {
   const parameters = [
     ...pathNames.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
     ...queryProperties.map(([name, schema]) => ({ name, in: "query", required: false, schema })),
+    ...Object.entries(route.headers ?? {}).map(([name, description]) => {
+      return { name, in: "header", required: false, description, schema: { type: "string" } };
+    }),
   ];
   return {
     summary: route.summary,

@@ -1,9 +1,12 @@
 // Server-side behaviour of every RPC, the same for calls over the network and within the process:
 // errors become wire errors (also in the middle of a stream), unexpected ones are logged with their request id.
 
+import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext, type Interceptor } from "@connectrpc/connect";
 import { ServiceError, toConnectError } from "@gr/proto";
+import type { Clock } from "./clock.ts";
 import type { Logger } from "./logger.ts";
+import { readToken } from "./service-token.ts";
 
 export const REQUEST_ID_HEADER = "x-request-id";
 
@@ -37,14 +40,26 @@ async function* mapErrors<T>(
   }
 }
 
+/** What a service token for a method is signed for: it opens no other. */
+export function audienceOf({ service, method }: CalledMethod): string {
+  return `rpc:${service.typeName}/${method.name}`;
+}
+
+interface CalledMethod {
+  readonly service: Pick<DescService, "typeName">;
+  readonly method: Pick<DescMethod, "name">;
+}
+
 /**
- * Lets a call pass only with a service token, before its body is read.
+ * Lets a call pass only with a service token for its method, before its body is read.
  * Health and reflection (grpc.*) are open: platforms and tools ask them.
  */
-export function requireServiceToken(allowed: (header: Headers) => boolean) {
+export function requireServiceToken(secret: string, clock: Clock) {
   return (context: HandlerContext): void => {
-    if (context.service.typeName.startsWith("grpc.") || allowed(context.requestHeader)) return;
-    throw new ConnectError("a service token is required on this port", Code.Unauthenticated);
+    if (context.service.typeName.startsWith("grpc.")) return;
+    const token = context.requestHeader.get("authorization")?.replace(/^Bearer /, "") ?? "";
+    if (readToken(secret, audienceOf(context), token, clock) !== undefined) return;
+    throw new ConnectError("a service token for this method is required on this port", Code.Unauthenticated);
   };
 }
 

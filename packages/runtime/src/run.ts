@@ -1,20 +1,21 @@
 // Turns a list of modules into a running process: all configs first, then create and start in the order of needs,
 // stop in reverse. Problems become one sentence for the operator and an exit code, never a stack trace.
 import type { DescService } from "@bufbuild/protobuf";
-import { collectDefaultMetrics, Registry } from "prom-client";
+import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { buildInfo } from "./build-info.ts";
 import { type Clock, systemClock, type Timer } from "./clock.ts";
 import { inStartOrder, remoteNeeds } from "./compose.ts";
 import { type Environment, type ProcessConfig, processConfig, readConfig, refuseProblems } from "./config.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import type { Module, ModuleInstance } from "./module.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
-import { Peers, RPC_AUDIENCE, readPeerAddresses } from "./peers.ts";
+import { Peers, readPeerAddresses } from "./peers.ts";
 import { answerErrors, requireServiceToken } from "./rpc-interceptors.ts";
 import { healthService, reflectionService } from "./rpc-introspection.ts";
 import { startRpcServer } from "./rpc-server.ts";
+import { awaitSchemas, migrateSchemas, placedSchemas } from "./schema.ts";
 import type { ServiceClient } from "./service-client.ts";
 import { startServiceHttp } from "./service-http.ts";
-import { readToken } from "./service-token.ts";
 
 /** Internal ports wait longer than the gateway, so that it is the gateway that ends what takes too long. */
 const PORTS_LATER_MS = 5_000;
@@ -37,6 +38,13 @@ export interface RunningProcess {
 export interface StartOptions {
   readonly env: Environment;
   readonly clock?: Timer;
+  /** Ends a start that waits for its schema. */
+  readonly stopping?: AbortSignal;
+}
+
+/** A start that was told to stop, and leaves nothing behind. */
+class StartStopped extends Error {
+  override readonly name = "StartStopped";
 }
 
 /** @throws OperatorError with a sentence that says what to change. */
@@ -50,6 +58,13 @@ export async function startProcess(
   const log = createLogger(config.LOG_LEVEL, ordered.map(({ name }) => name).join("+"));
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
+  tellBuild(metrics);
+  const placed = placedSchemas(ordered, options.env);
+  if (config.MIGRATE === "on") {
+    await migrateSchemas(placed, log);
+  } else if (!(await awaitSchemas(placed, { config, log, metrics, clock, stopping: options.stopping }))) {
+    throw new StartStopped("the process was stopped before its schema was there");
+  }
   const peers = new Peers({
     addresses,
     interceptors: [answerErrors(log)],
@@ -114,6 +129,16 @@ export async function startProcess(
   }
 }
 
+function tellBuild(metrics: Registry): void {
+  const info = new Gauge({
+    name: "generation_router_info",
+    help: "Which build this is; always 1",
+    labelNames: ["version", "commit"],
+    registers: [metrics],
+  });
+  info.set({ ...buildInfo }, 1);
+}
+
 function readAllConfigs(modules: readonly Module[], env: Environment) {
   const problems: string[] = [];
   const moduleConfigs = new Map<string, unknown>();
@@ -146,17 +171,13 @@ async function openPorts(
   const { config, clock, log, metrics, problems } = shared;
   const services = running.flatMap(({ instance }) => instance.rpc ?? []);
   const host = config.SERVICE_HOST;
-  const mayCall = (header: Headers): boolean => {
-    const token = header.get("authorization")?.replace(/^Bearer /, "") ?? "";
-    return readToken(config.INTERNAL_AUTH_SECRET, RPC_AUDIENCE, token, clock) !== undefined;
-  };
   const described = [...services, healthService(async () => (await problems()).length === 0)];
   const rpc = await startRpcServer({
     host,
     port: config.SERVICE_RPC_PORT,
     services: [...described, reflectionService(described)],
     interceptors: [answerErrors(log)],
-    gate: requireServiceToken(mayCall),
+    gate: requireServiceToken(config.INTERNAL_AUTH_SECRET, clock),
   });
   try {
     const http = await startServiceHttp({
@@ -195,7 +216,8 @@ type Stoppable = Pick<RunningProcess, "stop" | "stopGraceMs">;
  * Runs until SIGINT or SIGTERM, then stops gracefully; a second signal ends the process at once.
  * Sets the exit code; prints one sentence when the process cannot start.
  */
-export async function runUntilSignal(start: () => Promise<Stoppable>): Promise<void> {
+export async function runUntilSignal(start: (stopping: AbortSignal) => Promise<Stoppable>): Promise<void> {
+  const stopping = new AbortController();
   let signalledAt: number | undefined;
   let started: Stoppable | undefined;
   const stop = async () => {
@@ -205,6 +227,7 @@ export async function runUntilSignal(start: () => Promise<Stoppable>): Promise<v
       return;
     }
     signalledAt = Date.now();
+    stopping.abort();
     // What is still starting stops as soon as it has started.
     if (started === undefined) return;
     setTimeout(() => process.exit(1), started.stopGraceMs + CLOSING_MS).unref();
@@ -217,20 +240,51 @@ export async function runUntilSignal(start: () => Promise<Stoppable>): Promise<v
   // A launcher that started this process with a channel has died: nobody else would stop it.
   process.on("disconnect", () => void stop());
   try {
-    started = await start();
+    started = await start(stopping.signal);
     if (signalledAt !== undefined) {
       await started.stop();
       process.exit(0);
     }
   } catch (error) {
-    const sentence = sentenceOf(error);
-    process.stderr.write(`${sentence}\n`);
-    if (!(error instanceof OperatorError) && process.env["LOG_LEVEL"] === "debug") console.error(error);
-    process.exit(1);
+    if (error instanceof StartStopped) process.exit(0);
+    endWith(error);
   }
 }
 
-/** The main of a service process. */
-export function run(modules: readonly Module[]): Promise<void> {
-  return runUntilSignal(() => startProcess(modules, { env: process.env }));
+/** Ends the process, which could not do what it was asked for. */
+function endWith(error: unknown): never {
+  process.stderr.write(`${sentenceOf(error)}\n`);
+  if (!(error instanceof OperatorError) && process.env["LOG_LEVEL"] === "debug") console.error(error);
+  process.exit(1);
+}
+
+/**
+ * The main of a service process. It serves; with the argument `migrate` it brings the schemas up to date and ends; with
+ * `--version` it says which build it is.
+ */
+export async function run(modules: readonly Module[]): Promise<void> {
+  const [command, ...others] = process.argv.slice(2);
+  if (command === undefined) {
+    // Many processes of a service may start at once, and with a role that may not change tables: somebody else migrates.
+    const env = { ...process.env, MIGRATE: process.env["MIGRATE"] || "off" };
+    return runUntilSignal((stopping) => startProcess(modules, { env, stopping }));
+  }
+  try {
+    if (others.length > 0 || !(command === "migrate" || command === "--version")) {
+      const given = [command, ...others].join(" ");
+      throw new OperatorError(`"${given}" is not understood; give migrate, --version, or nothing to serve.`);
+    }
+    const sentences = command === "migrate" ? await migrateNow(modules) : [buildSentence()];
+    process.stdout.write(`${sentences.join("\n")}\n`);
+  } catch (error) {
+    endWith(error);
+  }
+}
+
+export const buildSentence = () => `${buildInfo.version} (${buildInfo.commit})`;
+
+function migrateNow(modules: readonly Module[]): Promise<string[]> {
+  const placed = placedSchemas(modules, process.env);
+  if (placed.length === 0) return Promise.resolve(["There are no tables to migrate."]);
+  return migrateSchemas(placed, createLogger("warn", "migrate"));
 }

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
+import { buildInfo } from "./build-info.ts";
 import type { Clock } from "./clock.ts";
 import { closeHttpApp, createHttpApp } from "./http-app.ts";
 import { listenError } from "./listen.ts";
@@ -61,7 +62,7 @@ export interface Readiness {
 }
 
 function registerOps(app: FastifyInstance, readiness: Readiness, metrics: Registry): void {
-  app.get("/livez", async () => ({ status: "ok" }));
+  app.get("/livez", async () => ({ status: "ok", ...buildInfo }));
   app.get("/readyz", async (_request, reply) => {
     const problems = await readiness.problems();
     return reply

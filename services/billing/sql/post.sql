@@ -4,6 +4,7 @@
 -- Arrays have one element per operation; what an operation does not have is null. A hold occurs once in a batch, and so
 -- does a key of an account.
 --   op_credits   place, extend: of the hold; capture: charge; otherwise 0
+--   op_most      place, extend: as large the hold may become where enough is free. Null when no operation has one
 --   op_cost      capture, release, abandon: pico; next: pico of the attempt that failed
 --   op_deadline  place, extend, next: Unix milliseconds
 --   op_tag       place, next: index into the tag_ arrays, which have each combination once; release, abandon: whose cost it is
@@ -16,7 +17,8 @@
 --
 -- A plpgsql expression is compiled once per transaction and costs at each evaluation, so there are few of them.
 CREATE FUNCTION post(
-  op_kind operation_kind[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[], op_cost bigint[],
+  op_kind operation_kind[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[],
+  op_most bigint[], op_cost bigint[],
   op_deadline bigint[], op_tag integer[], op_attempt integer[],
   tag_service text[], tag_provider text[], tag_upstream_model text[], tag_model text[], tag_price_version text[],
   claim_key bytea[], claim_fingerprint bytea[], asked_at timestamptz, free_limit integer,
@@ -107,6 +109,9 @@ BEGIN
       ELSE 'already_resolved' END;
     IF code IS NOT NULL THEN
       outcomes := outcomes || code;
+      IF code = 'done' AND kind = 'place' AND op_most[i] IS NOT NULL THEN
+        remarks := remarks || jsonb_build_object('i', i - 1, 'held', h.credits::text);
+      END IF;
       -- A cost beyond the booked one is our loss. The first to report it wins.
       IF op_cost[i] > h.cost AND (kind <> 'next' OR h.attempt = op_attempt[i] - 1) THEN
         IF NOT EXISTS (SELECT FROM entry e WHERE e.hold_id = h.id AND e.kind = 'late' AND e.attempt = h.attempt) THEN
@@ -225,6 +230,15 @@ BEGIN
     outcomes := outcomes || code;
 
     IF code = 'done' THEN
+      -- Where there is much, many requests share it: each takes a quarter of what is free, or what it needs at least.
+      IF op_most[i] IS NOT NULL THEN
+        IF more > 0 THEN
+          more := greatest(more, least(
+            op_most[i] - coalesce(h.credits, 0),
+            least(acc.credits - acc.debits - acc.held, sp.cap - used - held) / 4));
+        END IF;
+        remarks := remarks || jsonb_build_object('i', i - 1, 'held', (coalesce(h.credits, 0) + more)::text);
+      END IF;
       acc.held := acc.held + more;
       accounts[a] := acc;
       IF kind = 'place' THEN
@@ -234,6 +248,7 @@ BEGIN
           sp.window_used := 0;
         END IF;
         sp.window_held := held + more;
+        op_credits[i] := more;
         placed := placed || i;
         placed_window := placed_window || sp.window_no;
         IF claim_key[i] IS NOT NULL THEN

@@ -1,10 +1,19 @@
 // The billing module: opens its schema, then serves money operations over RPC and the balance over REST.
 import { join } from "node:path";
-import { type Clock, defineModule, type Logger, openRedis, openSchema } from "@gr/runtime";
+import {
+  type Clock,
+  createReadyCheck,
+  defineModule,
+  type Logger,
+  openPool,
+  openRedis,
+  startRounds,
+} from "@gr/runtime";
 import { createAccountStore } from "./accounts/account-store.ts";
 import { createAdjustmentStore } from "./accounts/adjustment-store.ts";
+import { createSpenderCheck } from "./accounts/check-spender.ts";
 import { createAnswerStore } from "./claims/answer-store.ts";
-import { ClaimSweeper, judgeClaim, sweepClaims } from "./claims/claim-store.ts";
+import { type ClaimingSpender, judgeClaim, sweepClaims } from "./claims/claim-store.ts";
 import { type BillingConfig, billingConfig } from "./config.ts";
 import { createBillingEvents } from "./events.ts";
 import { createHoldStore } from "./holds/hold-store.ts";
@@ -12,22 +21,28 @@ import { LocalSpendMirror } from "./mirror/local-mirror.ts";
 import { MirroredWriter } from "./mirror/mirrored-writer.ts";
 import { RedisSpendMirror } from "./mirror/redis-mirror.ts";
 import { forgettingAccounts, forgettingAdjustments, type SpendMirror } from "./mirror/spend-mirror.ts";
-import { createReadSpendNumbers } from "./mirror/spend-numbers-store.ts";
+import { createReadExpiry, createReadSpendNumbers } from "./mirror/spend-numbers-store.ts";
 import { billingRest } from "./rpc/rest.ts";
 import { billingRpc } from "./rpc/rpc.ts";
-import { createReadiness, unsafeSettings } from "./verify/database-health-store.ts";
+import { unsafeSettings } from "./verify/database-health-store.ts";
 import { verifyLedger } from "./verify/ledger-invariants-store.ts";
 import { LedgerConnection } from "./writer/ledger-connection.ts";
 import { ledgerTimeOf } from "./writer/ledger-time.ts";
 import { LedgerWriter } from "./writer/ledger-writer.ts";
 
+/** Between two rounds over claims that have had their time. */
+const SWEEP_EVERY_MS = 300_000;
+const READY_FOR_MS = 1_000;
+
+const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
+
 export const billingModule = defineModule({
   name: "billing",
   needs: [],
   config: billingConfig,
+  schema,
   async create({ config, log, clock, metrics }) {
-    const migrations = join(import.meta.dirname, "../migrations");
-    const pool = await openSchema(config, { schema: "billing", migrations, log });
+    const pool = await openPool(config, schema, log);
     const time = ledgerTimeOf(clock);
     const events = createBillingEvents(log, metrics);
     const { mirror, stopwatch, close } = await openSpendMirror(config, { clock, log });
@@ -42,13 +57,15 @@ export const billingModule = defineModule({
       events,
       stopwatch,
     });
-    const sweeper = new ClaimSweeper(() => sweepClaims(pool, time), log);
+    const judge = (claiming: ClaimingSpender) => judgeClaim(pool, readNumbers, claiming, time());
+    let stopSweeping: (() => Promise<void>) | undefined;
     const rpc = billingRpc({
       writer,
       accounts,
       adjustments: forgettingAdjustments(createAdjustmentStore(pool, time), mirror),
       answers: createAnswerStore(pool, time),
-      judgeClaim: (claiming) => judgeClaim(pool, readNumbers, claiming, time()),
+      judgeClaim: judge,
+      checkSpender: createSpenderCheck({ writer, readExpiry: createReadExpiry(pool), judgeClaim: judge }),
       holds: createHoldStore(pool, time),
       verify: () => verifyLedger(pool),
       events,
@@ -58,11 +75,21 @@ export const billingModule = defineModule({
       rest: billingRest({ accounts, events }),
       start: async () => {
         events.mayForget(await unsafeSettings(pool));
-        sweeper.start();
+        stopSweeping = startRounds({
+          clock,
+          pauseMs: SWEEP_EVERY_MS,
+          round: (stopping) => sweepClaims(pool, time, stopping),
+          failed: (err) => log.warn({ err }, "old claims could not be deleted; the next round tries again"),
+        });
       },
-      ready: createReadiness(() => accounts.ping(), clock),
+      ready: createReadyCheck({
+        work: () => accounts.ping(),
+        problem: "PostgreSQL does not answer",
+        keptMs: READY_FOR_MS,
+        clock,
+      }),
       stop: async () => {
-        await sweeper.stop();
+        await stopSweeping?.();
         connection.close();
         close();
         await pool.end();

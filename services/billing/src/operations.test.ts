@@ -2,42 +2,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling } from "./test/start-billing.ts";
 import { abandon, capture, nextAttempt, openWallet, place, post, postOne, release } from "./test/wallet.ts";
-import { createReadiness } from "./verify/database-health-store.ts";
-
-describe("readiness", () => {
-  test("asks the database once for all who ask within a second", async () => {
-    let now = 0;
-    let pings = 0;
-    const ready = createReadiness(
-      async () => {
-        pings += 1;
-      },
-      { now: () => now },
-    );
-    expect(await Promise.all([ready(), ready(), ready()])).toEqual([true, true, true]);
-    now = 999;
-    await ready();
-    expect(pings).toBe(1);
-    now = 1_000;
-    await ready();
-    expect(pings).toBe(2);
-  });
-
-  test("says why not, and recovers", async () => {
-    let now = 0;
-    let broken = true;
-    const ready = createReadiness(
-      async () => {
-        if (broken) throw new Error("no such luck");
-      },
-      { now: () => now },
-    );
-    expect(await ready()).toBe("PostgreSQL does not answer (no such luck)");
-    broken = false;
-    now = 1_000;
-    expect(await ready()).toBe(true);
-  });
-});
 
 describe("the process", () => {
   let ledger: BillingUnderTest;

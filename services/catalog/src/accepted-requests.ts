@@ -1,11 +1,7 @@
 // Every request that a model accepts, as far as its price can depend on it. The seed's checks and the price range of the
 // list go through the same requests.
-import { acceptsTogether, type ImageMeters, type VideoMeters } from "@gr/models";
+import { acceptedInputs, acceptsTogether, type ImageMeters, needsImage, type VideoMeters } from "@gr/models";
 import { type CustomSize, type Model, ModelKind } from "@gr/proto/catalog";
-import { needsImage } from "./offer.ts";
-
-/** Images that a request may bring along to a model whose own limit is not known. */
-const MOST_INPUTS = 16;
 
 /** Every request of one image or video that the model accepts, with no image along and with as many as it may bring. */
 export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
@@ -16,10 +12,7 @@ export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
   const qualities = model.qualities.length === 0 ? ["auto"] : model.qualities;
   const lengths = model.seconds.length === 0 ? [model.defaultSeconds] : model.seconds;
   const sounds = model.supportedParameters.includes("audio") ? [false, true] : [false];
-  const most = model.supportedParameters.includes("image")
-    ? (model.limits?.inputImages ?? 0) || MOST_INPUTS
-    : 0;
-  const inputs = [...(needsImage(model) ? [] : [0]), ...(most === 0 ? [] : [1, most])];
+  const inputs = broughtTo(model);
   const isVideo = model.kind === ModelKind.VIDEO;
   return (sizes.length === 0 ? ["auto"] : sizes).flatMap((size) =>
     qualities.flatMap((quality) =>
@@ -34,6 +27,12 @@ export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
       ),
     ),
   );
+}
+
+/** How many images a request to the model may bring along, as far as that can matter: none, one, and the most. */
+export function broughtTo(model: Model): number[] {
+  const { image: most } = acceptedInputs(model);
+  return [...new Set([...(needsImage(model) ? [] : [0]), ...(most === 0 ? [] : [1, most])])];
 }
 
 /** Without "auto". */

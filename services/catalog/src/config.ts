@@ -20,6 +20,11 @@ export const catalogConfig = z.object({
     .default("")
     .transform(readMediaProviders)
     .describe("who makes images and videos here; models that none of them makes are not listed"),
+  CATALOG_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("folder with the operator's own models, prices and hidden models; taken over as it changes"),
   TEXT_PRICE_FILE: z
     .string()
     .min(1)

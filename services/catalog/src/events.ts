@@ -22,12 +22,20 @@ export interface CatalogEvents {
   textSyncFailed(upstream: string, reason: string): void;
   /** Postgres does not say whether another process has imported. */
   textFollowFailed(upstream: string, reason: string): void;
+  /** What is in the folder of the operator's own catalogue is in force from now on. */
+  folderTaken(folder: string, files: number): void;
+  /** It is not, and what was in force before stays. */
+  folderRefused(folder: string, reason: string): void;
+  /** Models that the operator's own catalogue names are not listed. @param notes a sentence for each */
+  folderUnserved(notes: readonly string[]): void;
 }
 
 /** What the gauges read when metrics are collected. */
 export interface CatalogSizes {
   models(): number;
   watchers(): number;
+  /** Whether all that is in the folder of the operator's own catalogue is in force. */
+  folderUsable(): boolean;
 }
 
 export function createCatalogEvents(log: Logger, metrics: Registry, sizes: CatalogSizes): CatalogEvents {
@@ -56,6 +64,14 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
     registers: [metrics],
     collect() {
       this.set(sizes.watchers());
+    },
+  });
+  new Gauge({
+    name: "catalog_folder_usable",
+    help: "1 = what is in CATALOG_DIR is in force, or none is set; 0 = it is wrong, and an earlier state of it is in force",
+    registers: [metrics],
+    collect() {
+      this.set(sizes.folderUsable() ? 1 : 0);
     },
   });
   return {
@@ -89,6 +105,19 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
       log.warn(
         { upstream, reason },
         "cannot see what other processes have imported; trying again each second",
+      );
+    },
+    folderTaken(folder, files) {
+      log.info({ folder, files }, "the catalogue folder is in force");
+    },
+    folderRefused(folder, reason) {
+      log.warn({ folder, reason }, "the catalogue folder is not in force; its last good state stays");
+    },
+    folderUnserved(notes) {
+      if (notes.length === 0) return;
+      log.warn(
+        { count: notes.length, notes: notes.slice(0, MOST_IDS_LOGGED) },
+        "the catalogue folder names models that nobody serves here",
       );
     },
   };

@@ -10,31 +10,34 @@ const model = (id: string, fields: { name?: string; shutdownDate?: string } = {}
   create(ModelSchema, { id, kind: ModelKind.TEXT, ...fields });
 const ids = (catalog: { models: readonly Model[] } | undefined) => catalog?.models.map(({ id }) => id);
 
+const offerOf = (models: Model[], ...hidden: string[]) => ({ models, hidden: new Set(hidden) });
+
 function liveOf(seed: Model[]) {
   const clock = new ManualClock(Date.UTC(2026, 10, 20, 23, 59, 59));
-  return { clock, live: createLiveCatalog({ seed, clock, onChange: () => undefined }) };
+  return { clock, live: createLiveCatalog({ offer: offerOf(seed), clock, onChange: () => undefined }) };
 }
 
 describe("a snapshot", () => {
   test("has the same version for the same models, in whatever order they came", () => {
     const [a, b] = [model("a"), model("b")];
-    const version = (...lists: Model[][]) => takeSnapshot(lists, "2026-11-20").catalog.version;
+    const version = (models: Model[], imported: Model[] = []) =>
+      takeSnapshot(offerOf(models), imported, "2026-11-20").catalog.version;
     expect(version([a, b])).toBe(version([b], [a]));
     expect(version([a, b])).not.toBe(version([a]));
     expect(version([a])).not.toBe(version([model("a", { name: "renamed" })]));
   });
 
-  test("trusts the first list where two have the same id", () => {
-    const { find } = takeSnapshot(
-      [[model("a", { name: "seed" })], [model("a", { name: "text" })]],
-      "2026-11-20",
-    );
+  test("trusts the offer where an imported model has the same id, and what it hides", () => {
+    const offer = offerOf([model("a", { name: "seed" })], "b");
+    const imported = ["a", "b", "c"].map((id) => model(id, { name: "text" }));
+    const { catalog, find } = takeSnapshot(offer, imported, "2026-11-20");
     expect(find("a")?.name).toBe("seed");
+    expect(ids(catalog)).toEqual(["a", "c"]);
   });
 
   test("hides a model from its shutdown date on", () => {
     const shown = (today: string) =>
-      ids(takeSnapshot([[model("a", { shutdownDate: "2026-12-01" })]], today).catalog);
+      ids(takeSnapshot(offerOf([model("a", { shutdownDate: "2026-12-01" })]), [], today).catalog);
     expect(shown("2026-11-30")).toEqual(["a"]);
     expect(shown("2026-12-01")).toEqual([]);
     expect(shown("2027-01-01")).toEqual([]);

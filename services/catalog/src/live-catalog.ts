@@ -1,13 +1,20 @@
-// The current catalogue of this process: seed models and imported text models, less what was shut down by today.
+// The current catalogue of this process: offered models and imported text models, less what is hidden or was shut down by today.
 // Watchers get the newest state and never a backlog; nothing of a watcher stays behind when it leaves.
-import type { Catalog, Model } from "@gr/proto/catalog";
+import { type Catalog, type Model, ModelKind } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
+import type { Offer } from "./offer.ts";
 import { isoDay } from "./shutdown.ts";
 import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 
 export interface LiveCatalog {
   current(): Snapshot;
-  /** Replaces the text models. */
+  /** The imported text models, also those that the offer hides. */
+  imported(): readonly Model[];
+  /** Whether there are text models besides the imported ones. */
+  offersText(): boolean;
+  /** Replaces all but the imported text models. */
+  setOffer(offer: Offer): void;
+  /** Replaces the imported text models. */
   setTextModels(models: readonly Model[]): void;
   /** Hides what was shut down since; called from time to time. */
   refresh(): void;
@@ -19,21 +26,22 @@ export interface LiveCatalog {
 }
 
 export function createLiveCatalog(options: {
-  seed: readonly Model[];
+  offer: Offer;
   clock: Clock;
   onChange: (before: Snapshot, after: Snapshot) => void;
 }): LiveCatalog {
-  const { seed, clock, onChange } = options;
+  const { clock, onChange } = options;
   const wakers = new Set<() => void>();
   let closed = false;
+  let { offer } = options;
   let text: readonly Model[] = [];
   let date = isoDay(clock);
-  let snapshot = takeSnapshot([seed, text], date);
+  let snapshot = takeSnapshot(offer, text, date);
 
   function rebuild(): void {
     const before = snapshot;
     date = isoDay(clock);
-    const after = takeSnapshot([seed, text], date);
+    const after = takeSnapshot(offer, text, date);
     if (after.catalog.version === before.catalog.version) return;
     snapshot = after;
     onChange(before, after);
@@ -71,6 +79,12 @@ export function createLiveCatalog(options: {
 
   return {
     current: () => snapshot,
+    imported: () => text,
+    offersText: () => offer.models.some(({ kind }) => kind === ModelKind.TEXT),
+    setOffer: (next) => {
+      offer = next;
+      rebuild();
+    },
     setTextModels: (models) => {
       text = models;
       rebuild();

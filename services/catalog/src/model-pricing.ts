@@ -1,10 +1,9 @@
 // Prices as callers see them: exact decimal strings in USD, one shape for each way of charging.
-import { defaultsOf, priceOf, priceOfTokens } from "@gr/models";
+import { defaultsOf, needsImage, priceOf, priceOfTokens } from "@gr/models";
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import { type InputCounting, type Model, ModelKind, type Price, type TokenPrice } from "@gr/proto/catalog";
 import { z } from "zod";
 import { requestsOf } from "./accepted-requests.ts";
-import { needsImage } from "./offer.ts";
 
 const usd = z.string().describe("USD, an exact decimal without exponent");
 const versionField = z.string().describe("changes whenever the price does");
@@ -319,12 +318,14 @@ const COMPARED_TOKENS = { inputTokens: 1_000, outputTokens: 1_000 };
  * if the model needs one. For text, 1,000 tokens in and 1,000 out.
  */
 export function defaultPriceOf(model: Model): PicoUsd {
-  const price = defaultPrice(model, model.price);
+  const price = typicalPriceOf(model);
   if (price === undefined) throw new Error(`${model.id} has no price for its defaults`);
   return price;
 }
 
-function defaultPrice(model: Model, price: Price | undefined): PicoUsd | undefined {
+/** As defaultPriceOf; undefined when the rule has no price for it. */
+export function typicalPriceOf(model: Model): PicoUsd | undefined {
+  const { price } = model;
   if (price === undefined) return undefined;
   if (price.rule.case === "token") return priceOfTokens(price.rule.value, COMPARED_TOKENS);
   const inputImages = needsImage(model) ? 1 : 0;

@@ -1,16 +1,18 @@
-// The catalogue module: seed files and the last good text listing at start, then imports, watches and lists.
+// The catalogue module: seed files, the operator's own folder and the last good text listing at start, then imports, watches
+// and lists.
 import { join } from "node:path";
-import { defineModule, openSchema } from "@gr/runtime";
+import { defineModule, openPool } from "@gr/runtime";
 import { textUpstreamOf } from "@gr/text-upstream";
 import { catalogConfig } from "./config.ts";
 import { createCatalogEvents } from "./events.ts";
 import { createLiveCatalog, type LiveCatalog } from "./live-catalog.ts";
-import { offeredModels } from "./offer.ts";
+import { createOfferReader } from "./offer-reader.ts";
+import { createOwnFolder, readCatalogFolder } from "./own-folder.ts";
 import { createPreview } from "./preview.ts";
 import { createPriceStore } from "./price-store.ts";
 import { catalogRest } from "./rest.ts";
 import { catalogOperatorRpc, catalogRpc } from "./rpc.ts";
-import { readSeedFiles, SEED_DIRECTORY, type SeedFile, seedModels } from "./seed.ts";
+import { readSeed, readSeedFiles, SEED_DIRECTORY, type SeedFile } from "./seed.ts";
 import { createTextStore } from "./store.ts";
 import { createTextImport } from "./text-import.ts";
 import { readTextPriceList } from "./text-price-list.ts";
@@ -18,23 +20,27 @@ import { readTextPriceList } from "./text-price-list.ts";
 /** How often the date is checked: a new day may hide a model. */
 const DAY_CHECK_MS = 1_000;
 
+const schema = { name: "catalog", migrations: join(import.meta.dirname, "../migrations") };
+
 export const catalogModule = defineModule({
   name: "catalog",
   needs: [],
   config: catalogConfig,
+  schema,
   async create({ config, log, clock, metrics }) {
-    const offer = (files: readonly SeedFile[]) =>
-      offeredModels(seedModels(files, { sandbox: config.SANDBOX_MODELS }), config.MEDIA_PROVIDERS);
-    const seed = offer(await readSeedFiles(SEED_DIRECTORY));
+    const upstream = textUpstreamOf(config);
+    const readOffer = createOfferReader(config, upstream);
+    const seed = readSeed(await readSeedFiles(SEED_DIRECTORY));
+    const ownFiles = config.CATALOG_DIR === undefined ? [] : await readCatalogFolder(config.CATALOG_DIR);
+    const offer = readOffer(seed, ownFiles);
     const events = createCatalogEvents(log, metrics, {
       models: () => live.current().catalog.models.length,
       watchers: () => live.waiting(),
+      folderUsable: () => folder?.usable() ?? true,
     });
-    const live: LiveCatalog = createLiveCatalog({ seed, clock, onChange: events.changed });
-    const migrations = join(import.meta.dirname, "../migrations");
-    const pool = await openSchema(config, { schema: "catalog", migrations, log });
+    const live: LiveCatalog = createLiveCatalog({ offer, clock, onChange: events.changed });
+    const pool = await openPool(config, schema, log);
     const prices = createPriceStore(pool);
-    const upstream = textUpstreamOf(config);
     const textImport =
       upstream === undefined
         ? undefined
@@ -49,19 +55,42 @@ export const catalogModule = defineModule({
             intervalMs: config.TEXT_IMPORT_INTERVAL_MS,
             timeoutMs: config.TEXT_IMPORT_TIMEOUT_MS,
           });
-    await prices.keep(seed, clock.now());
+    /** A charge may name a price as soon as it is shown, so it is kept before. */
+    const take = async (files: readonly SeedFile[]) => {
+      const next = readOffer(seed, files);
+      await prices.keep(next.models, clock.now());
+      live.setOffer(next);
+      events.folderUnserved(next.notes);
+    };
+    const folder =
+      config.CATALOG_DIR === undefined
+        ? undefined
+        : createOwnFolder({ directory: config.CATALOG_DIR, files: ownFiles, take, events });
+    events.folderUnserved(offer.notes);
+    await prices.keep(offer.models, clock.now());
     await textImport?.restore();
-    const preview = createPreview({ offer, live, textImport, clock });
+    const preview = createPreview({
+      offer: async (files) => {
+        const { CATALOG_DIR: directory } = config;
+        const own = files.own ?? (directory === undefined ? [] : await readCatalogFolder(directory));
+        return readOffer(readSeed(files.seed ?? (await readSeedFiles(SEED_DIRECTORY))), own);
+      },
+      ...{ live, textImport, clock },
+    });
     const days = setInterval(live.refresh, DAY_CHECK_MS).unref();
     return {
       rpc: [catalogRpc(live), catalogOperatorRpc({ preview, prices, textImport })],
       rest: catalogRest(live),
-      start: async () => textImport?.start(),
-      // The seed is in memory by now, and only imports need Postgres.
+      start: async () => {
+        folder?.start();
+        await textImport?.start();
+      },
+      // The seed is in memory by now, and only imports and new prices need Postgres.
       ready: async () => true,
       stop: async () => {
         clearInterval(days);
         live.close();
+        await folder?.stop();
         await textImport?.stop();
         await pool.end();
       },

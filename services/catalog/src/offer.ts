@@ -1,42 +1,28 @@
-// The part of the seed that this router can serve. A model is offered when a provider makes its kind here. An ability of
-// it is promised when one of these providers has it.
+// The part of the seed, and of an operator's own catalogue, that this router can serve. A model is offered when a provider
+// makes its kind here. An ability of it is promised when one of these providers has it.
 import { clone } from "@bufbuild/protobuf";
-import type { ProviderAbility } from "@gr/models";
+import { needsImage, type ProviderAbility, TAKES_IMAGES } from "@gr/models";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 
 /** What each provider can do here. */
 export type MediaProviders = ReadonlyMap<string, ReadonlySet<ProviderAbility>>;
 
-/** Abilities that need images in the request. */
-export const TAKES_IMAGES: ReadonlySet<string> = new Set([
-  "image-edit",
-  "mask",
-  "multi-reference",
-  "image-variation",
-  "upscale",
-  "vectorize",
-  "reframe",
-  "background-removal",
-  "background-replace",
-  "image-to-video",
-  "first-last-frame",
-  "reference-to-video",
-]);
 const IMAGE_PARAMETERS: ReadonlySet<string> = new Set(["image", "mask"]);
-/** Abilities that need nothing but words. */
-const FROM_WORDS: ReadonlySet<string> = new Set(["text-to-image", "text-to-video"]);
 
-/** Whether a request must bring an image along. */
-export function needsImage({ kind, capabilities }: Model): boolean {
-  return kind !== ModelKind.TEXT && !capabilities.some((capability) => FROM_WORDS.has(capability));
+export interface Offer {
+  readonly models: readonly Model[];
+  /** Ids that are not listed, whoever has them. */
+  readonly hidden: ReadonlySet<string>;
 }
 
 /** The models that can be asked for here, each with the abilities that it has here. */
-export function offeredModels(seed: readonly Model[], providers: MediaProviders): Model[] {
-  return seed.flatMap((model) => offered(model, providers) ?? []);
+export function offeredModels(models: readonly Model[], providers: MediaProviders): Model[] {
+  return models.flatMap((model) => offered(model, providers) ?? []);
 }
 
 function offered(model: Model, providers: MediaProviders): Model | undefined {
+  // Its route is the text upstream, which is there or the model would not be.
+  if (model.kind === ModelKind.TEXT) return model;
   const makes = model.kind === ModelKind.VIDEO ? "video" : "image";
   const can = (provider: string, ability: ProviderAbility) => providers.get(provider)?.has(ability) === true;
   const serving = model.routes.filter(({ provider }) => can(provider, makes));

@@ -1,44 +1,46 @@
-// What the catalogue would be after a restart with other seed files and a fresh import. Looks, and changes nothing.
-import { type Catalog, type Model, ModelKind } from "@gr/proto/catalog";
+// What the catalogue would be with other seed files, with another folder of the operator's own, and after a fresh import.
+// Looks, and changes nothing.
+import type { Catalog } from "@gr/proto/catalog";
 import { type Clock, sentenceOf } from "@gr/runtime";
 import type { LiveCatalog } from "./live-catalog.ts";
-import { readSeedFiles, SEED_DIRECTORY, type SeedFile } from "./seed.ts";
+import type { Offer } from "./offer.ts";
+import type { SeedFile } from "./seed.ts";
 import { isoDay } from "./shutdown.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import type { TextImport } from "./text-import.ts";
 
 export interface Preview {
   readonly catalog: Catalog;
-  /** What could not be looked at; the preview has it as it is now. */
+  /** What could not be looked at, so that the preview has it as it is now, and what would not be listed, and why. */
   readonly notes: readonly string[];
 }
 
-/** @param files none = those on the disk. @throws OperatorError that says what is wrong with them */
-export type TakePreview = (files: readonly SeedFile[]) => Promise<Preview>;
+/** Files that are not given are those on the disk. */
+export interface PreviewFiles {
+  readonly seed?: readonly SeedFile[] | undefined;
+  readonly own?: readonly SeedFile[] | undefined;
+}
+
+/** @throws OperatorError that says what is wrong with the files */
+export type TakePreview = (files: PreviewFiles) => Promise<Preview>;
 
 export function createPreview(options: {
-  /** The models of these files that can be asked for here. @throws OperatorError */
-  offer: (files: readonly SeedFile[]) => Model[];
-  live: Pick<LiveCatalog, "current">;
+  /** What these files offer here. @throws OperatorError */
+  offer: (files: PreviewFiles) => Promise<Offer & { readonly notes: readonly string[] }>;
+  live: Pick<LiveCatalog, "imported">;
   textImport: Pick<TextImport, "preview"> | undefined;
   clock: Clock;
 }): TakePreview {
-  const { offer, live, textImport, clock } = options;
-
-  /** Without imported models that a seed model of the same id hides: only an import shows those. */
-  function textNow(): Model[] {
-    return live.current().catalog.models.filter(({ kind }) => kind === ModelKind.TEXT);
-  }
-
+  const { live, textImport, clock } = options;
   return async (files) => {
-    const seed = offer(files.length > 0 ? files : await readSeedFiles(SEED_DIRECTORY));
-    const notes: string[] = [];
-    let text = textNow();
+    const offer = await options.offer(files);
+    const notes = [...offer.notes];
+    let text = live.imported();
     try {
       text = (await textImport?.preview()) ?? text;
     } catch (error) {
       notes.push(`The text models are shown as they are now: ${sentenceOf(error)}`);
     }
-    return { catalog: takeSnapshot([seed, text], isoDay(clock)).catalog, notes };
+    return { catalog: takeSnapshot(offer, text, isoDay(clock)).catalog, notes };
   };
 }

@@ -29,13 +29,18 @@ export function catalogOperatorRpc(parts: {
 }): RpcService {
   const { preview, prices, textImport } = parts;
   return implement(CatalogOperatorService, {
-    async previewCatalog({ seedFiles }) {
+    async previewCatalog({ seedFiles, own }) {
       try {
-        const { catalog, notes } = await preview(seedFiles);
+        const { catalog, notes } = await preview({
+          seed: seedFiles.length === 0 ? undefined : seedFiles,
+          own: own?.files,
+        });
         return { catalog, notes: [...notes] };
       } catch (error) {
         if (!(error instanceof OperatorError)) throw error;
-        throw new ServiceError("invalid_value", error.message, { param: "seed_files" });
+        throw new ServiceError("invalid_value", error.message, {
+          param: own === undefined ? "seed_files" : "own",
+        });
       }
     },
     async syncCatalog() {

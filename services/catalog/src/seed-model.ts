@@ -115,6 +115,8 @@ export const seedModel = z.strictObject({
         qualities: z.array(quality).min(1).optional(),
         seconds: z.array(length).min(1).optional(),
         with_images: z.boolean().optional(),
+        /** With so many images at most. */
+        max_input_images: z.int().min(1).max(16).optional(),
       }),
     )
     .min(1)
@@ -177,8 +179,9 @@ function named({ size, quality, seconds }: ReturnType<typeof defaultsOf>) {
 }
 
 function combinationOf(row: NonNullable<SeedModel["combinations"]>[number]) {
-  const { sizes = [], qualities = [], seconds = [], with_images: inputImages } = row;
-  return { sizes, qualities, seconds, ...(inputImages === undefined ? {} : { inputImages }) };
+  const { sizes = [], qualities = [], seconds = [], with_images: inputImages, max_input_images: most } = row;
+  const images = inputImages === undefined ? {} : { inputImages };
+  return { sizes, qualities, seconds, maxInputImages: most ?? 0, ...images };
 }
 
 function secondsOf(seconds: SeedModel["seconds"]): number[] {

@@ -6,6 +6,7 @@ import {
   defaultsOf,
   type ImageMeters,
   priceOf,
+  TAKES_IMAGES,
   type VideoMeters,
 } from "@gr/models";
 import {
@@ -19,9 +20,8 @@ import {
   type SecondTier,
   type TokenPrice,
 } from "@gr/proto/catalog";
-import { listedSizesOf, requestsOf } from "./accepted-requests.ts";
+import { broughtTo, listedSizesOf, requestsOf } from "./accepted-requests.ts";
 import { meterPricesOf } from "./model-pricing.ts";
-import { needsImage, TAKES_IMAGES } from "./offer.ts";
 
 /** Larger than any listed size: it has a price only when the rule prices every size. */
 const ANY_SIZE = "99999x99999";
@@ -44,12 +44,7 @@ export function problemsAcross(models: readonly Model[]): string[] {
   const ids = models.map(({ id }) => id);
   const twice = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
   const boards = [ModelKind.IMAGE, ModelKind.VIDEO].map(
-    (kind) =>
-      new Set(
-        models.flatMap(({ kind: its, arenaScore }) =>
-          its === kind && arenaScore !== undefined ? [`${arenaScore.board} of ${arenaScore.asOf}`] : [],
-        ),
-      ),
+    (kind) => new Set(models.flatMap((model) => (model.kind === kind ? boardOf(model) : []))),
   );
   return [
     ...[...twice].map((id) => `the model ${id} is there more than once`),
@@ -58,6 +53,11 @@ export function problemsAcross(models: readonly Model[]): string[] {
       .filter((used) => used.size > 1)
       .map((used) => `models of one type have scores of different boards: ${[...used].join(", ")}`),
   ];
+}
+
+/** The board and day of its score; none when it has no score. */
+export function boardOf({ arenaScore }: Model): string[] {
+  return arenaScore === undefined ? [] : [`${arenaScore.board} of ${arenaScore.asOf}`];
 }
 
 function problemsOfDefaults(model: Model): string[] {
@@ -117,11 +117,7 @@ function problemsOfCombinations(model: Model): string[] {
     ...qualities.filter((quality) => !model.qualities.includes(quality)),
     ...seconds.filter((length) => !model.seconds.includes(length)).map(String),
   ]);
-  const withImages = [
-    ...(needsImage(model) ? [] : [0]),
-    ...(model.supportedParameters.includes("image") ? [1] : []),
-  ];
-  const unsold = withImages.filter((inputImages) => {
+  const unsold = broughtTo(model).filter((inputImages) => {
     const { size, quality, seconds } = defaultsOf(model, inputImages);
     return !acceptsTogether(model, { size, quality, seconds, inputImages });
   });
@@ -150,17 +146,23 @@ function problemsOfCost(model: Model, route: Route): string[] {
   const { cost } = route;
   if (price === undefined || cost === undefined) return [];
   const at = `routes of ${route.provider}: cost`;
-  if (cost.rule.case === "token") {
+  const rates = ratesOf(cost);
+  if (rates !== undefined) {
     if (price.rule.case !== "metered") return [`${at} is by the token, so the price must be metered`];
     const tokens = price.rule.value.tokens;
-    const dearer = tokens === undefined ? [] : dearerMeters(cost.rule.value, tokens);
-    return dearer.length === 0 ? [] : [`${at} is above the price for ${dearer.join(", ")}`];
+    const dearer = tokens === undefined ? [] : dearerMeters(rates, tokens);
+    if (dearer.length > 0) return [`${at} is above the price for ${dearer.join(", ")}`];
   }
   const loss = requestsOf(model).find((request) => {
     const [list, billed] = [priceOf(model, request)?.most, priceOf({ price: cost }, request)?.most];
     return list !== undefined && billed !== undefined && billed > list;
   });
   return loss === undefined ? [] : [`${at} is above the price for ${textOf(loss)}`];
+}
+
+function ratesOf({ rule }: Price): TokenPrice | undefined {
+  if (rule.case === "token") return rule.value;
+  return rule.case === "metered" ? rule.value.tokens : undefined;
 }
 
 function dearerMeters(cost: TokenPrice, price: TokenPrice): string[] {

@@ -96,10 +96,15 @@ describe("the shipped seed", () => {
     expect((await ids(true)).sort()).toEqual([
       "sandbox/image",
       "sandbox/image-blocked",
+      "sandbox/image-edit",
       "sandbox/image-error",
       "sandbox/image-free",
       "sandbox/image-hang",
       "sandbox/video",
+      "sandbox/video-blocked",
+      "sandbox/video-error",
+      "sandbox/video-from-image",
+      "sandbox/video-hang",
     ]);
   });
 
@@ -347,6 +352,20 @@ describe("a seed file", () => {
       "a default length that is not accepted",
       seedOf({ ...video, default: { size: "1280x720", seconds: 5 } }),
       /default\.seconds must be one/,
+    ],
+    [
+      "a default that is not sold together",
+      seedOf({ ...video, combinations: [{ sizes: ["1920x1080"] }, { seconds: [8] }] }),
+      /default must be one of the combinations/,
+    ],
+    [
+      "a default that is not sold with as many images as it takes",
+      seedOf({
+        ...{ ...video, capabilities: ["text-to-video", "reference-to-video"] },
+        supported_parameters: [...video.supported_parameters, "image"],
+        combinations: [{ max_input_images: 1 }, { seconds: [8] }],
+      }),
+      /default must be one of the combinations/,
     ],
     [
       "a video without a default length",

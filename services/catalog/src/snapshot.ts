@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Catalog, CatalogSchema, type Model } from "@gr/proto/catalog";
+import type { Offer } from "./offer.ts";
 import { isOnSale } from "./shutdown.ts";
 
 export interface Snapshot {
@@ -11,15 +12,13 @@ export interface Snapshot {
 }
 
 /**
- * @param lists models by source, the most trusted first: an id of an earlier list hides the same id of a later one.
+ * @param offer goes before the imported models: its ids are not taken from them, and what it hides is hidden there, too.
  * @param today ISO date; a model is hidden from its shutdown date on.
  */
-export function takeSnapshot(lists: readonly (readonly Model[])[], today: string): Snapshot {
+export function takeSnapshot(offer: Offer, imported: readonly Model[], today: string): Snapshot {
   const byId = new Map<string, Model>();
-  for (const models of lists) {
-    for (const model of models) {
-      if (!byId.has(model.id)) byId.set(model.id, model);
-    }
+  for (const model of [...offer.models, ...imported]) {
+    if (!byId.has(model.id) && !offer.hidden.has(model.id)) byId.set(model.id, model);
   }
   const shown = [...byId.values()].filter(({ shutdownDate }) => isOnSale(shutdownDate, today));
   const models = shown.sort((one, other) => (one.id < other.id ? -1 : 1));

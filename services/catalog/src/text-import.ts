@@ -107,6 +107,8 @@ export function createTextImport(options: TextImportOptions): TextImport {
     const body = await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal });
     const listing = readListing({ kind: upstream.kind, priceList: options.priceList }, body, isoDay(clock));
     if (listing.models.length > 0) return listing;
+    // All text models may be the operator's own, which no listing has to name.
+    if (upstream.kind === "openai" && live.offersText()) return listing;
     if (upstream.kind === "openai") throw new UnusableListing(UNPRICED);
     throw new UnusableListing(`none of its models can be used (${JSON.stringify(listing.skipped)})`);
   }

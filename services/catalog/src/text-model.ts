@@ -17,7 +17,7 @@ export interface TextPrices {
 }
 
 export interface TextModel {
-  /** Ours and the upstream's. */
+  /** Ours, and the upstream's where nothing else says what it calls the model. */
   readonly id: string;
   readonly name: string;
   readonly ownedBy: string;
@@ -32,8 +32,11 @@ export interface TextModel {
   readonly prices: TextPrices;
 }
 
-/** @param upstream the name that routes call the upstream by. */
-export function modelOfText(text: TextModel, upstream: string): Model {
+/**
+ * @param upstream the name that routes call the upstream by.
+ * @param upstreamModel what the upstream calls the model, where that is not its id.
+ */
+export function modelOfText(text: TextModel, upstream: string, upstreamModel = text.id): Model {
   const { prices } = text;
   return create(ModelSchema, {
     id: text.id,
@@ -58,6 +61,6 @@ export function modelOfText(text: TextModel, upstream: string): Model {
         ...(prices.reasoning === null ? {} : { reasoningPicoUsd: prices.reasoning }),
       },
     }),
-    routes: [{ provider: upstream, upstreamModel: text.id }],
+    routes: [{ provider: upstream, upstreamModel }],
   });
 }

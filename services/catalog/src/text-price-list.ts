@@ -18,7 +18,7 @@ export type TextPriceList = ReadonlyMap<string, TextModel>;
 const tokens = z.int().positive().nullable().default(null);
 const priceFile = z.strictObject({ models: z.array(z.unknown()).min(1) });
 
-const priceRow = z.strictObject({
+export const priceRow = z.strictObject({
   id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
   name: z.string().min(1).max(200),
   owned_by: z.string().min(1).max(200),
@@ -82,12 +82,12 @@ function readPriceFile(file: SeedFile): { models: TextModel[]; problems: string[
     const read = priceRow.safeParse(row);
     if (!read.success) problems.push(...problemsOf(read.error, at));
     else if (models.some(({ id }) => id === read.data.id)) problems.push(`${at}: is there more than once`);
-    else models.push(modelOf(read.data));
+    else models.push(textModelOf(read.data));
   }
   return { models, problems };
 }
 
-function modelOf(row: z.infer<typeof priceRow>): TextModel {
+export function textModelOf(row: z.infer<typeof priceRow>): TextModel {
   const { input, output, cached_input, cache_write, audio_input, reasoning } = row.usd_per_million;
   return {
     id: row.id,

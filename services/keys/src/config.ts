@@ -26,6 +26,12 @@ export const keysConfig = z.object({
     })
     .optional()
     .describe("signs web tokens; without it none are issued, and none are valid"),
+  MAX_KEYS_PER_ACCOUNT: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(10_000)
+    .describe("API keys of one account that are not deleted; more are not minted"),
 });
 
 function ed25519Key(text: string): KeyObject | undefined {

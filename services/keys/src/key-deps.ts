@@ -17,6 +17,8 @@ export interface KeyDeps {
   readonly webTokens: WebTokens | undefined;
   readonly revocations: Revocations;
   readonly events: KeyEvents;
+  /** Of one account, of both kinds, that are not deleted. */
+  readonly mostKeys: number;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

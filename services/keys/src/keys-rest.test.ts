@@ -4,6 +4,7 @@ import { ServiceError } from "@gr/proto";
 import { SpendPeriod } from "@gr/proto/billing";
 import { KeyKind } from "@gr/proto/keys";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { addKeys } from "./test/many-keys-store.ts";
 import { type KeysUnderTest, startKeys } from "./test/start-keys.ts";
 
 type Principal = { accountId: string; keyId: string; kind: "normal" | "management" };
@@ -158,6 +159,57 @@ describe("GET /v1/api-keys", () => {
     const withoutSecret = ({ key: _, ...rest }: Record<string, unknown>) => rest;
     expect(body).toEqual({ data: [withoutSecret(second), withoutSecret(first)] });
   });
+});
+
+describe("pages of GET /v1/api-keys", () => {
+  const page = async (search: string) => (await world.rest("GET", `/v1/api-keys${search}`, owner)).body;
+  const namesOf = ({ data }: { data: { name: string }[] }) => data.map(({ name }) => name);
+
+  test("follow each other, also after a key that was deleted meanwhile", async () => {
+    const ids: Record<string, string> = {};
+    for (const name of ["first", "second", "third"]) ids[name] = (await mint({ name })).body.id;
+    const newest = await page("?limit=2");
+    expect([namesOf(newest), newest.has_more]).toEqual([["third", "second"], true]);
+    await world.rest("DELETE", `/v1/api-keys/${ids["second"]}`, owner);
+    const rest = await page(`?limit=2&after=${ids["second"]}`);
+    expect([namesOf(rest), rest.has_more]).toEqual([["first"], undefined]);
+  });
+
+  test("are as long as any answer may be, when nobody asks for pages", async () => {
+    await addKeys(world.db, owner.accountId, 1_001);
+    const { data, has_more: hasMore } = await page("");
+    expect([data.length, hasMore]).toEqual([1_000, true]);
+    expect((await page(`?after=${data[999].id}`)).data).toHaveLength(1);
+  });
+
+  test.each([
+    ["limit", "?limit=0"],
+    ["limit", "?limit=1001"],
+    ["limit", "?limit=x"],
+    ["after", "?after=x"],
+    ["after", `?after=${randomUUID()}`],
+  ])("%s is checked: %s", async (param, search) => {
+    expect((await page(search)).error).toMatchObject({ code: "invalid_value", param });
+  });
+
+  test("begin after keys of the account only", async () => {
+    const { id } = (await mint({ name: "mine" })).body;
+    owner = await newOwner();
+    expect((await page(`?after=${id}`)).error).toMatchObject({ code: "invalid_value", param: "after" });
+  });
+});
+
+test("an account has so many keys and no more, until one is deleted", async () => {
+  const small = await startKeys({ MAX_KEYS_PER_ACCOUNT: "2" });
+  const { accountId } = await small.keys.createAccount({ name: "Small" });
+  const manager: Principal = { accountId, keyId: randomUUID(), kind: "management" };
+  const ask = () => small.rest("POST", "/v1/api-keys", manager, { name: "k" });
+  const first = await ask();
+  expect([first.status, (await ask()).status]).toEqual([201, 201]);
+  expect(await ask()).toMatchObject({ status: 409, body: { error: { code: "too_many_keys" } } });
+  await small.rest("DELETE", `/v1/api-keys/${first.body.id}`, manager);
+  expect((await ask()).status).toBe(201);
+  await small.stop();
 });
 
 describe("DELETE /v1/api-keys/:id", () => {

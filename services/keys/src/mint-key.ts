@@ -2,6 +2,7 @@
 // a mint that fails leaves no key.
 import { randomUUID } from "node:crypto";
 import { makeKeySecret } from "@gr/identity";
+import { ServiceError } from "@gr/proto";
 import { requireAccount } from "./account.ts";
 import type { ApiKey } from "./key.ts";
 import type { KeyDeps } from "./key-deps.ts";
@@ -10,10 +11,11 @@ import { spenderOf } from "./spender.ts";
 
 export type NewKey = Pick<ApiKey, "accountId" | "name" | "kind" | "capCredits" | "period" | "expiresAt">;
 
-/** @throws ServiceError account_not_found; whatever billing throws. */
+/** @throws ServiceError account_not_found, too_many_keys; whatever billing throws. */
 export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {
   const { store, billing, clock, digestOf, unknownDigests, events } = deps;
   await requireAccount(deps, wanted.accountId);
+  await refuseTooMany(deps, wanted.accountId);
   const secret = makeKeySecret(wanted.kind);
   const key: ApiKey = {
     ...wanted,
@@ -34,6 +36,13 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
   unknownDigests.clear();
   events.keyMinted(key);
   return { key, secret };
+}
+
+/** Mints at the same moment may go beyond the bound, by as many as they are. */
+async function refuseTooMany({ store, mostKeys }: KeyDeps, accountId: string): Promise<void> {
+  if ((await store.count(accountId, mostKeys)) < mostKeys) return;
+  const message = `This account has ${mostKeys} API keys, which is as many as it may have; delete some first.`;
+  throw new ServiceError("too_many_keys", message);
 }
 
 /** Nobody has the secret of a key that was not stored. Its spender must not look active in lists of usage. */

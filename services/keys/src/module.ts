@@ -1,7 +1,7 @@
 // The keys module: opens its schema, then serves RPC to the gateway and operators, and REST to management keys.
 import { join } from "node:path";
 import { BillingService } from "@gr/proto/billing";
-import { defineModule, openRedis, openSchema } from "@gr/runtime";
+import { defineModule, openPool, openRedis } from "@gr/runtime";
 import { keysConfig } from "./config.ts";
 import { createKeyEvents } from "./events.ts";
 import type { KeyDeps } from "./key-deps.ts";
@@ -12,13 +12,15 @@ import { keysRpc } from "./rpc.ts";
 import { createKeyStore } from "./store.ts";
 import { createWebTokens } from "./web-token.ts";
 
+const schema = { name: "keys", migrations: join(import.meta.dirname, "../migrations") };
+
 export const keysModule = defineModule({
   name: "keys",
   needs: ["billing"],
   config: keysConfig,
+  schema,
   async create({ config, log, clock, metrics, dial }) {
-    const migrations = join(import.meta.dirname, "../migrations");
-    const pool = await openSchema(config, { schema: "keys", migrations, log });
+    const pool = await openPool(config, schema, log);
     const redis = await openRedis(config, { name: "generation-router keys", log });
     const { WEB_TOKEN_PRIVATE_KEY: tokenKey } = config;
     const deps: KeyDeps = {
@@ -30,6 +32,7 @@ export const keysModule = defineModule({
       webTokens: tokenKey === undefined ? undefined : createWebTokens(tokenKey),
       revocations: createRevocations(redis, clock, log),
       events: createKeyEvents(log, metrics),
+      mostKeys: config.MAX_KEYS_PER_ACCOUNT,
     };
     return {
       rpc: [keysRpc(deps)],

@@ -2,7 +2,7 @@
 import { type Principal, principalOf } from "@gr/identity";
 import { formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { type RestApi, restRoute } from "@gr/runtime";
+import { LONGEST_PAGE, pageFields, type RestApi, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { deleteKey } from "./change-key.ts";
@@ -10,6 +10,7 @@ import { expiryField } from "./expiry.ts";
 import { type ApiKey, invalidKey, isoTime, type KeyKind } from "./key.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { nameField, periodField, periodNeedsCap, spendLimitField } from "./key-fields.ts";
+import { listKeys } from "./list-keys.ts";
 import { mintKey } from "./mint-key.ts";
 import { currentKey, requireUnexpired } from "./verify-key.ts";
 import { WEB_TOKEN_NAME } from "./web-token.ts";
@@ -82,6 +83,7 @@ const mintRoute = (deps: KeyDeps) =>
     responses: {
       201: { description: "The new key, with its secret", schema: mintedRecord },
       400: { description: "A field is not valid; param names it" },
+      409: { description: "The account has as many keys as it may" },
       ...refusals,
     },
     handle: async ({ body, http, reply }) => {
@@ -94,6 +96,7 @@ const mintRoute = (deps: KeyDeps) =>
         period: body.spend_limit_period,
         expiresAt: body.expires_at,
       }).catch((cause) => {
+        if (cause instanceof ServiceError && cause.reason === "too_many_keys") throw cause;
         deps.events.keyNotMinted(accountId, cause);
         throw new ServiceError("internal_error", "Creating the API key failed; try again shortly.", {
           cause,
@@ -111,13 +114,19 @@ const listRoute = (deps: KeyDeps) =>
     method: "GET",
     path: "/v1/api-keys",
     summary: "List the normal keys of the account, newest first",
+    query: z.object(pageFields),
     responses: {
-      200: { description: "The keys, without secrets", schema: z.object({ data: z.array(keyRecord) }) },
+      200: {
+        description: "The keys, without secrets; has_more when there are more, after the last of these",
+        schema: z.object({ data: z.array(keyRecord), has_more: z.literal(true).optional() }),
+      },
+      400: { description: "limit or after is not valid; param names it" },
       ...refusals,
     },
-    handle: async ({ http }) => {
+    handle: async ({ query: { limit = LONGEST_PAGE, after }, http }) => {
       const { accountId } = requirePrincipal(http, "management");
-      return { data: (await deps.store.list(accountId, "normal")).map(recordOf) };
+      const { keys, hasMore } = await listKeys(deps, accountId, "normal", { limit, after });
+      return { data: keys.map(recordOf), ...(hasMore ? { has_more: true } : {}) };
     },
   });
 

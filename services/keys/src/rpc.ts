@@ -7,7 +7,7 @@ import {
   KeyKind as ProtoKind,
   type UpdateKeyRequest,
 } from "@gr/proto/keys";
-import { implement, parseRequest, type RpcService } from "@gr/runtime";
+import { implement, LONGEST_PAGE, parseRequest, type RpcService } from "@gr/runtime";
 import { z } from "zod";
 import { createAccount, issueWebToken, requireAccount } from "./account.ts";
 import { deleteKey, type KeyChange, updateKey } from "./change-key.ts";
@@ -16,12 +16,15 @@ import type { KeyKind } from "./key.ts";
 import type { KeyDeps } from "./key-deps.ts";
 import { capField, lifetimeField, nameField, periodField, periodNeedsCap } from "./key-fields.ts";
 import { kindOf, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
+import { listKeys } from "./list-keys.ts";
 import { mintKey, type NewKey } from "./mint-key.ts";
 import { verifyKey, verifyWebToken } from "./verify-key.ts";
 import { LONGEST_LIFETIME_MS } from "./web-token.ts";
 
+const PAGE_RANGE = `It must be from 1 to ${LONGEST_PAGE}, or 0 for as many`;
 const accountFields = z.object({ name: nameField });
 const kindField = z.enum(["normal", "management"], { error: "The kind must be normal or management" });
+const limitField = z.number().int().min(1, PAGE_RANGE).max(LONGEST_PAGE, PAGE_RANGE);
 const tokenFields = z.object({ lifetime_ms: lifetimeField });
 
 const keyFields = (deps: KeyDeps) =>
@@ -69,10 +72,13 @@ export function keysRpc(deps: KeyDeps): RpcService {
       const { key, secret } = await mintKey(deps, newKeyOf(deps, request));
       return { key: messageOfKey(key), secret };
     },
-    async listKeys({ accountId, kind }) {
+    async listKeys({ accountId, kind, ...asked }) {
       await requireAccount(deps, accountId);
       const wanted = kind === ProtoKind.UNSPECIFIED ? undefined : requireKind(kind);
-      return { keys: (await deps.store.list(accountId, wanted)).map(messageOfKey) };
+      const { limit } = parseRequest(z.object({ limit: limitField }), { limit: asked.limit || LONGEST_PAGE });
+      const page = { limit, after: asked.after || undefined };
+      const { keys, hasMore } = await listKeys(deps, accountId, wanted, page);
+      return { keys: keys.map(messageOfKey), hasMore };
     },
     async updateKey(request) {
       const { accountId, keyId } = request;

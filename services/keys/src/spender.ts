@@ -47,8 +47,8 @@ export async function putSpenderOf(
     return undefined;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.param !== "spender.revision") throw error;
-    const { usage } = await billing.getCredits({ accountId: key.accountId, bySpender: true });
-    const stored = usage.find((one) => one.spender?.spenderId === key.id)?.spender;
+    const wanted = { accountId: key.accountId, bySpender: true, spenderId: key.id };
+    const stored = (await billing.getCredits(wanted)).usage[0]?.spender;
     if (stored === undefined) throw error;
     return stored.revision;
   }

@@ -1,6 +1,6 @@
 // Every SQL statement of the keys module. Rows in, domain objects out; no rule is decided here.
 import { ServiceError } from "@gr/proto";
-import { isServerTrouble, type Pool, type PoolClient } from "@gr/runtime";
+import { isServerTrouble, type Page, type Pool, type PoolClient, pageOf } from "@gr/runtime";
 import type { ApiKey, KeyKind, Period } from "./key.ts";
 
 export interface Account {
@@ -17,8 +17,10 @@ export interface KeyStore {
   addKey(key: ApiKey, digest: Buffer): Promise<void>;
   findByDigest(digest: Buffer): Promise<ApiKey | undefined>;
   findById(keyId: string): Promise<ApiKey | undefined>;
-  /** Keys of an account that are not deleted, newest first. */
-  list(accountId: string, kind: KeyKind | undefined): Promise<ApiKey[]>;
+  /** Keys of an account that are not deleted, newest first; `after` is the id of a key of the account, deleted or not. */
+  list(accountId: string, kind: KeyKind | undefined, page: Page): Promise<KeyPage>;
+  /** Keys of an account that are not deleted, counted up to `most`. */
+  count(accountId: string, most: number): Promise<number>;
   /**
    * Changes a known key, while nobody else does. A failure changes nothing. The revision that the change took is not given
    * to any other change, also when it fails.
@@ -27,6 +29,11 @@ export interface KeyStore {
   change(keyId: string, change: StoredChange): Promise<ApiKey>;
   /** Rejects when Postgres does not answer. */
   ping(): Promise<void>;
+}
+
+export interface KeyPage {
+  readonly keys: readonly ApiKey[];
+  readonly hasMore: boolean;
 }
 
 export interface StoredChange {
@@ -62,6 +69,13 @@ interface KeyRow {
 
 const COLUMNS =
   "id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at, revision";
+
+const LISTED = `account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, kind)
+  AND ($3::uuid IS NULL OR ordinal < (SELECT k.ordinal FROM api_key k WHERE k.id = $3 AND k.account_id = $1))
+  ORDER BY ordinal DESC LIMIT $4`;
+
+const COUNT = `SELECT count(*) FROM
+  (SELECT FROM api_key WHERE account_id = $1 AND deleted_at IS NULL ORDER BY ordinal DESC LIMIT $2) k`;
 
 const FIND_ACCOUNT = "SELECT id, name, created_at FROM account WHERE id = $1";
 
@@ -99,11 +113,15 @@ export function createKeyStore(pool: Pool): KeyStore {
     },
     findByDigest: async (digest) => (await keys("digest = $1", [digest]))[0],
     findById: async (keyId) => (await keys("id = $1", [keyId]))[0],
-    list: (accountId, kind) =>
-      keys("account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, kind) ORDER BY ordinal DESC", [
-        accountId,
-        kind ?? null,
-      ]),
+    list: async (accountId, kind, { limit, after }) => {
+      const found = await keys(LISTED, [accountId, kind ?? null, after ?? null, limit + 1]);
+      const { entries, hasMore } = pageOf(found, limit);
+      return { keys: entries, hasMore };
+    },
+    count: async (accountId, most) => {
+      const { rows } = await reading(pool.query<{ count: bigint }>(COUNT, [accountId, most]));
+      return Number(rows[0]?.count ?? 0);
+    },
     change: (keyId, { next, announce }) =>
       withKeyLock(pool, keyId, async (client) => {
         const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);

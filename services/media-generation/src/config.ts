@@ -6,6 +6,11 @@ import { mediaProviders } from "./providers/media-providers.ts";
 
 const httpUrl = () => z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
 
+const MEGABYTE = 1024 * 1024;
+
+const count = (byDefault: number, most = Number.MAX_SAFE_INTEGER) =>
+  z.coerce.number().int().min(1).max(most).default(byDefault);
+
 /** Of what type each is, its provider's definition knows and nobody else needs. */
 const providerSettings: object = Object.assign({}, ...mediaProviders.map(({ settings }) => settings.shape));
 
@@ -18,14 +23,22 @@ export const mediaGenerationConfig = z.object({
   MEDIA_LOOKUP_URL: httpUrl()
     .optional()
     .describe("answers GET {this}/{request id} with what a provider billed; the simulator has it"),
-  MEDIA_TIMEOUT_MS: milliseconds(300_000).describe("longest time that one generation may take"),
+  MEDIA_TIMEOUT_MS: milliseconds(300_000).describe("longest time that one image request may take"),
+  VIDEO_TIMEOUT_MS: milliseconds(1_200_000).describe("longest time that one video request may take"),
+  MEDIA_MAX_VIDEO_BYTES: count(512 * MEGABYTE).describe("of one video; a larger one is not taken"),
+  MEDIA_MAX_BASE64_VIDEO_BYTES: count(64 * MEGABYTE).describe("of one video that is asked for as base64"),
   MEDIA_LEASE_MS: milliseconds(30_000).describe("silence after which a generation's process counts as dead"),
-  MEDIA_MAX_RUNNING: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .max(10_000)
-    .default(64)
-    .describe("generations that one process runs at the same time; more are refused"),
+  MEDIA_MAX_RUNNING: count(4_000, 10_000).describe(
+    "generations that one process runs at the same time, most of them waiting; more are refused",
+  ),
+  MEDIA_MAX_IN_MEMORY: count(64).describe(
+    "generations whose media are in memory at the same time; others wait",
+  ),
+  MEDIA_MAX_FORM_BYTES: count(352 * MEGABYTE).describe(
+    "longest multipart/form-data body; by default sixteen pictures of 20 MB fit",
+  ),
+  MEDIA_MAX_INPUT_BYTES: count(512 * MEGABYTE).describe(
+    "bytes of input images that one process holds at the same time; what does not fit is answered 503",
+  ),
 });
 export type MediaGenerationConfig = z.infer<typeof mediaGenerationConfig>;

@@ -3,9 +3,11 @@
 import { HoldState, ReleaseReason } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { CrashRing, fox, generate, pictureAnswer } from "./test/crash-ring.ts";
+import { CrashRing, fox, generate, type MediaChild, pictureAnswer } from "./test/crash-ring.ts";
 import { cutOtherConnections } from "./test/log-store.ts";
-import { movesOf } from "./test/start-media.ts";
+import type { ScriptEntry } from "./test/scripted-server.ts";
+import { answerOf, movesOf } from "./test/start-media.ts";
+import { mp4Of } from "./test/videos.ts";
 
 /** What nobody knows is given up when its deadline has passed, and not before. */
 const SOON_OVERDUE = { MEDIA_TIMEOUT_MS: "3000" };
@@ -39,18 +41,26 @@ function afterCommitOf(kind: "place" | "capture") {
 function withTheRowLocked(crashWhen: () => Promise<void>) {
   return (crash: () => Promise<void>) =>
     ring.upstream.play(
-      async (response) => {
-        await ring.db.query("BEGIN");
-        await ring.db.query("SELECT FROM generation FOR UPDATE");
-        const { body } = await pictureAnswer();
-        await new Promise<void>((sent) => response.end(JSON.stringify(body), sent));
-        await crashWhen();
-        await crash();
-        await cutOtherConnections(ring.db);
-        await ring.db.query("COMMIT");
-      },
+      lockedWhile(async () => (await pictureAnswer()).body, crashWhen, crash),
       { status: 200, body: { pico_usd: "42" } },
     );
+}
+
+function lockedWhile(
+  answer: () => object | Promise<object>,
+  crashWhen: () => Promise<void>,
+  crash: () => Promise<void>,
+): ScriptEntry {
+  return async (response) => {
+    await ring.db.query("BEGIN");
+    await ring.db.query("SELECT FROM generation FOR UPDATE");
+    const body = JSON.stringify(await answer());
+    await new Promise<void>((sent) => response.end(body, sent));
+    await crashWhen();
+    await crash();
+    await cutOtherConnections(ring.db);
+    await ring.db.query("COMMIT");
+  };
 }
 
 describe("kill -9 before anything is sent", () => {
@@ -208,4 +218,62 @@ describe("kill -9 when the row has ended", () => {
     });
     expect(ring.upstream.requests).toHaveLength(1);
   });
+});
+
+describe("kill -9 while a video is made that nobody waits for", () => {
+  const job = { status: 200, body: { job: "7" } };
+  const waiting = { status: 200, body: {} };
+  const done = { status: 200, body: { b64_json: mp4Of().toString("base64") } };
+  const film = { status: 200, headers: { "content-type": "video/mp4" }, body: mp4Of() };
+  const bill = { status: 200, body: { pico_usd: "42" } };
+  const urls = () => ({ status: 200, body: { urls: [`${ring.upstream.url}/film.mp4`] } });
+
+  /** The only entry of the log, once it has ended. */
+  async function ended(child: MediaChild) {
+    const list = async () => (await answerOf(await fetch(`${child.url}/v1/generations`))).body.data;
+    await until(async () => (await list())[0]?.status !== "running", { timeoutMs: 60_000 });
+    const entries = await list();
+    expect(entries).toHaveLength(1);
+    expect((await ring.db.query("SELECT FROM generation WHERE asynchronous")).rowCount).toBe(1);
+    return entries[0];
+  }
+
+  const stored = () => until(async () => (await ring.files()).length === 1, { timeoutMs: 60_000 });
+
+  test.each<[string, (crash: () => Promise<void>) => void]>([
+    ["it is polled", (crash) => ring.upstream.play(job, waiting, crash, waiting, done)],
+    ["its file is fetched", (crash) => ring.upstream.play(job, urls(), crash, urls(), film)],
+    ["its file is stored and its row not ended", (crash) => playLocked(crash, stored)],
+    ["its capture is asked for", (crash) => played(beforeCommitOf("capture"), crash)],
+    ["its capture is answered", (crash) => played(afterCommitOf("capture"), crash)],
+  ])("while %s: the next process ends it; made once, charged once, and its file is there", async (_, arm) => {
+    const next = await ring.crashAt(arm, { later: true });
+    const entry = await ended(next);
+    expect(entry).toMatchObject({ status: "succeeded", cost: 0.2, error: null });
+    const name = String(entry.data[0].url).split("/").at(-1) ?? "";
+    const served = await fetch(`${next.url}/media/${name}`);
+    expect(Buffer.from(await served.arrayBuffer())).toEqual(mp4Of());
+    expect(await ring.files()).toHaveLength(1);
+    expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 2_000n });
+    expect(ring.billing.charged).toBe(2_000n);
+    expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
+  });
+
+  test("while it is submitted: never sent again, free, and what the provider billed is ours", async () => {
+    const next = await ring.crashAt((crash) => ring.upstream.play(crash, bill), { later: true });
+    expect(await ended(next)).toMatchObject({ status: "failed", cost: 0, data: [] });
+    expect(ring.hold()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n, costPicoUsd: 42n });
+    expect(ring.methods()).toEqual(["POST", "GET"]);
+  });
+
+  function played(arm: (crash: () => Promise<void>) => void, crash: () => Promise<void>): void {
+    ring.upstream.play(job, done);
+    arm(crash);
+  }
+
+  /** The row is locked from the last poll on; the next process polls once more. */
+  function playLocked(crash: () => Promise<void>, when: () => Promise<void>): void {
+    const locked = lockedWhile(() => done.body, when, crash);
+    ring.upstream.play(job, locked, done);
+  }
 });

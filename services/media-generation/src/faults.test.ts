@@ -67,10 +67,14 @@ describe("the simulator's faults", () => {
   test("a hang is 504; the hold stays open until two look-ups found no bill", async () => {
     await media.stop();
     media = await startMedia({ upstreamUrl: simulator.url, env: QUICK });
-    const { status, body } = await media.generate({ ...fox, model: "sandbox/image-hang" });
+    const { status, body, headers } = await media.generate({ ...fox, model: "sandbox/image-hang" });
     expect(status).toBe(504);
     expect(body.error.code).toBe("provider_timeout");
+    // The log says what the caller was told, before the look-ups and after them.
+    const logged = { status: 200, body: { status: "failed", error: body.error, cost: 0, data: [] } };
+    expect(await media.logged(headers.get("x-request-id"))).toMatchObject(logged);
     await settled(media);
+    expect(await media.logged(headers.get("x-request-id"))).toMatchObject(logged);
     expect(onlyHold(media)).toMatchObject({
       state: HoldState.RELEASED,
       releaseReason: ReleaseReason.UNRESOLVED,
@@ -331,9 +335,12 @@ describe("a scripted provider", () => {
   test("a disk that cannot be written makes the service not ready", async () => {
     expect((await media.readyz()).status).toBe(200);
     await rm(join(media.dataDir, "media"), { recursive: true });
-    const { status, body } = await media.readyz();
-    expect(status).toBe(503);
-    expect(body.problems).toEqual(["media-generation: the media folder is not writable"]);
+    // What was found a moment ago counts for a while.
+    await until(async () => (await media.readyz()).status === 503, { timeoutMs: 60_000 });
+    const { problems } = (await media.readyz()).body;
+    expect(problems).toEqual([
+      expect.stringMatching(/^media-generation: the media folder cannot be written \(ENOENT/),
+    ]);
   });
 
   test("a release that billing did not take is repeated", async () => {

@@ -1,57 +1,135 @@
-// The public paths: two names for making images, and the hosted media.
-import { principalOf } from "@gr/identity";
-import { claimOf } from "@gr/paid-request";
+// The public paths: those that make images and videos, the log of them, and the hosted media.
+import type { Billing } from "@gr/clients";
+import { type Principal, principalOf } from "@gr/identity";
+import { claimOf, rulesOfPaidBodies } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
-import { type GenerateDeps, generateImages } from "./request/generate-images.ts";
 import {
-  canonicalText,
-  type ImageRequest,
-  imageAnswerSchema,
-  imageRequestSchema,
-  inputFieldOf,
-} from "./request/image-request.ts";
-import { acceptForms, MULTIPART } from "./request/multipart-form.ts";
+  allowanceOf,
+  type BodyRules,
+  type RestApi,
+  type RestRequest,
+  type RestRoute,
+  restRoute,
+} from "@gr/runtime";
+import type { FastifyReply } from "fastify";
+import { mediaAnswerSchema } from "./answer/media-answer.ts";
+import type { GenerationEvents } from "./generation/events.ts";
+import type { MediaWork } from "./generation/media-work.ts";
+import { contentOf, inputSources } from "./inputs/input-sources.ts";
+import { acceptForms, MULTIPART } from "./inputs/multipart-form.ts";
+import { generationAnswer, generationSchema } from "./log/log-answer.ts";
+import { readEntry } from "./log/log-query.ts";
+import { LOG_PATH, type LogDeps, logRoutes } from "./log/log-routes.ts";
+import type { LogStore } from "./log/log-store.ts";
+import {
+  type AcceptDeps,
+  type Accepted,
+  acceptMedia,
+  prefersAsync,
+  RESPOND_ASYNC,
+} from "./request/accept-media.ts";
+import { type GivenAnswer, generateMedia } from "./request/generate-media.ts";
+import { imageRequests } from "./request/image-request.ts";
+import { canonicalText, type MediaRequest, type RequestKind } from "./request/request-kind.ts";
+import { videoRequests } from "./request/video-request.ts";
 import { mediaRoute } from "./storage/media-routes.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
 
+/** Of JSON. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
 
-export function mediaGenerationRest(deps: GenerateDeps & { readonly storage: MediaStorage }): RestApi {
-  const paths = ["/v1/compat/images/generations", "/v1/compat/images/edits"];
+export interface RestDeps extends AcceptDeps, LogDeps {
+  readonly storage: MediaStorage;
+  readonly events: GenerationEvents;
+  readonly work: MediaWork;
+  readonly generationLog: LogStore;
+  readonly maxFormBytes: number;
+  /** Of all requests at the same time. */
+  readonly maxInputBytes: number;
+  readonly billing: Pick<Billing, "maySpend">;
+}
+
+export function mediaGenerationRest(deps: RestDeps): RestApi {
+  const { billing, maxFormBytes, maxInputBytes } = deps;
+  const bodies = rulesOfPaidBodies({ billing, spenderOf: principalOf, mostBytes: maxInputBytes });
+  const routes = [imageRequests, videoRequests].flatMap((asked) =>
+    asked.paths.map((path) => generationRoute(deps, bodies, asked, path)),
+  );
   return {
-    setup: (scope) => acceptForms(scope, MAX_BODY_BYTES),
-    routes: [...paths.map((path) => imagesRoute(deps, path)), mediaRoute(deps.storage)],
+    bodies,
+    setup: (scope) => acceptForms(scope, maxFormBytes),
+    routes: [...routes, ...logRoutes(deps), mediaRoute(deps.storage)],
   };
 }
 
-function imagesRoute(deps: GenerateDeps, path: string): RestRoute {
+function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path: string): RestRoute {
+  const { summary, schema, things } = asked;
   return restRoute({
     method: "POST",
     path,
-    summary: "Make images from a prompt",
-    body: imageRequestSchema,
+    summary,
+    body: schema,
     otherBodyTypes: [MULTIPART],
     bodyLimit: MAX_BODY_BYTES,
-    responses: { 200: { description: "The images, paid for", schema: imageAnswerSchema } },
-    handle: (request) => answerImages(deps, path, request),
+    headers: { Prefer: `${RESPOND_ASYNC}: answer 202 as soon as it is sure that the work begins` },
+    responses: {
+      200: {
+        description:
+          `The ${things}, paid for. The x-request-id of the answer is the id of the generation: GET ${LOG_PATH}/{id} ` +
+          `has the URLs of its files, whatever the response_format was, unless that was b64_ephemeral.`,
+        schema: mediaAnswerSchema,
+      },
+      202: {
+        description: `It is under way, as Prefer: ${RESPOND_ASYNC} asked; the Location header says where to look for it`,
+        schema: generationSchema,
+      },
+    },
+    handle: (request) => answerRequest(deps, bodies, asked, path, request),
   });
 }
 
-async function answerImages(
-  deps: GenerateDeps,
+async function answerRequest(
+  deps: RestDeps,
+  bodies: BodyRules,
+  asked: RequestKind,
   path: string,
-  { body, http, reply }: RestRequest<ImageRequest>,
+  { body: fields, http, reply }: RestRequest<MediaRequest>,
 ): Promise<object> {
   const principal = principalOf(http);
   if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
   const { accountId, keyId } = principal;
-  // A request with an input image is refused: it needs no claim. Its nesting may be too deep for a canonical text.
-  const claim =
-    inputFieldOf(body) === undefined ? claimOf(http.headers, path, () => [canonicalText(body)]) : undefined;
+  const sources = inputSources(fields);
+  const claim = claimOf(http.headers, path, () => [canonicalText(asked, fields), ...contentOf(sources)]);
+  const allowance = allowanceOf(http, reply, bodies);
+  const incoming = { fields, sources, allowance };
+  const caller = { requestId: http.id, accountId, keyId, claim };
+  if (prefersAsync(http.headers)) {
+    const accepted = await acceptMedia(deps, asked, incoming, caller);
+    return "answer" in accepted ? give(accepted, reply) : accept(deps, principal, accepted, reply);
+  }
   const gone = () => reply.raw.destroyed;
-  const given = await generateImages(deps, body, { requestId: http.id, accountId, keyId, claim, gone });
-  if (given === undefined) return reply.hijack();
-  if (given.replayed) reply.header("idempotency-replayed", "true");
-  return given.answer;
+  const given = await allowance.during(() =>
+    generateMedia(deps, asked, incoming, { ...caller, gone, asynchronous: false }),
+  );
+  return given === undefined ? reply.hijack() : give(given, reply);
+}
+
+/** A replayed answer says whose it is, since its request has another id. */
+function give({ answer, replayed }: GivenAnswer, reply: FastifyReply): object {
+  if (replayed !== undefined) {
+    reply.header("idempotency-replayed", "true").header("location", `${LOG_PATH}/${replayed}`);
+  }
+  return answer;
+}
+
+async function accept(
+  { generationLog, publicBaseUrl }: RestDeps,
+  caller: Principal,
+  { id, repeated }: Accepted,
+  reply: FastifyReply,
+): Promise<object> {
+  const entry = generationAnswer(await readEntry(generationLog, caller, id), publicBaseUrl);
+  reply.status(202).header("location", `${LOG_PATH}/${id}`).header("preference-applied", RESPOND_ASYNC);
+  if (repeated) reply.header("idempotency-replayed", "true");
+  return entry;
 }

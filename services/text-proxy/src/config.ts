@@ -4,6 +4,8 @@ import { milliseconds } from "@gr/runtime";
 import { textUpstreamConfig } from "@gr/text-upstream";
 import { z } from "zod";
 
+const MEGABYTE = 1024 * 1024;
+
 export const textProxyConfig = z.object({
   ...textUpstreamConfig.shape,
   ...holdConfig.shape,
@@ -26,5 +28,11 @@ export const textProxyConfig = z.object({
     .min(1)
     .default(10_000)
     .describe("text requests that may run at the same time"),
+  TEXT_MAX_INPUT_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(512 * MEGABYTE)
+    .describe("bytes of request bodies above 64 KiB that one process holds at the same time"),
 });
 export type TextProxyConfig = z.infer<typeof textProxyConfig>;

@@ -101,9 +101,9 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
       fellBack.inc();
       log.warn({ ...named(order), why, provider }, "another provider is tried");
     },
-    chargedAboveHold: (order, { charge }) => {
+    chargedAboveHold: (order, { charge }, held) => {
       aboveHold.inc();
-      const amounts = { charge: formatCredits(charge), held: formatCredits(order.credits) };
+      const amounts = { charge: formatCredits(charge), held: formatCredits(held) };
       log.warn({ ...named(order), ...amounts }, "charge above hold");
     },
     billLookedUp: () => lookedUp.inc(),

@@ -1,4 +1,6 @@
 // The two public paths. Their schemas are documentation: bodies are checked by hand and go upstream as they came.
+import { principalOf } from "@gr/identity";
+import { rulesOfPaidBodies } from "@gr/paid-request";
 import { type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import { CHAT_ROLES } from "./request/read-input.ts";
@@ -87,6 +89,11 @@ const refusals = {
 
 export function textRest(deps: TextDeps): RestApi {
   return {
+    bodies: rulesOfPaidBodies({
+      billing: deps.billing,
+      spenderOf: principalOf,
+      mostBytes: deps.config.TEXT_MAX_INPUT_BYTES,
+    }),
     routes: [
       textRoute(deps, "chat", {
         summary:

@@ -8,6 +8,7 @@ const KIND: Readonly<Record<RefusalReason, { status: number; type: string }>> = 
   unknown_model: { status: 404, type: "invalid_request_error" },
   no_vision: { status: 400, type: "invalid_request_error" },
   blocked: { status: 400, type: "image_generation_user_error" },
+  rate_limited: { status: 429, type: "rate_limit_error" },
   overloaded: { status: 503, type: "service_unavailable_error" },
   failed: { status: 500, type: "server_error" },
 };
@@ -38,6 +39,7 @@ export function openAiErrorHandler(
 ): FastifyReply {
   if (error instanceof Refusal) {
     const { status, type } = KIND[error.reason];
+    if (error.reason === "rate_limited") reply.header("retry-after", "1");
     const body: OpenAiError = { message: error.message, type, param: error.param, code: error.code };
     if (error.reason !== "blocked") return sendOpenAiError(reply, status, body);
     return sendOpenAiError(reply, status, {

@@ -1,6 +1,6 @@
-// Reads the body of `POST /images/generations` as strictly as OpenAI does for its GPT image models.
+// Reads the fields of an image request as strictly as OpenAI does for its GPT image models.
+import type { PictureFormat } from "../media/picture.ts";
 import { IMAGE_MODELS, type ImageModel } from "../models.ts";
-import type { PictureFormat } from "../picture.ts";
 import { Refusal, unknownModel } from "../refusal.ts";
 import { isObject, type JsonObject, missing, wrongType } from "../text-request.ts";
 import { type ImageQuality, type ImageSize, readImageSize } from "./image-size.ts";
@@ -11,9 +11,23 @@ export interface ImageRequest {
   readonly count: number;
   readonly size: ImageSize;
   readonly quality: ImageQuality;
+  /** Output tokens of each image. */
+  readonly tokens: number;
   readonly format: PictureFormat;
   readonly compression: number;
   readonly background: "transparent" | "opaque";
+  /** Pictures to start from; none when only the prompt says what to draw. */
+  readonly inputs: readonly InputImage[];
+  readonly mask: InputImage | undefined;
+}
+
+/** A picture that came along, looked at but not decoded. */
+export interface InputImage {
+  readonly bytes: Buffer;
+  readonly width: number;
+  readonly height: number;
+  readonly format: string;
+  readonly hasAlpha: boolean;
 }
 
 const KNOWN_FIELDS: ReadonlySet<string> = new Set([
@@ -34,18 +48,20 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 const LONGEST_PROMPT = 32_000;
 const MOST_IMAGES = 10;
 
-/** Throws a `Refusal`. */
-export function readImageRequest(body: unknown): ImageRequest {
+/** @param more fields that are known besides. Throws a `Refusal`. */
+export function readImageRequest(body: unknown, more: readonly string[] = []): ImageRequest {
   if (!isObject(body)) throw new Refusal("invalid", "The request body must be a JSON object.");
   const model = readModel(body);
   for (const field of Object.keys(body)) {
-    if (KNOWN_FIELDS.has(field)) continue;
+    if (KNOWN_FIELDS.has(field) || more.includes(field)) continue;
     throw new Refusal("invalid", `Unknown parameter: '${field}'.`, field, "unknown_parameter");
   }
   const prompt = readPrompt(body);
   const count = readInteger(body, "n", 1, MOST_IMAGES) ?? 1;
-  const size = readText(body, "size") ?? "auto";
-  const quality = readChoice(body, "quality", ["low", "medium", "high", "auto"]) ?? "auto";
+  const sizeText = readText(body, "size") ?? "auto";
+  const size = sizeText === "auto" ? { width: 1024, height: 1024 } : readImageSize(sizeText);
+  const qualityText = readChoice(body, "quality", ["low", "medium", "high", "auto"]) ?? "auto";
+  const quality = qualityText === "auto" ? "medium" : qualityText;
   const format = readChoice(body, "output_format", ["png", "jpeg", "webp"]) ?? "png";
   const background = readChoice(body, "background", ["transparent", "opaque", "auto"]) ?? "auto";
   readChoice(body, "moderation", ["low", "auto"]);
@@ -64,11 +80,14 @@ export function readImageRequest(body: unknown): ImageRequest {
     model,
     prompt,
     count,
-    size: size === "auto" ? { width: 1024, height: 1024 } : readImageSize(size),
-    quality: quality === "auto" ? "medium" : quality,
+    size,
+    quality,
+    tokens: model.tokensOf(size, quality),
     format,
     compression: readInteger(body, "output_compression", 0, 100) ?? 100,
     background: background === "transparent" ? "transparent" : "opaque",
+    inputs: [],
+    mask: undefined,
   };
 }
 

@@ -5,7 +5,7 @@ import OpenAI from "openai";
 import sharp from "sharp";
 import { type RunningSimulator, startSimulator } from "../server.ts";
 import { TestClient } from "../test-client.ts";
-import { imageTokens } from "./image-size.ts";
+import { gptImage1Tokens, gptImage2Tokens } from "./image-size.ts";
 
 const IMAGES = "/openai/v1/images/generations";
 /** The smallest picture that the rules allow, so that the tests are quick. */
@@ -98,12 +98,18 @@ describe("prices", () => {
     expect(await client.billed("free")).toBe(0n);
   });
 
-  test("per image come out near OpenAI's published figures", () => {
-    const tokens = (width: number, height: number) =>
-      (["low", "medium", "high"] as const).map((quality) => imageTokens({ width, height }, quality));
-    expect(tokens(1024, 1024)).toEqual([196, 1756, 7024]);
-    expect(tokens(1536, 1024)).toEqual([158, 1372, 5488]);
-    expect(tokens(1024, 1536)).toEqual([158, 1372, 5488]);
+  test.each([
+    ["gpt-image-2", gptImage2Tokens, 1024, 1024, [196, 1756, 7024]],
+    ["gpt-image-2", gptImage2Tokens, 1536, 1024, [158, 1372, 5488]],
+    ["gpt-image-2", gptImage2Tokens, 1024, 1536, [158, 1372, 5488]],
+    ["models before it", gptImage1Tokens, 1024, 1024, [272, 1056, 4160]],
+    ["models before it", gptImage1Tokens, 1536, 1024, [400, 1568, 6208]],
+    ["models before it", gptImage1Tokens, 1024, 1536, [408, 1584, 6240]],
+  ])("per image of %s are OpenAI's published figures at %#", (_model, tokensOf, width, height, tokens) => {
+    const counted = (["low", "medium", "high"] as const).map((quality) =>
+      tokensOf({ width, height }, quality),
+    );
+    expect(counted).toEqual(tokens);
   });
 });
 
@@ -125,6 +131,7 @@ describe("parameters", () => {
     [{ size: "3840x1024" }, "size", "invalid_value"],
     [{ size: "3840x3840" }, "size", "invalid_value"],
     [{ size: "large" }, "size", "invalid_value"],
+    [{ model: "gpt-image-1.5", size: "1536x1536" }, "size", "invalid_value"],
     [{ quality: "hd" }, "quality", "invalid_value"],
     [{ output_format: "gif" }, "output_format", "invalid_value"],
     [{ output_compression: 101 }, "output_compression", "integer_above_max_value"],

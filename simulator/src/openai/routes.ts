@@ -1,21 +1,25 @@
 // OpenAI's HTTP surface, to be mounted at /openai/v1.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { DrawingRoom } from "../drawing-room.ts";
+import { keyOf } from "../key.ts";
+import type { MediaRoom } from "../media/media-room.ts";
 import { IMAGE_MODELS, MODELS_CREATED, TEXT_MODELS } from "../models.ts";
+import { Refusal } from "../refusal.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
 import { startExchange } from "../text-exchange.ts";
 import { isObject, readChatRequest, readResponsesRequest } from "../text-request.ts";
+import { readEditRequest } from "./edit-request.ts";
 import { openAiErrorHandler, plain, sendOpenAiError } from "./errors.ts";
 import { answerHeaders } from "./headers.ts";
-import { readImageRequest } from "./image-request.ts";
-import { generateImages } from "./images.ts";
+import { type ImageRequest, readImageRequest } from "./image-request.ts";
+import { imageAnswer, imageOrder } from "./images.ts";
 import { checkPreviousResponse, openAiChat, openAiResponses } from "./text-wires.ts";
 
+/** Sixteen pictures of ordinary size. */
+const MOST_EDIT_BYTES = 512 * 1024 * 1024;
 const NO_KEY =
   "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
 
-export function openAiRoutes(simulation: Simulation) {
-  const room = new DrawingRoom();
+export function openAiRoutes(simulation: Simulation, media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(openAiErrorHandler);
     app.setNotFoundHandler((request, reply) =>
@@ -26,7 +30,7 @@ export function openAiRoutes(simulation: Simulation) {
       ),
     );
     app.addHook("onRequest", (request, reply, next) => {
-      const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+      const token = keyOf(request, "authorization", "Bearer");
       if (token !== undefined && token !== "invalid") next();
       else refuseKey(reply, token);
     });
@@ -46,16 +50,29 @@ export function openAiRoutes(simulation: Simulation) {
       startExchange(simulation, openAiResponses, ids, body, reply.raw, () => reply.hijack());
     });
 
-    app.post("/images/generations", async (request, reply) => {
-      const order = readImageRequest(request.body);
-      if (order.model.fault === "hang") {
-        reply.hijack();
-        simulation.hang(reply.raw);
-        return reply;
-      }
+    const answerImages = async (asked: ImageRequest, request: FastifyRequest, reply: FastifyReply) => {
       const ownId = `req_${uniqueHex(32)}`;
-      const body = await generateImages(simulation, room, order, callerRequestId(request.headers) ?? ownId);
-      return reply.headers(answerHeaders(ownId)).type("application/json").send(body);
+      const order = imageOrder(asked, callerRequestId(request.headers) ?? ownId);
+      const made = await media.make(order, reply);
+      if (made === undefined) return reply;
+      return reply.headers(answerHeaders(ownId)).type("application/json").send(imageAnswer(asked, made));
+    };
+
+    app.post("/images/generations", async (request, reply) =>
+      answerImages(readImageRequest(request.body), request, reply),
+    );
+
+    app.register(async (scope) => {
+      scope.addContentTypeParser("multipart/form-data", { parseAs: "buffer" }, (_request, body, done) =>
+        done(null, body),
+      );
+      scope.post("/images/edits", { bodyLimit: MOST_EDIT_BYTES }, async (request, reply) => {
+        const { body } = request;
+        if (!Buffer.isBuffer(body))
+          throw new Refusal("invalid", "The request body must be a multipart form.");
+        const order = await readEditRequest(request.headers["content-type"] ?? "", body);
+        return answerImages(order, request, reply);
+      });
     });
   };
 }

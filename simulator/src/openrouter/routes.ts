@@ -1,14 +1,17 @@
 // OpenRouter's HTTP surface, to be mounted at /openrouter/api/v1.
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { keyOf } from "../key.ts";
+import type { MediaRoom } from "../media/media-room.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
 import { startExchange } from "../text-exchange.ts";
 import { isObject, readChatRequest, readResponsesRequest } from "../text-request.ts";
 import { openRouterErrorHandler, sendOpenRouterError } from "./errors.ts";
 import { generationBody } from "./generation.ts";
+import { openRouterMediaRoutes } from "./media-routes.ts";
 import { modelList } from "./models.ts";
 import { checkStateless, openRouterChat, openRouterResponses } from "./text-wires.ts";
 
-export function openRouterRoutes(simulation: Simulation) {
+export function openRouterRoutes(simulation: Simulation, media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(openRouterErrorHandler);
     app.setNotFoundHandler((_request, reply) => sendOpenRouterError(reply, 404, "Not Found"));
@@ -22,6 +25,8 @@ export function openRouterRoutes(simulation: Simulation) {
         if (problem === undefined) next();
         else sendOpenRouterError(reply, 401, problem);
       });
+
+      await keyed.register(openRouterMediaRoutes(media));
 
       keyed.post("/chat/completions", (request, reply) => {
         const body = readChatRequest(request.body);
@@ -54,7 +59,7 @@ function newIds(request: FastifyRequest) {
 }
 
 function credentialProblem(request: FastifyRequest): string | undefined {
-  const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? "")?.[1];
+  const token = keyOf(request, "authorization", "Bearer");
   if (token === undefined) return "No cookie auth credentials found";
   return token === "invalid" ? "User not found." : undefined;
 }

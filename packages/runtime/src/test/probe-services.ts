@@ -45,6 +45,7 @@ export class Probe {
       keepAnswer: unused,
       readAnswer: unused,
       judgeClaim: unused,
+      checkSpender: unused,
       getCredits: (request, context) => this.#getCredits(request, context),
     });
     const catalog = implement(CatalogService, {

@@ -2,7 +2,7 @@
 
 import type { Credits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+import { inTransaction, type Page, type Pool, type PoolClient, pageOf } from "@gr/runtime";
 import { invalid } from "../rpc/field-rules.ts";
 import type { LedgerTime } from "../writer/ledger-time.ts";
 import { type Deposit, type DepositEntry, type DepositStatus, depositEntry } from "./deposit.ts";
@@ -17,6 +17,14 @@ export interface CreditSummary {
   readonly held: Credits;
   /** Oldest spender first; empty unless asked for. */
   readonly usage: readonly SpenderUsage[];
+  /** There are more spenders, after the last of these. */
+  readonly hasMore: boolean;
+}
+
+/** Which spenders' usage is read. */
+export interface UsagePage extends Page {
+  /** Only this one. */
+  readonly only?: string | undefined;
 }
 
 export interface AccountStore {
@@ -29,8 +37,11 @@ export interface AccountStore {
   putSpender(spender: Spender): Promise<void>;
   /** @throws ServiceError account_not_found, invalid_value */
   putDeposit(deposit: Deposit): Promise<void>;
-  /** @throws ServiceError account_not_found */
-  readCredits(accountId: string, bySpender: boolean): Promise<CreditSummary>;
+  /**
+   * @param page absent: no usage is read.
+   * @throws ServiceError account_not_found; invalid_value with param `after` when that is no spender of the account
+   */
+  readCredits(accountId: string, page?: UsagePage): Promise<CreditSummary>;
   /** Rejects when PostgreSQL does not answer. */
   ping(): Promise<void>;
 }
@@ -53,12 +64,22 @@ const PUT_SPENDER = `INSERT INTO spender AS s
     window_held = CASE WHEN s.period = excluded.period THEN s.window_held ELSE 0 END
   WHERE s.account_id = excluded.account_id AND s.revision <= excluded.revision`;
 
-/** One statement, so that the account and its spenders are of the same moment. */
+/**
+ * One statement, so that the account and its spenders are of the same moment.
+ * $2 = how many spenders, null for none; $4 = only this one; $5 = those after this one.
+ */
 const READ_CREDITS = `SELECT a.credits, a.adjusted, a.debits, a.held AS account_held, s.*,
-    s.window_start >= start_of_window(s.period, coalesce($3::timestamptz, now())) AS window_is_current
+    s.window_start >= start_of_window(s.period, coalesce($3::timestamptz, now())) AS window_is_current,
+    $5::uuid IS NULL OR EXISTS (SELECT FROM spender f WHERE f.id = $5 AND f.account_id = $1) AS after_is_known
   FROM (SELECT *, (SELECT coalesce(sum(j.credits), 0)::bigint FROM adjustment j WHERE j.account_id = $1) AS adjusted
           FROM account WHERE id = $1) a
-  LEFT JOIN spender s ON s.account_id = a.id AND $2 ORDER BY s.created_at, s.id`;
+  LEFT JOIN (
+    SELECT * FROM spender x
+     WHERE x.account_id = $1 AND $2::bigint IS NOT NULL AND ($4::uuid IS NULL OR x.id = $4)
+       AND ($5::uuid IS NULL
+            OR (x.created_at, x.id) > (SELECT f.created_at, f.id FROM spender f WHERE f.id = $5 AND f.account_id = $1))
+     ORDER BY x.created_at, x.id LIMIT $2
+  ) s ON true ORDER BY s.created_at, s.id`;
 
 interface CreditRow {
   credits: bigint;
@@ -81,6 +102,7 @@ interface CreditRow {
   used: bigint;
   requests: bigint;
   window_is_current: boolean | null;
+  after_is_known: boolean;
 }
 
 export function createAccountStore(pool: Pool, time: LedgerTime): AccountStore {
@@ -90,15 +112,21 @@ export function createAccountStore(pool: Pool, time: LedgerTime): AccountStore {
     },
     putSpender: (spender) => putSpender(pool, spender),
     putDeposit: (deposit) => inTransaction(pool, (client) => putDeposit(client, deposit, time)),
-    readCredits: async (accountId, bySpender) => {
-      const { rows } = await pool.query<CreditRow>(READ_CREDITS, [accountId, bySpender, time()]);
+    readCredits: async (accountId, page) => {
+      const { limit = 0, after, only } = page ?? {};
+      const values = [accountId, page && limit + 1, time(), only ?? null, after ?? null];
+      const { rows } = await pool.query<CreditRow>(READ_CREDITS, values);
       const [first] = rows;
       if (first === undefined) throw noAccount(accountId);
+      if (!first.after_is_known) throw invalid("after", "It must be the id of a spender of this account");
+      const usage = rows.flatMap((row) => (row.id === null ? [] : [usageOf(row, row.id)]));
+      const { entries, hasMore } = pageOf(usage, limit);
       return {
         deposited: first.credits - first.adjusted,
         remaining: first.credits - first.debits,
         held: first.account_held,
-        usage: rows.flatMap((row) => (row.id === null ? [] : [usageOf(row, row.id)])),
+        usage: entries,
+        hasMore,
       };
     },
     ping: async () => {

@@ -1,7 +1,7 @@
 // Statements on claims beside those of the SQL function `post`, which gives a key to the hold that it places, under the
 // lock of the account: so there is never one without the other.
 import { OutcomeCode } from "@gr/proto/billing";
-import type { Logger, Pool } from "@gr/runtime";
+import type { Pool } from "@gr/runtime";
 import { capRefusal } from "../mirror/spend-mirror.ts";
 import type { ReadSpendNumbers } from "../mirror/spend-numbers-store.ts";
 import type { LedgerTime } from "../writer/ledger-time.ts";
@@ -13,7 +13,6 @@ export const CLAIM_LIFETIME = "claim_lifetime()";
 
 /** Claims that are deleted in one statement. */
 const SLICE = 500;
-const SWEEP_PAUSE_MS = 300_000;
 
 /** No row when the key is free; otherwise what `post` would answer: first for the spender, then for the key. */
 const JUDGE = `
@@ -82,46 +81,14 @@ export async function judgeClaim(
   }
 }
 
-/** Deletes some of the claims that have had their time. @returns true when there may be more. */
-export async function sweepClaims(pool: Pool, time: LedgerTime): Promise<boolean> {
-  const { rowCount } = await pool.query(SWEEP, [time()]);
-  return rowCount === SLICE;
-}
-
 /**
- * Deletes claims that have had their time, every few minutes and in small slices, so that nobody waits for it. Several processes
- * may sweep at once: each takes what the others do not.
+ * Deletes claims that have had their time, in small slices, so that nobody waits for it. Several processes may sweep at once:
+ * each takes what the others do not.
  */
-export class ClaimSweeper {
-  readonly #sweep: () => Promise<boolean>;
-  readonly #log: Logger;
-  #timer: NodeJS.Timeout | undefined;
-  #sweeping: Promise<void> = Promise.resolve();
-  #stopped = false;
-
-  /** @param sweep deletes one slice; answers true when there may be more. */
-  constructor(sweep: () => Promise<boolean>, log: Logger) {
-    this.#sweep = sweep;
-    this.#log = log;
-  }
-
-  start(): void {
-    this.#sweeping = this.#sweepAll();
-  }
-
-  /** Returns when no statement is under way. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    clearTimeout(this.#timer);
-    await this.#sweeping;
-  }
-
-  async #sweepAll(): Promise<void> {
-    try {
-      while (!this.#stopped && (await this.#sweep()));
-    } catch (error) {
-      this.#log.warn({ err: error }, "old claims could not be deleted; the next round tries again");
-    }
-    if (!this.#stopped) this.#timer = setTimeout(() => this.start(), SWEEP_PAUSE_MS).unref();
+export async function sweepClaims(pool: Pool, time: LedgerTime, stopping: AbortSignal): Promise<void> {
+  let last = false;
+  while (!last && !stopping.aborted) {
+    const { rowCount } = await pool.query(SWEEP, [time()]);
+    last = rowCount !== SLICE;
   }
 }

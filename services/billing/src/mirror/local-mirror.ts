@@ -3,9 +3,9 @@ import type { Clock } from "@gr/runtime";
 import { LRUCache } from "lru-cache";
 import type { Posted } from "../writer/post-store.ts";
 import {
+  type AskedPlace,
   deathOf,
   type Epoch,
-  type MirroredPlace,
   refusalOf,
   type SpendMirror,
   type SpendNumbers,
@@ -38,7 +38,7 @@ export class LocalSpendMirror implements SpendMirror {
     this.#entries = new LRUCache({ max: most });
   }
 
-  async admit(places: readonly MirroredPlace[]): Promise<(Posted | undefined)[]> {
+  async admit(places: readonly AskedPlace[]): Promise<(Posted | undefined)[]> {
     return places.map((place) => {
       const entry = this.#entries.get(place.spenderId);
       if (entry === undefined || entry.epoch !== this.#epochs.get(place.accountId)) return undefined;

@@ -1,9 +1,17 @@
 // Where a billing process can die between Redis and PostgreSQL, with real processes that are killed there. The names
 // are those of the crash points of a hold.
 import { randomUUID } from "node:crypto";
-import { OutcomeCode } from "@gr/proto/billing";
-import { connectRedis, createLogger, type Redis } from "@gr/runtime";
-import { RedisLine, testRedis, until } from "@gr/testing";
+import { fileURLToPath } from "node:url";
+import { BillingService, OutcomeCode } from "@gr/proto/billing";
+import {
+  connectRedis,
+  createLogger,
+  createRemoteTransport,
+  createServiceClient,
+  type Redis,
+  systemClock,
+} from "@gr/runtime";
+import { freePort, RedisLine, startChild, testRedis, until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import {
@@ -12,10 +20,11 @@ import {
   startBilling,
   startBillingOn,
 } from "../test/start-billing.ts";
-import { startChild } from "../test/start-child.ts";
 import { deposit, openWallet, place, postOne, putSpender, type Wallet } from "../test/wallet.ts";
 import { NUMBERS_LIFETIME_MS } from "./spend-mirror.ts";
 
+const ENTRY = fileURLToPath(new URL("../main.ts", import.meta.url));
+const SECRET = "internal-secret-of-the-billing-tests-0123456789";
 const { DONE, INSUFFICIENT_CREDITS, SPEND_LIMIT_EXCEEDED } = OutcomeCode;
 
 let ledger: BillingUnderTest;
@@ -36,8 +45,20 @@ afterAll(async () => {
   await ledger.stop();
 });
 
-const child = (url: string) =>
-  startChild({ DATABASE_URL: ledger.url, REDIS_URL: url, REDIS_TIMEOUT_MS: "900" });
+/** Billing as a process of its own that can be killed. @param url of its Redis */
+async function child(url: string) {
+  const rpcPort = String(await freePort());
+  const { kill } = await startChild(ENTRY, {
+    DATABASE_URL: ledger.url,
+    REDIS_URL: url,
+    REDIS_TIMEOUT_MS: "900",
+    INTERNAL_AUTH_SECRET: SECRET,
+    SERVICE_RPC_PORT: rpcPort,
+    LOG_LEVEL: "silent",
+  });
+  const transport = createRemoteTransport(`http://127.0.0.1:${rpcPort}`, SECRET, systemClock);
+  return { billing: createServiceClient(BillingService, "billing", transport), kill };
+}
 
 /** A hold that is younger than any numbers, as far as its id says. */
 const youngPlace = (wallet: Wallet, credits: bigint) =>
@@ -49,23 +70,14 @@ test("C1: a crash after Redis was asked and before PostgreSQL committed leaves n
   // From now on the process asks Redis about this spender.
   expect(await postOne(dying.billing, youngPlace(mine, 150n))).toMatchObject({ code: INSUFFICIENT_CREDITS });
   await redis.flushdb();
-  const lock = await ledger.db.connect();
+  const lock = await ledger.transaction();
   try {
-    await lock.query("BEGIN");
     await lock.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
     const unanswered = postOne(dying.billing, youngPlace(mine, 60n)).then(
       () => "answered",
       () => "lost",
     );
-    await until(
-      async () => {
-        const { rowCount } = await ledger.db.query(
-          "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-        );
-        return rowCount === 1;
-      },
-      { timeoutMs: 10_000 },
-    );
+    await ledger.waitForLocks(1);
     await dying.kill();
     expect(await unanswered).toBe("lost");
     expect(await redis.keys("*")).toEqual([]);
@@ -75,7 +87,7 @@ test("C1: a crash after Redis was asked and before PostgreSQL committed leaves n
     );
   } finally {
     await lock.query("ROLLBACK");
-    lock.release();
+    await lock.end();
   }
   expect(await postOne(other.billing, youngPlace(mine, 100n))).toMatchObject({ code: DONE });
 }, 60_000);

@@ -64,6 +64,16 @@ describe.each([
   const batches = () => countOf(processOf(), "billing_batch_operations_count");
   const mirrored = () => countOf(processOf(), "billing_mirror_refusals_total");
 
+  test("whether a spender can pay for anything costs PostgreSQL nothing while the mirror knows", async () => {
+    const mine = await wallet.openWallet(billing(), 0n);
+    const check = async () => (await billing().checkSpender(mine)).outcome?.code;
+    const before = await mirrored();
+    for (let asked = 0; asked < HOPELESS; asked += 1) expect(await check()).toBe(INSUFFICIENT_CREDITS);
+    expect((await mirrored()) - before).toBeGreaterThan(0);
+    await wallet.deposit(billing(), mine.accountId, 1n);
+    expect(await check()).toBe(DONE);
+  });
+
   test("hopeless places cost one batch a second, however many they are", async () => {
     const mine = await wallet.openWallet(billing(), 100n);
     const [batchesBefore, refusalsBefore] = [await batches(), await mirrored()];

@@ -6,12 +6,20 @@ import type { BillingEvents } from "../events.ts";
 import type { LedgerWriter } from "../writer/ledger-writer.ts";
 import type { Operation } from "../writer/operation.ts";
 import type { Posted } from "../writer/post-store.ts";
-import { isHopeless, isMirrored, NUMBERS_LIFETIME_MS, type Payer, type SpendMirror } from "./spend-mirror.ts";
+import {
+  isHopeless,
+  isMirrored,
+  moneyRefusal,
+  NUMBERS_LIFETIME_MS,
+  type Payer,
+  type SpendMirror,
+} from "./spend-mirror.ts";
 import type { ReadSpendNumbers } from "./spend-numbers-store.ts";
 
 const MOST_SUSPECTS = 50_000;
 /** Long enough that a client which tries again and again stays one. */
 const SUSPECT_MS = 10_000;
+const LEAST = 1n;
 
 export interface MirroredWriterOptions {
   readonly writer: Pick<LedgerWriter, "post">;
@@ -46,6 +54,27 @@ export class MirroredWriter implements Pick<LedgerWriter, "post"> {
       if (answer === undefined) throw new Error(`the ledger did not answer operation ${operation.holdId}`);
       return answer;
     });
+  }
+
+  /**
+   * What the smallest hold of a payer would be refused with, were no other open. A flood of such questions costs PostgreSQL
+   * no more than one of places.
+   * @returns undefined when it would not be refused for want of money; "no spender" when this payer may not spend
+   */
+  async refusalOfLeast(payer: Payer): Promise<Posted | undefined | "no spender"> {
+    const { mirror, readNumbers, events } = this.#options;
+    if (this.#ageOf(payer) < SUSPECT_MS) {
+      const [known] = await mirror.admit([{ ...payer, credits: LEAST, holdId: undefined }]);
+      if (known !== undefined) {
+        events.refusedByMirror(1);
+        return known;
+      }
+    }
+    const numbers = (await readNumbers([payer])).get(payer.spenderId);
+    if (numbers === undefined) return "no spender";
+    const refusal = moneyRefusal(numbers, LEAST);
+    if (refusal !== undefined && this.#ageOf(payer) >= NUMBERS_LIFETIME_MS) await this.#mirror([payer]);
+    return refusal;
   }
 
   async #refuse(operations: readonly Operation[]): Promise<Map<Operation, Posted>> {

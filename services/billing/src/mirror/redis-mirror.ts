@@ -5,9 +5,9 @@ import { type Clock, type Logger, type Redis, RedisGate, type RedisScript, redis
 import type { Period } from "../accounts/spender.ts";
 import type { Posted } from "../writer/post-store.ts";
 import {
+  type AskedPlace,
   deathOf,
   type Epoch,
-  type MirroredPlace,
   NUMBERS_LIFETIME_MS,
   refusalOf,
   type SpendMirror,
@@ -76,7 +76,7 @@ export class RedisSpendMirror implements SpendMirror {
     this.#keep = redisScript(redis, "keepSpend", KEEP);
   }
 
-  async admit(places: readonly MirroredPlace[]): Promise<(Posted | undefined)[]> {
+  async admit(places: readonly AskedPlace[]): Promise<(Posted | undefined)[]> {
     const spenders = new Map<string, Set<string>>();
     for (const { accountId, spenderId } of places) {
       const known = spenders.get(accountId);

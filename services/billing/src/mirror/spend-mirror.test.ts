@@ -105,6 +105,7 @@ describe.each([
     deadlineAt: 0n,
     tag: null,
     attempt: null,
+    most: null,
     claim: null,
     ...fields,
   });
@@ -329,6 +330,7 @@ test("memory of a process is bounded: what is forgotten is asked", async () => {
     deadlineAt: 0n,
     tag: null,
     attempt: null,
+    most: null,
     claim: null,
   } as const;
   for (const { accountId, spenderId } of payers) {

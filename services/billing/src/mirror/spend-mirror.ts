@@ -45,13 +45,20 @@ export interface Epoch {
 
 export interface SpendMirror {
   /** One answer per place, in order: what PostgreSQL would answer; undefined = ask it. */
-  admit(places: readonly MirroredPlace[]): Promise<(Posted | undefined)[]>;
+  admit(places: readonly AskedPlace[]): Promise<(Posted | undefined)[]>;
   /** Called before numbers of the account are read. Undefined when they could not be kept. */
   begin(accountId: string): Promise<Epoch | undefined>;
   /** Keeps numbers that were read since `begin`, by spender; not when the account was forgotten meanwhile. */
   keep(accountId: string, epoch: Epoch, numbers: ReadonlyMap<string, SpendNumbers>): Promise<void>;
   /** Drops the numbers of an account and ends its epoch. Never rejects. */
   forget(accountId: string): Promise<void>;
+}
+
+/** What a place is judged by. */
+export interface AskedPlace extends Payer {
+  readonly credits: Credits;
+  /** Undefined when it is only asked what a place would be answered. */
+  readonly holdId: string | undefined;
 }
 
 /** A place that the mirror may answer. */
@@ -75,14 +82,22 @@ export function isHopeless({ code, refusal }: Posted): boolean {
 }
 
 /** In the order of the SQL function `post`: the cap, then the balance. @param now Unix milliseconds. */
-export function refusalOf(numbers: SpendNumbers, place: MirroredPlace, now: number): Posted | undefined {
-  const { balance, available, confirmedAt, endsAt } = numbers;
+export function refusalOf(numbers: SpendNumbers, place: AskedPlace, now: number): Posted | undefined {
+  const { confirmedAt, endsAt } = numbers;
   if (endsAt !== 0n && endsAt <= BigInt(Math.ceil(now))) return undefined;
-  // A hold that is older than the numbers may exist: then the place is a repetition, and no refusal answers it.
-  const madeAt = timeOf(place.holdId);
-  if (madeAt === undefined || madeAt <= confirmedAt) return undefined;
-  const refusal = capRefusal(numbers, place.credits);
-  if (refusal !== undefined || place.credits <= balance) return refusal;
+  if (place.holdId !== undefined) {
+    // A hold that is older than the numbers may exist: then the place is a repetition, and no refusal answers it.
+    const madeAt = timeOf(place.holdId);
+    if (madeAt === undefined || madeAt <= confirmedAt) return undefined;
+  }
+  return moneyRefusal(numbers, place.credits);
+}
+
+/** Of a hold of this size, when it would not fit even if no hold were open. */
+export function moneyRefusal(numbers: SpendNumbers, credits: Credits): Posted | undefined {
+  const { balance, available } = numbers;
+  const refusal = capRefusal(numbers, credits);
+  if (refusal !== undefined || credits <= balance) return refusal;
   return { code: OutcomeCode.INSUFFICIENT_CREDITS, refusal: { ...NO_REFUSAL, available } };
 }
 

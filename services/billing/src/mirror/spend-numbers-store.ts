@@ -22,6 +22,10 @@ const READ = `
     ) w
    WHERE s.active AND (s.expires_at IS NULL OR s.expires_at > t.moment)`;
 
+/** No row for a spender that is inactive, or not of this account. */
+const READ_EXPIRY =
+  "SELECT unix_ms(expires_at) AS expiry FROM spender WHERE id = $2 AND account_id = $1 AND active";
+
 interface Row extends SpendNumbers {
   readonly id: string;
 }
@@ -32,5 +36,18 @@ export function createReadSpendNumbers(pool: Pool, time: LedgerTime): ReadSpendN
     const spenders = payers.map(({ spenderId }) => spenderId);
     const { rows } = await pool.query<Row>(READ, [accounts, spenders, time()]);
     return new Map(rows.map(({ id, ...numbers }) => [id, numbers]));
+  };
+}
+
+/**
+ * Why a payer that has no numbers may not spend.
+ * @returns Unix milliseconds of its expiry; undefined when it is unknown, inactive or another account's
+ */
+export type ReadExpiry = (payer: Payer) => Promise<bigint | undefined>;
+
+export function createReadExpiry(pool: Pool): ReadExpiry {
+  return async ({ accountId, spenderId }) => {
+    const { rows } = await pool.query<{ expiry: bigint | null }>(READ_EXPIRY, [accountId, spenderId]);
+    return rows[0]?.expiry ?? undefined;
   };
 }

@@ -2,6 +2,7 @@
 // ServiceError invalid_value that names the field; nothing malformed gets as far as the database.
 import type { Credits, PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
+import { LONGEST_PAGE } from "@gr/runtime";
 
 /** 1e11 USD: more than any account, and small enough for thousands of them in a 64-bit sum. */
 const MOST_CREDITS: Credits = 10n ** 15n;
@@ -83,8 +84,10 @@ export function bytes(field: string, value: Uint8Array, most: number): Uint8Arra
   return value;
 }
 
-/** A count of rows to answer; 0 = 100. */
-export function limit(field: string, value: number): number {
-  if (value < 0 || value > 1_000) throw invalid(field, "It must be from 1 to 1000, or 0 for 100");
-  return value === 0 ? 100 : value;
+/** A count of rows to answer. @param usual what 0 stands for */
+export function limit(field: string, value: number, usual = 100): number {
+  if (value < 0 || value > LONGEST_PAGE) {
+    throw invalid(field, `It must be from 1 to ${LONGEST_PAGE}, or 0 for ${usual}`);
+  }
+  return value === 0 ? usual : value;
 }

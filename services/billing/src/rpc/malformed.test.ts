@@ -70,6 +70,8 @@ describe("Post", () => {
     [".place.credits", placeWith({ credits: -1n })],
     [".place.credits", placeWith({ credits: TOO_MUCH })],
     [".place.credits", placeWith({ credits: 2n ** 63n - 1n })],
+    [".place.most_credits", placeWith({ mostCredits: 0n })],
+    [".place.most_credits", placeWith({ mostCredits: TOO_MUCH })],
     [".place.service", placeWith({ service: "" })],
     [".place.provider", placeWith({ provider: "" })],
     [".place.model", placeWith({ model: "a\0b" })],
@@ -92,6 +94,7 @@ describe("Post", () => {
     [".release.reason", release(id, 0n, ReleaseReason.UNSPECIFIED)],
     [".extend.hold_id", extend("x", 1n)],
     [".extend.credits", extend(id, -1n)],
+    [".extend.most_credits", extend(id, 2n, undefined, 1n)],
     [".extend.deadline_at", extend(id, 1n, -1n)],
     [".next_attempt.hold_id", nextAttempt("x", 2)],
     [".next_attempt.attempt", nextAttempt(id, 1)],
@@ -264,6 +267,14 @@ describe("the other calls", () => {
     const claim = { key: Buffer.alloc(32), fingerprint: Buffer.alloc(32) };
     const call = ledger.billing.judgeClaim({ ...mine, claim, ...fields });
     await expect(call).rejects.toMatchObject(refusal(param));
+  });
+
+  test.each([
+    ["account_id", { accountId: "" }],
+    ["spender_id", { spenderId: "x" }],
+    ["claim_key", { claimKey: Buffer.alloc(31) }],
+  ])("CheckSpender names %s", async (param, fields) => {
+    await expect(ledger.billing.checkSpender({ ...mine, ...fields })).rejects.toMatchObject(refusal(param));
   });
 
   test.each([

@@ -15,10 +15,8 @@ import type { LedgerReport } from "../verify/ledger-invariants-store.ts";
 import type { Posted } from "../writer/post-store.ts";
 import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
 
-export function outcomeMessage({ code, refusal, earlierHoldId }: Posted): Outcome {
-  if (refusal === undefined) {
-    return create(OutcomeSchema, earlierHoldId === undefined ? { code } : { code, earlierHoldId });
-  }
+export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }: Posted): Outcome {
+  if (refusal === undefined) return create(OutcomeSchema, { code, earlierHoldId, heldCredits: held });
   const { inFlight, available, cap, period, resetsAt, expiresAt } = refusal;
   return create(OutcomeSchema, {
     code,
@@ -37,6 +35,7 @@ export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof 
     remainingCredits: summary.remaining,
     heldCredits: summary.held,
     usage: summary.usage.map(usageMessage),
+    hasMore: summary.hasMore,
   };
 }
 

@@ -1,5 +1,6 @@
 // From the messages of a Post to operations. The whole call is checked before any of it is batched with others, so
 // that a malformed operation costs its own caller an error and nobody else anything.
+import type { Credits } from "@gr/money";
 import { type Claim as ClaimMessage, type Operation as Message, ReleaseReason } from "@gr/proto/billing";
 import type { Claim, Operation } from "../writer/operation.ts";
 import { attempt, cost, credits, digest, instant, invalid, text, uuid } from "./field-rules.ts";
@@ -27,6 +28,7 @@ function readOperation({ operation }: Message, path: string): Operation {
         accountId: uuid(`${at}.account_id`, value.accountId),
         spenderId: uuid(`${at}.spender_id`, value.spenderId),
         credits: credits(`${at}.credits`, value.credits),
+        most: mostOf(at, value),
         cost: null,
         deadlineAt: instant(`${at}.deadline_at`, value.deadlineAt),
         tag: {
@@ -59,6 +61,7 @@ function readOperation({ operation }: Message, path: string): Operation {
         ...ofHold(`${path}.extend`, operation.value.holdId),
         kind: "extend",
         credits: credits(`${path}.extend.credits`, operation.value.credits),
+        most: mostOf(`${path}.extend`, operation.value),
         deadlineAt: instant(`${path}.extend.deadline_at`, operation.value.deadlineAt),
       };
     case "nextAttempt": {
@@ -90,12 +93,22 @@ function ofHold(path: string, holdId: string): Omit<Operation, "kind"> {
     accountId: null,
     spenderId: null,
     credits: 0n,
+    most: null,
     cost: null,
     deadlineAt: null,
     tag: null,
     attempt: null,
     claim: null,
   };
+}
+
+function mostOf(
+  path: string,
+  { credits: least, mostCredits }: { readonly credits: Credits; readonly mostCredits?: Credits | undefined },
+): Credits | null {
+  if (mostCredits === undefined) return null;
+  if (mostCredits < least) throw invalid(`${path}.most_credits`, "It must not be below credits");
+  return credits(`${path}.most_credits`, mostCredits);
 }
 
 /** @throws ServiceError invalid_value */

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import type { Principal } from "@gr/identity";
 import { SpendPeriod } from "@gr/proto/billing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { addSpenders } from "../test/ledger-store.ts";
 import { type BillingUnderTest, startBilling, THURSDAY } from "../test/start-billing.ts";
 import {
   capture,
@@ -220,6 +221,39 @@ describe("usage by key", () => {
   });
 });
 
+describe("pages of usage by key", () => {
+  const page = async (accountId: string, more = "") =>
+    (await credits(accountId, `?by_api_key=true${more}`)).body;
+
+  test("have each key once, oldest first, 1,000 in one answer", async () => {
+    const { accountId } = await openWallet(ledger.billing, 10n);
+    await addSpenders(ledger.db, accountId, 1_500);
+    const first = await page(accountId);
+    expect([first.usage_by_api_key.length, first.has_more]).toEqual([1_000, true]);
+    const last = await page(accountId, `&after=${first.usage_by_api_key[999].api_key_id}`);
+    expect([last.usage_by_api_key.length, last.has_more]).toEqual([501, undefined]);
+    const all = [...first.usage_by_api_key, ...last.usage_by_api_key];
+    expect(new Set(all.map(({ api_key_id: id }) => id)).size).toBe(1_501);
+    expect((await page(accountId, "&limit=7")).usage_by_api_key).toEqual(all.slice(0, 7));
+  });
+
+  test("may begin after the entry of web tokens", async () => {
+    const { accountId } = await openWallet(ledger.billing, 10n);
+    await putSpender(ledger.billing, accountId, { spenderId: accountId, createdAt: BigInt(THURSDAY - 1) });
+    expect((await page(accountId, "&after=web_token")).usage_by_api_key).toHaveLength(1);
+  });
+
+  test.each([
+    ["limit", "&limit=0"],
+    ["limit", "&limit=1001"],
+    ["after", "&after=x"],
+    ["after", `&after=${randomUUID()}`],
+  ])("%s is checked: %s", async (param, more) => {
+    const { accountId } = await openWallet(ledger.billing, 10n);
+    expect((await page(accountId, more)).error).toMatchObject({ code: "invalid_value", param });
+  });
+});
+
 describe("web tokens", () => {
   /** Whatever its row says: the console may give it a cap or switch it off. */
   const open = async () => {
@@ -316,7 +350,8 @@ describe("a failure to read", () => {
 
 test("the OpenAPI description has every field of the answer", async () => {
   const { get } = (await ledger.describe())["/v1/credits"];
-  expect(get.parameters).toMatchObject([{ name: "by_api_key", in: "query", required: false }]);
+  const inQuery = ["by_api_key", "limit", "after"].map((name) => ({ name, in: "query", required: false }));
+  expect(get.parameters).toMatchObject(inQuery);
   const { properties, required } = get.responses["200"].content["application/json"].schema;
   expect(required).toEqual(["remaining_credits", "credit_usage", "total_deposits"]);
   expect(Object.keys(properties.usage_by_api_key.items.properties)).toEqual(

@@ -2,12 +2,13 @@
 import { type Principal, principalOf } from "@gr/identity";
 import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { type RestApi, restRoute } from "@gr/runtime";
+import { LONGEST_PAGE, pageFields, type RestApi, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { AccountStore, CreditSummary } from "../accounts/account-store.ts";
 import type { Spender, SpenderUsage } from "../accounts/spender.ts";
 import type { BillingEvents } from "../events.ts";
+import { uuid } from "./field-rules.ts";
 
 const usd = z
   .string()
@@ -34,6 +35,7 @@ const creditSummary = z.object({
   credit_usage: usd,
   total_deposits: usd,
   usage_by_api_key: z.array(usageEntry).optional().describe("With by_api_key=true"),
+  has_more: z.literal(true).optional().describe("There are more API keys, after the last of these"),
 });
 
 const query = z.object({
@@ -41,6 +43,7 @@ const query = z.object({
     .enum(["true", "false"], { error: "It must be true or false" })
     .optional()
     .describe("true adds the usage of each API key"),
+  ...pageFields,
 });
 
 /** All temporary web tokens of an account, as one entry that is no key. */
@@ -72,26 +75,34 @@ const creditsRoute = ({ accounts, events }: CreditsDeps) =>
     query,
     responses: {
       200: { description: "The credit of the account", schema: creditSummary },
-      400: { description: "by_api_key is neither true nor false" },
+      400: { description: "by_api_key, limit or after is not valid; param names it" },
       401: { description: "Missing, invalid, expired or management key" },
       500: { description: "Fetching credit information failed" },
     },
-    handle: async ({ query: { by_api_key: byKey }, http }) => {
+    handle: async ({ query: { by_api_key: byKey, limit = LONGEST_PAGE, after }, http }) => {
       const { accountId } = requirePrincipal(http);
-      const bySpender = byKey === "true";
-      const summary = await accounts.readCredits(accountId, bySpender).catch((error) => {
-        events.creditsUnreadable(accountId, error);
-        throw new ServiceError(
-          "credits_unavailable",
-          "Fetching credit information failed; try again shortly.",
-          {
-            cause: error,
-          },
-        );
-      });
-      return summaryOf(summary, bySpender);
+      const page = { limit, after: after === undefined ? undefined : spenderIdOf(after, accountId) };
+      const summary = await accounts
+        .readCredits(accountId, byKey === "true" ? page : undefined)
+        .catch((error) => {
+          if (error instanceof ServiceError && error.param === "after") throw error;
+          events.creditsUnreadable(accountId, error);
+          throw new ServiceError(
+            "credits_unavailable",
+            "Fetching credit information failed; try again shortly.",
+            {
+              cause: error,
+            },
+          );
+        });
+      return summaryOf(summary, byKey === "true");
     },
   });
+
+/** The id that an entry has here, as its spender's. @throws ServiceError invalid_value */
+function spenderIdOf(entryId: string, accountId: string): string {
+  return entryId === WEB_TOKEN.api_key_id ? accountId : uuid("after", entryId);
+}
 
 /** The gateway has checked this; it is checked again because balances are nobody else's business. */
 function requirePrincipal(request: FastifyRequest): Principal {
@@ -103,7 +114,7 @@ function requirePrincipal(request: FastifyRequest): Principal {
 }
 
 function summaryOf(
-  { deposited, remaining, usage }: CreditSummary,
+  { deposited, remaining, usage, hasMore }: CreditSummary,
   bySpender: boolean,
 ): z.infer<typeof creditSummary> {
   return {
@@ -111,6 +122,7 @@ function summaryOf(
     credit_usage: formatCredits(deposited - remaining),
     total_deposits: formatCredits(deposited),
     ...(bySpender ? { usage_by_api_key: usage.filter(isListed).map(entryOf) } : {}),
+    ...(hasMore ? { has_more: true } : {}),
   };
 }
 

@@ -2,6 +2,8 @@
 
 import {
   BillingService,
+  type CheckSpenderRequest,
+  type GetCreditsRequest,
   HoldState as HoldStateMessage,
   type JudgeClaimRequest,
   type KeepAnswerRequest,
@@ -10,9 +12,10 @@ import {
   type PutDepositRequest,
   type PutSpenderRequest,
 } from "@gr/proto/billing";
-import { implement, type RpcService } from "@gr/runtime";
-import type { AccountStore } from "../accounts/account-store.ts";
+import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
+import type { AccountStore, UsagePage } from "../accounts/account-store.ts";
 import type { Adjustment, AdjustmentStore } from "../accounts/adjustment-store.ts";
+import type { CheckSpender } from "../accounts/check-spender.ts";
 import type { Deposit } from "../accounts/deposit.ts";
 import type { Spender } from "../accounts/spender.ts";
 import type { AnswerStore, AnswerToKeep } from "../claims/answer-store.ts";
@@ -27,6 +30,7 @@ import {
   bytes,
   cost,
   credits,
+  digest,
   instant,
   invalid,
   limit,
@@ -45,6 +49,7 @@ export interface BillingDeps {
   readonly adjustments: AdjustmentStore;
   readonly answers: AnswerStore;
   readonly judgeClaim: (claiming: ClaimingSpender) => Promise<Posted>;
+  readonly checkSpender: CheckSpender;
   readonly holds: HoldStore;
   readonly verify: () => Promise<LedgerReport>;
   readonly events: BillingEvents;
@@ -54,7 +59,7 @@ const LONGEST_LEASE_MS = 86_400_000n;
 const MOST_ANSWER_BYTES = 8 * 1024 * 1024;
 
 export function billingRpc(deps: BillingDeps): RpcService {
-  const { writer, accounts, adjustments, answers, judgeClaim, holds, verify, events } = deps;
+  const { writer, accounts, adjustments, answers, judgeClaim, checkSpender, holds, verify, events } = deps;
   return implement(BillingService, {
     async post(request, { signal }) {
       const operations = readOperations(request.operations);
@@ -83,13 +88,16 @@ export function billingRpc(deps: BillingDeps): RpcService {
     async judgeClaim(request) {
       return { outcome: outcomeMessage(await reaching(judgeClaim(readClaiming(request)))) };
     },
+    async checkSpender(request) {
+      return { outcome: outcomeMessage(await reaching(checkSpender(...readCheck(request)))) };
+    },
     async readAnswer({ accountId, holdId }) {
       const answer = await reaching(answers.read(uuid("account_id", accountId), uuid("hold_id", holdId)));
       return answer === undefined ? {} : { answer };
     },
-    async getCredits({ accountId, bySpender }) {
-      const id = uuid("account_id", accountId);
-      return creditsMessage(await reaching(accounts.readCredits(id, bySpender)));
+    async getCredits(request) {
+      const id = uuid("account_id", request.accountId);
+      return creditsMessage(await reaching(accounts.readCredits(id, readUsagePage(request))));
     },
     async listHolds(request) {
       const { accountId, state } = request;
@@ -173,6 +181,25 @@ function readClaiming({ accountId, spenderId, claim }: JudgeClaimRequest): Claim
     spenderId: uuid("spender_id", spenderId),
     claim: readClaim(claim, "claim"),
   };
+}
+
+function readUsagePage({
+  bySpender,
+  limit: most,
+  after,
+  spenderId,
+}: GetCreditsRequest): UsagePage | undefined {
+  if (!bySpender) return undefined;
+  return {
+    limit: limit("limit", most, LONGEST_PAGE),
+    after: after === "" ? undefined : uuid("after", after),
+    only: spenderId === "" ? undefined : uuid("spender_id", spenderId),
+  };
+}
+
+function readCheck({ accountId, spenderId, claimKey }: CheckSpenderRequest): Parameters<CheckSpender> {
+  const payer = { accountId: uuid("account_id", accountId), spenderId: uuid("spender_id", spenderId) };
+  return [payer, claimKey.byteLength === 0 ? undefined : digest("claim_key", claimKey)];
 }
 
 function readLease({ service, limit: most, leaseMs }: LeaseExpiredHoldsRequest): Lease {

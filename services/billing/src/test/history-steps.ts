@@ -30,6 +30,12 @@ export type Step =
       readonly spender: number;
       readonly claim: ModelClaim;
     }
+  | {
+      readonly step: "check";
+      readonly account: number;
+      readonly spender: number;
+      readonly claim: ModelClaim | undefined;
+    }
   | { readonly step: "lease" }
   | { readonly step: "spender"; readonly index: number; readonly change: Partial<SpenderFields> }
   | { readonly step: "deposit"; readonly account: number; readonly credits: bigint; readonly refund: boolean }
@@ -38,6 +44,9 @@ export type Step =
 
 const likely = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
 const credits = fc.oneof(fc.constant(0n), fc.bigInt({ min: 1n, max: 20n }), fc.bigInt({ min: 1n, max: 90n }));
+/** How much more is taken where it is free. */
+const more = fc.option(fc.bigInt({ min: 0n, max: 40n }), { nil: undefined });
+const upTo = (least: bigint, more: bigint | undefined) => (more === undefined ? undefined : least + more);
 const cost = fc.bigInt({ min: 0n, max: 3n });
 const account = fc.nat({ max: ACCOUNTS - 1 });
 const hold = fc.nat({ max: HOLDS - 1 });
@@ -60,13 +69,15 @@ const place = fc
     hold,
     spender: spenderIndex,
     credits,
+    more,
     claim,
     fresh: fc.constantFrom(true, true, true, true, false),
     foreign: fc.constantFrom(false, false, false, false, false, false, true),
   })
-  .map(({ foreign, ...fields }): HistoryOperation => {
+  .map(({ foreign, more, ...fields }): HistoryOperation => {
     const owner = OWNERS[fields.spender] ?? 0;
-    return { kind: "place", account: foreign ? 1 - owner : owner, provider: providerOf(1), ...fields };
+    const account = foreign ? 1 - owner : owner;
+    return { kind: "place", account, provider: providerOf(1), ...fields, most: upTo(fields.credits, more) };
   });
 const operation = fc.oneof(
   likely(7, place),
@@ -80,7 +91,12 @@ const operation = fc.oneof(
       provider: fc.constantFrom(undefined, providerOf(1), providerOf(2)),
     }),
   ),
-  likely(1, fc.record({ kind: fc.constant("extend" as const), hold, credits })),
+  likely(
+    1,
+    fc
+      .record({ kind: fc.constant("extend" as const), hold, credits, more })
+      .map(({ more, ...extend }) => ({ ...extend, most: upTo(extend.credits, more) })),
+  ),
   likely(
     2,
     fc
@@ -114,6 +130,9 @@ const read = fc.record({ account, hold }).map((asked): Step => ({ step: "read", 
 const judge = fc
   .record({ account, spender: spenderIndex, claim: someClaim })
   .map((asked): Step => ({ step: "judge", ...asked }));
+const check = fc
+  .record({ account, spender: spenderIndex, claim })
+  .map((asked): Step => ({ step: "check", ...asked }));
 const lease = fc.constant<Step>({ step: "lease" });
 
 export const history = fc.record({
@@ -128,6 +147,7 @@ export const history = fc.record({
       likely(2, keep),
       likely(1, read),
       likely(1, judge),
+      likely(1, check),
       likely(1, lease),
     ),
     { minLength: 1, maxLength: 25, size: "max" },

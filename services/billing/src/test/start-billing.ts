@@ -1,5 +1,6 @@
 // The billing module in a process of its own ports, over a database of its own. Tests reach it as its peers do:
 // RPC over the network with a service token, REST with a signed principal.
+import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
 import { BillingService } from "@gr/proto/billing";
 import {
@@ -13,9 +14,10 @@ import {
   systemClock,
   type Timer,
 } from "@gr/runtime";
-import { ManualClock } from "@gr/testing";
+import { ManualClock, until } from "@gr/testing";
 import pg from "pg";
 import { billingModule } from "../module.ts";
+import { lockWaiters } from "./ledger-store.ts";
 import { migratedDatabase } from "./migrated-database.ts";
 
 const SECRET = "internal-secret-of-the-billing-tests-0123456789";
@@ -46,6 +48,12 @@ export interface BillingUnderTest extends BillingProcess {
   readonly url: string;
   /** A superuser on billing's tables; bigint for 64-bit integers. */
   readonly db: pg.Pool;
+  /** A connection in an open transaction, whose locks stand in the way of others until it ends. */
+  transaction(): Promise<pg.Client>;
+  /** Waits until so many sessions wait for a lock. */
+  waitForLocks(sessions: number): Promise<void>;
+  /** @throws when the books do not add up */
+  stopSound(): Promise<void>;
 }
 
 /** Noon of a Thursday, so that neither day, week nor month are about to end. */
@@ -67,15 +75,29 @@ export async function startBilling(env: Record<string, string> = {}): Promise<Bi
   });
   // A database is dropped with whoever is still connected to it: a connection that is just closing hears of that.
   db.on("error", () => undefined);
+  const stop = async () => {
+    await db.end();
+    await running.stop();
+    await database.drop();
+  };
   return {
     ...running,
     clock,
     url: database.url,
     db,
-    stop: async () => {
-      await db.end();
-      await running.stop();
-      await database.drop();
+    transaction: async () => {
+      const client = new pg.Client({ connectionString: database.url, options: "-c search_path=billing" });
+      await client.connect();
+      await client.query("BEGIN");
+      return client;
+    },
+    waitForLocks: (sessions) =>
+      until(async () => (await lockWaiters(db)) === sessions, { timeoutMs: PATIENCE_MS }),
+    stop,
+    stopSound: async () => {
+      const { differences } = await running.inProcess.verifyLedger({});
+      await stop();
+      assert.deepEqual(differences, []);
     },
   };
 }

@@ -32,6 +32,7 @@ interface PlaceFields {
   readonly upstreamModel?: string;
   readonly deadlineAt?: bigint;
   readonly claim?: ClaimInit;
+  readonly mostCredits?: bigint;
 }
 
 /** Many at once take their time on a slow machine. */
@@ -147,8 +148,14 @@ export function abandon(holdId: string, costPicoUsd = 0n): OperationInit {
   return release(holdId, costPicoUsd, ReleaseReason.UNRESOLVED);
 }
 
-export function extend(holdId: string, credits: bigint, deadlineAt = DEADLINE): OperationInit {
-  return { operation: { case: "extend", value: { holdId, credits, deadlineAt } } };
+export function extend(
+  holdId: string,
+  credits: bigint,
+  deadlineAt = DEADLINE,
+  mostCredits?: bigint,
+): OperationInit {
+  const value = { holdId, credits, deadlineAt, ...(mostCredits === undefined ? {} : { mostCredits }) };
+  return { operation: { case: "extend", value } };
 }
 
 /** Who makes this attempt. */

@@ -1,6 +1,6 @@
-// Whether the ledger's database answers, and whether it keeps what it has confirmed. A commit that a crash of the server or a
+// Whether the ledger's database keeps what it has confirmed. A commit that a crash of the server or a
 // fail-over takes back would undo a charge whose answer the client holds, or a hold whose request is upstream (crash point C12).
-import type { Clock, Pool } from "@gr/runtime";
+import type { Pool } from "@gr/runtime";
 
 /**
  * Off forgets in a crash. With a standby, what only the primary has on disk is lost in a fail-over: that is what `local`
@@ -17,37 +17,4 @@ const UNSAFE = `SELECT name FROM pg_settings
 export async function unsafeSettings(pool: Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(UNSAFE);
   return rows.map(({ name }) => name);
-}
-
-const KEPT_MS = 1_000;
-const PATIENCE_MS = 2_000;
-
-/**
- * Asked often, so an answer is kept for a moment and asked for once at a time.
- * @param ping rejects when the database does not answer.
- */
-export function createReadiness(ping: () => Promise<void>, clock: Clock): () => Promise<true | string> {
-  let asked: { readonly at: number; readonly answer: Promise<true | string> } | undefined;
-  return () => {
-    const now = clock.now();
-    if (asked === undefined || now - asked.at >= KEPT_MS || now < asked.at) {
-      asked = { at: now, answer: answerOf(ping()) };
-    }
-    return asked.answer;
-  };
-}
-
-async function answerOf(pong: Promise<void>): Promise<true | string> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
-  });
-  try {
-    await Promise.race([pong, patience]);
-    return true;
-  } catch (error) {
-    return `PostgreSQL does not answer (${(error as Error).message})`;
-  } finally {
-    clearTimeout(timer);
-  }
 }

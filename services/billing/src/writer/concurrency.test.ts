@@ -2,7 +2,6 @@
 import { type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import pg from "pg";
 import {
   type BillingClient,
   type BillingUnderTest,
@@ -40,18 +39,6 @@ afterEach(async () => {
 });
 afterAll(() => ledger.stop());
 
-/** Waits until so many sessions wait for a lock. */
-const waitForLocks = (sessions: number) =>
-  until(
-    async () => {
-      const { rowCount } = await ledger.db.query(
-        "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
-      );
-      return rowCount === sessions;
-    },
-    { timeoutMs: 60_000 },
-  );
-
 const countOf = (outcomes: readonly Outcome[], code: OutcomeCode) =>
   outcomes.filter((outcome) => outcome.code === code).length;
 
@@ -79,15 +66,6 @@ describe("500 places at once", () => {
     expect(countOf(outcomes, DONE)).toBe(7);
     expect(countOf(outcomes, INSUFFICIENT_CREDITS)).toBe(493);
   });
-
-  test("of the same hold hold once", async () => {
-    const mine = await openWallet(ledger.billing, 1_000n);
-    const hold = place(mine, 100n);
-    const outcomes = await Promise.all(Array.from({ length: 500 }, () => postOne(ledger.billing, hold)));
-    expect(countOf(outcomes, DONE)).toBe(500);
-    const { heldCredits } = await ledger.billing.getCredits({ accountId: mine.accountId });
-    expect(heldCredits).toBe(100n);
-  });
 });
 
 test("a capture and a release of one hold at once have one winner", async () => {
@@ -112,9 +90,7 @@ test("a spender is not replaced in the middle of a batch that has read it", asyn
   const mine = await openWallet(ledger.billing, 1_000n);
   const hold = place(mine, 100n);
   // Somebody else's uncommitted row of the same id stops the batch where it writes.
-  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
-  await blocker.connect();
-  await blocker.query("BEGIN");
+  const blocker = await ledger.transaction();
   await blocker.query(
     `INSERT INTO hold (id, account_id, spender_id, credits, placed_at, deadline_at, window_no, attempt, state, service,
        provider, upstream_model, model, price_version)
@@ -122,7 +98,7 @@ test("a spender is not replaced in the middle of a batch that has read it", asyn
     [hold.holdId],
   );
   const placing = postOne(ledger.billing, hold);
-  await waitForLocks(1);
+  await ledger.waitForLocks(1);
   let replaced = false;
   const replacing = putSpender(ledger.billing, mine.accountId, {
     spenderId: mine.spenderId,
@@ -130,7 +106,7 @@ test("a spender is not replaced in the middle of a batch that has read it", asyn
   }).then(() => {
     replaced = true;
   });
-  await waitForLocks(2);
+  await ledger.waitForLocks(2);
   expect(replaced).toBe(false);
   await blocker.query("ROLLBACK");
   await blocker.end();
@@ -142,17 +118,15 @@ test("a spender is not replaced in the middle of a batch that has read it", asyn
 test("a place that waited for a lock is decided by the time when it got it", async () => {
   // With the clock of PostgreSQL, as in service.
   const real = await startBillingOn(ledger.url);
-  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
-  await blocker.connect();
+  const accountId = await openAccount(real.billing, 1_000n);
+  const blocker = await ledger.transaction();
   try {
-    const accountId = await openAccount(real.billing, 1_000n);
-    await blocker.query("BEGIN");
     await blocker.query("SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE", [accountId]);
     const { rows } = await blocker.query("SELECT unix_ms(clock_timestamp()) AS now");
     const expiresAt = BigInt(rows[0]?.now) + 2_000n;
     const spenderId = await putSpender(real.billing, accountId, { expiresAt });
     const placing = postOne(real.billing, place({ accountId, spenderId }, 1n));
-    await waitForLocks(1);
+    await ledger.waitForLocks(1);
     await blocker.query("SELECT pg_sleep(greatest(0, $1 / 1000.0 - extract(epoch FROM clock_timestamp())))", [
       String(expiresAt + 1n),
     ]);
@@ -264,40 +238,6 @@ describe("two processes on one database", () => {
     }
   });
 
-  test("claim the same keys of the same accounts in every order without a deadlock", async () => {
-    const other = await startBillingOn(ledger.url, ledger.clock);
-    try {
-      const wallets = await Promise.all(
-        Array.from({ length: 5 }, () => openWallet(ledger.billing, 10_000_000n)),
-      );
-      const callers = [ledger.billing, other.billing, ledger.billing, other.billing];
-      const retriesBefore = await retriesOf(ledger, other);
-      const placed = await Promise.all(callers.map((billing) => claimAll(billing, wallets)));
-      // Each of 20 rounds has one key per account.
-      expect(placed.flat()).toHaveLength(20 * wallets.length);
-      expect(await retriesOf(ledger, other)).toEqual(retriesBefore);
-    } finally {
-      await other.stop();
-    }
-  });
-
-  /** Batches that claim a key of each account, and place, settle and place again what is not claimed. */
-  async function claimAll(billing: BillingClient, wallets: readonly Wallet[]): Promise<string[]> {
-    const placed: string[] = [];
-    for (let round = 0; round < 20; round += 1) {
-      const order = wallets.toSorted(() => Math.random() - 0.5);
-      // Each key twice, so that every account begins a run of its own.
-      const claims = order.flatMap((from) => [1, 2].map(() => claiming(from, 5n, `round ${round}`)));
-      const plain = order.toReversed().map((from) => place(from, 5n));
-      const settle = plain.map(({ holdId }) => release(holdId));
-      const outcomes = await post(billing, ...claims, ...plain, ...settle, ...plain);
-      placed.push(...claims.flatMap(({ holdId }, index) => (outcomes[index]?.code === DONE ? [holdId] : [])));
-      const refused = outcomes.slice(0, claims.length).filter(({ code }) => code !== DONE);
-      expect(countOf(refused, OutcomeCode.CLAIM_IN_PROGRESS)).toBe(refused.length);
-    }
-    return placed;
-  }
-
   async function retriesOf(...processes: readonly Pick<BillingUnderTest, "metrics">[]) {
     const read = processes.map(async ({ metrics }) => RETRIES.exec(await metrics())?.[1]);
     return Promise.all(read);
@@ -330,15 +270,13 @@ test.each(["account", "spender"] as const)(
     );
     const idOf = (from: Wallet) => (table === "account" ? from.accountId : from.spenderId);
     const [lowest, ...others] = wallets.map(idOf).toSorted();
-    const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
-    await blocker.connect();
-    await blocker.query("BEGIN");
+    const blocker = await ledger.transaction();
     await blocker.query(`SELECT FROM ${table} WHERE id = $1 FOR UPDATE`, [lowest]);
     // Each key twice, so that every wallet begins a run; the lowest id comes last.
     const order = wallets.toSorted((x, y) => (idOf(x) < idOf(y) ? 1 : -1));
     const batch = order.flatMap((from) => [1, 2].map(() => claiming(from, 1n, idOf(from))));
     const posted = post(ledger.billing, ...batch);
-    await waitForLocks(1);
+    await ledger.waitForLocks(1);
     // Whoever waits for the first of them has none of the others yet.
     await blocker.query(`SELECT FROM ${table} WHERE id = ANY ($1) FOR UPDATE NOWAIT`, [others]);
     await blocker.query("ROLLBACK");
@@ -352,13 +290,12 @@ test("a batch that loses a deadlock to somebody else begins anew, and its caller
     (a, b) => (a.accountId < b.accountId ? -1 : 1),
   );
   const [low, high] = wallets.map(({ accountId }) => accountId);
-  const stranger = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
-  await stranger.connect();
+  const stranger = await ledger.transaction();
   // The one whose patience ends first is the one that gives way: not the stranger.
-  await stranger.query("SET deadlock_timeout = '60s'; BEGIN");
+  await stranger.query("SET deadlock_timeout = '60s'");
   await stranger.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [high]);
   const posted = post(ledger.billing, ...wallets.map((from) => place(from, 1n)));
-  await waitForLocks(1);
+  await ledger.waitForLocks(1);
   await stranger.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [low]);
   await stranger.query("ROLLBACK");
   await stranger.end();
@@ -384,13 +321,11 @@ describe("a connection that dies", () => {
     await post(ledger.billing, ...holds);
     const batch: OperationInit[] = holds.map(({ holdId }) => capture(holdId, 30n, 2_999_999_999n));
 
-    const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
-    await blocker.connect();
-    await blocker.query("BEGIN");
+    const blocker = await ledger.transaction();
     await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
     const doomed = post(ledger.billing, ...batch);
     doomed.catch(() => undefined);
-    await waitForLocks(1);
+    await ledger.waitForLocks(1);
     await waitForWriters(1);
     expect(await kill()).toBe(1);
     await expect(doomed).rejects.toMatchObject({ reason: "billing_unavailable" });
@@ -477,13 +412,11 @@ test("a batch that cannot be written fails for the caller whose fault it is", as
 
 test("a caller that gave up while it waited for its turn has placed nothing", async () => {
   const mine = await openWallet(ledger.billing, 1_000n);
-  const blocker = new pg.Client({ connectionString: ledger.url, options: "-c search_path=billing" });
-  await blocker.connect();
-  await blocker.query("BEGIN");
+  const blocker = await ledger.transaction();
   await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [mine.accountId]);
   const first = postOne(ledger.billing, place(mine, 1n));
   // Its commit is under way, so whoever comes now waits for the next one.
-  await waitForLocks(1);
+  await ledger.waitForLocks(1);
   const patience = new AbortController();
   const second = ledger.inProcess.post({ operations: [place(mine, 100n)] }, { signal: patience.signal });
   patience.abort();

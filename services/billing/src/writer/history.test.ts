@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { messageOfPeriod } from "../rpc/message-names.ts";
 import { ACCOUNTS, type HistoryOperation, history, OWNERS, type Step } from "../test/history-steps.ts";
-import { lostCost } from "../test/lost-cost-store.ts";
+import { lostCost } from "../test/ledger-store.ts";
 import { type BillingClient, type BillingUnderTest, startBilling, THURSDAY } from "../test/start-billing.ts";
 import * as wallet from "../test/wallet.ts";
 
@@ -99,12 +99,17 @@ async function openWorld(fields: readonly SpenderFields[]) {
       case "place": {
         const from = { accountId: id(accountIds, one.account), spenderId: id(spenderIds, one.spender) };
         const claim = one.claim && wallet.claimOf(`${one.claim.key}`, `${one.claim.content}`);
-        return wallet.place(from, one.credits, { holdId, service, ...(claim && { claim }) });
+        return wallet.place(from, one.credits, {
+          holdId,
+          service,
+          ...(claim && { claim }),
+          ...(one.most === undefined ? {} : { mostCredits: one.most }),
+        });
       }
       case "capture":
         return wallet.capture(holdId, one.credits, one.cost);
       case "extend":
-        return wallet.extend(holdId, one.credits);
+        return wallet.extend(holdId, one.credits, undefined, one.most);
       case "next":
         return wallet.nextAttempt(holdId, one.attempt, one.cost);
       default:
@@ -166,6 +171,13 @@ async function openWorld(fields: readonly SpenderFields[]) {
           const spenderId = id(spenderIds, one.spender);
           const claim = wallet.claimOf(`${one.claim.key}`, `${one.claim.content}`);
           await both((to) => to.judgeClaim({ accountId, spenderId, claim }));
+          return;
+        }
+        case "check": {
+          const accountId = id(accountIds, one.account);
+          const spenderId = id(spenderIds, one.spender);
+          const claimKey = one.claim && wallet.claimOf(`${one.claim.key}`).key;
+          await both((to) => to.checkSpender({ accountId, spenderId, ...(claimKey && { claimKey }) }));
           return;
         }
         case "lease":

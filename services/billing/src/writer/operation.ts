@@ -34,6 +34,8 @@ export interface Operation {
   readonly spenderId: string | null;
   /** place, extend: of the hold; capture: the charge; otherwise 0. */
   readonly credits: Credits;
+  /** place, extend: as large the hold may become where enough is free. */
+  readonly most: Credits | null;
   /** capture, release, abandon; next: of the attempt that failed. */
   readonly cost: PicoUsd | null;
   /** place, extend, next: Unix milliseconds. */

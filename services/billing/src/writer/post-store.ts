@@ -7,7 +7,7 @@ import type { Period } from "../accounts/spender.ts";
 import type { Claim, HoldTag, Operation } from "./operation.ts";
 
 const POST =
-  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)";
+  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
 
 const LOCK = "SELECT lock_for_posts($1, $2, $3)";
 
@@ -42,6 +42,8 @@ export interface Posted {
   readonly refusal?: Refusal;
   /** The charged hold that has the key. */
   readonly earlierHoldId?: string;
+  /** Size of a hold that may be larger than was asked for at least. */
+  readonly held?: Credits;
   readonly loss?: Loss;
 }
 
@@ -76,6 +78,7 @@ interface Remark {
   readonly late?: string | null;
   readonly abandoned?: string;
   readonly holder?: string;
+  readonly held?: string;
 }
 
 /** An outcome as the SQL functions name it. */
@@ -120,10 +123,11 @@ export async function post(
     literal(operations, ({ accountId }) => accountId),
     literal(operations, ({ spenderId }) => spenderId),
     literal(operations, ({ credits }) => credits),
+    columnOfSome(operations, ({ most }) => most),
     literal(operations, ({ cost }) => cost),
     literal(operations, ({ deadlineAt }) => deadlineAt),
     literal(operations, ({ tag }) => (tag === null ? null : tags.indexOf(tag))),
-    attemptColumn(operations),
+    columnOfSome(operations, ({ attempt }) => attempt),
     ...tags.columns(),
     ...claimColumns(operations),
     at,
@@ -160,6 +164,7 @@ function plainOf(outcome: string): Posted {
 
 function readRemark(remark: Remark): Partial<Posted> {
   if (remark.holder !== undefined) return { earlierHoldId: remark.holder };
+  if (remark.held !== undefined) return { held: BigInt(remark.held) };
   if (remark.inFlight === undefined) {
     const abandoned = remark.abandoned === undefined ? undefined : BigInt(remark.abandoned);
     return { loss: { failed: BigInt(remark.failed ?? 0), late: BigInt(remark.late ?? 0), abandoned } };
@@ -183,10 +188,13 @@ function literal<T>(items: readonly T[], columnOf: (item: T) => string | bigint 
   return `{${text.slice(1)}}`;
 }
 
-/** Null when there is none. */
-function attemptColumn(operations: readonly Operation[]): string | null {
-  if (operations.every(({ attempt }) => attempt === null)) return null;
-  return literal(operations, ({ attempt }) => attempt);
+/** Null when no operation has one. */
+function columnOfSome(
+  operations: readonly Operation[],
+  columnOf: (operation: Operation) => bigint | number | null,
+): string | null {
+  if (operations.every((operation) => columnOf(operation) === null)) return null;
+  return literal(operations, columnOf);
 }
 
 /** Keys and fingerprints; null both when there is no claim, so that the function need not look for any. */

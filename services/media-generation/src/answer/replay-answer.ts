@@ -1,13 +1,13 @@
 // The answer of an earlier request, for whoever repeats it under its Idempotency-Key: read from its row and its files.
 // Nothing is made, held or charged.
-import { buffer } from "node:stream/consumers";
 import { notReplayable } from "@gr/paid-request";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { GenerationStore } from "../generation/store.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
-import { type ImageAnswer, imageAnswer } from "./image-answer.ts";
+import { type MediaAnswer, mediaAnswer } from "./media-answer.ts";
+import { type ReadFilesDeps, readFiles } from "./read-files.ts";
 
-export interface ReplayDeps {
+export interface ReplayDeps extends ReadFilesDeps {
   readonly store: Pick<GenerationStore, "find">;
   readonly storage: Pick<MediaStorage, "size" | "read">;
   readonly events: Pick<GenerationEvents, "replayed">;
@@ -16,10 +16,10 @@ export interface ReplayDeps {
 
 /** @param id of a request that billing has charged. @throws ServiceError idempotency_not_replayable */
 export async function replayAnswer(
-  { store, storage, events, publicBaseUrl }: ReplayDeps,
+  { store, storage, memory, events, publicBaseUrl }: ReplayDeps,
   accountId: string,
   id: string,
-): Promise<ImageAnswer> {
+): Promise<MediaAnswer> {
   const generation = await store.find(id);
   const ended = generation?.ended;
   if (generation?.order.accountId !== accountId || ended?.ending.kind !== "captured") {
@@ -32,13 +32,16 @@ export async function replayAnswer(
   const sizes = await Promise.all(outputs.map((name) => storage.size(name)));
   if (sizes.includes(undefined)) throw notReplayable("was deleted since");
   const read = request.response_format === "url" ? [] : outputs;
-  const pictures = await Promise.all(read.map((name) => buffer(storage.read(name))));
+  const files = await readFiles(
+    { storage, memory },
+    read.map((storedAs) => ({ storedAs })),
+  );
   events.replayed(generation.order);
   const { finishedAt, ending } = ended;
-  return imageAnswer(
+  return mediaAnswer(
     generation.order,
     { charge: ending.bill.charge, finishedAt, outputs },
-    pictures,
+    files,
     publicBaseUrl,
   );
 }

@@ -1,39 +1,78 @@
-// What a caller is told when a provider fails. Nobody pays for any of these.
+// What a caller is told of a request that made nothing. It follows from one word and a message, so that the log can say
+// the same to whoever asks later. Nobody pays for any of these.
+import { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import type { ProviderError } from "../providers/provider-error.ts";
+import type { ProviderFailure } from "../providers/provider-error.ts";
 
-const RETRY_AFTER_MS = 2_000;
+/** Of a generation of which nothing left this process. */
+export const NOT_SENT = "not_sent";
+export const NOT_STORED = "not_stored";
+/** Of a success that billing refused to charge. */
+export const REFUSED = "refused";
+export const BLOCKED = "blocked" satisfies ProviderFailure;
+
+type Known = ProviderFailure | typeof NOT_SENT | typeof NOT_STORED | typeof REFUSED;
+
+const TOO_LATE_RETRY_MS = 1_000;
+const PROVIDER_RETRY_MS = 2_000;
 const FREE = "You are not charged.";
 
-export function callerError(error: ProviderError): ServiceError {
-  const options = { cause: error };
-  switch (error.kind) {
+export interface CallerErrorOptions {
+  readonly retryAfterMs?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/**
+ * @param why as attempts and endings name it
+ * @param message for the log; it goes to the caller only when the provider refused the request
+ */
+export function callerError(
+  why: string,
+  message: string,
+  { retryAfterMs, cause }: CallerErrorOptions = {},
+): ServiceError {
+  switch (why as Known | typeof BILLED_WITHOUT_ANSWER | typeof UNRESOLVED) {
     case "rejected":
-      return new ServiceError(
-        "rejected_by_provider",
-        `The provider refused the request: ${error.message}`,
-        options,
-      );
+      return new ServiceError("rejected_by_provider", `The provider refused the request: ${message}`, {
+        cause,
+      });
     case "blocked": {
-      const message = `The provider's moderation refused the prompt or the picture made from it. ${FREE}`;
-      return new ServiceError("content_policy_violation", message, options);
+      const told = `The provider's moderation refused the prompt or what was made from it. ${FREE}`;
+      return new ServiceError("content_policy_violation", told, { cause });
     }
     case "rate_limited":
     case "unavailable": {
-      const message = `The provider of this model takes no requests at the moment; try again shortly. ${FREE}`;
-      const retryAfterMs = error.retryAfterMs ?? RETRY_AFTER_MS;
-      return new ServiceError("provider_unavailable", message, { ...options, retryAfterMs });
+      const told = `The provider of this model takes no requests at the moment; try again shortly. ${FREE}`;
+      return new ServiceError("provider_unavailable", told, {
+        cause,
+        retryAfterMs: retryAfterMs ?? PROVIDER_RETRY_MS,
+      });
     }
     case "timeout":
-      return new ServiceError("provider_timeout", `The provider did not answer in time. ${FREE}`, options);
-    case "unknown_outcome":
-      return new ServiceError(
-        "provider_error",
-        `The connection to the provider was lost before it answered. ${FREE}`,
-        options,
-      );
+      return new ServiceError("provider_timeout", `The provider did not answer in time. ${FREE}`, { cause });
+    case "unknown_outcome": {
+      const told = `The connection to the provider was lost before it answered. ${FREE}`;
+      return new ServiceError("provider_error", told, { cause });
+    }
+    case "cancelled":
+      return new ServiceError("generation_cancelled", `It was given up by its caller. ${FREE}`, { cause });
     case "failed":
     case "misconfigured":
-      return new ServiceError("provider_error", `The provider failed to make this. ${FREE}`, options);
+      return new ServiceError("provider_error", `The provider failed to make this. ${FREE}`, { cause });
+    case NOT_SENT: {
+      const told = `The time for this request was over before it was sent; try again. ${FREE}`;
+      return new ServiceError("provider_unavailable", told, { retryAfterMs: TOO_LATE_RETRY_MS });
+    }
+    case NOT_STORED:
+      return new ServiceError("internal_error", `What was made could not be stored. ${FREE}`, { cause });
+    case REFUSED:
+      return new ServiceError("provider_timeout", `The answer came too late, so it is withheld. ${FREE}`);
+    case BILLED_WITHOUT_ANSWER:
+    case UNRESOLVED: {
+      const told = `The process that carried this out was lost before it had an answer. ${FREE}`;
+      return new ServiceError("internal_error", told);
+    }
+    default:
+      return new ServiceError("internal_error", `The request could not be carried out. ${FREE}`, { cause });
   }
 }

@@ -27,6 +27,10 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   /** The answer of this generation was given again under its Idempotency-Key. */
   replayed(order: Subject): void;
   resumed(order: Subject, route: Route): void;
+  /** It has no result, and no caller who waits to be told. */
+  endedUnanswered(order: Subject, error: unknown): void;
+  /** Its caller had its files and its prompt removed. */
+  contentRemoved(order: Subject): void;
 }
 
 export function createGenerationEvents(log: Logger, metrics: Registry): GenerationEvents {
@@ -78,6 +82,10 @@ export function createGenerationEvents(log: Logger, metrics: Registry): Generati
     },
     resumed: (order, { provider }) =>
       log.info({ ...facts(order), provider }, "a generation of another process is resumed"),
+    endedUnanswered: (order, error) =>
+      log.warn({ ...facts(order), err: error }, "an asynchronous generation ended without a result"),
+    contentRemoved: (order) =>
+      log.info(facts(order), "the files and the prompt of a generation were removed"),
     chargedAboveHold: (order, bill) =>
       log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
     billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),

@@ -23,6 +23,8 @@ export interface GenerationRecordOptions {
   resumeOf(generation: Generation): Due<MediaKinds>["resume"];
   /** Told of a generation that this process works on, and another one has taken. */
   passed(id: string): void;
+  /** Told of one that this process works on, and whose caller has given it up. */
+  givenUp(id: string): void;
 }
 
 export class GenerationRecord implements RequestRecord<MediaKinds> {
@@ -54,8 +56,9 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   ): Promise<"recorded" | "passed"> {
     const { store, clock } = this.#options;
     const finishedAt = product?.finishedAt ?? clock.now();
-    if (await store.finish(order.id, ending, finishedAt, product?.outputs)) {
-      if (ending.kind === "released") await this.#discard(order);
+    const ended = await store.finish(order.id, ending, finishedAt, product?.outputs);
+    if (ended !== undefined) {
+      if (ending.kind === "released" || ended.deleted) await this.#discard(order);
       return "recorded";
     }
     await this.#discardUnlessPaid(order);
@@ -75,8 +78,10 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   }
 
   async renew(ids: readonly string[]): Promise<void> {
-    const { store, leaseMs, passed } = this.#options;
-    for (const id of await store.renew(ids, leaseMs)) passed(id);
+    const { store, leaseMs, passed, givenUp } = this.#options;
+    const dropped = await store.renew(ids, leaseMs);
+    for (const id of dropped.passed) passed(id);
+    for (const id of dropped.givenUp) givenUp(id);
   }
 
   async due(except: readonly string[]): Promise<Due<MediaKinds>[]> {
@@ -97,10 +102,10 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   }
 
   async #dueOf(generation: Generation): Promise<Due<MediaKinds>> {
-    const { order, route, ended, unbilledLookUps } = generation;
+    const { order, route, ended, unbilledLookUps, deleted } = generation;
     const ending = ended?.ending;
     // Its process may have died before it got to them.
-    if (ending?.kind === "released") await this.#discard(order);
+    if (ending?.kind === "released" || (ending !== undefined && deleted)) await this.#discard(order);
     const resume = ending === undefined ? this.#options.resumeOf(generation) : undefined;
     return { id: order.id, deadlineAt: order.deadlineAt, order, route, unbilledLookUps, ending, resume };
   }

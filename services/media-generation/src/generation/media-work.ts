@@ -1,5 +1,5 @@
-// How a paid request becomes media: the provider's job within the time that the hold leaves, then pictures decoded,
-// encoded anew and stored. Says what became of an attempt, and decides nothing about money.
+// How a paid request becomes media: the provider's job within the time that the hold leaves, then pictures decoded
+// and encoded anew or videos looked at, and stored. Says what became of an attempt, and decides nothing about money.
 import type { CatalogCopy } from "@gr/clients";
 import type { PicoUsd } from "@gr/money";
 import type { AttemptContext, AttemptEnd, Failed, Producer, Route, Unknown } from "@gr/paid-request";
@@ -7,14 +7,26 @@ import { ServiceError } from "@gr/proto";
 import type { Price } from "@gr/proto/catalog";
 import type { Timer } from "@gr/runtime";
 import type { ReadArtifact } from "../providers/artifact.ts";
-import { type MediaJob, type MediaProvider, type ReportedUsage, submitJob } from "../providers/provider.ts";
+import {
+  type Artifact,
+  type JobKind,
+  type MediaJob,
+  type MediaProvider,
+  type ReportedUsage,
+  submitJob,
+} from "../providers/provider.ts";
 import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
 import type { MediaRoute } from "../request/choose-routes.ts";
-import { type ConvertImage, type ImageFile, InvalidImageError } from "../storage/image-file.ts";
-import type { MediaStorage } from "../storage/media-storage.ts";
-import { callerError } from "./caller-error.ts";
+import { collect } from "../storage/collect.ts";
+import { type ConvertImage, InvalidImageError } from "../storage/image-file.ts";
+import { VIDEO_FORMAT } from "../storage/media-name.ts";
+import { type MediaStorage, StorageError } from "../storage/media-storage.ts";
+import { InvalidVideoError, mp4Only } from "../storage/video-file.ts";
+import { callerError, NOT_SENT, NOT_STORED } from "./caller-error.ts";
 import type { GenerationEvents } from "./events.ts";
-import type { Generation, MediaKinds, MediaOrder } from "./generation.ts";
+import type { Generation, MadeFile, MediaKinds, MediaOrder } from "./generation.ts";
+import type { MemoryPlaces } from "./memory-places.ts";
+import { metersOf } from "./meters.ts";
 import { LeftRunning, type Succeeded } from "./run-job.ts";
 import {
   failureOf,
@@ -25,7 +37,7 @@ import {
   runParts,
   type SavedParts,
 } from "./run-parts.ts";
-import { type GenerationStore, LEFT, NOT_SENT } from "./store.ts";
+import { type GenerationStore, LEFT } from "./store.ts";
 import { isTimeout, withinTime } from "./time-limit.ts";
 import { chargeByUse, trueCost } from "./true-cost.ts";
 
@@ -42,15 +54,25 @@ export interface MediaWorkOptions {
   /** Brings an artifact here. @throws ProviderError */
   readonly read: ReadArtifact;
   readonly convert: ConvertImage;
+  readonly memory: MemoryPlaces;
   readonly events: GenerationEvents;
   readonly clock: Timer;
-  /** Longest time that one generation may take, in milliseconds. */
-  readonly timeoutMs: number;
+  readonly limits: MediaLimits;
   /** How long before the hold's deadline the work must be over: a bill may come so much later. */
   readonly graceMs: number;
 }
 
-const RETRY_AFTER_MS = 1_000;
+export interface MediaLimits {
+  /** Longest time that one generation may take, in milliseconds. */
+  readonly timeoutMs: Readonly<Record<JobKind, number>>;
+  /** Of one video. */
+  readonly mostVideoBytes: number;
+  /** Of one video that is to be given as base64. */
+  readonly mostBase64Bytes: number;
+}
+
+/** Of one picture, as its provider made it. */
+const MOST_PICTURE_BYTES = 64 * 1024 * 1024;
 
 /** One attempt at an order. */
 interface Attempt {
@@ -63,12 +85,14 @@ interface Attempt {
 
 /** What one job has made. */
 interface Made {
-  readonly files: readonly ImageFile[];
+  readonly files: readonly MadeFile[];
   readonly usage: ReportedUsage | undefined;
 }
 
 export class MediaWork {
   readonly #options: MediaWorkOptions;
+  /** Of the generations at work here: how they are told that their callers have given them up. */
+  readonly #givenUp = new Map<string, AbortController>();
 
   constructor(options: MediaWorkOptions) {
     this.#options = options;
@@ -98,11 +122,17 @@ export class MediaWork {
     };
   }
 
+  /** What is not made yet is cancelled where that is possible; what is made is made. Does nothing for others' work. */
+  giveUp(id: string): void {
+    this.#givenUp.get(id)?.abort();
+  }
+
   /** Goes on with jobs that another process left running; undefined when there are none, or no time for them. */
   resumeOf({
     order,
     route,
     operations,
+    deleted,
   }: Generation): ((context: AttemptContext) => Promise<End>) | undefined {
     const provider = this.#options.providers.get(route.provider);
     if (operations === null || provider === undefined || this.#timeLeft(order) <= 0) return undefined;
@@ -111,7 +141,10 @@ export class MediaWork {
       this.#options.events.resumed(order, route);
       // Nobody is there to take what must not be kept.
       const unwanted = order.request.response_format === "b64_ephemeral";
-      return this.#run(attempt, signal, (run) => resumeParts(run, operations), unwanted);
+      const resume = (run: PartsRun<Made>) => resumeParts(run, operations);
+      return this.#options.memory.during(() =>
+        this.#run(attempt, signal, resume, { unwanted, givenUp: deleted }),
+      );
     };
   }
 
@@ -119,19 +152,23 @@ export class MediaWork {
     attempt: Attempt,
     giveUp: AbortSignal,
     work: (run: PartsRun<Made>) => Promise<PartsEnd<Made>>,
-    unwanted = false,
+    { unwanted, givenUp }: { unwanted: boolean; givenUp: boolean } = { unwanted: false, givenUp: false },
   ): Promise<End> {
     const { clock, store } = this.#options;
     const { order, provider } = attempt;
+    const caller = new AbortController();
+    this.#givenUp.set(order.id, caller);
+    if (givenUp) caller.abort();
     const { made, failures } = await withinTime(
       clock,
       Math.max(1, this.#timeLeft(order)),
       (signal) => {
         const save = (parts: SavedParts) => store.saveOperations(order.id, parts);
-        return work({ provider, clock, signal, save, take: (part) => this.#take(order, part, signal) });
+        const take = (part: Succeeded) => this.#take(order, part, signal);
+        return work({ provider, clock, signal, givenUp: caller.signal, save, take });
       },
       giveUp,
-    );
+    ).finally(() => this.#givenUp.delete(order.id));
     const [failure, ...others] = failures;
     const left = failures.find((each) => each instanceof LeftRunning);
     if (left !== undefined) return leftRunning(left);
@@ -147,17 +184,21 @@ export class MediaWork {
   }
 
   /** Brings what a job made, and makes files of it. */
-  async #take({ request }: MediaOrder, { artifacts, usage }: Succeeded, signal: AbortSignal): Promise<Made> {
-    const { convert, read } = this.#options;
+  async #take(order: MediaOrder, { artifacts, usage }: Succeeded, signal: AbortSignal): Promise<Made> {
     try {
-      const files = await Promise.all(
-        artifacts.map(async (artifact) => convert(await read(artifact, signal), request.output_format)),
+      const files = artifacts.map((artifact) =>
+        order.kind === "video"
+          ? this.#takeVideo(order, artifact, signal)
+          : this.#takePicture(order, artifact, signal),
       );
-      return { files, usage };
+      return { files: await Promise.all(files), usage };
     } catch (cause) {
       // The provider has done its part and will bill it.
       const reported = { accepted: true, cause, ...(usage === undefined ? {} : { usage }) };
-      if (cause instanceof InvalidImageError) throw new ProviderError("failed", cause.message, reported);
+      if (cause instanceof InvalidImageError || cause instanceof InvalidVideoError)
+        throw new ProviderError("failed", cause.message, reported);
+      if (cause instanceof StorageError)
+        throw new NotStored("failed", cause.message, { usage: {}, ...reported });
       if (cause instanceof ProviderError && signal.aborted && !isTimeout(signal)) {
         throw new LeftRunning("unknown_outcome", cause.message, reported);
       }
@@ -166,10 +207,42 @@ export class MediaWork {
     }
   }
 
+  async #takePicture({ request }: MediaOrder, artifact: Artifact, signal: AbortSignal): Promise<MadeFile> {
+    const { convert, read, memory } = this.#options;
+    const { output_format: format } = request;
+    if (format === VIDEO_FORMAT) throw new Error("a picture is never to be a video");
+    const bytes = await read(artifact, MOST_PICTURE_BYTES, signal, async (chunks) => {
+      await memory.take(signal);
+      return collect(chunks);
+    });
+    return { bytes: (await convert(bytes, format)).bytes };
+  }
+
+  /** Straight into the storage, unless it must not be kept. A request makes one video. */
+  async #takeVideo(
+    { request, outputs }: MediaOrder,
+    artifact: Artifact,
+    signal: AbortSignal,
+  ): Promise<MadeFile> {
+    const { read, storage, memory, limits } = this.#options;
+    const { mostVideoBytes, mostBase64Bytes } = limits;
+    const most =
+      request.response_format === "url" ? mostVideoBytes : Math.min(mostVideoBytes, mostBase64Bytes);
+    const [name] = outputs;
+    return read(artifact, most, signal, async (chunks) => {
+      if (name === undefined) {
+        await memory.take(signal);
+        return { bytes: await collect(mp4Only(chunks)) };
+      }
+      await storage.put(name, mp4Only(chunks));
+      return { storedAs: name };
+    });
+  }
+
   /** Milliseconds. */
-  #timeLeft({ deadlineAt }: MediaOrder): number {
-    const { clock, graceMs, timeoutMs } = this.#options;
-    return Math.min(deadlineAt - graceMs - clock.now(), timeoutMs);
+  #timeLeft({ deadlineAt, kind }: MediaOrder): number {
+    const { clock, graceMs, limits } = this.#options;
+    return Math.min(deadlineAt - graceMs - clock.now(), limits.timeoutMs[kind]);
   }
 
   /** @param cost undefined when the provider has to be asked for it */
@@ -183,17 +256,15 @@ export class MediaWork {
     for (const failure of failures) events.partFailed(order, route, failure);
     const files = made.flatMap((part) => part.files);
     const outputs = order.outputs.slice(0, files.length);
-    const puts = outputs.map((name, index) => storage.put(name, files[index]?.bytes ?? Buffer.alloc(0)));
+    const puts = outputs.map(async (name, index) => {
+      const file = files[index];
+      if (file !== undefined && "bytes" in file) await storage.put(name, file.bytes);
+    });
     // All have ended before a file is removed, so that none is written afterwards.
     const failed = (await Promise.allSettled(puts)).find((put) => put.status === "rejected");
-    if (failed !== undefined) {
-      events.notStored(order, route, failed.reason);
-      const told = "What was made could not be stored. You are not charged.";
-      const error = new ServiceError("internal_error", told, { cause: failed.reason });
-      return { ...FAILED, error, cost, why: "not_stored", message: "the media could not be stored" };
-    }
+    if (failed !== undefined) return this.#notStored({ order, route }, cost, failed.reason);
     const parts = made.map((part) => ({ most: shareOf(order, part.files.length), usage: part.usage }));
-    const price = this.#options.catalog.find(order.model)?.price;
+    const price = order.rule ?? this.#options.catalog.find(order.model)?.price;
     const charge = chargeByUse(price, order, shareOf(order, files.length), parts);
     return {
       kind: "delivered",
@@ -207,16 +278,31 @@ export class MediaWork {
   #failed(attempt: Attempt, failures: readonly [ProviderError, ...ProviderError[]]): End {
     const { order, route, provider } = attempt;
     const failure = failureOf(failures);
-    const { kind, accepted, message } = failure;
-    const error = callerError(failure);
+    if (failure instanceof NotStored) {
+      return this.#notStored(attempt, costOf(attempt, [], failures), failure.cause);
+    }
+    const { kind, accepted, message, retryAfterMs } = failure;
+    const error = callerError(kind, message, { retryAfterMs, cause: failure });
     const lost = kind === "timeout" || kind === "unknown_outcome";
     const cost = costOf(attempt, [], failures);
-    if (lost || (kind === "failed" && cost === undefined && provider.lookUp !== undefined)) {
+    const over = kind === "failed" || kind === "cancelled";
+    if (lost || (over && cost === undefined && provider.lookUp !== undefined)) {
       this.#options.events.outcomeUnknown(order, route, failure);
       return { kind: "unknown", error, billId: "", why: kind, message };
     }
     this.#options.events.failed(order, route, failure);
     return { ...FAILED, error, cost, fallBack: !accepted && ELSEWHERE.has(kind), why: kind, message };
+  }
+
+  #notStored(
+    { order, route }: Pick<Attempt, "order" | "route">,
+    cost: PicoUsd | undefined,
+    cause: unknown,
+  ): Failed {
+    this.#options.events.notStored(order, route, cause);
+    const message = "the media could not be stored";
+    const error = callerError(NOT_STORED, message, { cause });
+    return { ...FAILED, error, cost, why: NOT_STORED, message };
   }
 
   /** By today's catalogue: the cost price of a model that has left it is not known any more. */
@@ -226,6 +312,9 @@ export class MediaWork {
       ?.routes.find((route) => route.provider === provider && route.upstreamModel === upstreamModel)?.cost;
   }
 }
+
+/** The provider has made it, and it is good; but it is lost on us. */
+class NotStored extends ProviderError {}
 
 const FAILED = { kind: "failed", billId: "", notSent: false, fallBack: false } as const;
 
@@ -244,9 +333,8 @@ function leftRunning({ message }: LeftRunning): Unknown {
 }
 
 function tooLate(): Failed {
-  const told = "The time for this request was over before it was sent; try again. You are not charged.";
-  const error = new ServiceError("provider_unavailable", told, { retryAfterMs: RETRY_AFTER_MS });
   const message = "the time for this job was over before it was sent";
+  const error = callerError(NOT_SENT, message);
   return { ...FAILED, error, cost: 0n, notSent: true, why: NOT_SENT, message };
 }
 
@@ -274,12 +362,15 @@ function costOf(
   made: readonly Made[],
   failures: readonly ProviderError[],
 ): PicoUsd | undefined {
-  const { n, size, quality } = order.request;
-  const costing = (count: number) => ({ costPrice, listPrice: shareOf(order, count), count, size, quality });
+  const { kind, request } = order;
+  const costing = (count: number) => {
+    const meters = metersOf(kind, count, request);
+    return { costPrice, listPrice: shareOf(order, count), meters };
+  };
   let cost = 0n;
   for (const { usage, files } of made) cost += trueCost(usage, costing(files.length));
   for (const { usage, accepted } of failures) {
-    if (usage !== undefined) cost += trueCost(usage, costing(n));
+    if (usage !== undefined) cost += trueCost(usage, costing(request.n));
     else if (accepted) return undefined;
   }
   return cost;

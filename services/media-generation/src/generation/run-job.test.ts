@@ -1,5 +1,5 @@
 // Driving a job of a provider that has a queue: polled until it ends, remembered before it is polled, cancelled in time.
-import { systemClock } from "@gr/runtime";
+import { systemClock, type Timer } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import type { MediaProvider, Operation, Progress } from "../providers/provider.ts";
 import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
@@ -29,8 +29,8 @@ function queueProvider(...answers: (Progress | ProviderError)[]) {
     calls.push(`save ${operation["job"]}`);
     return ours;
   };
-  const run = (signal: AbortSignal = new AbortController().signal) =>
-    runJob({ provider, clock: systemClock, signal, saveOperation }, async () => pending);
+  const run = (signal: AbortSignal = new AbortController().signal, clock: Timer = systemClock) =>
+    runJob({ provider, clock, signal, saveOperation }, async () => pending);
   const lose = () => {
     ours = false;
   };
@@ -43,6 +43,19 @@ describe("a job of a queue", () => {
     const { run, calls } = queueProvider(pending, moved, moved, succeeded);
     expect(await run()).toEqual(succeeded);
     expect(calls).toEqual(["save j1", "poll j1", "poll j1", "save j2", "poll j2", "poll j2"]);
+  });
+
+  test("is polled less often the longer it takes", async () => {
+    const pauses: number[] = [];
+    const clock = { now: () => 0, sleep: async (ms: number) => void pauses.push(Math.round(ms)) };
+    const { run } = queueProvider(
+      ...Array.from({ length: 60 }, () => ({ ...pending, pollAfterMs: 1_000 })),
+      succeeded,
+    );
+    await run(undefined, clock);
+    expect(pauses[1]).toBe(1_000);
+    expect(pauses.filter((ms, index) => index > 0 && ms < (pauses[index - 1] ?? 0) && index > 1)).toEqual([]);
+    expect(pauses.at(-1)).toBe(15_000);
   });
 
   test("that has passed to another process is not followed", async () => {

@@ -11,6 +11,7 @@ type Pending = Extract<Progress, { state: "pending" }>;
 
 const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 15_000;
+const PAUSES_PER_WAIT = 10;
 const CANCEL_TIMEOUT_MS = 5_000;
 /** A poll that fails so says nothing about the job. */
 const POLL_AGAIN = new Set<ProviderFailure>(["rate_limited", "unavailable", "timeout", "unknown_outcome"]);
@@ -19,6 +20,8 @@ export interface JobRun {
   readonly provider: MediaProvider;
   readonly clock: Timer;
   readonly signal: AbortSignal;
+  /** Aborted when the caller has given it up. A submission is not cut short by it: what it begins has to be known. */
+  readonly givenUp?: AbortSignal;
   /** Makes an operation survive this process. @returns false when the job is not ours any more */
   readonly saveOperation: (operation: Operation) => Promise<boolean>;
 }
@@ -37,22 +40,33 @@ export function resumeJob(run: JobRun, operation: Operation): Promise<Succeeded>
 async function follow(run: JobRun, begun: Progress, saved: Operation | undefined): Promise<Succeeded> {
   let progress = begun;
   let known = saved;
+  let waited = 0;
   while (progress.state === "pending") {
     const { operation } = progress;
     if (!isDeepStrictEqual(known, operation)) {
       if (!(await run.saveOperation(operation))) throw left(run.provider, "passed to another process");
       known = operation;
     }
-    progress = await pollOnce(run, progress);
+    const pause = pauseBefore(progress, waited);
+    waited += pause;
+    progress = await pollOnce(run, progress, pause);
   }
   return progress;
 }
 
-async function pollOnce({ provider, clock, signal }: JobRun, pending: Pending): Promise<Progress> {
-  const pause = Math.min(Math.max(pending.pollAfterMs, MIN_PAUSE_MS), MAX_PAUSE_MS);
-  await clock.sleep(pause, signal);
+/**
+ * As long as the provider asks for, or a tenth of what the job has taken so far: whoever waits for minutes does not mind a
+ * few seconds, and thousands of jobs that wait are not polled every moment.
+ */
+function pauseBefore({ pollAfterMs }: Pending, waited: number): number {
+  return Math.min(Math.max(pollAfterMs, waited / PAUSES_PER_WAIT, MIN_PAUSE_MS), MAX_PAUSE_MS);
+}
+
+async function pollOnce(run: JobRun, pending: Pending, pause: number): Promise<Progress> {
+  const { provider, clock, signal, givenUp } = run;
+  await clock.sleep(pause, givenUp === undefined ? signal : AbortSignal.any([signal, givenUp]));
   try {
-    if (!signal.aborted) return await provider.poll(pending.operation, signal);
+    if (!signal.aborted && !givenUp?.aborted) return await provider.poll(pending.operation, signal);
   } catch (error) {
     if (!(error instanceof ProviderError)) throw error;
     if (!signal.aborted) {
@@ -60,20 +74,22 @@ async function pollOnce({ provider, clock, signal }: JobRun, pending: Pending): 
       return { ...pending, pollAfterMs: error.retryAfterMs ?? pause * 2 };
     }
   }
-  throw await giveUp(provider, clock, pending.operation, signal);
+  throw await giveUp(run, pending.operation);
 }
 
-/** Out of time, the job is cancelled; when this process stops it is left for the next one. */
+/** Out of time, or given up by its caller, the job is cancelled; when this process stops it is left for the next one. */
 async function giveUp(
-  provider: MediaProvider,
-  clock: Timer,
+  { provider, clock, signal, givenUp }: JobRun,
   operation: Operation,
-  signal: AbortSignal,
 ): Promise<ProviderError> {
-  if (!isTimeout(signal)) return left(provider, "left while it ran");
+  if (!givenUp?.aborted && !isTimeout(signal)) return left(provider, "left while it ran");
   const cause = await withinTime(clock, CANCEL_TIMEOUT_MS, (limit) =>
     provider.cancel(operation, limit),
   ).catch((error) => error);
+  if (givenUp?.aborted) {
+    const message = `${provider.name}: the job was cancelled for its caller`;
+    return new ProviderError("cancelled", message, { accepted: true, cause });
+  }
   const message = `${provider.name}: the job did not end in time`;
   return new ProviderError("timeout", message, { accepted: true, cause });
 }

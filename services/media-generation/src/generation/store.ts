@@ -4,22 +4,27 @@ import { randomUUID } from "node:crypto";
 import { ReleaseReason } from "@gr/clients";
 import { type Ending, type Route, UNRESOLVED } from "@gr/paid-request";
 import type { Pool } from "@gr/runtime";
+import { BLOCKED, callerError, NOT_SENT, REFUSED } from "./caller-error.ts";
 import type { Generation, GenerationRequest, MediaOrder, State } from "./generation.ts";
 import type { SavedParts } from "./run-parts.ts";
 
-/** Of a generation of which nothing left this process. */
-export const NOT_SENT = "not_sent";
 /** Of a job that its process left running, for another one to go on with. */
 export const LEFT = "left";
-const BLOCKED = "blocked";
+
+export interface Dropped {
+  /** To another worker. */
+  readonly passed: readonly string[];
+  /** By their callers. */
+  readonly givenUp: readonly string[];
+}
 
 export interface GenerationStore {
   /** @returns false when the id exists: one request is one generation */
   insert(order: MediaOrder, route: Route, leaseMs: number): Promise<boolean>;
   /** Names the next provider. */
   reroute(id: string, route: Route): Promise<boolean>;
-  /** Keeps rows from being taken by others. @returns those that have passed to another worker */
-  renew(ids: readonly string[], leaseMs: number): Promise<string[]>;
+  /** Keeps rows from being taken by others. @returns those that this process is not to work on any more */
+  renew(ids: readonly string[], leaseMs: number): Promise<Dropped>;
   saveOperations(id: string, operations: SavedParts): Promise<boolean>;
   /**
    * Leaves the outcome open. Unless it was LEFT, its caller is told that it is free, so nobody goes on with it.
@@ -29,13 +34,14 @@ export interface GenerationStore {
   /**
    * Ends an open generation. From here on it is certain what will be booked, whoever does it.
    * @param outputs names of the files that there are; undefined: as the order has them
+   * @returns undefined when the row has passed to another worker
    */
   finish(
     id: string,
     ending: Ending,
     finishedAt: number,
     outputs: readonly string[] | undefined,
-  ): Promise<boolean>;
+  ): Promise<Pick<Generation, "deleted"> | undefined>;
   /** Billing has been told how it ended. */
   markBooked(id: string): Promise<void>;
   /** Billing refused to charge a success: it is nobody's. @returns the names of its files */
@@ -70,14 +76,23 @@ interface GenerationRow {
   error_message: string | null;
   deadline_at: Date;
   unbilled_lookups: number;
+  asynchronous: boolean;
   created_at: Date;
   finished_at: Date | null;
+  deleted_at: Date | null;
 }
 
 const COLUMNS = `id, account_id, key_id, kind, model, provider, upstream_model, operations, state, request,
   price_version, price_pico_usd, credits, charge_credits, cost_pico_usd, outputs, error_kind, error_message,
-  deadline_at, unbilled_lookups, created_at, finished_at`;
+  deadline_at, unbilled_lookups, asynchronous, created_at, finished_at, deleted_at`;
 const LEASE = "now() + $1 * interval '1 millisecond'";
+const REFUSED_MESSAGE = "its hold had been resolved in another way";
+
+/** What its caller was told first stays. @param first number of the first of two values, as toldOf makes them */
+const tell = (first: number, at = "now()") =>
+  `told_at = CASE WHEN $${first}::text IS NULL THEN told_at ELSE coalesce(told_at, ${at}) END,
+   told_reason = coalesce(told_reason, $${first}), told_message = coalesce(told_message, $${first + 1})`;
+const NOTHING_TOLD = [null, null] as const;
 
 /** @param worker id of this process: a new one for each start, so that a dead process is another. */
 export function createGenerationStore(pool: Pool, worker: string = randomUUID()): GenerationStore {
@@ -87,8 +102,8 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
     insert: (order, route, leaseMs) =>
       change(
         `INSERT INTO generation (due_at, worker, id, account_id, key_id, kind, model, provider, upstream_model, state,
-           request, price_version, price_pico_usd, credits, outputs, deadline_at, created_at)
-         VALUES (${LEASE}, $2, $3, $4, $5, $6, $7, $8, $9, 'running', $10, $11, $12, $13, $14, $15, $16)
+           request, price_version, price_pico_usd, credits, outputs, deadline_at, created_at, asynchronous, claim_key)
+         VALUES (${LEASE}, $2, $3, $4, $5, $6, $7, $8, $9, 'running', $10, $11, $12, $13, $14, $15, $16, $17, $18)
          ON CONFLICT (id) DO NOTHING`,
         [
           leaseMs,
@@ -107,6 +122,8 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           JSON.stringify(order.outputs),
           new Date(order.deadlineAt),
           new Date(order.createdAt),
+          order.asynchronous,
+          order.claim?.key ?? null,
         ],
       ),
     reroute: (id, { provider, upstreamModel }) =>
@@ -120,11 +137,13 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         `UPDATE generation SET due_at = ${LEASE} WHERE worker = $2 AND id = ANY($3) AND booked_at IS NULL`,
         [leaseMs, worker, ids],
       );
-      const { rows } = await pool.query<{ id: string }>(
-        "SELECT id FROM generation WHERE id = ANY($1) AND worker <> $2",
+      const { rows } = await pool.query<{ id: string; passed: boolean }>(
+        `SELECT id, worker <> $2 AS passed FROM generation
+         WHERE id = ANY($1) AND (worker <> $2 OR (deleted_at IS NOT NULL AND finished_at IS NULL))`,
         [ids, worker],
       );
-      return rows.map(({ id }) => id);
+      const those = (wanted: boolean) => rows.flatMap(({ id, passed }) => (passed === wanted ? [id] : []));
+      return { passed: those(true), givenUp: those(false) };
     },
     saveOperations: (id, operations) =>
       change("UPDATE generation SET operations = $3 WHERE id = $1 AND worker = $2 AND finished_at IS NULL", [
@@ -135,18 +154,19 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
     markUnknown: async (id, why, message) => {
       const { rows } = await pool.query<{ resumable: boolean }>(
         `UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
-           operations = CASE WHEN $3 = '${LEFT}' THEN operations END
+           operations = CASE WHEN $3 = '${LEFT}' THEN operations END, ${tell(5)}
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING operations IS NOT NULL AS resumable`,
-        [id, worker, why, withoutNul(message)],
+        // A job that is left running has not failed yet.
+        [id, worker, why, withoutNul(message), ...(why === LEFT ? NOTHING_TOLD : toldOf(why, message))],
       );
       return rows[0]?.resumable;
     },
-    finish: (id, ending, finishedAt, outputs) => {
+    finish: async (id, ending, finishedAt, outputs) => {
       const { state, charge, cost, why, message } = rowOf(ending);
-      return change(
+      const { rows } = await pool.query<Pick<Generation, "deleted">>(
         `UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
-           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs)
-         WHERE id = $1 AND worker = $2 AND finished_at IS NULL`,
+           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs), ${tell(10, "$8")}
+         WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING deleted_at IS NOT NULL AS deleted`,
         [
           id,
           worker,
@@ -157,8 +177,10 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           message,
           new Date(finishedAt),
           outputs === undefined ? null : JSON.stringify(outputs),
+          ...(ending.kind === "released" ? toldOf(ending.why, ending.message) : NOTHING_TOLD),
         ],
       );
+      return rows[0];
     },
     markBooked: async (id) => {
       await pool.query(
@@ -168,10 +190,10 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
     },
     markRefused: async (id) => {
       const { rows } = await pool.query<Pick<GenerationRow, "outputs">>(
-        `UPDATE generation SET state = 'failed', charge_credits = 0, error_kind = 'refused', booked_at = now(),
-           error_message = 'its hold had been resolved in another way'
+        `UPDATE generation SET state = 'failed', charge_credits = 0, error_kind = $2, error_message = $3,
+           booked_at = now(), ${tell(4)}
          WHERE id = $1 AND state = 'succeeded' AND booked_at IS NULL RETURNING outputs`,
-        [id],
+        [id, REFUSED, REFUSED_MESSAGE, ...toldOf(REFUSED, REFUSED_MESSAGE)],
       );
       return rows[0]?.outputs ?? [];
     },
@@ -218,6 +240,7 @@ function generationOf(row: GenerationRow): Generation {
       credits: row.credits,
       request: row.request,
       outputs: row.outputs,
+      asynchronous: row.asynchronous,
       createdAt: row.created_at.getTime(),
       deadlineAt: row.deadline_at.getTime(),
     },
@@ -225,6 +248,7 @@ function generationOf(row: GenerationRow): Generation {
     state: row.state,
     operations: row.operations,
     unbilledLookUps: row.unbilled_lookups,
+    deleted: row.deleted_at !== null,
     ended: finishedAt === undefined ? null : { ending: endingOf(row), finishedAt },
   };
 }
@@ -253,6 +277,11 @@ function endingOf(row: GenerationRow): Ending {
 function reasonOf(why: string): ReleaseReason {
   if (why === UNRESOLVED) return ReleaseReason.UNRESOLVED;
   return why === NOT_SENT ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
+}
+
+function toldOf(why: string, message: string): readonly [reason: string, message: string] {
+  const told = callerError(why, message);
+  return [told.reason, withoutNul(told.message)];
 }
 
 /** PostgreSQL has no text with a NUL in it. */

@@ -6,7 +6,7 @@ import { gptImage } from "../test/fixed-catalog.ts";
 import { chargeByUse, trueCost } from "./true-cost.ts";
 
 const listPrice = 53_000_000_000n;
-const order = { listPrice, count: 2, size: "1024x1024", quality: "medium" };
+const order = { listPrice, meters: { images: 2, size: "1024x1024", quality: "medium" } };
 const byTokens = { ...order, costPrice: gptImage.routes[0]?.cost };
 const byImage = { ...order, costPrice: gptImage.price };
 const tokens = { inputTokens: 50, outputTokens: 1_756, imageInputTokens: 40 };
@@ -29,6 +29,25 @@ describe("true cost", () => {
     const rule = { unitPixels: 1_000_000n, firstPicoUsd: 30n, furtherPicoUsd: 15n, inputImagePicoUsd: 0n };
     const costPrice = create(PriceSchema, { rule: { case: "megapixel", value: rule } });
     expect(trueCost(undefined, { ...order, costPrice })).toBe(2n * (30n + 15n));
+  });
+
+  test("of a video is by its seconds", () => {
+    const rule = { tiers: [{ audio: true, picoUsd: 7n }, { picoUsd: 5n }] };
+    const costPrice = create(PriceSchema, { rule: { case: "second", value: rule } });
+    const meters = { seconds: 4, size: "1280x720", quality: "auto" };
+    expect(trueCost(undefined, { ...order, costPrice, meters })).toBe(20n);
+    expect(trueCost(undefined, { ...order, costPrice, meters: { ...meters, audio: true } })).toBe(28n);
+  });
+
+  test("of a price with a bound is what was used, and the bound when nobody says", () => {
+    const rule = {
+      tokens: { inputPicoUsd: 5n, outputPicoUsd: 30n },
+      tiers: [{ outputTokens: 1_000n }],
+    };
+    const costPrice = create(PriceSchema, { rule: { case: "metered", value: rule } });
+    const used = { inputTokens: 10, outputTokens: 200 };
+    expect(trueCost({ tokens: used }, { ...order, costPrice })).toBe(10n * 5n + 200n * 30n);
+    expect(trueCost(undefined, { ...order, costPrice })).toBe(2n * 1_000n * 30n);
   });
 
   test("is the list price when the route has none, or its tokens are not known", () => {

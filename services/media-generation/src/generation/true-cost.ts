@@ -1,6 +1,6 @@
 // What a generation cost us: as billed when the provider says so, else by the route's cost price and the reported
 // usage, else the customer's price. Never refuses: nonsense from a provider must not stop a settlement.
-import { priceOfImageRequest, priceOfTokens, priceOfUse } from "@gr/models";
+import { type ImageMeters, priceOf, priceOfTokens, priceOfUse, type VideoMeters } from "@gr/models";
 import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
 import type { Price } from "@gr/proto/catalog";
 import type { ReportedUsage } from "../providers/provider.ts";
@@ -12,9 +12,7 @@ export interface Costing {
   /** What the provider bills us by the catalogue; absent = the list price. */
   readonly costPrice: Price | undefined;
   readonly listPrice: PicoUsd;
-  readonly count: number;
-  readonly size: string | undefined;
-  readonly quality: string | undefined;
+  readonly meters: ImageMeters | VideoMeters;
 }
 
 export function trueCost(usage: ReportedUsage | undefined, costing: Costing): PicoUsd {
@@ -23,10 +21,12 @@ export function trueCost(usage: ReportedUsage | undefined, costing: Costing): Pi
 }
 
 function priced(usage: ReportedUsage | undefined, costing: Costing): PicoUsd | undefined {
-  const { costPrice, count, quality = "auto", size = "auto" } = costing;
+  const { costPrice, meters } = costing;
   if (costPrice === undefined) return undefined;
-  if (costPrice.rule.case !== "token")
-    return priceOfImageRequest(costPrice, { images: count, quality, size });
+  if (costPrice.rule.case !== "token") {
+    const most = priceOf({ price: costPrice }, meters)?.most;
+    return most === undefined ? undefined : priceOfUse(costPrice, most, usage);
+  }
   return usage?.tokens === undefined ? undefined : priceOfTokens(costPrice.rule.value, usage.tokens);
 }
 

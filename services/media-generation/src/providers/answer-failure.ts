@@ -6,6 +6,8 @@ import { ProviderError } from "./provider-error.ts";
 /** What an exchange was for: to start a job, or to follow one that was accepted, which may be billed whatever comes. */
 export type Phase = "submit" | "follow";
 
+type Answered = Pick<OutboundAnswer, "status" | "header">;
+
 const MAX_RETRY_AFTER_MS = 60_000;
 const MAX_MESSAGE_CHARACTERS = 500;
 
@@ -28,7 +30,7 @@ export function exchangeFailure(provider: string, error: OutboundError, phase: P
 /** An answer that is none of the provider's documented errors. @param message the provider's own, if it had one */
 export function statusFailure(
   provider: string,
-  answer: OutboundAnswer,
+  answer: Answered,
   message: string | undefined,
   phase: Phase,
 ): ProviderError {
@@ -40,11 +42,7 @@ export function statusFailure(
     : failure.ofAcceptedJob();
 }
 
-function failureToSubmit(
-  provider: string,
-  answer: OutboundAnswer,
-  message: string | undefined,
-): ProviderError {
+function failureToSubmit(provider: string, answer: Answered, message: string | undefined): ProviderError {
   const { status } = answer;
   const what = `${provider} answered ${status}`;
   if (status === 429 || status === 503) {
@@ -77,7 +75,7 @@ export function safeMessage(text: string, secret: string): string {
 }
 
 /** Milliseconds, at most a minute. Dates are not read: no provider of ours sends them. */
-function readRetryAfter(answer: OutboundAnswer): number | undefined {
+function readRetryAfter(answer: Answered): number | undefined {
   const ms = Number(answer.header("retry-after-ms") ?? Number.NaN);
   const seconds = Number(answer.header("retry-after") ?? Number.NaN);
   const wait = Number.isFinite(ms) ? ms : seconds * 1_000;

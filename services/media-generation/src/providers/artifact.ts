@@ -4,25 +4,35 @@ import { type Outbound, OutboundError } from "./outbound.ts";
 import type { Artifact } from "./provider.ts";
 import { ProviderError } from "./provider-error.ts";
 
-/** Of one picture or video. */
-const MOST_BYTES = 64 * 1024 * 1024;
 /** Before each try to fetch it: it was paid for, and its address may answer only a moment later. */
 const PAUSES_MS = [0, 500, 2_000] as const;
 
-/** @throws ProviderError; the job was accepted */
-export type ReadArtifact = (artifact: Artifact, signal: AbortSignal) => Promise<Buffer>;
+export type Chunks = AsyncIterable<Uint8Array>;
 
-export function createArtifactReader(outbound: Pick<Outbound, "download">, clock: Timer): ReadArtifact {
-  return async (artifact, signal) => {
-    if ("stream" in artifact) return collect(artifact.stream);
+/**
+ * @param maxBytes it is not read beyond them
+ * @param take what is made of it; may be called again, after it could not be read to its end
+ * @throws ProviderError, the job was accepted; and what `take` throws on its own account
+ */
+export type ReadArtifact = <T>(
+  artifact: Artifact,
+  maxBytes: number,
+  signal: AbortSignal,
+  take: (chunks: Chunks) => Promise<T>,
+) => Promise<T>;
+
+export function createArtifactReader(outbound: Pick<Outbound, "stream">, clock: Timer): ReadArtifact {
+  return async (artifact, maxBytes, signal, take) => {
     let failure: unknown;
     for (const pause of PAUSES_MS) {
       if (pause > 0) await clock.sleep(pause, signal);
       if (signal.aborted) break;
       try {
-        return await outbound.download({ url: artifact.url, maxBytes: MOST_BYTES, signal });
+        const chunks =
+          "stream" in artifact ? artifact.stream : outbound.stream({ url: artifact.url, maxBytes, signal });
+        return await take(counted(chunks, maxBytes));
       } catch (error) {
-        if (!(error instanceof OutboundError)) throw error;
+        if (!(error instanceof OutboundError || error instanceof ProviderError)) throw error;
         failure = error;
         if (error.kind === "unreadable" || error.kind === "refused") break;
       }
@@ -31,18 +41,16 @@ export function createArtifactReader(outbound: Pick<Outbound, "download">, clock
   };
 }
 
-async function collect(stream: Extract<Artifact, { stream: unknown }>["stream"]): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
+async function* counted(
+  chunks: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  maxBytes: number,
+): AsyncGenerator<Uint8Array> {
   let bytes = 0;
-  for await (const chunk of stream) {
+  for await (const chunk of chunks) {
     bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) {
-      const message = `what was made is larger than ${MOST_BYTES} bytes`;
-      throw new ProviderError("failed", message, { accepted: true });
-    }
-    chunks.push(chunk);
+    if (bytes > maxBytes) throw new OutboundError("unreadable", `it is larger than ${maxBytes} bytes`);
+    yield chunk;
   }
-  return Buffer.concat(chunks, bytes);
 }
 
 /** When we gave up, another process may still bring it. */

@@ -2,6 +2,7 @@
 // we know how to make it wrong is caught.
 import { expect, test } from "@jest/globals";
 import { describeConformance, firstBreach, type ProviderUnderTest } from "../test/conformance.ts";
+import { noOutbound } from "../test/no-outbound.ts";
 import { type QueueOptions, queueProvider } from "../test/queue-provider.ts";
 import { createBillLookUp } from "./bill-look-up.ts";
 import type { Outbound, OutboundRequest } from "./outbound.ts";
@@ -249,15 +250,9 @@ test.each(wrong)("an adapter that %s is caught", async (_what, create) => {
 });
 
 test("an adapter for images cannot be taken for one for videos", () => {
-  const { image } = createQueue({ baseUrl: "http://queue.test", secret: "s", outbound: nowhere }).makes;
+  const { image } = createQueue({ baseUrl: "http://queue.test", secret: "s", outbound: noOutbound }).makes;
   if (image === undefined) throw new Error("it makes images");
   // @ts-expect-error a job of a kind that the adapter does not know must not compile
   const makes: MediaProvider["makes"] = { video: image };
   expect(Object.keys(makes)).toEqual(["video"]);
 });
-
-const nowhere: Outbound = {
-  send: () => Promise.reject(new Error("nothing is sent")),
-  download: () => Promise.reject(new Error("nothing is fetched")),
-  close: async () => undefined,
-};

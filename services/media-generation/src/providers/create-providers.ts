@@ -10,13 +10,17 @@ export function createProviders(
   config: MediaGenerationConfig,
   outbound: Outbound,
 ): ReadonlyMap<string, MediaProvider> {
-  const lookUp =
-    config.MEDIA_LOOKUP_URL === undefined ? undefined : createBillLookUp(config.MEDIA_LOOKUP_URL, outbound);
+  const bill =
+    config.MEDIA_LOOKUP_URL === undefined
+      ? {}
+      : { lookUp: createBillLookUp(config.MEDIA_LOOKUP_URL, outbound) };
   const settings: Readonly<Record<string, unknown>> = config;
   return new Map(
     mediaProviders.flatMap(({ name, credential, create }) => {
       const secret = settings[credential];
-      return typeof secret === "string" ? [[name, create({ secret, settings, outbound, lookUp })]] : [];
+      if (typeof secret !== "string") return [];
+      // A provider that can be asked itself is asked itself.
+      return [[name, { ...bill, ...create({ secret, settings, outbound }) }]];
     }),
   );
 }
@@ -24,5 +28,6 @@ export function createProviders(
 /** Hosts that the operator has named: they may be anywhere. */
 export function configuredOrigins(config: MediaGenerationConfig): ReadonlySet<string> {
   const settings: Readonly<Record<string, unknown>> = config;
-  return new Set(mediaProviders.flatMap(({ baseUrl }) => URL.parse(String(settings[baseUrl]))?.origin ?? []));
+  const variables = mediaProviders.flatMap(({ baseUrls }) => Object.keys(baseUrls));
+  return new Set(variables.flatMap((name) => URL.parse(String(settings[name]))?.origin ?? []));
 }

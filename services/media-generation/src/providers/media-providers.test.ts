@@ -1,4 +1,5 @@
 // What the definitions of all providers must keep, since settings, launchers and catalogue go by them.
+import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import { mediaGenerationConfig } from "../config.ts";
 import { createProviders } from "./create-providers.ts";
@@ -18,18 +19,50 @@ test("a provider is there when its credential is set, under the name that routes
   await outbound.close();
 });
 
-test("no two providers share a name or a variable, and each has its credential among its variables", () => {
+test("no two providers share a name or a variable, and each has its credential and addresses among its variables", () => {
   const names = mediaProviders.map(({ name }) => name);
   expect(new Set(names).size).toBe(names.length);
   const variables = mediaProviders.flatMap(({ settings }) => Object.keys(settings.shape));
   expect(new Set(variables).size).toBe(variables.length);
-  for (const { settings, credential } of mediaProviders) {
-    expect(Object.keys(settings.shape)).toContain(credential);
+  for (const { settings, credential, baseUrls } of mediaProviders) {
+    expect(Object.keys(settings.shape)).toEqual(
+      expect.arrayContaining([credential, ...Object.keys(baseUrls)]),
+    );
+    expect(Object.keys(baseUrls)).not.toEqual([]);
   }
 });
 
-test("every provider can make something", () => {
-  for (const { abilities } of mediaProviders) {
-    expect(abilities.some((ability) => ability === "image" || ability === "video")).toBe(true);
+test("every provider makes what its definition says, and something", async () => {
+  for (const { name, abilities, reports, makes } of await created()) {
+    const kinds = abilities.filter((ability) => ability !== "image-input");
+    expect([name, kinds.length > 0]).toEqual([name, true]);
+    expect([name, Object.keys(makes).sort()]).toEqual([name, [...kinds].sort()]);
+    expect([name, Object.keys(reports).sort()]).toEqual([name, [...kinds].sort()]);
   }
 });
+
+test("docs/operations.md says of each provider what it makes and what it reports", async () => {
+  const head = ["provider", "images", "videos", "takes pictures along", "can be looked up"];
+  const rows = (await created()).map(({ name, abilities, reports, makes, lookUp }) => [
+    name,
+    makes.image === undefined ? "–" : `${makes.image.mostAtOnce} at once; reports ${reports.image}`,
+    makes.video === undefined ? "–" : `reports ${reports.video}`,
+    abilities.includes("image-input") ? "yes" : "–",
+    lookUp === undefined ? "–" : "yes",
+  ]);
+  const lines = [head, ...rows].map((row) => `| ${row.join(" | ")} |`);
+  const table = [lines[0], `|${"---|".repeat(head.length)}`, ...lines.slice(1)].join("\n");
+  const operations = new URL("../../../../docs/operations.md", import.meta.url);
+  expect(await readFile(operations, "utf8")).toContain(table);
+});
+
+/** Each as its definition says, and as it is once it is switched on. */
+async function created() {
+  const outbound = createOutbound();
+  await outbound.close();
+  const settings = mediaGenerationConfig.parse(REQUIRED);
+  return mediaProviders.map((definition) => ({
+    ...definition,
+    ...definition.create({ secret: "a secret", settings, outbound }),
+  }));
+}

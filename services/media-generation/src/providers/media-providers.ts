@@ -1,6 +1,26 @@
 // Every provider that there is an adapter for. Whoever adds one adds it here; settings, what the launchers do with them
 // and what the catalogue offers follow from its definition.
+import { bfl } from "./bfl/bfl-definition.ts";
+import { bytePlus } from "./byteplus/byteplus-definition.ts";
+import { fal } from "./fal/fal-definition.ts";
+import { gemini } from "./gemini/gemini-definition.ts";
 import { openAi } from "./openai/openai-definition.ts";
+import { openRouter } from "./openrouter/openrouter-definition.ts";
 import type { ProviderDefinition } from "./provider-definition.ts";
+import { replicate } from "./replicate/replicate-definition.ts";
+import { runware } from "./runware/runware-definition.ts";
+import { together } from "./together/together-definition.ts";
+import { xai } from "./xai/xai-definition.ts";
 
-export const mediaProviders: readonly ProviderDefinition[] = [openAi];
+export const mediaProviders: readonly ProviderDefinition[] = [
+  openAi,
+  gemini,
+  xai,
+  together,
+  bytePlus,
+  bfl,
+  fal,
+  replicate,
+  runware,
+  openRouter,
+];

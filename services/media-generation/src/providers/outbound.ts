@@ -1,7 +1,8 @@
 // The only way out: every request to another host goes through here. Answers are counted and cut, compression is not
 // accepted. Where adapters send to comes from config and may be private, and redirects are not followed. What an answer
 // names is downloaded from the public internet or from a configured host only, wherever redirects lead.
-import { Agent, buildConnector, type Dispatcher, type FormData, request } from "undici";
+import { Readable } from "node:stream";
+import { Agent, buildConnector, type Dispatcher, request } from "undici";
 import { NOT_PUBLIC, publicLookup, type ResolveAll, refusalOf } from "./public-address.ts";
 
 export interface OutboundRequest {
@@ -9,7 +10,8 @@ export interface OutboundRequest {
   readonly url: string;
   /** Lower case. Nothing of a client's request gets in here: adapters name each. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string | Buffer | FormData;
+  /** Pieces are sent one after the other; then the headers say how long they are together. */
+  readonly body?: string | Buffer | readonly Buffer[];
   /** Ends the request, whatever it waits for; a TimeoutError counts as a timeout. */
   readonly signal: AbortSignal;
 }
@@ -19,6 +21,8 @@ export interface Download {
   readonly url: string;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
+  /** Told of each piece as it arrives; what it throws ends the download. */
+  readonly arrived?: (bytes: number) => void;
 }
 
 export interface OutboundAnswer {
@@ -48,11 +52,23 @@ export class OutboundError extends Error {
   }
 }
 
+/** An answer whose body is read, or not, by whoever asked. */
+export interface OutboundStream extends Pick<OutboundAnswer, "status" | "header"> {
+  /** To be read once. @throws OutboundError while it is read */
+  readonly chunks: AsyncIterable<Buffer>;
+  /** Leaves the body unread. */
+  hangUp(): void;
+}
+
 export interface Outbound {
   /** Any status resolves. @throws OutboundError */
   send(outgoing: OutboundRequest): Promise<OutboundAnswer>;
+  /** Any status resolves, as soon as it is known. @throws OutboundError */
+  open(outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream>;
   /** Fetches an address that we were told, without any secret. @throws OutboundError */
   download(download: Download): Promise<Buffer>;
+  /** The same, piece by piece. @throws OutboundError while it is read */
+  stream(download: Download): AsyncIterable<Buffer>;
   close(): Promise<void>;
 }
 
@@ -63,6 +79,8 @@ export interface OutboundOptions {
   readonly maxAnswerBytes?: number;
   /** Origins of configured hosts: what they name on themselves is downloaded wherever they are. */
   readonly trustedOrigins?: ReadonlySet<string>;
+  /** Asked once for each answer that turns out to be large; it is not read on before this resolves. */
+  readonly beforeLarge?: (signal: AbortSignal) => Promise<void>;
   /** Replaces the system's resolver in tests. */
   readonly resolveAll?: ResolveAll;
 }
@@ -73,6 +91,8 @@ const STALL_TIMEOUT_MS = 30_000;
 const MOST_REDIRECTS = 3;
 /** Ten 4-megapixel PNGs in base64. */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
+/** More than what is said about a job, less than what a job makes. */
+const LARGE_BYTES = 256 * 1024;
 const TIMED_OUT = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
 export function createOutbound(options: OutboundOptions = {}): Outbound {
@@ -107,60 +127,116 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     ...timeouts,
   });
 
-  async function send({ method, url, headers, body, signal }: OutboundRequest): Promise<OutboundAnswer> {
+  const explained = (error: unknown, signal: AbortSignal) =>
+    explain(error, signal, error instanceof Error && notConnected.has(error));
+  const asks = { "accept-encoding": "identity" };
+
+  async function open(
+    { method, url, headers, body, signal }: OutboundRequest,
+    maxBytes: number,
+  ): Promise<OutboundStream> {
     try {
       const answer = await request(url, {
         dispatcher: method === "GET" ? kept : once,
         method,
-        headers: { ...headers, "accept-encoding": "identity" },
-        ...(body === undefined ? {} : { body }),
+        headers: { ...headers, ...asks },
+        ...(body === undefined
+          ? {}
+          : { body: typeof body === "string" || Buffer.isBuffer(body) ? body : Readable.from(body) }),
         signal,
       });
-      const bytes = await readAnswer(answer, maxAnswerBytes);
       return {
         status: answer.statusCode,
         header: (name) => headerOf(answer, name),
-        bytes,
-        json: () => parseJson(bytes),
+        chunks: chunksOf(answer, { maxBytes, signal }),
+        hangUp: () => hangUp(answer),
       };
     } catch (error) {
-      throw explain(error, signal, error instanceof Error && notConnected.has(error));
+      throw explained(error, signal);
     }
   }
 
-  async function fetchOnce(url: URL, { maxBytes, signal }: Download): Promise<Buffer | URL> {
+  async function send(outgoing: OutboundRequest): Promise<OutboundAnswer> {
+    const { status, header, chunks } = await open(outgoing, maxAnswerBytes);
+    const bytes = await collect(chunks, outgoing.signal);
+    return { status, header, bytes, json: () => parseJson(bytes) };
+  }
+
+  async function* chunksOf(
+    answer: Dispatcher.ResponseData,
+    { maxBytes, signal, arrived }: Pick<Download, "maxBytes" | "signal" | "arrived">,
+  ): AsyncGenerator<Buffer> {
+    const encoding = answer.headers["content-encoding"] ?? "identity";
+    if (encoding !== "identity") {
+      hangUp(answer);
+      throw new OutboundError("unreadable", "the answer is compressed although that was not accepted");
+    }
+    let size = 0;
+    try {
+      for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+        size += chunk.byteLength;
+        // Leaving the loop destroys the body, and with it the connection.
+        if (size > maxBytes) {
+          throw new OutboundError("unreadable", `the answer is larger than ${maxBytes} bytes`);
+        }
+        arrived?.(chunk.byteLength);
+        yield chunk;
+      }
+    } catch (error) {
+      throw explained(error, signal);
+    }
+  }
+
+  async function collect(chunks: AsyncIterable<Buffer>, signal: AbortSignal): Promise<Buffer> {
+    const collected: Buffer[] = [];
+    let size = 0;
+    let large = false;
+    for await (const chunk of chunks) {
+      size += chunk.byteLength;
+      collected.push(chunk);
+      if (large || size <= LARGE_BYTES) continue;
+      large = true;
+      await options.beforeLarge?.(signal).catch((error) => {
+        throw explained(error, signal);
+      });
+    }
+    return Buffer.concat(collected, size);
+  }
+
+  /** @returns where it leads on, or its body */
+  async function fetchOnce(url: URL, wanted: Download): Promise<AsyncIterable<Buffer> | URL> {
     const trusted = options.trustedOrigins?.has(url.origin) === true;
     const refusal = trusted ? undefined : refusalOf(url);
     if (refusal !== undefined) throw new OutboundError("refused", `the address is refused: ${refusal}`);
+    const { signal } = wanted;
     try {
-      const answer = await request(url, {
-        dispatcher: trusted ? kept : guarded,
-        headers: { "accept-encoding": "identity" },
-        signal,
-      });
-      if (answer.statusCode === 200) return await readAnswer(answer, maxBytes);
+      const dispatcher = trusted ? kept : guarded;
+      const answer = await request(url, { dispatcher, headers: asks, signal });
+      if (answer.statusCode === 200) return chunksOf(answer, wanted);
       hangUp(answer);
       const location = headerOf(answer, "location");
       if (REDIRECTS.has(answer.statusCode) && location !== undefined) return new URL(location, url);
       throw new OutboundError("lost", `the address answered ${answer.statusCode}`);
     } catch (error) {
-      throw explain(error, signal, error instanceof Error && notConnected.has(error));
+      throw explained(error, signal);
     }
   }
 
-  async function download(wanted: Download): Promise<Buffer> {
-    let next: Buffer | URL = parseUrl(wanted.url);
+  async function* stream(wanted: Download): AsyncGenerator<Buffer> {
+    let next: AsyncIterable<Buffer> | URL = parseUrl(wanted.url);
     for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
       next = await fetchOnce(next, wanted);
-      if (Buffer.isBuffer(next)) return next;
+      if (!(next instanceof URL)) return yield* next;
     }
     throw new OutboundError("refused", `the address leads on more than ${MOST_REDIRECTS} times`);
   }
 
+  const download = (wanted: Download) => collect(stream(wanted), wanted.signal);
+
   const close = async () => {
     await Promise.all([once, kept, guarded].map((agent) => agent.destroy()));
   };
-  return { send, download, close };
+  return { send, open, download, stream, close };
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -178,25 +254,6 @@ function parseUrl(text: string): URL {
 /** Destroying emits its own error, which would end the process if nobody listened; ours is the one that counts. */
 function hangUp(answer: Dispatcher.ResponseData): void {
   answer.body.on("error", () => undefined).destroy();
-}
-
-async function readAnswer(answer: Dispatcher.ResponseData, maxBytes: number): Promise<Buffer> {
-  const encoding = answer.headers["content-encoding"] ?? "identity";
-  if (encoding !== "identity") {
-    hangUp(answer);
-    throw new OutboundError("unreadable", "the answer is compressed although that was not accepted");
-  }
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of answer.body as AsyncIterable<Buffer>) {
-    size += chunk.byteLength;
-    // Leaving the loop destroys the body, and with it the connection.
-    if (size > maxBytes) {
-      throw new OutboundError("unreadable", `the answer is larger than ${maxBytes} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, size);
 }
 
 function parseJson(bytes: Buffer): unknown {

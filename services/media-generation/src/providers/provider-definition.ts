@@ -2,16 +2,15 @@
 // configure it, the one that switches it on, what it then makes, and how it is simulated. This module and the launchers
 // go by it.
 import type { ProviderAbility } from "@gr/models";
-import type { z } from "zod";
+import { z } from "zod";
 import type { Outbound } from "./outbound.ts";
-import type { MediaProvider } from "./provider.ts";
+import type { JobKind, MediaProvider } from "./provider.ts";
 
 export interface ProviderMaterial<Settings> {
   /** The value of the provider's `credential`. */
   readonly secret: string;
   readonly settings: Settings;
   readonly outbound: Outbound;
-  readonly lookUp: MediaProvider["lookUp"] | undefined;
 }
 
 export interface ProviderDefinition<Shape extends z.ZodObject = z.ZodObject> {
@@ -19,15 +18,22 @@ export interface ProviderDefinition<Shape extends z.ZodObject = z.ZodObject> {
   readonly name: string;
   /** What it can do once it is switched on. Models that need anything else are not offered. */
   readonly abilities: readonly ProviderAbility[];
+  /** What its answers say about what they cost, for operators to read in docs/operations.md. */
+  readonly reports: { readonly [Kind in JobKind]?: "cost" | "tokens" | "tokens of some models" | "nothing" };
   /** Its variables. Setting any of them says that the provider itself is meant, not a simulator. */
   readonly settings: Shape;
   /** The variable among them without which the provider is off. */
   readonly credential: keyof z.infer<Shape> & string;
-  /** The variable among them that says where its API is. */
-  readonly baseUrl: keyof z.infer<Shape> & string;
-  /** Where the simulator plays it; absent while it does not. */
-  readonly simulatedAt?: `/${string}`;
+  /** The variables among them that say where its API is, each with where the simulator plays it, if it does. */
+  readonly baseUrls: {
+    readonly [Variable in keyof z.infer<Shape> & string]?: { simulatedAt?: `/${string}` };
+  };
   create(material: ProviderMaterial<z.infer<Shape>>): MediaProvider;
+}
+
+/** The variable of an address of an API. */
+export function baseUrl(usual: string) {
+  return z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" }).default(usual);
 }
 
 /** Gives `create` the type of its own settings; in a list, providers are of different shapes. */

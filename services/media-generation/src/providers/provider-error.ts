@@ -7,6 +7,7 @@ import type { ReportedUsage } from "./provider.ts";
  * - rate_limited, unavailable: try again later
  * - failed: the provider gave up, or answered nonsense
  * - timeout, unknown_outcome: no answer, or only part of one; it may have been billed
+ * - cancelled: given up for its caller; it may have been billed
  * - misconfigured: our key, our URL or our catalogue is wrong; an operator must act
  */
 export type ProviderFailure =
@@ -17,6 +18,7 @@ export type ProviderFailure =
   | "failed"
   | "timeout"
   | "unknown_outcome"
+  | "cancelled"
   | "misconfigured";
 
 export interface ProviderErrorOptions {

@@ -1,8 +1,14 @@
 // HTTP to one provider: the secret goes to the provider's own hosts and nowhere else, whatever address an answer names,
 // and a failed exchange becomes a ProviderError that knows whether the job had been accepted.
-import type { FormData } from "undici";
 import { exchangeFailure, type Phase, safeMessage, statusFailure } from "./answer-failure.ts";
-import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from "./outbound.ts";
+import { type FormPart, formBody } from "./form-body.ts";
+import {
+  type Outbound,
+  type OutboundAnswer,
+  OutboundError,
+  type OutboundRequest,
+  type OutboundStream,
+} from "./outbound.ts";
 import { ProviderError } from "./provider-error.ts";
 
 export interface ProviderHttpOptions {
@@ -13,9 +19,9 @@ export interface ProviderHttpOptions {
   readonly secret: string;
   /** The header that carries the secret, for example { authorization: `Bearer ${secret}` }. */
   readonly credentials: Readonly<Record<string, string>>;
-  /** Other origins of the provider that its answers lead to, for example where results are polled. */
-  readonly moreOrigins?: readonly string[];
-  readonly outbound: Pick<Outbound, "send">;
+  /** Which other origins are the provider's own too, for example those of its regions, where results are polled. */
+  readonly moreOrigins?: RegExp;
+  readonly outbound: Pick<Outbound, "send" | "open">;
 }
 
 export interface ProviderRequest {
@@ -24,33 +30,39 @@ export interface ProviderRequest {
   readonly to: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly json?: object;
-  readonly form?: FormData;
+  readonly form?: readonly FormPart[];
 }
 
 export interface ProviderHttp {
   /** Any status resolves. @throws ProviderError */
   send(phase: Phase, request: ProviderRequest, signal: AbortSignal): Promise<OutboundAnswer>;
+  /** Asks for a file of the provider's own, whose body is read piece by piece. @throws ProviderError */
+  open(to: string, maxBytes: number, signal: AbortSignal): Promise<OutboundStream>;
   /** What an answer means that is none of the documented ones. @param message the provider's own words */
-  failure(phase: Phase, answer: OutboundAnswer, message?: string | null): ProviderError;
+  failure(
+    phase: Phase,
+    answer: Pick<OutboundAnswer, "status" | "header">,
+    message?: string | null,
+  ): ProviderError;
 }
 
 export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
   const { name, secret, credentials, outbound } = options;
   const baseUrl = options.baseUrl.replace(/\/+$/, "");
-  const own = new Set([new URL(baseUrl).origin, ...(options.moreOrigins ?? [])]);
+  const home = new URL(baseUrl).origin;
+  const isOwn = ({ origin }: URL) => origin === home || options.moreOrigins?.test(origin) === true;
 
   function addressOf(to: string): string {
     const url = URL.parse(to.startsWith("/") ? baseUrl + to : to);
-    if (url !== null && own.has(url.origin)) return url.href;
+    if (url !== null && isOwn(url)) return url.href;
     const message = `${name}: its answer leads to another host`;
     throw new ProviderError("failed", message, { accepted: true });
   }
 
   return {
     send: async (phase, { method, to, headers, json, form }, signal) => {
-      const body = json === undefined ? form : JSON.stringify(json);
-      const type = json === undefined ? {} : { "content-type": "application/json" };
-      const all = { accept: "application/json", ...type, ...headers, ...credentials };
+      const { body, described } = bodyOf({ json, form });
+      const all = { accept: "application/json", ...described, ...headers, ...credentials };
       const url = addressOf(to);
       try {
         return await outbound.send({
@@ -64,9 +76,30 @@ export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
         throw error instanceof OutboundError ? exchangeFailure(name, error, phase) : error;
       }
     },
+    open: async (to, maxBytes, signal) => {
+      const headers = { accept: "*/*", ...credentials };
+      try {
+        return await outbound.open({ method: "GET", url: addressOf(to), headers, signal }, maxBytes);
+      } catch (error) {
+        throw error instanceof OutboundError ? exchangeFailure(name, error, "follow") : error;
+      }
+    },
     failure: (phase, answer, message) => {
       const words = message == null ? undefined : safeMessage(message, secret);
       return statusFailure(name, answer, words, phase);
     },
   };
+}
+
+/** @returns the body, and the headers that describe it */
+function bodyOf({ json, form }: { json: object | undefined; form: readonly FormPart[] | undefined }): {
+  readonly body?: NonNullable<OutboundRequest["body"]>;
+  readonly described: Readonly<Record<string, string>>;
+} {
+  if (json !== undefined) {
+    return { body: JSON.stringify(json), described: { "content-type": "application/json" } };
+  }
+  if (form === undefined) return { described: {} };
+  const { contentType, length, pieces } = formBody(form);
+  return { body: pieces, described: { "content-type": contentType, "content-length": String(length) } };
 }

@@ -39,11 +39,15 @@ export interface VideoJob extends JobFields {
   readonly kind: "video";
 }
 
+/** A request asks for this many at most, so it is never more jobs than that. */
+export const MOST_PARTS = 10;
+
 export type MediaJob = ImageJob | VideoJob;
 export type JobKind = MediaJob["kind"];
 
 /** Something made, as the provider made it: nobody has looked inside yet. `type` is what the provider says it is. */
 export type Artifact =
+  /** Of a provider that gives it to us alone. It can be read again from its start when reading it has failed. */
   | { readonly stream: Iterable<Uint8Array> | AsyncIterable<Uint8Array>; readonly type: string }
   /** Anybody may fetch it from there, without a secret. */
   | { readonly url: string; readonly type: string };

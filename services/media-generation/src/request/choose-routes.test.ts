@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { ModelSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import type { MediaProvider } from "../providers/provider.ts";
-import { chooseRoutes } from "./choose-routes.ts";
+import { chooseRoutes, type Parameters } from "./choose-routes.ts";
 
 const model = create(ModelSchema, {
   id: "acme/film",
@@ -17,6 +17,8 @@ const model = create(ModelSchema, {
         { parameter: "", fields: { safety: "strict" } },
         { parameter: "size", value: "1024x1024", fields: { aspect_ratio: "1:1", resolution: "1K" } },
         { parameter: "quality", value: "high", fields: { mode: "pro" } },
+        { parameter: "seconds", value: "8", fields: { frames: 193 } },
+        { parameter: "audio", value: "true", fields: { sound: "on" } },
       ],
     },
     { provider: "more-pictures", upstreamModel: "d" },
@@ -31,7 +33,7 @@ const providers = new Map(
     (each) => [each.name, each],
   ),
 );
-const choose = (parameters: Record<string, string | undefined>) =>
+const choose = (parameters: Parameters) =>
   chooseRoutes("image", model, parameters, providers, { noProvider: () => undefined });
 
 describe("the routes of a model", () => {
@@ -48,15 +50,17 @@ describe("the routes of a model", () => {
       { size: "512x512", quality: undefined },
       { safety: "strict", size: "512x512" },
     ],
+    [
+      { seconds: 8, audio: true },
+      { safety: "strict", frames: 193, sound: "on" },
+    ],
     [{}, { safety: "strict" }],
   ])("call %j what the catalogue says", (parameters, fields) => {
     expect(choose(parameters)[0].fields).toEqual(fields);
   });
 
   test("without rows call a parameter as we do", () => {
-    expect(choose({ size: "1024x1024", quality: "high" })[1]?.fields).toEqual({
-      size: "1024x1024",
-      quality: "high",
-    });
+    const parameters = { size: "1024x1024", quality: "high", seconds: 5, audio: false };
+    expect(choose(parameters)[1]?.fields).toEqual(parameters);
   });
 });

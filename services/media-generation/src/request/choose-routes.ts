@@ -16,7 +16,7 @@ export interface MediaRoute extends Route {
 }
 
 /** As a request has them, every "auto" resolved; undefined: the model takes none. */
-export type Parameters = Readonly<Record<string, string | undefined>>;
+export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** @throws ServiceError provider_unavailable; what is missing goes to the operator's log, not to the caller */
 export function chooseRoutes(
@@ -37,9 +37,11 @@ export function chooseRoutes(
   throw new ServiceError("provider_unavailable", `No provider of the model "${model.id}" is available now.`);
 }
 
+type FieldsOfValue = Pick<CatalogRoute["parameters"][number], "parameter" | "value" | "fields">;
+
 /** What every request has, and what each parameter is there; a value that the catalogue does not map goes as it is. */
 function fieldsAt(
-  { parameters: rows }: Pick<CatalogRoute, "parameters">,
+  { parameters: rows }: { readonly parameters: readonly FieldsOfValue[] },
   parameters: Parameters,
 ): JsonObject {
   const fields: JsonObject = Object.assign(
@@ -48,7 +50,7 @@ function fieldsAt(
   );
   for (const [parameter, value] of Object.entries(parameters)) {
     if (value === undefined) continue;
-    const row = rows.find((each) => each.parameter === parameter && each.value === value);
+    const row = rows.find((each) => each.parameter === parameter && each.value === String(value));
     Object.assign(fields, row?.fields ?? { [parameter]: value });
   }
   return fields;

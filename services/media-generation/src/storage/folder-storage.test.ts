@@ -64,4 +64,14 @@ describe("folder storage", () => {
     await rm(folder, { recursive: true });
     await expect(storage.check()).rejects.toThrow();
   });
+
+  test("check really writes, and leaves nothing", async () => {
+    const drafts = join(folder, "deep", "media", "drafts");
+    await storage.check();
+    expect(await readdir(drafts)).toEqual([]);
+    // Rights are no matter to root, who runs tests as well.
+    await rm(drafts, { recursive: true });
+    await writeFile(drafts, "no folder");
+    await expect(storage.check()).rejects.toThrow();
+  });
 });

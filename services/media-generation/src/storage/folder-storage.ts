@@ -2,12 +2,14 @@
 // drafts/ and moved to its place when it is whole.
 import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { access, constants, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { MediaStorage } from "./media-storage.ts";
+import { type MediaStorage, StorageError } from "./media-storage.ts";
 
 /** A put that takes longer than this has died. */
 const DRAFT_LIFE_MS = 3_600_000;
+/** A block of most file systems: less may fit when nothing else does. */
+const PROBE = Buffer.alloc(4_096, 1);
 
 /** @param folder absolute or relative to the working directory; made when it is missing. */
 export async function createFolderStorage(folder: string): Promise<MediaStorage> {
@@ -16,16 +18,16 @@ export async function createFolderStorage(folder: string): Promise<MediaStorage>
   const drafts = join(folder, "drafts");
   const pathOf = (name: string) => join(folder, name.slice(0, 2), name);
   return {
-    async put(name, bytes) {
+    async put(name, content) {
       const path = pathOf(name);
       const draft = join(drafts, randomUUID());
-      await mkdir(drafts, { recursive: true });
-      await mkdir(dirname(path), { recursive: true });
       try {
-        await writeDurably(draft, bytes);
-        await rename(draft, path);
+        await stored(mkdir(drafts, { recursive: true }));
+        await stored(mkdir(dirname(path), { recursive: true }));
+        await writeDurably(draft, content);
+        await stored(rename(draft, path));
       } catch (error) {
-        await rm(draft, { force: true });
+        await stored(rm(draft, { force: true }));
         throw error;
       }
     },
@@ -40,8 +42,22 @@ export async function createFolderStorage(folder: string): Promise<MediaStorage>
     read: (name, range) => createReadStream(pathOf(name), range),
     delete: (name) => rm(pathOf(name), { force: true }),
     sweep: () => removeOld(drafts, Date.now() - DRAFT_LIFE_MS),
-    check: () => access(folder, constants.R_OK | constants.W_OK),
+    check: () => tryToWrite(drafts),
   };
+}
+
+/** Really: a disk that is full, or was mounted anew to be read only, leaves the rights to write as they were. */
+async function tryToWrite(drafts: string): Promise<void> {
+  // Not with its parents: a folder that has gone is not made again unnoticed.
+  await mkdir(drafts).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  const probe = join(drafts, `probe-${randomUUID()}`);
+  try {
+    await writeDurably(probe, PROBE);
+  } finally {
+    await rm(probe, { force: true });
+  }
 }
 
 async function removeOld(folder: string, before: number): Promise<void> {
@@ -56,12 +72,20 @@ async function removeOld(folder: string, before: number): Promise<void> {
   }
 }
 
-async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
-  const file = await open(path, "wx");
+async function writeDurably(path: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void> {
+  const file = await stored(open(path, "wx"));
   try {
-    await file.writeFile(bytes);
-    await file.sync();
+    const pieces = content instanceof Uint8Array ? [content] : content;
+    for await (const piece of pieces) await stored(file.writeFile(piece));
+    await stored(file.sync());
   } finally {
-    await file.close();
+    await stored(file.close());
   }
+}
+
+/** Tells a failure of the folder from one of whatever is to be written. */
+function stored<T>(work: Promise<T>): Promise<T> {
+  return work.catch((cause) => {
+    throw new StorageError(`the file could not be written: ${(cause as Error).message}`, { cause });
+  });
 }

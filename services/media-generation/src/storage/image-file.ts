@@ -3,9 +3,8 @@
 
 import type { OutputFormat } from "../request/image-request.ts";
 import type { Gate } from "./gate.ts";
+import { MAX_PIXELS, pictureFormatOf } from "./picture-format.ts";
 
-/** 50 megapixels: three times the largest picture that any provider makes, 200 MB decoded. */
-const MAX_PIXELS = 50_000_000;
 const MAX_SECONDS = 30;
 const QUALITY = 90;
 
@@ -29,7 +28,8 @@ export function createImageConverter(gate: Gate): ConvertImage {
 
 /** @throws InvalidImageError */
 async function convert(bytes: Buffer, format: OutputFormat): Promise<ImageFile> {
-  if (!isPicture(bytes)) throw new InvalidImageError("the bytes are no PNG, JPEG or WebP picture");
+  if (pictureFormatOf(bytes) === undefined)
+    throw new InvalidImageError("the bytes are no PNG, JPEG or WebP picture");
   // Loading sharp takes longer than starting a service, and most services never draw.
   const { default: sharp } = await import("sharp");
   try {
@@ -47,12 +47,4 @@ async function convert(bytes: Buffer, format: OutputFormat): Promise<ImageFile> 
   } catch (error) {
     throw new InvalidImageError(`the picture does not decode: ${(error as Error).message}`, { cause: error });
   }
-}
-
-function isPicture(bytes: Buffer): boolean {
-  const png = bytes.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]));
-  const jpeg = bytes.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff]));
-  const webp =
-    bytes.subarray(0, 4).toString("latin1") === "RIFF" && bytes.subarray(8, 12).toString("latin1") === "WEBP";
-  return png || jpeg || webp;
 }

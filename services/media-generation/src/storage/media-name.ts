@@ -3,15 +3,24 @@
 import { randomBytes } from "node:crypto";
 import type { OutputFormat } from "../request/image-request.ts";
 
-const NAME = /^[0-9a-f]{40}\.(webp|jpg|png)$/;
-const EXTENSION: Readonly<Record<OutputFormat, string>> = { webp: "webp", jpeg: "jpg", png: "png" };
+export const VIDEO_FORMAT = "mp4";
+export type FileFormat = OutputFormat | typeof VIDEO_FORMAT;
+
+const NAME = /^[0-9a-f]{40}\.(webp|jpg|png|mp4)$/;
+const EXTENSION: Readonly<Record<FileFormat, string>> = {
+  webp: "webp",
+  jpeg: "jpg",
+  png: "png",
+  mp4: "mp4",
+};
 const CONTENT_TYPE: Readonly<Record<string, string>> = {
   webp: "image/webp",
   jpg: "image/jpeg",
   png: "image/png",
+  mp4: "video/mp4",
 };
 
-export function makeMediaName(format: OutputFormat): string {
+export function makeMediaName(format: FileFormat): string {
   return `${randomBytes(20).toString("hex")}.${EXTENSION[format]}`;
 }
 

@@ -51,7 +51,7 @@ describe("a hosted file", () => {
       "content-type": "image/png",
       "content-length": "10",
       "x-content-type-options": "nosniff",
-      "content-security-policy": "sandbox; default-src 'none'",
+      "content-security-policy": "sandbox; default-src 'none'; media-src 'self'",
       "cache-control": "public, max-age=31536000, immutable",
       "accept-ranges": "bytes",
       etag: `"${name}"`,

@@ -19,7 +19,8 @@ const HEADERS = {
   "accept-ranges": "bytes",
   "cache-control": "public, max-age=31536000, immutable",
   "content-disposition": "inline",
-  "content-security-policy": "sandbox; default-src 'none'",
+  // A browser that opens a video by its URL makes a page around it, to which this policy applies.
+  "content-security-policy": "sandbox; default-src 'none'; media-src 'self'",
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",
 };
@@ -28,12 +29,12 @@ export function mediaRoute(storage: MediaStorage): RestRoute {
   return restRoute({
     method: "GET",
     path: `${MEDIA_PATH}/:name`,
-    summary: "A generated image, for everybody who knows its URL",
+    summary: "A generated image or video, for everybody who knows its URL",
     responses: {
-      200: { description: "The image", contentType: "image/*" },
-      206: { description: "The part named by the Range header", contentType: "image/*" },
+      200: { description: "The file", contentType: "*/*" },
+      206: { description: "The part named by the Range header", contentType: "*/*" },
       304: { description: "The caller has it already" },
-      404: { description: "There is no such image" },
+      404: { description: "There is no such file" },
       416: { description: "The Range header names a part beyond the end" },
     },
     handle: ({ http, reply }) => sendMedia(storage, http, reply),
@@ -49,7 +50,7 @@ async function sendMedia(
   const contentType = contentTypeOf(name);
   const size = contentType === undefined ? undefined : await storage.size(name);
   if (contentType === undefined || size === undefined) {
-    throw new ServiceError("media_not_found", "There is no such image; it may have been deleted.");
+    throw new ServiceError("media_not_found", "There is no such file; it may have been deleted.");
   }
   const tag = `"${name}"`;
   if (http.headers["if-none-match"]?.split(/\s*,\s*/).includes(tag)) {
@@ -58,7 +59,7 @@ async function sendMedia(
   const range = readByteRange(rangeHeader(http, tag), size);
   if (range === "unsatisfiable") {
     reply.header("content-range", `bytes */${size}`);
-    throw new ServiceError("range_not_satisfiable", `The range lies outside of the image's ${size} bytes.`);
+    throw new ServiceError("range_not_satisfiable", `The range lies outside of the file's ${size} bytes.`);
   }
   reply.headers(HEADERS).header("etag", tag).type(contentType);
   if (range === undefined) reply.header("content-length", size);

@@ -4,8 +4,11 @@ import type { ByteRange } from "./byte-range.ts";
 
 /** Names are checked by the callers (media-name.ts). */
 export interface MediaStorage {
-  /** Resolves when the file is durable; a crash in between leaves no file under the name. */
-  put(name: string, bytes: Uint8Array): Promise<void>;
+  /**
+   * Resolves when the file is durable; a crash in between leaves no file under the name. Rejects with StorageError, or
+   * as the pieces do.
+   */
+  put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void>;
   /** Size in bytes; undefined when there is no such file. */
   size(name: string): Promise<number | undefined>;
   /** The file or a part of it. The stream fails when the file has gone meanwhile. */
@@ -14,6 +17,11 @@ export interface MediaStorage {
   delete(name: string): Promise<void>;
   /** Removes what puts have left that a crash has ended. */
   sweep(): Promise<void>;
-  /** Rejects when nothing can be stored. */
+  /** Writes something small and removes it. Rejects when nothing can be stored. */
   check(): Promise<void>;
+}
+
+/** Nothing is wrong with what was to be stored. */
+export class StorageError extends Error {
+  override readonly name = "StorageError";
 }

@@ -3,19 +3,26 @@
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { FakeBilling, FakeHold } from "@gr/ledger-model";
 import { type RunningProcess, startProcess } from "@gr/runtime";
-import { type TestDatabase, until } from "@gr/testing";
+import { freePort, startChild, type TestChild, type TestDatabase, until } from "@gr/testing";
 import pg from "pg";
 import { fixedCatalog } from "./fixed-catalog.ts";
 import { migratedDatabase } from "./migrated-database.ts";
 import { drawPicture } from "./pictures.ts";
 import { type FixedAnswer, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
-import { type MediaChild, startChild } from "./start-child.ts";
 import { type Answer, createBilling, environment, PATIENT, postJson } from "./start-media.ts";
 
+const ENTRY = fileURLToPath(new URL("./child/main.ts", import.meta.url));
 const SETTLED_WITHIN_MS = 60_000;
 export const fox = { model: "sandbox/image", prompt: "a fox" };
+
+/** Media generation as a process. */
+export interface MediaChild extends Pick<TestChild, "pid" | "kill" | "pause" | "resume"> {
+  /** Where callers reach it. */
+  readonly url: string;
+}
 
 export class CrashRing {
   readonly upstream: ScriptedServer;
@@ -71,15 +78,18 @@ export class CrashRing {
 
   /** One more process on the same data. */
   async startChild(env: Readonly<Record<string, string>> = {}): Promise<MediaChild> {
-    const child = await startChild({ ...this.#env, ...env });
-    this.#children.push(child);
-    return child;
+    const edgePort = String(await freePort());
+    const child = await startChild(ENTRY, { ...this.#env, ...env, EDGE_PORT: edgePort });
+    const media = { ...child, url: `http://127.0.0.1:${edgePort}` };
+    this.#children.push(media);
+    return media;
   }
 
   /**
    * Sends a request to a new process, kills it as soon as the armed moment has come, starts another one, and waits
    * until no hold is open.
    * @param options.env of the process that is killed
+   * @param options.later the request is for a video, and does not wait for it: it may be accepted before the crash
    * @returns the process that has taken over
    */
   async crashAt(
@@ -88,10 +98,12 @@ export class CrashRing {
       body = fox,
       headers = {},
       env = {},
+      later = false,
     }: {
       body?: object;
       headers?: Readonly<Record<string, string>>;
       env?: Readonly<Record<string, string>>;
+      later?: boolean;
     } = {},
   ): Promise<MediaChild> {
     const child = await this.startChild(env);
@@ -100,11 +112,14 @@ export class CrashRing {
       await child.kill();
       death.resolve();
     });
-    const lost = await generate(child, body, headers).then(
+    const asked = later ? generateLater(child) : generate(child, body, headers);
+    const lost = await asked.then(
       ({ status }) => status,
       () => "no answer",
     );
-    if (lost !== "no answer") throw new Error(`the request was answered with ${lost}`);
+    if (lost !== "no answer" && !(later && lost === 202)) {
+      throw new Error(`the request was answered with ${lost}`);
+    }
     await death.promise;
     this.billing.before = async () => undefined;
     this.billing.after = async () => undefined;
@@ -128,7 +143,7 @@ export class CrashRing {
   /** Hosted files, without drafts. */
   async files(): Promise<string[]> {
     const entries = await readdir(join(this.#dataDir, "media"), { recursive: true });
-    return entries.filter((file) => file.endsWith(".webp"));
+    return entries.filter((file) => /\.(webp|mp4)$/.test(file));
   }
 
   methods(): string[] {
@@ -154,6 +169,12 @@ export function generate(
   headers: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
   return postJson(`${child.url}/v1/compat/images/generations`, body, headers);
+}
+
+/** A video that nobody waits for. */
+export function generateLater(child: MediaChild): Promise<Answer> {
+  const video = { model: "sandbox/video", prompt: "a fox" };
+  return postJson(`${child.url}/v1/compat/videos/generations`, video, { prefer: "respond-async" });
 }
 
 export async function pictureAnswer(): Promise<FixedAnswer & { body: object }> {

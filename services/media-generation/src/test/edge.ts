@@ -11,6 +11,9 @@ export const caller: Principal = {
   kind: "normal",
 };
 
+/** Names another key of the caller's account. */
+export const KEY_HEADER = "x-test-key";
+
 /** Requests whose clients still wait. */
 export const waiting = new Set<string>();
 
@@ -21,11 +24,17 @@ export const edgeModule: Module = defineModule({
   create: async ({ config, log, mount }) => {
     const app = createHttpApp({ log, requestId: () => randomUUID() });
     app.addHook("onRequest", async (request, reply) => {
-      request.principal = caller;
+      const keyId = request.headers[KEY_HEADER];
+      request.principal = typeof keyId === "string" ? { ...caller, keyId } : caller;
       waiting.add(request.id);
       reply.raw.once("close", () => waiting.delete(request.id));
     });
-    await mount(app, "media-generation", [{ prefix: "/v1/compat/images" }, { prefix: "/media" }]);
+    await mount(app, "media-generation", [
+      { prefix: "/v1/compat/images" },
+      { prefix: "/v1/compat/videos" },
+      { prefix: "/v1/generations" },
+      { prefix: "/media" },
+    ]);
     return {
       start: async () => {
         await app.listen({ host: "127.0.0.1", port: config.EDGE_PORT });

@@ -66,9 +66,28 @@ function sandbox(id: string, picoUsd = 10_000_000_000n, provider = "openai"): Mo
   });
 }
 
+const sandboxEdit: Model = create(ModelSchema, {
+  id: "sandbox/image-edit",
+  kind: ModelKind.IMAGE,
+  capabilities: ["image-edit", "multi-reference", "mask"],
+  supportedParameters: ["prompt", "size", "image", "mask"],
+  limits: { inputImages: 16 },
+  sizes: SQUARE,
+  defaultSize: "1024x1024",
+  price: {
+    version: "sandbox-1",
+    rule: {
+      case: "image",
+      value: { tiers: [{ picoUsd: 10_000_000_000n }], inputImagePicoUsd: 2_000_000_000n },
+    },
+  },
+  routes: [{ provider: "openai", upstreamModel: "sandbox/image-edit" }],
+});
+
 export const fixedModels: readonly Model[] = [
   gptImage,
   sandbox("image"),
+  sandboxEdit,
   sandbox("image-free", 0n),
   sandbox("image-error"),
   sandbox("image-blocked"),
@@ -76,7 +95,20 @@ export const fixedModels: readonly Model[] = [
   sandbox("elsewhere", 10_000_000_000n, "nobody"),
   sandbox("queue", 10_000_000_000n, "queue"),
   create(ModelSchema, { id: "sandbox/chat", kind: ModelKind.TEXT }),
-  create(ModelSchema, { id: "sandbox/video", kind: ModelKind.VIDEO }),
+  create(ModelSchema, {
+    id: "sandbox/video",
+    kind: ModelKind.VIDEO,
+    capabilities: ["text-to-video"],
+    sizes: ["1280x720", "720x1280"],
+    seconds: [4, 5, 6],
+    defaultSize: "1280x720",
+    defaultSeconds: 4,
+    price: {
+      version: "sandbox-1",
+      rule: { case: "second", value: { tiers: [{ picoUsd: 50_000_000_000n }] } },
+    },
+    routes: [{ provider: "queue", upstreamModel: "sandbox/video" }],
+  }),
 ];
 
 export function catalogOf(listed: readonly Model[]): Module {

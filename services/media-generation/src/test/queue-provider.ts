@@ -3,12 +3,19 @@
 // PUT {url}/queue/{job}/cancel gives a job up.
 import { z } from "zod";
 import type { Outbound } from "../providers/outbound.ts";
-import type { Artifact, ImageJob, MediaProvider, Operation, Progress } from "../providers/provider.ts";
+import type {
+  Artifact,
+  JobKind,
+  MediaJob,
+  MediaProvider,
+  Operation,
+  Progress,
+} from "../providers/provider.ts";
 import { ProviderError } from "../providers/provider-error.ts";
 import { createProviderHttp } from "../providers/provider-http.ts";
-import { artifactOf } from "./pictures.ts";
 
 const NAME = "queue";
+const TYPES: Readonly<Record<JobKind, string>> = { image: "image/png", video: "video/mp4" };
 const submitted = z.object({ job: z.string().min(1), poll: z.string().optional() });
 const state = z.object({
   b64_json: z.string().optional(),
@@ -20,7 +27,7 @@ const state = z.object({
 export interface QueueOptions {
   readonly url: string;
   readonly secret: string;
-  readonly outbound: Pick<Outbound, "send">;
+  readonly outbound: Outbound;
   readonly lookUp?: MediaProvider["lookUp"] | undefined;
 }
 
@@ -28,7 +35,7 @@ export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): 
   const credentials = { authorization: `Key ${secret}` };
   const http = createProviderHttp({ name: NAME, baseUrl: url, secret, credentials, outbound });
 
-  async function submit(job: ImageJob, signal: AbortSignal): Promise<Progress> {
+  async function submit(job: MediaJob, signal: AbortSignal): Promise<Progress> {
     const { model, prompt, count: n, fields, requestId } = job;
     const headers = { "x-request-id": requestId };
     const json = { model, prompt, n, ...fields };
@@ -40,11 +47,11 @@ export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): 
     const accepted = submitted.safeParse(answer.json());
     if (!accepted.success) throw unreadable();
     const { job: id, poll } = accepted.data;
-    return pending({ job: id, n, ...(poll === undefined ? {} : { poll }) });
+    return pending({ job: id, n, type: TYPES[job.kind], ...(poll === undefined ? {} : { poll }) });
   }
 
   async function poll(operation: Operation, signal: AbortSignal): Promise<Progress> {
-    const { job, n, poll: address } = operation;
+    const { job, n, type, poll: address } = operation;
     const to = typeof address === "string" ? address : `/queue/${job}`;
     const answer = await http.send("follow", { method: "GET", to }, signal);
     if (answer.status !== 200) throw http.failure("follow", answer);
@@ -53,7 +60,7 @@ export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): 
     const { failed, blocked } = now.data;
     if (blocked) throw new ProviderError("blocked", "queue: refused", { accepted: true });
     if (failed !== undefined) throw new ProviderError("failed", "queue: failed", { accepted: true });
-    const artifacts = artifactsOf(now.data);
+    const artifacts = artifactsOf(now.data, String(type));
     if (artifacts === undefined) return pending(operation);
     if (artifacts.length !== Number(n ?? 1)) throw unreadable();
     return { state: "succeeded", artifacts };
@@ -61,7 +68,7 @@ export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): 
 
   return {
     name: NAME,
-    makes: { image: { mostAtOnce: 10, submit } },
+    makes: { image: { mostAtOnce: 10, submit }, video: { mostAtOnce: 1, submit } },
     poll,
     cancel: async ({ job }, signal) => {
       await http.send("follow", { method: "PUT", to: `/queue/${job}/cancel` }, signal);
@@ -70,9 +77,12 @@ export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): 
   };
 }
 
-function artifactsOf({ b64_json: picture, urls }: z.infer<typeof state>): Artifact[] | undefined {
-  if (picture !== undefined) return [artifactOf(Buffer.from(picture, "base64"))];
-  return urls?.map((url) => ({ url, type: "image/png" }));
+function artifactsOf(
+  { b64_json: content, urls }: z.infer<typeof state>,
+  type: string,
+): Artifact[] | undefined {
+  if (content !== undefined) return [{ stream: [Buffer.from(content, "base64")], type }];
+  return urls?.map((url) => ({ url, type }));
 }
 
 const pending = (operation: Operation): Progress => ({ state: "pending", operation, pollAfterMs: 50 });

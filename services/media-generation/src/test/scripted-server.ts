@@ -6,7 +6,9 @@ export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
+  /** As UTF-8, and as it came. */
   readonly body: string;
+  readonly bytes: Buffer;
 }
 
 export interface FixedAnswer {
@@ -36,11 +38,13 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
   });
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.on("error", () => undefined);
+    const bytes = await readBody(request);
     const received = {
       method: request.method ?? "",
       path: request.url ?? "",
       headers: request.headers,
-      body: await readBody(request),
+      body: bytes.toString("utf8"),
+      bytes,
     };
     requests.push(received);
     const entry = script.length > 1 ? script.shift() : script[0];
@@ -67,8 +71,8 @@ function send(response: ServerResponse, { status, headers, body = "" }: FixedAns
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
 }
 
-async function readBody(request: IncomingMessage): Promise<string> {
+async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString("utf8");
+  return Buffer.concat(chunks);
 }

@@ -10,7 +10,7 @@ import { type TestDatabase, until } from "@gr/testing";
 import pg from "pg";
 import { defineMediaGeneration } from "../module.ts";
 import { createProviders } from "../providers/create-providers.ts";
-import { edgeModule } from "./edge.ts";
+import { caller, edgeModule, KEY_HEADER } from "./edge.ts";
 import { catalogOf, fixedModels } from "./fixed-catalog.ts";
 import { readRow } from "./log-store.ts";
 import { migratedDatabase } from "./migrated-database.ts";
@@ -21,6 +21,8 @@ export interface Answer {
   /** Whatever came: tests look into answers of many shapes. */
   readonly body: ReturnType<typeof JSON.parse>;
 }
+
+export const INTERNAL_AUTH_SECRET = "internal-secret-of-the-media-tests-0123456789";
 
 /** Deadlines that are soon over: for tests that wait for that, since a slow machine does not work in so little time. */
 export const QUICK = {
@@ -39,6 +41,10 @@ export interface MediaUnderTest {
   readonly dataDir: string;
   readonly database: TestDatabase;
   url(): string;
+  /** Where its peers reach it. */
+  rpcUrl(): string;
+  /** An entry of the log, as its API shows it; of the caller's key unless another is named. */
+  logged(id: string | null, key?: string): Promise<Answer>;
   /** Asks for images as JSON; a string is sent as it is. */
   generate(body: object | string, path?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** The only row there is. */
@@ -49,6 +55,8 @@ export interface MediaUnderTest {
   readyz(): Promise<Answer>;
   /** Stops the process and starts another one on the same data, in a world that may have changed. */
   restart(changed?: Restart): Promise<void>;
+  /** The first half of it. */
+  stopProcess(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -103,6 +111,11 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
     dataDir,
     database,
     url,
+    rpcUrl: () => `http://127.0.0.1:${running.rpcPort}`,
+    logged: async (id, key = caller.keyId) => {
+      const response = await fetch(`${url()}/v1/generations/${id}`, { headers: { [KEY_HEADER]: key } });
+      return answerOf(response);
+    },
     generate: (body, path = "/v1/compat/images/generations", headers = {}) =>
       postJson(url() + path, body, headers),
     row: () => readRow(db),
@@ -113,6 +126,7 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
       await running.stop();
       running = await start(changed);
     },
+    stopProcess: () => running.stop(),
     stop: async () => {
       await running.stop();
       await db.end();
@@ -127,7 +141,7 @@ export function environment(databaseUrl: string, dataDir: string, { upstreamUrl,
     DATABASE_URL: databaseUrl,
     DATABASE_POOL_SIZE: "4",
     DATA_DIR: dataDir,
-    INTERNAL_AUTH_SECRET: "internal-secret-of-the-media-tests-0123456789",
+    INTERNAL_AUTH_SECRET,
     SERVICE_HTTP_PORT: "0",
     SERVICE_RPC_PORT: "0",
     LOG_LEVEL: "silent",

@@ -223,6 +223,7 @@ describe("a failure costs the customer nothing", () => {
     try {
       const response = await hasty.post("chat/completions", hello);
       expect(response.status).toBe(504);
+      expect(JSON.parse(await response.text()).error.code).toBe("provider_timeout");
       expect(response.headers.get("x-should-retry")).toBe("false");
       expect(upstream.requests).toHaveLength(1);
       expect(hasty.billing.state(idOf(response))).toBe(HoldState.OPEN);
@@ -237,6 +238,7 @@ describe("a failure costs the customer nothing", () => {
     });
     const response = await rig.post("chat/completions", hello);
     expect(response.status).toBe(502);
+    expect(JSON.parse(await response.text()).error.code).toBe("provider_error");
     expect(upstream.requests).toHaveLength(1);
     expect(rig.billing.state(idOf(response))).toBe(HoldState.OPEN);
   });

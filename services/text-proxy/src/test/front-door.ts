@@ -12,7 +12,7 @@ const KEY = "0190c0de-0000-7000-8000-000000000002";
 
 const CLOSE_MS = 10_000;
 
-const principal: Principal = { accountId: ACCOUNT, keyId: KEY, kind: "normal" };
+export const principal: Principal = { accountId: ACCOUNT, keyId: KEY, kind: "normal" };
 
 export function frontDoor(): Module {
   return defineModule({

@@ -28,16 +28,31 @@ const answerOf = (pictures: readonly Buffer[]) => ({
   data: pictures.map((picture) => ({ b64_json: picture.toString("base64") })),
 });
 
-describeConformance({
-  name: "openai",
-  create: ({ baseUrl, secret, outbound }) => createOpenAiProvider({ apiKey: secret, baseUrl, outbound }),
-  job,
-  submitted: (made) => ({ status: 200, body: answerOf(made) }),
-  blocked: errors.moderation,
-  invalid: (quoting) => ({
-    status: 400,
-    body: { error: { ...errors.invalid.body.error, message: quoting } },
-  }),
+const png = { bytes: Buffer.from("a picture"), type: "image/png" } as const;
+describe.each<[string, ImageJob]>([
+  ["generations", job],
+  [
+    "edits",
+    {
+      ...job,
+      inputs: [
+        { role: "image", ...png },
+        { role: "mask", ...png },
+      ],
+    },
+  ],
+])("at %s", (_path, asked) => {
+  describeConformance({
+    name: "openai",
+    create: ({ baseUrl, secret, outbound }) => createOpenAiProvider({ apiKey: secret, baseUrl, outbound }),
+    job: asked,
+    submitted: (made) => ({ status: 200, body: answerOf(made) }),
+    blocked: errors.moderation,
+    invalid: (quoting) => ({
+      status: 400,
+      body: { error: { ...errors.invalid.body.error, message: quoting } },
+    }),
+  });
 });
 
 describe("openai", () => {
@@ -80,6 +95,45 @@ describe("openai", () => {
       "x-request-id": job.requestId,
       "x-client-request-id": job.requestId,
     });
+  });
+
+  test("is sent pictures along with a request as files of a form, byte for byte, a mask under its own name", async () => {
+    const picture = await drawPicture();
+    server.play({ status: 200, body: answerOf([picture]) });
+    const [photo, mask] = [await drawPicture("jpeg"), await drawPicture("png", { red: 1 })];
+    const inputs = [
+      { role: "image", bytes: photo, type: "image/jpeg" },
+      { role: "image", bytes: picture, type: "image/png" },
+      { role: "mask", bytes: mask, type: "image/png" },
+    ] as const;
+    await submitJob(provider, { ...job, inputs }, signal);
+    const [request] = server.requests;
+    expect(request).toMatchObject({ method: "POST", path: "/v1/images/edits" });
+    expect(request?.headers).toMatchObject({
+      authorization: "Bearer sk-secret",
+      "content-length": String(request?.bytes.length),
+      "x-request-id": job.requestId,
+    });
+    const headers = { "content-type": request?.headers["content-type"] ?? "" };
+    const form = await new Response(new Uint8Array(request?.bytes ?? []), { headers }).formData();
+    const sent = await Promise.all(
+      [...form].map(async ([name, value]) =>
+        typeof value === "string"
+          ? [name, value]
+          : [name, value.name, value.type, Buffer.from(await value.arrayBuffer())],
+      ),
+    );
+    expect(sent).toEqual([
+      ["model", "gpt-image-2"],
+      ["prompt", 'a "fox" \u{1f98a}'],
+      ["n", "1"],
+      ["size", "1536x1024"],
+      ["quality", "high"],
+      ["output_format", "png"],
+      ["image[]", "image-1.jpeg", "image/jpeg", photo],
+      ["image[]", "image-2.png", "image/png", picture],
+      ["mask", "mask-3.png", "image/png", mask],
+    ]);
   });
 
   test("is not told a size or quality that the model does not take", async () => {

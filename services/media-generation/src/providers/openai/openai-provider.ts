@@ -1,6 +1,8 @@
 // OpenAI's image API: one request, one answer, nothing to poll and nothing to cancel.
-// GPT image models answer base64 only and refuse `response_format`, so it is never sent.
-
+// GPT image models answer base64 only and refuse `response_format`, so it is never sent. What takes pictures along is
+// another path, and a form.
+import type { JsonObject } from "@bufbuild/protobuf";
+import type { FormPart } from "../form-body.ts";
 import type { Outbound } from "../outbound.ts";
 import type { ImageJob, MediaProvider, Progress } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -15,18 +17,20 @@ export interface OpenAiOptions {
   /** Up to and with the version: https://api.openai.com/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
-  readonly lookUp?: NonNullable<MediaProvider["lookUp"]> | undefined;
 }
 
 export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
-  const { apiKey, baseUrl, outbound, lookUp } = options;
+  const { apiKey, baseUrl, outbound } = options;
   const credentials = { authorization: `Bearer ${apiKey}` };
   const http = createProviderHttp({ name: OPENAI, baseUrl, secret: apiKey, credentials, outbound });
 
   async function submit(job: ImageJob, signal: AbortSignal): Promise<Progress> {
     // OpenAI logs the second one; the first is what others in its place look for.
     const headers = { "x-request-id": job.requestId, "x-client-request-id": job.requestId };
-    const request = { method: "POST", to: "/images/generations", headers, json: bodyOf(job) } as const;
+    const request =
+      job.inputs.length === 0
+        ? ({ method: "POST", to: "/images/generations", headers, json: bodyOf(job) } as const)
+        : ({ method: "POST", to: "/images/edits", headers, form: formOf(job) } as const);
     const answer = await http.send("submit", request, signal);
     if (answer.status !== 200) throw readFailure(answer, http);
     return { state: "succeeded", ...readImages(answer, job.count) };
@@ -39,12 +43,11 @@ export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
       throw new ProviderError("failed", "openai: its jobs end with their submission", { accepted: true });
     },
     cancel: async () => undefined,
-    ...(lookUp === undefined ? {} : { lookUp }),
   };
 }
 
 /** PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants. */
-function bodyOf(job: ImageJob): object {
+function bodyOf(job: ImageJob): JsonObject {
   return {
     model: job.model,
     prompt: job.prompt,
@@ -52,4 +55,14 @@ function bodyOf(job: ImageJob): object {
     ...job.fields,
     output_format: "png",
   };
+}
+
+/** `image[]` also for a single one: OpenAI takes it either way. */
+function formOf(job: ImageJob): FormPart[] {
+  const texts = Object.entries(bodyOf(job)).map(([name, value]) => ({ name, value: String(value) }));
+  const files = job.inputs.map(({ role, bytes, type }, index) => ({
+    name: role === "mask" ? "mask" : "image[]",
+    value: { bytes, type, filename: `${role}-${index + 1}.${type.replace("image/", "")}` },
+  }));
+  return [...texts, ...files];
 }

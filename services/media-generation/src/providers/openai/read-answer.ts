@@ -4,14 +4,7 @@ import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 import type { ProviderHttp } from "../provider-http.ts";
-
-const count = z.number().int().min(0).max(1_000_000_000);
-
-const usageSchema = z.object({
-  input_tokens: count,
-  output_tokens: count,
-  input_tokens_details: z.object({ image_tokens: count.nullish() }).nullish(),
-});
+import { readTokenUsage } from "../token-usage.ts";
 
 const imagesSchema = z.object({
   data: z.array(z.object({ b64_json: z.string().min(1) })),
@@ -34,7 +27,7 @@ export interface Images {
 /** @throws ProviderError failed, when the pictures are not as many as asked for, or are no JSON at all. */
 export function readImages(answer: OutboundAnswer, wanted: number): Images {
   const body = answer.json();
-  const usage = readUsage(body);
+  const usage = readTokenUsage(body);
   const images = imagesSchema.safeParse(body);
   if (!images.success || images.data.data.length !== wanted) {
     const message = images.success
@@ -47,20 +40,6 @@ export function readImages(answer: OutboundAnswer, wanted: number): Images {
     type: "image/png",
   }));
   return { artifacts, ...(usage === undefined ? {} : { usage }) };
-}
-
-/** Undefined when it is missing or nonsense: the pictures are good all the same. */
-function readUsage(body: unknown): ReportedUsage | undefined {
-  const parsed = z.object({ usage: usageSchema }).safeParse(body);
-  if (!parsed.success) return undefined;
-  const { input_tokens, output_tokens, input_tokens_details } = parsed.data.usage;
-  return {
-    tokens: {
-      inputTokens: input_tokens,
-      outputTokens: output_tokens,
-      imageInputTokens: input_tokens_details?.image_tokens ?? 0,
-    },
-  };
 }
 
 /** What an answer other than 200 means. */

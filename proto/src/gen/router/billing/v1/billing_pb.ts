@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/billing/v1/billing.proto.
  */
 export const file_router_billing_v1_billing: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEhFyb3V0ZXIuYmlsbGluZy52MSI/CgtQb3N0UmVxdWVzdBIwCgpvcGVyYXRpb25zGAEgAygLMhwucm91dGVyLmJpbGxpbmcudjEuT3BlcmF0aW9uIoYCCglPcGVyYXRpb24SKQoFcGxhY2UYASABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5QbGFjZUgAEi0KB2NhcHR1cmUYAiABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5DYXB0dXJlSAASLQoHcmVsZWFzZRgDIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VIABIrCgZleHRlbmQYBCABKAsyGS5yb3V0ZXIuYmlsbGluZy52MS5FeHRlbmRIABI2CgxuZXh0X2F0dGVtcHQYBSABKAsyHi5yb3V0ZXIuYmlsbGluZy52MS5OZXh0QXR0ZW1wdEgAQgsKCW9wZXJhdGlvbiLwAQoFUGxhY2USDwoHaG9sZF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhIKCnNwZW5kZXJfaWQYAyABKAkSDwoHY3JlZGl0cxgEIAEoAxIPCgdzZXJ2aWNlGAUgASgJEhAKCHByb3ZpZGVyGAYgASgJEg0KBW1vZGVsGAcgASgJEhUKDXByaWNlX3ZlcnNpb24YCCABKAkSEwoLZGVhZGxpbmVfYXQYCSABKAMSJwoFY2xhaW0YCiABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5DbGFpbRIWCg51cHN0cmVhbV9tb2RlbBgLIAEoCSIpCgVDbGFpbRILCgNrZXkYASABKAwSEwoLZmluZ2VycHJpbnQYAiABKAwiQgoHQ2FwdHVyZRIPCgdob2xkX2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSFQoNY29zdF9waWNvX3VzZBgDIAEoAyJ1CgdSZWxlYXNlEg8KB2hvbGRfaWQYASABKAkSFQoNY29zdF9waWNvX3VzZBgCIAEoAxIwCgZyZWFzb24YAyABKA4yIC5yb3V0ZXIuYmlsbGluZy52MS5SZWxlYXNlUmVhc29uEhAKCHByb3ZpZGVyGAQgASgJIj8KBkV4dGVuZBIPCgdob2xkX2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSEwoLZGVhZGxpbmVfYXQYAyABKAMihQEKC05leHRBdHRlbXB0Eg8KB2hvbGRfaWQYASABKAkSDwoHYXR0ZW1wdBgCIAEoBRIQCghwcm92aWRlchgDIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgEIAEoCRIVCg1jb3N0X3BpY29fdXNkGAUgASgDEhMKC2RlYWRsaW5lX2F0GAYgASgDIuoBCgdPdXRjb21lEiwKBGNvZGUYASABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lQ29kZRIRCglpbl9mbGlnaHQYAiABKAgSGQoRYXZhaWxhYmxlX2NyZWRpdHMYAyABKAMSEwoLY2FwX2NyZWRpdHMYBCABKAMSLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSEQoJcmVzZXRzX2F0GAYgASgDEhIKCmV4cGlyZXNfYXQYByABKAMSFwoPZWFybGllcl9ob2xkX2lkGAggASgJIjwKDFBvc3RSZXNwb25zZRIsCghvdXRjb21lcxgBIAMoCzIaLnJvdXRlci5iaWxsaW5nLnYxLk91dGNvbWUiKAoST3BlbkFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiFQoTT3BlbkFjY291bnRSZXNwb25zZSL3AQoHU3BlbmRlchISCgpzcGVuZGVyX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDAoEbmFtZRgDIAEoCRIYCgtjYXBfY3JlZGl0cxgEIAEoA0gAiAEBEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhcKCmV4cGlyZXNfYXQYBiABKANIAYgBARIOCgZhY3RpdmUYByABKAgSEgoKY3JlYXRlZF9hdBgIIAEoAxIQCghyZXZpc2lvbhgJIAEoA0IOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiQAoRUHV0U3BlbmRlclJlcXVlc3QSKwoHc3BlbmRlchgBIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kZXIiFAoSUHV0U3BlbmRlclJlc3BvbnNlIo4BChFQdXREZXBvc2l0UmVxdWVzdBISCgpkZXBvc2l0X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIwCgZzdGF0dXMYBCABKA4yIC5yb3V0ZXIuYmlsbGluZy52MS5EZXBvc2l0U3RhdHVzEg4KBnNvdXJjZRgFIAEoCSIUChJQdXREZXBvc2l0UmVzcG9uc2UiYgoUUHV0QWRqdXN0bWVudFJlcXVlc3QSFQoNYWRqdXN0bWVudF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIhcKFVB1dEFkanVzdG1lbnRSZXNwb25zZSJwChFLZWVwQW5zd2VyUmVxdWVzdBIPCgdob2xkX2lkGAEgASgJEg8KB2NyZWRpdHMYAiABKAMSFQoNY29zdF9waWNvX3VzZBgDIAEoAxIUCgxjb250ZW50X3R5cGUYBCABKAkSDAoEYm9keRgFIAEoDCIUChJLZWVwQW5zd2VyUmVzcG9uc2UiZAoRSnVkZ2VDbGFpbVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRISCgpzcGVuZGVyX2lkGAIgASgJEicKBWNsYWltGAMgASgLMhgucm91dGVyLmJpbGxpbmcudjEuQ2xhaW0iQQoSSnVkZ2VDbGFpbVJlc3BvbnNlEisKB291dGNvbWUYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lIjgKEVJlYWRBbnN3ZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCSJTChJSZWFkQW5zd2VyUmVzcG9uc2USMgoGYW5zd2VyGAEgASgLMh0ucm91dGVyLmJpbGxpbmcudjEuS2VwdEFuc3dlckgAiAEBQgkKB19hbnN3ZXIiMAoKS2VwdEFuc3dlchIUCgxjb250ZW50X3R5cGUYASABKAkSDAoEYm9keRgCIAEoDCI7ChFHZXRDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCmJ5X3NwZW5kZXIYAiABKAgirAEKDFNwZW5kZXJVc2FnZRIrCgdzcGVuZGVyGAEgASgLMhoucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlchIUCgx1c2VkX2NyZWRpdHMYAiABKAMSEAoIcmVxdWVzdHMYAyABKAMSGwoTd2luZG93X3VzZWRfY3JlZGl0cxgEIAEoAxIZCgx3aW5kb3dfc3RhcnQYBSABKANIAIgBAUIPCg1fd2luZG93X3N0YXJ0IpABChJHZXRDcmVkaXRzUmVzcG9uc2USGQoRZGVwb3NpdGVkX2NyZWRpdHMYASABKAMSGQoRcmVtYWluaW5nX2NyZWRpdHMYAiABKAMSFAoMaGVsZF9jcmVkaXRzGAMgASgDEi4KBXVzYWdlGAQgAygLMh8ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlclVzYWdlIvQCCgRIb2xkEg8KB2hvbGRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRISCgpzcGVuZGVyX2lkGAMgASgJEg8KB2NyZWRpdHMYBCABKAMSKwoFc3RhdGUYBSABKA4yHC5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkU3RhdGUSFwoPY2hhcmdlZF9jcmVkaXRzGAYgASgDEhUKDWNvc3RfcGljb191c2QYByABKAMSDwoHc2VydmljZRgIIAEoCRIQCghwcm92aWRlchgJIAEoCRINCgVtb2RlbBgKIAEoCRIVCg1wcmljZV92ZXJzaW9uGAsgASgJEhEKCXBsYWNlZF9hdBgMIAEoAxITCgtkZWFkbGluZV9hdBgNIAEoAxIrCgRrZXB0GA4gASgLMh0ucm91dGVyLmJpbGxpbmcudjEuU2V0dGxlbWVudBIWCg51cHN0cmVhbV9tb2RlbBgPIAEoCRIPCgdhdHRlbXB0GBAgASgFIjQKClNldHRsZW1lbnQSDwoHY3JlZGl0cxgBIAEoAxIVCg1jb3N0X3BpY29fdXNkGAIgASgDImIKEExpc3RIb2xkc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLnJvdXRlci5iaWxsaW5nLnYxLkhvbGRTdGF0ZRINCgVsaW1pdBgDIAEoBSI7ChFMaXN0SG9sZHNSZXNwb25zZRImCgVob2xkcxgBIAMoCzIXLnJvdXRlci5iaWxsaW5nLnYxLkhvbGQiTAoYTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Eg8KB3NlcnZpY2UYASABKAkSDQoFbGltaXQYAiABKAUSEAoIbGVhc2VfbXMYAyABKAMiQwoZTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRImCgVob2xkcxgBIAMoCzIXLnJvdXRlci5iaWxsaW5nLnYxLkhvbGQiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJSCgpEaWZmZXJlbmNlEhEKCWludmFyaWFudBgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEhAKCGV4cGVjdGVkGAMgASgJEg4KBmFjdHVhbBgEIAEoCSLTAQoUVmVyaWZ5TGVkZ2VyUmVzcG9uc2USMgoLZGlmZmVyZW5jZXMYASADKAsyHS5yb3V0ZXIuYmlsbGluZy52MS5EaWZmZXJlbmNlEhAKCGFjY291bnRzGAIgASgDEg0KBWhvbGRzGAMgASgDEhIKCm9wZW5faG9sZHMYBCABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAUgASgDEh0KFWNoYXJnZWRfY29zdF9waWNvX3VzZBgGIAEoCRIaChJsb3N0X2Nvc3RfcGljb191c2QYByABKAkqhgEKDVJlbGVhc2VSZWFzb24SHgoaUkVMRUFTRV9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdSRUxFQVNFX1JFQVNPTl9OT1RfU0VOVBABEhkKFVJFTEVBU0VfUkVBU09OX0ZBSUxFRBACEh0KGVJFTEVBU0VfUkVBU09OX1VOUkVTT0xWRUQQAyqjAwoLT3V0Y29tZUNvZGUSHAoYT1VUQ09NRV9DT0RFX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT0RFX0RPTkUQARIlCiFPVVRDT01FX0NPREVfSU5TVUZGSUNJRU5UX0NSRURJVFMQAhIlCiFPVVRDT01FX0NPREVfU1BFTkRfTElNSVRfRVhDRUVERUQQAxIhCh1PVVRDT01FX0NPREVfU1BFTkRFUl9JTkFDVElWRRAEEiAKHE9VVENPTUVfQ09ERV9TUEVOREVSX0VYUElSRUQQBRIdChlPVVRDT01FX0NPREVfVU5LTk9XTl9IT0xEEAYSIQodT1VUQ09NRV9DT0RFX0FMUkVBRFlfUkVTT0xWRUQQBxIkCiBPVVRDT01FX0NPREVfRlJFRV9MSU1JVF9FWENFRURFRBAIEiIKHk9VVENPTUVfQ09ERV9DTEFJTV9JTl9QUk9HUkVTUxAJEh8KG09VVENPTUVfQ09ERV9DTEFJTV9NSVNNQVRDSBAKEh8KG09VVENPTUVfQ09ERV9DTEFJTV9GSU5JU0hFRBALKosBCgtTcGVuZFBlcmlvZBIcChhTUEVORF9QRVJJT0RfVU5TUEVDSUZJRUQQABIZChVTUEVORF9QRVJJT0RfTElGRVRJTUUQARIUChBTUEVORF9QRVJJT0RfREFZEAISFQoRU1BFTkRfUEVSSU9EX1dFRUsQAxIWChJTUEVORF9QRVJJT0RfTU9OVEgQBCqhAQoNRGVwb3NpdFN0YXR1cxIeChpERVBPU0lUX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFkRFUE9TSVRfU1RBVFVTX1BFTkRJTkcQARIcChhERVBPU0lUX1NUQVRVU19DT01QTEVURUQQAhIZChVERVBPU0lUX1NUQVRVU19GQUlMRUQQAxIbChdERVBPU0lUX1NUQVRVU19SRUZVTkRFRBAEKm4KCUhvbGRTdGF0ZRIaChZIT0xEX1NUQVRFX1VOU1BFQ0lGSUVEEAASEwoPSE9MRF9TVEFURV9PUEVOEAESFwoTSE9MRF9TVEFURV9DQVBUVVJFRBACEhcKE0hPTERfU1RBVEVfUkVMRUFTRUQQAzLmCAoOQmlsbGluZ1NlcnZpY2USRwoEUG9zdBIeLnJvdXRlci5iaWxsaW5nLnYxLlBvc3RSZXF1ZXN0Gh8ucm91dGVyLmJpbGxpbmcudjEuUG9zdFJlc3BvbnNlElwKC09wZW5BY2NvdW50EiUucm91dGVyLmJpbGxpbmcudjEuT3BlbkFjY291bnRSZXF1ZXN0GiYucm91dGVyLmJpbGxpbmcudjEuT3BlbkFjY291bnRSZXNwb25zZRJZCgpQdXRTcGVuZGVyEiQucm91dGVyLmJpbGxpbmcudjEuUHV0U3BlbmRlclJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5QdXRTcGVuZGVyUmVzcG9uc2USWQoKUHV0RGVwb3NpdBIkLnJvdXRlci5iaWxsaW5nLnYxLlB1dERlcG9zaXRSZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuUHV0RGVwb3NpdFJlc3BvbnNlEmIKDVB1dEFkanVzdG1lbnQSJy5yb3V0ZXIuYmlsbGluZy52MS5QdXRBZGp1c3RtZW50UmVxdWVzdBooLnJvdXRlci5iaWxsaW5nLnYxLlB1dEFkanVzdG1lbnRSZXNwb25zZRJZCgpLZWVwQW5zd2VyEiQucm91dGVyLmJpbGxpbmcudjEuS2VlcEFuc3dlclJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5LZWVwQW5zd2VyUmVzcG9uc2USWQoKSnVkZ2VDbGFpbRIkLnJvdXRlci5iaWxsaW5nLnYxLkp1ZGdlQ2xhaW1SZXF1ZXN0GiUucm91dGVyLmJpbGxpbmcudjEuSnVkZ2VDbGFpbVJlc3BvbnNlElkKClJlYWRBbnN3ZXISJC5yb3V0ZXIuYmlsbGluZy52MS5SZWFkQW5zd2VyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlJlYWRBbnN3ZXJSZXNwb25zZRJZCgpHZXRDcmVkaXRzEiQucm91dGVyLmJpbGxpbmcudjEuR2V0Q3JlZGl0c1JlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5HZXRDcmVkaXRzUmVzcG9uc2USVgoJTGlzdEhvbGRzEiMucm91dGVyLmJpbGxpbmcudjEuTGlzdEhvbGRzUmVxdWVzdBokLnJvdXRlci5iaWxsaW5nLnYxLkxpc3RIb2xkc1Jlc3BvbnNlEm4KEUxlYXNlRXhwaXJlZEhvbGRzEisucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Giwucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRJfCgxWZXJpZnlMZWRnZXISJi5yb3V0ZXIuYmlsbGluZy52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0Gicucm91dGVyLmJpbGxpbmcudjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("Ch9yb3V0ZXIvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEhFyb3V0ZXIuYmlsbGluZy52MSI/CgtQb3N0UmVxdWVzdBIwCgpvcGVyYXRpb25zGAEgAygLMhwucm91dGVyLmJpbGxpbmcudjEuT3BlcmF0aW9uIoYCCglPcGVyYXRpb24SKQoFcGxhY2UYASABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5QbGFjZUgAEi0KB2NhcHR1cmUYAiABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5DYXB0dXJlSAASLQoHcmVsZWFzZRgDIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VIABIrCgZleHRlbmQYBCABKAsyGS5yb3V0ZXIuYmlsbGluZy52MS5FeHRlbmRIABI2CgxuZXh0X2F0dGVtcHQYBSABKAsyHi5yb3V0ZXIuYmlsbGluZy52MS5OZXh0QXR0ZW1wdEgAQgsKCW9wZXJhdGlvbiKcAgoFUGxhY2USDwoHaG9sZF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhIKCnNwZW5kZXJfaWQYAyABKAkSDwoHY3JlZGl0cxgEIAEoAxIPCgdzZXJ2aWNlGAUgASgJEhAKCHByb3ZpZGVyGAYgASgJEg0KBW1vZGVsGAcgASgJEhUKDXByaWNlX3ZlcnNpb24YCCABKAkSEwoLZGVhZGxpbmVfYXQYCSABKAMSJwoFY2xhaW0YCiABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5DbGFpbRIWCg51cHN0cmVhbV9tb2RlbBgLIAEoCRIZCgxtb3N0X2NyZWRpdHMYDCABKANIAIgBAUIPCg1fbW9zdF9jcmVkaXRzIikKBUNsYWltEgsKA2tleRgBIAEoDBITCgtmaW5nZXJwcmludBgCIAEoDCJCCgdDYXB0dXJlEg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIVCg1jb3N0X3BpY29fdXNkGAMgASgDInUKB1JlbGVhc2USDwoHaG9sZF9pZBgBIAEoCRIVCg1jb3N0X3BpY29fdXNkGAIgASgDEjAKBnJlYXNvbhgDIAEoDjIgLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VSZWFzb24SEAoIcHJvdmlkZXIYBCABKAkiawoGRXh0ZW5kEg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxITCgtkZWFkbGluZV9hdBgDIAEoAxIZCgxtb3N0X2NyZWRpdHMYBCABKANIAIgBAUIPCg1fbW9zdF9jcmVkaXRzIoUBCgtOZXh0QXR0ZW1wdBIPCgdob2xkX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKAUSEAoIcHJvdmlkZXIYAyABKAkSFgoOdXBzdHJlYW1fbW9kZWwYBCABKAkSFQoNY29zdF9waWNvX3VzZBgFIAEoAxITCgtkZWFkbGluZV9hdBgGIAEoAyKAAgoHT3V0Y29tZRIsCgRjb2RlGAEgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuT3V0Y29tZUNvZGUSEQoJaW5fZmxpZ2h0GAIgASgIEhkKEWF2YWlsYWJsZV9jcmVkaXRzGAMgASgDEhMKC2NhcF9jcmVkaXRzGAQgASgDEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhEKCXJlc2V0c19hdBgGIAEoAxISCgpleHBpcmVzX2F0GAcgASgDEhcKD2VhcmxpZXJfaG9sZF9pZBgIIAEoCRIUCgxoZWxkX2NyZWRpdHMYCSABKAMiPAoMUG9zdFJlc3BvbnNlEiwKCG91dGNvbWVzGAEgAygLMhoucm91dGVyLmJpbGxpbmcudjEuT3V0Y29tZSIoChJPcGVuQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSIVChNPcGVuQWNjb3VudFJlc3BvbnNlIvcBCgdTcGVuZGVyEhIKCnNwZW5kZXJfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2NhcF9jcmVkaXRzGAQgASgDSACIAQESLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgGIAEoA0gBiAEBEg4KBmFjdGl2ZRgHIAEoCBISCgpjcmVhdGVkX2F0GAggASgDEhAKCHJldmlzaW9uGAkgASgDQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdCJAChFQdXRTcGVuZGVyUmVxdWVzdBIrCgdzcGVuZGVyGAEgASgLMhoucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlciIUChJQdXRTcGVuZGVyUmVzcG9uc2UijgEKEVB1dERlcG9zaXRSZXF1ZXN0EhIKCmRlcG9zaXRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIPCgdjcmVkaXRzGAMgASgDEjAKBnN0YXR1cxgEIAEoDjIgLnJvdXRlci5iaWxsaW5nLnYxLkRlcG9zaXRTdGF0dXMSDgoGc291cmNlGAUgASgJIhQKElB1dERlcG9zaXRSZXNwb25zZSJiChRQdXRBZGp1c3RtZW50UmVxdWVzdBIVCg1hZGp1c3RtZW50X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkiFwoVUHV0QWRqdXN0bWVudFJlc3BvbnNlInAKEUtlZXBBbnN3ZXJSZXF1ZXN0Eg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIVCg1jb3N0X3BpY29fdXNkGAMgASgDEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIMCgRib2R5GAUgASgMIhQKEktlZXBBbnN3ZXJSZXNwb25zZSJkChFKdWRnZUNsYWltUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCnNwZW5kZXJfaWQYAiABKAkSJwoFY2xhaW0YAyABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5DbGFpbSJBChJKdWRnZUNsYWltUmVzcG9uc2USKwoHb3V0Y29tZRgBIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLk91dGNvbWUiUAoTQ2hlY2tTcGVuZGVyUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCnNwZW5kZXJfaWQYAiABKAkSEQoJY2xhaW1fa2V5GAMgASgMIkMKFENoZWNrU3BlbmRlclJlc3BvbnNlEisKB291dGNvbWUYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lIjgKEVJlYWRBbnN3ZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCSJTChJSZWFkQW5zd2VyUmVzcG9uc2USMgoGYW5zd2VyGAEgASgLMh0ucm91dGVyLmJpbGxpbmcudjEuS2VwdEFuc3dlckgAiAEBQgkKB19hbnN3ZXIiMAoKS2VwdEFuc3dlchIUCgxjb250ZW50X3R5cGUYASABKAkSDAoEYm9keRgCIAEoDCJtChFHZXRDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCmJ5X3NwZW5kZXIYAiABKAgSDQoFbGltaXQYAyABKAUSDQoFYWZ0ZXIYBCABKAkSEgoKc3BlbmRlcl9pZBgFIAEoCSKsAQoMU3BlbmRlclVzYWdlEisKB3NwZW5kZXIYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZGVyEhQKDHVzZWRfY3JlZGl0cxgCIAEoAxIQCghyZXF1ZXN0cxgDIAEoAxIbChN3aW5kb3dfdXNlZF9jcmVkaXRzGAQgASgDEhkKDHdpbmRvd19zdGFydBgFIAEoA0gAiAEBQg8KDV93aW5kb3dfc3RhcnQiogEKEkdldENyZWRpdHNSZXNwb25zZRIZChFkZXBvc2l0ZWRfY3JlZGl0cxgBIAEoAxIZChFyZW1haW5pbmdfY3JlZGl0cxgCIAEoAxIUCgxoZWxkX2NyZWRpdHMYAyABKAMSLgoFdXNhZ2UYBCADKAsyHy5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZGVyVXNhZ2USEAoIaGFzX21vcmUYBSABKAgi9AIKBEhvbGQSDwoHaG9sZF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhIKCnNwZW5kZXJfaWQYAyABKAkSDwoHY3JlZGl0cxgEIAEoAxIrCgVzdGF0ZRgFIAEoDjIcLnJvdXRlci5iaWxsaW5nLnYxLkhvbGRTdGF0ZRIXCg9jaGFyZ2VkX2NyZWRpdHMYBiABKAMSFQoNY29zdF9waWNvX3VzZBgHIAEoAxIPCgdzZXJ2aWNlGAggASgJEhAKCHByb3ZpZGVyGAkgASgJEg0KBW1vZGVsGAogASgJEhUKDXByaWNlX3ZlcnNpb24YCyABKAkSEQoJcGxhY2VkX2F0GAwgASgDEhMKC2RlYWRsaW5lX2F0GA0gASgDEisKBGtlcHQYDiABKAsyHS5yb3V0ZXIuYmlsbGluZy52MS5TZXR0bGVtZW50EhYKDnVwc3RyZWFtX21vZGVsGA8gASgJEg8KB2F0dGVtcHQYECABKAUiNAoKU2V0dGxlbWVudBIPCgdjcmVkaXRzGAEgASgDEhUKDWNvc3RfcGljb191c2QYAiABKAMiYgoQTGlzdEhvbGRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEisKBXN0YXRlGAIgASgOMhwucm91dGVyLmJpbGxpbmcudjEuSG9sZFN0YXRlEg0KBWxpbWl0GAMgASgFIjsKEUxpc3RIb2xkc1Jlc3BvbnNlEiYKBWhvbGRzGAEgAygLMhcucm91dGVyLmJpbGxpbmcudjEuSG9sZCJMChhMZWFzZUV4cGlyZWRIb2xkc1JlcXVlc3QSDwoHc2VydmljZRgBIAEoCRINCgVsaW1pdBgCIAEoBRIQCghsZWFzZV9tcxgDIAEoAyJDChlMZWFzZUV4cGlyZWRIb2xkc1Jlc3BvbnNlEiYKBWhvbGRzGAEgAygLMhcucm91dGVyLmJpbGxpbmcudjEuSG9sZCIVChNWZXJpZnlMZWRnZXJSZXF1ZXN0IlIKCkRpZmZlcmVuY2USEQoJaW52YXJpYW50GAEgASgJEg8KB3N1YmplY3QYAiABKAkSEAoIZXhwZWN0ZWQYAyABKAkSDgoGYWN0dWFsGAQgASgJItMBChRWZXJpZnlMZWRnZXJSZXNwb25zZRIyCgtkaWZmZXJlbmNlcxgBIAMoCzIdLnJvdXRlci5iaWxsaW5nLnYxLkRpZmZlcmVuY2USEAoIYWNjb3VudHMYAiABKAMSDQoFaG9sZHMYAyABKAMSEgoKb3Blbl9ob2xkcxgEIAEoAxIXCg9jaGFyZ2VkX2NyZWRpdHMYBSABKAMSHQoVY2hhcmdlZF9jb3N0X3BpY29fdXNkGAYgASgJEhoKEmxvc3RfY29zdF9waWNvX3VzZBgHIAEoCSqGAQoNUmVsZWFzZVJlYXNvbhIeChpSRUxFQVNFX1JFQVNPTl9VTlNQRUNJRklFRBAAEhsKF1JFTEVBU0VfUkVBU09OX05PVF9TRU5UEAESGQoVUkVMRUFTRV9SRUFTT05fRkFJTEVEEAISHQoZUkVMRUFTRV9SRUFTT05fVU5SRVNPTFZFRBADKqMDCgtPdXRjb21lQ29kZRIcChhPVVRDT01FX0NPREVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX0NPREVfRE9ORRABEiUKIU9VVENPTUVfQ09ERV9JTlNVRkZJQ0lFTlRfQ1JFRElUUxACEiUKIU9VVENPTUVfQ09ERV9TUEVORF9MSU1JVF9FWENFRURFRBADEiEKHU9VVENPTUVfQ09ERV9TUEVOREVSX0lOQUNUSVZFEAQSIAocT1VUQ09NRV9DT0RFX1NQRU5ERVJfRVhQSVJFRBAFEh0KGU9VVENPTUVfQ09ERV9VTktOT1dOX0hPTEQQBhIhCh1PVVRDT01FX0NPREVfQUxSRUFEWV9SRVNPTFZFRBAHEiQKIE9VVENPTUVfQ09ERV9GUkVFX0xJTUlUX0VYQ0VFREVEEAgSIgoeT1VUQ09NRV9DT0RFX0NMQUlNX0lOX1BST0dSRVNTEAkSHwobT1VUQ09NRV9DT0RFX0NMQUlNX01JU01BVENIEAoSHwobT1VUQ09NRV9DT0RFX0NMQUlNX0ZJTklTSEVEEAsqiwEKC1NwZW5kUGVyaW9kEhwKGFNQRU5EX1BFUklPRF9VTlNQRUNJRklFRBAAEhkKFVNQRU5EX1BFUklPRF9MSUZFVElNRRABEhQKEFNQRU5EX1BFUklPRF9EQVkQAhIVChFTUEVORF9QRVJJT0RfV0VFSxADEhYKElNQRU5EX1BFUklPRF9NT05USBAEKqEBCg1EZXBvc2l0U3RhdHVzEh4KGkRFUE9TSVRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWREVQT1NJVF9TVEFUVVNfUEVORElORxABEhwKGERFUE9TSVRfU1RBVFVTX0NPTVBMRVRFRBACEhkKFURFUE9TSVRfU1RBVFVTX0ZBSUxFRBADEhsKF0RFUE9TSVRfU1RBVFVTX1JFRlVOREVEEAQqbgoJSG9sZFN0YXRlEhoKFkhPTERfU1RBVEVfVU5TUEVDSUZJRUQQABITCg9IT0xEX1NUQVRFX09QRU4QARIXChNIT0xEX1NUQVRFX0NBUFRVUkVEEAISFwoTSE9MRF9TVEFURV9SRUxFQVNFRBADMscJCg5CaWxsaW5nU2VydmljZRJHCgRQb3N0Eh4ucm91dGVyLmJpbGxpbmcudjEuUG9zdFJlcXVlc3QaHy5yb3V0ZXIuYmlsbGluZy52MS5Qb3N0UmVzcG9uc2USXAoLT3BlbkFjY291bnQSJS5yb3V0ZXIuYmlsbGluZy52MS5PcGVuQWNjb3VudFJlcXVlc3QaJi5yb3V0ZXIuYmlsbGluZy52MS5PcGVuQWNjb3VudFJlc3BvbnNlElkKClB1dFNwZW5kZXISJC5yb3V0ZXIuYmlsbGluZy52MS5QdXRTcGVuZGVyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlB1dFNwZW5kZXJSZXNwb25zZRJZCgpQdXREZXBvc2l0EiQucm91dGVyLmJpbGxpbmcudjEuUHV0RGVwb3NpdFJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5QdXREZXBvc2l0UmVzcG9uc2USYgoNUHV0QWRqdXN0bWVudBInLnJvdXRlci5iaWxsaW5nLnYxLlB1dEFkanVzdG1lbnRSZXF1ZXN0Gigucm91dGVyLmJpbGxpbmcudjEuUHV0QWRqdXN0bWVudFJlc3BvbnNlElkKCktlZXBBbnN3ZXISJC5yb3V0ZXIuYmlsbGluZy52MS5LZWVwQW5zd2VyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLktlZXBBbnN3ZXJSZXNwb25zZRJZCgpKdWRnZUNsYWltEiQucm91dGVyLmJpbGxpbmcudjEuSnVkZ2VDbGFpbVJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5KdWRnZUNsYWltUmVzcG9uc2USXwoMQ2hlY2tTcGVuZGVyEiYucm91dGVyLmJpbGxpbmcudjEuQ2hlY2tTcGVuZGVyUmVxdWVzdBonLnJvdXRlci5iaWxsaW5nLnYxLkNoZWNrU3BlbmRlclJlc3BvbnNlElkKClJlYWRBbnN3ZXISJC5yb3V0ZXIuYmlsbGluZy52MS5SZWFkQW5zd2VyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlJlYWRBbnN3ZXJSZXNwb25zZRJZCgpHZXRDcmVkaXRzEiQucm91dGVyLmJpbGxpbmcudjEuR2V0Q3JlZGl0c1JlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5HZXRDcmVkaXRzUmVzcG9uc2USVgoJTGlzdEhvbGRzEiMucm91dGVyLmJpbGxpbmcudjEuTGlzdEhvbGRzUmVxdWVzdBokLnJvdXRlci5iaWxsaW5nLnYxLkxpc3RIb2xkc1Jlc3BvbnNlEm4KEUxlYXNlRXhwaXJlZEhvbGRzEisucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Giwucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRJfCgxWZXJpZnlMZWRnZXISJi5yb3V0ZXIuYmlsbGluZy52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0Gicucm91dGVyLmJpbGxpbmcudjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2ViBnByb3RvMw");
 
 /**
  * @generated from message router.billing.v1.PostRequest
@@ -155,6 +155,14 @@ export type Place = Message<"router.billing.v1.Place"> & {
    * @generated from field: string upstream_model = 11;
    */
   upstreamModel: string;
+
+  /**
+   * Absent: exactly `credits` are reserved. Otherwise at least `credits`, and up to so many, as far as that is at most a
+   * quarter of what the account and the spender's limit have free; the outcome says how many.
+   *
+   * @generated from field: optional int64 most_credits = 12;
+   */
+  mostCredits?: bigint | undefined;
 };
 
 /**
@@ -283,6 +291,13 @@ export type Extend = Message<"router.billing.v1.Extend"> & {
    * @generated from field: int64 deadline_at = 3;
    */
   deadlineAt: bigint;
+
+  /**
+   * As of a Place: the hold grows to at least `credits` and up to so many, by at most a quarter of what is free.
+   *
+   * @generated from field: optional int64 most_credits = 4;
+   */
+  mostCredits?: bigint | undefined;
 };
 
 /**
@@ -400,6 +415,13 @@ export type Outcome = Message<"router.billing.v1.Outcome"> & {
    * @generated from field: string earlier_hold_id = 8;
    */
   earlierHoldId: string;
+
+  /**
+   * When a Place or an Extend with most_credits is DONE: the size of the hold.
+   *
+   * @generated from field: int64 held_credits = 9;
+   */
+  heldCredits: bigint;
 };
 
 /**
@@ -761,6 +783,53 @@ export const JudgeClaimResponseSchema: GenMessage<JudgeClaimResponse> = /*@__PUR
   messageDesc(file_router_billing_v1_billing, 22);
 
 /**
+ * @generated from message router.billing.v1.CheckSpenderRequest
+ */
+export type CheckSpenderRequest = Message<"router.billing.v1.CheckSpenderRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: string spender_id = 2;
+   */
+  spenderId: string;
+
+  /**
+   * Key of the claim that the place would have. When it is not free, want of money is no reason to refuse: the request may
+   * repeat one that was paid for. Empty = none.
+   *
+   * @generated from field: bytes claim_key = 3;
+   */
+  claimKey: Uint8Array;
+};
+
+/**
+ * Describes the message router.billing.v1.CheckSpenderRequest.
+ * Use `create(CheckSpenderRequestSchema)` to create a new message.
+ */
+export const CheckSpenderRequestSchema: GenMessage<CheckSpenderRequest> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 23);
+
+/**
+ * @generated from message router.billing.v1.CheckSpenderResponse
+ */
+export type CheckSpenderResponse = Message<"router.billing.v1.CheckSpenderResponse"> & {
+  /**
+   * @generated from field: router.billing.v1.Outcome outcome = 1;
+   */
+  outcome?: Outcome | undefined;
+};
+
+/**
+ * Describes the message router.billing.v1.CheckSpenderResponse.
+ * Use `create(CheckSpenderResponseSchema)` to create a new message.
+ */
+export const CheckSpenderResponseSchema: GenMessage<CheckSpenderResponse> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 24);
+
+/**
  * @generated from message router.billing.v1.ReadAnswerRequest
  */
 export type ReadAnswerRequest = Message<"router.billing.v1.ReadAnswerRequest"> & {
@@ -780,7 +849,7 @@ export type ReadAnswerRequest = Message<"router.billing.v1.ReadAnswerRequest"> &
  * Use `create(ReadAnswerRequestSchema)` to create a new message.
  */
 export const ReadAnswerRequestSchema: GenMessage<ReadAnswerRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 23);
+  messageDesc(file_router_billing_v1_billing, 25);
 
 /**
  * @generated from message router.billing.v1.ReadAnswerResponse
@@ -797,7 +866,7 @@ export type ReadAnswerResponse = Message<"router.billing.v1.ReadAnswerResponse">
  * Use `create(ReadAnswerResponseSchema)` to create a new message.
  */
 export const ReadAnswerResponseSchema: GenMessage<ReadAnswerResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 24);
+  messageDesc(file_router_billing_v1_billing, 26);
 
 /**
  * @generated from message router.billing.v1.KeptAnswer
@@ -819,7 +888,7 @@ export type KeptAnswer = Message<"router.billing.v1.KeptAnswer"> & {
  * Use `create(KeptAnswerSchema)` to create a new message.
  */
 export const KeptAnswerSchema: GenMessage<KeptAnswer> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 25);
+  messageDesc(file_router_billing_v1_billing, 27);
 
 /**
  * @generated from message router.billing.v1.GetCreditsRequest
@@ -834,6 +903,27 @@ export type GetCreditsRequest = Message<"router.billing.v1.GetCreditsRequest"> &
    * @generated from field: bool by_spender = 2;
    */
   bySpender: boolean;
+
+  /**
+   * Of the spenders: 1 to 1000; 0 = 1000.
+   *
+   * @generated from field: int32 limit = 3;
+   */
+  limit: number;
+
+  /**
+   * Id of the spender that the page begins after; empty = the first page.
+   *
+   * @generated from field: string after = 4;
+   */
+  after: string;
+
+  /**
+   * Only this spender, if it is the account's; empty = all.
+   *
+   * @generated from field: string spender_id = 5;
+   */
+  spenderId: string;
 };
 
 /**
@@ -841,7 +931,7 @@ export type GetCreditsRequest = Message<"router.billing.v1.GetCreditsRequest"> &
  * Use `create(GetCreditsRequestSchema)` to create a new message.
  */
 export const GetCreditsRequestSchema: GenMessage<GetCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 26);
+  messageDesc(file_router_billing_v1_billing, 28);
 
 /**
  * @generated from message router.billing.v1.SpenderUsage
@@ -882,7 +972,7 @@ export type SpenderUsage = Message<"router.billing.v1.SpenderUsage"> & {
  * Use `create(SpenderUsageSchema)` to create a new message.
  */
 export const SpenderUsageSchema: GenMessage<SpenderUsage> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 27);
+  messageDesc(file_router_billing_v1_billing, 29);
 
 /**
  * @generated from message router.billing.v1.GetCreditsResponse
@@ -911,6 +1001,13 @@ export type GetCreditsResponse = Message<"router.billing.v1.GetCreditsResponse">
    * @generated from field: repeated router.billing.v1.SpenderUsage usage = 4;
    */
   usage: SpenderUsage[];
+
+  /**
+   * There are more spenders, after the last of these.
+   *
+   * @generated from field: bool has_more = 5;
+   */
+  hasMore: boolean;
 };
 
 /**
@@ -918,7 +1015,7 @@ export type GetCreditsResponse = Message<"router.billing.v1.GetCreditsResponse">
  * Use `create(GetCreditsResponseSchema)` to create a new message.
  */
 export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 28);
+  messageDesc(file_router_billing_v1_billing, 30);
 
 /**
  * @generated from message router.billing.v1.Hold
@@ -1016,7 +1113,7 @@ export type Hold = Message<"router.billing.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 29);
+  messageDesc(file_router_billing_v1_billing, 31);
 
 /**
  * @generated from message router.billing.v1.Settlement
@@ -1038,7 +1135,7 @@ export type Settlement = Message<"router.billing.v1.Settlement"> & {
  * Use `create(SettlementSchema)` to create a new message.
  */
 export const SettlementSchema: GenMessage<Settlement> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 30);
+  messageDesc(file_router_billing_v1_billing, 32);
 
 /**
  * @generated from message router.billing.v1.ListHoldsRequest
@@ -1071,7 +1168,7 @@ export type ListHoldsRequest = Message<"router.billing.v1.ListHoldsRequest"> & {
  * Use `create(ListHoldsRequestSchema)` to create a new message.
  */
 export const ListHoldsRequestSchema: GenMessage<ListHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 31);
+  messageDesc(file_router_billing_v1_billing, 33);
 
 /**
  * @generated from message router.billing.v1.ListHoldsResponse
@@ -1088,7 +1185,7 @@ export type ListHoldsResponse = Message<"router.billing.v1.ListHoldsResponse"> &
  * Use `create(ListHoldsResponseSchema)` to create a new message.
  */
 export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 32);
+  messageDesc(file_router_billing_v1_billing, 34);
 
 /**
  * @generated from message router.billing.v1.LeaseExpiredHoldsRequest
@@ -1115,7 +1212,7 @@ export type LeaseExpiredHoldsRequest = Message<"router.billing.v1.LeaseExpiredHo
  * Use `create(LeaseExpiredHoldsRequestSchema)` to create a new message.
  */
 export const LeaseExpiredHoldsRequestSchema: GenMessage<LeaseExpiredHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 33);
+  messageDesc(file_router_billing_v1_billing, 35);
 
 /**
  * @generated from message router.billing.v1.LeaseExpiredHoldsResponse
@@ -1132,7 +1229,7 @@ export type LeaseExpiredHoldsResponse = Message<"router.billing.v1.LeaseExpiredH
  * Use `create(LeaseExpiredHoldsResponseSchema)` to create a new message.
  */
 export const LeaseExpiredHoldsResponseSchema: GenMessage<LeaseExpiredHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 34);
+  messageDesc(file_router_billing_v1_billing, 36);
 
 /**
  * @generated from message router.billing.v1.VerifyLedgerRequest
@@ -1145,7 +1242,7 @@ export type VerifyLedgerRequest = Message<"router.billing.v1.VerifyLedgerRequest
  * Use `create(VerifyLedgerRequestSchema)` to create a new message.
  */
 export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 35);
+  messageDesc(file_router_billing_v1_billing, 37);
 
 /**
  * @generated from message router.billing.v1.Difference
@@ -1179,7 +1276,7 @@ export type Difference = Message<"router.billing.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 36);
+  messageDesc(file_router_billing_v1_billing, 38);
 
 /**
  * @generated from message router.billing.v1.VerifyLedgerResponse
@@ -1228,7 +1325,7 @@ export type VerifyLedgerResponse = Message<"router.billing.v1.VerifyLedgerRespon
  * Use `create(VerifyLedgerResponseSchema)` to create a new message.
  */
 export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 37);
+  messageDesc(file_router_billing_v1_billing, 39);
 
 /**
  * @generated from enum router.billing.v1.ReleaseReason
@@ -1564,6 +1661,17 @@ export const BillingService: GenService<{
     output: typeof JudgeClaimResponseSchema;
   },
   /**
+   * Says what the smallest hold of a spender would meet if no other were open, and changes nothing: DONE, or why it can pay
+   * for nothing at all. For requests whose body is large, before it is read; a place decides all the same.
+   *
+   * @generated from rpc router.billing.v1.BillingService.CheckSpender
+   */
+  checkSpender: {
+    methodKind: "unary";
+    input: typeof CheckSpenderRequestSchema;
+    output: typeof CheckSpenderResponseSchema;
+  },
+  /**
    * Reads a kept answer. Absent when none was kept, or no longer.
    *
    * @generated from rpc router.billing.v1.BillingService.ReadAnswer
@@ -1574,7 +1682,7 @@ export const BillingService: GenService<{
     output: typeof ReadAnswerResponseSchema;
   },
   /**
-   * Reads an account's credit, and its usage by spender when asked.
+   * Reads an account's credit, and its usage by spender when asked, oldest first, in pages.
    *
    * @generated from rpc router.billing.v1.BillingService.GetCredits
    */

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/catalog/v1/catalog.proto.
  */
 export const file_router_catalog_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJIChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIhYKFEdldFRleHRJbXBvcnRSZXF1ZXN0IlsKFUdldFRleHRJbXBvcnRSZXNwb25zZRIxCgVzdGF0ZRgBIAEoDjIiLnJvdXRlci5jYXRhbG9nLnYxLlRleHRJbXBvcnRTdGF0ZRIPCgdwcm9ibGVtGAIgASgJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwixAUKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cxI0Cgxjb21iaW5hdGlvbnMYFiADKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5Db21iaW5hdGlvbhI4ChNkZWZhdWx0X3dpdGhfaW1hZ2VzGBcgASgLMhsucm91dGVyLmNhdGFsb2cudjEuRGVmYXVsdHMibAoLQ29tYmluYXRpb24SDQoFc2l6ZXMYASADKAkSEQoJcXVhbGl0aWVzGAIgAygJEg8KB3NlY29uZHMYAyADKAUSGQoMaW5wdXRfaW1hZ2VzGAQgASgISACIAQFCDwoNX2lucHV0X2ltYWdlcyI6CghEZWZhdWx0cxIMCgRzaXplGAEgASgJEg8KB3F1YWxpdHkYAiABKAkSDwoHc2Vjb25kcxgDIAEoBSI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiggMKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIABIyCgdtZXRlcmVkGAcgASgLMh8ucm91dGVyLmNhdGFsb2cudjEuTWV0ZXJlZFByaWNlSAASNAoIcmVwb3J0ZWQYCCABKAsyIC5yb3V0ZXIuY2F0YWxvZy52MS5SZXBvcnRlZFByaWNlSABCBgoEcnVsZSJGCg1JbnB1dENvdW50aW5nEgwKBG9uY2UYASABKAgSEwoLdW5pdF9waXhlbHMYAiABKAMSEgoKbWF4X3BpeGVscxgDIAEoAyLBAQoMTWV0ZXJlZFByaWNlEi0KBnRva2VucxgBIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2USLQoFdGllcnMYAiADKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5NZXRlcmVkVGllchIaChJpbnB1dF9pbWFnZV90b2tlbnMYAyABKAMSGgoSb3RoZXJfaW5wdXRfdG9rZW5zGAQgASgDEhsKE290aGVyX291dHB1dF90b2tlbnMYBSABKAMiWAoLTWV0ZXJlZFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRISCgptYXhfcGl4ZWxzGAMgASgDEhUKDW91dHB1dF90b2tlbnMYBCABKAMiNwoNUmVwb3J0ZWRQcmljZRImCgRtb3N0GAEgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2UipAEKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUSMAoGaW5wdXRzGAQgASgLMiAucm91dGVyLmNhdGFsb2cudjEuSW5wdXRDb3VudGluZyJ9CglJbWFnZVRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIQCghwaWNvX3VzZBgDIAEoAxISCgptYXhfcGl4ZWxzGAQgASgDEhkKDGlucHV0X2ltYWdlcxgFIAEoCEgAiAEBQg8KDV9pbnB1dF9pbWFnZXMiwgEKDk1lZ2FwaXhlbFByaWNlEhMKC3VuaXRfcGl4ZWxzGAEgASgDEhYKDmZpcnN0X3BpY29fdXNkGAIgASgDEhgKEGZ1cnRoZXJfcGljb191c2QYAyABKAMSHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYBCABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYBSABKAUSMAoGaW5wdXRzGAYgASgLMiAucm91dGVyLmNhdGFsb2cudjEuSW5wdXRDb3VudGluZyKmAQoLU2Vjb25kUHJpY2USLAoFdGllcnMYASADKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5TZWNvbmRUaWVyEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAIgASgDEhkKEWZyZWVfaW5wdXRfaW1hZ2VzGAMgASgFEjAKBmlucHV0cxgEIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLklucHV0Q291bnRpbmciiAEKClNlY29uZFRpZXISDQoFc2l6ZXMYASADKAkSEAoIcGljb191c2QYAiABKAMSDwoHcXVhbGl0eRgDIAEoCRISCgVhdWRpbxgEIAEoCEgAiAEBEhkKDGlucHV0X2ltYWdlcxgFIAEoCEgBiAEBQggKBl9hdWRpb0IPCg1faW5wdXRfaW1hZ2VzIqIBCglDbGlwUHJpY2USKgoFdGllcnMYASADKAsyGy5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAxIZChFmcmVlX2lucHV0X2ltYWdlcxgDIAEoBRIwCgZpbnB1dHMYBCABKAsyIC5yb3V0ZXIuY2F0YWxvZy52MS5JbnB1dENvdW50aW5nIpcBCghDbGlwVGllchIPCgdxdWFsaXR5GAEgASgJEg0KBXNpemVzGAIgAygJEg8KB3NlY29uZHMYAyADKAUSEAoIcGljb191c2QYBCABKAMSEgoFYXVkaW8YBSABKAhIAIgBARIZCgxpbnB1dF9pbWFnZXMYBiABKAhIAYgBAUIICgZfYXVkaW9CDwoNX2lucHV0X2ltYWdlcyK/AwoKVG9rZW5QcmljZRIWCg5pbnB1dF9waWNvX3VzZBgBIAEoAxIXCg9vdXRwdXRfcGljb191c2QYAiABKAMSIgoVY2FjaGVkX2lucHV0X3BpY29fdXNkGAMgASgDSACIAQESHwoScmVhc29uaW5nX3BpY29fdXNkGAQgASgDSAGIAQESIQoUaW1hZ2VfaW5wdXRfcGljb191c2QYBSABKANIAogBARIYChByZXF1ZXN0X3BpY29fdXNkGAYgASgDEiEKFGNhY2hlX3dyaXRlX3BpY29fdXNkGAcgASgDSAOIAQESIQoUYXVkaW9faW5wdXRfcGljb191c2QYCCABKANIBIgBARIiChVpbWFnZV9vdXRwdXRfcGljb191c2QYCSABKANIBYgBAUIYChZfY2FjaGVkX2lucHV0X3BpY29fdXNkQhUKE19yZWFzb25pbmdfcGljb191c2RCFwoVX2ltYWdlX2lucHV0X3BpY29fdXNkQhcKFV9jYWNoZV93cml0ZV9waWNvX3VzZEIXChVfYXVkaW9faW5wdXRfcGljb191c2RCGAoWX2ltYWdlX291dHB1dF9waWNvX3VzZCqpAQoPVGV4dEltcG9ydFN0YXRlEiEKHVRFWFRfSU1QT1JUX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWVEVYVF9JTVBPUlRfU1RBVEVfTk9ORRABEh0KGVRFWFRfSU1QT1JUX1NUQVRFX1JVTk5JTkcQAhIaChZURVhUX0lNUE9SVF9TVEFURV9ET05FEAMSHAoYVEVYVF9JTVBPUlRfU1RBVEVfRkFJTEVEEAQqaAoJTW9kZWxLaW5kEhoKFk1PREVMX0tJTkRfVU5TUEVDSUZJRUQQABIUChBNT0RFTF9LSU5EX0lNQUdFEAESFAoQTU9ERUxfS0lORF9WSURFTxACEhMKD01PREVMX0tJTkRfVEVYVBADMs4BCg5DYXRhbG9nU2VydmljZRJZCgpHZXRDYXRhbG9nEiQucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1JlcXVlc3QaJS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRDYXRhbG9nUmVzcG9uc2USYQoMV2F0Y2hDYXRhbG9nEiYucm91dGVyLmNhdGFsb2cudjEuV2F0Y2hDYXRhbG9nUmVxdWVzdBonLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1Jlc3BvbnNlMAEyqwMKFkNhdGFsb2dPcGVyYXRvclNlcnZpY2USZQoOUHJldmlld0NhdGFsb2cSKC5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1JlcXVlc3QaKS5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlElwKC1N5bmNDYXRhbG9nEiUucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXF1ZXN0GiYucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXNwb25zZRJiCg1HZXRUZXh0SW1wb3J0Eicucm91dGVyLmNhdGFsb2cudjEuR2V0VGV4dEltcG9ydFJlcXVlc3QaKC5yb3V0ZXIuY2F0YWxvZy52MS5HZXRUZXh0SW1wb3J0UmVzcG9uc2USaAoPR2V0UHJpY2VWZXJzaW9uEikucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVxdWVzdBoqLnJvdXRlci5jYXRhbG9nLnYxLkdldFByaWNlVmVyc2lvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJ3ChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlEi0KA293bhgCIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2dGb2xkZXIiOwoNQ2F0YWxvZ0ZvbGRlchIqCgVmaWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIhYKFEdldFRleHRJbXBvcnRSZXF1ZXN0IlsKFUdldFRleHRJbXBvcnRSZXNwb25zZRIxCgVzdGF0ZRgBIAEoDjIiLnJvdXRlci5jYXRhbG9nLnYxLlRleHRJbXBvcnRTdGF0ZRIPCgdwcm9ibGVtGAIgASgJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwixAUKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cxI0Cgxjb21iaW5hdGlvbnMYFiADKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5Db21iaW5hdGlvbhI4ChNkZWZhdWx0X3dpdGhfaW1hZ2VzGBcgASgLMhsucm91dGVyLmNhdGFsb2cudjEuRGVmYXVsdHMihgEKC0NvbWJpbmF0aW9uEg0KBXNpemVzGAEgAygJEhEKCXF1YWxpdGllcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhkKDGlucHV0X2ltYWdlcxgEIAEoCEgAiAEBEhgKEG1heF9pbnB1dF9pbWFnZXMYBSABKAVCDwoNX2lucHV0X2ltYWdlcyI6CghEZWZhdWx0cxIMCgRzaXplGAEgASgJEg8KB3F1YWxpdHkYAiABKAkSDwoHc2Vjb25kcxgDIAEoBSI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIpEBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcyJcCg9QYXJhbWV0ZXJGaWVsZHMSEQoJcGFyYW1ldGVyGAEgASgJEg0KBXZhbHVlGAIgASgJEicKBmZpZWxkcxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QiggMKBVByaWNlEg8KB3ZlcnNpb24YASABKAkSLgoFaW1hZ2UYAiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVByaWNlSAASMAoGc2Vjb25kGAMgASgLMh4ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kUHJpY2VIABIuCgV0b2tlbhgEIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2VIABI2CgltZWdhcGl4ZWwYBSABKAsyIS5yb3V0ZXIuY2F0YWxvZy52MS5NZWdhcGl4ZWxQcmljZUgAEiwKBGNsaXAYBiABKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwUHJpY2VIABIyCgdtZXRlcmVkGAcgASgLMh8ucm91dGVyLmNhdGFsb2cudjEuTWV0ZXJlZFByaWNlSAASNAoIcmVwb3J0ZWQYCCABKAsyIC5yb3V0ZXIuY2F0YWxvZy52MS5SZXBvcnRlZFByaWNlSABCBgoEcnVsZSJGCg1JbnB1dENvdW50aW5nEgwKBG9uY2UYASABKAgSEwoLdW5pdF9waXhlbHMYAiABKAMSEgoKbWF4X3BpeGVscxgDIAEoAyLBAQoMTWV0ZXJlZFByaWNlEi0KBnRva2VucxgBIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2USLQoFdGllcnMYAiADKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5NZXRlcmVkVGllchIaChJpbnB1dF9pbWFnZV90b2tlbnMYAyABKAMSGgoSb3RoZXJfaW5wdXRfdG9rZW5zGAQgASgDEhsKE290aGVyX291dHB1dF90b2tlbnMYBSABKAMiWAoLTWV0ZXJlZFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRISCgptYXhfcGl4ZWxzGAMgASgDEhUKDW91dHB1dF90b2tlbnMYBCABKAMiNwoNUmVwb3J0ZWRQcmljZRImCgRtb3N0GAEgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2UipAEKCkltYWdlUHJpY2USKwoFdGllcnMYASADKAsyHC5yb3V0ZXIuY2F0YWxvZy52MS5JbWFnZVRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUSMAoGaW5wdXRzGAQgASgLMiAucm91dGVyLmNhdGFsb2cudjEuSW5wdXRDb3VudGluZyJ9CglJbWFnZVRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIQCghwaWNvX3VzZBgDIAEoAxISCgptYXhfcGl4ZWxzGAQgASgDEhkKDGlucHV0X2ltYWdlcxgFIAEoCEgAiAEBQg8KDV9pbnB1dF9pbWFnZXMiwgEKDk1lZ2FwaXhlbFByaWNlEhMKC3VuaXRfcGl4ZWxzGAEgASgDEhYKDmZpcnN0X3BpY29fdXNkGAIgASgDEhgKEGZ1cnRoZXJfcGljb191c2QYAyABKAMSHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYBCABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYBSABKAUSMAoGaW5wdXRzGAYgASgLMiAucm91dGVyLmNhdGFsb2cudjEuSW5wdXRDb3VudGluZyKmAQoLU2Vjb25kUHJpY2USLAoFdGllcnMYASADKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5TZWNvbmRUaWVyEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAIgASgDEhkKEWZyZWVfaW5wdXRfaW1hZ2VzGAMgASgFEjAKBmlucHV0cxgEIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLklucHV0Q291bnRpbmciiAEKClNlY29uZFRpZXISDQoFc2l6ZXMYASADKAkSEAoIcGljb191c2QYAiABKAMSDwoHcXVhbGl0eRgDIAEoCRISCgVhdWRpbxgEIAEoCEgAiAEBEhkKDGlucHV0X2ltYWdlcxgFIAEoCEgBiAEBQggKBl9hdWRpb0IPCg1faW5wdXRfaW1hZ2VzIqIBCglDbGlwUHJpY2USKgoFdGllcnMYASADKAsyGy5yb3V0ZXIuY2F0YWxvZy52MS5DbGlwVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAxIZChFmcmVlX2lucHV0X2ltYWdlcxgDIAEoBRIwCgZpbnB1dHMYBCABKAsyIC5yb3V0ZXIuY2F0YWxvZy52MS5JbnB1dENvdW50aW5nIpcBCghDbGlwVGllchIPCgdxdWFsaXR5GAEgASgJEg0KBXNpemVzGAIgAygJEg8KB3NlY29uZHMYAyADKAUSEAoIcGljb191c2QYBCABKAMSEgoFYXVkaW8YBSABKAhIAIgBARIZCgxpbnB1dF9pbWFnZXMYBiABKAhIAYgBAUIICgZfYXVkaW9CDwoNX2lucHV0X2ltYWdlcyK/AwoKVG9rZW5QcmljZRIWCg5pbnB1dF9waWNvX3VzZBgBIAEoAxIXCg9vdXRwdXRfcGljb191c2QYAiABKAMSIgoVY2FjaGVkX2lucHV0X3BpY29fdXNkGAMgASgDSACIAQESHwoScmVhc29uaW5nX3BpY29fdXNkGAQgASgDSAGIAQESIQoUaW1hZ2VfaW5wdXRfcGljb191c2QYBSABKANIAogBARIYChByZXF1ZXN0X3BpY29fdXNkGAYgASgDEiEKFGNhY2hlX3dyaXRlX3BpY29fdXNkGAcgASgDSAOIAQESIQoUYXVkaW9faW5wdXRfcGljb191c2QYCCABKANIBIgBARIiChVpbWFnZV9vdXRwdXRfcGljb191c2QYCSABKANIBYgBAUIYChZfY2FjaGVkX2lucHV0X3BpY29fdXNkQhUKE19yZWFzb25pbmdfcGljb191c2RCFwoVX2ltYWdlX2lucHV0X3BpY29fdXNkQhcKFV9jYWNoZV93cml0ZV9waWNvX3VzZEIXChVfYXVkaW9faW5wdXRfcGljb191c2RCGAoWX2ltYWdlX291dHB1dF9waWNvX3VzZCqpAQoPVGV4dEltcG9ydFN0YXRlEiEKHVRFWFRfSU1QT1JUX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWVEVYVF9JTVBPUlRfU1RBVEVfTk9ORRABEh0KGVRFWFRfSU1QT1JUX1NUQVRFX1JVTk5JTkcQAhIaChZURVhUX0lNUE9SVF9TVEFURV9ET05FEAMSHAoYVEVYVF9JTVBPUlRfU1RBVEVfRkFJTEVEEAQqaAoJTW9kZWxLaW5kEhoKFk1PREVMX0tJTkRfVU5TUEVDSUZJRUQQABIUChBNT0RFTF9LSU5EX0lNQUdFEAESFAoQTU9ERUxfS0lORF9WSURFTxACEhMKD01PREVMX0tJTkRfVEVYVBADMs4BCg5DYXRhbG9nU2VydmljZRJZCgpHZXRDYXRhbG9nEiQucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1JlcXVlc3QaJS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRDYXRhbG9nUmVzcG9uc2USYQoMV2F0Y2hDYXRhbG9nEiYucm91dGVyLmNhdGFsb2cudjEuV2F0Y2hDYXRhbG9nUmVxdWVzdBonLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1Jlc3BvbnNlMAEyqwMKFkNhdGFsb2dPcGVyYXRvclNlcnZpY2USZQoOUHJldmlld0NhdGFsb2cSKC5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1JlcXVlc3QaKS5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlElwKC1N5bmNDYXRhbG9nEiUucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXF1ZXN0GiYucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXNwb25zZRJiCg1HZXRUZXh0SW1wb3J0Eicucm91dGVyLmNhdGFsb2cudjEuR2V0VGV4dEltcG9ydFJlcXVlc3QaKC5yb3V0ZXIuY2F0YWxvZy52MS5HZXRUZXh0SW1wb3J0UmVzcG9uc2USaAoPR2V0UHJpY2VWZXJzaW9uEikucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVxdWVzdBoqLnJvdXRlci5jYXRhbG9nLnYxLkdldFByaWNlVmVyc2lvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * @generated from message router.catalog.v1.PreviewCatalogRequest
@@ -25,6 +25,13 @@ export type PreviewCatalogRequest = Message<"router.catalog.v1.PreviewCatalogReq
    * @generated from field: repeated router.catalog.v1.SeedFile seed_files = 1;
    */
   seedFiles: SeedFile[];
+
+  /**
+   * The operator's own catalogue; absent = the folder that CATALOG_DIR names, as it is now.
+   *
+   * @generated from field: router.catalog.v1.CatalogFolder own = 2;
+   */
+  own?: CatalogFolder | undefined;
 };
 
 /**
@@ -33,6 +40,25 @@ export type PreviewCatalogRequest = Message<"router.catalog.v1.PreviewCatalogReq
  */
 export const PreviewCatalogRequestSchema: GenMessage<PreviewCatalogRequest> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 0);
+
+/**
+ * @generated from message router.catalog.v1.CatalogFolder
+ */
+export type CatalogFolder = Message<"router.catalog.v1.CatalogFolder"> & {
+  /**
+   * None = nothing is added, changed or hidden.
+   *
+   * @generated from field: repeated router.catalog.v1.SeedFile files = 1;
+   */
+  files: SeedFile[];
+};
+
+/**
+ * Describes the message router.catalog.v1.CatalogFolder.
+ * Use `create(CatalogFolderSchema)` to create a new message.
+ */
+export const CatalogFolderSchema: GenMessage<CatalogFolder> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 1);
 
 /**
  * @generated from message router.catalog.v1.SeedFile
@@ -56,7 +82,7 @@ export type SeedFile = Message<"router.catalog.v1.SeedFile"> & {
  * Use `create(SeedFileSchema)` to create a new message.
  */
 export const SeedFileSchema: GenMessage<SeedFile> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 1);
+  messageDesc(file_router_catalog_v1_catalog, 2);
 
 /**
  * @generated from message router.catalog.v1.PreviewCatalogResponse
@@ -68,7 +94,7 @@ export type PreviewCatalogResponse = Message<"router.catalog.v1.PreviewCatalogRe
   catalog?: Catalog | undefined;
 
   /**
-   * What could not be looked at, so that the preview has it as it is now; empty = nothing.
+   * What could not be looked at, so that the preview has it as it is now, and what would not be listed, and why.
    *
    * @generated from field: repeated string notes = 2;
    */
@@ -80,7 +106,7 @@ export type PreviewCatalogResponse = Message<"router.catalog.v1.PreviewCatalogRe
  * Use `create(PreviewCatalogResponseSchema)` to create a new message.
  */
 export const PreviewCatalogResponseSchema: GenMessage<PreviewCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 2);
+  messageDesc(file_router_catalog_v1_catalog, 3);
 
 /**
  * @generated from message router.catalog.v1.SyncCatalogRequest
@@ -93,7 +119,7 @@ export type SyncCatalogRequest = Message<"router.catalog.v1.SyncCatalogRequest">
  * Use `create(SyncCatalogRequestSchema)` to create a new message.
  */
 export const SyncCatalogRequestSchema: GenMessage<SyncCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 3);
+  messageDesc(file_router_catalog_v1_catalog, 4);
 
 /**
  * @generated from message router.catalog.v1.SyncCatalogResponse
@@ -117,7 +143,7 @@ export type SyncCatalogResponse = Message<"router.catalog.v1.SyncCatalogResponse
  * Use `create(SyncCatalogResponseSchema)` to create a new message.
  */
 export const SyncCatalogResponseSchema: GenMessage<SyncCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 4);
+  messageDesc(file_router_catalog_v1_catalog, 5);
 
 /**
  * @generated from message router.catalog.v1.GetTextImportRequest
@@ -130,7 +156,7 @@ export type GetTextImportRequest = Message<"router.catalog.v1.GetTextImportReque
  * Use `create(GetTextImportRequestSchema)` to create a new message.
  */
 export const GetTextImportRequestSchema: GenMessage<GetTextImportRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 5);
+  messageDesc(file_router_catalog_v1_catalog, 6);
 
 /**
  * @generated from message router.catalog.v1.GetTextImportResponse
@@ -154,7 +180,7 @@ export type GetTextImportResponse = Message<"router.catalog.v1.GetTextImportResp
  * Use `create(GetTextImportResponseSchema)` to create a new message.
  */
 export const GetTextImportResponseSchema: GenMessage<GetTextImportResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 6);
+  messageDesc(file_router_catalog_v1_catalog, 7);
 
 /**
  * @generated from message router.catalog.v1.GetPriceVersionRequest
@@ -173,7 +199,7 @@ export type GetPriceVersionRequest = Message<"router.catalog.v1.GetPriceVersionR
  * Use `create(GetPriceVersionRequestSchema)` to create a new message.
  */
 export const GetPriceVersionRequestSchema: GenMessage<GetPriceVersionRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 7);
+  messageDesc(file_router_catalog_v1_catalog, 8);
 
 /**
  * @generated from message router.catalog.v1.GetPriceVersionResponse
@@ -197,7 +223,7 @@ export type GetPriceVersionResponse = Message<"router.catalog.v1.GetPriceVersion
  * Use `create(GetPriceVersionResponseSchema)` to create a new message.
  */
 export const GetPriceVersionResponseSchema: GenMessage<GetPriceVersionResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 8);
+  messageDesc(file_router_catalog_v1_catalog, 9);
 
 /**
  * A model that had a price, and since when.
@@ -221,7 +247,7 @@ export type PricedModel = Message<"router.catalog.v1.PricedModel"> & {
  * Use `create(PricedModelSchema)` to create a new message.
  */
 export const PricedModelSchema: GenMessage<PricedModel> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 9);
+  messageDesc(file_router_catalog_v1_catalog, 10);
 
 /**
  * @generated from message router.catalog.v1.GetCatalogRequest
@@ -234,7 +260,7 @@ export type GetCatalogRequest = Message<"router.catalog.v1.GetCatalogRequest"> &
  * Use `create(GetCatalogRequestSchema)` to create a new message.
  */
 export const GetCatalogRequestSchema: GenMessage<GetCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 10);
+  messageDesc(file_router_catalog_v1_catalog, 11);
 
 /**
  * @generated from message router.catalog.v1.GetCatalogResponse
@@ -251,7 +277,7 @@ export type GetCatalogResponse = Message<"router.catalog.v1.GetCatalogResponse">
  * Use `create(GetCatalogResponseSchema)` to create a new message.
  */
 export const GetCatalogResponseSchema: GenMessage<GetCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 11);
+  messageDesc(file_router_catalog_v1_catalog, 12);
 
 /**
  * @generated from message router.catalog.v1.WatchCatalogRequest
@@ -264,7 +290,7 @@ export type WatchCatalogRequest = Message<"router.catalog.v1.WatchCatalogRequest
  * Use `create(WatchCatalogRequestSchema)` to create a new message.
  */
 export const WatchCatalogRequestSchema: GenMessage<WatchCatalogRequest> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 12);
+  messageDesc(file_router_catalog_v1_catalog, 13);
 
 /**
  * @generated from message router.catalog.v1.WatchCatalogResponse
@@ -281,7 +307,7 @@ export type WatchCatalogResponse = Message<"router.catalog.v1.WatchCatalogRespon
  * Use `create(WatchCatalogResponseSchema)` to create a new message.
  */
 export const WatchCatalogResponseSchema: GenMessage<WatchCatalogResponse> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 13);
+  messageDesc(file_router_catalog_v1_catalog, 14);
 
 /**
  * @generated from message router.catalog.v1.Catalog
@@ -305,7 +331,7 @@ export type Catalog = Message<"router.catalog.v1.Catalog"> & {
  * Use `create(CatalogSchema)` to create a new message.
  */
 export const CatalogSchema: GenMessage<Catalog> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 14);
+  messageDesc(file_router_catalog_v1_catalog, 15);
 
 /**
  * @generated from message router.catalog.v1.Model
@@ -454,7 +480,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
  * Use `create(ModelSchema)` to create a new message.
  */
 export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 15);
+  messageDesc(file_router_catalog_v1_catalog, 16);
 
 /**
  * Values that go together; an empty list = any accepted value.
@@ -483,6 +509,13 @@ export type Combination = Message<"router.catalog.v1.Combination"> & {
    * @generated from field: optional bool input_images = 4;
    */
   inputImages?: boolean | undefined;
+
+  /**
+   * With no more images than this; 0 = as many as the model takes.
+   *
+   * @generated from field: int32 max_input_images = 5;
+   */
+  maxInputImages: number;
 };
 
 /**
@@ -490,7 +523,7 @@ export type Combination = Message<"router.catalog.v1.Combination"> & {
  * Use `create(CombinationSchema)` to create a new message.
  */
 export const CombinationSchema: GenMessage<Combination> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 16);
+  messageDesc(file_router_catalog_v1_catalog, 17);
 
 /**
  * Empty or 0 = as the model's own default.
@@ -519,7 +552,7 @@ export type Defaults = Message<"router.catalog.v1.Defaults"> & {
  * Use `create(DefaultsSchema)` to create a new message.
  */
 export const DefaultsSchema: GenMessage<Defaults> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 17);
+  messageDesc(file_router_catalog_v1_catalog, 18);
 
 /**
  * What one request may bring along; 0 = unknown.
@@ -545,7 +578,7 @@ export type Limits = Message<"router.catalog.v1.Limits"> & {
  * Use `create(LimitsSchema)` to create a new message.
  */
 export const LimitsSchema: GenMessage<Limits> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 18);
+  messageDesc(file_router_catalog_v1_catalog, 19);
 
 /**
  * Bounds of a free WIDTHxHEIGHT; 0 = no such bound.
@@ -591,7 +624,7 @@ export type CustomSize = Message<"router.catalog.v1.CustomSize"> & {
  * Use `create(CustomSizeSchema)` to create a new message.
  */
 export const CustomSizeSchema: GenMessage<CustomSize> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 19);
+  messageDesc(file_router_catalog_v1_catalog, 20);
 
 /**
  * @generated from message router.catalog.v1.ArenaScore
@@ -632,7 +665,7 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
  * Use `create(ArenaScoreSchema)` to create a new message.
  */
 export const ArenaScoreSchema: GenMessage<ArenaScore> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 20);
+  messageDesc(file_router_catalog_v1_catalog, 21);
 
 /**
  * One way to reach the model.
@@ -672,7 +705,7 @@ export type Route = Message<"router.catalog.v1.Route"> & {
  * Use `create(RouteSchema)` to create a new message.
  */
 export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 21);
+  messageDesc(file_router_catalog_v1_catalog, 22);
 
 /**
  * A request with this value of this parameter has these fields at the provider.
@@ -705,7 +738,7 @@ export type ParameterFields = Message<"router.catalog.v1.ParameterFields"> & {
  * Use `create(ParameterFieldsSchema)` to create a new message.
  */
 export const ParameterFieldsSchema: GenMessage<ParameterFields> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 22);
+  messageDesc(file_router_catalog_v1_catalog, 23);
 
 /**
  * @generated from message router.catalog.v1.Price
@@ -771,7 +804,7 @@ export type Price = Message<"router.catalog.v1.Price"> & {
  * Use `create(PriceSchema)` to create a new message.
  */
 export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 23);
+  messageDesc(file_router_catalog_v1_catalog, 24);
 
 /**
  * How input images are counted. Absent = each of them, whatever its size, with each image made.
@@ -806,7 +839,7 @@ export type InputCounting = Message<"router.catalog.v1.InputCounting"> & {
  * Use `create(InputCountingSchema)` to create a new message.
  */
 export const InputCountingSchema: GenMessage<InputCounting> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 24);
+  messageDesc(file_router_catalog_v1_catalog, 25);
 
 /**
  * Per token that the provider reports. A bound is held before; what was used is charged, and never more than the bound.
@@ -853,7 +886,7 @@ export type MeteredPrice = Message<"router.catalog.v1.MeteredPrice"> & {
  * Use `create(MeteredPriceSchema)` to create a new message.
  */
 export const MeteredPriceSchema: GenMessage<MeteredPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 25);
+  messageDesc(file_router_catalog_v1_catalog, 26);
 
 /**
  * @generated from message router.catalog.v1.MeteredTier
@@ -887,7 +920,7 @@ export type MeteredTier = Message<"router.catalog.v1.MeteredTier"> & {
  * Use `create(MeteredTierSchema)` to create a new message.
  */
 export const MeteredTierSchema: GenMessage<MeteredTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 26);
+  messageDesc(file_router_catalog_v1_catalog, 27);
 
 /**
  * What the provider reports as its cost, up to what another rule says. That bound is held before, and charged when
@@ -909,7 +942,7 @@ export type ReportedPrice = Message<"router.catalog.v1.ReportedPrice"> & {
  * Use `create(ReportedPriceSchema)` to create a new message.
  */
 export const ReportedPriceSchema: GenMessage<ReportedPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 27);
+  messageDesc(file_router_catalog_v1_catalog, 28);
 
 /**
  * Per image. The tier whose quality and size both match applies; an empty field matches all; first match wins.
@@ -945,7 +978,7 @@ export type ImagePrice = Message<"router.catalog.v1.ImagePrice"> & {
  * Use `create(ImagePriceSchema)` to create a new message.
  */
 export const ImagePriceSchema: GenMessage<ImagePrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 28);
+  messageDesc(file_router_catalog_v1_catalog, 29);
 
 /**
  * @generated from message router.catalog.v1.ImageTier
@@ -986,7 +1019,7 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
  * Use `create(ImageTierSchema)` to create a new message.
  */
 export const ImageTierSchema: GenMessage<ImageTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 29);
+  messageDesc(file_router_catalog_v1_catalog, 30);
 
 /**
  * Per image by its area, in started units of `unit_pixels`.
@@ -1034,7 +1067,7 @@ export type MegapixelPrice = Message<"router.catalog.v1.MegapixelPrice"> & {
  * Use `create(MegapixelPriceSchema)` to create a new message.
  */
 export const MegapixelPriceSchema: GenMessage<MegapixelPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 30);
+  messageDesc(file_router_catalog_v1_catalog, 31);
 
 /**
  * Per second of video, by quality, size and sound; first match wins.
@@ -1070,7 +1103,7 @@ export type SecondPrice = Message<"router.catalog.v1.SecondPrice"> & {
  * Use `create(SecondPriceSchema)` to create a new message.
  */
 export const SecondPriceSchema: GenMessage<SecondPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 31);
+  messageDesc(file_router_catalog_v1_catalog, 32);
 
 /**
  * @generated from message router.catalog.v1.SecondTier
@@ -1111,7 +1144,7 @@ export type SecondTier = Message<"router.catalog.v1.SecondTier"> & {
  * Use `create(SecondTierSchema)` to create a new message.
  */
 export const SecondTierSchema: GenMessage<SecondTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 32);
+  messageDesc(file_router_catalog_v1_catalog, 33);
 
 /**
  * Per video, whatever its length; the tier whose quality, size and length all match applies.
@@ -1147,7 +1180,7 @@ export type ClipPrice = Message<"router.catalog.v1.ClipPrice"> & {
  * Use `create(ClipPriceSchema)` to create a new message.
  */
 export const ClipPriceSchema: GenMessage<ClipPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 33);
+  messageDesc(file_router_catalog_v1_catalog, 34);
 
 /**
  * @generated from message router.catalog.v1.ClipTier
@@ -1193,7 +1226,7 @@ export type ClipTier = Message<"router.catalog.v1.ClipTier"> & {
  * Use `create(ClipTierSchema)` to create a new message.
  */
 export const ClipTierSchema: GenMessage<ClipTier> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 34);
+  messageDesc(file_router_catalog_v1_catalog, 35);
 
 /**
  * Per token.
@@ -1266,7 +1299,7 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
  * Use `create(TokenPriceSchema)` to create a new message.
  */
 export const TokenPriceSchema: GenMessage<TokenPrice> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 35);
+  messageDesc(file_router_catalog_v1_catalog, 36);
 
 /**
  * @generated from enum router.catalog.v1.TextImportState
@@ -1385,7 +1418,7 @@ export const CatalogService: GenService<{
  */
 export const CatalogOperatorService: GenService<{
   /**
-   * What the catalogue would be after a restart with these seed files and a fresh import. Changes nothing.
+   * What the catalogue would be with these files and a fresh import. Changes nothing.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.PreviewCatalog
    */

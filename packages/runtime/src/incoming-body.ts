@@ -1,0 +1,94 @@
+// What is decided about a body before and while it is read: whether its sender may send so much at all, and whether the
+// process has room for it. Small bodies are read without asking, so most requests pay nothing here.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { Allowance, ByteBudget } from "./byte-budget.ts";
+
+/** Up to here a body is not counted. */
+const SMALL_BODY = 64 * 1024;
+
+/** What a module demands of the senders of its bodies. */
+export interface BodyRules {
+  /** As much of a body is read whoever sends it. */
+  readonly freeBytes: number;
+  /** Asked before more is read. @throws ServiceError that the sender is told instead */
+  readonly admit: (request: FastifyRequest) => Promise<void>;
+  /** Of all bodies that the module's requests hold. */
+  readonly budget: ByteBudget;
+  /** Whose share of the budget a request takes. */
+  readonly ownerOf: (request: FastifyRequest) => string;
+}
+
+/** A body whose length is not known to be small. */
+interface IncomingBody {
+  /** To be called with an announced length that the route allows. @throws ServiceError when there is no room for it */
+  expect(bytes: number): void;
+  /** To be called with what has arrived, before it is kept. @throws ServiceError when it is too much */
+  take(bytes: number): void;
+}
+
+const bodies = new WeakMap<FastifyRequest, IncomingBody>();
+const allowances = new WeakMap<FastifyRequest, Allowance>();
+
+/** Undefined when there is nothing to heed. */
+export function incomingBodyOf(request: FastifyRequest): IncomingBody | undefined {
+  return bodies.get(request);
+}
+
+/** Bytes; undefined when the client does not say. */
+export function announcedLength({ headers }: FastifyRequest): number | undefined {
+  const { "content-length": given } = headers;
+  return given === undefined ? undefined : Number(given);
+}
+
+/** What a request holds of the budget: its body, and whatever else is taken for it until it has ended. */
+export function allowanceOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { budget, ownerOf }: BodyRules,
+): Allowance {
+  const known = allowances.get(request);
+  if (known !== undefined) return known;
+  const allowance = budget.open(ownerOf(request));
+  allowances.set(request, allowance);
+  if (reply.raw.closed) allowance.leave();
+  else reply.raw.once("close", () => allowance.leave());
+  return allowance;
+}
+
+/** Applies the rules to the routes of a scope that take bodies. */
+export function admitBodies(scope: FastifyInstance, rules: BodyRules): void {
+  const { freeBytes, admit } = rules;
+  scope.addHook("onRequest", (request, reply, done) => {
+    const announced = announcedLength(request);
+    const mayBeLong =
+      announced === undefined ? request.headers["transfer-encoding"] !== undefined : announced > SMALL_BODY;
+    if (!mayBeLong || request.routeOptions.config.bodyAs === "nothing") {
+      done();
+      return;
+    }
+    const allowance = allowanceOf(request, reply, rules);
+    bodies.set(request, allowance);
+    if (announced !== undefined && announced <= freeBytes) {
+      done();
+      return;
+    }
+    const refused = (refusal: Error) => {
+      // Without a length it may be short after all.
+      if (announced === undefined) bodies.set(request, upTo(freeBytes, allowance, refusal));
+      done(announced === undefined ? undefined : refusal);
+    };
+    admit(request).then(() => done(), refused);
+  });
+}
+
+function upTo(most: number, allowance: Allowance, refusal: Error): IncomingBody {
+  let left = most;
+  return {
+    expect: (bytes) => allowance.expect(bytes),
+    take: (bytes) => {
+      left -= bytes;
+      if (left < 0) throw refusal;
+      allowance.take(bytes);
+    },
+  };
+}

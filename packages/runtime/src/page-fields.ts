@@ -1,0 +1,30 @@
+// How lists are asked for in pages: so many entries, after the last entry of the page before.
+import { z } from "zod";
+
+/** In one answer, also when nobody asked for pages. */
+export const LONGEST_PAGE = 1_000;
+
+const NO_LIMIT = `It must be a whole number from 1 to ${LONGEST_PAGE}`;
+
+export interface Page {
+  readonly limit: number;
+  /** Id of an entry; undefined for the first page. */
+  readonly after: string | undefined;
+}
+
+/** Query parameters of a list. */
+export const pageFields = {
+  limit: z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, NO_LIMIT)
+    .transform(Number)
+    .refine((limit) => limit <= LONGEST_PAGE, NO_LIMIT)
+    .optional()
+    .describe(`most entries of the answer, 1 to ${LONGEST_PAGE}; ${LONGEST_PAGE} when absent`),
+  after: z.string().min(1).optional().describe("id of the last entry of the page before"),
+};
+
+/** The first entries of a list that was read with one more than the page has. */
+export function pageOf<T>(found: readonly T[], limit: number): { entries: readonly T[]; hasMore: boolean } {
+  return { entries: found.slice(0, limit), hasMore: found.length > limit };
+}

@@ -1,0 +1,45 @@
+// One thing that a module must be able to do to be ready. It is tried often, by everybody who asks, so an answer is kept
+// for a moment and asked for once at a time.
+import type { Clock } from "./clock.ts";
+
+const PATIENCE_MS = 2_000;
+
+export interface ReadyCheckOptions {
+  /** Rejects when it cannot be done. */
+  readonly work: () => Promise<void>;
+  /** What operators are told then, before the reason. */
+  readonly problem: string;
+  readonly keptMs: number;
+  readonly clock: Clock;
+}
+
+export function createReadyCheck({
+  work,
+  problem,
+  keptMs,
+  clock,
+}: ReadyCheckOptions): () => Promise<true | string> {
+  let asked: { readonly at: number; readonly answer: Promise<true | string> } | undefined;
+  return () => {
+    const now = clock.now();
+    if (asked === undefined || now - asked.at >= keptMs || now < asked.at) {
+      asked = { at: now, answer: answerOf(work(), problem) };
+    }
+    return asked.answer;
+  };
+}
+
+async function answerOf(done: Promise<void>, problem: string): Promise<true | string> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+  });
+  try {
+    await Promise.race([done, patience]);
+    return true;
+  } catch (error) {
+    return `${problem} (${(error as Error).message})`;
+  } finally {
+    clearTimeout(timer);
+  }
+}

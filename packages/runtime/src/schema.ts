@@ -1,0 +1,126 @@
+// A service's tables: who uses them opens a pool; before that they are migrated, by this process or by another that is
+// waited for. While it waits, a process is alive and not ready, and says what it waits for.
+import type { Registry } from "prom-client";
+import type { z } from "zod";
+import type { Timer } from "./clock.ts";
+import {
+  type Environment,
+  type ProcessConfig,
+  postgresConfig,
+  readConfig,
+  refuseProblems,
+} from "./config.ts";
+import type { Logger } from "./logger.ts";
+import { migrate, pendingFiles } from "./migrate.ts";
+import type { Module } from "./module.ts";
+import { sentenceOf } from "./operator-error.ts";
+import { connectPostgres, type Pool } from "./postgres.ts";
+import { startServiceHttp } from "./service-http.ts";
+
+const LOOK_EVERY_MS = 1_000;
+
+export type PostgresConfig = z.infer<typeof postgresConfig>;
+
+export interface Schema {
+  readonly name: string;
+  /** Absolute path of the folder with the numbered SQL files. */
+  readonly migrations: string;
+}
+
+/** A module's schema and where it is. */
+export interface PlacedSchema {
+  readonly schema: Schema;
+  readonly config: PostgresConfig;
+}
+
+/** @throws OperatorError when the server is not usable. */
+export function openPool(config: PostgresConfig, { name }: Schema, log: Logger): Promise<Pool> {
+  const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
+  return connectPostgres({ url, poolSize, schema: name, log });
+}
+
+/** Of all modules that keep tables. @throws OperatorError when the environment does not say where. */
+export function placedSchemas(modules: readonly Module[], env: Environment): PlacedSchema[] {
+  const problems: string[] = [];
+  const placed = modules.flatMap(({ name, schema }) => {
+    if (schema === undefined) return [];
+    const result = readConfig(name, postgresConfig, env);
+    if ("config" in result) return [{ schema, config: result.config }];
+    problems.push(...result.problems);
+    return [];
+  });
+  refuseProblems(problems);
+  return placed;
+}
+
+/** @returns a sentence for each. @throws OperatorError at the first that cannot be migrated. */
+export async function migrateSchemas(placed: readonly PlacedSchema[], log: Logger): Promise<string[]> {
+  const said: string[] = [];
+  for (const { schema, config } of placed) {
+    const applied = await withPool({ schema, config }, log, (pool) => migrate(pool, schema.migrations));
+    said.push(`${schema.name}: ${applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`}.`);
+  }
+  return said;
+}
+
+export interface Waiting {
+  readonly config: ProcessConfig;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly clock: Timer;
+  /** Ends the wait. */
+  readonly stopping: AbortSignal | undefined;
+}
+
+/** @returns false when it was told to stop before all was there. */
+export async function awaitSchemas(placed: readonly PlacedSchema[], waiting: Waiting): Promise<boolean> {
+  const { config, log, metrics, clock, stopping } = waiting;
+  const look = async () => (await Promise.all(placed.map((one) => problemOf(one, log)))).flat();
+  let problems = await look();
+  if (problems.length === 0) return true;
+  log.warn({ problems }, "waiting for the schema");
+  const http = await startServiceHttp({
+    host: config.SERVICE_HOST,
+    port: config.SERVICE_HTTP_PORT,
+    modules: [],
+    trust: { secret: config.INTERNAL_AUTH_SECRET, clock },
+    readiness: { problems: async () => problems },
+    log,
+    metrics,
+  });
+  try {
+    while (problems.length > 0) {
+      await clock.sleep(LOOK_EVERY_MS, stopping);
+      if (stopping?.aborted) return false;
+      problems = await look();
+    }
+  } finally {
+    await http.close(0);
+  }
+  return true;
+}
+
+/** A server that does not answer is waited for like a migration. */
+async function problemOf(placed: PlacedSchema, log: Logger): Promise<string[]> {
+  const { name, migrations } = placed.schema;
+  try {
+    const pending = await withPool(placed, log, (pool) => pendingFiles(pool, migrations));
+    if (pending.length === 0) return [];
+    return [`the schema ${name} lacks ${pending.join(", ")}; run its service with the argument "migrate"`];
+  } catch (error) {
+    return [`the schema ${name} cannot be used: ${sentenceOf(error)}`];
+  }
+}
+
+async function withPool<T>(
+  { schema, config }: PlacedSchema,
+  log: Logger,
+  work: (pool: Pool) => Promise<T>,
+): Promise<T> {
+  const pool = await openPool(config, schema, log);
+  try {
+    return await work(pool);
+  } finally {
+    await pool.end();
+  }
+}

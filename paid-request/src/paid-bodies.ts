@@ -1,0 +1,37 @@
+// The rules for bodies of requests that cost money. Whoever can pay for nothing cannot make a service take in much: before a
+// large body is read, billing is asked whether its sender could place the smallest hold. And what is taken in has a bound.
+import type { Billing } from "@gr/clients";
+import { ServiceError } from "@gr/proto";
+import { type BodyRules, ByteBudget } from "@gr/runtime";
+import { claimKeyOf } from "./claim.ts";
+
+/** Requests to free models cost nothing, and which model is meant stands in the body: so long may those be. */
+const FREE_BYTES = 1024 * 1024;
+
+type Request = Parameters<BodyRules["ownerOf"]>[0];
+
+export interface PaidBodiesOptions {
+  readonly billing: Pick<Billing, "maySpend">;
+  /** Who is found to make a request; null for nobody. */
+  readonly spenderOf: (request: Request) => { readonly accountId: string; readonly keyId: string } | null;
+  /** That requests of one process hold at the same time. */
+  readonly mostBytes: number;
+}
+
+export function rulesOfPaidBodies({ billing, spenderOf, mostBytes }: PaidBodiesOptions): BodyRules {
+  const require = (request: Request) => {
+    const spender = spenderOf(request);
+    if (spender === null) throw new ServiceError("invalid_api_key", "An API key is required.");
+    return spender;
+  };
+  return {
+    freeBytes: FREE_BYTES,
+    admit: async (request) => {
+      const { accountId, keyId: spenderId } = require(request);
+      const claimKey = claimKeyOf(request.headers, request.routeOptions.url ?? "");
+      await billing.maySpend({ accountId, spenderId, claimKey });
+    },
+    budget: new ByteBudget(mostBytes),
+    ownerOf: (request) => require(request).accountId,
+  };
+}

@@ -1,0 +1,28 @@
+// What tests ask PostgreSQL beside what billing answers.
+import type pg from "pg";
+
+/** What requests cost us that nobody was charged for: pico, of these accounts together. */
+export async function lostCost(db: pg.Pool, accountIds: readonly string[]): Promise<bigint> {
+  const { rows } = await db.query<{ lost: string }>(
+    "SELECT coalesce(sum(cost), 0)::text AS lost FROM entry WHERE kind <> 'charge' AND account_id = ANY ($1)",
+    [accountIds],
+  );
+  return BigInt(rows[0]?.lost ?? -1);
+}
+
+/** How many sessions wait for a lock. */
+export async function lockWaiters(db: pg.Pool): Promise<number> {
+  const { rowCount } = await db.query(
+    "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+  );
+  return rowCount ?? 0;
+}
+
+/** Spenders that nobody put, all of one moment. */
+export async function addSpenders(db: pg.Pool, accountId: string, count: number): Promise<void> {
+  await db.query(
+    `INSERT INTO spender (id, account_id, name, period, active, created_at, revision)
+     SELECT gen_random_uuid(), $1, 'k' || i, 'lifetime', true, now(), 1 FROM generate_series(1, $2) i`,
+    [accountId, count],
+  );
+}

@@ -1,0 +1,179 @@
+// An operator's own catalogue: files in the seed's format that add models, change members of shipped ones, or hide models.
+// All of the seed's rules hold for what comes out; a mistake is named by file, model, field and rule.
+import { isDeepStrictEqual } from "node:util";
+import type { Model } from "@gr/proto/catalog";
+import type { TextUpstream } from "@gr/text-upstream";
+import { z } from "zod";
+import { readModel, type Seed, type SeedFile, type SeedRow, vendorName } from "./seed.ts";
+import { MODEL_ID, MOST_ID_CHARACTERS, seedModel } from "./seed-model.ts";
+import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
+import { boardOf } from "./seed-rules.ts";
+import { modelOfText } from "./text-model.ts";
+import { priceRow, textModelOf } from "./text-price-list.ts";
+
+/** Of all files together. The catalogue's models fit one RPC message, before a change and after it. */
+export const MOST_OWN_BYTES = 1024 * 1024;
+
+const ownFile = z.strictObject({ vendor: vendorName.optional(), models: z.array(z.unknown()).min(1) });
+
+const rowHead = z.looseObject({
+  id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
+  type: z.enum(["image", "video", "text"]).optional(),
+  /** Not listed. All the rest of the row is checked as always. */
+  hidden: z.boolean().default(false),
+});
+
+/** As the price list has them, so that a row of one can be copied to the other. */
+const textRow = priceRow.extend({
+  type: z.literal("text"),
+  /** What the upstream calls it; left out = by its id. */
+  upstream_model: z.string().min(1).max(MOST_ID_CHARACTERS).optional(),
+});
+
+/** Undefined = there is none, so text models are checked and left out. */
+export type OwnTextUpstream = Pick<TextUpstream, "name" | "kind"> | undefined;
+
+export interface OwnCatalog {
+  /** The seed's models with what the files change, and those that the files add; without hidden ones. */
+  readonly models: readonly Model[];
+  /** Ids that are not listed, whoever has them. */
+  readonly hidden: ReadonlySet<string>;
+  /** Ids of new models, and of shipped ones that the files change; none of them is hidden. */
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+}
+
+interface OwnRow {
+  readonly at: string;
+  readonly id: string;
+  readonly hidden: boolean;
+  readonly isNew: boolean;
+  readonly model?: Model | undefined;
+}
+
+type ReadRow = { readonly row: OwnRow } | { readonly problems: readonly string[] };
+
+/** @throws OperatorError that names file, model, field and rule of what is wrong. */
+export function ownCatalog(seed: Seed, files: readonly SeedFile[], upstream: OwnTextUpstream): OwnCatalog {
+  const { problems, ...catalog } = readOwnCatalog(seed, files, upstream);
+  refuseProblems("The catalogue folder", problems);
+  return catalog;
+}
+
+/** The catalogue of these files as far as they are right, and a sentence without its end for each thing that is wrong. */
+export function readOwnCatalog(
+  seed: Seed,
+  files: readonly SeedFile[],
+  upstream: OwnTextUpstream,
+): OwnCatalog & { readonly problems: readonly string[] } {
+  const read = files.flatMap((file) => readOwnFile(seed, file, upstream));
+  const rows = new Map<string, OwnRow>();
+  const problems = read.flatMap((each) => ("problems" in each ? each.problems : []));
+  if (files.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0) > MOST_OWN_BYTES)
+    problems.push(`its files have more than ${MOST_OWN_BYTES} bytes`);
+  for (const each of read) {
+    if ("problems" in each) continue;
+    const { at, id } = each.row;
+    const first = rows.get(id);
+    if (first === undefined) rows.set(id, each.row);
+    else problems.push(`${at}: id: is there more than once, first in ${first.at.split(": ", 1)[0]}`);
+  }
+  const shipped = seed.models.filter(({ id }) => !rows.has(id));
+  const shown = [...rows.values()].filter(({ hidden }) => !hidden);
+  return {
+    models: [...shipped, ...shown.flatMap(({ model }) => model ?? [])],
+    hidden: new Set([...rows.values()].filter(({ hidden }) => hidden).map(({ id }) => id)),
+    added: shown.filter(({ isNew }) => isNew).map(({ id }) => id),
+    changed: shown.filter(({ isNew }) => !isNew).map(({ id }) => id),
+    problems,
+  };
+}
+
+function readOwnFile(seed: Seed, file: SeedFile, upstream: OwnTextUpstream): ReadRow[] {
+  const parsed = parseFile(ownFile, file);
+  if ("problems" in parsed) return [parsed];
+  const { vendor, models } = parsed.data;
+  return models.map((row, index) => {
+    const at = `${file.name}: ${nameOfRow(row, index)}`;
+    const head = rowHead.safeParse(row);
+    if (!head.success) return { problems: problemsOf(head.error, at) };
+    const { hidden, ...fields } = head.data;
+    if (vendor !== undefined && !fields.id.startsWith(`${vendor}/`))
+      return { problems: [`${at}: id must begin with "${vendor}/", as the file's vendor says`] };
+    const shipped = seed.rows.get(fields.id);
+    const about = { at, id: fields.id, hidden, isNew: shipped === undefined };
+    if (shipped !== undefined) return changedModel(seed, shipped, fields, about);
+    if (fields.type === "text") return textModel(fields, about, upstream);
+    if (fields.type !== undefined) return mediaModel(seed, fields, fields.id.split("/", 1)[0] ?? "", about);
+    const rule = hidden
+      ? 'no such model is shipped; to hide one of the text upstream, add "type": "text"'
+      : "no such model is shipped; to add one, write its type and all its other members";
+    return { problems: [`${at}: id: ${rule}`] };
+  });
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+type About = Omit<OwnRow, "model">;
+
+function mediaModel(seed: Seed, fields: Fields, vendor: string, about: About): ReadRow {
+  const { model, problems } = readModel(fields, about.at, vendor);
+  if (model === undefined || problems.length > 0) return { problems };
+  const [board] = boardOf(model);
+  const [other] = seed.models.flatMap((one) => (one.kind === model.kind ? boardOf(one) : []));
+  // Scores of different boards or days do not compare, and the list sorts by them.
+  if (board === undefined || other === undefined || board === other) return { row: { ...about, model } };
+  return { problems: [`${about.at}: arena_score: must be of ${other}, as all scores of its type`] };
+}
+
+function textModel(fields: Fields, about: About, upstream: OwnTextUpstream): ReadRow {
+  const { id: _id, type: _type, ...more } = fields;
+  if (about.hidden && Object.keys(more).length === 0) return { row: about };
+  const row = textRow.safeParse(fields);
+  if (!row.success) return { problems: problemsOf(row.error, about.at) };
+  if (upstream === undefined) return { row: about };
+  if (upstream.kind !== "openai") {
+    const rule = `text needs a TEXT_UPSTREAM_KIND of openai, since one of kind ${upstream.kind} says itself what its models cost`;
+    return { problems: [`${about.at}: type: ${rule}`] };
+  }
+  const model = modelOfText(textModelOf(row.data), upstream.name, row.data.upstream_model);
+  return { row: { ...about, model } };
+}
+
+/** A member that is named replaces the shipped one as a whole; null takes an optional one away. */
+function changedModel(seed: Seed, shipped: SeedRow, fields: Fields, about: About): ReadRow {
+  if (fields["type"] !== undefined && fields["type"] !== shipped.row["type"])
+    return { problems: [`${about.at}: type: is ${shipped.row["type"]} and cannot be changed`] };
+  const merged = Object.entries({ ...shipped.row, ...fields }).filter(
+    ([name, value]) => value !== null || !OPTIONAL.has(name),
+  );
+  const row = { ...Object.fromEntries(merged), routes: routesOf(shipped.row, fields) };
+  return mediaModel(seed, row, shipped.vendor, about);
+}
+
+const OPTIONAL: ReadonlySet<string> = new Set(
+  Object.entries(seedModel.shape)
+    .filter(([, member]) => member.safeParse(undefined).success)
+    .map(([name]) => name),
+);
+
+const routeHead = z.looseObject({ provider: z.string(), upstream_model: z.string(), cost: z.unknown() });
+
+/**
+ * A shipped route goes on costing us what it costs: another price of ours moves no provider's. So where its cost was the
+ * price, and nobody says another cost, it stays the price that was shipped. A price below it is then refused like any other.
+ */
+function routesOf(shipped: Fields, fields: Fields): unknown {
+  const routes = z.array(routeHead).safeParse(fields["routes"] ?? shipped["routes"]);
+  const known = z.array(routeHead).safeParse(shipped["routes"]);
+  // The model's own check says what is wrong with them.
+  if (!routes.success || !known.success) return fields["routes"] ?? shipped["routes"];
+  const repriced = fields["price"] !== undefined && !isDeepStrictEqual(fields["price"], shipped["price"]);
+  return routes.data.map((route) => {
+    const same = known.data.find(
+      ({ provider, upstream_model }) =>
+        provider === route.provider && upstream_model === route.upstream_model,
+    );
+    if (same === undefined || route.cost !== null) return route;
+    return { ...route, cost: same.cost ?? (repriced ? shipped["price"] : null) };
+  });
+}

@@ -1,0 +1,257 @@
+// The log as callers see it: what was answered is found again, by its key only; pages are whole and cheap; what is
+// deleted is gone, but for the money.
+import { randomUUID } from "node:crypto";
+import { MediaGenerationService } from "@gr/proto/media";
+import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
+import { type RunningSimulator, startSimulator } from "@gr/simulator";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { pageQuery } from "./log/log-store.ts";
+import { caller, KEY_HEADER } from "./test/edge.ts";
+import { fillLog, insertEntry, planOf } from "./test/log-store.ts";
+import {
+  answerOf,
+  INTERNAL_AUTH_SECRET,
+  type MediaUnderTest,
+  PATIENT,
+  startMedia,
+} from "./test/start-media.ts";
+
+const IMAGES = "/v1/compat/images/generations";
+const fox = { model: "sandbox/image", prompt: "a fox" };
+const unknownId = "00000000-0000-7000-8000-000000000000";
+
+let simulator: RunningSimulator;
+let media: MediaUnderTest;
+beforeAll(async () => {
+  simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
+  media = await startMedia({ upstreamUrl: simulator.url, env: PATIENT });
+});
+afterAll(async () => {
+  await media.stop();
+  await simulator.close();
+});
+
+const idOf = (headers: Headers) => headers.get("x-request-id") ?? "";
+const nameOf = (url: string) => url.split("/").at(-1) ?? "";
+const served = (url: string) => fetch(`${media.url()}/media/${nameOf(url)}`);
+
+async function list(query: string, key: string) {
+  return answerOf(await fetch(`${media.url()}/v1/generations?${query}`, { headers: { [KEY_HEADER]: key } }));
+}
+
+async function remove(id: string, key: string = caller.keyId) {
+  const headers = { [KEY_HEADER]: key };
+  return answerOf(await fetch(`${media.url()}/v1/generations/${id}`, { method: "DELETE", headers }));
+}
+
+describe("what was answered is in the log under its request's id", () => {
+  test("with the same URLs, cost and latency, and the parameters that it was made with", async () => {
+    const { headers, body } = await media.generate({ ...fox, n: 2, size: "1280x720", output_format: "png" });
+    const { status, body: entry } = await media.logged(idOf(headers));
+    expect(status).toBe(200);
+    expect(entry).toEqual({
+      id: idOf(headers),
+      object: "generation",
+      status: "succeeded",
+      kind: "image",
+      model: "sandbox/image",
+      request: { prompt: "a fox", n: 2, size: "1280x720", output_format: "png", response_format: "url" },
+      created_at: expect.any(String),
+      finished_at: expect.any(String),
+      data: body.data,
+      error: null,
+      latency: body.latency,
+      cost: 0.02,
+      deleted: false,
+    });
+    expect(Math.floor(Date.parse(entry.finished_at) / 1_000)).toBe(body.created);
+  });
+
+  test("base64 too: by URL, the same bytes", async () => {
+    const { headers, body } = await media.generate({ ...fox, response_format: "b64_json" });
+    const { body: entry } = await media.logged(idOf(headers));
+    const file = await served(entry.data[0].url);
+    expect(Buffer.from(await file.arrayBuffer()).toString("base64")).toBe(body.data[0].b64_json);
+  });
+
+  test("but not what is ephemeral: neither file nor prompt, only what it cost", async () => {
+    const { headers } = await media.generate({ ...fox, response_format: "b64_ephemeral" });
+    const { body: entry } = await media.logged(idOf(headers));
+    expect(entry).toMatchObject({ status: "succeeded", data: [], cost: 0.01 });
+    expect(JSON.stringify(entry)).not.toContain("fox");
+  });
+
+  test.each([
+    ["sandbox/image-error", "failed"],
+    ["sandbox/image-blocked", "blocked"],
+  ])("an error of %s is the one that its caller got, and free", async (model, status) => {
+    const { headers, body } = await media.generate({ ...fox, model });
+    const { body: entry } = await media.logged(idOf(headers));
+    expect(entry).toMatchObject({ status, error: body.error, cost: 0, data: [] });
+  });
+});
+
+describe("pages", () => {
+  const key = "key-of-pages";
+  const id = (n: number) => `00000000-0000-4000-8000-0000000000${String(n).padStart(2, "0")}`;
+  const second = (n: number) => `2026-01-01T00:00:0${n}.000Z`;
+  beforeAll(async () => {
+    const rows = [
+      { state: "running", createdAt: second(5) },
+      { kind: "video", model: "sandbox/video", createdAt: second(4) },
+      // Of one moment: the greater id first.
+      { createdAt: second(3) },
+      { state: "failed", createdAt: second(3) },
+      { state: "blocked", createdAt: second(2) },
+      { createdAt: second(1) },
+    ] as const;
+    for (const [index, row] of rows.entries()) {
+      await insertEntry(media.db, caller.accountId, { ...row, id: id(10 - index), keyId: key });
+    }
+  });
+  const all = [10, 9, 8, 7, 6, 5].map(id);
+
+  test("follow one another without a gap or a repetition, newest first", async () => {
+    const seen: string[] = [];
+    for (let after = ""; ; ) {
+      const { body } = await list(`limit=2${after}`, key);
+      const ids = body.data.map((entry: { id: string }) => entry.id);
+      expect(body).toMatchObject({ object: "list", first_id: ids[0], last_id: ids.at(-1) });
+      seen.push(...ids);
+      if (!body.has_more) break;
+      after = `&after=${body.last_id}`;
+    }
+    expect(seen).toEqual(all);
+  });
+
+  test.each([
+    ["kind=video", [9]],
+    ["kind=image&limit=1", [10]],
+    ["model=sandbox/video", [9]],
+    ["status=running", [10]],
+    ["status=succeeded", [9, 8, 5]],
+    ["status=failed", [7]],
+    ["status=blocked", [6]],
+    ["created_after=2026-01-01T00:00:03Z", [10, 9]],
+    ["created_before=2026-01-01T01:00:02%2B01:00", [5]],
+    ["created_after=2026-01-01T00:00:01Z&created_before=2026-01-01T00:00:04Z&status=succeeded", [8]],
+    [`after=${id(7)}`, [6, 5]],
+    [`after=${id(5)}`, []],
+  ])("?%s", async (query, expected) => {
+    const { status, body } = await list(query, key);
+    expect(status).toBe(200);
+    expect(body.data.map((entry: { id: string }) => entry.id)).toEqual(expected.map(id));
+    if (expected.length === 0) expect(body).toMatchObject({ first_id: null, last_id: null, has_more: false });
+  });
+
+  test.each([
+    ["limit=0", "limit"],
+    ["limit=101", "limit"],
+    ["limit=1&limit=2", "limit"],
+    ["kind=text", "kind"],
+    ["status=done", "status"],
+    ["model=", "model"],
+    ["model=%00", "model"],
+    ["created_after=2026-01-01", "created_after"],
+    ["created_before=2026-01-01T00:00:00", "created_before"],
+    ["created_before=2026-02-30T00:00:00Z", "created_before"],
+    ["after=x", "after"],
+    [`after=${unknownId}`, "after"],
+  ])("?%s is refused, and the parameter named", async (query, param) => {
+    const { status, body } = await list(query, key);
+    expect([status, body.error]).toMatchObject([400, { type: "invalid_request_error", param }]);
+  });
+
+  test("of another key have none of it, and cannot be entered through it", async () => {
+    expect((await list("", "another")).body.data).toEqual([]);
+    expect((await list(`after=${id(7)}`, "another")).status).toBe(400);
+  });
+
+  test("of the account are read over RPC, for all keys or for one", async () => {
+    const url = media.rpcUrl();
+    const transport = createRemoteTransport(url, INTERNAL_AUTH_SECRET, systemClock);
+    const client = createServiceClient(MediaGenerationService, "media-generation", transport);
+    const ask = async (fields: Parameters<typeof client.listGenerations>[0]) => {
+      const asked = { accountId: caller.accountId, createdBefore: BigInt(Date.parse(second(9))), ...fields };
+      const { generations, hasMore } = await client.listGenerations(asked);
+      return { ids: generations.map((each) => each.id), hasMore, generations };
+    };
+    const extra = { id: id(99), keyId: id(98), createdAt: second(3) };
+    await insertEntry(media.db, caller.accountId, extra);
+    expect((await ask({})).ids).toEqual([id(10), id(9), id(99), id(8), id(7), id(6), id(5)]);
+    expect((await ask({ keyId: extra.keyId })).ids).toEqual([id(99)]);
+    expect(await ask({ limit: 2 })).toMatchObject({ ids: [id(10), id(9)], hasMore: true });
+    const [blocked] = (await ask({ status: 4 })).generations;
+    expect(blocked).toMatchObject({ kind: 1, chargedCredits: 0n, parameters: { prompt: "a fox" } });
+    expect(blocked?.error).toMatchObject({ type: "invalid_request_error" });
+    await expect(ask({ after: unknownId })).rejects.toMatchObject({
+      reason: "invalid_value",
+      param: "after",
+    });
+    await expect(ask({ accountId: "x" })).rejects.toMatchObject({ param: "account_id" });
+  });
+
+  test("are found in an index, however long the log is", async () => {
+    const { accountId, keyId } = await fillLog(media.db);
+    const before = { id: unknownId, createdAt: Date.now() };
+    for (const [owner, index] of [
+      [{ accountId, keyId }, "generation_of_key"],
+      [{ accountId }, "generation_of_account"],
+    ] as const) {
+      const page = await planOf(media.db, pageQuery(owner, {}, before, 21));
+      expect(page).toContain(`Index Scan Backward using ${index}`);
+      expect(page).not.toContain("Sort");
+      const filter = { createdAfter: 0, status: "succeeded", model: "model-1" } as const;
+      const filtered = await planOf(media.db, pageQuery(owner, filter, before, 21));
+      expect(filtered).toContain(index);
+      expect(filtered).not.toContain("Seq Scan");
+    }
+  });
+});
+
+describe("what is deleted", () => {
+  test("loses its files and its prompt; what it cost stays, and once more changes nothing", async () => {
+    const { headers, body } = await media.generate({ ...fox, prompt: "a secret \u0000 fox" });
+    const id = idOf(headers);
+    const [{ url }] = body.data;
+    expect((await served(url)).status).toBe(200);
+    for (let i = 0; i < 2; i += 1)
+      expect(await remove(id)).toMatchObject({ status: 200, body: { id, deleted: true } });
+    expect((await served(url)).status).toBe(404);
+    const { body: entry } = await media.logged(id);
+    expect(entry).toMatchObject({ status: "succeeded", deleted: true, data: [], cost: 0.01 });
+    const { rows } = await media.db.query("SELECT request::text FROM generation WHERE id = $1", [id]);
+    expect(JSON.stringify([entry, rows])).not.toContain("secret");
+  });
+
+  test("cannot be given again under its Idempotency-Key, and is not made again either", async () => {
+    const ask = () => media.generate(fox, IMAGES, { "idempotency-key": "deleted" });
+    await remove(idOf((await ask()).headers));
+    const { status, body } = await ask();
+    expect([status, body.error.code]).toEqual([409, "idempotency_not_replayable"]);
+  });
+
+  test("is not what still runs", async () => {
+    const id = randomUUID();
+    const createdAt = "2026-01-01T00:00:00Z";
+    await insertEntry(media.db, caller.accountId, { id, keyId: caller.keyId, state: "running", createdAt });
+    const { status, body } = await remove(id);
+    expect([status, body.error.code]).toEqual([409, "generation_running"]);
+    expect((await media.logged(id)).body).toMatchObject({ status: "running", deleted: false, cost: null });
+  });
+
+  test("what another key has made is neither shown nor deleted, in the words for an id that nobody has", async () => {
+    const { headers, body } = await media.generate(fox);
+    const unknown = await media.logged(unknownId);
+    expect([unknown.status, unknown.body.error]).toMatchObject([404, { code: "not_found", param: "id" }]);
+    for (const answer of [
+      await media.logged(idOf(headers), "another"),
+      await remove(idOf(headers), "another"),
+      await remove(unknownId),
+      await media.logged("not-an-id"),
+    ]) {
+      expect(answer).toMatchObject({ status: 404, body: unknown.body });
+    }
+    expect((await served(body.data[0].url)).status).toBe(200);
+  });
+});

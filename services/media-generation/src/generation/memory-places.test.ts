@@ -1,0 +1,46 @@
+// Places for media in memory: as many as there are, one a generation, given back at its end.
+import { expect, test } from "@jest/globals";
+import { MemoryPlaces } from "./memory-places.ts";
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test("work without media needs no place, and work with media has one however often it asks", async () => {
+  const places = new MemoryPlaces(1);
+  const done = Promise.withResolvers<void>();
+  const first = places.during(async () => {
+    await Promise.all([places.take(), places.take()]);
+    await done.promise;
+  });
+  await places.during(async () => undefined);
+  let second = "waits";
+  const waiting = places.during(async () => {
+    await places.take();
+    second = "has a place";
+  });
+  await settled();
+  expect(second).toBe("waits");
+  done.resolve();
+  await Promise.all([first, waiting]);
+  expect(second).toBe("has a place");
+});
+
+test("who gives up before its turn costs nobody a place, nor does who fails with one", async () => {
+  const places = new MemoryPlaces(1);
+  const done = Promise.withResolvers<void>();
+  const first = places.during(async () => {
+    await places.take();
+    await done.promise;
+    throw new Error("it fails");
+  });
+  const leave = new AbortController();
+  const second = places.during(() => places.take(leave.signal));
+  leave.abort(new Error("too late"));
+  await expect(second).rejects.toThrow("too late");
+  done.resolve();
+  await expect(first).rejects.toThrow("it fails");
+  await places.during(() => places.take());
+});
+
+test("outside of any work there is nothing to wait for", async () => {
+  await new MemoryPlaces(0).take();
+});

@@ -1,0 +1,25 @@
+// What the price of a generation goes by, for the customer's price before it and for ours after it.
+import type { ImageMeters, VideoMeters } from "@gr/models";
+import type { JobKind } from "../providers/provider.ts";
+import type { Quality } from "../request/media-fields.ts";
+
+/** Every "auto" resolved; absent = the model takes none, or is not given the choice. */
+export interface Shape {
+  readonly size?: string | undefined;
+  readonly quality?: Quality | undefined;
+  readonly seconds?: number | undefined;
+  readonly audio?: boolean | undefined;
+  /** Of each image that came along, in their order; absent when none did. */
+  readonly input_pixels?: readonly number[] | undefined;
+}
+
+/** @param count of images; a request is for one video */
+export function metersOf(
+  kind: JobKind,
+  count: number,
+  { size = "auto", quality, seconds = 0, audio = false, input_pixels: inputPixels = [] }: Shape,
+): ImageMeters | VideoMeters {
+  const inputs = inputPixels.length === 0 ? {} : { inputImages: inputPixels.length, inputPixels };
+  const asked = { size, quality: quality ?? "auto", ...inputs };
+  return kind === "video" ? { ...asked, seconds, audio } : { ...asked, images: count };
+}

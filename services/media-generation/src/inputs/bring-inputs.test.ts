@@ -1,0 +1,245 @@
+// Bringing pictures here: every form becomes the same clean picture, and whatever a URL is written like, leads to or
+// resolves to, nothing internal is ever asked.
+import { Readable } from "node:stream";
+import { ByteBudget, systemClock } from "@gr/runtime";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createOutbound, type Outbound } from "../providers/outbound.ts";
+import { createGate } from "../storage/gate.ts";
+import { drawPicture } from "../test/pictures.ts";
+import { type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
+import { type BringInputs, createInputBringer } from "./bring-inputs.ts";
+import { createPictureCleaner } from "./clean-picture.ts";
+import { FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
+
+const NAME = `${"ab".repeat(20)}.png`;
+const PUBLIC = "http://127.0.0.1:8080/";
+
+let picture: Buffer;
+let elsewhere: ScriptedServer;
+let internal: ScriptedServer;
+let outbound: Outbound;
+let budget: ByteBudget;
+let bring: BringInputs;
+
+beforeEach(async () => {
+  picture = await drawPicture("png", { width: 20, height: 10 });
+  elsewhere = await startScriptedServer();
+  internal = await startScriptedServer();
+  budget = new ByteBudget(100_000_000);
+  const inside = (family: 4 | 6, address: string) => ({ address, family });
+  outbound = createOutbound({
+    // Stands for the public internet, which tests do not have.
+    trustedOrigins: new Set([elsewhere.url]),
+    resolveAll: async (name) => {
+      if (name.startsWith("mixed.")) return [inside(4, "93.184.216.34"), inside(4, "127.0.0.1")];
+      if (name.startsWith("v6.")) return [inside(6, "::1")];
+      if (name.startsWith("mapped.")) return [inside(6, "::ffff:127.0.0.1")];
+      if (name.startsWith("metadata.")) return [inside(4, "169.254.169.254")];
+      return [inside(4, "127.0.0.1")];
+    },
+  });
+  bring = createInputBringer({
+    outbound,
+    downloads: createGate(4),
+    clean: createPictureCleaner(createGate(2)),
+    storage: {
+      size: async (name) => (name === NAME ? picture.length : undefined),
+      read: () => Readable.from([picture]),
+    },
+    publicBaseUrl: PUBLIC,
+    clock: systemClock,
+  });
+});
+afterEach(async () => {
+  await outbound.close();
+  await elsewhere.close();
+  await internal.close();
+});
+
+const brought = (fields: object) => bring(inputSources(fields), budget.open("account"));
+const uri = () => `data:image/gif;base64,${picture.toString("base64")}`;
+
+test("files, data URIs, URLs and our own media, mixed, become clean pictures in their order", async () => {
+  elsewhere.play({ status: 200, headers: { "content-type": "text/html" }, body: picture });
+  const inputs = await brought({
+    image: new FormFile(picture, Buffer.alloc(32)),
+    "image[]": [`${elsewhere.url}/a`, uri(), `${PUBLIC}media/${NAME}`],
+    mask: uri(),
+  });
+  expect(inputs.map(({ role, type, width, height }) => [role, type, width, height])).toEqual([
+    ...Array(4).fill(["image", "image/png", 20, 10]),
+    ["mask", "image/png", 20, 10],
+  ]);
+  expect(elsewhere.requests).toHaveLength(1);
+  expect(elsewhere.requests[0]?.headers).toEqual({
+    host: new URL(elsewhere.url).host,
+    connection: expect.any(String),
+    "accept-encoding": "identity",
+  });
+});
+
+describe("a URL that must not be fetched", () => {
+  const hosts = [
+    "127.0.0.1",
+    "127.1",
+    "0",
+    "2130706433",
+    "017700000001",
+    "0x7f000001",
+    "0x7f.0.0.1",
+    "0177.0.0.1",
+    "①②⑦.⓪.⓪.①",
+    "127。0。0。1",
+    "%31%32%37.0.0.1",
+    "localhost",
+    "localhost.",
+    "LOCALHOST",
+    "127.0.0.1.nip.io",
+    "mixed.test",
+    "v6.test",
+    "mapped.test",
+    "metadata.test",
+    "inside.test",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[0:0:0:0:0:ffff:7f00:1]",
+    "[::127.0.0.1]",
+    "[64:ff9b::127.0.0.1]",
+    "[64:ff9b:1::127.0.0.1]",
+    "[2002:7f00:1::]",
+    "[2001:0:7f00:1::]",
+    "[fe80::1]",
+    "[fec0::1]",
+    "[fc00::1]",
+    "[fd00:ec2::254]",
+    "[ff02::1]",
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.0.1",
+    "169.254.169.254",
+    "100.100.100.200",
+    "168.63.129.16",
+    "192.0.0.192",
+    "198.18.0.1",
+    "224.0.0.1",
+    "255.255.255.255",
+  ];
+  const PORTS = ["", ":80", ":443"];
+  const corpus = (port: string) => [
+    ...hosts.map((host) => `http://${host}${PORTS[host.length % PORTS.length]}/a.png`),
+    ...["127.0.0.1", "localhost", "[::1]", "example.com", "1.1.1.1"].map((host) => `http://${host}:${port}/`),
+    `http://user@127.0.0.1:${port}/`,
+    "https://user:secret@example.com/a.png",
+    "http://example.com@127.0.0.1/",
+    "ftp://example.com/a.png",
+    "file:///etc/passwd",
+    "gopher://127.0.0.1/_x",
+    "javascript:alert(1)",
+    "blob:http://example.com/x",
+    "unix:/var/run/docker.sock",
+    `${PUBLIC}media/../secret`,
+    `${PUBLIC}media/${NAME}/../../v1/credits`,
+  ];
+
+  test("is refused as such, and nothing internal hears of it", async () => {
+    const { port } = new URL(internal.url);
+    for (const url of corpus(port)) {
+      const refusal = await brought({ image: [uri(), url] }).catch((error) => error);
+      const { reason, param, message } = refusal;
+      expect([url, reason, param]).toEqual([url, "url_not_allowed", "image"]);
+      expect(message).toMatch(/^image\[1\]: /);
+    }
+    expect(internal.requests).toEqual([]);
+  });
+
+  test("is not reached by being led there either", async () => {
+    const { port } = new URL(internal.url);
+    for (const location of corpus(port)) {
+      elsewhere.play({ status: 302, headers: { location: encodeURI(location).replaceAll("%25", "%") } });
+      await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({ param: "image" });
+    }
+    elsewhere.play({ status: 302, headers: { location: "/again" } });
+    const circling = brought({ image: `${elsewhere.url}/a` });
+    await expect(circling).rejects.toMatchObject({ reason: "url_not_allowed" });
+    expect(internal.requests).toEqual([]);
+  });
+});
+
+describe("a URL that cannot be fetched is the caller's matter, by name", () => {
+  test.each<[string, Parameters<ScriptedServer["play"]>[0], string]>([
+    ["404", { status: 404 }, "image_download_failed"],
+    ["500", { status: 500 }, "image_download_failed"],
+    [
+      "no picture",
+      { status: 200, headers: { "content-type": "image/png" }, body: "<html>" },
+      "invalid_image",
+    ],
+    [
+      "a compressed one",
+      { status: 200, headers: { "content-encoding": "gzip" }, body: "x" },
+      "image_download_failed",
+    ],
+    [
+      "a length that is not true",
+      (response) =>
+        void response.writeHead(200, { "content-length": "9999" }).write("x", () => response.destroy()),
+      "image_download_failed",
+    ],
+    [
+      "more than a picture may have",
+      (response) => {
+        const more = () => {
+          while (!response.destroyed && response.write(Buffer.alloc(1_000_000)));
+          response.once("drain", more);
+        };
+        response.writeHead(200);
+        more();
+      },
+      "image_download_failed",
+    ],
+  ])("%s", async (_what, entry, reason) => {
+    elsewhere.play(entry);
+    const refused = brought({ image: [uri(), uri(), `${elsewhere.url}/a`] });
+    await expect(refused).rejects.toMatchObject({ reason, param: "image" });
+    await expect(refused).rejects.toThrow(/^image\[2\]: /);
+  });
+
+  test("one that never answers is given up", async () => {
+    let asked = 0;
+    const hasty = {
+      now: () => Date.now(),
+      sleep: async (_ms: number, signal?: AbortSignal) => {
+        while (asked === 0 && signal?.aborted !== true) await new Promise((resolve) => setImmediate(resolve));
+      },
+    };
+    elsewhere.play(() => {
+      asked += 1;
+    });
+    bring = createInputBringer({
+      outbound,
+      downloads: createGate(4),
+      clean: createPictureCleaner(createGate(2)),
+      storage: { size: async () => undefined, read: () => Readable.from([]) },
+      publicBaseUrl: PUBLIC,
+      clock: hasty,
+    });
+    await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({
+      reason: "image_download_failed",
+    });
+  });
+});
+
+test("a file of ours that is gone is said to be", async () => {
+  const refused = brought({ mask: `${PUBLIC}media/${"cd".repeat(20)}.png` });
+  await expect(refused).rejects.toMatchObject({ reason: "image_download_failed", param: "mask" });
+});
+
+test("what the process has no room for is refused while it arrives", async () => {
+  budget = new ByteBudget(1_000);
+  elsewhere.play({ status: 200, body: Buffer.alloc(MAX_PICTURE_BYTES) });
+  await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({
+    reason: "service_unavailable",
+  });
+});

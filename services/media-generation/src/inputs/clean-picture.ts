@@ -1,0 +1,80 @@
+// Makes a picture that came with a request safe to hand on: its first bytes must be a known format's, it must have an
+// ordinary number of pixels and decode to its end, and nothing but the picture leaves again. Where its pixels need not
+// change they stay as they came, to the bit; one that lies on its side or has colours of its own is drawn anew.
+import type { Sharp } from "sharp";
+import type { InputPicture } from "../providers/provider.ts";
+import type { Gate } from "../storage/gate.ts";
+import { MAX_PIXELS, type PictureFormat, pictureFormatOf } from "../storage/picture-format.ts";
+import { stripMetadata } from "./strip-metadata.ts";
+
+const MAX_SECONDS = 15;
+/** Of JPEG and WebP that have to be drawn anew; the loss cannot be seen. */
+const QUALITY = 95;
+/** The decoded picture is looked at this small, so that it is never in memory as a whole. */
+const PROBE_PIXELS = 16;
+
+export interface CleanPicture extends InputPicture {
+  /** As it is seen: turned upright. */
+  readonly width: number;
+  readonly height: number;
+}
+
+/** The message continues "image[2]: ". */
+export class UnusablePictureError extends Error {
+  override readonly name = "UnusablePictureError";
+}
+
+export type CleanInput = (bytes: Buffer, role: InputPicture["role"]) => Promise<CleanPicture>;
+
+/** @param gate bounds how many pictures are decoded at a time; the work itself is off the event loop. */
+export function createPictureCleaner(gate: Gate): CleanInput {
+  return (bytes, role) => gate(() => clean(bytes, role));
+}
+
+/** @throws UnusablePictureError */
+async function clean(bytes: Buffer, role: InputPicture["role"]): Promise<CleanPicture> {
+  const format = pictureFormatOf(bytes);
+  if (format === undefined) throw new UnusablePictureError("it is no PNG, JPEG or WebP picture");
+  // Loading sharp takes longer than starting a service, and most services never draw.
+  const { default: sharp } = await import("sharp");
+  const open = (picture: Buffer, limit: number | false = MAX_PIXELS): Sharp =>
+    sharp(picture, { limitInputPixels: limit, failOn: "error", pages: 1 });
+  const header = await decoding(open(bytes, false).metadata());
+  const { width, height, orientation = 1, pages = 1, icc, space } = header;
+  if (header.format !== format) throw new UnusablePictureError("the picture is damaged");
+  if (width * height > MAX_PIXELS) {
+    const most = `at most ${MAX_PIXELS / 1_000_000} million pixels are taken`;
+    throw new UnusablePictureError(`the picture has ${width}x${height} pixels; ${most}`);
+  }
+  const kept: PictureFormat = role === "mask" ? "png" : format;
+  const asItIs = orientation === 1 && pages === 1 && icc === undefined && space !== "cmyk" && kept === format;
+  if (asItIs) {
+    const stripped = stripMetadata(bytes, format);
+    if (stripped === undefined) throw new UnusablePictureError("the picture is cut short or damaged");
+    const probe = open(stripped).timeout({ seconds: MAX_SECONDS });
+    await decoding(probe.resize(PROBE_PIXELS, PROBE_PIXELS, { fit: "fill" }).raw().toBuffer());
+    return { role, bytes: stripped, type: `image/${kept}`, width, height };
+  }
+  const upright = open(bytes).timeout({ seconds: MAX_SECONDS }).autoOrient();
+  const drawn = await decoding(encoded(upright, kept).toBuffer({ resolveWithObject: true }));
+  const { data, info } = drawn;
+  return { role, bytes: data, type: `image/${kept}`, width: info.width, height: info.height };
+}
+
+function encoded(picture: Sharp, format: PictureFormat): Sharp {
+  if (format === "png") return picture.png();
+  if (format === "webp") return picture.webp({ quality: QUALITY });
+  return picture.jpeg({ quality: QUALITY, chromaSubsampling: "4:4:4" });
+}
+
+async function decoding<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    const why =
+      cause instanceof Error && /timeout/i.test(cause.message)
+        ? "takes too long to decode"
+        : "does not decode";
+    throw new UnusablePictureError(`the picture ${why}`, { cause });
+  }
+}

@@ -1,0 +1,89 @@
+// What callers may send as pictures: one or a list, under either name; whatever is none is named, and nothing is fetched.
+import { createHash } from "node:crypto";
+import { ServiceError } from "@gr/proto";
+import { describe, expect, test } from "@jest/globals";
+import { bytesOfDataUri, contentOf, FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
+
+const URL_A = "https://example.com/a.png";
+const bytes = Buffer.from("a picture");
+const fileOf = (content: Buffer) => new FormFile(content, createHash("sha256").update(content).digest());
+const uriOf = (content: Buffer) => `data:image/png;base64,${content.toString("base64")}`;
+
+describe("pictures of a request", () => {
+  test.each<[object, string[]]>([
+    [{}, []],
+    [{ image: null, "image[]": [], mask: "", "mask[]": undefined }, []],
+    [{ image: URL_A }, ["url image"]],
+    [{ image: [URL_A] }, ["url image"]],
+    [{ image: uriOf(bytes), "mask[]": "DATA:;BASE64,AAAA" }, ["data image", "data mask"]],
+    [
+      { image: fileOf(bytes), "image[]": [URL_A, uriOf(bytes)], mask: [fileOf(bytes)] },
+      ["file image[0]", "url image[1]", "data image[2]", "file mask"],
+    ],
+    [{ image: Array(16).fill(URL_A) }, Array.from({ length: 16 }, (_, at) => `url image[${at}]`)],
+  ])("%# are read in every form, in their order", (fields, expected) => {
+    expect(inputSources(fields).map(({ kind, label }) => `${kind} ${label}`)).toEqual(expected);
+  });
+
+  test.each<[object, string, string]>([
+    [{ image: 5 }, "image", "image: must be a URL, a data URI or a file"],
+    [{ image: {} }, "image", "image: must be"],
+    [{ "image[]": [URL_A, [URL_A]] }, "image", "image[1]: must be"],
+    [{ "image[]": [URL_A, null] }, "image", "image[1]: must be"],
+    [{ image: "a.png" }, "image", "image: is neither a URL nor a data URI"],
+    [{ image: [URL_A, ""] }, "image", "image[1]: is neither"],
+    [{ mask: [URL_A, "x"] }, "mask", "mask[1]: is neither"],
+    [{ image: `https://example.com/${"a".repeat(9_000)}` }, "image", "at most 8192 characters"],
+    [{ image: Array(16).fill(URL_A), "image[]": URL_A }, "image", "at most 16 may be sent, these are 17"],
+    [{ mask: Array(17).fill(URL_A) }, "mask", "mask: at most 16"],
+    [{ image: "data:image/png,abc" }, "image", "image: a data URI must be"],
+    [{ image: "data:image/png;base64" }, "image", "image: a data URI must be"],
+  ])("%j are refused by name", (fields, param, words) => {
+    const refused = expect(() => inputSources(fields));
+    refused.toThrow(expect.objectContaining({ reason: "invalid_value", param }));
+    refused.toThrow(words);
+  });
+
+  test.each(["", "=", "A", "AA!A", "AA AA", "%41%41"])("base64 of %j is refused", (base64) => {
+    const source = { role: "image", label: "image[3]" } as const;
+    expect(() => bytesOfDataUri(source, base64)).toThrow("image[3]: the data URI is not valid base64");
+  });
+
+  test("a data URI of more than a picture may have is refused before it is decoded", () => {
+    const base64 = "A".repeat((MAX_PICTURE_BYTES / 3) * 4 + 8);
+    const source = { role: "mask", label: "mask" } as const;
+    expect(() => bytesOfDataUri(source, base64)).toThrow(ServiceError);
+    expect(() => bytesOfDataUri(source, base64)).toThrow("mask: the picture is larger than 25 MB");
+  });
+});
+
+describe("the content of a request", () => {
+  const digest = (fields: object) =>
+    [...contentOf(inputSources(fields))].map((part) => Buffer.from(part as string).toString("hex"));
+
+  test("is the same for the same bytes in whichever form, and for the same URL under either name", () => {
+    expect(digest({ image: fileOf(bytes) })).toEqual(digest({ "image[]": [uriOf(bytes)] }));
+    expect(digest({ image: URL_A, mask: uriOf(bytes) })).toEqual(
+      digest({ "image[]": URL_A, "mask[]": fileOf(bytes) }),
+    );
+  });
+
+  test("is another one for other pictures, another order, and a mask instead of an image", () => {
+    const all = [
+      { image: uriOf(bytes) },
+      { mask: uriOf(bytes) },
+      { image: uriOf(Buffer.from("b picture")) },
+      { image: URL_A },
+      { image: [uriOf(bytes), URL_A] },
+      { image: [URL_A, uriOf(bytes)] },
+    ].map((fields) => JSON.stringify(digest(fields)));
+    expect(new Set(all).size).toBe(all.length);
+  });
+
+  test("is known also when the bytes of a file have been handed over", () => {
+    const file = fileOf(bytes);
+    const before = digest({ image: file });
+    expect(file.take()).toEqual(bytes);
+    expect(digest({ image: file })).toEqual(before);
+  });
+});

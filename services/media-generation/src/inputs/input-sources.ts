@@ -1,0 +1,117 @@
+// The pictures of a request as its caller sent them, in whichever form: files of a form, URLs, data URIs, one or a list,
+// under either name of their field. Nothing is fetched or decoded here.
+import { createHash } from "node:crypto";
+import { ServiceError } from "@gr/proto";
+import type { InputPicture } from "../providers/provider.ts";
+
+export type Role = InputPicture["role"];
+
+/** Under these names a request brings pictures along. */
+export const INPUT_FIELDS = ["image", "image[]", "mask", "mask[]"] as const;
+export type InputFields = { readonly [Field in (typeof INPUT_FIELDS)[number]]?: unknown };
+
+const MAX_EACH = 16;
+const MAX_URL_CHARACTERS = 8_192;
+/** Of one picture, as a file, decoded from a data URI, or fetched. */
+export const MAX_PICTURE_BYTES = 25 * 1024 * 1024;
+
+/** A file that came as a part of a form. */
+export class FormFile {
+  readonly sha256: Buffer;
+  #bytes: Buffer;
+
+  constructor(bytes: Buffer, sha256: Buffer) {
+    this.#bytes = bytes;
+    this.sha256 = sha256;
+  }
+
+  /** Hands the bytes over: the form, which lives as long as its request, does not keep them. */
+  take(): Buffer {
+    const bytes = this.#bytes;
+    this.#bytes = Buffer.alloc(0);
+    return bytes;
+  }
+}
+
+export type InputSource = {
+  readonly role: Role;
+  /** What messages call it: "image[2]", or "image" when it is the only one. */
+  readonly label: string;
+} & (
+  | { readonly kind: "file"; readonly file: FormFile }
+  | { readonly kind: "url"; readonly url: string }
+  /** `base64` as it stands in the URI. */
+  | { readonly kind: "data"; readonly base64: string }
+);
+
+/** In the order in which they were sent, images before masks. @throws ServiceError that names the field at fault */
+export function inputSources(fields: InputFields): InputSource[] {
+  return (["image", "mask"] as const).flatMap((role) => {
+    const given = [...listed(fields[role]), ...listed(fields[`${role}[]`])];
+    if (given.length > MAX_EACH) {
+      throw invalid(role, `${role}: at most ${MAX_EACH} may be sent, these are ${given.length}`);
+    }
+    return given.map((value, index) =>
+      sourceOf(role, given.length === 1 ? role : `${role}[${index}]`, value),
+    );
+  });
+}
+
+/** The picture of a data URI. @throws ServiceError */
+export function bytesOfDataUri({ role, label }: Pick<InputSource, "role" | "label">, base64: string): Buffer {
+  const digits = base64.replace(/=+$/, "");
+  const size = Math.floor((digits.length * 3) / 4);
+  if (size > MAX_PICTURE_BYTES) throw tooLarge(role, label);
+  const bytes = Buffer.from(digits, "base64");
+  // What is no digit is skipped without a word.
+  if (bytes.length !== size || digits.length % 4 === 1 || size === 0)
+    throw invalid(role, `${label}: the data URI is not valid base64`);
+  return bytes;
+}
+
+/** What two requests that ask for the same have in common, whatever form their pictures came in. */
+export function* contentOf(sources: readonly InputSource[]): Iterable<string | Uint8Array> {
+  for (const source of sources) {
+    yield source.role;
+    if (source.kind === "url") yield `url ${source.url}`;
+    else if (source.kind === "file") yield source.file.sha256;
+    else yield createHash("sha256").update(bytesOfDataUri(source, source.base64)).digest();
+  }
+}
+
+export function tooLarge(role: Role, label: string): ServiceError {
+  const most = `${MAX_PICTURE_BYTES / (1024 * 1024)} MB`;
+  return new ServiceError("invalid_image", `${label}: the picture is larger than ${most}.`, { param: role });
+}
+
+/** Null, nothing and an empty text are no picture: forms send fields that nobody has filled in. */
+function listed(value: unknown): readonly unknown[] {
+  if (value === undefined || value === null || value === "") return [];
+  return Array.isArray(value) ? value : [value];
+}
+
+function sourceOf(role: Role, label: string, value: unknown): InputSource {
+  const source = { role, label };
+  if (value instanceof FormFile) return { ...source, kind: "file", file: value };
+  if (typeof value !== "string")
+    throw invalid(role, `${label}: must be a URL, a data URI or a file of a form`);
+  if (/^data:/i.test(value)) return { ...source, kind: "data", base64: base64Of(source, value) };
+  if (value.length > MAX_URL_CHARACTERS) {
+    throw invalid(role, `${label}: a URL may have at most ${MAX_URL_CHARACTERS} characters`);
+  }
+  if (URL.parse(value) === null) throw invalid(role, `${label}: is neither a URL nor a data URI`);
+  return { ...source, kind: "url", url: value };
+}
+
+/** What kind of picture it says it is does not count: its bytes tell. */
+function base64Of({ role, label }: Pick<InputSource, "role" | "label">, uri: string): string {
+  const comma = uri.indexOf(",");
+  if (comma < 0 || !/;base64$/i.test(uri.slice(0, comma))) {
+    throw invalid(role, `${label}: a data URI must be data:image/<type>;base64,<digits>`);
+  }
+  return uri.slice(comma + 1);
+}
+
+function invalid(role: Role, message: string): ServiceError {
+  return new ServiceError("invalid_value", `${message}.`, { param: role });
+}

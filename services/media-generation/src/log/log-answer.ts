@@ -1,0 +1,86 @@
+// An entry of the log as the API shows it. Its URLs and its error are those that the first answer had.
+import { formatCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { renderError } from "@gr/runtime";
+import { z } from "zod";
+import { mediaUrl } from "../answer/media-answer.ts";
+import { filesOf, KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
+import type { LogPage } from "./log-query.ts";
+
+const time = () => z.string().meta({ format: "date-time" });
+
+export const generationSchema = z.object({
+  id: z.string().describe("the x-request-id of the request that asked for it"),
+  object: z.literal("generation"),
+  status: z.enum(STATUSES),
+  kind: z.enum(KINDS),
+  model: z.string(),
+  request: z
+    .object({
+      prompt: z.string().optional().describe("absent when it was not kept, or deleted"),
+      n: z.number().int(),
+      size: z.string().optional(),
+      quality: z.string().optional(),
+      seconds: z.number().optional(),
+      audio: z.boolean().optional(),
+      input_images: z.number().int().optional(),
+      output_format: z.string(),
+      response_format: z.string(),
+    })
+    .describe("as it was carried out: every auto is resolved"),
+  created_at: time(),
+  finished_at: time().nullable().describe("null while it runs"),
+  data: z.array(z.object({ url: z.string() })).describe("the hosted files, whatever the response_format was"),
+  error: z
+    .object({
+      message: z.string(),
+      type: z.string(),
+      param: z.string().optional(),
+      code: z.string().optional(),
+    })
+    .nullable()
+    .describe("what its caller was told"),
+  latency: z.number().int().nullable().describe("milliseconds from the order to its end; null while it runs"),
+  cost: z.number().nullable().describe("USD charged; null while it runs"),
+  deleted: z.boolean().describe("its files and its prompt were removed"),
+});
+
+export const pageSchema = z.object({
+  object: z.literal("list"),
+  data: z.array(generationSchema),
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+});
+
+export function generationAnswer(entry: LogEntry, publicBaseUrl: string): z.infer<typeof generationSchema> {
+  const { id, status, kind, model, request, createdAt, finishedAt, error, charge, deleted } = entry;
+  const { input_pixels: pixels, ...parameters } = request;
+  return {
+    id,
+    object: "generation",
+    status,
+    kind,
+    model,
+    request: { ...parameters, ...(pixels === undefined ? {} : { input_images: pixels.length }) },
+    created_at: new Date(createdAt).toISOString(),
+    finished_at: finishedAt === undefined ? null : new Date(finishedAt).toISOString(),
+    data: filesOf(entry).map((name) => ({ url: mediaUrl(publicBaseUrl, name) })),
+    error:
+      error === undefined ? null : renderError(new ServiceError(error.reason, error.message), id).body.error,
+    latency: finishedAt === undefined ? null : Math.max(0, finishedAt - createdAt),
+    // Four decimals: the nearest double prints as exactly these.
+    cost: charge === undefined ? null : Number(formatCredits(charge)),
+    deleted,
+  };
+}
+
+export function pageAnswer({ entries, hasMore }: LogPage, publicBaseUrl: string): z.infer<typeof pageSchema> {
+  return {
+    object: "list",
+    data: entries.map((entry) => generationAnswer(entry, publicBaseUrl)),
+    has_more: hasMore,
+    first_id: entries[0]?.id ?? null,
+    last_id: entries.at(-1)?.id ?? null,
+  };
+}

@@ -1,0 +1,83 @@
+// Which entries of the log a caller wants, over HTTP and over RPC, and the page that they make.
+import { ServiceError } from "@gr/proto";
+import { z } from "zod";
+import { KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
+import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
+
+export const MOST = 100;
+const DEFAULT = 20;
+const LONGEST_MODEL = 200;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+const once = (name: string) => ({ error: `${name} must be given once` });
+
+const instantField = (name: string) =>
+  z
+    .string(once(name))
+    .pipe(
+      z.iso.datetime({
+        offset: true,
+        error: `${name} must be an ISO 8601 time with its zone, such as 2027-01-31T18:00:00Z; a + is written %2B`,
+      }),
+    )
+    .transform((text) => Date.parse(text))
+    .optional();
+
+export const modelField = z
+  .string(once("model"))
+  .min(1, "model must not be empty")
+  .max(LONGEST_MODEL, `model must have at most ${LONGEST_MODEL} characters`)
+  .regex(/^\P{Cc}*$/u, "model must have no control characters");
+
+export const idField = (name: string) =>
+  z
+    .string(once(name))
+    .regex(UUID, `${name} must be a UUID`)
+    .transform((id) => id.toLowerCase());
+
+export const logQuerySchema = z.object({
+  limit: z
+    .string(once("limit"))
+    .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
+    .transform(Number)
+    .optional()
+    .meta({ default: String(DEFAULT) }),
+  after: idField("after").optional().describe("id of the last entry of the page before"),
+  model: modelField.optional(),
+  status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),
+  kind: z.enum(KINDS, { error: `kind must be one of ${KINDS.join(", ")}` }).optional(),
+  created_after: instantField("created_after").describe("later than this; ISO 8601 with a zone"),
+  created_before: instantField("created_before").describe("earlier than this; ISO 8601 with a zone"),
+});
+
+export interface LogPage {
+  readonly entries: readonly LogEntry[];
+  readonly hasMore: boolean;
+}
+
+/** @param after id of an entry of the owner's log, whatever the filter. @throws ServiceError invalid_value of after */
+export async function readPage(
+  store: LogStore,
+  owner: LogOwner,
+  filter: LogFilter,
+  after: string | undefined,
+  limit = DEFAULT,
+): Promise<LogPage> {
+  const before = after === undefined ? undefined : await store.find(owner, after);
+  if (after !== undefined && before === undefined) {
+    throw new ServiceError("invalid_value", "after must be the id of a generation in this log.", {
+      param: "after",
+    });
+  }
+  const found = await store.list(owner, filter, before, limit + 1);
+  return { entries: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+/** @throws ServiceError generation_not_found, in the same words whether it is unknown or somebody else's */
+export async function readEntry(store: LogStore, owner: LogOwner, id: string): Promise<LogEntry> {
+  const entry = UUID.test(id) ? await store.find(owner, id) : undefined;
+  if (entry !== undefined) return entry;
+  throw new ServiceError("generation_not_found", "There is no generation with this id in the log.", {
+    param: "id",
+  });
+}

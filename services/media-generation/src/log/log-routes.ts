@@ -1,0 +1,108 @@
+// The log over HTTP: whoever holds a key sees, and may remove, what was made with it. Entries of other keys are answered
+// like ids that nobody has.
+import { type Principal, principalOf } from "@gr/identity";
+import { ServiceError } from "@gr/proto";
+import { type RestRoute, restRoute } from "@gr/runtime";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import type { GenerationEvents } from "../generation/events.ts";
+import type { MediaWork } from "../generation/media-work.ts";
+import type { MediaStorage } from "../storage/media-storage.ts";
+import { generationAnswer, generationSchema, pageAnswer, pageSchema } from "./log-answer.ts";
+import { logQuerySchema, readEntry, readPage } from "./log-query.ts";
+import type { LogStore } from "./log-store.ts";
+
+export const LOG_PATH = "/v1/generations";
+
+export interface LogDeps {
+  readonly generationLog: LogStore;
+  readonly storage: Pick<MediaStorage, "delete">;
+  readonly events: Pick<GenerationEvents, "contentRemoved">;
+  readonly publicBaseUrl: string;
+  readonly work: Pick<MediaWork, "giveUp">;
+}
+
+const deletedSchema = z.object({ id: z.string(), deleted: z.literal(true) });
+const notFound = { description: "The log of this key has no generation with this id" };
+
+export function logRoutes(deps: LogDeps): RestRoute[] {
+  return [listRoute(deps), entryRoute(deps), deleteRoute(deps)];
+}
+
+const listRoute = ({ generationLog, publicBaseUrl }: LogDeps) =>
+  restRoute({
+    method: "GET",
+    path: LOG_PATH,
+    summary: "List the images and videos asked for with this key, newest first",
+    query: logQuerySchema,
+    responses: { 200: { description: "A page of the log", schema: pageSchema } },
+    handle: async ({ query, http }) => {
+      const { limit, after, created_after: createdAfter, created_before: createdBefore, ...rest } = query;
+      const filter = { ...rest, createdAfter, createdBefore };
+      return pageAnswer(await readPage(generationLog, callerOf(http), filter, after, limit), publicBaseUrl);
+    },
+  });
+
+const entryRoute = ({ generationLog, publicBaseUrl }: LogDeps) =>
+  restRoute({
+    method: "GET",
+    path: `${LOG_PATH}/:id`,
+    summary: "A generation: what was asked for, how it is doing, what came of it",
+    responses: { 200: { description: "The generation", schema: generationSchema }, 404: notFound },
+    handle: async ({ http }) =>
+      generationAnswer(await readEntry(generationLog, callerOf(http), idOf(http)), publicBaseUrl),
+  });
+
+const deleteRoute = (deps: LogDeps) =>
+  restRoute({
+    method: "DELETE",
+    path: `${LOG_PATH}/:id`,
+    summary: "Remove a generation's files and prompt, or give it up; what it cost stays in the log",
+    responses: {
+      200: {
+        description: "They are gone, now or since an earlier request",
+        schema: deletedSchema,
+      },
+      202: {
+        description:
+          "It was asked for with Prefer: respond-async, still runs, and is given up. If that comes too late, it is charged " +
+          "and its files are removed: its status will say so.",
+        schema: deletedSchema,
+      },
+      404: notFound,
+      409: { description: "Its caller still waits for it" },
+    },
+    handle: async ({ http, reply }) => {
+      const { id, removed } = await removeContent(deps, callerOf(http), idOf(http));
+      return reply.status(removed === "ended" ? 200 : 202).send({ id, deleted: true });
+    },
+  });
+
+/** The files go last, so that whoever is told of an error can repeat it. Of one that runs they go when it has ended. */
+async function removeContent(
+  { generationLog, storage, events, work }: LogDeps,
+  caller: Principal,
+  asked: string,
+): Promise<{ id: string; removed: "ended" | "running" }> {
+  const entry = await readEntry(generationLog, caller, asked);
+  const { id } = entry;
+  const removed = await generationLog.removeContent(entry);
+  if (removed === undefined) {
+    const message =
+      "This generation is still running, and its caller waits for it; delete it when it has ended.";
+    throw new ServiceError("generation_running", message, { param: "id" });
+  }
+  // Another process finds out when it next renews its leases.
+  if (removed === "running") work.giveUp(id);
+  else await Promise.all(entry.outputs.map((name) => storage.delete(name)));
+  if (!entry.deleted) events.contentRemoved(entry);
+  return { id, removed };
+}
+
+function callerOf(http: FastifyRequest): Principal {
+  const principal = principalOf(http);
+  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
+  return principal;
+}
+
+const idOf = ({ params }: FastifyRequest) => (params as { id: string }).id;

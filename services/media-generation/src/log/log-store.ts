@@ -1,0 +1,166 @@
+// The SQL of the log as callers see it: pages, newest first, each found in an index, and the removal of content. What is
+// worked on is generation/store.ts's.
+import { isReason, type Reason } from "@gr/proto";
+import type { Pool } from "@gr/runtime";
+import { callerError } from "../generation/caller-error.ts";
+import type { GenerationRequest } from "../generation/generation.ts";
+import type { LogEntry, Status } from "./log-entry.ts";
+
+/** Whose entries; of one key, or of the whole account. */
+export interface LogOwner {
+  readonly accountId: string;
+  readonly keyId?: string | undefined;
+}
+
+export interface LogFilter {
+  readonly kind?: LogEntry["kind"] | undefined;
+  readonly model?: string | undefined;
+  readonly status?: Status | undefined;
+  /** Unix milliseconds; entries of that very moment are not among them. */
+  readonly createdAfter?: number | undefined;
+  readonly createdBefore?: number | undefined;
+}
+
+export interface LogStore {
+  /** @param before entries that are older than this one, in the order of the log */
+  list(
+    owner: LogOwner,
+    filter: LogFilter,
+    before: Pick<LogEntry, "id" | "createdAt"> | undefined,
+    limit: number,
+  ): Promise<LogEntry[]>;
+  find(owner: LogOwner, id: string): Promise<LogEntry | undefined>;
+  /** The one that runs under an Idempotency-Key. @param claimKey digest of it */
+  findRunning(owner: LogOwner, claimKey: Uint8Array): Promise<LogEntry | undefined>;
+  /**
+   * Takes the prompt away and says that the files are not the caller's any more. One that runs is to be given up by whoever
+   * works on it.
+   * @returns undefined while somebody waits for it: nothing was changed
+   */
+  removeContent(entry: LogEntry): Promise<"ended" | "running" | undefined>;
+}
+
+interface LogRow {
+  id: string;
+  account_id: string;
+  key_id: string;
+  kind: LogEntry["kind"];
+  model: string;
+  status: Status;
+  request: GenerationRequest;
+  outputs: string[];
+  charge_credits: bigint | null;
+  error_kind: string | null;
+  error_message: string | null;
+  told_reason: string | null;
+  told_message: string | null;
+  told_at: Date | null;
+  created_at: Date;
+  finished_at: Date | null;
+  deleted_at: Date | null;
+}
+
+/** An outcome that nobody knows is a failure to whoever was told an error: it will never be charged. */
+const STATUS = `CASE
+  WHEN state = 'succeeded' AND booked_at IS NOT NULL THEN 'succeeded'
+  WHEN state IN ('running', 'succeeded') OR (state = 'unknown' AND told_at IS NULL) THEN 'running'
+  WHEN state = 'blocked' THEN 'blocked'
+  WHEN told_reason = '${"generation_cancelled" satisfies Reason}' THEN 'cancelled'
+  ELSE 'failed' END`;
+const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, charge_credits, error_kind,
+  error_message, told_reason, told_message, told_at, created_at, finished_at, deleted_at`;
+
+export function createLogStore(pool: Pool): LogStore {
+  const select = async ({ text, values }: Query) =>
+    (await pool.query<LogRow>(text, values)).rows.map(entryOf);
+  return {
+    list: (owner, filter, before, limit) => select(pageQuery(owner, filter, before, limit)),
+    find: async (owner, id) => {
+      const { text, values } = conditions([...ownerTerms(owner), ["id = ", id]]);
+      return (await select({ text: `SELECT ${COLUMNS} FROM generation WHERE ${text}`, values }))[0];
+    },
+    findRunning: async (owner, claimKey) => {
+      const { text, values } = conditions([...ownerTerms(owner), ["claim_key = ", claimKey]]);
+      const newest = `${text} AND booked_at IS NULL ORDER BY created_at DESC LIMIT 1`;
+      const [entry] = await select({ text: `SELECT ${COLUMNS} FROM generation WHERE ${newest}`, values });
+      return entry?.status === "running" ? entry : undefined;
+    },
+    removeContent: async ({ id, request: { prompt: _, ...request } }) => {
+      const { rows } = await pool.query<{ ended: boolean }>(
+        `UPDATE generation SET request = $2, deleted_at = coalesce(deleted_at, now())
+         WHERE id = $1 AND (finished_at IS NOT NULL OR told_at IS NOT NULL OR asynchronous)
+         RETURNING finished_at IS NOT NULL OR told_at IS NOT NULL AS ended`,
+        [id, JSON.stringify(request)],
+      );
+      return rows[0] && (rows[0].ended ? "ended" : "running");
+    },
+  };
+}
+
+export interface Query {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+/** A condition in front of its value, or with places for its values where it has `?`. */
+type Term = readonly [sql: string, ...values: unknown[]];
+
+export function pageQuery(
+  owner: LogOwner,
+  { kind, model, status, createdAfter, createdBefore }: LogFilter,
+  before: Pick<LogEntry, "id" | "createdAt"> | undefined,
+  limit: number,
+): Query {
+  const terms: Term[] = ownerTerms(owner);
+  if (kind !== undefined) terms.push(["kind = ", kind]);
+  if (model !== undefined) terms.push(["model = ", model]);
+  if (status !== undefined) terms.push([`${STATUS} = `, status]);
+  if (createdAfter !== undefined) terms.push(["created_at > ", new Date(createdAfter)]);
+  if (createdBefore !== undefined) terms.push(["created_at < ", new Date(createdBefore)]);
+  if (before !== undefined) terms.push(["(created_at, id) < (?, ?)", new Date(before.createdAt), before.id]);
+  const { text, values } = conditions(terms);
+  return {
+    text: `SELECT ${COLUMNS} FROM generation WHERE ${text}
+      ORDER BY created_at DESC, id DESC LIMIT $${values.length + 1}`,
+    values: [...values, limit],
+  };
+}
+
+function ownerTerms({ accountId, keyId }: LogOwner): Term[] {
+  return [["account_id = ", accountId], ...(keyId === undefined ? [] : [["key_id = ", keyId] as const])];
+}
+
+function conditions(terms: readonly Term[]): Query {
+  const values: unknown[] = [];
+  const place = (value: unknown) => `$${values.push(value)}`;
+  const texts = terms.map(([sql, ...own]) =>
+    sql.includes("?") ? sql.replaceAll("?", () => place(own.shift())) : sql + place(own[0]),
+  );
+  return { text: texts.join(" AND "), values };
+}
+
+function entryOf(row: LogRow): LogEntry {
+  const { status } = row;
+  const ended = status !== "running";
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    keyId: row.key_id,
+    kind: row.kind,
+    model: row.model,
+    status,
+    request: row.request,
+    outputs: row.outputs,
+    error: ended && status !== "succeeded" ? errorOf(row) : undefined,
+    charge: ended ? (row.charge_credits ?? 0n) : undefined,
+    createdAt: row.created_at.getTime(),
+    finishedAt: ended ? (row.told_at ?? row.finished_at)?.getTime() : undefined,
+    deleted: row.deleted_at !== null,
+  };
+}
+
+function errorOf({ told_reason: told, told_message, error_kind, error_message }: LogRow): LogEntry["error"] {
+  // Rows from before 0002 do not say what was told, nor do those that a newer version has written say it in our words.
+  const { reason, message } = callerError(error_kind ?? "", error_message ?? "");
+  return { reason: told !== null && isReason(told) ? told : reason, message: told_message ?? message };
+}

@@ -1,0 +1,18 @@
+// Black Forest Labs, as the operator configures it.
+import { z } from "zod";
+import { baseUrl, defineProvider } from "../provider-definition.ts";
+import { BFL, createBflProvider } from "./bfl-provider.ts";
+
+export const bfl = defineProvider({
+  name: BFL,
+  abilities: ["image", "image-input"],
+  reports: { image: "cost" },
+  settings: z.object({
+    BFL_API_KEY: z.string().optional().describe("switches Black Forest Labs' image models on"),
+    BFL_BASE_URL: baseUrl("https://api.bfl.ai/v1"),
+  }),
+  credential: "BFL_API_KEY",
+  baseUrls: { BFL_BASE_URL: { simulatedAt: "/bfl/v1" } },
+  create: ({ secret, settings, outbound }) =>
+    createBflProvider({ apiKey: secret, baseUrl: settings.BFL_BASE_URL, outbound }),
+});

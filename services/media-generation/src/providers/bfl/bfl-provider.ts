@@ -1,0 +1,139 @@
+// Black Forest Labs: each model has its own path, a job makes one picture, and it is polled at the address that its
+// submission was answered with, since only the region that has it knows it.
+import type { JsonObject } from "@bufbuild/protobuf";
+import { type PicoUsd, parseDecimal } from "@gr/money";
+import { z } from "zod";
+import { readDetail } from "../detail-message.ts";
+import { base64, sortPictures, whiteMask } from "../input-picture.ts";
+import { readJobFields } from "../job-fields.ts";
+import type { Outbound, OutboundAnswer } from "../outbound.ts";
+import type { ImageJob, MediaProvider, Operation, Progress, ReportedUsage } from "../provider.ts";
+import { ProviderError, type ProviderFailure } from "../provider-error.ts";
+import { createProviderHttp } from "../provider-http.ts";
+
+export const BFL = "bfl";
+
+/** Regions come and go: api.eu.bfl.ai, api.us1.bfl.ai. Where results are delivered from is not among them. */
+const REGIONS = /^https:\/\/api(\.[a-z0-9-]+)?\.bfl\.ai$/;
+const POLL_AFTER_MS = 500;
+/** Of a credit, which is a cent, in digits of 1e-12 USD. */
+const CREDIT_SCALE = 10;
+
+const submittedSchema = z.object({ polling_url: z.string().min(1), cost: z.number().nullish() });
+const resultSchema = z.object({
+  status: z.string(),
+  /** In credits, once the job is done. */
+  cost: z.number().nullish(),
+  result: z.object({ sample: z.string().min(1) }).nullish(),
+});
+
+/** What the first input picture is called, where it is not `input_image`; further ones are numbered from 2. */
+const PICTURE_FIELDS: Readonly<Record<string, string>> = {
+  "flux-pro-1.0-fill": "image",
+  "flux-pro-1.1": "image_prompt",
+  "flux-pro-1.1-ultra": "image_prompt",
+};
+
+/** How a job ends without a picture; any other status but "Ready" says that it has not ended. */
+const ENDED: Readonly<Record<string, ProviderFailure>> = {
+  "Request Moderated": "blocked",
+  "Content Moderated": "blocked",
+  Error: "failed",
+  Failed: "failed",
+  "Task not found": "failed",
+};
+
+export interface BflOptions {
+  readonly apiKey: string;
+  /** Up to and with the version: https://api.bfl.ai/v1 */
+  readonly baseUrl: string;
+  readonly outbound: Outbound;
+}
+
+export function createBflProvider({ apiKey: secret, baseUrl, outbound }: BflOptions): MediaProvider {
+  const credentials = { "x-key": secret };
+  const http = createProviderHttp({
+    name: BFL,
+    baseUrl,
+    secret,
+    credentials,
+    moreOrigins: REGIONS,
+    outbound,
+  });
+
+  async function submit(job: ImageJob, signal: AbortSignal): Promise<Progress> {
+    const headers = { "x-request-id": job.requestId };
+    const request = { method: "POST", to: `/${job.model}`, headers, json: await bodyOf(job) } as const;
+    const answer = await http.send("submit", request, signal);
+    if (answer.status !== 200) throw http.failure("submit", answer, readDetail(answer)?.message);
+    const submitted = submittedSchema.safeParse(answer.json());
+    if (!submitted.success) throw unreadable();
+    const { polling_url: poll, cost } = submitted.data;
+    return pending({ poll, billed: billedOf(cost)?.toString() ?? null });
+  }
+
+  async function poll(operation: Operation, signal: AbortSignal): Promise<Progress> {
+    const answer = await http.send("follow", { method: "GET", to: String(operation["poll"]) }, signal);
+    if (answer.status !== 200) throw http.failure("follow", answer, readDetail(answer)?.message);
+    return progressOf(answer, operation);
+  }
+
+  return {
+    name: BFL,
+    makes: { image: { mostAtOnce: 1, submit } },
+    poll,
+    cancel: async () => undefined,
+  };
+}
+
+/** PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants. */
+async function bodyOf({ model, prompt, fields, inputs }: ImageJob): Promise<JsonObject> {
+  const { size, others } = readJobFields(fields);
+  const { images, mask } = sortPictures(inputs);
+  const field = PICTURE_FIELDS[model] ?? "input_image";
+  const pictures = images.map((image, index) => [
+    index === 0 ? field : `${field}_${index + 1}`,
+    base64(image),
+  ]);
+  return {
+    prompt,
+    ...(size === undefined ? {} : { width: size.width, height: size.height }),
+    ...others,
+    output_format: "png",
+    ...Object.fromEntries(pictures),
+    ...(mask === undefined ? {} : { mask: base64(await whiteMask(mask)) }),
+  };
+}
+
+function progressOf(answer: OutboundAnswer, operation: Operation): Progress {
+  const parsed = resultSchema.safeParse(answer.json());
+  if (!parsed.success) throw unreadable();
+  const { status, result, cost } = parsed.data;
+  const announced = operation["billed"];
+  const billed = billedOf(cost) ?? (typeof announced === "string" ? BigInt(announced) : undefined);
+  const usage: ReportedUsage | undefined = billed === undefined ? undefined : { billed };
+  const kind = ENDED[status];
+  if (kind !== undefined) throw new ProviderError(kind, `bfl: ${status}`, { accepted: true });
+  if (status !== "Ready") return pending(operation);
+  if (result == null) throw unreadable(usage);
+  const artifacts = [{ url: result.sample, type: "image/png" }];
+  return { state: "succeeded", artifacts, ...(usage === undefined ? {} : { usage }) };
+}
+
+/** Undefined when it is none: the picture is good all the same. */
+function billedOf(credits: number | null | undefined): PicoUsd | undefined {
+  const billed = credits == null ? undefined : parseDecimal(credits, CREDIT_SCALE, "up");
+  return billed === undefined || billed < 0n ? undefined : billed;
+}
+
+const pending = (operation: Operation): Progress => ({
+  state: "pending",
+  operation,
+  pollAfterMs: POLL_AFTER_MS,
+});
+
+const unreadable = (usage?: ReportedUsage) =>
+  new ProviderError("failed", "bfl: an answer of another shape", {
+    accepted: true,
+    ...(usage === undefined ? {} : { usage }),
+  });

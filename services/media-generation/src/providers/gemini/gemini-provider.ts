@@ -1,0 +1,110 @@
+// Google's Gemini API: images by generateContent, which answers at once, and videos by an interaction in the background,
+// which is polled. Both make one at a time.
+import { base64 } from "../input-picture.ts";
+import { readJobFields } from "../job-fields.ts";
+import { createFileReader } from "../keyed-file.ts";
+import type { Outbound } from "../outbound.ts";
+import type { ImageJob, MediaProvider, Operation, Progress, VideoJob } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
+import { createProviderHttp } from "../provider-http.ts";
+import { readContent } from "./read-content.ts";
+import { readFailure } from "./read-failure.ts";
+import { readInteraction } from "./read-interaction.ts";
+
+export const GEMINI = "gemini";
+const MOST_AT_ONCE = 1;
+
+export interface GeminiOptions {
+  readonly apiKey: string;
+  /** Up to and with the version: https://generativelanguage.googleapis.com/v1beta */
+  readonly baseUrl: string;
+  readonly outbound: Outbound;
+}
+
+export function createGeminiProvider({ apiKey, baseUrl, outbound }: GeminiOptions): MediaProvider {
+  const credentials = { "x-goog-api-key": apiKey };
+  const http = createProviderHttp({ name: GEMINI, baseUrl, secret: apiKey, credentials, outbound });
+  const readFile = createFileReader(http, outbound);
+
+  async function submitImage(job: ImageJob, signal: AbortSignal): Promise<Progress> {
+    const to = `/models/${encodeURIComponent(job.model)}:generateContent`;
+    const headers = { "x-request-id": job.requestId };
+    const answer = await http.send("submit", { method: "POST", to, headers, json: contentOf(job) }, signal);
+    if (answer.status !== 200) throw readFailure("submit", answer, http);
+    return readContent(answer);
+  }
+
+  async function submitVideo(job: VideoJob, signal: AbortSignal): Promise<Progress> {
+    const headers = { "x-request-id": job.requestId };
+    const request = { method: "POST", to: "/interactions", headers, json: interactionOf(job) } as const;
+    const answer = await http.send("submit", request, signal);
+    if (answer.status !== 200) throw readFailure("submit", answer, http);
+    return readInteraction(answer, (uri) => readFile(contentAddress(uri), signal));
+  }
+
+  async function poll({ interaction }: Operation, signal: AbortSignal): Promise<Progress> {
+    const to = `/interactions/${encodeURIComponent(String(interaction))}`;
+    const answer = await http.send("follow", { method: "GET", to }, signal);
+    if (answer.status !== 200) throw readFailure("follow", answer, http);
+    return readInteraction(answer, (uri) => readFile(contentAddress(uri), signal));
+  }
+
+  return {
+    name: GEMINI,
+    makes: {
+      image: { mostAtOnce: MOST_AT_ONCE, submit: submitImage },
+      video: { mostAtOnce: MOST_AT_ONCE, submit: submitVideo },
+    },
+    poll,
+    cancel: async ({ interaction }, signal) => {
+      const to = `/interactions/${encodeURIComponent(String(interaction))}/cancel`;
+      await http.send("follow", { method: "POST", to }, signal);
+    },
+  };
+}
+
+/** The catalogue names shape and class of the picture as imageConfig does. */
+function contentOf({ prompt, inputs, fields }: ImageJob): object {
+  const pictures = inputs.map((picture) => ({
+    inlineData: { mimeType: picture.type, data: base64(picture) },
+  }));
+  return {
+    contents: [{ role: "user", parts: [{ text: prompt }, ...pictures] }],
+    generationConfig: {
+      responseModalities: ["IMAGE"],
+      ...(Object.keys(fields).length === 0 ? {} : { imageConfig: fields }),
+    },
+  };
+}
+
+/** Videos always have sound: nothing says so. */
+function interactionOf({ model, prompt, inputs, fields }: VideoJob): object {
+  const { seconds, others } = readJobFields(fields);
+  const pictures = inputs.map((picture) => ({
+    type: "image",
+    data: base64(picture),
+    mime_type: picture.type,
+  }));
+  return {
+    model,
+    input: [...pictures, { type: "text", text: prompt }],
+    // Without it the answer would wait for the video.
+    background: true,
+    response_format: {
+      type: "video",
+      delivery: "uri",
+      ...others,
+      // A bare number is refused.
+      ...(seconds === undefined ? {} : { duration: `${seconds}s` }),
+    },
+  };
+}
+
+/** Without `alt` a file's address answers what is known about it. */
+function contentAddress(uri: string): string {
+  const url = URL.parse(uri);
+  if (url === null)
+    throw new ProviderError("failed", "gemini: a file without an address", { accepted: true });
+  if (!url.searchParams.has("alt")) url.searchParams.set("alt", "media");
+  return url.href;
+}

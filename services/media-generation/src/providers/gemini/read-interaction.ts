@@ -1,0 +1,84 @@
+// Reads an interaction, which is what a video is made by, at any moment of its life. A refusal ends it as completed, with
+// words instead of a video.
+import { z } from "zod";
+import type { OutboundAnswer } from "../outbound.ts";
+import type { Artifact, Progress, ReportedUsage } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
+import { isBlocked } from "./read-failure.ts";
+import { modalityTokens, tokenCount, tokensUsed } from "./read-usage.ts";
+
+const content = z.object({
+  type: z.string(),
+  uri: z.string().nullish(),
+  data: z.string().nullish(),
+  mime_type: z.string().nullish(),
+});
+
+const interactionSchema = z.object({
+  id: z.string().min(1),
+  status: z.string(),
+  steps: z.array(z.object({ type: z.string(), content: z.array(content).nullish() })).nullish(),
+  error: z.object({ code: z.union([z.string(), z.number()]).nullish() }).nullish(),
+});
+
+const modalities = z.array(z.object({ modality: z.string(), tokens: tokenCount })).nullish();
+const usageSchema = z.object({
+  usage: z.object({
+    total_input_tokens: tokenCount.nullish(),
+    total_output_tokens: tokenCount.nullish(),
+    total_thought_tokens: tokenCount.nullish(),
+    input_tokens_by_modality: modalities,
+    output_tokens_by_modality: modalities,
+  }),
+});
+
+const POLL_AFTER_MS = 2_000;
+/** Ends without a video; all that is not listed here may still go on. */
+const ENDED = new Set(["failed", "cancelled", "incomplete", "requires_action", "budget_exceeded"]);
+
+/** @throws ProviderError, the job was accepted */
+export function readInteraction(
+  answer: OutboundAnswer,
+  readFile: (uri: string) => Extract<Artifact, { stream: unknown }>["stream"],
+): Progress {
+  const body = answer.json();
+  const parsed = interactionSchema.safeParse(body);
+  const used = readUsage(body);
+  const usage = used === undefined ? {} : { usage: used };
+  const end = { accepted: true, ...usage };
+  if (!parsed.success) throw new ProviderError("failed", "gemini: the answer is no interaction", end);
+  const { id, status, steps, error } = parsed.data;
+  if (ENDED.has(status)) {
+    throw new ProviderError(isBlocked(error?.code) ? "blocked" : "failed", `gemini: ${status}`, end);
+  }
+  if (status !== "completed") {
+    return { state: "pending", operation: { interaction: id }, pollAfterMs: POLL_AFTER_MS };
+  }
+  const made = steps?.filter(({ type }) => type === "model_output").flatMap((step) => step.content ?? []);
+  const video = made?.findLast(({ type }) => type === "video");
+  if (video === undefined) {
+    // A video that was counted was made, and is somewhere that we do not look.
+    const isLost = (used?.tokens?.imageOutputTokens ?? 0) > 0;
+    throw new ProviderError(isLost ? "failed" : "blocked", "gemini: completed without a video", end);
+  }
+  const stream = video.data ? [Buffer.from(video.data, "base64")] : readFile(video.uri ?? "");
+  return { state: "succeeded", artifacts: [{ stream, type: video.mime_type ?? "video/mp4" }], ...usage };
+}
+
+/** Undefined when it is missing or nonsense: the video is good all the same. */
+function readUsage(body: unknown): ReportedUsage | undefined {
+  const parsed = usageSchema.safeParse(body);
+  if (!parsed.success) return undefined;
+  const { usage } = parsed.data;
+  const { output_tokens_by_modality: output, total_output_tokens: total } = usage;
+  if (total == null && output == null) return undefined;
+  const made = total ?? output?.reduce((sum, { tokens }) => sum + tokens, 0) ?? 0;
+  return tokensUsed({
+    input: usage.total_input_tokens ?? 0,
+    imageInput: modalityTokens(usage.input_tokens_by_modality, "image") ?? 0,
+    // Without details all that was made is the video.
+    media: modalityTokens(output, "video") ?? made,
+    made,
+    thoughts: usage.total_thought_tokens ?? 0,
+  });
+}

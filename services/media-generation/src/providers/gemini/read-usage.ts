@@ -1,0 +1,35 @@
+// Google's token counts as meters. Thoughts are counted beside what was made, and billed like it.
+import { z } from "zod";
+import type { ReportedUsage } from "../provider.ts";
+
+export const tokenCount = z.number().int().min(0).max(1_000_000_000);
+
+/** Of one modality; undefined without details. */
+export function modalityTokens(
+  counts: readonly { readonly modality: string; readonly tokens: number }[] | null | undefined,
+  modality: "image" | "video",
+): number | undefined {
+  const own = counts?.filter((count) => count.modality.toLowerCase() === modality);
+  return own?.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+interface Counts {
+  readonly input: number;
+  readonly imageInput: number;
+  /** Of the pictures or videos among what was made. */
+  readonly media: number;
+  readonly made: number;
+  readonly thoughts: number;
+}
+
+export function tokensUsed({ input, imageInput, media, made, thoughts }: Counts): ReportedUsage {
+  return {
+    tokens: {
+      inputTokens: input,
+      outputTokens: made + thoughts,
+      imageInputTokens: imageInput,
+      imageOutputTokens: media,
+      reasoningTokens: thoughts,
+    },
+  };
+}

@@ -1,0 +1,93 @@
+// OpenRouter: images answer at once, videos are polled and cannot be given up. Both say what they cost. It sends a job on to
+// whoever has the model, so only what every such provider takes is asked for: one picture a request, no file format.
+import { dataUri } from "../input-picture.ts";
+import { readJobFields } from "../job-fields.ts";
+import { createFileReader } from "../keyed-file.ts";
+import type { Outbound } from "../outbound.ts";
+import type { ImageJob, InputPicture, MediaProvider, Operation, Progress, VideoJob } from "../provider.ts";
+import { createProviderHttp } from "../provider-http.ts";
+import { readFailure, readImages, readVideo } from "./read-answer.ts";
+
+export const OPENROUTER = "openrouter";
+const MOST_AT_ONCE = 1;
+
+export interface OpenRouterOptions {
+  readonly apiKey: string;
+  /** Up to and with the version: https://openrouter.ai/api/v1 */
+  readonly baseUrl: string;
+  readonly outbound: Outbound;
+}
+
+export function createOpenRouterProvider({ apiKey, baseUrl, outbound }: OpenRouterOptions): MediaProvider {
+  const credentials = { authorization: `Bearer ${apiKey}` };
+  const http = createProviderHttp({ name: OPENROUTER, baseUrl, secret: apiKey, credentials, outbound });
+  const readFile = createFileReader(http, outbound);
+
+  async function submitImage(job: ImageJob, signal: AbortSignal): Promise<Progress> {
+    const headers = { "x-request-id": job.requestId };
+    const request = { method: "POST", to: "/images", headers, json: imageOf(job) } as const;
+    const answer = await http.send("submit", request, signal);
+    if (answer.status !== 200) throw readFailure("submit", answer, http);
+    return readImages(answer, job.count);
+  }
+
+  async function submitVideo(job: VideoJob, signal: AbortSignal): Promise<Progress> {
+    const headers = { "x-request-id": job.requestId };
+    const request = { method: "POST", to: "/videos", headers, json: videoOf(job) } as const;
+    const answer = await http.send("submit", request, signal);
+    if (answer.status !== 202 && answer.status !== 200) throw readFailure("submit", answer, http);
+    return readVideo(answer, (id) => readFile(contentOf(id), signal));
+  }
+
+  async function poll({ video }: Operation, signal: AbortSignal): Promise<Progress> {
+    const to = `/videos/${encodeURIComponent(String(video))}`;
+    const answer = await http.send("follow", { method: "GET", to }, signal);
+    if (answer.status !== 200) throw readFailure("follow", answer, http);
+    return readVideo(answer, (id) => readFile(contentOf(id), signal));
+  }
+
+  return {
+    name: OPENROUTER,
+    makes: {
+      image: { mostAtOnce: MOST_AT_ONCE, submit: submitImage },
+      video: { mostAtOnce: MOST_AT_ONCE, submit: submitVideo },
+    },
+    poll,
+    cancel: async () => undefined,
+  };
+}
+
+/** Polling and content are asked for at our own address of it, wherever an answer says that they are. */
+function contentOf(video: string): string {
+  return `/videos/${encodeURIComponent(video)}/content?index=0`;
+}
+
+function imageOf({ model, prompt, fields, inputs }: ImageJob): object {
+  return {
+    model,
+    prompt,
+    ...fields,
+    ...(inputs.length === 0 ? {} : { input_references: inputs.map(reference) }),
+  };
+}
+
+/** One picture is the first frame, a second one the last; more are what the video refers to. */
+function videoOf({ model, prompt, fields, inputs }: VideoJob): object {
+  const { size, seconds, audio, others } = readJobFields(fields);
+  const frames = inputs.map((picture, index) => ({
+    ...reference(picture),
+    frame_type: index === 0 ? "first_frame" : "last_frame",
+  }));
+  const pictures = inputs.length > 2 ? { input_references: inputs.map(reference) } : { frame_images: frames };
+  return {
+    model,
+    prompt,
+    ...others,
+    ...(size === undefined ? {} : { size: `${size.width}x${size.height}` }),
+    ...(seconds === undefined ? {} : { duration: seconds }),
+    ...(audio === undefined ? {} : { generate_audio: audio }),
+    ...(inputs.length === 0 ? {} : pictures),
+  };
+}
+
+const reference = (picture: InputPicture) => ({ type: "image_url", image_url: { url: dataUri(picture) } });

@@ -1,0 +1,18 @@
+// Replicate, as the operator configures it.
+import { z } from "zod";
+import { baseUrl, defineProvider } from "../provider-definition.ts";
+import { createReplicateProvider, REPLICATE } from "./replicate-provider.ts";
+
+export const replicate = defineProvider({
+  name: REPLICATE,
+  abilities: ["image", "video", "image-input"],
+  reports: { image: "nothing", video: "nothing" },
+  settings: z.object({
+    REPLICATE_API_KEY: z.string().optional().describe("switches Replicate's image and video models on"),
+    REPLICATE_BASE_URL: baseUrl("https://api.replicate.com/v1"),
+  }),
+  credential: "REPLICATE_API_KEY",
+  baseUrls: { REPLICATE_BASE_URL: { simulatedAt: "/replicate/v1" } },
+  create: ({ secret, settings, outbound }) =>
+    createReplicateProvider({ apiKey: secret, baseUrl: settings.REPLICATE_BASE_URL, outbound }),
+});

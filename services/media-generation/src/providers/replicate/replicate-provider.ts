@@ -1,0 +1,94 @@
+// Replicate: a prediction makes one thing and is polled by its id. How it failed is told in words, of which only the codes
+// that stand in them are gone by.
+import { z } from "zod";
+import { readDetail } from "../detail-message.ts";
+import type { Outbound, OutboundAnswer } from "../outbound.ts";
+import type { MediaJob, MediaProvider, Operation, Progress } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
+import { createProviderHttp } from "../provider-http.ts";
+import { inputOf } from "./replicate-request.ts";
+
+export const REPLICATE = "replicate";
+const POLL_AFTER_MS = 500;
+
+const link = z.string().min(1);
+const predictionSchema = z.object({
+  id: z.string().min(1),
+  status: z.string(),
+  error: z.unknown().optional(),
+  /** By model a link, a list of links, or something else. */
+  output: z.unknown().optional(),
+});
+const outputSchema = z.union([link.transform((one) => [one]), z.array(link)]);
+
+/** How a prediction ends without a result; any other status but "succeeded" says that it has not ended. */
+const ENDED = new Set(["failed", "canceled", "aborted"]);
+/** What models of Replicate say when they refuse an input or what they made of it. */
+const FLAGGED = /\(E005\)|^NSFW content detected/;
+/** Ids have letters and digits only; anything else would lead elsewhere. */
+const ID = /^[A-Za-z0-9_-]+$/;
+
+export interface ReplicateOptions {
+  readonly apiKey: string;
+  /** Up to and with the version: https://api.replicate.com/v1 */
+  readonly baseUrl: string;
+  readonly outbound: Outbound;
+}
+
+export function createReplicateProvider(options: ReplicateOptions): MediaProvider {
+  const { apiKey: secret, baseUrl, outbound } = options;
+  const credentials = { authorization: `Bearer ${secret}` };
+  const http = createProviderHttp({ name: REPLICATE, baseUrl, secret, credentials, outbound });
+
+  async function submit(job: MediaJob, signal: AbortSignal): Promise<Progress> {
+    const input = await inputOf(job);
+    // A model with a version has its version asked for, and one without is one of Replicate's official models.
+    const [name = "", version] = job.model.split(":");
+    const to = version === undefined ? `/models/${name}/predictions` : "/predictions";
+    const json = version === undefined ? { input } : { version, input };
+    const headers = { "x-request-id": job.requestId };
+    const answer = await http.send("submit", { method: "POST", to, headers, json }, signal);
+    if (answer.status !== 200 && answer.status !== 201 && answer.status !== 202) {
+      throw http.failure("submit", answer, readDetail(answer)?.message);
+    }
+    return progressOf(answer, job.kind);
+  }
+
+  async function poll({ id, kind }: Operation, signal: AbortSignal): Promise<Progress> {
+    const answer = await http.send("follow", { method: "GET", to: `/predictions/${id}` }, signal);
+    if (answer.status !== 200) throw http.failure("follow", answer, readDetail(answer)?.message);
+    return progressOf(answer, kind === "video" ? "video" : "image");
+  }
+
+  return {
+    name: REPLICATE,
+    makes: { image: { mostAtOnce: 1, submit }, video: { mostAtOnce: 1, submit } },
+    poll,
+    cancel: async ({ id }, signal) => {
+      await http.send("follow", { method: "POST", to: `/predictions/${id}/cancel` }, signal);
+    },
+  };
+}
+
+/** @throws ProviderError */
+function progressOf(answer: OutboundAnswer, kind: MediaJob["kind"]): Progress {
+  const parsed = predictionSchema.safeParse(answer.json());
+  if (!parsed.success || !ID.test(parsed.data.id)) throw failed("an answer of another shape");
+  const { id, status, error, output } = parsed.data;
+  if (ENDED.has(status)) {
+    if (FLAGGED.test(String(error))) {
+      throw new ProviderError("blocked", "replicate: flagged", { accepted: true });
+    }
+    throw failed(`the prediction ${status}`);
+  }
+  if (status !== "succeeded") {
+    return { state: "pending", operation: { id, kind }, pollAfterMs: POLL_AFTER_MS };
+  }
+  const links = outputSchema.safeParse(output);
+  // Some models answer an empty list instead of what they have flagged, others instead of what went wrong.
+  if (!links.success || links.data.length !== 1) throw failed("not one file as its output");
+  const type = kind === "video" ? "video/mp4" : "image/png";
+  return { state: "succeeded", artifacts: links.data.map((url) => ({ url, type })) };
+}
+
+const failed = (what: string) => new ProviderError("failed", `replicate: ${what}`, { accepted: true });

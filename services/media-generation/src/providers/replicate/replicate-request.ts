@@ -1,0 +1,52 @@
+// What Replicate is sent: each model has inputs of its own, so the catalogue's routes name them; pictures go under the
+// names that are known here.
+import type { JsonObject } from "@bufbuild/protobuf";
+import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
+import { readJobFields } from "../job-fields.ts";
+import type { MediaJob } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
+
+interface PictureInputs {
+  readonly image: string;
+  readonly takesList?: true;
+  /** Of models that repaint what is white. */
+  readonly mask?: string;
+}
+
+const PICTURES: Readonly<Record<string, PictureInputs>> = {
+  "black-forest-labs/flux-1.1-pro": { image: "image_prompt" },
+  "black-forest-labs/flux-2-dev": { image: "input_images", takesList: true },
+  "black-forest-labs/flux-2-klein-4b": { image: "images", takesList: true },
+  "black-forest-labs/flux-2-pro": { image: "input_images", takesList: true },
+  "black-forest-labs/flux-fill-pro": { image: "image", mask: "mask" },
+};
+
+/** @throws ProviderError when the model takes no such pictures here */
+export async function inputOf(job: MediaJob): Promise<JsonObject> {
+  const { size, seconds, audio, others } = readJobFields(job.fields);
+  return {
+    prompt: job.prompt,
+    ...(size === undefined ? {} : { width: size.width, height: size.height }),
+    ...(seconds === undefined ? {} : { duration: seconds }),
+    ...(audio === undefined ? {} : { generate_audio: audio }),
+    ...others,
+    ...(job.inputs.length === 0 ? {} : await picturesOf(job)),
+  };
+}
+
+async function picturesOf({ model, inputs }: MediaJob): Promise<JsonObject> {
+  const names = PICTURES[model];
+  const { images, mask } = sortPictures(inputs);
+  const isTaken = names?.takesList || images.length === 1;
+  if (names === undefined || !isTaken || (mask !== undefined && names.mask === undefined)) {
+    const message = `replicate: no way to send these pictures to ${model} is known`;
+    throw new ProviderError("misconfigured", message, { accepted: false });
+  }
+  const uris = images.map(dataUri);
+  return {
+    [names.image]: names.takesList ? uris : (uris[0] ?? null),
+    ...(mask === undefined || names.mask === undefined
+      ? {}
+      : { [names.mask]: dataUri(await whiteMask(mask)) }),
+  };
+}

@@ -1,0 +1,101 @@
+// Reads Runware's answers: what has been made, and what went wrong, side by side and each under the id of its task.
+import { type PicoUsd, parsePicoUsd } from "@gr/money";
+import { z } from "zod";
+import type { Phase } from "../answer-failure.ts";
+import type { OutboundAnswer } from "../outbound.ts";
+import { ProviderError, type ProviderFailure } from "../provider-error.ts";
+import type { ProviderHttp } from "../provider-http.ts";
+
+const itemSchema = z.object({
+  taskUUID: z.string(),
+  status: z.string().nullish(),
+  imageURL: z.string().min(1).nullish(),
+  videoURL: z.string().min(1).nullish(),
+  /** In USD. */
+  cost: z.number().nullish(),
+});
+const errorSchema = z.object({
+  code: z.string(),
+  message: z.string().nullish(),
+  parameter: z.unknown().optional(),
+  taskUUID: z.string().nullish(),
+});
+const answerSchema = z
+  .object({ data: z.array(itemSchema).optional(), errors: z.array(errorSchema).optional() })
+  .refine(({ data, errors }) => data !== undefined || errors !== undefined);
+
+export type TaskItem = z.infer<typeof itemSchema>;
+export type TaskError = z.infer<typeof errorSchema>;
+export interface TaskAnswer {
+  readonly items: readonly TaskItem[];
+  readonly errors: readonly TaskError[];
+}
+
+const CODES: Readonly<Record<string, ProviderFailure>> = Object.fromEntries(
+  (
+    [
+      [
+        "blocked",
+        [
+          "contentPolicyViolation",
+          "imageBlocked",
+          "invalidProviderContent",
+          "moderationFailed",
+          "nsfwContentDetected",
+          "promptBlocked",
+          "providerContentPolicyViolation",
+          "sensitiveContentDetected",
+          "unsafeContentDetected",
+        ],
+      ],
+      [
+        "misconfigured",
+        [
+          "accountDisabled",
+          "accountSuspended",
+          "forbidden",
+          "insufficientCredits",
+          "insufficientPermissions",
+          "invalidApiKey",
+          "invalidModel",
+          "modelDisabled",
+          "permissionDenied",
+          "quotaExceeded",
+          "unauthorized",
+        ],
+      ],
+      ["rate_limited", ["rateLimitExceeded"]],
+    ] as const
+  ).flatMap(([kind, codes]) => codes.map((code) => [code, kind])),
+);
+/** How the codes of what is wrong with a request begin. */
+const INVALID = /^(invalid|missing|unsupported|conflicting|validation)/;
+
+/** Undefined when the body has another shape. */
+export function readTasks(answer: OutboundAnswer): TaskAnswer | undefined {
+  const parsed = answerSchema.safeParse(answer.json());
+  return parsed.success ? { items: parsed.data.data ?? [], errors: parsed.data.errors ?? [] } : undefined;
+}
+
+/** What an error means. While a task is followed, it is how the task ended, unless the status speaks for the server. */
+export function failureOf(
+  { code, message }: TaskError,
+  answer: OutboundAnswer,
+  http: ProviderHttp,
+  phase: Phase,
+): ProviderError {
+  const known = CODES[code];
+  const accepted = phase === "follow";
+  const what = `runware: ${code.slice(0, 60)}`;
+  if (known !== undefined) return new ProviderError(known, what, { accepted });
+  if (answer.status !== 200 && (phase === "submit" || answer.status >= 500 || answer.status === 429)) {
+    return http.failure(phase, answer, message);
+  }
+  if (INVALID.test(code)) return http.failure(phase, { ...answer, status: 400 }, message ?? what);
+  return new ProviderError("failed", what, { accepted: true });
+}
+
+/** Undefined when it is none. */
+export function costOf({ cost }: TaskItem): PicoUsd | undefined {
+  return cost == null ? undefined : parsePicoUsd(cost);
+}

@@ -1,0 +1,77 @@
+// What Runware is sent: tasks under ids of our own, by which it can be asked for them again, also when the answer to their
+// submission was lost.
+import { createHash } from "node:crypto";
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
+import { readJobFields } from "../job-fields.ts";
+import type { MediaJob } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
+
+/** Models that repaint the white part of one picture. */
+const REPAINTING = new Set(["bfl:1@2"]);
+
+/** Follows from the request alone, in the form of the random ids that Runware takes. */
+export function taskIdOf(requestId: string, part: number): string {
+  const bytes = createHash("sha256").update(`${requestId}/${part}`).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+/** @throws ProviderError when the model takes no such pictures here */
+export async function taskOf(job: MediaJob): Promise<JsonObject> {
+  const { size, seconds, audio, others } = readJobFields(job.fields);
+  const image = job.kind === "image";
+  return {
+    taskType: image ? "imageInference" : "videoInference",
+    taskUUID: taskIdOf(job.requestId, job.part),
+    model: job.model,
+    positivePrompt: job.prompt,
+    numberResults: job.count,
+    outputType: "URL",
+    // PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants.
+    outputFormat: image ? "PNG" : "MP4",
+    includeCost: true,
+    // Whatever is made at once can be asked for again, too.
+    deliveryMethod: "async",
+    ...(size === undefined ? {} : { width: size.width, height: size.height }),
+    ...(seconds === undefined ? {} : { duration: seconds }),
+    ...nested(audio === undefined ? others : { "settings.audio": audio, ...others }),
+    ...(job.inputs.length === 0 ? {} : { inputs: await inputsOf(job) }),
+  };
+}
+
+async function inputsOf({ kind, model, inputs }: MediaJob): Promise<JsonObject> {
+  const { images, mask } = sortPictures(inputs);
+  const [first, ...more] = images.map(dataUri);
+  const repaints = REPAINTING.has(model);
+  if (first === undefined || (mask !== undefined && !repaints) || (repaints && more.length > 0)) {
+    const message = `runware: no way to send these pictures to ${model} is known`;
+    throw new ProviderError("misconfigured", message, { accepted: false });
+  }
+  if (repaints) {
+    return { seedImage: first, ...(mask === undefined ? {} : { maskImage: dataUri(await whiteMask(mask)) }) };
+  }
+  if (kind === "image" || more.length > 1) return { referenceImages: [first, ...more] };
+  const [last] = more;
+  const end = last === undefined ? [] : [{ image: last, frame: "last" }];
+  return { frameImages: [{ image: first, frame: "first" }, ...end] };
+}
+
+/** The catalogue has names and plain values; a point in a name leads into an object: `providerSettings.openai.quality`. */
+function nested(fields: JsonObject): JsonObject {
+  const task: JsonObject = {};
+  for (const [name, value] of Object.entries(fields)) {
+    const path = name.split(".");
+    const last = path.pop() ?? name;
+    let place = task;
+    for (const step of path) {
+      const inner: JsonValue = place[step] ?? {};
+      if (typeof inner !== "object" || inner === null || Array.isArray(inner)) break;
+      place[step] = inner;
+      place = inner;
+    }
+    place[last] = value;
+  }
+  return task;
+}

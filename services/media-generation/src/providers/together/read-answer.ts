@@ -1,0 +1,65 @@
+// Reads Together's answers.
+import { parsePicoUsd } from "@gr/money";
+import { z } from "zod";
+import type { Phase } from "../answer-failure.ts";
+import type { OutboundAnswer } from "../outbound.ts";
+import type { Progress, ReportedUsage } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
+import type { ProviderHttp } from "../provider-http.ts";
+
+const imagesSchema = z.object({
+  data: z.array(z.object({ url: z.string().min(1) })),
+});
+const videoSchema = z.object({
+  id: z.string().min(1),
+  /** The answer to a submission need not have one. */
+  status: z.string().nullish(),
+  outputs: z.object({ video_url: z.string().nullish() }).nullish(),
+});
+const usageSchema = z.object({ outputs: z.object({ cost: z.number() }) });
+const errorSchema = z.object({ error: z.object({ message: z.string() }) });
+
+const POLL_AFTER_MS = 2_000;
+/** Ends without a video; all that is not listed here may still go on. */
+const ENDED = new Set(["failed", "cancelled"]);
+
+/** @throws ProviderError failed, when the pictures are not as many as asked for */
+export function readImages(answer: OutboundAnswer, wanted: number): Progress {
+  const images = imagesSchema.safeParse(answer.json());
+  if (!images.success || images.data.data.length !== wanted) {
+    const message = images.success
+      ? `together: ${images.data.data.length} pictures instead of ${wanted}`
+      : "together: the answer is not a list of pictures";
+    throw new ProviderError("failed", message, { accepted: true });
+  }
+  return { state: "succeeded", artifacts: images.data.data.map(({ url }) => ({ url, type: "image/jpeg" })) };
+}
+
+/** @throws ProviderError, the job was accepted */
+export function readVideo(answer: OutboundAnswer): Progress {
+  const body = answer.json();
+  const end = { accepted: true, ...usageOf(body) };
+  const parsed = videoSchema.safeParse(body);
+  if (!parsed.success) throw new ProviderError("failed", "together: the answer is no video", end);
+  const { id, status, outputs } = parsed.data;
+  if (status != null && ENDED.has(status)) throw new ProviderError("failed", `together: ${status}`, end);
+  if (status !== "completed") {
+    return { state: "pending", operation: { video: id }, pollAfterMs: POLL_AFTER_MS };
+  }
+  const url = outputs?.video_url;
+  if (!url) throw new ProviderError("failed", "together: completed without a video", end);
+  return { state: "succeeded", artifacts: [{ url, type: "video/mp4" }], ...usageOf(body) };
+}
+
+/** What an answer other than 200 means. */
+export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
+  const parsed = errorSchema.safeParse(answer.json());
+  return http.failure(phase, answer, parsed.success ? parsed.data.error.message : undefined);
+}
+
+/** Nothing when it is missing or nonsense: the video is good all the same. */
+function usageOf(body: unknown): { usage?: ReportedUsage } {
+  const parsed = usageSchema.safeParse(body);
+  const billed = parsed.success ? parsePicoUsd(parsed.data.outputs.cost) : undefined;
+  return billed === undefined ? {} : { usage: { billed } };
+}

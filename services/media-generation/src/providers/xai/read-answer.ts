@@ -1,0 +1,100 @@
+// Reads xAI's answers. What moderation took away is there without an address, and is billed.
+import { z } from "zod";
+import type { Phase } from "../answer-failure.ts";
+import type { OutboundAnswer } from "../outbound.ts";
+import type { Operation, Progress, ReportedUsage } from "../provider.ts";
+import { ProviderError } from "../provider-error.ts";
+import type { ProviderHttp } from "../provider-http.ts";
+
+const made = z.object({
+  url: z.string().nullish(),
+  b64_json: z.string().nullish(),
+  mime_type: z.string().nullish(),
+  respect_moderation: z.boolean().nullish(),
+});
+type Made = z.infer<typeof made>;
+
+const imagesSchema = z.object({ data: z.array(made) });
+const requestSchema = z.object({ request_id: z.string().min(1) });
+const videoSchema = z
+  .object({ status: z.string().nullish(), video: made.nullish(), error: z.object({}).nullish() })
+  // A video that is done may come without a word about it.
+  .refine(({ status, video }) => status != null || video != null);
+const usageSchema = z.object({
+  usage: z.object({ cost_in_usd_ticks: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER) }),
+});
+/** Two shapes; the code of the flat one is a sentence. */
+const errorSchema = z.union([
+  z.object({ error: z.string() }).transform(({ error }) => error),
+  z.object({ error: z.object({ message: z.string() }) }).transform(({ error }) => error.message),
+]);
+
+/** A tick is 1e-10 USD. */
+const PICO_PER_TICK = 100n;
+const POLL_AFTER_MS = 2_000;
+
+/** @throws ProviderError blocked, or failed when the pictures are not as many as asked for */
+export function readImages(answer: OutboundAnswer, wanted: number): Progress {
+  const body = answer.json();
+  const end = { accepted: true, ...usageOf(body) };
+  const images = imagesSchema.safeParse(body);
+  if (!images.success) throw new ProviderError("failed", "xai: the answer is not a list of pictures", end);
+  const { data } = images.data;
+  if (data.some(isTakenAway)) throw new ProviderError("blocked", "xai: moderation took a picture away", end);
+  if (data.length !== wanted) {
+    throw new ProviderError("failed", `xai: ${data.length} pictures instead of ${wanted}`, end);
+  }
+  const artifacts = data.map((picture) => artifactOf(picture, "image/jpeg"));
+  return { state: "succeeded", artifacts, ...usageOf(body) };
+}
+
+/** What a submitted video is polled by. */
+export function readRequestId(answer: OutboundAnswer): Progress {
+  const request = requestSchema.safeParse(answer.json());
+  if (request.success) return pending({ video: request.data.request_id });
+  throw new ProviderError("failed", "xai: the answer has no request id", { accepted: true });
+}
+
+/** @throws ProviderError, the job was accepted */
+export function readVideo(answer: OutboundAnswer, operation: Operation): Progress {
+  // Its body may be empty.
+  if (answer.status === 202) return pending(operation);
+  const body = answer.json();
+  const end = { accepted: true, ...usageOf(body) };
+  const parsed = videoSchema.safeParse(body);
+  if (!parsed.success) throw new ProviderError("failed", "xai: the answer is no state of a video", end);
+  const { status, video } = parsed.data;
+  if (status === "failed" || status === "expired") throw new ProviderError("failed", `xai: ${status}`, end);
+  if (status != null && status !== "done") return pending(operation);
+  if (video == null) throw new ProviderError("failed", "xai: done without a video", end);
+  if (isTakenAway(video)) throw new ProviderError("blocked", "xai: moderation took the video away", end);
+  return { state: "succeeded", artifacts: [artifactOf(video, "video/mp4")], ...usageOf(body) };
+}
+
+/** What an answer other than 200 and 202 means. */
+export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
+  const error = errorSchema.safeParse(answer.json());
+  return http.failure(phase, answer, error.success ? error.data : undefined);
+}
+
+const pending = (operation: Operation): Progress => ({
+  state: "pending",
+  operation,
+  pollAfterMs: POLL_AFTER_MS,
+});
+
+function isTakenAway({ url, b64_json, respect_moderation }: Made): boolean {
+  return respect_moderation === false || (!url && !b64_json);
+}
+
+function artifactOf({ url, b64_json, mime_type }: Made, usual: string) {
+  const type = mime_type ?? usual;
+  return b64_json ? { stream: [Buffer.from(b64_json, "base64")], type } : { url: url ?? "", type };
+}
+
+/** Nothing when it is missing or nonsense: what was made is good all the same. */
+function usageOf(body: unknown): { usage?: ReportedUsage } {
+  const parsed = usageSchema.safeParse(body);
+  if (!parsed.success) return {};
+  return { usage: { billed: BigInt(parsed.data.usage.cost_in_usd_ticks) * PICO_PER_TICK } };
+}

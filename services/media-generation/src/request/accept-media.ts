@@ -1,0 +1,78 @@
+// Requests whose callers do not wait (RFC 7240, Prefer: respond-async): all that can be refused is refused at once, then the work
+// goes on by itself, and the log says how.
+import type { IncomingHttpHeaders } from "node:http";
+import { ServiceError } from "@gr/proto";
+import type { GenerationEvents } from "../generation/events.ts";
+import type { LogStore } from "../log/log-store.ts";
+import {
+  beginMedia,
+  type Caller,
+  type GenerateDeps,
+  type GivenAnswer,
+  type Incoming,
+} from "./generate-media.ts";
+import type { RequestKind } from "./request-kind.ts";
+
+export const RESPOND_ASYNC = "respond-async";
+
+export interface AcceptDeps extends GenerateDeps {
+  readonly events: GenerationEvents;
+  readonly generationLog: Pick<LogStore, "findRunning">;
+}
+
+export interface Accepted {
+  /** Of the generation that is under way. */
+  readonly id: string;
+  /** It was under way before, under the same Idempotency-Key. */
+  readonly repeated: boolean;
+}
+
+export function prefersAsync({ prefer }: IncomingHttpHeaders): boolean {
+  const preferences = [prefer ?? ""].flat().flatMap((line) => line.split(","));
+  return preferences.some((each) => each.split(";")[0]?.trim().toLowerCase() === RESPOND_ASYNC);
+}
+
+/** Resolves when the request is held and recorded. @returns or the answer of an earlier request. @throws ServiceError */
+export async function acceptMedia(
+  deps: AcceptDeps,
+  asked: RequestKind,
+  incoming: Incoming,
+  caller: Omit<Caller, "gone" | "asynchronous">,
+): Promise<Accepted | GivenAnswer> {
+  if (incoming.fields.response_format === "b64_ephemeral") {
+    const message = `Nobody could fetch what is not kept: b64_ephemeral does not go with Prefer: ${RESPOND_ASYNC}.`;
+    throw new ServiceError("invalid_value", message, { param: "response_format" });
+  }
+  const { claim } = caller;
+  try {
+    return await begin(deps, asked, incoming, { ...caller, gone: () => false, asynchronous: true });
+  } catch (error) {
+    const inProgress = error instanceof ServiceError && error.reason === "idempotency_in_progress";
+    if (!inProgress || claim === undefined) throw error;
+    const running = await deps.generationLog.findRunning(caller, claim.key);
+    if (running === undefined) throw error;
+    return { id: running.id, repeated: true };
+  }
+}
+
+/** What came with the request counts as held until its work has ended. */
+function begin(
+  deps: AcceptDeps,
+  asked: RequestKind,
+  incoming: Incoming,
+  caller: Caller,
+): Promise<Accepted | GivenAnswer> {
+  const accepted = Promise.withResolvers<Accepted | GivenAnswer>();
+  const work = async () => {
+    const begun = await beginMedia(deps, asked, incoming, caller);
+    if (begun === undefined) throw new Error(`nobody waits for request ${caller.requestId}, yet it was left`);
+    if ("answer" in begun) {
+      accepted.resolve(begun);
+      return;
+    }
+    accepted.resolve({ id: begun.order.id, repeated: false });
+    await begun.served.catch((error) => deps.events.endedUnanswered(begun.order, error));
+  };
+  incoming.allowance.during(() => deps.memory.during(work)).catch(accepted.reject);
+  return accepted.promise;
+}

@@ -1,0 +1,175 @@
+// One request for media from its fields to its answer: an order at an exact price, the providers that may carry it out, and
+// the life of a paid request in between.
+import type { CatalogCopy, Claim } from "@gr/clients";
+import type { Credits } from "@gr/money";
+import type { Answered, PaidRequests, Producer } from "@gr/paid-request";
+import type { Allowance, Clock } from "@gr/runtime";
+import { type MediaAnswer, mediaAnswer } from "../answer/media-answer.ts";
+import { readFiles } from "../answer/read-files.ts";
+import { type ReplayDeps, replayAnswer } from "../answer/replay-answer.ts";
+import type { GenerationEvents } from "../generation/events.ts";
+import type { MediaKinds, MediaOrder, MediaProduct } from "../generation/generation.ts";
+import type { MediaWork } from "../generation/media-work.ts";
+import type { BringInputs } from "../inputs/bring-inputs.ts";
+import type { InputSource } from "../inputs/input-sources.ts";
+import type { JobKind, MediaProvider } from "../providers/provider.ts";
+import { makeMediaName } from "../storage/media-name.ts";
+import { chooseRoutes } from "./choose-routes.ts";
+import { makeMediaOrder, priceMediaOrder } from "./media-order.ts";
+import type { MediaRequest, RequestKind } from "./request-kind.ts";
+
+export interface GenerateDeps extends ReplayDeps {
+  readonly requests: PaidRequests<MediaKinds>;
+  readonly work: MediaWork;
+  readonly catalog: CatalogCopy;
+  readonly providers: ReadonlyMap<string, MediaProvider>;
+  readonly events: GenerationEvents;
+  readonly clock: Clock;
+  readonly bring: BringInputs;
+  /** From the order to the deadline of its hold, in milliseconds. */
+  readonly holdForMs: Readonly<Record<JobKind, number>>;
+}
+
+export interface Caller {
+  /** UUID; becomes the id of the hold and of the generation. */
+  readonly requestId: string;
+  readonly accountId: string;
+  readonly keyId: string;
+  /** Of a request with an Idempotency-Key. */
+  readonly claim: Claim | undefined;
+  /** Does not wait for the answer. */
+  readonly asynchronous: boolean;
+  /** Whether nobody waits for the answer any more. */
+  gone(): boolean;
+}
+
+export interface GivenAnswer {
+  readonly answer: MediaAnswer;
+  /** Id of an earlier request with the same claim, whose answer it is: nothing was made or charged now. */
+  readonly replayed: string | undefined;
+}
+
+/** A request that is held and recorded, and goes on by itself. */
+export interface BegunMedia {
+  readonly order: MediaOrder;
+  /** Resolves when its charge is committed. Rejects with a ServiceError. */
+  readonly served: Promise<Made>;
+}
+
+export interface Made {
+  readonly product: MediaProduct;
+  readonly charge: Credits;
+}
+
+/** What a caller has sent, its fields checked. */
+export interface Incoming {
+  readonly fields: MediaRequest;
+  readonly sources: readonly InputSource[];
+  /** Of the pictures' bytes. */
+  readonly allowance: Allowance;
+}
+
+/**
+ * Resolves when the charge is committed, whether the caller still listens or not.
+ * @returns undefined when the caller left before anything was sent. @throws ServiceError
+ */
+export function generateMedia(
+  deps: GenerateDeps,
+  asked: RequestKind,
+  incoming: Incoming,
+  caller: Caller,
+): Promise<GivenAnswer | undefined> {
+  return deps.memory.during(() => generate(deps, asked, incoming, caller));
+}
+
+async function generate(
+  deps: GenerateDeps,
+  asked: RequestKind,
+  incoming: Incoming,
+  caller: Caller,
+): Promise<GivenAnswer | undefined> {
+  const begun = await beginMedia(deps, asked, incoming, caller);
+  if (begun === undefined || "answer" in begun) return begun;
+  const { product, charge } = await begun.served;
+  const wanted = begun.order.request.response_format === "url" ? [] : product.files;
+  const files = await readFiles(deps, wanted);
+  const answer = mediaAnswer(begun.order, { ...product, charge }, files, deps.publicBaseUrl);
+  return { answer, replayed: undefined };
+}
+
+/**
+ * The first half of it: resolves when the request is sure to be worked on.
+ * @returns the answer of an earlier request with the same claim; undefined when the caller has left. @throws ServiceError
+ */
+export async function beginMedia(
+  deps: GenerateDeps,
+  asked: RequestKind,
+  incoming: Incoming,
+  caller: Caller,
+): Promise<BegunMedia | GivenAnswer | undefined> {
+  const replay = async (id: string) => ({
+    answer: await replayAnswer(deps, caller.accountId, id),
+    replayed: id,
+  });
+  const ready = await deps.requests.prepareOrFindEarlier(caller, () =>
+    prepare(deps, asked, incoming, caller),
+  );
+  if ("earlier" in ready) return replay(ready.earlier);
+  const { order, producer } = ready.prepared;
+  const begun = await deps.requests.begin(order, producer, () => caller.gone());
+  if (begun.kind === "left") return undefined;
+  if (begun.kind === "earlier") return replay(begun.id);
+  return { order, served: followMedia(deps, order, begun.served) };
+}
+
+async function followMedia(
+  { events, clock }: GenerateDeps,
+  order: MediaOrder,
+  served: Promise<Answered<MediaKinds>>,
+): Promise<Made> {
+  const { bill, product } = await served;
+  events.succeeded(order, product.route, bill, (clock.now() - order.createdAt) / 1_000);
+  return { product, charge: bill.charge };
+}
+
+/** Pictures are brought when all else is known to be right. @throws ServiceError that names the field at fault */
+async function prepare(
+  { catalog, providers, events, clock, work, bring, holdForMs }: GenerateDeps,
+  asked: RequestKind,
+  { fields, sources, allowance }: Incoming,
+  { requestId, accountId, keyId, claim, asynchronous }: Caller,
+): Promise<{ order: MediaOrder; producer: Producer<MediaKinds> }> {
+  const createdAt = clock.now();
+  const wanted = makeMediaOrder(asked, fields, sources, catalog.find(fields.model));
+  const { prompt, count, format } = wanted;
+  const { size, quality, seconds, audio } = wanted.shape;
+  const parameters = { size, quality, seconds, audio };
+  const routes = chooseRoutes(asked.kind, wanted.model, parameters, providers, events);
+  const inputs = await bring(sources, allowance);
+  const { shape, price, charge, priceVersion } = priceMediaOrder(asked, wanted, inputs);
+  const kept = wanted.responseFormat !== "b64_ephemeral";
+  const order: MediaOrder = {
+    id: requestId,
+    accountId,
+    keyId,
+    claim,
+    kind: asked.kind,
+    model: wanted.model.id,
+    priceVersion,
+    price,
+    rule: wanted.model.price,
+    credits: charge,
+    request: {
+      ...(kept ? { prompt } : {}),
+      n: count,
+      ...shape,
+      output_format: format,
+      response_format: wanted.responseFormat,
+    },
+    outputs: kept ? Array.from({ length: count }, () => makeMediaName(format)) : [],
+    asynchronous,
+    createdAt,
+    deadlineAt: clock.now() + holdForMs[asked.kind],
+  };
+  return { order, producer: work.producer(order, { prompt, inputs }, routes) };
+}

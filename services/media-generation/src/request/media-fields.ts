@@ -1,0 +1,67 @@
+// The fields that requests for images and for videos have in common. Unknown fields are ignored, null counts as absent;
+// every message names its field.
+import { z } from "zod";
+
+const MAX_PROMPT_CHARACTERS = 20_000;
+const QUALITIES = ["auto", "low", "medium", "high"] as const;
+const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
+
+export type Quality = Exclude<(typeof QUALITIES)[number], "auto">;
+export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+
+export function choice<const Values extends readonly [string, ...string[]]>(
+  field: string,
+  values: Values,
+  byDefault: Values[number],
+) {
+  return z
+    .enum(values, { error: `${field} must be one of ${values.join(", ")}` })
+    .nullish()
+    .meta({ default: byDefault })
+    .transform((value): Values[number] => value ?? byDefault);
+}
+
+export const mediaFields = {
+  model: z.string({ error: "model must be a string" }).min(1, "model must not be empty"),
+  prompt: z
+    .string({ error: "prompt must be a string" })
+    .refine((prompt) => characters(prompt) <= MAX_PROMPT_CHARACTERS, {
+      error: `prompt must have at most ${MAX_PROMPT_CHARACTERS} characters`,
+    })
+    .nullish()
+    .meta({ maxLength: MAX_PROMPT_CHARACTERS }),
+  quality: choice("quality", QUALITIES, "auto"),
+  size: z
+    .string({ error: "size must be a string" })
+    .regex(
+      /^(auto|[1-9]\d{0,4}x[1-9]\d{0,4})$/,
+      "size must be auto or <WIDTH>x<HEIGHT>, for example 1024x1024",
+    )
+    .nullish()
+    .meta({ default: "auto" })
+    .transform((size) => size ?? "auto"),
+  response_format: choice("response_format", RESPONSE_FORMATS, "url"),
+  stream: z
+    .boolean({ error: "stream must be false" })
+    .refine((stream) => !stream, "stream must be false: images and videos are answered when they are whole")
+    .nullish(),
+};
+
+const input = (description: string) => z.unknown().optional().describe(description);
+
+/** What may stand in them, src/inputs knows. */
+export const imageFields = {
+  image: input("input image, as a URL, a data URI or a file of the form, or a list of at most 16 of them"),
+  "image[]": input("as image"),
+};
+
+export const maskFields = {
+  mask: input("editing mask, as image"),
+  "mask[]": input("as mask"),
+};
+
+/** Code points: what a person would count, emoji included. Long texts are not walked through. */
+function characters(text: string): number {
+  if (text.length <= MAX_PROMPT_CHARACTERS || text.length > 2 * MAX_PROMPT_CHARACTERS) return text.length;
+  return [...text].length;
+}

@@ -1,0 +1,219 @@
+// A valid request for a model of the catalogue: every "auto" is resolved, so that the price is known before the call.
+import {
+  acceptedInputs,
+  acceptsSize,
+  acceptsTogether,
+  type DefaultValues,
+  defaultsOf,
+  needsImage,
+  priceOf,
+} from "@gr/models";
+import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { type Model, ModelKind } from "@gr/proto/catalog";
+import { metersOf, type Shape } from "../generation/meters.ts";
+import type { CleanPicture } from "../inputs/clean-picture.ts";
+import type { InputSource } from "../inputs/input-sources.ts";
+import { type FileFormat, VIDEO_FORMAT } from "../storage/media-name.ts";
+import { imageRequests } from "./image-request.ts";
+import type { Quality, ResponseFormat } from "./media-fields.ts";
+import type { MediaRequest, RequestKind } from "./request-kind.ts";
+import { videoRequests } from "./video-request.ts";
+
+/** Everything about a request but what its pictures are. */
+export interface WantedMedia {
+  readonly model: Model;
+  readonly prompt: string;
+  readonly count: number;
+  /** What the model takes of size, quality, seconds and audio. */
+  readonly shape: Shape;
+  readonly format: FileFormat;
+  readonly responseFormat: ResponseFormat;
+}
+
+export interface PricedMedia {
+  readonly shape: Shape;
+  /** List price of the whole order; its upper bound where the price is by use. */
+  readonly price: PicoUsd;
+  readonly charge: Credits;
+  readonly priceVersion: string;
+}
+
+const MAX_ECHO = 200;
+
+/** Nothing is fetched or decoded for it. @throws ServiceError that names the field at fault */
+export function makeMediaOrder(
+  asked: RequestKind,
+  request: MediaRequest,
+  sources: readonly Pick<InputSource, "role">[],
+  model: Model | undefined,
+): WantedMedia {
+  if (model === undefined) {
+    const message = `The model "${request.model.slice(0, MAX_ECHO)}" does not exist.`;
+    throw new ServiceError("model_not_found", message, { param: "model" });
+  }
+  if (model.kind !== asked.modelKind) throw wrongEndpoint(asked, model);
+  const inputImages = checkInputs(model, sources);
+  const prompt = request.prompt ?? "";
+  if (prompt.trim() === "" && takesPrompt(model)) {
+    throw refused("prompt", `The model "${model.id}" needs a prompt.`);
+  }
+  return {
+    model,
+    prompt,
+    count: request.n ?? 1,
+    shape: shapeOf(asked, request, model, inputImages),
+    format: request.output_format ?? VIDEO_FORMAT,
+    responseFormat: request.response_format,
+  };
+}
+
+/** @throws Error when the catalogue lists a model that it has no price for */
+export function priceMediaOrder(
+  { kind }: RequestKind,
+  { model, count, prompt, shape: wanted }: WantedMedia,
+  pictures: readonly Pick<CleanPicture, "role" | "width" | "height">[],
+): PricedMedia {
+  const pixels = pictures.flatMap(({ role, width, height }) => (role === "image" ? [width * height] : []));
+  const shape = { ...wanted, ...(pixels.length === 0 ? {} : { input_pixels: pixels }) };
+  const meters = { ...metersOf(kind, count, shape), promptBytes: Buffer.byteLength(prompt) };
+  const price = priceOf(model, meters)?.most;
+  if (price === undefined)
+    throw new Error(`the catalogue has no price for ${model.id} ${JSON.stringify(meters)}`);
+  return { shape, price, charge: chargeOf(price), priceVersion: model.price?.version ?? "" };
+}
+
+/** A model that nothing is known of takes one, as most do. */
+function takesPrompt({ supportedParameters }: Model): boolean {
+  return supportedParameters.length === 0 || supportedParameters.includes("prompt");
+}
+
+/** @returns how many images come along */
+function checkInputs(model: Model, sources: readonly Pick<InputSource, "role">[]): number {
+  const accepted = acceptedInputs(model);
+  const [images, masks] = (["image", "mask"] as const).map((role) => {
+    const given = sources.filter((source) => source.role === role).length;
+    const most = accepted[role];
+    if (given <= most) return given;
+    const takes =
+      accepted.image === 0
+        ? "takes no input images"
+        : most === 0
+          ? "takes no mask"
+          : `takes ${most === 1 ? `one ${role}` : `at most ${most} ${role}s`}, not ${given}`;
+    throw refused(role, `The model "${model.id}" ${takes}.`);
+  });
+  if (images === 0 && masks !== 0) throw refused("image", "A mask needs the image that it belongs to.");
+  if (images === 0 && accepted.image > 0 && needsImage(model)) {
+    throw refused("image", `The model "${model.id}" needs an input image.`);
+  }
+  return images ?? 0;
+}
+
+function shapeOf(
+  { kind, things }: RequestKind,
+  request: MediaRequest,
+  model: Model,
+  inputImages: number,
+): Shape {
+  const defaults = defaultsOf(model, inputImages);
+  const size = resolveSize(request.size, model, defaults);
+  const quality = resolveQuality(request.quality, model, defaults);
+  const seconds = kind === "video" ? resolveSeconds(request.seconds ?? "auto", model, defaults) : undefined;
+  const audio = kind === "video" ? resolveAudio(request.audio, model) : undefined;
+  const shape = { size, quality, seconds, audio };
+  if (!acceptsTogether(model, { ...shape, inputImages })) {
+    throw notTogether(things, request, model, shape, inputImages);
+  }
+  return shape;
+}
+
+/** A model without a default size takes none; what it can't take it ignores. */
+function resolveSize(asked: string, model: Model, defaults: DefaultValues): string | undefined {
+  if (defaults.size === "") return undefined;
+  if (asked === "auto") return defaults.size;
+  if (acceptsSize(model, asked)) return asked;
+  const more = model.customSize === undefined ? "" : ", and other sizes within its limits";
+  throw notAccepted(model, "size", asked, model.sizes, more);
+}
+
+function resolveQuality(asked: Quality | "auto", model: Model, defaults: DefaultValues): Quality | undefined {
+  const accepted = model.qualities.filter((quality): quality is Quality => QUALITY.has(quality));
+  if (accepted.length === 0) return undefined;
+  if (asked === "auto") return accepted.find((quality) => quality === defaults.quality) ?? accepted[0];
+  if (accepted.includes(asked)) return asked;
+  throw notAccepted(model, "quality", asked, accepted);
+}
+
+const QUALITY = new Set<string>(["low", "medium", "high"] satisfies Quality[]);
+
+/** A model without a list of lengths makes videos of one length only. */
+function resolveSeconds(asked: number | "auto", model: Model, defaults: DefaultValues): number | undefined {
+  if (asked === "auto" || model.seconds.length === 0) return defaults.seconds || model.seconds[0];
+  if (model.seconds.includes(asked)) return asked;
+  throw notAccepted(model, "seconds", asked, rangeOf(model.seconds));
+}
+
+/** What a model can't choose is not sent to it. To ask for what it makes anyway is no mistake. */
+function resolveAudio(asked: boolean | undefined, model: Model): boolean | undefined {
+  if (model.supportedParameters.includes("audio")) return asked ?? false;
+  const always = model.capabilities.includes("audio");
+  if (asked === undefined || asked === always) return undefined;
+  const what = always ? "makes no videos without sound" : "makes no sound";
+  throw refused("audio", `The model "${model.id}" ${what}.`);
+}
+
+/** Every whole number from one to another is said in three words. */
+function rangeOf(seconds: readonly number[]): readonly (string | number)[] {
+  const [first = 0, last = 0] = [seconds[0], seconds.at(-1)];
+  const whole = seconds.length > 3 && seconds.every((each, index) => each === first + index);
+  return whole ? [`whole numbers from ${first} to ${last}`] : seconds;
+}
+
+function notAccepted(
+  model: Model,
+  field: string,
+  asked: string | number,
+  accepted: readonly (string | number)[],
+  more = "",
+): ServiceError {
+  const list = ["auto", ...accepted.filter((value) => value !== "auto")].join(", ");
+  return refused(
+    field,
+    `The model "${model.id}" does not accept the ${field} ${asked}; it accepts ${list}${more}.`,
+  );
+}
+
+/** Blames what was asked for last of what was asked for at all; the rest are the model's own defaults. */
+function notTogether(
+  things: string,
+  request: MediaRequest,
+  model: Model,
+  { size, quality, seconds }: Shape,
+  inputImages: number,
+): ServiceError {
+  const field =
+    (["seconds", "quality", "size"] as const).find((name) => (request[name] ?? "auto") !== "auto") ?? "model";
+  const parts = [
+    ...(size === undefined ? [] : [`the size ${size}`]),
+    ...(quality === undefined ? [] : [`the quality ${quality}`]),
+    ...(seconds === undefined ? [] : [`${seconds} seconds`]),
+  ];
+  const from =
+    inputImages === 0 ? "" : inputImages === 1 ? " from an input image" : ` from ${inputImages} input images`;
+  return refused(field, `The model "${model.id}" does not make ${things} of ${parts.join(" and ")}${from}.`);
+}
+
+function refused(param: string, message: string): ServiceError {
+  return new ServiceError("invalid_value", message, { param });
+}
+
+function wrongEndpoint({ things }: RequestKind, model: Model): ServiceError {
+  const right = [imageRequests, videoRequests].find(({ modelKind }) => modelKind === model.kind);
+  const instead =
+    right === undefined || model.kind === ModelKind.TEXT
+      ? "it makes text: use /v1/compat/chat/completions or /v1/compat/responses"
+      : `it makes ${right.things}: use ${right.paths[0]}`;
+  const message = `The model "${model.id}" does not make ${things}; ${instead}.`;
+  return new ServiceError("wrong_endpoint", message, { param: "model" });
+}

@@ -1,0 +1,32 @@
+// What a caller may send to the video path.
+import { ModelKind } from "@gr/proto/catalog";
+import { z } from "zod";
+import { imageFields, mediaFields } from "./media-fields.ts";
+import type { RequestKind } from "./request-kind.ts";
+
+const MAX_SECONDS = 60;
+const BAD_SECONDS = `seconds must be auto or a number from 1 to ${MAX_SECONDS}`;
+
+export const videoRequestSchema = z.object({
+  ...mediaFields,
+  seconds: z
+    .union([z.literal("auto"), z.number().min(1).max(MAX_SECONDS)], { error: BAD_SECONDS })
+    .nullish()
+    .meta({ default: "auto" })
+    .transform((seconds) => seconds ?? "auto"),
+  audio: z
+    .boolean({ error: "audio must be true or false" })
+    .nullish()
+    .describe("with sound or without, for models that make both; without when absent")
+    .transform((audio) => audio ?? undefined),
+  ...imageFields,
+});
+
+export const videoRequests: RequestKind = {
+  kind: "video",
+  modelKind: ModelKind.VIDEO,
+  things: "videos",
+  paths: ["/v1/compat/videos/generations"],
+  summary: "Make a video from a prompt",
+  schema: videoRequestSchema,
+};

@@ -1,0 +1,107 @@
+// An adapter before a scripted server, for tests of what is particular about its wire format.
+import { afterEach, beforeEach } from "@jest/globals";
+import { runJob, type Succeeded } from "../generation/run-job.ts";
+import { createArtifactReader } from "../providers/artifact.ts";
+import { createOutbound, type Outbound } from "../providers/outbound.ts";
+import { type MediaJob, type MediaProvider, submitJob } from "../providers/provider.ts";
+import { ProviderError } from "../providers/provider-error.ts";
+import { collect } from "../storage/collect.ts";
+import { hasty, type ProviderUnderTest } from "./conformance.ts";
+import {
+  type ReceivedRequest,
+  type ScriptEntry,
+  type ScriptedServer,
+  startScriptedServer,
+} from "./scripted-server.ts";
+
+/** Of what is made. */
+const MOST_BYTES = 1024 * 1024;
+export const ADAPTER_SECRET = "sk-secret";
+const REQUEST_ID = "0b1f5f2e-7f0f-4a51-9d5c-3f1f5f0f4a51";
+
+/** A job for one, of a model "m"; whatever matters is said by the test. */
+export function jobOf<Job extends MediaJob>(kind: Job["kind"], job: Partial<Job> = {}): Job {
+  const plain = {
+    kind,
+    requestId: REQUEST_ID,
+    part: 1,
+    model: "m",
+    prompt: "a fox",
+    count: 1,
+    fields: {},
+    inputs: [],
+  };
+  return { ...plain, ...job } as unknown as Job;
+}
+
+export interface AdapterBench {
+  readonly server: ScriptedServer;
+  /** Another host, to which the public internet's rules do not apply. */
+  readonly elsewhere: ScriptedServer;
+  readonly provider: MediaProvider;
+  /** Carries a job out while the server plays this. */
+  run(job: MediaJob, ...script: ScriptEntry[]): Promise<Succeeded>;
+  /** The error with which a job ends while the server plays this. */
+  failure(job: MediaJob, ...script: ScriptEntry[]): Promise<ProviderError>;
+  /** Brings what a job has made. */
+  bring(made: Succeeded): Promise<Buffer[]>;
+  /** A request as the server got it, its body read as JSON. */
+  asked(index?: number): { path: string; headers: ReceivedRequest["headers"]; json: unknown };
+}
+
+/** For each test of the file there is a new one. */
+export function useAdapter(create: ProviderUnderTest["create"]): AdapterBench {
+  let server: ScriptedServer;
+  let elsewhere: ScriptedServer;
+  let outbound: Outbound;
+  let provider: MediaProvider;
+  beforeEach(async () => {
+    server = await startScriptedServer();
+    elsewhere = await startScriptedServer();
+    outbound = createOutbound({ trustedOrigins: new Set([elsewhere.url]) });
+    provider = create({ baseUrl: server.url, secret: ADAPTER_SECRET, outbound });
+  });
+  afterEach(async () => {
+    await outbound.close();
+    await server.close();
+    await elsewhere.close();
+  });
+
+  const run = (job: MediaJob, ...script: ScriptEntry[]) => {
+    server.play(...script);
+    const { signal } = new AbortController();
+    const run = { provider, clock: hasty, signal, saveOperation: async () => true };
+    return runJob(run, () => submitJob(provider, job, signal));
+  };
+  return {
+    get server() {
+      return server;
+    },
+    get elsewhere() {
+      return elsewhere;
+    },
+    get provider() {
+      return provider;
+    },
+    run,
+    failure: async (job, ...script) => {
+      const error = await run(job, ...script).then(
+        () => new Error("it did not fail"),
+        (thrown: unknown) => thrown,
+      );
+      if (error instanceof ProviderError) return error;
+      throw error;
+    },
+    bring: async ({ artifacts }) => {
+      const read = createArtifactReader(outbound, hasty);
+      const made: Buffer[] = [];
+      for (const artifact of artifacts)
+        made.push(await read(artifact, MOST_BYTES, new AbortController().signal, collect));
+      return made;
+    },
+    asked: (index = 0) => {
+      const { path = "", headers = {}, body = "" } = server.requests[index] ?? {};
+      return { path, headers, json: body === "" ? undefined : JSON.parse(body) };
+    },
+  };
+}

@@ -1,0 +1,21 @@
+// Words in a prompt that make the simulator fail, for any model of any provider. README.md says what each does.
+
+const WORDS = [
+  "#429",
+  "#5xx-once",
+  "#expired-url",
+  "#fail",
+  "#hang",
+  "#nsfw",
+  "#partial",
+  "#slow",
+  "#timeout-after-accept",
+] as const;
+
+export type PromptWord = (typeof WORDS)[number];
+
+const WORD = new RegExp(`(?:${WORDS.join("|")})(?![\\w-])`, "g");
+
+export function wordsIn(prompt: string): ReadonlySet<PromptWord> {
+  return new Set((prompt.match(WORD) ?? []).flatMap((found) => WORDS.find((word) => word === found) ?? []));
+}

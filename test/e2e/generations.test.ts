@@ -1,0 +1,54 @@
+// The log of generations through the whole router: a video that nobody waits for is polled, fetched, listed and deleted;
+// what it cost is what the provider billed; nobody else sees it.
+import { until } from "@gr/testing";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { call, remainingCredits, simulatorBill } from "./http.ts";
+import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
+
+describe.each(topologiesByDepth)("the log of generations (%s)", (topology) => {
+  let router: Router;
+  beforeAll(async () => {
+    router = await startRouter(topology, { sharedPostgres: true });
+  });
+  afterAll(async () => {
+    await router?.dispose();
+  });
+
+  test("an asynchronous video is found, paid for once, fetched and deleted, by its key only", async () => {
+    const before = await remainingCredits(router);
+    const accepted = await call(router, "POST", "/v1/compat/videos/generations", {
+      headers: { prefer: "respond-async" },
+      body: { model: "sandbox/video", prompt: "a lighthouse at dawn" },
+    });
+    expect([accepted.status, accepted.body.status]).toEqual([202, "running"]);
+    const path = accepted.headers.get("location") ?? "";
+    const look = (key = router.apiKey) => call(router, "GET", path, { key });
+    await until(async () => (await look()).body.status === "succeeded", { timeoutMs: 60_000 });
+    const { body: entry } = await look();
+    expect(entry).toMatchObject({ kind: "video", model: "sandbox/video", error: null, deleted: false });
+    const charged = before - (await remainingCredits(router));
+    expect(charged).toBe(BigInt(Math.round(entry.cost * 10_000)));
+    expect((await simulatorBill(router)).items).toHaveLength(1);
+
+    const [{ url }] = entry.data;
+    const file = await fetch(url);
+    expect([file.status, file.headers.get("content-type")]).toEqual([200, "video/mp4"]);
+    await file.arrayBuffer();
+    const list = await call(router, "GET", "/v1/generations?kind=video&limit=1");
+    expect(list.body).toMatchObject({ object: "list", data: [entry], has_more: false, last_id: entry.id });
+
+    const minted = { key: router.managementKey, body: { name: "another" } };
+    const { key: foreign } = (await call(router, "POST", "/v1/api-keys", minted)).body;
+    expect((await look(foreign)).status).toBe(404);
+    expect((await call(router, "DELETE", path, { key: foreign })).status).toBe(404);
+    expect((await call(router, "GET", "/v1/generations", { key: foreign })).body.data).toEqual([]);
+    expect((await look(router.managementKey)).status).toBe(401);
+
+    expect((await call(router, "DELETE", path)).body).toEqual({ id: entry.id, deleted: true });
+    const gone = await fetch(url);
+    expect(gone.status).toBe(404);
+    await gone.arrayBuffer();
+    expect((await look()).body).toMatchObject({ deleted: true, data: [], cost: entry.cost });
+    expect(before - (await remainingCredits(router))).toBe(charged);
+  });
+});

@@ -1,0 +1,150 @@
+// Carries a request out as media generation does, from its fields to what is charged and booked, with the production code in
+// between. What is around it is not here: no hold, no database, no files.
+import type { CatalogCopy } from "@gr/clients";
+import type { GenerationEvents } from "@gr/media-generation/src/generation/events.ts";
+import type { MediaOrder } from "@gr/media-generation/src/generation/generation.ts";
+import { MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
+import { MemoryPlaces } from "@gr/media-generation/src/generation/memory-places.ts";
+import type { CleanPicture } from "@gr/media-generation/src/inputs/clean-picture.ts";
+import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
+import { chooseRoutes } from "@gr/media-generation/src/request/choose-routes.ts";
+import { imageRequests } from "@gr/media-generation/src/request/image-request.ts";
+import { makeMediaOrder, priceMediaOrder } from "@gr/media-generation/src/request/media-order.ts";
+import { videoRequests } from "@gr/media-generation/src/request/video-request.ts";
+import { mp4Of } from "@gr/media-generation/src/test/videos.ts";
+import type { Credits, PicoUsd } from "@gr/money";
+import { type Model, ModelKind } from "@gr/proto/catalog";
+import type { Timer } from "@gr/runtime";
+
+export interface Charged {
+  /** What is held: the list price, or the bound of a price by use. */
+  readonly held: Credits;
+  readonly charge: Credits;
+  /** What is booked as our cost. */
+  readonly cost: PicoUsd;
+}
+
+/** Longer than any pause between polls. */
+const LIMIT_MS = 60_000;
+
+/** Pauses take no time, and limits are never reached. */
+const hurried: Timer = {
+  now: () => 0,
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (ms < LIMIT_MS) setImmediate(resolve);
+      else signal?.addEventListener("abort", () => resolve(), { once: true });
+    }),
+};
+
+const nobody = () => undefined;
+const events: GenerationEvents = {
+  chargedAboveHold: nobody,
+  billLookedUp: nobody,
+  billMetered: nobody,
+  fellBack: nobody,
+  notCaptured: nobody,
+  notBooked: nobody,
+  resolved: nobody,
+  lateBill: nobody,
+  roundFailed: nobody,
+  succeeded: nobody,
+  failed: nobody,
+  partFailed: nobody,
+  outcomeUnknown: nobody,
+  noProvider: nobody,
+  notStored: nobody,
+  notDiscarded: nobody,
+  notLookedUp: nobody,
+  replayed: nobody,
+  resumed: nobody,
+  endedUnanswered: nobody,
+  contentRemoved: nobody,
+};
+
+/** @throws ServiceError of a request that is refused, Error of one that its provider does not carry out */
+export async function carryOut(
+  id: string,
+  model: Model,
+  fields: object,
+  pictures: readonly CleanPicture[],
+  provider: MediaProvider,
+): Promise<Charged> {
+  const asked = model.kind === ModelKind.VIDEO ? videoRequests : imageRequests;
+  const request = asked.schema.parse({ model: model.id, ...fields });
+  const wanted = makeMediaOrder(asked, request, pictures, model);
+  const { size, quality, seconds, audio } = wanted.shape;
+  const providers = new Map([[provider.name, provider]]);
+  const routes = chooseRoutes(asked.kind, model, { size, quality, seconds, audio }, providers, events);
+  const priced = priceMediaOrder(asked, wanted, pictures);
+  const { count, format } = wanted;
+  const order: MediaOrder = {
+    id,
+    accountId: "account",
+    keyId: "key",
+    claim: undefined,
+    kind: asked.kind,
+    model: model.id,
+    priceVersion: priced.priceVersion,
+    rule: model.price,
+    price: priced.price,
+    credits: priced.charge,
+    request: { n: count, ...priced.shape, output_format: format, response_format: wanted.responseFormat },
+    outputs: Array.from({ length: count }, (_, index) => `${id}-${index}`),
+    asynchronous: false,
+    createdAt: 0,
+    deadlineAt: 2 * LIMIT_MS,
+  };
+  const producer = workOf(model, providers).producer(
+    order,
+    { prompt: wanted.prompt, inputs: pictures },
+    routes,
+  );
+  const { signal } = new AbortController();
+  const { charge: held } = priced;
+  const context = { number: 1, signal, held, extend: async () => ({ held }) };
+  const end = await producer.attempt(routes[0], context);
+  if (end.kind !== "delivered") throw new Error(`${end.kind}: ${end.message}`);
+  if (end.bill === undefined) throw new Error("nobody knows what it costs us");
+  return { held, ...end.bill };
+}
+
+async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
+  yield bytes;
+}
+
+function workOf(model: Model, providers: ReadonlyMap<string, MediaProvider>): MediaWork {
+  const catalog: CatalogCopy = {
+    find: () => model,
+    version: () => "1",
+    start: async () => undefined,
+    stop: async () => undefined,
+  };
+  const video = mp4Of();
+  return new MediaWork({
+    store: { saveOperations: async () => true },
+    storage: {
+      put: async () => undefined,
+      size: async () => undefined,
+      read: () => {
+        throw new Error("nothing is stored here");
+      },
+      delete: async () => undefined,
+      sweep: async () => undefined,
+      check: async () => undefined,
+    },
+    catalog,
+    providers,
+    read: (_artifact, _most, _signal, use) => use(one(video)),
+    memory: new MemoryPlaces(1),
+    convert: async (bytes, format) => ({ bytes, format, width: 1, height: 1 }),
+    events,
+    clock: hurried,
+    limits: {
+      timeoutMs: { image: 2 * LIMIT_MS, video: 2 * LIMIT_MS },
+      mostVideoBytes: video.length,
+      mostBase64Bytes: video.length,
+    },
+    graceMs: 0,
+  });
+}
