@@ -12,7 +12,7 @@ module.exports = {
   globalTeardown: "<rootDir>/packages/testing/src/global-teardown.ts",
   setupFiles: ["<rootDir>/packages/testing/src/one-error-realm.ts"],
   // Ends a test that hangs, and no other: a slow, busy machine may take many times as long as ours.
-  testTimeout: 180_000,
+  testTimeout: 600_000,
   // One more than CI has cores: tests wait a lot, for processes, timers and disks.
   maxWorkers: 3,
   // Modules of files that are done stay in the memory of a worker; a new one begins with none.
