@@ -7,6 +7,10 @@ const SQL_POST = { test: "services/billing/src/writer/post.test.ts" } as const;
 const SQL_FLEXIBLE = { test: "services/billing/src/writer/flexible-hold.test.ts" } as const;
 const SQL_WINDOWS = { test: "services/billing/src/writer/spend-window.test.ts" } as const;
 const SQL_CLAIMS = { test: "services/billing/src/claims/claims.test.ts" } as const;
+const HOLD_SIZE = "services/text-proxy/src/request/hold-size.ts";
+const SPENDING = "services/text-proxy/src/answer/stream-spending.ts";
+const TEXT_HOLD = { test: "services/text-proxy/src/request/hold-size.test.ts" } as const;
+const TEXT_MONEY = { test: "services/text-proxy/src/within-the-money.test.ts" } as const;
 const SQL_ANSWERS = { test: "services/billing/src/claims/answers.test.ts" } as const;
 
 export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
@@ -112,10 +116,87 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     caught: SQL_ANSWERS,
   },
   {
-    file: "services/text-proxy/src/request/hold-size.ts",
+    file: HOLD_SIZE,
     find: "      MOST_TOKENS_PER_IMAGE * input.images +\n",
     replace: "",
     what: "the hold of a text request leaves its images out",
-    caught: { test: "services/text-proxy/src/request/hold-size.test.ts" },
+    caught: TEXT_HOLD,
+  },
+  {
+    file: HOLD_SIZE,
+    find: "  return larger(fetched, tokens);",
+    replace: "  return fetched > 0n ? fetched : tokens;",
+    what: "a prompt that is larger than the listed context is held for up to that context",
+    caught: TEXT_HOLD,
+  },
+  {
+    file: HOLD_SIZE,
+    find: "(extras ? EXTRAS_COST : 0n);\n  const mostTokens",
+    replace: "0n;\n  const mostTokens",
+    what: "the paid extras of a free model need no credit",
+    caught: TEXT_HOLD,
+  },
+  {
+    file: HOLD_SIZE,
+    find: "covered < mostTokens ? smaller(covered, roomTokens) : undefined",
+    replace: "undefined",
+    what: "an answer in one piece is not told where its hold ends",
+    caught: TEXT_MONEY,
+  },
+  {
+    file: HOLD_SIZE,
+    find: "(tokenCost * BigInt(request.choices));",
+    replace: "tokenCost;",
+    what: "each of several answers may use the whole of their hold",
+    caught: TEXT_HOLD,
+  },
+  {
+    file: "services/text-proxy/src/request/lookalikes.ts",
+    find: "name.toUpperCase().toLowerCase()",
+    replace: "name",
+    what: "an upstream that matches names without regard to case reads another limit than was held for",
+    caught: { test: "services/text-proxy/src/request/text-request.test.ts" },
+  },
+  {
+    file: SPENDING,
+    find: "wait: () => upstream.pause(),",
+    replace: "wait: () => undefined,",
+    what: "an upstream is read on while nobody has said that the hold may grow",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: SPENDING,
+    find: "      most: this.#enough,",
+    replace: "      most: context.held,",
+    what: "a hold asks for the least only, each time that it is used up",
+    caught: { ...TEXT_MONEY, name: "grows on its way" },
+  },
+  {
+    file: SPENDING,
+    find: "if (this.#hold.held >= this.#enough) return this.#meter.tokens(MOST_BYTES_PER_TOKEN);",
+    replace: "",
+    what: "a stream that keeps to its limit is cut because its words are long",
+    caught: { ...TEXT_MONEY, name: "keeps to it is not cut" },
+  },
+  {
+    file: "services/text-proxy/src/answer/upstream-gate.ts",
+    find: "if (this.#closedBy.size === 0) this.#source.resume();",
+    replace: "this.#source.resume();",
+    what: "a client that reads on lets an upstream go on that waits for money",
+    caught: { test: "services/text-proxy/src/answer/upstream-gate.test.ts" },
+  },
+  {
+    file: "services/text-proxy/src/answer/bill.ts",
+    find: "  return most;\n",
+    replace: "  return cost;\n",
+    what: "whatever an upstream reports is charged",
+    caught: { ...TEXT_MONEY, name: "beyond belief" },
+  },
+  {
+    file: "services/text-proxy/src/answer/believed-cost.ts",
+    find: "  if (limit !== undefined) return limit * answers + predicted;\n",
+    replace: "",
+    what: "a customer pays for what an upstream gave beyond the limit that it was told",
+    caught: { test: "services/text-proxy/src/answer/believed-cost.test.ts" },
   },
 ];

@@ -1,21 +1,21 @@
 // How the simulated text service produces an answer: whole or streamed, with or without its usage, cut by our own limits,
 // for a client that may leave. A stream's hold grows while it runs, and it is cut when that is refused. What it delivers
 // is charged by the library.
-import { chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
-import {
-  type AttemptContext,
-  type AttemptEnd,
-  type Delivered,
-  type Failed,
-  type FoundBill,
-  GrowingHold,
-  type Kinds,
-  type Order,
-  type Producer,
-  type Route,
-  type Unknown,
+import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
+import type {
+  AttemptContext,
+  AttemptEnd,
+  Delivered,
+  Failed,
+  FoundBill,
+  Kinds,
+  Order,
+  Producer,
+  Route,
+  Unknown,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
+import { StreamSpending } from "@gr/text-proxy/src/answer/stream-spending.ts";
 import { checkCovered, checkDispatch } from "../books/invariants.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Life } from "../world/process.ts";
@@ -23,6 +23,8 @@ import { DRAIN_MS, STREAM_TIMEOUT_MS } from "../world/timing.ts";
 import type { Request } from "./request.ts";
 import { chargeFor, metered, type Upstream, type UpstreamReply } from "./upstream.ts";
 
+/** Here a token is a pico-USD, and a request costs what its tokens do. */
+const SIZE = { inputCost: 0n, tokenCost: 1n, stepCredits: 1n };
 /** Between two looks whether a stream is still wanted. */
 const LOOK_MS = 700;
 
@@ -96,16 +98,19 @@ export class TextProducer implements Producer<TextKinds> {
     };
     void ended.then(end);
     context.signal.addEventListener("abort", () => end("cut"), { once: true });
-    const growing = new GrowingHold({
+    const spending = new StreamSpending({
+      order: { ...order, size: SIZE },
       context,
-      step: 1n,
-      most: order.mostCredits ?? order.credits,
-      wait: () => {
-        waiting = true;
-        world.count("streams that waited for money");
-      },
-      goOn: () => {
-        waiting = false;
+      limited: order.mostCredits === undefined,
+      meter: { events: 0, tokens: () => Number(used) },
+      upstream: {
+        pause: () => {
+          waiting = true;
+          world.count("streams that waited for money");
+        },
+        resume: () => {
+          waiting = false;
+        },
       },
       refused: () => {
         world.count("streams cut for want of money");
@@ -122,11 +127,11 @@ export class TextProducer implements Producer<TextKinds> {
         // Whoever lets it go on has found that what was used is covered.
         checkCovered(world, ledger, hold, used);
         used = upstream.used(hold);
-        growing.use(chargeOf(used));
+        spending.look();
       }
       await life.sleep(LOOK_MS, over.signal);
     }
-    growing.stop();
+    spending.stop();
     return last ?? "cut";
   }
 

@@ -22,6 +22,15 @@ export const textProxyConfig = z.object({
   TEXT_KEEP_ALIVE_MS: milliseconds(10_000).describe(
     "between comments in a stream whose first event is not there yet",
   ),
+  TEXT_COST_SURPLUS_PERCENT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(25)
+    .describe(
+      "how much more an upstream may bill than its listed prices say; beyond it an alarm is raised, and the rest is not charged",
+    ),
   TEXT_MAX_RUNNING: z.coerce
     .number()
     .int()

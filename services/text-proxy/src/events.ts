@@ -1,6 +1,6 @@
 // What happens to text requests, each as one function: counters always, a log line only for what went wrong, since
 // this is the hot path. Never a word of a prompt or an answer.
-import { formatCredits, formatPicoUsd } from "@gr/money";
+import { formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { PaidRequestEvents } from "@gr/paid-request";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
@@ -24,6 +24,8 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   notKept(): void;
   /** A kept answer was given again. */
   replayed(): void;
+  /** An upstream bills more than can be believed: the rest is ours, and an operator has to look at it. */
+  notBelieved(order: TextOrder, cost: PicoUsd, believed: PicoUsd): void;
 }
 
 /** Seconds; answers take from milliseconds to minutes. */
@@ -47,6 +49,10 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
   const lookedUp = counted("text_usage_looked_up_total", "Charges whose usage had to be looked up");
   const metered = counted("text_usage_estimated_total", "Charges whose usage was metered by us");
   const aboveHold = counted("text_charges_above_hold_total", "Charges larger than their hold");
+  const notBelieved = counted(
+    "text_costs_not_believed_total",
+    "Costs far above what listed prices make of the reported tokens",
+  );
   const replayed = counted("text_answers_replayed_total", "Kept answers that were given again");
   const notKept = counted("text_answers_not_kept_total", "Answers too large to be given again");
   const fellBack = counted("text_requests_fell_back_total", "Attempts after another provider had failed");
@@ -114,6 +120,11 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
     notCaptured: ({ id }, error) => {
       outcomes.inc({ outcome: "not_captured" });
       log.error({ requestId: id, err: error }, "the hold could not be captured");
+    },
+    notBelieved: (order, cost, believed) => {
+      notBelieved.inc();
+      const amounts = { cost: formatPicoUsd(cost), believed: formatPicoUsd(believed) };
+      log.error({ ...named(order), ...amounts }, "an upstream bills more than can be believed");
     },
     notKept: () => notKept.inc(),
     replayed: () => replayed.inc(),

@@ -314,7 +314,8 @@ describe("an answer larger than 8 MiB", () => {
     const first = await read(ask(key, body));
     expect(first.status).toBe(200);
     expect(first.text.length).toBeGreaterThan(8 * 1024 * 1024);
-    expect(kindsOf(first.id)).toEqual(["place", "capture"]);
+    // So much text also needs more than was held for it.
+    expect(kindsOf(first.id).filter((kind) => kind !== "extend")).toEqual(["place", "capture"]);
     const again = await read(ask(key, body));
     expect(again.status).toBe(409);
     expect(JSON.parse(again.text).error).toMatchObject({ code: "idempotency_not_replayable" });

@@ -14,7 +14,8 @@ import type { TextKinds } from "./answer/text-kinds.ts";
 import { WholeProducer } from "./answer/whole-producer.ts";
 import type { TextProxyConfig } from "./config.ts";
 import type { TextEvents } from "./events.ts";
-import { holdFor } from "./request/hold-size.ts";
+import { holdSizeOf } from "./request/hold-size.ts";
+import { withAdvice } from "./request/refused-for-money.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./request/text-request.ts";
 import type { Upstream } from "./upstream/upstream.ts";
@@ -60,17 +61,20 @@ export async function serveText(
   if ("earlier" in found) return replay(deps, principal, request, found.earlier, reply);
   const { model, price, priceVersion, routes } = found.prepared;
   const { HOLD_LEASE_MS, HOLD_GRACE_MS } = deps.config;
+  const size = holdSizeOf(request, model, price);
   const order: TextOrder = {
     id: http.id,
     accountId,
     keyId,
     model: request.model,
     priceVersion,
-    credits: holdFor(request, model, price),
+    credits: size.credits,
+    mostCredits: size.mostCredits,
     deadlineAt: deps.clock.now() + HOLD_LEASE_MS + HOLD_GRACE_MS,
     claim,
     request,
     price,
+    size,
   };
   const producer = new (request.stream ? StreamProducer : WholeProducer)({ ...deps, order, routes, reply });
   try {
@@ -79,7 +83,7 @@ export async function serveText(
     if (served.kind === "left") return reply.hijack();
     return await replay(deps, principal, request, served.id, reply);
   } catch (error) {
-    return producer.fail(error);
+    return producer.fail(withAdvice(error, order));
   }
 }
 

@@ -11,12 +11,15 @@ import type { Upstream } from "../upstream/upstream.ts";
 import type { UpstreamLoss } from "../upstream/upstream-call.ts";
 import { refusalOf } from "../upstream/upstream-refusal.ts";
 import { costOf } from "../upstream/usage.ts";
+import type { Belief } from "./believed-cost.ts";
 import type { WholeAnswer } from "./whole-answer.ts";
 
 export interface Attempt {
   readonly order: TextOrder;
   readonly upstream: Upstream;
   readonly events: TextEvents;
+  /** What is held for it now, and how much it could use. */
+  readonly terms: () => Belief;
 }
 
 const NOT_REACHED = "The provider of this model cannot be reached; nothing was charged.";

@@ -1,7 +1,7 @@
 // Answers as a stream: once the upstream's head says that it streams, the client's answer begins and a relay takes
 // over; any other answer becomes a proper HTTP error.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import type { AttemptEnd } from "@gr/paid-request";
+import type { AttemptContext, AttemptEnd } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
 import { type AnswerReceiver, type UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
@@ -18,6 +18,7 @@ import { responsesStream } from "./responses-stream.ts";
 import { StreamRelay } from "./stream-relay.ts";
 import type { TextKinds, TextProduct } from "./text-kinds.ts";
 import { type ProducerParts, TextProducer } from "./text-producer.ts";
+import { UpstreamGate } from "./upstream-gate.ts";
 import { readWholeAnswer } from "./whole-answer.ts";
 
 /** More than any error answer says. */
@@ -42,10 +43,12 @@ export class StreamProducer extends TextProducer {
 
   protected async read(
     attempt: Attempt,
+    context: AttemptContext,
     send: (receiver: AnswerReceiver) => void,
   ): Promise<AttemptEnd<TextKinds>> {
     const receiver = new StreamReceiver((call, generationId) => {
-      this.#relay = new StreamRelay({ ...attempt, ...beginStream(this.parts, call), call, generationId });
+      const began = { ...beginStream(this.parts, call), call, generationId };
+      this.#relay = new StreamRelay({ ...attempt, ...began, context });
       return this.#relay;
     });
     const began = performance.now();
@@ -117,14 +120,15 @@ function isEventStream({ "content-type": type = "" }: IncomingHttpHeaders): bool
 function beginStream({ order, reply, events, config }: ProducerParts, call: UpstreamCall) {
   const { raw } = reply.hijack();
   if (!raw.destroyed) raw.writeHead(200, headersOf(reply));
+  const gate = new UpstreamGate(call);
   const client = new ClientStream(raw, {
-    source: call,
+    source: gate.handle(),
     stallMs: config.TEXT_IDLE_TIMEOUT_MS,
     patienceMs: PATIENCE_OF_STALLS * config.TEXT_IDLE_TIMEOUT_MS,
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
     onGone: () => events.clientLeft(),
   });
-  return { client, dialect: order.request.api === "chat" ? chatStream : responsesStream };
+  return { client, gate, dialect: order.request.api === "chat" ? chatStream : responsesStream };
 }
 
 /** The headers that the gateway has set already, and those of a stream. */

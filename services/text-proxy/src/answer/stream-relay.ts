@@ -1,18 +1,22 @@
-// Passes one stream on, event by event and byte by byte as it came, and says how it ended. The event with the last usage
-// is held back until the hold is captured. When the client leaves, the upstream is read on, so that the true cost is
-// known. What was delivered is charged, but for a stream that the upstream broke off before its usage was known.
+// Passes one stream on, event by event and byte by byte as it came, and says how it ended. The event with the last usage is
+// held back until the hold is captured. While the hold is used up the upstream waits; when it may not grow the stream ends.
+// When the client leaves, the upstream is read on, so that the true cost is known. What was delivered is charged, but for
+// a stream that the upstream broke off before its usage was known.
 import { type KeptAnswer, MOST_KEPT_BYTES } from "@gr/clients";
-import type { AttemptEnd, Delivered } from "@gr/paid-request";
-import { ServiceError } from "@gr/proto";
+import type { AttemptContext, AttemptEnd, Delivered } from "@gr/paid-request";
+import { type Reason, ServiceError } from "@gr/proto";
 import { applySplices } from "../json/json-splice.ts";
 import type { UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
 import { costOf, sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
-import { billOfFound, billOfUsage, meteredBill, StreamMeter, tokensOf } from "./bill.ts";
+import { billOfFound, billOfUsage, meteredBill, tokensOf, tokensOfStream } from "./bill.ts";
 import { type ClientStream, STREAM_TYPE } from "./client-stream.ts";
 import { type Attempt, failedAttempt, lossError, lostAttempt, unknownAttempt } from "./failed-attempt.ts";
 import { endOfEvent, SseSplitter } from "./sse-splitter.ts";
 import { matters, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
+import { StreamMeter } from "./stream-meter.ts";
+import { StreamSpending } from "./stream-spending.ts";
 import type { TextBill, TextKinds, TextProduct } from "./text-kinds.ts";
+import type { UpstreamGate } from "./upstream-gate.ts";
 
 /** The last event of a response repeats the whole answer, which may be as large as one in one piece. */
 const MOST_EVENT_BYTES = 32 * 1024 * 1024;
@@ -22,12 +26,15 @@ const MOST_HELD_BYTES = MOST_EVENT_BYTES + 1024 * 1024;
 const MOST_FIRST_BYTES = 256 * 1024;
 /** What is read for a client that has left. */
 const MOST_DRAINED_BYTES = 64 * 1024 * 1024;
+const USED_UP = "The answer has used what is reserved for it, and more cannot be reserved.";
 const DATA = Buffer.from("data:");
 
 export interface RelayParts extends Attempt {
   readonly dialect: StreamDialect;
   readonly client: ClientStream;
   readonly call: UpstreamCall;
+  readonly gate: UpstreamGate;
+  readonly context: AttemptContext;
   /** From the head of the answer; empty when it had none. */
   readonly generationId: string;
 }
@@ -39,7 +46,8 @@ export class StreamRelay {
   readonly ended: Promise<AttemptEnd<TextKinds>>;
   readonly #parts: RelayParts;
   readonly #splitter = new SseSplitter();
-  readonly #meter = new StreamMeter();
+  readonly #meter: StreamMeter;
+  readonly #spending: StreamSpending;
   /** What the client gets, from first to last; of a claimed request only. */
   readonly #copy: StreamCopy | undefined;
   /**
@@ -67,8 +75,18 @@ export class StreamRelay {
   #failureEvent: Buffer | undefined;
 
   constructor(parts: RelayParts) {
-    this.#parts = parts;
-    this.#copy = parts.order.claim && new StreamCopy();
+    const { order, context, gate, terms } = parts;
+    this.#meter = new StreamMeter(order.request);
+    this.#spending = new StreamSpending({
+      order,
+      context,
+      limited: terms().limit !== undefined,
+      meter: this.#meter,
+      upstream: gate.handle(),
+      refused: ({ reason, message }) => this.#cutOff(reason, `${USED_UP} ${message}`),
+    });
+    this.#parts = { ...parts, terms: () => ({ ...terms(), held: this.#spending.held }) };
+    this.#copy = order.claim && new StreamCopy();
     this.ended = new Promise((resolve) => {
       this.#tell = resolve;
     });
@@ -143,8 +161,9 @@ export class StreamRelay {
   }
 
   #pass(block: Buffer): void {
-    const { dialect } = this.#parts;
+    const { dialect, order } = this.#parts;
     this.#meter.add(block);
+    this.#spending.look(this.#usage && costOf(this.#usage, order.price));
     if (this.#soFar.first === undefined && block.length <= MOST_FIRST_BYTES && block.includes(DATA)) {
       this.#soFar = { first: block, last: undefined };
     }
@@ -227,12 +246,13 @@ export class StreamRelay {
 
   /** The answer is whole. A copy of it must be so before the capture, so it waits for the upstream's last byte. */
   #deliver(): void {
+    this.#spending.stop();
     if (this.#copy !== undefined && !this.#upstreamEnded) this.#state = "ending";
     else this.#end(this.#delivered());
   }
 
   /** We end the answer, or its client has: what was delivered is charged. @param what a sentence */
-  #cutOff(reason: "provider_timeout" | "provider_error", what: string): void {
+  #cutOff(reason: Reason, what: string): void {
     const { events, order } = this.#parts;
     events.cutOff(order, what);
     this.#cut = new ServiceError(reason, `${what} It was cut off, and what was delivered is charged.`);
@@ -258,7 +278,7 @@ export class StreamRelay {
 
   /** The upstream broke the stream off. @param loss absent when it did so in its own words, or silently */
   #broken(problem: string, loss?: UpstreamLoss): void {
-    const { upstream, client, order } = this.#parts;
+    const { upstream, client } = this.#parts;
     // The answer was there already.
     if (this.#usage !== undefined) this.#deliver();
     else if (client.slow && this.#meter.any) {
@@ -269,7 +289,7 @@ export class StreamRelay {
           ? unknownAttempt(this.#parts, problem, this.#billId(), lossError(undefined))
           : lostAttempt(this.#parts, loss, this.#billId()),
       );
-    } else this.#endFailed(problem, meteredBill(order, this.#outputTokens()).cost, loss);
+    } else this.#endFailed(problem, meteredBill(this.#parts, this.#outputTokens()).cost, loss);
     this.#stopUpstream();
   }
 
@@ -278,6 +298,7 @@ export class StreamRelay {
   }
 
   #end(end: AttemptEnd<TextKinds>): void {
+    this.#spending.stop();
     this.#state = "ended";
     this.#tell(end);
   }
@@ -287,12 +308,11 @@ export class StreamRelay {
   }
 
   #delivered(): Delivered<TextKinds> {
-    const { order } = this.#parts;
     return {
       kind: "delivered",
-      bill: this.#usage && billOfUsage(order, this.#usage),
+      bill: this.#usage && billOfUsage(this.#parts, this.#usage),
       billId: this.#billId(),
-      billOf: (found) => billOfFound(order, found, this.#outputTokens()),
+      billOf: (found) => billOfFound(this.#parts, found, this.#outputTokens()),
       productOf: (bill) => this.#productOf(bill),
     };
   }
@@ -331,7 +351,7 @@ export class StreamRelay {
   }
 
   #outputTokens(): number {
-    return this.#outputBytes === undefined ? this.#meter.outputTokens() : tokensOf(this.#outputBytes);
+    return this.#outputBytes === undefined ? tokensOfStream(this.#meter) : tokensOf(this.#outputBytes);
   }
 }
 

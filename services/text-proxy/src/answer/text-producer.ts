@@ -3,6 +3,7 @@ import type { AttemptContext, AttemptEnd, Producer, Route } from "@gr/paid-reque
 import type { FastifyReply } from "fastify";
 import type { TextProxyConfig } from "../config.ts";
 import type { TextEvents } from "../events.ts";
+import { limitToAdd } from "../request/hold-size.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { upstreamBody } from "../request/upstream-body.ts";
 import type { Upstream } from "../upstream/upstream.ts";
@@ -31,14 +32,22 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return this.parts.routes;
   }
 
-  async attempt(route: Route, { signal }: AttemptContext): Promise<AttemptEnd<TextKinds>> {
-    const { order, events, upstreams } = this.parts;
+  async attempt(route: Route, context: AttemptContext): Promise<AttemptEnd<TextKinds>> {
+    const { order, events, upstreams, config } = this.parts;
     const upstream = upstreams.get(route.provider);
     if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
-    const { api, stream } = order.request;
-    const body = upstreamBody(order.request, route.upstreamModel);
-    return this.read({ order, upstream, events }, (receiver) => {
-      upstream.post({ api, stream, body, id: order.id, signal }, receiver);
+    const { request, size } = order;
+    const { api, stream } = request;
+    const added = limitToAdd(request, size, context.held);
+    const limit = added === undefined ? undefined : { field: upstream.kind.limitFields[api], tokens: added };
+    const body = upstreamBody(request, route.upstreamModel, limit);
+    const terms = {
+      held: context.held,
+      limit: request.outputLimit === undefined ? added : size.mostTokens,
+      surplus: config.TEXT_COST_SURPLUS_PERCENT,
+    };
+    return this.read({ order, upstream, events, terms: () => terms }, context, (receiver) => {
+      upstream.post({ api, stream, body, id: order.id, signal: context.signal }, receiver);
     });
   }
 
@@ -51,6 +60,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
   /** @param send sends the request, once; the receiver gets its answer */
   protected abstract read(
     attempt: Attempt,
+    context: AttemptContext,
     send: (receiver: AnswerReceiver) => void,
   ): Promise<AttemptEnd<TextKinds>>;
 }

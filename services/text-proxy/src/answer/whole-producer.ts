@@ -1,5 +1,5 @@
 // Answers in one piece: the upstream's answer is read whole, paid for, and then sent.
-import type { AttemptEnd, Delivered } from "@gr/paid-request";
+import type { AttemptContext, AttemptEnd, Delivered } from "@gr/paid-request";
 import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
 import { type AnswerReceiver, UpstreamLoss } from "../upstream/upstream-call.ts";
 import { billOfFound, billOfUsage, tokensOf } from "./bill.ts";
@@ -30,6 +30,7 @@ export class WholeProducer extends TextProducer {
 
   protected async read(
     attempt: Attempt,
+    _context: AttemptContext,
     send: (receiver: AnswerReceiver) => void,
   ): Promise<AttemptEnd<TextKinds>> {
     const collector = new AnswerCollector(MOST_ANSWER_BYTES);
@@ -51,12 +52,13 @@ export class WholeProducer extends TextProducer {
   }
 }
 
-function delivered({ order }: Attempt, answer: WholeAnswer, billId: string): Delivered<TextKinds> {
+function delivered(attempt: Attempt, answer: WholeAnswer, billId: string): Delivered<TextKinds> {
+  const { order } = attempt;
   return {
     kind: "delivered",
-    bill: answer.usage && billOfUsage(order, answer.usage),
+    bill: answer.usage && billOfUsage(attempt, answer.usage),
     billId,
-    billOf: (found) => billOfFound(order, found, tokensOf(answer.outputBytes)),
+    billOf: (found) => billOfFound(attempt, found, tokensOf(answer.outputBytes)),
     productOf: (bill) => {
       const last = pricedAnswer(order.request.api, answer, bill);
       return { last, kept: order.claim && { contentType: WHOLE_TYPE, body: last } };

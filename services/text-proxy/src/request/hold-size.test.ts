@@ -1,38 +1,42 @@
-// Holds are never smaller than what their request can cost at the catalogue's price.
+// Holds are never smaller than what their request can cost at the catalogue's price; without a limit they take what there
+// is, and the limit that is then added keeps the answer within them.
 
 import { create } from "@bufbuild/protobuf";
-import { chargeOf } from "@gr/money";
+import { chargeOf, PICO_PER_CREDIT } from "@gr/money";
 import { TokenPriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { holdFor, inputBound, outputBound } from "./hold-size.ts";
-import { readTextRequest } from "./text-request.ts";
+import { holdSizeOf, inputBound, limitToAdd, outputBound, type SizedModel } from "./hold-size.ts";
+import { readTextRequest, type TextApi } from "./text-request.ts";
 
 const price = create(TokenPriceSchema, { inputPicoUsd: 500_000n, outputPicoUsd: 1_500_000n });
-const limits = { contextTokens: 1_000_000n, maxOutputTokens: 16_000n };
-const unknown = { contextTokens: 0n, maxOutputTokens: 0n };
+const free = create(TokenPriceSchema, {});
+const limits: SizedModel = {
+  contextTokens: 1_000_000n,
+  maxOutputTokens: 16_000n,
+  capabilities: [],
+  supportedParameters: [],
+};
+const thinking = { ...limits, capabilities: ["reasoning"] };
+const unknown = { ...limits, contextTokens: 0n, maxOutputTokens: 0n };
+const request = (api: TextApi, body: object) =>
+  readTextRequest(api, Buffer.from(JSON.stringify({ model: "m", ...body })));
 const chat = (more: object, content: unknown = "hi") =>
-  readTextRequest(
-    "chat",
-    Buffer.from(JSON.stringify({ model: "m", messages: [{ role: "user", content }], ...more })),
-  );
+  request("chat", { messages: [{ role: "user", content }], ...more });
 
 describe("output", () => {
   test.each([
-    [{}, limits, 4_096n],
-    [{}, { ...limits, maxOutputTokens: 1_000n }, 1_000n],
+    [{}, limits, 16_000n],
+    [{}, { ...limits, maxOutputTokens: 100n }, 100n],
+    [{}, { ...limits, maxOutputTokens: 0n }, 131_072n],
+    [{}, { ...unknown, contextTokens: 8_000n }, 8_000n],
+    [{}, unknown, 131_072n],
     [{ max_tokens: 10 }, limits, 10n],
     [{ max_completion_tokens: 10, max_tokens: 20 }, limits, 20n],
     [{ max_tokens: 1_000_000 }, limits, 16_000n],
     [{ max_tokens: 1_000_000 }, unknown, 1_000_000n],
-    [{ max_tokens: 10, n: 3 }, limits, 30n],
-  ])("of %j is bounded", (more, known, bound) => {
+  ])("of one answer to %j is bounded", (more, known, bound) => {
     expect(outputBound(chat(more), known)).toBe(bound);
-  });
-
-  test("counts the tokens of a prediction, which are billed when they are rejected", () => {
-    const more = { max_tokens: 10, prediction: { type: "content", content: "x".repeat(500) } };
-    expect(outputBound(chat(more), limits)).toBeGreaterThan(510n);
   });
 });
 
@@ -45,8 +49,11 @@ describe("input", () => {
     );
   });
 
-  test("is bounded by the context, which no request exceeds", () => {
-    expect(inputBound(chat({}, "x".repeat(5_000)), { ...limits, contextTokens: 4_000n })).toBe(4_000n);
+  test("is not cut to the listed context, which may be wrong", () => {
+    const small = { ...limits, contextTokens: 4_000n };
+    expect(inputBound(chat({}, "x".repeat(5_000)), small)).toBeGreaterThan(5_000n);
+    const remote = { previous_response_id: "resp_1" };
+    expect(inputBound(chat(remote, "x".repeat(5_000)), small)).toBeGreaterThan(5_000n);
   });
 
   test("of images has the most tokens that providers count for each, and not their base64", () => {
@@ -72,7 +79,7 @@ describe("input", () => {
 });
 
 describe("a hold", () => {
-  test("is at least the charge of any use within the bounds", () => {
+  test("with a limit is at least the charge of any use within the bounds", () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: 10n ** 9n }),
@@ -86,28 +93,120 @@ describe("a hold", () => {
             requestPicoUsd: 7n,
             ...(reasoning === undefined ? {} : { reasoningPicoUsd: reasoning }),
           });
-          const request = chat({ max_tokens: 100 });
+          const limited = chat({ max_tokens: 100 });
           const reasoned = BigInt(Math.floor(100 * part));
           const most =
-            inputBound(request, limits) * input +
+            inputBound(limited, limits) * input +
             (100n - reasoned) * output +
             reasoned * (reasoning ?? output) +
             7n;
-          expect(holdFor(request, limits, rule)).toBeGreaterThanOrEqual(chargeOf(most));
+          const { credits, mostCredits } = holdSizeOf(limited, limits, rule);
+          expect(credits).toBeGreaterThanOrEqual(chargeOf(most));
+          expect(mostCredits).toBeUndefined();
         },
       ),
     );
   });
 
-  test("of a free model is zero", () => {
-    expect(holdFor(chat({}), limits, create(TokenPriceSchema, {}))).toBe(0n);
+  const of = (body: ReturnType<typeof chat>, known = limits, rule = price) => holdSizeOf(body, known, rule);
+  const priced = (input: bigint, output: bigint) => chargeOf(input * 500_000n + output * 1_500_000n);
+
+  test("without a limit is a slice of output at least, and the model's maximum at most", () => {
+    const open = chat({});
+    const input = inputBound(open, limits);
+    expect(of(open)).toMatchObject({ credits: priced(input, 512n), mostCredits: priced(input, 16_000n) });
+    expect(of(chat({ n: 3 }))).toMatchObject({
+      credits: priced(inputBound(chat({ n: 3 }), limits), 3n * 512n),
+      stepCredits: priced(0n, 3n * 512n),
+    });
+  });
+
+  test("of a model whose maximum is less than a slice is that maximum", () => {
+    const open = chat({});
+    const short = { ...limits, maxOutputTokens: 100n };
+    expect(of(open, short)).toMatchObject({
+      credits: priced(inputBound(open, limits), 100n),
+      mostCredits: undefined,
+    });
+  });
+
+  test("counts the tokens of a prediction, which are billed when they are rejected", () => {
+    const more = { max_tokens: 10, prediction: { type: "content", content: "x".repeat(500) } };
+    expect(of(chat(more)).inputCost).toBeGreaterThan(500n * 1_500_000n);
   });
 
   test("uses the dearest price that can apply", () => {
-    const request = chat({ max_tokens: 1 });
+    const one = chat({ max_tokens: 1 });
     const dear = create(TokenPriceSchema, { ...price, cacheWritePicoUsd: 10n ** 9n });
-    expect(holdFor(request, limits, dear)).toBe(
-      chargeOf(inputBound(request, limits) * 10n ** 9n + 1_500_000n),
+    expect(of(one, limits, dear).credits).toBe(chargeOf(inputBound(one, limits) * 10n ** 9n + 1_500_000n));
+    const drawing = create(TokenPriceSchema, { ...price, imageOutputPicoUsd: 10n ** 9n });
+    expect(of(one, limits, drawing).tokenCost).toBe(10n ** 9n);
+  });
+
+  test("of a free model is zero, whatever it may say", () => {
+    expect(of(chat({}), limits, free)).toMatchObject({ credits: 0n, mostCredits: undefined });
+  });
+
+  test.each([
+    ["a plugin", chat({ plugins: [{ id: "web" }] }), limits],
+    ["a tool that the provider runs", chat({ tools: [{ type: "web_search" }] }), limits],
+    ["a search", chat({ web_search_options: {} }), limits],
+    ["a file", chat({}, [{ type: "file", file: {} }]), limits],
+    [
+      "a tool of a response",
+      request("responses", { input: "hi", tools: [{ type: "code_interpreter" }] }),
+      limits,
+    ],
+    ["a model that searches", chat({}), { ...limits, supportedParameters: ["web_search_options"] }],
+  ])("has 0.20 USD for %s, also where tokens are free", (_what, body, known) => {
+    expect(of(body, known, free).credits).toBe(2_000n);
+  });
+
+  test("has nothing for tools that the client runs", () => {
+    expect(of(chat({ tools: [{ type: "function" }, { type: "custom" }] }), limits, free).credits).toBe(0n);
+  });
+});
+
+describe("a limit on output is added", () => {
+  const limitOf = (body: ReturnType<typeof chat>, output: bigint, known = limits, rule = price) => {
+    const size = holdSizeOf(body, known, rule);
+    return limitToAdd(body, size, chargeOf(size.inputCost + output * size.tokenCost));
+  };
+
+  test("to an answer in one piece whose hold does not cover the model's maximum", () => {
+    expect(limitOf(chat({}), 15_900n)).toBeGreaterThanOrEqual(15_900n);
+    expect(limitOf(chat({}), 15_000n)).toBeLessThan(15_000n + PICO_PER_CREDIT / 1_500_000n + 1n);
+    expect(limitOf(chat({ n: 2 }), 15_000n)).toBeLessThan(7_500n + PICO_PER_CREDIT / 1_500_000n + 1n);
+    expect(limitOf(chat({}), 16_000n)).toBeUndefined();
+  });
+
+  test("so that the hold covers the whole of it", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 512n, max: 20_000n }), fc.integer({ min: 1, max: 5 }), (tokens, n) => {
+        const body = chat({ n });
+        const size = holdSizeOf(body, limits, price);
+        const held = chargeOf(size.inputCost + tokens * BigInt(n) * size.tokenCost);
+        const limit = limitToAdd(body, size, held) ?? size.mostTokens;
+        expect(limit).toBeGreaterThanOrEqual(512n);
+        expect(chargeOf(size.inputCost + limit * BigInt(n) * size.tokenCost)).toBeLessThanOrEqual(held);
+      }),
     );
+  });
+
+  test("to a stream only where the model thinks, which a stream need not show", () => {
+    expect(limitOf(chat({ stream: true }), 1_000n)).toBeUndefined();
+    expect(limitOf(chat({ stream: true }), 1_000n, thinking)).toBeGreaterThanOrEqual(1_000n);
+    expect(limitOf(chat({ stream: true }), 16_000n, thinking)).toBeUndefined();
+  });
+
+  test("never to a request that has one, nor where output is free", () => {
+    expect(limitOf(chat({ max_tokens: 16_000 }), 1_000n)).toBeUndefined();
+    expect(limitOf(chat({}), 1_000n, limits, free)).toBeUndefined();
+  });
+
+  test("no larger than what the context has room for, which some servers insist on", () => {
+    const short = { ...unknown, contextTokens: 8_000n };
+    expect(limitOf(chat({}, "x".repeat(5_000)), 6_000n, short)).toBeLessThan(3_000n);
+    expect(limitOf(chat({}, "x".repeat(9_000)), 6_000n, short)).toBe(512n);
   });
 });

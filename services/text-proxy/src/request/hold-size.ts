@@ -1,17 +1,39 @@
-// What a request may cost at most, before it runs: strict bounds of its input and output tokens at the dearest
-// price that can apply to them. Without a limit of the client's, long output is bounded by a usual length.
-import { type Credits, chargeOf } from "@gr/money";
-import type { TokenPrice } from "@gr/proto/catalog";
+// What a request may cost before it runs: strict bounds of its input, and of the output that it may ask for, at the dearest
+// price that can apply. Without a limit of the client's, the hold is as large as the money allows, and at least a slice.
+import { type Credits, chargeOf, larger, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
+import type { Model, TokenPrice } from "@gr/proto/catalog";
 import type { TextRequest } from "./text-request.ts";
 
-/** What a model can take and give, in tokens; 0 = not known. */
-export interface ModelLimits {
-  readonly contextTokens: bigint;
-  readonly maxOutputTokens: bigint;
+/** What is known of a model. Tokens; 0 = not known. */
+export type SizedModel = Pick<
+  Model,
+  "contextTokens" | "maxOutputTokens" | "capabilities" | "supportedParameters"
+>;
+
+export interface HoldSize {
+  /** As much is held; with `mostCredits` at least. */
+  readonly credits: Credits;
+  /** Of a request without a limit that its model bounds: what its longest output costs. */
+  readonly mostCredits: Credits | undefined;
+  /** A slice: a hold grows by that much at least. */
+  readonly stepCredits: Credits;
+  /** What all but the output costs at most: the input, the request itself, what its extras may cost. */
+  readonly inputCost: PicoUsd;
+  readonly inputTokens: bigint;
+  /** One token of output. */
+  readonly tokenCost: PicoUsd;
+  /** Of one answer: the client's limit, else the model's maximum. */
+  readonly mostTokens: bigint;
+  /** Output that the context surely has room for; a larger limit is refused by some servers. */
+  readonly roomTokens: bigint;
+  /** Tools and plugins may cost more than tokens. */
+  readonly extras: boolean;
+  /** Output is billed that a stream does not show. */
+  readonly thinks: boolean;
 }
 
-/** Output that is held for when the client sets no limit. */
-const USUAL_OUTPUT_TOKENS = 4_096n;
+/** Nothing is begun that could not have so much output, or all that was asked for. */
+export const SLICE_TOKENS = 512n;
 /** What chat templates add around a request and around each message. */
 const TOKENS_PER_REQUEST = 64;
 const MOST_TOKENS_PER_MESSAGE = 8;
@@ -21,20 +43,55 @@ const TOKENS_FOR_TOOLS = 1_024;
 const MOST_TOKENS_PER_IMAGE = 16_384;
 /** The largest context that is common, for models whose own is not known. */
 const LARGEST_CONTEXT = 1_048_576n;
+/** The longest output that is common, for models whose own is not known. */
+const LONGEST_OUTPUT = 131_072n;
+/** What searches and other tools that a provider runs cost in one request: 0.20 USD. Their fees are not listed. */
+export const EXTRAS_COST: PicoUsd = 200_000_000_000n;
+/** Of models that search the web whether they are told to or not. */
+const SEARCHES = "web_search_options";
 
-export function holdFor(request: TextRequest, limits: ModelLimits, price: TokenPrice): Credits {
-  const input = inputBound(request, limits);
-  const output = outputBound(request, limits);
-  return chargeOf(
-    input * dearestInput(request, price) +
-      output * dearer(price.outputPicoUsd, price.reasoningPicoUsd) +
-      price.requestPicoUsd,
-  );
+export function holdSizeOf(request: TextRequest, model: SizedModel, price: TokenPrice): HoldSize {
+  const extras = request.input.extras || model.supportedParameters.includes(SEARCHES);
+  const answers = BigInt(request.choices);
+  const tokenCost = dearestOutput(price);
+  const inputTokens = inputBound(request, model);
+  const predicted = request.predicts ? BigInt(request.bytes.length) * answers : 0n;
+  const inputCost =
+    inputTokens * dearestInput(request, price) +
+    predicted * tokenCost +
+    price.requestPicoUsd +
+    (extras ? EXTRAS_COST : 0n);
+  const mostTokens = outputBound(request, model);
+  const creditsFor = (tokens: bigint) => chargeOf(inputCost + tokens * answers * tokenCost);
+  const whole = creditsFor(mostTokens);
+  const least = request.outputLimit === undefined ? creditsFor(smaller(SLICE_TOKENS, mostTokens)) : whole;
+  return {
+    credits: least,
+    mostCredits: least < whole ? whole : undefined,
+    stepCredits: chargeOf(SLICE_TOKENS * answers * tokenCost),
+    inputCost,
+    inputTokens,
+    tokenCost,
+    mostTokens,
+    roomTokens: roomFor(inputTokens, model),
+    extras,
+    thinks: model.capabilities.includes("reasoning"),
+  };
 }
 
-/** Tokens that the upstream can count for the input; no request is larger than the model's context. */
-export function inputBound({ input }: TextRequest, { contextTokens }: ModelLimits): bigint {
-  if (input.remote) return contextTokens > 0n ? contextTokens : LARGEST_CONTEXT;
+/**
+ * The limit on output that must be added so that a hold covers the answer. None is added where the client gave one, where
+ * the hold covers the longest output, and to a stream that shows all its output, since it is metered while it passes.
+ */
+export function limitToAdd(request: TextRequest, size: HoldSize, held: Credits): bigint | undefined {
+  const { tokenCost, inputCost, mostTokens, roomTokens, thinks } = size;
+  if (request.outputLimit !== undefined || tokenCost === 0n || (request.stream && !thinks)) return undefined;
+  const covered = (held * PICO_PER_CREDIT - inputCost) / (tokenCost * BigInt(request.choices));
+  return covered < mostTokens ? smaller(covered, roomTokens) : undefined;
+}
+
+/** Tokens that the upstream can count for the input: no tokenizer makes more tokens than bytes. */
+export function inputBound({ input }: TextRequest, { contextTokens }: SizedModel): bigint {
   const tokens = BigInt(
     input.textBytes +
       TOKENS_PER_REQUEST +
@@ -42,22 +99,37 @@ export function inputBound({ input }: TextRequest, { contextTokens }: ModelLimit
       MOST_TOKENS_PER_IMAGE * input.images +
       (input.tools ? TOKENS_FOR_TOOLS : 0),
   );
-  return contextTokens > 0n && tokens > contextTokens ? contextTokens : tokens;
+  const fetched = input.remote ? (contextTokens > 0n ? contextTokens : LARGEST_CONTEXT) : 0n;
+  return larger(fetched, tokens);
 }
 
-export function outputBound(request: TextRequest, { maxOutputTokens }: ModelLimits): bigint {
-  const asked = request.outputLimit === undefined ? USUAL_OUTPUT_TOKENS : BigInt(request.outputLimit);
-  const one = maxOutputTokens > 0n && asked > maxOutputTokens ? maxOutputTokens : asked;
-  const predicted = request.predicts ? BigInt(request.bytes.length) : 0n;
-  return (one + predicted) * BigInt(request.choices);
+/** Tokens of one answer. */
+export function outputBound(
+  { outputLimit }: TextRequest,
+  { maxOutputTokens, contextTokens }: SizedModel,
+): bigint {
+  if (outputLimit !== undefined) {
+    const asked = BigInt(outputLimit);
+    return maxOutputTokens > 0n ? smaller(asked, maxOutputTokens) : asked;
+  }
+  if (maxOutputTokens > 0n) return maxOutputTokens;
+  return contextTokens > 0n ? smaller(contextTokens, LONGEST_OUTPUT) : LONGEST_OUTPUT;
 }
 
-function dearestInput({ input }: TextRequest, price: TokenPrice): bigint {
+function roomFor(inputTokens: bigint, { contextTokens }: SizedModel): bigint {
+  return larger((contextTokens > 0n ? contextTokens : LARGEST_CONTEXT) - inputTokens, SLICE_TOKENS);
+}
+
+export function dearestInput({ input }: TextRequest, price: TokenPrice): PicoUsd {
   const text = dearer(price.inputPicoUsd, price.cacheWritePicoUsd);
   const withImages = input.images > 0 ? dearer(text, price.imageInputPicoUsd) : text;
   return input.audio ? dearer(withImages, price.audioInputPicoUsd) : withImages;
 }
 
-function dearer(price: bigint, other: bigint | undefined): bigint {
+export function dearestOutput(price: TokenPrice): PicoUsd {
+  return dearer(dearer(price.outputPicoUsd, price.reasoningPicoUsd), price.imageOutputPicoUsd);
+}
+
+function dearer(price: PicoUsd, other: PicoUsd | undefined): PicoUsd {
   return other !== undefined && other > price ? other : price;
 }

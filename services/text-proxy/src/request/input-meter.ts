@@ -1,25 +1,25 @@
 // How much input a request can amount to, counted while it is read: never less than any upstream will count,
 // so that a hold sized by it holds. Bytes bound the tokens of text, since no tokenizer makes more tokens than bytes.
-import type { JsonObject } from "../json/json-object.ts";
+import { isObject, type JsonObject } from "../json/json-object.ts";
+import { ReadNames } from "./lookalikes.ts";
 
 /** Tools whose definition is all there is to them: the client runs them. Others bring input of their own. */
 const CLIENT_TOOLS: ReadonlySet<unknown> = new Set(["function", "custom"]);
 /** Fields that point at input which is not in the body. */
-const REMOTE_FIELDS = [
-  "previous_response_id",
-  "conversation",
-  "prompt",
-  "web_search_options",
-  "plugins",
-] as const;
+const REMOTE_FIELDS = ["previous_response_id", "conversation", "prompt"] as const;
+/** Fields that have the provider fetch input, for a fee. */
+const EXTRA_FIELDS = ["web_search_options", "plugins"] as const;
+const FILE_PARTS: ReadonlySet<unknown> = new Set(["file", "input_file"]);
 const REMOTE_PARTS: ReadonlySet<unknown> = new Set([
-  "file",
-  "input_file",
   "video_url",
   "input_video",
   "item_reference",
   "computer_call_output",
 ]);
+
+const PART = new ReadNames("type", "image_url");
+const IMAGE = new ReadNames("url");
+const TOOL = new ReadNames("type");
 
 export class InputMeter {
   /** Bytes of the body that can be text; images that are sent along are not. */
@@ -32,20 +32,25 @@ export class InputMeter {
   tools = false;
   /** Input is fetched from elsewhere, so only the model's context bounds it. */
   remote = false;
+  /** The provider runs something that has a fee of its own: a search, a tool, a reader of files. */
+  extras = false;
 
   constructor(bodyBytes: number) {
     this.textBytes = bodyBytes;
   }
 
-  /** Notes what a content part brings; parts of unknown kinds count by their bytes. */
+  /** Notes what a content part brings; parts of unknown kinds count by their bytes. @throws ServiceError invalid_json */
   addPart(part: unknown, owner: string, index: number): void {
-    if (typeof part !== "object" || part === null) return;
-    const type = (part as JsonObject)["type"];
+    if (!isObject(part)) return;
+    PART.refuseLookalikes(part, `${owner}[${index}]`);
+    const { type, image_url: image } = part;
     if (type === "image_url" || type === "input_image") {
       if (this.images === 0) this.firstImage = `${owner}[${index}]`;
       this.images += 1;
-      this.textBytes -= inlineImageLength((part as JsonObject)["image_url"]);
+      if (isObject(image)) IMAGE.refuseLookalikes(image, `${owner}[${index}].image_url`);
+      this.textBytes -= inlineImageLength(image);
     } else if (type === "input_audio") this.audio = true;
+    else if (FILE_PARTS.has(type)) this.#addExtra();
     else if (REMOTE_PARTS.has(type)) this.remote = true;
   }
 
@@ -54,17 +59,27 @@ export class InputMeter {
     for (const name of REMOTE_FIELDS) {
       if (body[name] != null) this.remote = true;
     }
+    for (const name of EXTRA_FIELDS) {
+      if (body[name] != null) this.#addExtra();
+    }
     const tools = body["tools"];
     if (!Array.isArray(tools) || tools.length === 0) return;
     this.tools = true;
-    for (const tool of tools) {
-      if (!CLIENT_TOOLS.has((tool as JsonObject | null)?.["type"])) this.remote = true;
+    for (let index = 0; index < tools.length; index += 1) {
+      const tool: unknown = tools[index];
+      if (isObject(tool)) TOOL.refuseLookalikes(tool, `tools[${index}]`);
+      if (!isObject(tool) || !CLIENT_TOOLS.has(tool["type"])) this.#addExtra();
     }
+  }
+
+  #addExtra(): void {
+    this.remote = true;
+    this.extras = true;
   }
 }
 
 /** Characters of an image that is sent as a data URI; base64 is ASCII, so they are bytes too. */
 function inlineImageLength(image: unknown): number {
-  const url = typeof image === "object" && image !== null ? (image as JsonObject)["url"] : image;
+  const url = isObject(image) ? image["url"] : image;
   return typeof url === "string" && url.startsWith("data:image/") ? url.length : 0;
 }

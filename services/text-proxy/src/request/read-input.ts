@@ -3,10 +3,13 @@
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { badField } from "./bad-field.ts";
 import type { InputMeter } from "./input-meter.ts";
+import { ReadNames } from "./lookalikes.ts";
 
 /** Those of the specification, and the two that SDKs of the same format send besides. */
 export const CHAT_ROLES = ["system", "user", "assistant", "tool", "developer", "function"] as const;
 const KNOWN_ROLES: ReadonlySet<unknown> = new Set(CHAT_ROLES);
+const MESSAGE = new ReadNames("role", "content");
+const ITEM = new ReadNames("type", "role", "content", "output");
 
 /** @throws ServiceError invalid_value */
 export function readMessages(messages: unknown, input: InputMeter): void {
@@ -17,6 +20,7 @@ export function readMessages(messages: unknown, input: InputMeter): void {
   for (let index = 0; index < messages.length; index += 1) {
     const message: unknown = messages[index];
     if (!isObject(message)) throw badField(`messages[${index}]`, "must be an object with role and content");
+    MESSAGE.refuseLookalikes(message, `messages[${index}]`);
     const { role, content } = message;
     if (!KNOWN_ROLES.has(role)) {
       throw badField(`messages[${index}].role`, "must be system, user, assistant or tool");
@@ -42,6 +46,7 @@ export function readItems(items: unknown, input: InputMeter): void {
   for (let index = 0; index < items.length; index += 1) {
     const item: unknown = items[index];
     if (!isObject(item)) throw badField(`input[${index}]`, "must be an object");
+    ITEM.refuseLookalikes(item, `input[${index}]`);
     const { type = "message" } = item;
     if (type === "message") readMessage(item, index, input);
     else {

@@ -66,6 +66,42 @@ test.each([
   expect(refusal("chat", body).reason).toBe("invalid_json");
 });
 
+describe("a field that differs from one that is read in nothing but case is refused by its name", () => {
+  const image = { type: "image_url", image_url: { url: "x" } };
+  const part = (fields: object) => chat({ messages: [{ role: "user", content: [fields] }] });
+  test.each([
+    ["chat", chat({ Max_Tokens: 128_000, max_tokens: 1 }), "Max_Tokens"],
+    ["chat", chat({ MAX_COMPLETION_TOKENS: 1 }), "MAX_COMPLETION_TOKENS"],
+    ["chat", chat({ N: 100 }), "N"],
+    ["chat", chat({ Stream: true }), "Stream"],
+    ["chat", chat({ modeL: "dear" }), "modeL"],
+    ["chat", chat({ Models: ["dear"] }), "Models"],
+    ["chat", chat({ Messages: [user] }), "Messages"],
+    ["chat", chat({ Plugins: [{ id: "web" }] }), "Plugins"],
+    ["chat", chat({ Tools: [{ type: "web_search" }] }), "Tools"],
+    ["chat", chat({ max_toKens: 9 }), "max_toKens"],
+    ["chat", chat({ ſtream: true }), "ſtream"],
+    [
+      "chat",
+      chat({ stream: true, stream_options: { Include_Usage: false } }),
+      "stream_options.Include_Usage",
+    ],
+    ["chat", chat({ tools: [{ type: "function", Type: "web_search" }] }), "tools[0].Type"],
+    ["chat", chat({ messages: [{ ...user, Content: "more" }] }), "messages[0].Content"],
+    ["chat", part({ ...image, Type: "text" }), "messages[0].content[0].Type"],
+    ["chat", part({ ...image, Image_URL: "y" }), "messages[0].content[0].Image_URL"],
+    ["chat", part({ ...image, image_url: { Url: "y" } }), "messages[0].content[0].image_url.Url"],
+    ["responses", responses({ Max_Output_Tokens: 9 }), "Max_Output_Tokens"],
+    ["responses", responses({ Background: true }), "Background"],
+    ["responses", responses({ input: [{ ...user, Content: "more" }] }), "input[0].Content"],
+    ["responses", responses({ input: [{ type: "item_reference", TYPE: "message" }] }), "input[0].TYPE"],
+  ] as const)("%s %j: %s", (api, body, param) => {
+    const error = refusal(api, body);
+    expect([error.reason, error.param]).toEqual(["invalid_json", param]);
+    expect(error.message).toContain(`"${param}"`);
+  });
+});
+
 describe("a bad field is refused by its name", () => {
   test.each([
     ["chat", { messages: [user] }, "model"],
@@ -108,6 +144,7 @@ describe("a bad field is refused by its name", () => {
 describe("what is let through", () => {
   test.each([
     ["chat", chat({ temperature: "hot", tools: 7, anything: { nested: [1] } })],
+    ["chat", chat({ Temperature: 1, "X-Y": 1, metadata: { Model: 1 } })],
     ["chat", chat({ stream: null, n: null, max_tokens: null })],
     [
       "chat",

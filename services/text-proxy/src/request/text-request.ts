@@ -6,6 +6,7 @@ import { type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { badField, readCount } from "./bad-field.ts";
 import { InputMeter } from "./input-meter.ts";
+import { ReadNames } from "./lookalikes.ts";
 import { readItems, readMessages } from "./read-input.ts";
 
 export type TextApi = "chat" | "responses";
@@ -28,6 +29,8 @@ export interface TextRequest {
   readonly outputLimit: number | undefined;
   /** A prediction is sent along, whose rejected tokens are billed as output. */
   readonly predicts: boolean;
+  /** Each token of the answer comes with its probability, and those of others. */
+  readonly logprobs: boolean;
   /** Whether `stream_options` is there, and how: spliced into, replaced or added. */
   readonly streamOptions: "absent" | "object" | "null";
 }
@@ -36,16 +39,41 @@ export interface TextRequest {
 const MOST_CHOICES = 128;
 /** Far beyond every model, and far from where sums of money overflow. */
 const MOST_OUTPUT_TOKENS = 100_000_000;
-const LIMIT_FIELDS = {
+export const LIMIT_FIELDS = {
   chat: ["max_tokens", "max_completion_tokens"],
   responses: ["max_output_tokens"],
 } as const;
+
+const BODY = new ReadNames(
+  "model",
+  "models",
+  "messages",
+  "input",
+  "stream",
+  "stream_options",
+  "n",
+  "max_tokens",
+  "max_completion_tokens",
+  "max_output_tokens",
+  "prediction",
+  "background",
+  "tools",
+  "plugins",
+  "web_search_options",
+  "previous_response_id",
+  "conversation",
+  "prompt",
+  "logprobs",
+  "top_logprobs",
+  "include",
+);
+const STREAM_OPTIONS = new ReadNames("include_usage");
 
 /** @throws ServiceError invalid_json, invalid_value with the field at fault as param */
 export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   const body = parseJsonBytes(bytes);
   if (!isObject(body)) throw new ServiceError("invalid_json", "The body must be a JSON object.");
-  refuseLookalikes(body);
+  BODY.refuseLookalikes(body, "");
   const model = body["model"];
   if (typeof model !== "string" || model === "") throw badField("model", "must be a non-empty string");
   const stream = body["stream"] ?? false;
@@ -65,18 +93,9 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
     choices: api === "chat" ? (readCount(body, "n", MOST_CHOICES) ?? 1) : 1,
     outputLimit: readOutputLimit(api, body),
     predicts: body["prediction"] != null,
+    logprobs: asksForLogprobs(body),
     streamOptions: api === "chat" && stream ? readStreamOptions(body["stream_options"]) : "absent",
   };
-}
-
-/** Some servers match names without regard to case: we would bill one model and run another. */
-function refuseLookalikes(body: JsonObject): void {
-  for (const name of Object.keys(body)) {
-    if (name.length === 5 && name !== "model" && name.toLowerCase() === "model") {
-      const message = `The field "${name}" can be mistaken for "model".`;
-      throw new ServiceError("invalid_json", message, { param: name });
-    }
-  }
 }
 
 /** What would run another model than the one that is priced, or answer at another time than now. */
@@ -97,9 +116,17 @@ function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
   return largest;
 }
 
+function asksForLogprobs({ logprobs, top_logprobs: others, include }: JsonObject): boolean {
+  const included = Array.isArray(include) && include.includes("message.output_text.logprobs");
+  return logprobs === true || others != null || included;
+}
+
 function readStreamOptions(value: unknown): TextRequest["streamOptions"] {
   if (value === undefined) return "absent";
   if (value === null) return "null";
-  if (isObject(value)) return "object";
+  if (isObject(value)) {
+    STREAM_OPTIONS.refuseLookalikes(value, "stream_options");
+    return "object";
+  }
   throw badField("stream_options", "must be an object");
 }

@@ -51,6 +51,29 @@ describe("the upstream's body", () => {
     );
   });
 
+  test.each([
+    ["max_tokens", "", ""],
+    ["max_tokens", '"max_tokens":null,', '"max_tokens":512,'],
+    ["max_completion_tokens", "", ""],
+  ])("has the limit that is added as %s: %s", (field, fields, replaced) => {
+    const request = readTextRequest("chat", Buffer.from(`{${fields}"model":"m",${MESSAGES}}`));
+    const added = replaced === "" ? `,"${field}":512` : "";
+    expect(upstreamBody(request, "m", { field, tokens: 512n }).toString()).toBe(
+      `{${replaced}"model":"m",${MESSAGES}${added}}`,
+    );
+  });
+
+  test("has limit and wish for the usage both", () => {
+    const request = readTextRequest("chat", Buffer.from(`{"model":"m",${MESSAGES},"stream":true}`));
+    expect(JSON.parse(upstreamBody(request, "x", { field: "max_tokens", tokens: 600n }).toString())).toEqual({
+      model: "x",
+      messages: [{ role: "user", content: "hé" }],
+      stream: true,
+      stream_options: { include_usage: true },
+      max_tokens: 600,
+    });
+  });
+
   test("keeps every other member of any body", () => {
     fc.assert(
       fc.property(jsonObjectText(["temperature", "tools", "seed"]), (rest) => {
@@ -79,4 +102,27 @@ function hasRepeatedMembers(text: string): boolean {
   }
 }
 
-const reserved = new Set(["model", "messages", "stream", "stream_options", "models", "n"]);
+/** Which requests say, or are refused for. */
+const reserved = new Set([
+  "model",
+  "messages",
+  "input",
+  "stream",
+  "stream_options",
+  "models",
+  "n",
+  "max_tokens",
+  "max_completion_tokens",
+  "max_output_tokens",
+  "background",
+  "prediction",
+  "tools",
+  "plugins",
+  "web_search_options",
+  "previous_response_id",
+  "conversation",
+  "prompt",
+  "logprobs",
+  "top_logprobs",
+  "include",
+]);

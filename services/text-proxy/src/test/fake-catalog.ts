@@ -1,4 +1,4 @@
-// A catalogue at the process edge: the sandbox models, one of another price, one free, one that makes images.
+// A catalogue at the process edge: the sandbox models, a dear one, a free one, one that thinks, one that makes images.
 import { CatalogService, ModelKind } from "@gr/proto/catalog";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
@@ -6,6 +6,8 @@ import { z } from "zod";
 /** The price of sandbox/chat. */
 const CHAT_PRICE = { inputPicoUsd: 500_000n, outputPicoUsd: 1_500_000n };
 const FREE = { inputPicoUsd: 0n, outputPicoUsd: 0n };
+/** A token is 0.1 USD. */
+const DEAR = { inputPicoUsd: 100_000_000_000n, outputPicoUsd: 100_000_000_000n };
 
 function textModel(
   id: string,
@@ -32,6 +34,8 @@ const models = [
   textModel("renamed/chat", { as: "sandbox/chat" }),
   textModel("elsewhere/chat", { provider: "another" }),
   textModel("free/chat", { as: "sandbox/chat", price: FREE }),
+  textModel("dear/chat", { as: "sandbox/chat", price: DEAR }),
+  textModel("thinking/chat", { as: "sandbox/chat", capabilities: ["reasoning"] }),
   { id: "sandbox/image", kind: ModelKind.IMAGE, routes: [{ provider: "openai", upstreamModel: "x" }] },
 ];
 

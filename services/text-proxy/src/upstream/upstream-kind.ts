@@ -5,6 +5,7 @@ import type { PicoUsd } from "@gr/money";
 import type { TextUpstreamKind } from "@gr/text-upstream";
 import { findMember, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
+import type { TextApi } from "../request/text-request.ts";
 import {
   believable,
   isTokenCount,
@@ -23,6 +24,8 @@ export interface Generation {
 
 export interface UpstreamKind {
   readonly readUsage: UsageReader;
+  /** Where a request says how many tokens its output may have. */
+  readonly limitFields: Readonly<Record<TextApi, string>>;
   /** How it is asked about a generation; undefined where it cannot be asked. */
   readonly generations: GenerationQuery | undefined;
 }
@@ -37,13 +40,19 @@ interface GenerationQuery {
 /** A gateway before many providers, which says what it bills. */
 const gateway: UpstreamKind = {
   readUsage: readUsageWithCost,
+  limitFields: { chat: "max_tokens", responses: "max_output_tokens" },
   generations: { path: (id) => `/generation?id=${encodeURIComponent(id)}`, read: readGeneration },
 };
 
 export const UPSTREAM_KINDS: Readonly<Record<TextUpstreamKind, UpstreamKind>> = {
   openrouter: gateway,
   vercel: gateway,
-  openai: { readUsage: readTokens, generations: undefined },
+  openai: {
+    readUsage: readTokens,
+    // Models that think refuse the older name.
+    limitFields: { chat: "max_completion_tokens", responses: "max_output_tokens" },
+    generations: undefined,
+  },
 };
 
 function readGeneration(json: Buffer): Generation | undefined {
