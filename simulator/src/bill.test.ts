@@ -13,6 +13,7 @@ function item(requestId: string, generationId: string, picoUsd: bigint): BillIte
     picoUsd,
     inputTokens: 1,
     outputTokens: 2,
+    reasoningTokens: 1,
     finishReason: null,
     streamed: true,
     cancelled: true,

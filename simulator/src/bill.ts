@@ -16,6 +16,8 @@ export interface BillItem {
   readonly picoUsd: PicoUsd;
   readonly inputTokens: number;
   readonly outputTokens: number;
+  /** Those of the output that are reasoning. */
+  readonly reasoningTokens?: number;
   readonly finishReason: string | null;
   readonly streamed: boolean;
   /** The caller left, or the connection broke, before the end. */
@@ -31,6 +33,8 @@ const lineSchema = z.object({
   pico_usd: z.string().regex(/^\d+$/),
   input_tokens: z.int(),
   output_tokens: z.int(),
+  // Bills of earlier versions do not have it.
+  reasoning_tokens: z.int().default(0),
   finish_reason: z.nullable(z.string()),
   streamed: z.boolean(),
   cancelled: z.boolean(),
@@ -135,7 +139,7 @@ export class Bill {
 function toLine(item: BillItem): string {
   return (
     `{"request_id":${JSON.stringify(item.requestId)},"generation_id":"${item.generationId}","model":"${item.model}",` +
-    `"pico_usd":"${item.picoUsd}","input_tokens":${item.inputTokens},"output_tokens":${item.outputTokens},` +
+    `"pico_usd":"${item.picoUsd}","input_tokens":${item.inputTokens},"output_tokens":${item.outputTokens},"reasoning_tokens":${item.reasoningTokens ?? 0},` +
     `"finish_reason":${item.finishReason === null ? "null" : `"${item.finishReason}"`},"streamed":${item.streamed},` +
     `"cancelled":${item.cancelled},"created_at":${item.createdAt}}`
   );
@@ -155,6 +159,7 @@ function fromLine(line: string, place: string): BillItem {
     picoUsd: BigInt(value.pico_usd),
     inputTokens: value.input_tokens,
     outputTokens: value.output_tokens,
+    reasoningTokens: value.reasoning_tokens,
     finishReason: value.finish_reason,
     streamed: value.streamed,
     cancelled: value.cancelled,

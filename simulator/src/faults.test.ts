@@ -140,6 +140,43 @@ describe("sandbox/chat-no-usage", () => {
   });
 });
 
+describe("a word in the message", () => {
+  const tools = [{ type: "function", function: { name: "f" } }];
+
+  test("does to any model what fault models do", async () => {
+    const before = await total();
+    const failed = await client.post(CHAT, chat("sandbox/chat", "please #fail"));
+    expect(failed.status).toBe(500);
+    const limited = await client.post(RESPONSES, { model: "sandbox/chat", input: "#429" });
+    expect([limited.status, limited.headers.get("retry-after")]).toEqual([429, "1"]);
+    const leave = new AbortController();
+    const hanging = client.open(CHAT, chat("sandbox/chat", "#hang"), freshId(), leave.signal);
+    expect(await Promise.race([hanging.then(() => "answered"), sleep(100, "silent")])).toBe("silent");
+    leave.abort();
+    await expect(hanging).rejects.toThrow();
+    expect(await total()).toBe(before);
+    expect((await client.post(CHAT, chat("sandbox/chat", "#no-usage"))).text).not.toMatch(/"usage":\{/);
+  });
+
+  test("breaks a connection after so many tokens, of a call too, and these are billed", async () => {
+    const id = freshId();
+    await expect(client.post(CHAT, chat("sandbox/chat", "#reset=7", { stream: true }), id)).rejects.toThrow();
+    expect(await client.billed(id["x-request-id"])).toBe(6n * 500_000n + 7n * OUTPUT_PRICE);
+    const other = freshId();
+    await expect(client.post(CHAT, chat("sandbox/chat", "#reset=1", { tools }), other)).rejects.toThrow();
+    expect(await client.billed(other["x-request-id"])).toBe(6n * 500_000n + OUTPUT_PRICE);
+  });
+
+  test("makes arguments of calls and values for schemas that are no JSON", async () => {
+    const call = JSON.parse((await client.post(CHAT, chat("sandbox/chat", "#bad-json", { tools }))).text);
+    const { arguments: args } = call.choices[0].message.tool_calls[0].function;
+    expect(() => JSON.parse(args)).toThrow();
+    const format = { response_format: { type: "json_object" } };
+    const value = JSON.parse((await client.post(CHAT, chat("sandbox/chat", "#bad-json", format))).text);
+    expect(() => JSON.parse(value.choices[0].message.content)).toThrow();
+  });
+});
+
 describe("a client that leaves", () => {
   test("mid-stream is billed for the tokens made so far, once", async () => {
     const id = freshId();

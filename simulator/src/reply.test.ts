@@ -1,14 +1,17 @@
 // What the text models say, and how long.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import type { Picture } from "./picture-facts.ts";
 import { composeReply } from "./reply.ts";
+import { stepsOf } from "./reply-steps.ts";
 import { readChatRequest } from "./text-request.ts";
 import { splitTokens } from "./tokens.ts";
 
-function replyTo(content: unknown, more: Record<string, unknown> = {}) {
-  return composeReply(
-    readChatRequest({ model: "sandbox/chat-vision", messages: [{ role: "user", content }], ...more }),
-  );
+function replyTo(content: unknown, more: Record<string, unknown> = {}, pictures: readonly Picture[] = []) {
+  const messages = [{ role: "user", content }];
+  const reply = composeReply(readChatRequest({ model: "sandbox/chat-vision", messages, ...more }), pictures);
+  const [choice] = reply.choices;
+  return { tokens: choice?.parts.flatMap(({ tokens }) => tokens) ?? [], finish: choice?.finish, reply };
 }
 
 describe("a reply", () => {
@@ -38,10 +41,25 @@ describe("a reply", () => {
     expect(replyTo("hi #tokens=50", { max_tokens: 50 }).finish).toBe("stop");
   });
 
-  test("counts the images it was sent", () => {
+  test("says what it sees in the images it was sent", () => {
     const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } };
-    const reply = replyTo([{ type: "text", text: "look" }, image, image]);
-    expect(reply.tokens.join("")).toContain("2 images");
+    const look = { width: 64, height: 48, format: "png", color: "orange" };
+    const { tokens } = replyTo([{ type: "text", text: "look" }, image, image], {}, [
+      { look },
+      { look: undefined },
+    ]);
+    expect(tokens.join("")).toContain(
+      "2 images: 64 × 48 pixels, PNG, mostly orange; one at an address that I did not open.",
+    );
+  });
+
+  test("has its limit for each choice, and its steps are all of its tokens, in turn", () => {
+    const { reply } = replyTo("hi", { n: 3, max_tokens: 4 });
+    const steps = [...stepsOf(reply)];
+    expect(steps.map(({ choice }) => choice)).toEqual([0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]);
+    expect(reply.tokens).toBe(steps.length);
+    expect(steps.filter(({ first }) => first)).toHaveLength(3);
+    expect(steps.filter(({ last }) => last)).toHaveLength(3);
   });
 });
 

@@ -1,8 +1,10 @@
 // Runs one text request from its parsed body to its last byte, whatever its wire format.
 // Invariant: each generation is billed exactly once, before its usage is sent, for the tokens it made.
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
-import { serverFailure } from "./refusal.ts";
-import { composeReply, type Reply } from "./reply.ts";
+import { lookAt, type Picture } from "./picture-facts.ts";
+import { Refusal, serverFailure } from "./refusal.ts";
+import { composeReply, type Finish, type Reply } from "./reply.ts";
+import { type ReplyStep, stepsOf } from "./reply-steps.ts";
 import type { Simulation } from "./simulation.ts";
 import type { TextRequest } from "./text-request.ts";
 import { pumpTokens } from "./token-pump.ts";
@@ -30,47 +32,69 @@ export interface TextWire {
 /** The parts of a stream, in their order on the wire. */
 export interface StreamFrames {
   opening(): string;
-  token(text: string, index: number): string;
+  step(step: ReplyStep): string;
   /** After the last token and before the bill. */
   ending(): string;
   /** After the bill: the usage, and the end of the stream. */
   closing(usage: Usage | undefined): string;
 }
 
-/** `sandbox/chat-reset` makes this many tokens before it breaks the connection. */
-const TOKENS_BEFORE_RESET = 3;
 /** Long enough for a caller to read them: many HTTP clients drop what they have not yet read at a reset. */
 const PAUSE_BEFORE_RESET_MS = 20;
 
+interface AnswerIds {
+  readonly id: string;
+  readonly requestId: string;
+  readonly created: number;
+}
+
 /**
- * Starts the answer. Throws before anything is sent (a `Refusal`, or a bill that cannot be written);
- * `takeOver` is called once the answer is the exchange's own to send.
+ * Starts the answer. Throws before anything is sent (a `Refusal`, or a bill that cannot be written), or rejects;
+ * `takeOver` is called once the answer is the exchange's own to send. Answers a promise only where there are pictures to
+ * look at.
  */
 export function startExchange(
   simulation: Simulation,
   wire: TextWire,
-  ids: { id: string; requestId: string; created: number },
+  ids: AnswerIds,
   request: TextRequest,
   response: ServerResponse,
   takeOver: () => void,
-): void {
-  const { fault } = request.model;
+): Promise<void> | undefined {
+  const { fault } = request.faults;
   if (fault === "error") throw serverFailure();
+  if (fault === "rate-limited") throw new Refusal("rate_limited", "Rate limit reached for requests.");
   if (fault === "hang") {
     takeOver();
     simulation.hang(response);
-    return;
+    return undefined;
   }
-  const answer: TextAnswer = { ...ids, request, reply: composeReply(request) };
-  if (request.stream) {
+  const begin = (pictures: readonly Picture[]) => {
+    const answer: TextAnswer = { ...ids, request, reply: composeReply(request, pictures) };
+    sendAnswer(simulation, wire, answer, response, takeOver);
+  };
+  if (request.images.length > 0) return lookAt(request.images).then(begin);
+  begin([]);
+  return undefined;
+}
+
+function sendAnswer(
+  simulation: Simulation,
+  wire: TextWire,
+  answer: TextAnswer,
+  response: ServerResponse,
+  takeOver: () => void,
+): void {
+  const { fault, tokensBeforeReset } = answer.request.faults;
+  if (answer.request.stream) {
     takeOver();
     streamAnswer(simulation, wire, answer, response);
   } else if (fault === "reset") {
-    book(simulation, answer, Math.min(TOKENS_BEFORE_RESET, answer.reply.tokens.length), true);
+    book(simulation, answer, Math.min(tokensBeforeReset, answer.reply.tokens), true);
     takeOver();
     response.destroy();
   } else {
-    const usage = book(simulation, answer, answer.reply.tokens.length, false);
+    const usage = book(simulation, answer, answer.reply.tokens, false);
     const body = wire.whole(answer, fault === "no-usage" ? undefined : usage);
     takeOver();
     const headers = wire.headers(answer);
@@ -87,21 +111,22 @@ function streamAnswer(
   answer: TextAnswer,
   response: ServerResponse,
 ): void {
-  const { fault } = answer.request.model;
+  const { fault, tokensBeforeReset } = answer.request.faults;
   const { tokens } = answer.reply;
   const headers = wire.headers(answer);
   headers["content-type"] = "text/event-stream; charset=utf-8";
   headers["cache-control"] = "no-cache";
   response.writeHead(200, headers);
   const frames = wire.frames(answer);
+  const steps = stepsOf(answer.reply);
   const resets = fault === "reset";
   simulation.beginWork();
   response.write(frames.opening());
   pumpTokens({
     response,
     delayMs: simulation.tokenDelayMs,
-    count: resets ? Math.min(TOKENS_BEFORE_RESET, tokens.length) : tokens.length,
-    frame: (index) => frames.token(tokens[index] ?? "", index),
+    count: resets ? Math.min(tokensBeforeReset, tokens) : tokens,
+    frame: () => frames.step(steps.next().value as ReplyStep),
     done: (made, gone) => {
       try {
         if (!gone && !resets) response.write(frames.ending());
@@ -125,7 +150,8 @@ function breakOff(response: ServerResponse): void {
 }
 
 function book(simulation: Simulation, answer: TextAnswer, outputTokens: number, cancelled: boolean): Usage {
-  const usage = usageOf(answer.request, outputTokens);
+  const reasoningTokens = Math.min(answer.reply.reasoningTokens, outputTokens);
+  const usage = usageOf(answer.request, outputTokens, reasoningTokens);
   simulation.bill.record({
     requestId: answer.requestId,
     generationId: answer.id,
@@ -133,10 +159,16 @@ function book(simulation: Simulation, answer: TextAnswer, outputTokens: number, 
     picoUsd: usage.cost,
     inputTokens: usage.inputTokens,
     outputTokens,
-    finishReason: cancelled ? null : answer.reply.finish,
+    reasoningTokens,
+    finishReason: cancelled ? null : finishOf(answer),
     streamed: answer.request.stream,
     cancelled,
     createdAt: Date.now(),
   });
   return usage;
+}
+
+/** Of the first choice, which stands for all where there is one word for all. */
+export function finishOf({ reply }: TextAnswer): Finish {
+  return reply.choices[0]?.finish ?? "stop";
 }

@@ -1,7 +1,10 @@
 // Reads the bodies of chat completions and responses into what the simulator needs to answer and bill.
 // Unknown fields are let through, as the real providers do for what a model does not support.
+import { type AnswerOptions, readChatOptions, readResponsesOptions } from "./answer-options.ts";
 import { TEXT_MODELS, type TextModel } from "./models.ts";
 import { Refusal, unknownModel } from "./refusal.ts";
+import { isObject, type JsonObject, missing, wrongType } from "./request-fields.ts";
+import { readFaults, type TextFaults } from "./text-faults.ts";
 import { InputMeter } from "./tokens.ts";
 
 export interface TextRequest {
@@ -10,18 +13,17 @@ export interface TextRequest {
   /** OpenAI sends the usage of a chat stream only when asked for it. */
   readonly includeUsage: boolean;
   readonly inputTokens: number;
-  readonly images: number;
+  /** Where the images are: data URIs and addresses. */
+  readonly images: readonly string[];
   /** All text parts of the last message whose role is `user`. */
   readonly lastUserText: string;
+  /** What tools have answered since that message. */
+  readonly toolResults: readonly string[];
   /** The caller's limit on output tokens. */
   readonly outputLimit: number | undefined;
+  readonly options: AnswerOptions;
+  readonly faults: TextFaults;
   readonly body: JsonObject;
-}
-
-export type JsonObject = { readonly [field: string]: unknown };
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Reads the body of `POST /chat/completions`. Throws a `Refusal`. */
@@ -47,6 +49,7 @@ export function readChatRequest(body: unknown): TextRequest {
     stream: readFlag(fields, "stream"),
     includeUsage: isObject(options) && options["include_usage"] === true,
     outputLimit: readLimit(fields, limitName),
+    options: readChatOptions(fields),
     body: fields,
     ...input,
   };
@@ -71,6 +74,7 @@ export function readResponsesRequest(body: unknown): TextRequest {
     stream: readFlag(fields, "stream"),
     includeUsage: true,
     outputLimit: readLimit(fields, "max_output_tokens"),
+    options: readResponsesOptions(fields),
     body: fields,
     ...readMessages(model, items, "input", instructions ?? undefined),
   };
@@ -90,11 +94,7 @@ function readModel(fields: JsonObject): TextModel {
   return model;
 }
 
-interface Input {
-  readonly inputTokens: number;
-  readonly images: number;
-  readonly lastUserText: string;
-}
+type Input = Pick<TextRequest, "inputTokens" | "images" | "lastUserText" | "toolResults" | "faults">;
 
 function readMessages(model: TextModel, messages: unknown[], name: string, instructions?: string): Input {
   const meter = new InputMeter();
@@ -103,6 +103,7 @@ function readMessages(model: TextModel, messages: unknown[], name: string, instr
     meter.addText(instructions);
   }
   let lastUserText = "";
+  let toolResults: string[] = [];
   for (let index = 0; index < messages.length; index++) {
     const message: unknown = messages[index];
     const path = `${name}[${index}]`;
@@ -114,16 +115,22 @@ function readMessages(model: TextModel, messages: unknown[], name: string, instr
       throw missing(`${path}.role`);
     }
     const text = readContent(meter, message["content"], `${path}.content`);
-    if (role === "user") lastUserText = text;
+    const result = readContent(meter, message["output"], `${path}.output`);
+    if (role === "user") {
+      lastUserText = text;
+      toolResults = [];
+    } else if (role === "tool") toolResults.push(text);
+    else if (message["type"] === "function_call_output") toolResults.push(result);
   }
-  if (meter.images > 0 && !model.vision) {
+  if (meter.images.length > 0 && !model.vision) {
     throw new Refusal(
       "no_vision",
       "Invalid content type. image_url is only supported by certain models.",
       `${name}.content`,
     );
   }
-  return { inputTokens: meter.tokens, images: meter.images, lastUserText };
+  const faults = readFaults(model, lastUserText);
+  return { inputTokens: meter.tokens, images: meter.images, lastUserText, toolResults, faults };
 }
 
 /** Meters one message's content and returns its text. */
@@ -139,7 +146,9 @@ function readContent(meter: InputMeter, content: unknown, path: string): string 
     if (!isObject(part)) throw wrongType(path, "an array of content parts", part);
     const type = part["type"];
     if (type === "image_url" || type === "input_image") {
-      meter.addImage();
+      const image = part["image_url"];
+      const url = isObject(image) ? image["url"] : image;
+      meter.addImage(typeof url === "string" ? url : "");
     } else if (typeof part["text"] === "string") {
       meter.addText(part["text"]);
       text += part["text"];
@@ -168,24 +177,4 @@ function readLimit(fields: JsonObject, name: string): number | undefined {
     );
   }
   return value;
-}
-
-export function missing(name: string): Refusal {
-  return new Refusal("invalid", `Missing required parameter: '${name}'.`, name, "missing_required_parameter");
-}
-
-export function wrongType(name: string, expected: string, value: unknown): Refusal {
-  return new Refusal(
-    "invalid",
-    `Invalid type for '${name}': expected ${expected}, but got ${describe(value)} instead.`,
-    name,
-    "invalid_type",
-  );
-}
-
-function describe(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "number") return Number.isInteger(value) ? "an integer" : "a decimal number";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

@@ -6,8 +6,8 @@ export interface PumpedStream {
   readonly response: ServerResponse;
   readonly count: number;
   readonly delayMs: number;
-  /** The bytes of the token at an index. */
-  frame(index: number): string;
+  /** The bytes of the next token. */
+  frame(): string;
   /** Called exactly once: with all tokens made, or with those made until the client left. */
   done(made: number, gone: boolean): void;
 }
@@ -43,7 +43,7 @@ export function pumpTokens(stream: PumpedStream): void {
         finish(false);
         return;
       }
-      const flowing = response.write(stream.frame(made));
+      const flowing = response.write(stream.frame());
       made++;
       if (!flowing) {
         response.once("drain", step);

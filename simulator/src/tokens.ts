@@ -8,7 +8,7 @@ const TOKENS_PER_IMAGE = 85;
 export class InputMeter {
   #bytes = 0;
   #messages = 0;
-  #images = 0;
+  readonly #images: string[] = [];
 
   addMessage(): void {
     this.#messages++;
@@ -18,11 +18,12 @@ export class InputMeter {
     this.#bytes += Buffer.byteLength(text);
   }
 
-  addImage(): void {
-    this.#images++;
+  /** @param address a data URI, or where it is */
+  addImage(address: string): void {
+    this.#images.push(address);
   }
 
-  get images(): number {
+  get images(): readonly string[] {
     return this.#images;
   }
 
@@ -31,7 +32,7 @@ export class InputMeter {
     return (
       Math.ceil(this.#bytes / BYTES_PER_TOKEN) +
       this.#messages * TOKENS_PER_MESSAGE +
-      this.#images * TOKENS_PER_IMAGE
+      this.#images.length * TOKENS_PER_IMAGE
     );
   }
 }

@@ -1,7 +1,7 @@
 // Reads the form of `POST /images/edits`: the fields of an image request as texts, and the pictures to start from. As
 // strict as OpenAI about what it takes for a picture and for a mask.
 import { Refusal } from "../refusal.ts";
-import { missing } from "../text-request.ts";
+import { missing } from "../request-fields.ts";
 import { type ImageRequest, type InputImage, readImageRequest } from "./image-request.ts";
 
 type FormValue = NonNullable<ReturnType<FormData["get"]>>;

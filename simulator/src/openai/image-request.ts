@@ -2,7 +2,7 @@
 import type { PictureFormat } from "../media/picture.ts";
 import { IMAGE_MODELS, type ImageModel } from "../models.ts";
 import { Refusal, unknownModel } from "../refusal.ts";
-import { isObject, type JsonObject, missing, wrongType } from "../text-request.ts";
+import { isObject, type JsonObject, missing, wrongType } from "../request-fields.ts";
 import { type ImageQuality, type ImageSize, readImageSize } from "./image-size.ts";
 
 export interface ImageRequest {

@@ -4,9 +4,10 @@ import { keyOf } from "../key.ts";
 import type { MediaRoom } from "../media/media-room.ts";
 import { IMAGE_MODELS, MODELS_CREATED, TEXT_MODELS } from "../models.ts";
 import { Refusal } from "../refusal.ts";
+import { isObject } from "../request-fields.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
 import { startExchange } from "../text-exchange.ts";
-import { isObject, readChatRequest, readResponsesRequest } from "../text-request.ts";
+import { readChatRequest, readResponsesRequest } from "../text-request.ts";
 import { readEditRequest } from "./edit-request.ts";
 import { openAiErrorHandler, plain, sendOpenAiError } from "./errors.ts";
 import { answerHeaders } from "./headers.ts";
@@ -40,14 +41,14 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom) {
     app.post("/chat/completions", (request, reply) => {
       const body = readChatRequest(request.body);
       const ids = newIds(request, `chatcmpl-${uniqueHex(32)}`);
-      startExchange(simulation, openAiChat, ids, body, reply.raw, () => reply.hijack());
+      return startExchange(simulation, openAiChat, ids, body, reply.raw, () => reply.hijack());
     });
 
     app.post("/responses", (request, reply) => {
       if (isObject(request.body)) checkPreviousResponse(request.body);
       const body = readResponsesRequest(request.body);
       const ids = newIds(request, `resp_${uniqueHex(32)}`);
-      startExchange(simulation, openAiResponses, ids, body, reply.raw, () => reply.hijack());
+      return startExchange(simulation, openAiResponses, ids, body, reply.raw, () => reply.hijack());
     });
 
     const answerImages = async (asked: ImageRequest, request: FastifyRequest, reply: FastifyReply) => {

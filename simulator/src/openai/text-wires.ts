@@ -1,10 +1,11 @@
 // OpenAI's chat completions and Responses API, as bytes. There is no cost anywhere; chat tells the usage of a stream only
 // on request, and Responses has no `[DONE]`.
 
+import { choiceLogprobs, stepLogprobs, textOf, toolCallDeltas, toolCallsOf } from "../chat-pieces.ts";
 import { Refusal } from "../refusal.ts";
+import type { JsonObject } from "../request-fields.ts";
 import { responsesWire } from "../responses-wire.ts";
 import type { TextWire } from "../text-exchange.ts";
-import type { JsonObject } from "../text-request.ts";
 import type { Usage } from "../usage.ts";
 import { answerHeaders } from "./headers.ts";
 
@@ -13,13 +14,21 @@ const FINGERPRINT = "fp_sandbox";
 export const openAiChat: TextWire = {
   headers: () => answerHeaders(),
 
-  whole: (answer, usage) =>
-    `{"id":"${answer.id}","object":"chat.completion","created":${answer.created},` +
-    `"model":"${answer.request.model.id}","choices":[{"index":0,"message":{"role":"assistant",` +
-    `"content":${JSON.stringify(answer.reply.tokens.join(""))},"refusal":null,"annotations":[]},` +
-    `"logprobs":null,"finish_reason":"${answer.reply.finish}"}],` +
-    `${usage === undefined ? "" : `"usage":${chatUsage(usage)},`}` +
-    `"service_tier":"default","system_fingerprint":"${FINGERPRINT}"}`,
+  whole: (answer, usage) => {
+    const { logprobs } = answer.request.options;
+    const choices = answer.reply.choices.map(
+      (choice, index) =>
+        `{"index":${index},"message":{"role":"assistant","content":${textOf(choice, "text")}${toolCallsOf(choice)},` +
+        `"refusal":null,"annotations":[]},"logprobs":${choiceLogprobs(choice, logprobs)},` +
+        `"finish_reason":"${choice.finish}"}`,
+    );
+    return (
+      `{"id":"${answer.id}","object":"chat.completion","created":${answer.created},` +
+      `"model":"${answer.request.model.id}","choices":[${choices.join(",")}],` +
+      `${usage === undefined ? "" : `"usage":${chatUsage(usage)},`}` +
+      `"service_tier":"default","system_fingerprint":"${FINGERPRINT}"}`
+    );
+  },
 
   frames: (answer) => {
     const head =
@@ -27,12 +36,27 @@ export const openAiChat: TextWire = {
       `"model":"${answer.request.model.id}","service_tier":"default","system_fingerprint":"${FINGERPRINT}","choices":[`;
     const withUsage = answer.request.includeUsage;
     const tail = `]${withUsage ? ',"usage":null' : ""}}\n\n`;
-    const choice = (delta: string, finish: string) =>
-      `${head}{"index":0,"delta":${delta},"logprobs":null,"finish_reason":${finish}}${tail}`;
+    const { choices } = answer.reply;
+    const { logprobs } = answer.request.options;
+    const chunk = (index: number, delta: string, likely: string, finish: string) =>
+      `${head}{"index":${index},"delta":${delta},"logprobs":${likely},"finish_reason":${finish}}${tail}`;
     return {
-      opening: () => choice('{"role":"assistant","content":"","refusal":null}', "null"),
-      token: (text) => choice(`{"content":${JSON.stringify(text)}}`, "null"),
-      ending: () => choice("{}", `"${answer.reply.finish}"`),
+      opening: () =>
+        choices
+          .map((_, index) => chunk(index, '{"role":"assistant","content":"","refusal":null}', "null", "null"))
+          .join(""),
+      step: (step) => {
+        const { part, token, choice } = step;
+        // What is thought is billed, and not shown.
+        if (part.kind === "reasoning") return "";
+        if (part.kind === "text") {
+          return chunk(choice, `{"content":${JSON.stringify(token)}}`, stepLogprobs(step, logprobs), "null");
+        }
+        return toolCallDeltas(step)
+          .map((delta) => chunk(choice, `{${delta}}`, "null", "null"))
+          .join("");
+      },
+      ending: () => choices.map(({ finish }, index) => chunk(index, "{}", "null", `"${finish}"`)).join(""),
       closing: (usage) =>
         `${withUsage && usage !== undefined ? `${head}],"usage":${chatUsage(usage)}}\n\n` : ""}data: [DONE]\n\n`,
     };
@@ -44,7 +68,7 @@ function chatUsage(usage: Usage): string {
     `{"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens},` +
     `"total_tokens":${usage.inputTokens + usage.outputTokens},` +
     `"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},` +
-    `"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,` +
+    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoningTokens},"audio_tokens":0,` +
     `"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`
   );
 }
@@ -53,7 +77,7 @@ export const openAiResponses: TextWire = responsesWire({
   headers: () => answerHeaders(),
   usage: (usage) =>
     `{"input_tokens":${usage.inputTokens},"input_tokens_details":{"cached_tokens":0},` +
-    `"output_tokens":${usage.outputTokens},"output_tokens_details":{"reasoning_tokens":0},` +
+    `"output_tokens":${usage.outputTokens},"output_tokens_details":{"reasoning_tokens":${usage.reasoningTokens}},` +
     `"total_tokens":${usage.inputTokens + usage.outputTokens}}`,
   greeting: "",
   farewell: "",

@@ -31,7 +31,7 @@ export function generationBody(items: readonly BillItem[], last: BillItem): stri
     tokens_completion: last.outputTokens,
     native_tokens_prompt: last.inputTokens,
     native_tokens_completion: last.outputTokens,
-    native_tokens_reasoning: 0,
+    native_tokens_reasoning: last.reasoningTokens ?? 0,
     native_tokens_cached: 0,
     num_media_prompt: null,
     num_media_completion: null,

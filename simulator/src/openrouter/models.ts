@@ -8,6 +8,20 @@ import {
 } from "../models.ts";
 import { formatUsd } from "../prices.ts";
 
+const SUPPORTED_PARAMETERS = [
+  "include_reasoning",
+  "logprobs",
+  "max_tokens",
+  "reasoning",
+  "response_format",
+  "structured_outputs",
+  "temperature",
+  "tool_choice",
+  "tools",
+  "top_logprobs",
+  "top_p",
+];
+
 /** The body of `GET /models`. */
 export function modelList(): string {
   return JSON.stringify({ data: [...TEXT_MODELS.values()].map(modelRow) });
@@ -44,7 +58,7 @@ function modelRow(model: TextModel) {
       is_moderated: false,
     },
     per_request_limits: null,
-    supported_parameters: ["max_tokens", "temperature", "top_p"],
+    supported_parameters: SUPPORTED_PARAMETERS,
     default_parameters: {},
     expiration_date: null,
   };

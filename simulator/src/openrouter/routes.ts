@@ -2,9 +2,10 @@
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { keyOf } from "../key.ts";
 import type { MediaRoom } from "../media/media-room.ts";
+import { isObject } from "../request-fields.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
 import { startExchange } from "../text-exchange.ts";
-import { isObject, readChatRequest, readResponsesRequest } from "../text-request.ts";
+import { readChatRequest, readResponsesRequest } from "../text-request.ts";
 import { openRouterErrorHandler, sendOpenRouterError } from "./errors.ts";
 import { generationBody } from "./generation.ts";
 import { openRouterMediaRoutes } from "./media-routes.ts";
@@ -30,13 +31,15 @@ export function openRouterRoutes(simulation: Simulation, media: MediaRoom) {
 
       keyed.post("/chat/completions", (request, reply) => {
         const body = readChatRequest(request.body);
-        startExchange(simulation, openRouterChat, newIds(request), body, reply.raw, () => reply.hijack());
+        return startExchange(simulation, openRouterChat, newIds(request), body, reply.raw, () =>
+          reply.hijack(),
+        );
       });
 
       keyed.post("/responses", (request, reply) => {
         if (isObject(request.body)) checkStateless(request.body);
         const body = readResponsesRequest(request.body);
-        startExchange(simulation, openRouterResponses, newIds(request), body, reply.raw, () =>
+        return startExchange(simulation, openRouterResponses, newIds(request), body, reply.raw, () =>
           reply.hijack(),
         );
       });

@@ -1,11 +1,12 @@
 // OpenRouter's chat completions and Responses API, as bytes: the cost is in the usage, which a stream tells in its last
 // chunk, before `[DONE]`.
 
+import { choiceLogprobs, stepLogprobs, textOf, toolCallDeltas, toolCallsOf } from "../chat-pieces.ts";
 import { formatUsd } from "../prices.ts";
 import { Refusal } from "../refusal.ts";
+import type { JsonObject } from "../request-fields.ts";
 import { responsesWire } from "../responses-wire.ts";
 import type { TextWire } from "../text-exchange.ts";
-import type { JsonObject } from "../text-request.ts";
 import type { Usage } from "../usage.ts";
 
 /** The name of the provider behind the router. */
@@ -17,31 +18,62 @@ export const PROCESSING_COMMENT = ": OPENROUTER PROCESSING\n\n";
 export const openRouterChat: TextWire = {
   headers: (answer) => ({ "x-generation-id": answer.id }),
 
-  whole: (answer, usage) =>
-    `{"id":"${answer.id}","object":"chat.completion","created":${answer.created},` +
-    `"model":"${answer.request.model.id}","provider":"${PROVIDER_NAME}","system_fingerprint":null,` +
-    `"choices":[{"index":0,"logprobs":null,"finish_reason":"${answer.reply.finish}",` +
-    `"native_finish_reason":"${answer.reply.finish}","message":{"role":"assistant",` +
-    `"content":${JSON.stringify(answer.reply.tokens.join(""))},"refusal":null,"reasoning":null}}]` +
-    `${usage === undefined ? "" : `,"usage":${chatUsage(usage)}`}}`,
+  whole: (answer, usage) => {
+    const { logprobs } = answer.request.options;
+    const choices = answer.reply.choices.map(
+      (choice, index) =>
+        `{"index":${index},"logprobs":${choiceLogprobs(choice, logprobs)},"finish_reason":"${choice.finish}",` +
+        `"native_finish_reason":"${choice.finish}","message":{"role":"assistant",` +
+        `"content":${textOf(choice, "text")},"refusal":null,${reasoningMembers(textOf(choice, "reasoning"))}` +
+        `${toolCallsOf(choice)}}}`,
+    );
+    return (
+      `{"id":"${answer.id}","object":"chat.completion","created":${answer.created},` +
+      `"model":"${answer.request.model.id}","provider":"${PROVIDER_NAME}","system_fingerprint":null,` +
+      `"choices":[${choices.join(",")}]` +
+      `${usage === undefined ? "" : `,"usage":${chatUsage(usage)}`}}`
+    );
+  },
 
   frames: (answer) => {
     const head =
       `data: {"id":"${answer.id}","provider":"${PROVIDER_NAME}","model":"${answer.request.model.id}",` +
-      `"object":"chat.completion.chunk","created":${answer.created},` +
-      `"choices":[{"index":0,"delta":{"role":"assistant","content":`;
-    const open = `},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]`;
-    const { finish } = answer.reply;
+      `"object":"chat.completion.chunk","created":${answer.created},"choices":[{"index":`;
+    const { choices } = answer.reply;
+    const { logprobs } = answer.request.options;
+    const open = (index: number, content: string, more = "", likely = "null") =>
+      `${head}${index},"delta":{"role":"assistant","content":${content}${more}},"finish_reason":null,` +
+      `"native_finish_reason":null,"logprobs":${likely}}]`;
     return {
-      opening: () => `${PROCESSING_COMMENT}${head}""${open}}\n\n`,
-      token: (text) => `${head}${JSON.stringify(text)}${open}}\n\n`,
+      opening: () => PROCESSING_COMMENT + choices.map((_, index) => `${open(index, '""')}}\n\n`).join(""),
+      step: (step) => {
+        const { part, token, choice } = step;
+        const text = JSON.stringify(token);
+        if (part.kind === "text") return `${open(choice, text, "", stepLogprobs(step, logprobs))}}\n\n`;
+        if (part.kind === "reasoning") return `${open(choice, '""', `,${reasoningMembers(text)}`)}}\n\n`;
+        return toolCallDeltas(step)
+          .map((delta) => `${open(choice, "null", `,${delta}`)}}\n\n`)
+          .join("");
+      },
       ending: () =>
-        `${head}""},"finish_reason":"${finish}","native_finish_reason":"${finish}","logprobs":null}]}\n\n`,
+        choices
+          .map(
+            ({ finish }, index) =>
+              `${head}${index},"delta":{"role":"assistant","content":""},"finish_reason":"${finish}",` +
+              `"native_finish_reason":"${finish}","logprobs":null}]}\n\n`,
+          )
+          .join(""),
       closing: (usage) =>
-        `${usage === undefined ? "" : `${head}""${open},"usage":${chatUsage(usage)}}\n\n`}data: [DONE]\n\n`,
+        `${usage === undefined ? "" : `${open(0, '""')},"usage":${chatUsage(usage)}}\n\n`}data: [DONE]\n\n`,
     };
   },
 };
+
+/** @param text JSON */
+function reasoningMembers(text: string): string {
+  if (text === "null") return '"reasoning":null';
+  return `"reasoning":${text},"reasoning_details":[{"type":"reasoning.text","text":${text},"format":"unknown","index":0}]`;
+}
 
 export const openRouterResponses: TextWire = responsesWire({
   headers: (answer) => ({ "x-generation-id": answer.id }),
@@ -68,14 +100,14 @@ function chatUsage(usage: Usage): string {
     `"cost_details":{"upstream_inference_cost":null,` +
     `"upstream_inference_prompt_cost":${formatUsd(usage.inputCost)},` +
     `"upstream_inference_completions_cost":${formatUsd(usage.outputCost)}},` +
-    `"completion_tokens_details":{"reasoning_tokens":0,"image_tokens":0,"audio_tokens":0}}`
+    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoningTokens},"image_tokens":0,"audio_tokens":0}}`
   );
 }
 
 function responsesUsage(usage: Usage): string {
   return (
     `{"input_tokens":${usage.inputTokens},"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},` +
-    `"output_tokens":${usage.outputTokens},"output_tokens_details":{"reasoning_tokens":0},` +
+    `"output_tokens":${usage.outputTokens},"output_tokens_details":{"reasoning_tokens":${usage.reasoningTokens}},` +
     `"total_tokens":${usage.inputTokens + usage.outputTokens},` +
     `"cost":${formatUsd(usage.cost)},"is_byok":false,` +
     `"cost_details":{"upstream_inference_cost":null,` +

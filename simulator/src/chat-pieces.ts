@@ -1,0 +1,50 @@
+// The parts of a chat completion that both providers write alike: calls of tools, texts of one kind, log probabilities.
+import { logprobsOf } from "./log-probabilities.ts";
+import type { ReplyChoice, ReplyPart } from "./reply.ts";
+import type { ReplyStep } from "./reply-steps.ts";
+
+/** All text of one kind, as JSON; null where there is none. */
+export function textOf({ parts }: ReplyChoice, kind: "text" | "reasoning"): string {
+  const tokens = tokensOf(parts, kind);
+  return tokens === undefined ? "null" : JSON.stringify(tokens.join(""));
+}
+
+/** The member `tool_calls` with a comma before it; nothing where nothing is called. */
+export function toolCallsOf({ parts }: ReplyChoice): string {
+  const calls = parts.flatMap((part) => (part.kind === "call" ? [toolCall(part)] : []));
+  return calls.length === 0 ? "" : `,"tool_calls":[${calls.join(",")}]`;
+}
+
+function toolCall(call: Extract<ReplyPart, { kind: "call" }>): string {
+  return (
+    `{"id":"${call.id}","type":"function","function":{"name":${JSON.stringify(call.name)},` +
+    `"arguments":${JSON.stringify(call.tokens.join(""))}}}`
+  );
+}
+
+/** Of a whole answer. */
+export function choiceLogprobs({ parts }: ReplyChoice, alternatives: number | undefined): string {
+  const tokens = tokensOf(parts, "text");
+  if (alternatives === undefined || tokens === undefined) return "null";
+  return `{"content":${logprobsOf(tokens, alternatives)},"refusal":null}`;
+}
+
+/** Of one token. */
+export function stepLogprobs({ part, token }: ReplyStep, alternatives: number | undefined): string {
+  if (alternatives === undefined || part.kind !== "text") return "null";
+  return `{"content":${logprobsOf([token], alternatives)},"refusal":null}`;
+}
+
+/** The members `tool_calls` of the deltas of one step: a call says who is called before it says with what. */
+export function toolCallDeltas({ part, token, first }: ReplyStep): string[] {
+  if (part.kind !== "call") return [];
+  const index = `"tool_calls":[{"index":${part.number},`;
+  const piece = `${index}"function":{"arguments":${JSON.stringify(token)}}}]`;
+  if (!first) return [piece];
+  const name = JSON.stringify(part.name);
+  return [`${index}"id":"${part.id}","type":"function","function":{"name":${name},"arguments":""}}]`, piece];
+}
+
+function tokensOf(parts: readonly ReplyPart[], kind: "text" | "reasoning"): readonly string[] | undefined {
+  return parts.find((part) => part.kind === kind)?.tokens;
+}
