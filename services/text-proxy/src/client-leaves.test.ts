@@ -1,6 +1,7 @@
 // Clients that leave, and clients that are slow. Who leaves is charged what the upstream bills, wherever the stream
 // was; who is slow holds the upstream back and costs no memory.
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
+import { chargeOf } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";
 import { startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
@@ -13,23 +14,30 @@ const TOKENS = 10;
 const USAGE = 'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"cost":0.002}}\n\n';
 const DONE = "data: [DONE]\n\n";
 
-describe("a client that leaves a stream", () => {
+const PATHS = { openrouter: "/openrouter/api/v1", openai: "/openai/v1" } as const;
+
+describe.each(["openrouter", "openai"] as const)("a client that leaves a stream (upstream %s)", (kind) => {
   let simulator: Awaited<ReturnType<typeof startSimulator>>;
   let rig: Rig;
   beforeAll(async () => {
     simulator = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 4 });
-    rig = await startRig(`${simulator.url}/openrouter/api/v1`);
+    rig = await startRig(simulator.url + PATHS[kind], { TEXT_UPSTREAM_KIND: kind });
   });
   afterAll(async () => {
     await rig?.stop();
     await simulator?.close();
   });
 
+  const content = `hello #tokens=${TOKENS}`;
+  const bodies = {
+    "chat/completions": chat("sandbox/chat", content, { stream: true }),
+    responses: { model: "sandbox/chat", input: content, stream: true },
+  } as const;
+
   /** Leaves once so many events have arrived; answers the request's id. */
-  async function leaveAfter(events: number): Promise<string> {
+  async function leaveAfter(events: number, path: keyof typeof bodies): Promise<string> {
     const leaving = new AbortController();
-    const body = chat("sandbox/chat", `hello #tokens=${TOKENS}`, { stream: true });
-    const response = await rig.post("chat/completions", body, { signal: leaving.signal });
+    const response = await rig.post(path, bodies[path], { signal: leaving.signal });
     const reader = response.body?.getReader();
     let seen = "";
     while (seen.split("\n\n").length - 1 < events) {
@@ -41,15 +49,25 @@ describe("a client that leaves a stream", () => {
     return idOf(response);
   }
 
-  // A comment, the role, the tokens, the finish, the usage, [DONE].
-  test.each(Array.from({ length: TOKENS + 5 }, (_, events) => events))(
-    "after %i events is charged what the upstream bills",
-    async (events) => {
-      const id = await leaveAfter(events);
-      await until(() => rig.billing.state(id) !== HoldState.OPEN, PATIENCE);
-      const bill = (await (await fetch(`${simulator.url}/bill/${id}`)).json()) as { pico_usd: string };
-      expect(rig.billing.callsOf(id).map(({ kind }) => kind)).toEqual(["place", "capture"]);
-      expect(rig.billing.callsOf(id)[1]?.cost).toBe(BigInt(bill.pico_usd));
+  // At most: a comment, what opens the answer, the tokens, what closes it, [DONE].
+  const places = Array.from({ length: TOKENS + 11 }, (_, events) => events);
+  test.each(["chat/completions", "responses"] as const)(
+    "after any number of events is charged what the upstream bills (%s)",
+    async (path) => {
+      const left = await Promise.all(
+        places.map(async (events) => [events, await leaveAfter(events, path)] as const),
+      );
+      for (const [events, id] of left) {
+        await until(() => rig.billing.state(id) !== HoldState.OPEN, PATIENCE);
+        const bill = (await (await fetch(`${simulator.url}/bill/${id}`)).json()) as { pico_usd: string };
+        const [place, capture, ...others] = rig.billing.callsOf(id);
+        expect({ events, place: place?.kind, others }).toEqual({ events, place: "place", others: [] });
+        expect(capture).toMatchObject({
+          kind: "capture",
+          cost: BigInt(bill.pico_usd),
+          credits: chargeOf(BigInt(bill.pico_usd)),
+        });
+      }
     },
   );
 

@@ -104,7 +104,8 @@ describe.each(["openrouter", "openai"])("the official SDK (upstream %s)", (kind)
   });
 
   test("reads images in both forms", async () => {
-    const url = "data:image/png;base64,iVBORw0KGgo=";
+    const url =
+      "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     const content = [
       { type: "text" as const, text: "What is this?" },
       { type: "image_url" as const, image_url: { url } },

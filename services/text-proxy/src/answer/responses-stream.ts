@@ -26,7 +26,8 @@ export const responsesStream: StreamDialect = {
     const payload = data && parseData(event, data);
     if (data === undefined || payload === undefined) return unreadable(event);
     const { type, response } = payload;
-    if (type === "error" || payload["error"] != null) {
+    // An event of a known type may tell of a part that failed: a tool, for example.
+    if (type === "error" || (type === undefined && payload["error"] != null)) {
       return { type: "failed", problem: problemOf(payload), usage: undefined, own: false };
     }
     const isFinal = type === "response.completed" || type === "response.incomplete";
