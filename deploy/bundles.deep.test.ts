@@ -13,7 +13,7 @@ import { bundleProgram } from "../scripts/bundle.ts";
 import { verifyRouter } from "../test/cluster/verify-router.ts";
 import { type Manifest, render } from "./render.ts";
 
-const SERVICES = ["billing", "keys", "catalog", "text-proxy", "media-generation", "gateway"];
+const SERVICES = ["billing", "keys", "catalog", "text-proxy", "media-generation", "console", "gateway"];
 const run = promisify(execFile);
 const manifests = render(join(import.meta.dirname, "overlays/ci"));
 const cleanUp: (() => Promise<unknown>)[] = [];

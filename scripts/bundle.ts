@@ -22,6 +22,7 @@ interface Program {
 const PROGRAMS: Readonly<Record<string, Program>> = {
   gateway: { at: "gateway", files: [] },
   keys: { at: "services/keys", files: ["migrations"] },
+  console: { at: "services/console", files: ["migrations"] },
   billing: { at: "services/billing", files: ["migrations", "sql"] },
   catalog: { at: "services/catalog", files: ["migrations", "seed", "text-prices"] },
   "text-proxy": { at: "services/text-proxy", files: [] },

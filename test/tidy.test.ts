@@ -71,7 +71,7 @@ describe("files", () => {
 });
 
 describe("rooms", () => {
-  const domain = ["identity", "models", "text-upstream"];
+  const domain = ["identity", "models", "text-upstream", "console-api"];
   const layer: Record<string, readonly string[]> = {
     proto: [],
     money: [],
@@ -80,6 +80,7 @@ describe("rooms", () => {
     identity: ["proto", "money", "runtime"],
     models: ["proto", "money", "runtime"],
     "text-upstream": ["proto", "money", "runtime"],
+    "console-api": [],
     clients: ["proto", "money", "runtime", ...domain],
     "paid-request": ["proto", "money", "runtime", ...domain, "clients"],
     simulator: ["money", "runtime"],

@@ -2,6 +2,7 @@
 import { type Environment, startProcess } from "@gr/runtime";
 import { banner, type Screen } from "./banner.ts";
 import { ensureDemoAccount } from "./demo-account.ts";
+import { ensureDemoOwner } from "./demo-owner.ts";
 import { openInstallation } from "./installation.ts";
 import { routerModules } from "./modules.ts";
 import { writeRuntimeFile } from "./runtime-file.ts";
@@ -30,15 +31,23 @@ export async function startAllInOne(env: Environment, screen: Screen): Promise<S
     try {
       const rpcUrl = `http://127.0.0.1:${running.rpcPort}`;
       await writeRuntimeFile(config.DATA_DIR, {
-        rpc_urls: { keys: rpcUrl, billing: rpcUrl, catalog: rpcUrl },
+        rpc_urls: { keys: rpcUrl, billing: rpcUrl, catalog: rpcUrl, console: rpcUrl },
         internal_auth_secret: installation.env["INTERNAL_AUTH_SECRET"] ?? "",
       });
       const demo = await ensureDemoAccount(config.DATA_DIR, publicUrl, running.dial);
+      const signInLink = await ensureDemoOwner(demo.credentials.account_id, running.dial, screen);
       const database = installation.embeddedPostgres
         ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
         : "as given by DATABASE_URL";
       const textNote = await textImportNote(running.dial);
-      const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, textNote, demo };
+      const facts = {
+        baseUrl: publicUrl,
+        simulatorUrl: installation.simulatorUrl,
+        database,
+        textNote,
+        demo,
+        signInLink,
+      };
       screen.print(banner({ ...facts, onTerminal: screen.isTerminal, topology: "all in one process" }));
       return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
     } catch (error) {

@@ -8,6 +8,7 @@ const facts = {
   database: "embedded",
   topology: "all in one process",
   textNote: undefined,
+  signInLink: undefined,
 };
 const credentials = {
   base_url: facts.baseUrl,

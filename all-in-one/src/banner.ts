@@ -10,6 +10,8 @@ export interface BannerFacts {
   /** What is wrong with the text models. */
   readonly textNote: string | undefined;
   readonly demo: Demo;
+  /** Signs in to the console as the owner of the demo account, once; undefined where output is kept. */
+  readonly signInLink: string | undefined;
   /** Whether a terminal shows it, and nothing keeps it. */
   readonly onTerminal: boolean;
 }
@@ -26,7 +28,7 @@ export const stdoutScreen: Screen = {
 };
 
 export function banner(facts: BannerFacts): string {
-  const { baseUrl, simulatorUrl, database, topology, textNote, demo, onTerminal } = facts;
+  const { baseUrl, simulatorUrl, database, topology, textNote, demo, onTerminal, signInLink } = facts;
   const upstream =
     simulatorUrl === undefined
       ? "as configured in the environment"
@@ -55,6 +57,9 @@ export function banner(facts: BannerFacts): string {
     "",
     ...keys,
     "",
+    ...(signInLink === undefined
+      ? []
+      : ["  The console, signed in once by this link:", `  ${signInLink}`, ""]),
     "  Try it:",
     "",
     ...tryIt(baseUrl, shown ? key : "$API_KEY", simulatorUrl !== undefined),

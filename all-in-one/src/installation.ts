@@ -1,12 +1,17 @@
 // What both topologies stand on: the locked data directory, secrets, PostgreSQL, the sandbox, and the environment
 // that follows from them. Opened before any module, closed after the last.
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import { freePort, lockDataDir, startPostgres } from "@gr/embedded";
 import type { Environment } from "@gr/runtime";
 import { keepServer } from "./kept-server.ts";
 import { type LauncherConfig, readLauncherConfig } from "./launcher-config.ts";
 import { startSandbox } from "./sandbox.ts";
 import { loadSecrets } from "./secrets.ts";
+
+/** Of the console's build. Without one, the router has no pages. */
+const CONSOLE_START_PAGE = fileURLToPath(new URL("../../console/dist/index.html", import.meta.url));
 
 export interface Installation {
   readonly config: LauncherConfig;
@@ -40,6 +45,8 @@ export async function openInstallation(outer: Environment): Promise<Installation
       LOG_LEVEL: "warn",
       MIGRATE: "on",
       PUBLIC_BASE_URL: publicUrl,
+      CONSOLE_URL: publicUrl,
+      ...(existsSync(CONSOLE_START_PAGE) ? { CONSOLE_DIR: dirname(CONSOLE_START_PAGE) } : {}),
       ...outer,
       ...secrets,
       ...sandbox.env,

@@ -9,6 +9,7 @@ import { readPrivateFile, writePrivateFile } from "./private-file.ts";
 const MAKERS = {
   KEY_PEPPER: () => randomBytes(32).toString("base64url"),
   INTERNAL_AUTH_SECRET: () => randomBytes(32).toString("base64url"),
+  CONSOLE_SECRET: () => randomBytes(32).toString("base64url"),
   WEB_TOKEN_PRIVATE_KEY: () =>
     generateKeyPairSync("ed25519").privateKey.export({ format: "der", type: "pkcs8" }).toString("base64"),
 } as const;

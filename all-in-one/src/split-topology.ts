@@ -14,6 +14,7 @@ import {
 import type { Started } from "./all-in-one.ts";
 import { banner, type Screen } from "./banner.ts";
 import { ensureDemoAccount } from "./demo-account.ts";
+import { ensureDemoOwner } from "./demo-owner.ts";
 import { openInstallation } from "./installation.ts";
 import { keepServer } from "./kept-server.ts";
 import { routerModules } from "./modules.ts";
@@ -64,18 +65,25 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
     const rpcUrl = (module: string) => places.find((place) => place.module === module)?.rpcUrl ?? "";
     const secret = installation.env["INTERNAL_AUTH_SECRET"] ?? "";
     await writeRuntimeFile(config.DATA_DIR, {
-      rpc_urls: { keys: rpcUrl("keys"), billing: rpcUrl("billing"), catalog: rpcUrl("catalog") },
+      rpc_urls: {
+        keys: rpcUrl("keys"),
+        billing: rpcUrl("billing"),
+        catalog: rpcUrl("catalog"),
+        console: rpcUrl("console"),
+      },
       internal_auth_secret: secret,
       addresses: { ...addresses, ...redisAddress(shared) },
     });
     const dial: RunningProcess["dial"] = (module, service) =>
       createServiceClient(service, module, createRemoteTransport(rpcUrl(module), secret, systemClock));
     const demo = await ensureDemoAccount(config.DATA_DIR, publicUrl, dial);
+    const signInLink = await ensureDemoOwner(demo.credentials.account_id, dial, screen);
     const textNote = await textImportNote(dial);
     const database = installation.embeddedPostgres
       ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
       : "as given by DATABASE_URL";
-    const facts = { baseUrl: publicUrl, simulatorUrl: installation.simulatorUrl, database, textNote, demo };
+    const { simulatorUrl } = installation;
+    const facts = { baseUrl: publicUrl, simulatorUrl, database, textNote, demo, signInLink };
     screen.print(
       banner({ ...facts, onTerminal: screen.isTerminal, topology: `${children.length} processes` }),
     );

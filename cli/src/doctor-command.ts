@@ -9,7 +9,7 @@ import { kindName } from "./catalog-commands.ts";
 import { sentenceOfFailure, wasNotReached } from "./failure.ts";
 import { report } from "./report.ts";
 import type { Router } from "./router.ts";
-import { SERVICES, type ServiceName } from "./router-address.ts";
+import { type CoreService, SERVICES } from "./router-address.ts";
 import type { Runs } from "./run-cli.ts";
 import { table } from "./table.ts";
 
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 3_000;
 const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 
 interface Finding {
-  readonly service: ServiceName;
+  readonly service: CoreService;
   readonly url: string | null;
   /** Something answered there. */
   readonly reachable: boolean;
@@ -57,7 +57,7 @@ export function addDoctorCommand(program: Command, runs: Runs): void {
     );
 }
 
-async function examine(router: Router, service: ServiceName): Promise<Finding> {
+async function examine(router: Router, service: CoreService): Promise<Finding> {
   const url = router.address.rpcUrls[service] ?? null;
   const nothing = { service, url, reachable: false, ready: false, answers: false, ok: false };
   if (url === null) return { ...nothing, note: `${addressVariables(service).rpc} is not set` };
@@ -87,7 +87,7 @@ interface Answer {
 }
 
 /** Cheap questions to each service, whose answers say something about its configuration. */
-const QUESTIONS: Readonly<Record<ServiceName, (router: Router) => Promise<Answer>>> = {
+const QUESTIONS: Readonly<Record<CoreService, (router: Router) => Promise<Answer>>> = {
   keys: async (router) => {
     try {
       await router.keys().listKeys({ accountId: NO_ACCOUNT }, { timeoutMs: TIMEOUT_MS });

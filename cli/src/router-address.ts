@@ -6,18 +6,19 @@ import { addressVariables, dataDirConfig, type Environment, OperatorError, readC
 import { z } from "zod";
 
 export const SERVICES = ["keys", "billing", "catalog"] as const;
-export type ServiceName = (typeof SERVICES)[number];
+export type CoreService = (typeof SERVICES)[number];
+export type ServiceName = CoreService | "console";
 
 export interface RouterAddress {
   /** Absent: the environment does not name this service. */
-  readonly rpcUrls: Readonly<Partial<Record<ServiceName, string>>>;
+  readonly rpcUrls: Readonly<Partial<Record<ServiceName, string | undefined>>>;
   readonly secret: string;
   /** For messages: the file, or "the environment". */
   readonly source: string;
 }
 
 const runtimeFile = z.object({
-  rpc_urls: z.object({ keys: z.url(), billing: z.url(), catalog: z.url() }),
+  rpc_urls: z.object({ keys: z.url(), billing: z.url(), catalog: z.url(), console: z.url().optional() }),
   internal_auth_secret: z.string().min(1),
 });
 
@@ -26,6 +27,7 @@ const environment = z.object({
   [addressVariables("keys").rpc]: z.url().optional(),
   [addressVariables("billing").rpc]: z.url().optional(),
   [addressVariables("catalog").rpc]: z.url().optional(),
+  [addressVariables("console").rpc]: z.url().optional(),
 });
 
 /**
@@ -39,7 +41,7 @@ export async function findRouter(dataDir: string | undefined, env: Environment):
 
 function fromEnvironment(env: Environment): RouterAddress | undefined {
   const config = read(environment, env);
-  const urls = SERVICES.flatMap((name) => {
+  const urls = [...SERVICES, "console" as const].flatMap((name) => {
     const url = config[addressVariables(name).rpc];
     return url === undefined ? [] : [[name, url] as const];
   });

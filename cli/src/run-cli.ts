@@ -6,6 +6,7 @@ import { Command, CommanderError } from "commander";
 import { addAccountCommands, addCreditsCommands } from "./account-commands.ts";
 import { addAdjustmentCommands, addDepositCommands } from "./booking-commands.ts";
 import { addCatalogCommands } from "./catalog-commands.ts";
+import { addConsoleCommands } from "./console-commands.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { sentenceOfFailure } from "./failure.ts";
 import { addHoldCommands } from "./hold-commands.ts";
@@ -67,6 +68,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addHoldCommands(program, runs);
   addLedgerCommands(program, runs);
   addCatalogCommands(program, runs, runsAlone);
+  addConsoleCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
     await program.parseAsync(args, { from: "user" });

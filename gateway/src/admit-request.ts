@@ -4,17 +4,31 @@
 import type { Principal } from "@gr/identity";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import type { Authenticate, IsStranger } from "./authenticate.ts";
+import { clientNetwork } from "./client-address.ts";
 import type { RequestLimits, Verdict } from "./request-limits.ts";
-import { type RouteRow, rowOf } from "./routes.ts";
+import { CLIENT_NETWORK_HEADER, type RouteRow, rowOf } from "./routes.ts";
+import type { WebApplication } from "./web-application.ts";
 
-export function admitRequests(
-  authenticate: Authenticate,
-  isStranger: IsStranger,
-  limits: RequestLimits,
-): onRequestHookHandler {
+export interface Admission {
+  readonly authenticate: Authenticate;
+  readonly isStranger: IsStranger;
+  readonly limits: RequestLimits;
+  /** Files for everybody; absent = none. */
+  readonly pages: Pick<WebApplication, "find"> | undefined;
+}
+
+/** As many files as a page has are no flood. */
+const FILES: RouteRow = { prefix: "/", module: "", access: "public", class: "downloads", spends: false };
+
+export function admitRequests({ authenticate, isStranger, limits, pages }: Admission): onRequestHookHandler {
+  const rowFor = (request: FastifyRequest): RouteRow | undefined =>
+    rowOf(request.raw.url ?? "") ?? (pages?.find(request) === undefined ? undefined : FILES);
   // Without a promise when nobody has to be asked, which is most requests.
   const verdictOn = (request: FastifyRequest, reply: FastifyReply): unknown => {
-    const row = rowOf(request.raw.url ?? "");
+    const row = rowFor(request);
+    if (row?.keeps?.includes(CLIENT_NETWORK_HEADER)) {
+      request.raw.headers[CLIENT_NETWORK_HEADER] = clientNetwork(request.raw.socket.remoteAddress);
+    }
     if (!limits.wasOverLimit(request) || !isStranger(request, row)) {
       return lookUp(request, reply, row, (refusal) => limits.ofRefused(request, reply, refusal));
     }

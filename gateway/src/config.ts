@@ -12,6 +12,15 @@ const perSecond = (byDefault: number) =>
 export const gatewayConfig = z.object({
   HOST: z.string().min(1).default("127.0.0.1").describe("address that the public API listens on"),
   PORT: port(8080).describe("port of the public API"),
+  CONSOLE_DIR: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("folder of the console's build, served at /; without it there are no pages"),
+  PUBLIC_BASE_URL: z
+    .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
+    .optional()
+    .describe("pages of the console may fetch from there and show its media"),
   ...redisConfig.shape,
   ...stopConfig.shape,
   RATE_LIMIT_TEXT_PER_SECOND: perSecond(50).describe(

@@ -8,6 +8,7 @@ import type { FastifyInstance } from "fastify";
 import { Counter, Histogram, type Registry } from "prom-client";
 import { v7 as uuidv7 } from "uuid";
 import { admitRequests } from "./admit-request.ts";
+import { REFERENCE_PATHS, serveReference } from "./api-reference.ts";
 import { authenticator, strangerFinder } from "./authenticate.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
 import { isPublicAddress, limitConnections } from "./limit-connections.ts";
@@ -15,8 +16,9 @@ import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 import { RequestLimits } from "./request-limits.ts";
-import { failureOf, mountPoints, rowOf } from "./routes.ts";
+import { describedModules, failureOf, mountPoints, rowOf } from "./routes.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
+import { openWebApplication, type WebApplication } from "./web-application.ts";
 
 const PREFLIGHT_KEPT_SECONDS = 86_400;
 
@@ -63,15 +65,26 @@ export const gatewayModule = defineModule({
     const local = new LocalRateLimiter();
     const limiter = redis === undefined ? local : new RedisRateLimiter(redis, local, log);
     const limits = new RequestLimits({ config, limiter, clock, metrics });
-    const authenticate = authenticator(keys, [OPENAPI_PATH]);
-    app.addHook("onRequest", admitRequests(authenticate, strangerFinder(keys), limits));
+    const authenticate = authenticator(keys, [OPENAPI_PATH, ...REFERENCE_PATHS]);
+    const pages = await openPages(app, config);
+    app.addHook(
+      "onRequest",
+      admitRequests({ authenticate, isStranger: strangerFinder(keys), limits, pages }),
+    );
+    if (pages !== undefined) {
+      app.addHook("onRequest", async (request, reply) => {
+        const file = pages.find(request);
+        return file === undefined ? undefined : pages.send(file, reply);
+      });
+    }
     await app.register(async (routes) => {
       routes.setErrorHandler((error, { principal, raw }) => {
         throw principal === null ? error : failureOf(raw.url ?? "", error);
       });
       for (const [module, points] of mounted) await mount(routes, module, points);
     });
-    serveOpenApi(app, { modules: [...mounted.keys()], describeRest, clock });
+    serveReference(app);
+    serveOpenApi(app, { modules: describedModules(), describeRest, clock });
     return {
       start: () => listen(app, config),
       publicUrl: () => urlOf(config.HOST, (app.server.address() as AddressInfo).port),
@@ -82,6 +95,14 @@ export const gatewayModule = defineModule({
     };
   },
 });
+
+function openPages(
+  app: FastifyInstance,
+  { CONSOLE_DIR: dir, PUBLIC_BASE_URL: api }: GatewayConfig,
+): Promise<WebApplication> | undefined {
+  if (dir === undefined) return undefined;
+  return openWebApplication(app, { dir, origins: api === undefined ? [] : [new URL(api).origin] });
+}
 
 async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Promise<void> {
   try {

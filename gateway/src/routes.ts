@@ -19,7 +19,14 @@ export interface RouteRow {
   readonly failure?: { readonly reason: Reason; readonly message: string };
   /** How long a module in another process may be silent until the request counts as lost; absent: hours. */
   readonly longestSilenceMs?: number;
+  /** Request headers that its module sees besides those that every module does. */
+  readonly keeps?: readonly string[];
+  /** For our own web application only: no part of the public API's description. */
+  readonly internal?: true;
 }
+
+/** Where a request comes from, said by us: an IPv4 address or an IPv6 /64. */
+export const CLIENT_NETWORK_HEADER = "x-client-network";
 
 /** As long as a call between services may take. */
 const QUICK = { longestSilenceMs: 10_000 } as const;
@@ -53,6 +60,17 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/compat/models", module: "catalog", access: "optional", ...other },
   { prefix: "/v1/api-keys", module: "keys", access: "management", ...other, ...QUICK_WITH_BILLING },
   { prefix: "/v1/auth", module: "keys", access: "normal", ...other },
+  {
+    prefix: "/console/api",
+    module: "console",
+    access: "public",
+    ...other,
+    // It asks keys, which ask billing.
+    longestSilenceMs: 20_000,
+    // Who is signed in, and whether a page of ours asks.
+    keeps: ["cookie", "origin", "sec-fetch-site", CLIENT_NETWORK_HEADER],
+    internal: true,
+  },
   { prefix: "/v1/credits", module: "billing", access: "normal", ...other, failure: creditsFailure },
 ];
 
@@ -75,6 +93,11 @@ export function failureOf(target: string, error: unknown): unknown {
   const unreached = error instanceof ServiceError && error.reason === "service_unavailable";
   if (failure === undefined || !unreached) return error;
   return new ServiceError(failure.reason, failure.message, { cause: error });
+}
+
+/** The modules whose routes are part of the public API. */
+export function describedModules(): string[] {
+  return [...new Set(routeTable.filter(({ internal }) => internal !== true).map(({ module }) => module))];
 }
 
 /** Where each module is mounted. */

@@ -16,6 +16,7 @@ interface ErrorRow {
 
 const badRequest = { rpc: Code.InvalidArgument, status: 400, type: "invalid_request_error" } as const;
 const unauthorized = { rpc: Code.Unauthenticated, status: 401, type: "unauthorized" } as const;
+const forbidden = { rpc: Code.PermissionDenied, status: 403, type: "forbidden" } as const;
 const payment = { rpc: Code.FailedPrecondition, status: 402 } as const;
 
 export const errorTable = {
@@ -31,9 +32,18 @@ export const errorTable = {
   wrong_endpoint: { ...badRequest, code: "wrong_endpoint" },
   /** The upstream refused the request as invalid; its message is passed on. */
   rejected_by_provider: { ...badRequest, code: "rejected_by_provider", retry: "never" },
+  /** Of a link that the console mailed: unknown, used, or expired. */
+  invalid_link: { ...badRequest, code: "invalid_link" },
   invalid_api_key: { ...unauthorized, code: "invalid_api_key" },
   api_key_expired: { ...unauthorized, code: "api_key_expired" },
   wrong_key_kind: { ...unauthorized, code: "wrong_key_kind" },
+  not_signed_in: { ...unauthorized, code: "not_signed_in" },
+  invalid_credentials: { ...unauthorized, code: "invalid_credentials" },
+  email_not_verified: { ...forbidden, code: "email_not_verified" },
+  role_required: { ...forbidden, code: "role_required" },
+  sign_up_closed: { ...forbidden, code: "sign_up_closed" },
+  /** A browser sent it on behalf of a page that is not the console's. */
+  cross_site_request: { ...forbidden, code: "cross_site_request" },
   insufficient_credits: { ...payment, type: "insufficient_credits", code: "insufficient_credits" },
   spend_limit_exceeded: { ...payment, type: "spend_limit_exceeded", code: "spend_limit_exceeded" },
   credits_in_flight: { ...payment, type: "insufficient_credits", code: "in_flight", retry: "helps" },
@@ -53,6 +63,13 @@ export const errorTable = {
     code: "not_found",
   },
   account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  person_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  invitation_not_found: {
+    rpc: Code.NotFound,
+    status: 404,
+    type: "invalid_request_error",
+    code: "not_found",
+  },
   route_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   method_not_allowed: {
     rpc: Code.Unimplemented,
@@ -104,6 +121,21 @@ export const errorTable = {
     code: "too_many_keys",
     retry: "never",
   },
+  /** An account always has an owner. */
+  last_owner: {
+    rpc: Code.FailedPrecondition,
+    status: 409,
+    type: "invalid_request_error",
+    code: "last_owner",
+    retry: "never",
+  },
+  already_member: {
+    rpc: Code.AlreadyExists,
+    status: 409,
+    type: "invalid_request_error",
+    code: "already_member",
+    retry: "never",
+  },
   body_too_large: {
     rpc: Code.ResourceExhausted,
     status: 413,
@@ -135,6 +167,13 @@ export const errorTable = {
     type: "rate_limit_error",
     code: "rate_limit_exceeded",
     retry: "helps",
+  },
+  /** Wrong passwords, mails, new accounts: counted by who tries and from where. */
+  too_many_attempts: {
+    rpc: Code.ResourceExhausted,
+    status: 429,
+    type: "rate_limit_error",
+    code: "too_many_attempts",
   },
   /** Requests to free models, by account and UTC day. */
   free_limit_exceeded: {

@@ -132,10 +132,13 @@ CREATE TABLE usage_daily (
   requests bigint NOT NULL,
   charge bigint NOT NULL,
   cost numeric NOT NULL,
-  CONSTRAINT usage_daily_pkey PRIMARY KEY (account_id, day, spender_id, model)
+  provider text NOT NULL DEFAULT ''::text /* Who was paid for it; empty for what was counted before 0003. */,
+  CONSTRAINT usage_daily_pkey PRIMARY KEY (account_id, day, spender_id, model, provider)
 ) WITH (fillfactor=50);
 
 CREATE INDEX adjustment_of_account ON adjustment USING btree (account_id);
+
+CREATE INDEX entry_of_account ON entry USING btree (account_id, id) WHERE kind = ANY (ARRAY['deposit'::entry_kind, 'refund'::entry_kind, 'adjustment'::entry_kind, 'charge'::entry_kind]);
 
 CREATE INDEX hold_open ON hold USING btree (service, deadline_at) WHERE state = 'open'::hold_state;
 

@@ -10,7 +10,7 @@ export const billingOf = (dataDir: string) => serviceOf(dataDir, "billing", Bill
 
 export const keysOf = (dataDir: string) => serviceOf(dataDir, "keys", KeysService);
 
-async function serviceOf<Desc extends DescService>(
+export async function serviceOf<Desc extends DescService>(
   dataDir: string,
   module: string,
   service: Desc,

@@ -54,6 +54,7 @@ export class FakeKeys {
       createAccount: unused,
       mintKey: unused,
       listKeys: unused,
+      getKey: unused,
       deleteKey: unused,
       updateKey: unused,
       issueWebToken: unused,

@@ -1,5 +1,6 @@
 // The headers of a client's request that a module may see, the same whether it shares the gateway's process or not.
-// A list of what is let through, so that credentials, cookies, forged identities and hop-by-hop headers are not.
+// A list of what is let through, so that credentials, cookies, forged identities and hop-by-hop headers are not. A mount
+// point may let through more for its own module.
 import type { IncomingHttpHeaders } from "node:http";
 
 const FOR_MODULES = new Set([
@@ -21,10 +22,14 @@ const FOR_MODULES = new Set([
   "user-agent",
 ]);
 
-export function headersForModules(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+/** @param keeps what the mount point lets through besides */
+export function headersForModules(
+  headers: IncomingHttpHeaders,
+  keeps: readonly string[] = [],
+): IncomingHttpHeaders {
   const kept: IncomingHttpHeaders = {};
   for (const name in headers) {
-    if (FOR_MODULES.has(name)) kept[name] = headers[name];
+    if (FOR_MODULES.has(name) || keeps.includes(name)) kept[name] = headers[name];
   }
   return kept;
 }

@@ -47,6 +47,8 @@ export interface MountPoint {
    * as lost. When absent, hours: as long as a generation that is not streamed may take.
    */
   readonly longestSilenceMs?: number;
+  /** Request headers, in lower case, that its module sees besides those that every module does. */
+  readonly keeps?: readonly string[];
 }
 
 export interface ForwardTarget {
@@ -70,7 +72,7 @@ export async function forwardRequests(
     scope.addHook("onClose", () => pool.close());
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", takeBody);
-    for (const { prefix, longestSilenceMs = LONGEST_SILENCE_MS } of points) {
+    for (const { prefix, keeps, longestSilenceMs = LONGEST_SILENCE_MS } of points) {
       await scope.register(httpProxy, {
         upstream,
         routes: [prefix, `${prefix}/*`],
@@ -82,7 +84,7 @@ export async function forwardRequests(
           // The client has left while it was found out who it is.
           if (reply.raw.closed) return void reply.hijack();
           const carried = { [CLIENT]: clientOf(request, reply) };
-          const headers = { ...requestHeaders(request), ...ownHeaders(request), ...carried };
+          const headers = { ...requestHeaders(request, keeps), ...ownHeaders(request), ...carried };
           reply.from(path, { ...options, ...bodyOption(request.body), rewriteRequestHeaders: () => headers });
         },
         replyOptions: {
@@ -155,8 +157,11 @@ function bodyOption(body: unknown): { body?: Buffer; contentType?: string } {
   return Buffer.isBuffer(body) ? { body, contentType: "application/octet-stream" } : {};
 }
 
-function requestHeaders({ headers, body }: FastifyRequest): IncomingHttpHeaders {
-  const kept = headersForModules(headers);
+function requestHeaders(
+  { headers, body }: FastifyRequest,
+  keeps: readonly string[] | undefined,
+): IncomingHttpHeaders {
+  const kept = headersForModules(headers, keeps);
   delete kept["transfer-encoding"];
   // A body that is not read (that of a GET) is not sent either.
   if (body === undefined || body === null) delete kept["content-length"];

@@ -15,7 +15,7 @@ export interface RestRequest<Body = unknown, Query = unknown> {
 }
 
 export interface RestRoute {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Fastify syntax: "/v1/api-keys/:id", "/media/*". */
   readonly path: string;
   readonly summary: string;

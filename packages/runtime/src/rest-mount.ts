@@ -26,12 +26,12 @@ export interface RemoteRest {
 
 /** Serves those routes of a module of this process that lie under the points. */
 export async function mountLocal(app: FastifyInstance, points: readonly MountPoint[], api: RestApi) {
-  const routes = api.routes.filter(({ path }) =>
-    points.some(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`)),
-  );
+  const isUnder = (path: string, { prefix }: MountPoint) => path === prefix || path.startsWith(`${prefix}/`);
+  const routes = api.routes.filter(({ path }) => points.some((point) => isUnder(path, point)));
   await app.register(async (scope) => {
     scope.addHook("onRequest", (request, _reply, done) => {
-      request.raw.headers = headersForModules(request.raw.headers);
+      const point = points.find((one) => isUnder(request.routeOptions.url ?? "", one));
+      request.raw.headers = headersForModules(request.raw.headers, point?.keeps);
       done();
     });
     await registerRest(scope, { ...api, routes });

@@ -306,10 +306,10 @@ BEGIN
   IF booked IS NOT NULL THEN
     INSERT INTO entry (at, account_id, hold_id, credits, cost, kind, provider, attempt)
       SELECT e.at, e.account_id, e.hold_id, e.credits, e.cost, e.kind, e.provider, e.attempt FROM unnest(booked) e;
-    INSERT INTO usage_daily AS u (account_id, day, spender_id, model, requests, charge, cost)
-      SELECT o.account_id, today, o.spender_id, o.model, count(*), sum(o.charge), sum(o.cost)
-        FROM unnest(changed) o WHERE o.state = 'captured' GROUP BY o.account_id, o.spender_id, o.model
-      ON CONFLICT (account_id, day, spender_id, model) DO UPDATE
+    INSERT INTO usage_daily AS u (account_id, day, spender_id, model, provider, requests, charge, cost)
+      SELECT o.account_id, today, o.spender_id, o.model, o.provider, count(*), sum(o.charge), sum(o.cost)
+        FROM unnest(changed) o WHERE o.state = 'captured' GROUP BY o.account_id, o.spender_id, o.model, o.provider
+      ON CONFLICT (account_id, day, spender_id, model, provider) DO UPDATE
         SET requests = u.requests + excluded.requests, charge = u.charge + excluded.charge, cost = u.cost + excluded.cost;
   END IF;
   UPDATE account l SET held = o.held, debits = o.debits, free_day = o.free_day, free_used = o.free_used

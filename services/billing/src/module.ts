@@ -22,6 +22,8 @@ import { MirroredWriter } from "./mirror/mirrored-writer.ts";
 import { RedisSpendMirror } from "./mirror/redis-mirror.ts";
 import { forgettingAccounts, forgettingAdjustments, type SpendMirror } from "./mirror/spend-mirror.ts";
 import { createReadExpiry, createReadSpendNumbers } from "./mirror/spend-numbers-store.ts";
+import { billingReportRpc } from "./reports/report-rpc.ts";
+import { createReportStore } from "./reports/report-store.ts";
 import { billingRest } from "./rpc/rest.ts";
 import { billingRpc } from "./rpc/rpc.ts";
 import { unsafeSettings } from "./verify/database-health-store.ts";
@@ -71,7 +73,7 @@ export const billingModule = defineModule({
       events,
     });
     return {
-      rpc: [rpc],
+      rpc: [rpc, billingReportRpc({ reports: createReportStore(pool), accounts })],
       rest: billingRest({ accounts, events }),
       start: async () => {
         events.mayForget(await unsafeSettings(pool));

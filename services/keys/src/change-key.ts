@@ -17,6 +17,17 @@ export interface OwnKey {
 /** Absent = as it is; null = none. */
 export type KeyChange = Partial<Pick<ApiKey, "name" | "active" | "capCredits" | "period" | "expiresAt">>;
 
+/** @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind. */
+export async function findKey(
+  { store }: Pick<KeyDeps, "store">,
+  { accountId, keyId, kind }: OwnKey,
+): Promise<ApiKey> {
+  const known = isUuid(keyId) ? await store.findById(keyId) : undefined;
+  const isOwn = known?.accountId === accountId && known.deletedAt === null;
+  if (!isOwn || (kind !== undefined && known.kind !== kind)) throw keyNotFound();
+  return known;
+}
+
 /**
  * Changes what is named and leaves the rest. Billing obeys the change before this returns; a new period begins a new
  * window at zero.
@@ -56,11 +67,10 @@ export async function deleteKey(deps: KeyDeps, which: OwnKey): Promise<string> {
  */
 async function changeKey(
   { store, billing, revocations }: KeyDeps,
-  { accountId, keyId, kind }: OwnKey,
+  which: OwnKey,
   next: (key: ApiKey) => ApiKey,
 ): Promise<ApiKey> {
-  const known = isUuid(keyId) ? await store.findById(keyId) : undefined;
-  if (known?.accountId !== accountId || (kind !== undefined && known.kind !== kind)) throw keyNotFound();
+  const known = await findKey({ store }, which);
   const stored = await store.change(known.id, {
     next: (key) => {
       // Of two deletions at once, one finds the key already deleted.

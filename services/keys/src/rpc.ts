@@ -10,7 +10,7 @@ import {
 import { implement, LONGEST_PAGE, parseRequest, type RpcService } from "@gr/runtime";
 import { z } from "zod";
 import { createAccount, issueWebToken, requireAccount } from "./account.ts";
-import { deleteKey, type KeyChange, updateKey } from "./change-key.ts";
+import { deleteKey, findKey, type KeyChange, updateKey } from "./change-key.ts";
 import { expiryInstantField } from "./expiry.ts";
 import type { KeyKind } from "./key.ts";
 import type { KeyDeps } from "./key-deps.ts";
@@ -79,6 +79,9 @@ export function keysRpc(deps: KeyDeps): RpcService {
       const page = { limit, after: asked.after || undefined };
       const { keys, hasMore } = await listKeys(deps, accountId, wanted, page);
       return { keys: keys.map(messageOfKey), hasMore };
+    },
+    async getKey(request) {
+      return { key: messageOfKey(await findKey(deps, request)) };
     },
     async updateKey(request) {
       const { accountId, keyId } = request;

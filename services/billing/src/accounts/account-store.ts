@@ -23,8 +23,8 @@ export interface CreditSummary {
 
 /** Which spenders' usage is read. */
 export interface UsagePage extends Page {
-  /** Only this one. */
-  readonly only?: string | undefined;
+  /** Only these. */
+  readonly only?: readonly string[] | undefined;
 }
 
 export interface AccountStore {
@@ -66,7 +66,7 @@ const PUT_SPENDER = `INSERT INTO spender AS s
 
 /**
  * One statement, so that the account and its spenders are of the same moment.
- * $2 = how many spenders, null for none; $4 = only this one; $5 = those after this one.
+ * $2 = how many spenders, null for none; $4 = only these; $5 = those after this one.
  */
 const READ_CREDITS = `SELECT a.credits, a.adjusted, a.debits, a.held AS account_held, s.*,
     s.window_start >= start_of_window(s.period, coalesce($3::timestamptz, now())) AS window_is_current,
@@ -75,7 +75,7 @@ const READ_CREDITS = `SELECT a.credits, a.adjusted, a.debits, a.held AS account_
           FROM account WHERE id = $1) a
   LEFT JOIN (
     SELECT * FROM spender x
-     WHERE x.account_id = $1 AND $2::bigint IS NOT NULL AND ($4::uuid IS NULL OR x.id = $4)
+     WHERE x.account_id = $1 AND $2::bigint IS NOT NULL AND ($4::uuid[] IS NULL OR x.id = ANY ($4))
        AND ($5::uuid IS NULL
             OR (x.created_at, x.id) > (SELECT f.created_at, f.id FROM spender f WHERE f.id = $5 AND f.account_id = $1))
      ORDER BY x.created_at, x.id LIMIT $2

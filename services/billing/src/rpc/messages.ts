@@ -39,7 +39,7 @@ export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof 
   };
 }
 
-function usageMessage(usage: SpenderUsage): MessageInitShape<typeof SpenderUsageSchema> {
+export function usageMessage(usage: SpenderUsage): MessageInitShape<typeof SpenderUsageSchema> {
   const { spender, windowStart } = usage;
   return {
     spender: {

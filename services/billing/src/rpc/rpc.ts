@@ -193,7 +193,7 @@ function readUsagePage({
   return {
     limit: limit("limit", most, LONGEST_PAGE),
     after: after === "" ? undefined : uuid("after", after),
-    only: spenderId === "" ? undefined : uuid("spender_id", spenderId),
+    only: spenderId === "" ? undefined : [uuid("spender_id", spenderId)],
   };
 }
 

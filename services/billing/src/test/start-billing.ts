@@ -2,7 +2,7 @@
 // RPC over the network with a service token, REST with a signed principal.
 import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
-import { BillingService } from "@gr/proto/billing";
+import { BillingReportService, BillingService } from "@gr/proto/billing";
 import {
   type CallOptions,
   createRemoteTransport,
@@ -30,6 +30,7 @@ export interface BillingProcess {
   readonly billing: BillingClient;
   /** The same service without the network between, and so without tokens that a moved clock makes invalid. */
   readonly inProcess: BillingClient;
+  readonly reports: ServiceClient<typeof BillingReportService>;
   rest(
     path: string,
     as: Principal | null,
@@ -136,6 +137,7 @@ export async function startBillingOn(
   return {
     billing: patient(createServiceClient(BillingService, "billing", transport)),
     inProcess: patient(running.dial("billing", BillingService)),
+    reports: running.dial("billing", BillingReportService),
     rest: async (path, as, method = "GET") => {
       const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };
       const response = await fetch(httpUrl + path, { method, headers });

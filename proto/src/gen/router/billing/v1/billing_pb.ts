@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/billing/v1/billing.proto.
  */
 export const file_router_billing_v1_billing: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEhFyb3V0ZXIuYmlsbGluZy52MSI/CgtQb3N0UmVxdWVzdBIwCgpvcGVyYXRpb25zGAEgAygLMhwucm91dGVyLmJpbGxpbmcudjEuT3BlcmF0aW9uIoYCCglPcGVyYXRpb24SKQoFcGxhY2UYASABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5QbGFjZUgAEi0KB2NhcHR1cmUYAiABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5DYXB0dXJlSAASLQoHcmVsZWFzZRgDIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VIABIrCgZleHRlbmQYBCABKAsyGS5yb3V0ZXIuYmlsbGluZy52MS5FeHRlbmRIABI2CgxuZXh0X2F0dGVtcHQYBSABKAsyHi5yb3V0ZXIuYmlsbGluZy52MS5OZXh0QXR0ZW1wdEgAQgsKCW9wZXJhdGlvbiKcAgoFUGxhY2USDwoHaG9sZF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhIKCnNwZW5kZXJfaWQYAyABKAkSDwoHY3JlZGl0cxgEIAEoAxIPCgdzZXJ2aWNlGAUgASgJEhAKCHByb3ZpZGVyGAYgASgJEg0KBW1vZGVsGAcgASgJEhUKDXByaWNlX3ZlcnNpb24YCCABKAkSEwoLZGVhZGxpbmVfYXQYCSABKAMSJwoFY2xhaW0YCiABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5DbGFpbRIWCg51cHN0cmVhbV9tb2RlbBgLIAEoCRIZCgxtb3N0X2NyZWRpdHMYDCABKANIAIgBAUIPCg1fbW9zdF9jcmVkaXRzIikKBUNsYWltEgsKA2tleRgBIAEoDBITCgtmaW5nZXJwcmludBgCIAEoDCJCCgdDYXB0dXJlEg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIVCg1jb3N0X3BpY29fdXNkGAMgASgDInUKB1JlbGVhc2USDwoHaG9sZF9pZBgBIAEoCRIVCg1jb3N0X3BpY29fdXNkGAIgASgDEjAKBnJlYXNvbhgDIAEoDjIgLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VSZWFzb24SEAoIcHJvdmlkZXIYBCABKAkiawoGRXh0ZW5kEg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxITCgtkZWFkbGluZV9hdBgDIAEoAxIZCgxtb3N0X2NyZWRpdHMYBCABKANIAIgBAUIPCg1fbW9zdF9jcmVkaXRzIoUBCgtOZXh0QXR0ZW1wdBIPCgdob2xkX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKAUSEAoIcHJvdmlkZXIYAyABKAkSFgoOdXBzdHJlYW1fbW9kZWwYBCABKAkSFQoNY29zdF9waWNvX3VzZBgFIAEoAxITCgtkZWFkbGluZV9hdBgGIAEoAyKAAgoHT3V0Y29tZRIsCgRjb2RlGAEgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuT3V0Y29tZUNvZGUSEQoJaW5fZmxpZ2h0GAIgASgIEhkKEWF2YWlsYWJsZV9jcmVkaXRzGAMgASgDEhMKC2NhcF9jcmVkaXRzGAQgASgDEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhEKCXJlc2V0c19hdBgGIAEoAxISCgpleHBpcmVzX2F0GAcgASgDEhcKD2VhcmxpZXJfaG9sZF9pZBgIIAEoCRIUCgxoZWxkX2NyZWRpdHMYCSABKAMiPAoMUG9zdFJlc3BvbnNlEiwKCG91dGNvbWVzGAEgAygLMhoucm91dGVyLmJpbGxpbmcudjEuT3V0Y29tZSIoChJPcGVuQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSIVChNPcGVuQWNjb3VudFJlc3BvbnNlIvcBCgdTcGVuZGVyEhIKCnNwZW5kZXJfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2NhcF9jcmVkaXRzGAQgASgDSACIAQESLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgGIAEoA0gBiAEBEg4KBmFjdGl2ZRgHIAEoCBISCgpjcmVhdGVkX2F0GAggASgDEhAKCHJldmlzaW9uGAkgASgDQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdCJAChFQdXRTcGVuZGVyUmVxdWVzdBIrCgdzcGVuZGVyGAEgASgLMhoucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlciIUChJQdXRTcGVuZGVyUmVzcG9uc2UijgEKEVB1dERlcG9zaXRSZXF1ZXN0EhIKCmRlcG9zaXRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIPCgdjcmVkaXRzGAMgASgDEjAKBnN0YXR1cxgEIAEoDjIgLnJvdXRlci5iaWxsaW5nLnYxLkRlcG9zaXRTdGF0dXMSDgoGc291cmNlGAUgASgJIhQKElB1dERlcG9zaXRSZXNwb25zZSJiChRQdXRBZGp1c3RtZW50UmVxdWVzdBIVCg1hZGp1c3RtZW50X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkiFwoVUHV0QWRqdXN0bWVudFJlc3BvbnNlInAKEUtlZXBBbnN3ZXJSZXF1ZXN0Eg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIVCg1jb3N0X3BpY29fdXNkGAMgASgDEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIMCgRib2R5GAUgASgMIhQKEktlZXBBbnN3ZXJSZXNwb25zZSJkChFKdWRnZUNsYWltUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCnNwZW5kZXJfaWQYAiABKAkSJwoFY2xhaW0YAyABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5DbGFpbSJBChJKdWRnZUNsYWltUmVzcG9uc2USKwoHb3V0Y29tZRgBIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLk91dGNvbWUiUAoTQ2hlY2tTcGVuZGVyUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCnNwZW5kZXJfaWQYAiABKAkSEQoJY2xhaW1fa2V5GAMgASgMIkMKFENoZWNrU3BlbmRlclJlc3BvbnNlEisKB291dGNvbWUYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lIjgKEVJlYWRBbnN3ZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCSJTChJSZWFkQW5zd2VyUmVzcG9uc2USMgoGYW5zd2VyGAEgASgLMh0ucm91dGVyLmJpbGxpbmcudjEuS2VwdEFuc3dlckgAiAEBQgkKB19hbnN3ZXIiMAoKS2VwdEFuc3dlchIUCgxjb250ZW50X3R5cGUYASABKAkSDAoEYm9keRgCIAEoDCJtChFHZXRDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCmJ5X3NwZW5kZXIYAiABKAgSDQoFbGltaXQYAyABKAUSDQoFYWZ0ZXIYBCABKAkSEgoKc3BlbmRlcl9pZBgFIAEoCSKsAQoMU3BlbmRlclVzYWdlEisKB3NwZW5kZXIYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZGVyEhQKDHVzZWRfY3JlZGl0cxgCIAEoAxIQCghyZXF1ZXN0cxgDIAEoAxIbChN3aW5kb3dfdXNlZF9jcmVkaXRzGAQgASgDEhkKDHdpbmRvd19zdGFydBgFIAEoA0gAiAEBQg8KDV93aW5kb3dfc3RhcnQiogEKEkdldENyZWRpdHNSZXNwb25zZRIZChFkZXBvc2l0ZWRfY3JlZGl0cxgBIAEoAxIZChFyZW1haW5pbmdfY3JlZGl0cxgCIAEoAxIUCgxoZWxkX2NyZWRpdHMYAyABKAMSLgoFdXNhZ2UYBCADKAsyHy5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZGVyVXNhZ2USEAoIaGFzX21vcmUYBSABKAgi9AIKBEhvbGQSDwoHaG9sZF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhIKCnNwZW5kZXJfaWQYAyABKAkSDwoHY3JlZGl0cxgEIAEoAxIrCgVzdGF0ZRgFIAEoDjIcLnJvdXRlci5iaWxsaW5nLnYxLkhvbGRTdGF0ZRIXCg9jaGFyZ2VkX2NyZWRpdHMYBiABKAMSFQoNY29zdF9waWNvX3VzZBgHIAEoAxIPCgdzZXJ2aWNlGAggASgJEhAKCHByb3ZpZGVyGAkgASgJEg0KBW1vZGVsGAogASgJEhUKDXByaWNlX3ZlcnNpb24YCyABKAkSEQoJcGxhY2VkX2F0GAwgASgDEhMKC2RlYWRsaW5lX2F0GA0gASgDEisKBGtlcHQYDiABKAsyHS5yb3V0ZXIuYmlsbGluZy52MS5TZXR0bGVtZW50EhYKDnVwc3RyZWFtX21vZGVsGA8gASgJEg8KB2F0dGVtcHQYECABKAUiNAoKU2V0dGxlbWVudBIPCgdjcmVkaXRzGAEgASgDEhUKDWNvc3RfcGljb191c2QYAiABKAMiYgoQTGlzdEhvbGRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEisKBXN0YXRlGAIgASgOMhwucm91dGVyLmJpbGxpbmcudjEuSG9sZFN0YXRlEg0KBWxpbWl0GAMgASgFIjsKEUxpc3RIb2xkc1Jlc3BvbnNlEiYKBWhvbGRzGAEgAygLMhcucm91dGVyLmJpbGxpbmcudjEuSG9sZCJMChhMZWFzZUV4cGlyZWRIb2xkc1JlcXVlc3QSDwoHc2VydmljZRgBIAEoCRINCgVsaW1pdBgCIAEoBRIQCghsZWFzZV9tcxgDIAEoAyJDChlMZWFzZUV4cGlyZWRIb2xkc1Jlc3BvbnNlEiYKBWhvbGRzGAEgAygLMhcucm91dGVyLmJpbGxpbmcudjEuSG9sZCIVChNWZXJpZnlMZWRnZXJSZXF1ZXN0IlIKCkRpZmZlcmVuY2USEQoJaW52YXJpYW50GAEgASgJEg8KB3N1YmplY3QYAiABKAkSEAoIZXhwZWN0ZWQYAyABKAkSDgoGYWN0dWFsGAQgASgJItMBChRWZXJpZnlMZWRnZXJSZXNwb25zZRIyCgtkaWZmZXJlbmNlcxgBIAMoCzIdLnJvdXRlci5iaWxsaW5nLnYxLkRpZmZlcmVuY2USEAoIYWNjb3VudHMYAiABKAMSDQoFaG9sZHMYAyABKAMSEgoKb3Blbl9ob2xkcxgEIAEoAxIXCg9jaGFyZ2VkX2NyZWRpdHMYBSABKAMSHQoVY2hhcmdlZF9jb3N0X3BpY29fdXNkGAYgASgJEhoKEmxvc3RfY29zdF9waWNvX3VzZBgHIAEoCSqGAQoNUmVsZWFzZVJlYXNvbhIeChpSRUxFQVNFX1JFQVNPTl9VTlNQRUNJRklFRBAAEhsKF1JFTEVBU0VfUkVBU09OX05PVF9TRU5UEAESGQoVUkVMRUFTRV9SRUFTT05fRkFJTEVEEAISHQoZUkVMRUFTRV9SRUFTT05fVU5SRVNPTFZFRBADKqMDCgtPdXRjb21lQ29kZRIcChhPVVRDT01FX0NPREVfVU5TUEVDSUZJRUQQABIVChFPVVRDT01FX0NPREVfRE9ORRABEiUKIU9VVENPTUVfQ09ERV9JTlNVRkZJQ0lFTlRfQ1JFRElUUxACEiUKIU9VVENPTUVfQ09ERV9TUEVORF9MSU1JVF9FWENFRURFRBADEiEKHU9VVENPTUVfQ09ERV9TUEVOREVSX0lOQUNUSVZFEAQSIAocT1VUQ09NRV9DT0RFX1NQRU5ERVJfRVhQSVJFRBAFEh0KGU9VVENPTUVfQ09ERV9VTktOT1dOX0hPTEQQBhIhCh1PVVRDT01FX0NPREVfQUxSRUFEWV9SRVNPTFZFRBAHEiQKIE9VVENPTUVfQ09ERV9GUkVFX0xJTUlUX0VYQ0VFREVEEAgSIgoeT1VUQ09NRV9DT0RFX0NMQUlNX0lOX1BST0dSRVNTEAkSHwobT1VUQ09NRV9DT0RFX0NMQUlNX01JU01BVENIEAoSHwobT1VUQ09NRV9DT0RFX0NMQUlNX0ZJTklTSEVEEAsqiwEKC1NwZW5kUGVyaW9kEhwKGFNQRU5EX1BFUklPRF9VTlNQRUNJRklFRBAAEhkKFVNQRU5EX1BFUklPRF9MSUZFVElNRRABEhQKEFNQRU5EX1BFUklPRF9EQVkQAhIVChFTUEVORF9QRVJJT0RfV0VFSxADEhYKElNQRU5EX1BFUklPRF9NT05USBAEKqEBCg1EZXBvc2l0U3RhdHVzEh4KGkRFUE9TSVRfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGgoWREVQT1NJVF9TVEFUVVNfUEVORElORxABEhwKGERFUE9TSVRfU1RBVFVTX0NPTVBMRVRFRBACEhkKFURFUE9TSVRfU1RBVFVTX0ZBSUxFRBADEhsKF0RFUE9TSVRfU1RBVFVTX1JFRlVOREVEEAQqbgoJSG9sZFN0YXRlEhoKFkhPTERfU1RBVEVfVU5TUEVDSUZJRUQQABITCg9IT0xEX1NUQVRFX09QRU4QARIXChNIT0xEX1NUQVRFX0NBUFRVUkVEEAISFwoTSE9MRF9TVEFURV9SRUxFQVNFRBADMscJCg5CaWxsaW5nU2VydmljZRJHCgRQb3N0Eh4ucm91dGVyLmJpbGxpbmcudjEuUG9zdFJlcXVlc3QaHy5yb3V0ZXIuYmlsbGluZy52MS5Qb3N0UmVzcG9uc2USXAoLT3BlbkFjY291bnQSJS5yb3V0ZXIuYmlsbGluZy52MS5PcGVuQWNjb3VudFJlcXVlc3QaJi5yb3V0ZXIuYmlsbGluZy52MS5PcGVuQWNjb3VudFJlc3BvbnNlElkKClB1dFNwZW5kZXISJC5yb3V0ZXIuYmlsbGluZy52MS5QdXRTcGVuZGVyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlB1dFNwZW5kZXJSZXNwb25zZRJZCgpQdXREZXBvc2l0EiQucm91dGVyLmJpbGxpbmcudjEuUHV0RGVwb3NpdFJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5QdXREZXBvc2l0UmVzcG9uc2USYgoNUHV0QWRqdXN0bWVudBInLnJvdXRlci5iaWxsaW5nLnYxLlB1dEFkanVzdG1lbnRSZXF1ZXN0Gigucm91dGVyLmJpbGxpbmcudjEuUHV0QWRqdXN0bWVudFJlc3BvbnNlElkKCktlZXBBbnN3ZXISJC5yb3V0ZXIuYmlsbGluZy52MS5LZWVwQW5zd2VyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLktlZXBBbnN3ZXJSZXNwb25zZRJZCgpKdWRnZUNsYWltEiQucm91dGVyLmJpbGxpbmcudjEuSnVkZ2VDbGFpbVJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5KdWRnZUNsYWltUmVzcG9uc2USXwoMQ2hlY2tTcGVuZGVyEiYucm91dGVyLmJpbGxpbmcudjEuQ2hlY2tTcGVuZGVyUmVxdWVzdBonLnJvdXRlci5iaWxsaW5nLnYxLkNoZWNrU3BlbmRlclJlc3BvbnNlElkKClJlYWRBbnN3ZXISJC5yb3V0ZXIuYmlsbGluZy52MS5SZWFkQW5zd2VyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlJlYWRBbnN3ZXJSZXNwb25zZRJZCgpHZXRDcmVkaXRzEiQucm91dGVyLmJpbGxpbmcudjEuR2V0Q3JlZGl0c1JlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5HZXRDcmVkaXRzUmVzcG9uc2USVgoJTGlzdEhvbGRzEiMucm91dGVyLmJpbGxpbmcudjEuTGlzdEhvbGRzUmVxdWVzdBokLnJvdXRlci5iaWxsaW5nLnYxLkxpc3RIb2xkc1Jlc3BvbnNlEm4KEUxlYXNlRXhwaXJlZEhvbGRzEisucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Giwucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRJfCgxWZXJpZnlMZWRnZXISJi5yb3V0ZXIuYmlsbGluZy52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0Gicucm91dGVyLmJpbGxpbmcudjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2ViBnByb3RvMw");
+  fileDesc("Ch9yb3V0ZXIvYmlsbGluZy92MS9iaWxsaW5nLnByb3RvEhFyb3V0ZXIuYmlsbGluZy52MSI/CgtQb3N0UmVxdWVzdBIwCgpvcGVyYXRpb25zGAEgAygLMhwucm91dGVyLmJpbGxpbmcudjEuT3BlcmF0aW9uIoYCCglPcGVyYXRpb24SKQoFcGxhY2UYASABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5QbGFjZUgAEi0KB2NhcHR1cmUYAiABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5DYXB0dXJlSAASLQoHcmVsZWFzZRgDIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VIABIrCgZleHRlbmQYBCABKAsyGS5yb3V0ZXIuYmlsbGluZy52MS5FeHRlbmRIABI2CgxuZXh0X2F0dGVtcHQYBSABKAsyHi5yb3V0ZXIuYmlsbGluZy52MS5OZXh0QXR0ZW1wdEgAQgsKCW9wZXJhdGlvbiKcAgoFUGxhY2USDwoHaG9sZF9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEhIKCnNwZW5kZXJfaWQYAyABKAkSDwoHY3JlZGl0cxgEIAEoAxIPCgdzZXJ2aWNlGAUgASgJEhAKCHByb3ZpZGVyGAYgASgJEg0KBW1vZGVsGAcgASgJEhUKDXByaWNlX3ZlcnNpb24YCCABKAkSEwoLZGVhZGxpbmVfYXQYCSABKAMSJwoFY2xhaW0YCiABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5DbGFpbRIWCg51cHN0cmVhbV9tb2RlbBgLIAEoCRIZCgxtb3N0X2NyZWRpdHMYDCABKANIAIgBAUIPCg1fbW9zdF9jcmVkaXRzIikKBUNsYWltEgsKA2tleRgBIAEoDBITCgtmaW5nZXJwcmludBgCIAEoDCJCCgdDYXB0dXJlEg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIVCg1jb3N0X3BpY29fdXNkGAMgASgDInUKB1JlbGVhc2USDwoHaG9sZF9pZBgBIAEoCRIVCg1jb3N0X3BpY29fdXNkGAIgASgDEjAKBnJlYXNvbhgDIAEoDjIgLnJvdXRlci5iaWxsaW5nLnYxLlJlbGVhc2VSZWFzb24SEAoIcHJvdmlkZXIYBCABKAkiawoGRXh0ZW5kEg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxITCgtkZWFkbGluZV9hdBgDIAEoAxIZCgxtb3N0X2NyZWRpdHMYBCABKANIAIgBAUIPCg1fbW9zdF9jcmVkaXRzIoUBCgtOZXh0QXR0ZW1wdBIPCgdob2xkX2lkGAEgASgJEg8KB2F0dGVtcHQYAiABKAUSEAoIcHJvdmlkZXIYAyABKAkSFgoOdXBzdHJlYW1fbW9kZWwYBCABKAkSFQoNY29zdF9waWNvX3VzZBgFIAEoAxITCgtkZWFkbGluZV9hdBgGIAEoAyKAAgoHT3V0Y29tZRIsCgRjb2RlGAEgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuT3V0Y29tZUNvZGUSEQoJaW5fZmxpZ2h0GAIgASgIEhkKEWF2YWlsYWJsZV9jcmVkaXRzGAMgASgDEhMKC2NhcF9jcmVkaXRzGAQgASgDEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhEKCXJlc2V0c19hdBgGIAEoAxISCgpleHBpcmVzX2F0GAcgASgDEhcKD2VhcmxpZXJfaG9sZF9pZBgIIAEoCRIUCgxoZWxkX2NyZWRpdHMYCSABKAMiPAoMUG9zdFJlc3BvbnNlEiwKCG91dGNvbWVzGAEgAygLMhoucm91dGVyLmJpbGxpbmcudjEuT3V0Y29tZSIoChJPcGVuQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSIVChNPcGVuQWNjb3VudFJlc3BvbnNlIvcBCgdTcGVuZGVyEhIKCnNwZW5kZXJfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIMCgRuYW1lGAMgASgJEhgKC2NhcF9jcmVkaXRzGAQgASgDSACIAQESLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgGIAEoA0gBiAEBEg4KBmFjdGl2ZRgHIAEoCBISCgpjcmVhdGVkX2F0GAggASgDEhAKCHJldmlzaW9uGAkgASgDQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdCJAChFQdXRTcGVuZGVyUmVxdWVzdBIrCgdzcGVuZGVyGAEgASgLMhoucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlciIUChJQdXRTcGVuZGVyUmVzcG9uc2UijgEKEVB1dERlcG9zaXRSZXF1ZXN0EhIKCmRlcG9zaXRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRIPCgdjcmVkaXRzGAMgASgDEjAKBnN0YXR1cxgEIAEoDjIgLnJvdXRlci5iaWxsaW5nLnYxLkRlcG9zaXRTdGF0dXMSDgoGc291cmNlGAUgASgJIhQKElB1dERlcG9zaXRSZXNwb25zZSJiChRQdXRBZGp1c3RtZW50UmVxdWVzdBIVCg1hZGp1c3RtZW50X2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkiFwoVUHV0QWRqdXN0bWVudFJlc3BvbnNlInAKEUtlZXBBbnN3ZXJSZXF1ZXN0Eg8KB2hvbGRfaWQYASABKAkSDwoHY3JlZGl0cxgCIAEoAxIVCg1jb3N0X3BpY29fdXNkGAMgASgDEhQKDGNvbnRlbnRfdHlwZRgEIAEoCRIMCgRib2R5GAUgASgMIhQKEktlZXBBbnN3ZXJSZXNwb25zZSJkChFKdWRnZUNsYWltUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCnNwZW5kZXJfaWQYAiABKAkSJwoFY2xhaW0YAyABKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5DbGFpbSJBChJKdWRnZUNsYWltUmVzcG9uc2USKwoHb3V0Y29tZRgBIAEoCzIaLnJvdXRlci5iaWxsaW5nLnYxLk91dGNvbWUiUAoTQ2hlY2tTcGVuZGVyUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCnNwZW5kZXJfaWQYAiABKAkSEQoJY2xhaW1fa2V5GAMgASgMIkMKFENoZWNrU3BlbmRlclJlc3BvbnNlEisKB291dGNvbWUYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5PdXRjb21lIjgKEVJlYWRBbnN3ZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDwoHaG9sZF9pZBgCIAEoCSJTChJSZWFkQW5zd2VyUmVzcG9uc2USMgoGYW5zd2VyGAEgASgLMh0ucm91dGVyLmJpbGxpbmcudjEuS2VwdEFuc3dlckgAiAEBQgkKB19hbnN3ZXIiMAoKS2VwdEFuc3dlchIUCgxjb250ZW50X3R5cGUYASABKAkSDAoEYm9keRgCIAEoDCJtChFHZXRDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhIKCmJ5X3NwZW5kZXIYAiABKAgSDQoFbGltaXQYAyABKAUSDQoFYWZ0ZXIYBCABKAkSEgoKc3BlbmRlcl9pZBgFIAEoCSKsAQoMU3BlbmRlclVzYWdlEisKB3NwZW5kZXIYASABKAsyGi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZGVyEhQKDHVzZWRfY3JlZGl0cxgCIAEoAxIQCghyZXF1ZXN0cxgDIAEoAxIbChN3aW5kb3dfdXNlZF9jcmVkaXRzGAQgASgDEhkKDHdpbmRvd19zdGFydBgFIAEoA0gAiAEBQg8KDV93aW5kb3dfc3RhcnQiogEKEkdldENyZWRpdHNSZXNwb25zZRIZChFkZXBvc2l0ZWRfY3JlZGl0cxgBIAEoAxIZChFyZW1haW5pbmdfY3JlZGl0cxgCIAEoAxIUCgxoZWxkX2NyZWRpdHMYAyABKAMSLgoFdXNhZ2UYBCADKAsyHy5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZGVyVXNhZ2USEAoIaGFzX21vcmUYBSABKAgiPgoTUmVhZFNwZW5kZXJzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC3NwZW5kZXJfaWRzGAIgAygJIkYKFFJlYWRTcGVuZGVyc1Jlc3BvbnNlEi4KBXVzYWdlGAEgAygLMh8ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRlclVzYWdlIqwBChJMaXN0RW50cmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIqCgRraW5kGAIgASgOMhwucm91dGVyLmJpbGxpbmcudjEuRW50cnlLaW5kEhEKBGZyb20YAyABKANIAIgBARISCgV1bnRpbBgEIAEoA0gBiAEBEg0KBWxpbWl0GAUgASgFEg0KBWFmdGVyGAYgASgDQgcKBV9mcm9tQggKBl91bnRpbCJSChNMaXN0RW50cmllc1Jlc3BvbnNlEikKB2VudHJpZXMYASADKAsyGC5yb3V0ZXIuYmlsbGluZy52MS5FbnRyeRIQCghoYXNfbW9yZRgCIAEoCCK2AQoFRW50cnkSEAoIZW50cnlfaWQYASABKAMSKgoEa2luZBgCIAEoDjIcLnJvdXRlci5iaWxsaW5nLnYxLkVudHJ5S2luZBIKCgJhdBgDIAEoAxIPCgdjcmVkaXRzGAQgASgDEg8KB2hvbGRfaWQYBSABKAkSDQoFbW9kZWwYBiABKAkSEgoKc3BlbmRlcl9pZBgHIAEoCRIOCgZzb3VyY2UYCCABKAkSDgoGcmVhc29uGAkgASgJIrgBCg9TdW1Vc2FnZVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIsCgVncm91cBgCIAEoDjIdLnJvdXRlci5iaWxsaW5nLnYxLlVzYWdlR3JvdXASDwoHcGVyX2RheRgDIAEoCBIQCghmcm9tX2RheRgEIAEoCRIOCgZ0b19kYXkYBSABKAkSEgoKc3BlbmRlcl9pZBgGIAEoCRINCgVtb2RlbBgHIAEoCRINCgVsaW1pdBgIIAEoBSJyChBTdW1Vc2FnZVJlc3BvbnNlEikKBHN1bXMYASADKAsyGy5yb3V0ZXIuYmlsbGluZy52MS5Vc2FnZVN1bRIQCghoYXNfbW9yZRgCIAEoCBIQCghyZXF1ZXN0cxgDIAEoAxIPCgdjcmVkaXRzGAQgASgDIkkKCFVzYWdlU3VtEg0KBWdyb3VwGAEgASgJEgsKA2RheRgCIAEoCRIQCghyZXF1ZXN0cxgDIAEoAxIPCgdjcmVkaXRzGAQgASgDIvQCCgRIb2xkEg8KB2hvbGRfaWQYASABKAkSEgoKYWNjb3VudF9pZBgCIAEoCRISCgpzcGVuZGVyX2lkGAMgASgJEg8KB2NyZWRpdHMYBCABKAMSKwoFc3RhdGUYBSABKA4yHC5yb3V0ZXIuYmlsbGluZy52MS5Ib2xkU3RhdGUSFwoPY2hhcmdlZF9jcmVkaXRzGAYgASgDEhUKDWNvc3RfcGljb191c2QYByABKAMSDwoHc2VydmljZRgIIAEoCRIQCghwcm92aWRlchgJIAEoCRINCgVtb2RlbBgKIAEoCRIVCg1wcmljZV92ZXJzaW9uGAsgASgJEhEKCXBsYWNlZF9hdBgMIAEoAxITCgtkZWFkbGluZV9hdBgNIAEoAxIrCgRrZXB0GA4gASgLMh0ucm91dGVyLmJpbGxpbmcudjEuU2V0dGxlbWVudBIWCg51cHN0cmVhbV9tb2RlbBgPIAEoCRIPCgdhdHRlbXB0GBAgASgFIjQKClNldHRsZW1lbnQSDwoHY3JlZGl0cxgBIAEoAxIVCg1jb3N0X3BpY29fdXNkGAIgASgDImIKEExpc3RIb2xkc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIrCgVzdGF0ZRgCIAEoDjIcLnJvdXRlci5iaWxsaW5nLnYxLkhvbGRTdGF0ZRINCgVsaW1pdBgDIAEoBSI7ChFMaXN0SG9sZHNSZXNwb25zZRImCgVob2xkcxgBIAMoCzIXLnJvdXRlci5iaWxsaW5nLnYxLkhvbGQiTAoYTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Eg8KB3NlcnZpY2UYASABKAkSDQoFbGltaXQYAiABKAUSEAoIbGVhc2VfbXMYAyABKAMiQwoZTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRImCgVob2xkcxgBIAMoCzIXLnJvdXRlci5iaWxsaW5nLnYxLkhvbGQiFQoTVmVyaWZ5TGVkZ2VyUmVxdWVzdCJSCgpEaWZmZXJlbmNlEhEKCWludmFyaWFudBgBIAEoCRIPCgdzdWJqZWN0GAIgASgJEhAKCGV4cGVjdGVkGAMgASgJEg4KBmFjdHVhbBgEIAEoCSLTAQoUVmVyaWZ5TGVkZ2VyUmVzcG9uc2USMgoLZGlmZmVyZW5jZXMYASADKAsyHS5yb3V0ZXIuYmlsbGluZy52MS5EaWZmZXJlbmNlEhAKCGFjY291bnRzGAIgASgDEg0KBWhvbGRzGAMgASgDEhIKCm9wZW5faG9sZHMYBCABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAUgASgDEh0KFWNoYXJnZWRfY29zdF9waWNvX3VzZBgGIAEoCRIaChJsb3N0X2Nvc3RfcGljb191c2QYByABKAkqhgEKDVJlbGVhc2VSZWFzb24SHgoaUkVMRUFTRV9SRUFTT05fVU5TUEVDSUZJRUQQABIbChdSRUxFQVNFX1JFQVNPTl9OT1RfU0VOVBABEhkKFVJFTEVBU0VfUkVBU09OX0ZBSUxFRBACEh0KGVJFTEVBU0VfUkVBU09OX1VOUkVTT0xWRUQQAyqjAwoLT3V0Y29tZUNvZGUSHAoYT1VUQ09NRV9DT0RFX1VOU1BFQ0lGSUVEEAASFQoRT1VUQ09NRV9DT0RFX0RPTkUQARIlCiFPVVRDT01FX0NPREVfSU5TVUZGSUNJRU5UX0NSRURJVFMQAhIlCiFPVVRDT01FX0NPREVfU1BFTkRfTElNSVRfRVhDRUVERUQQAxIhCh1PVVRDT01FX0NPREVfU1BFTkRFUl9JTkFDVElWRRAEEiAKHE9VVENPTUVfQ09ERV9TUEVOREVSX0VYUElSRUQQBRIdChlPVVRDT01FX0NPREVfVU5LTk9XTl9IT0xEEAYSIQodT1VUQ09NRV9DT0RFX0FMUkVBRFlfUkVTT0xWRUQQBxIkCiBPVVRDT01FX0NPREVfRlJFRV9MSU1JVF9FWENFRURFRBAIEiIKHk9VVENPTUVfQ09ERV9DTEFJTV9JTl9QUk9HUkVTUxAJEh8KG09VVENPTUVfQ09ERV9DTEFJTV9NSVNNQVRDSBAKEh8KG09VVENPTUVfQ09ERV9DTEFJTV9GSU5JU0hFRBALKosBCgtTcGVuZFBlcmlvZBIcChhTUEVORF9QRVJJT0RfVU5TUEVDSUZJRUQQABIZChVTUEVORF9QRVJJT0RfTElGRVRJTUUQARIUChBTUEVORF9QRVJJT0RfREFZEAISFQoRU1BFTkRfUEVSSU9EX1dFRUsQAxIWChJTUEVORF9QRVJJT0RfTU9OVEgQBCqhAQoNRGVwb3NpdFN0YXR1cxIeChpERVBPU0lUX1NUQVRVU19VTlNQRUNJRklFRBAAEhoKFkRFUE9TSVRfU1RBVFVTX1BFTkRJTkcQARIcChhERVBPU0lUX1NUQVRVU19DT01QTEVURUQQAhIZChVERVBPU0lUX1NUQVRVU19GQUlMRUQQAxIbChdERVBPU0lUX1NUQVRVU19SRUZVTkRFRBAEKogBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhYKEkVOVFJZX0tJTkRfREVQT1NJVBABEhUKEUVOVFJZX0tJTkRfUkVGVU5EEAISGQoVRU5UUllfS0lORF9BREpVU1RNRU5UEAMSFQoRRU5UUllfS0lORF9DSEFSR0UQBCqIAQoKVXNhZ2VHcm91cBIbChdVU0FHRV9HUk9VUF9VTlNQRUNJRklFRBAAEhMKD1VTQUdFX0dST1VQX0RBWRABEhcKE1VTQUdFX0dST1VQX1NQRU5ERVIQAhIVChFVU0FHRV9HUk9VUF9NT0RFTBADEhgKFFVTQUdFX0dST1VQX1BST1ZJREVSEAQqbgoJSG9sZFN0YXRlEhoKFkhPTERfU1RBVEVfVU5TUEVDSUZJRUQQABITCg9IT0xEX1NUQVRFX09QRU4QARIXChNIT0xEX1NUQVRFX0NBUFRVUkVEEAISFwoTSE9MRF9TVEFURV9SRUxFQVNFRBADMscJCg5CaWxsaW5nU2VydmljZRJHCgRQb3N0Eh4ucm91dGVyLmJpbGxpbmcudjEuUG9zdFJlcXVlc3QaHy5yb3V0ZXIuYmlsbGluZy52MS5Qb3N0UmVzcG9uc2USXAoLT3BlbkFjY291bnQSJS5yb3V0ZXIuYmlsbGluZy52MS5PcGVuQWNjb3VudFJlcXVlc3QaJi5yb3V0ZXIuYmlsbGluZy52MS5PcGVuQWNjb3VudFJlc3BvbnNlElkKClB1dFNwZW5kZXISJC5yb3V0ZXIuYmlsbGluZy52MS5QdXRTcGVuZGVyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlB1dFNwZW5kZXJSZXNwb25zZRJZCgpQdXREZXBvc2l0EiQucm91dGVyLmJpbGxpbmcudjEuUHV0RGVwb3NpdFJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5QdXREZXBvc2l0UmVzcG9uc2USYgoNUHV0QWRqdXN0bWVudBInLnJvdXRlci5iaWxsaW5nLnYxLlB1dEFkanVzdG1lbnRSZXF1ZXN0Gigucm91dGVyLmJpbGxpbmcudjEuUHV0QWRqdXN0bWVudFJlc3BvbnNlElkKCktlZXBBbnN3ZXISJC5yb3V0ZXIuYmlsbGluZy52MS5LZWVwQW5zd2VyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLktlZXBBbnN3ZXJSZXNwb25zZRJZCgpKdWRnZUNsYWltEiQucm91dGVyLmJpbGxpbmcudjEuSnVkZ2VDbGFpbVJlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5KdWRnZUNsYWltUmVzcG9uc2USXwoMQ2hlY2tTcGVuZGVyEiYucm91dGVyLmJpbGxpbmcudjEuQ2hlY2tTcGVuZGVyUmVxdWVzdBonLnJvdXRlci5iaWxsaW5nLnYxLkNoZWNrU3BlbmRlclJlc3BvbnNlElkKClJlYWRBbnN3ZXISJC5yb3V0ZXIuYmlsbGluZy52MS5SZWFkQW5zd2VyUmVxdWVzdBolLnJvdXRlci5iaWxsaW5nLnYxLlJlYWRBbnN3ZXJSZXNwb25zZRJZCgpHZXRDcmVkaXRzEiQucm91dGVyLmJpbGxpbmcudjEuR2V0Q3JlZGl0c1JlcXVlc3QaJS5yb3V0ZXIuYmlsbGluZy52MS5HZXRDcmVkaXRzUmVzcG9uc2USVgoJTGlzdEhvbGRzEiMucm91dGVyLmJpbGxpbmcudjEuTGlzdEhvbGRzUmVxdWVzdBokLnJvdXRlci5iaWxsaW5nLnYxLkxpc3RIb2xkc1Jlc3BvbnNlEm4KEUxlYXNlRXhwaXJlZEhvbGRzEisucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXF1ZXN0Giwucm91dGVyLmJpbGxpbmcudjEuTGVhc2VFeHBpcmVkSG9sZHNSZXNwb25zZRJfCgxWZXJpZnlMZWRnZXISJi5yb3V0ZXIuYmlsbGluZy52MS5WZXJpZnlMZWRnZXJSZXF1ZXN0Gicucm91dGVyLmJpbGxpbmcudjEuVmVyaWZ5TGVkZ2VyUmVzcG9uc2UyqgIKFEJpbGxpbmdSZXBvcnRTZXJ2aWNlElwKC0xpc3RFbnRyaWVzEiUucm91dGVyLmJpbGxpbmcudjEuTGlzdEVudHJpZXNSZXF1ZXN0GiYucm91dGVyLmJpbGxpbmcudjEuTGlzdEVudHJpZXNSZXNwb25zZRJTCghTdW1Vc2FnZRIiLnJvdXRlci5iaWxsaW5nLnYxLlN1bVVzYWdlUmVxdWVzdBojLnJvdXRlci5iaWxsaW5nLnYxLlN1bVVzYWdlUmVzcG9uc2USXwoMUmVhZFNwZW5kZXJzEiYucm91dGVyLmJpbGxpbmcudjEuUmVhZFNwZW5kZXJzUmVxdWVzdBonLnJvdXRlci5iaWxsaW5nLnYxLlJlYWRTcGVuZGVyc1Jlc3BvbnNlYgZwcm90bzM");
 
 /**
  * @generated from message router.billing.v1.PostRequest
@@ -1018,6 +1018,326 @@ export const GetCreditsResponseSchema: GenMessage<GetCreditsResponse> = /*@__PUR
   messageDesc(file_router_billing_v1_billing, 30);
 
 /**
+ * @generated from message router.billing.v1.ReadSpendersRequest
+ */
+export type ReadSpendersRequest = Message<"router.billing.v1.ReadSpendersRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * At most 1000.
+   *
+   * @generated from field: repeated string spender_ids = 2;
+   */
+  spenderIds: string[];
+};
+
+/**
+ * Describes the message router.billing.v1.ReadSpendersRequest.
+ * Use `create(ReadSpendersRequestSchema)` to create a new message.
+ */
+export const ReadSpendersRequestSchema: GenMessage<ReadSpendersRequest> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 31);
+
+/**
+ * @generated from message router.billing.v1.ReadSpendersResponse
+ */
+export type ReadSpendersResponse = Message<"router.billing.v1.ReadSpendersResponse"> & {
+  /**
+   * @generated from field: repeated router.billing.v1.SpenderUsage usage = 1;
+   */
+  usage: SpenderUsage[];
+};
+
+/**
+ * Describes the message router.billing.v1.ReadSpendersResponse.
+ * Use `create(ReadSpendersResponseSchema)` to create a new message.
+ */
+export const ReadSpendersResponseSchema: GenMessage<ReadSpendersResponse> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 32);
+
+/**
+ * @generated from message router.billing.v1.ListEntriesRequest
+ */
+export type ListEntriesRequest = Message<"router.billing.v1.ListEntriesRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Unspecified = all.
+   *
+   * @generated from field: router.billing.v1.EntryKind kind = 2;
+   */
+  kind: EntryKind;
+
+  /**
+   * Unix milliseconds; not before this.
+   *
+   * @generated from field: optional int64 from = 3;
+   */
+  from?: bigint | undefined;
+
+  /**
+   * Unix milliseconds; earlier than this.
+   *
+   * @generated from field: optional int64 until = 4;
+   */
+  until?: bigint | undefined;
+
+  /**
+   * 1 to 1000; 0 = 100.
+   *
+   * @generated from field: int32 limit = 5;
+   */
+  limit: number;
+
+  /**
+   * Id of the last entry of the page before; 0 = from the newest.
+   *
+   * @generated from field: int64 after = 6;
+   */
+  after: bigint;
+};
+
+/**
+ * Describes the message router.billing.v1.ListEntriesRequest.
+ * Use `create(ListEntriesRequestSchema)` to create a new message.
+ */
+export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 33);
+
+/**
+ * @generated from message router.billing.v1.ListEntriesResponse
+ */
+export type ListEntriesResponse = Message<"router.billing.v1.ListEntriesResponse"> & {
+  /**
+   * @generated from field: repeated router.billing.v1.Entry entries = 1;
+   */
+  entries: Entry[];
+
+  /**
+   * There are more, after the last of these.
+   *
+   * @generated from field: bool has_more = 2;
+   */
+  hasMore: boolean;
+};
+
+/**
+ * Describes the message router.billing.v1.ListEntriesResponse.
+ * Use `create(ListEntriesResponseSchema)` to create a new message.
+ */
+export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 34);
+
+/**
+ * A change of an account's credit.
+ *
+ * @generated from message router.billing.v1.Entry
+ */
+export type Entry = Message<"router.billing.v1.Entry"> & {
+  /**
+   * @generated from field: int64 entry_id = 1;
+   */
+  entryId: bigint;
+
+  /**
+   * @generated from field: router.billing.v1.EntryKind kind = 2;
+   */
+  kind: EntryKind;
+
+  /**
+   * Unix milliseconds.
+   *
+   * @generated from field: int64 at = 3;
+   */
+  at: bigint;
+
+  /**
+   * Above zero gave credit, below zero took it; zero for a charge of a free model.
+   *
+   * @generated from field: int64 credits = 4;
+   */
+  credits: bigint;
+
+  /**
+   * Of a charge: its hold, which is also the request. Otherwise empty, as model and spender are.
+   *
+   * @generated from field: string hold_id = 5;
+   */
+  holdId: string;
+
+  /**
+   * @generated from field: string model = 6;
+   */
+  model: string;
+
+  /**
+   * @generated from field: string spender_id = 7;
+   */
+  spenderId: string;
+
+  /**
+   * Where the money of a deposit or a refund came from; empty for others.
+   *
+   * @generated from field: string source = 8;
+   */
+  source: string;
+
+  /**
+   * Of an adjustment; empty for others.
+   *
+   * @generated from field: string reason = 9;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message router.billing.v1.Entry.
+ * Use `create(EntrySchema)` to create a new message.
+ */
+export const EntrySchema: GenMessage<Entry> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 35);
+
+/**
+ * @generated from message router.billing.v1.SumUsageRequest
+ */
+export type SumUsageRequest = Message<"router.billing.v1.SumUsageRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: router.billing.v1.UsageGroup group = 2;
+   */
+  group: UsageGroup;
+
+  /**
+   * A row for each group and day.
+   *
+   * @generated from field: bool per_day = 3;
+   */
+  perDay: boolean;
+
+  /**
+   * Days in UTC, both included: "2026-11-22". At most 366 days.
+   *
+   * @generated from field: string from_day = 4;
+   */
+  fromDay: string;
+
+  /**
+   * @generated from field: string to_day = 5;
+   */
+  toDay: string;
+
+  /**
+   * Only of this spender; empty = of all.
+   *
+   * @generated from field: string spender_id = 6;
+   */
+  spenderId: string;
+
+  /**
+   * Only of this model; empty = of all.
+   *
+   * @generated from field: string model = 7;
+   */
+  model: string;
+
+  /**
+   * Of the rows: 1 to 5000; 0 = 1000.
+   *
+   * @generated from field: int32 limit = 8;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message router.billing.v1.SumUsageRequest.
+ * Use `create(SumUsageRequestSchema)` to create a new message.
+ */
+export const SumUsageRequestSchema: GenMessage<SumUsageRequest> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 36);
+
+/**
+ * @generated from message router.billing.v1.SumUsageResponse
+ */
+export type SumUsageResponse = Message<"router.billing.v1.SumUsageResponse"> & {
+  /**
+   * Days oldest first, otherwise the most spent first, then by name.
+   *
+   * @generated from field: repeated router.billing.v1.UsageSum sums = 1;
+   */
+  sums: UsageSum[];
+
+  /**
+   * @generated from field: bool has_more = 2;
+   */
+  hasMore: boolean;
+
+  /**
+   * Of all rows, also of those beyond the limit.
+   *
+   * @generated from field: int64 requests = 3;
+   */
+  requests: bigint;
+
+  /**
+   * @generated from field: int64 credits = 4;
+   */
+  credits: bigint;
+};
+
+/**
+ * Describes the message router.billing.v1.SumUsageResponse.
+ * Use `create(SumUsageResponseSchema)` to create a new message.
+ */
+export const SumUsageResponseSchema: GenMessage<SumUsageResponse> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 37);
+
+/**
+ * @generated from message router.billing.v1.UsageSum
+ */
+export type UsageSum = Message<"router.billing.v1.UsageSum"> & {
+  /**
+   * A day, the id of a spender, of a model, or a provider. Empty for a provider of before it was counted.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * With per_day.
+   *
+   * @generated from field: string day = 2;
+   */
+  day: string;
+
+  /**
+   * @generated from field: int64 requests = 3;
+   */
+  requests: bigint;
+
+  /**
+   * @generated from field: int64 credits = 4;
+   */
+  credits: bigint;
+};
+
+/**
+ * Describes the message router.billing.v1.UsageSum.
+ * Use `create(UsageSumSchema)` to create a new message.
+ */
+export const UsageSumSchema: GenMessage<UsageSum> = /*@__PURE__*/
+  messageDesc(file_router_billing_v1_billing, 38);
+
+/**
  * @generated from message router.billing.v1.Hold
  */
 export type Hold = Message<"router.billing.v1.Hold"> & {
@@ -1113,7 +1433,7 @@ export type Hold = Message<"router.billing.v1.Hold"> & {
  * Use `create(HoldSchema)` to create a new message.
  */
 export const HoldSchema: GenMessage<Hold> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 31);
+  messageDesc(file_router_billing_v1_billing, 39);
 
 /**
  * @generated from message router.billing.v1.Settlement
@@ -1135,7 +1455,7 @@ export type Settlement = Message<"router.billing.v1.Settlement"> & {
  * Use `create(SettlementSchema)` to create a new message.
  */
 export const SettlementSchema: GenMessage<Settlement> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 32);
+  messageDesc(file_router_billing_v1_billing, 40);
 
 /**
  * @generated from message router.billing.v1.ListHoldsRequest
@@ -1168,7 +1488,7 @@ export type ListHoldsRequest = Message<"router.billing.v1.ListHoldsRequest"> & {
  * Use `create(ListHoldsRequestSchema)` to create a new message.
  */
 export const ListHoldsRequestSchema: GenMessage<ListHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 33);
+  messageDesc(file_router_billing_v1_billing, 41);
 
 /**
  * @generated from message router.billing.v1.ListHoldsResponse
@@ -1185,7 +1505,7 @@ export type ListHoldsResponse = Message<"router.billing.v1.ListHoldsResponse"> &
  * Use `create(ListHoldsResponseSchema)` to create a new message.
  */
 export const ListHoldsResponseSchema: GenMessage<ListHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 34);
+  messageDesc(file_router_billing_v1_billing, 42);
 
 /**
  * @generated from message router.billing.v1.LeaseExpiredHoldsRequest
@@ -1212,7 +1532,7 @@ export type LeaseExpiredHoldsRequest = Message<"router.billing.v1.LeaseExpiredHo
  * Use `create(LeaseExpiredHoldsRequestSchema)` to create a new message.
  */
 export const LeaseExpiredHoldsRequestSchema: GenMessage<LeaseExpiredHoldsRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 35);
+  messageDesc(file_router_billing_v1_billing, 43);
 
 /**
  * @generated from message router.billing.v1.LeaseExpiredHoldsResponse
@@ -1229,7 +1549,7 @@ export type LeaseExpiredHoldsResponse = Message<"router.billing.v1.LeaseExpiredH
  * Use `create(LeaseExpiredHoldsResponseSchema)` to create a new message.
  */
 export const LeaseExpiredHoldsResponseSchema: GenMessage<LeaseExpiredHoldsResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 36);
+  messageDesc(file_router_billing_v1_billing, 44);
 
 /**
  * @generated from message router.billing.v1.VerifyLedgerRequest
@@ -1242,7 +1562,7 @@ export type VerifyLedgerRequest = Message<"router.billing.v1.VerifyLedgerRequest
  * Use `create(VerifyLedgerRequestSchema)` to create a new message.
  */
 export const VerifyLedgerRequestSchema: GenMessage<VerifyLedgerRequest> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 37);
+  messageDesc(file_router_billing_v1_billing, 45);
 
 /**
  * @generated from message router.billing.v1.Difference
@@ -1276,7 +1596,7 @@ export type Difference = Message<"router.billing.v1.Difference"> & {
  * Use `create(DifferenceSchema)` to create a new message.
  */
 export const DifferenceSchema: GenMessage<Difference> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 38);
+  messageDesc(file_router_billing_v1_billing, 46);
 
 /**
  * @generated from message router.billing.v1.VerifyLedgerResponse
@@ -1325,7 +1645,7 @@ export type VerifyLedgerResponse = Message<"router.billing.v1.VerifyLedgerRespon
  * Use `create(VerifyLedgerResponseSchema)` to create a new message.
  */
 export const VerifyLedgerResponseSchema: GenMessage<VerifyLedgerResponse> = /*@__PURE__*/
-  messageDesc(file_router_billing_v1_billing, 39);
+  messageDesc(file_router_billing_v1_billing, 47);
 
 /**
  * @generated from enum router.billing.v1.ReleaseReason
@@ -1543,6 +1863,88 @@ export const DepositStatusSchema: GenEnum<DepositStatus> = /*@__PURE__*/
   enumDesc(file_router_billing_v1_billing, 3);
 
 /**
+ * @generated from enum router.billing.v1.EntryKind
+ */
+export const EntryKind = {
+  /**
+   * @generated from enum value: ENTRY_KIND_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: ENTRY_KIND_DEPOSIT = 1;
+   */
+  DEPOSIT: 1,
+
+  /**
+   * @generated from enum value: ENTRY_KIND_REFUND = 2;
+   */
+  REFUND: 2,
+
+  /**
+   * @generated from enum value: ENTRY_KIND_ADJUSTMENT = 3;
+   */
+  ADJUSTMENT: 3,
+
+  /**
+   * @generated from enum value: ENTRY_KIND_CHARGE = 4;
+   */
+  CHARGE: 4,
+} as const;
+
+/**
+ * @generated from enum router.billing.v1.EntryKind
+ */
+export type EntryKind = (typeof EntryKind)[keyof typeof EntryKind] | UnknownEnum;
+
+/**
+ * Describes the enum router.billing.v1.EntryKind.
+ */
+export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
+  enumDesc(file_router_billing_v1_billing, 4);
+
+/**
+ * @generated from enum router.billing.v1.UsageGroup
+ */
+export const UsageGroup = {
+  /**
+   * @generated from enum value: USAGE_GROUP_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * @generated from enum value: USAGE_GROUP_DAY = 1;
+   */
+  DAY: 1,
+
+  /**
+   * @generated from enum value: USAGE_GROUP_SPENDER = 2;
+   */
+  SPENDER: 2,
+
+  /**
+   * @generated from enum value: USAGE_GROUP_MODEL = 3;
+   */
+  MODEL: 3,
+
+  /**
+   * @generated from enum value: USAGE_GROUP_PROVIDER = 4;
+   */
+  PROVIDER: 4,
+} as const;
+
+/**
+ * @generated from enum router.billing.v1.UsageGroup
+ */
+export type UsageGroup = (typeof UsageGroup)[keyof typeof UsageGroup] | UnknownEnum;
+
+/**
+ * Describes the enum router.billing.v1.UsageGroup.
+ */
+export const UsageGroupSchema: GenEnum<UsageGroup> = /*@__PURE__*/
+  enumDesc(file_router_billing_v1_billing, 5);
+
+/**
  * @generated from enum router.billing.v1.HoldState
  */
 export const HoldState = {
@@ -1576,7 +1978,7 @@ export type HoldState = (typeof HoldState)[keyof typeof HoldState] | UnknownEnum
  * Describes the enum router.billing.v1.HoldState.
  */
 export const HoldStateSchema: GenEnum<HoldState> = /*@__PURE__*/
-  enumDesc(file_router_billing_v1_billing, 4);
+  enumDesc(file_router_billing_v1_billing, 6);
 
 /**
  * @generated from service router.billing.v1.BillingService
@@ -1724,4 +2126,45 @@ export const BillingService: GenService<{
   },
 }> = /*@__PURE__*/
   serviceDesc(file_router_billing_v1_billing, 0);
+
+/**
+ * Reads for whoever shows an account its money; nothing on the way of a request calls it. Each is one query that is bounded
+ * in what it reads. An account that is not known has nothing.
+ *
+ * @generated from service router.billing.v1.BillingReportService
+ */
+export const BillingReportService: GenService<{
+  /**
+   * Lists what changed an account's credit, newest first, in pages. Errors: invalid_value.
+   *
+   * @generated from rpc router.billing.v1.BillingReportService.ListEntries
+   */
+  listEntries: {
+    methodKind: "unary";
+    input: typeof ListEntriesRequestSchema;
+    output: typeof ListEntriesResponseSchema;
+  },
+  /**
+   * Sums the charges of an account by day, spender, model or provider. Errors: invalid_value.
+   *
+   * @generated from rpc router.billing.v1.BillingReportService.SumUsage
+   */
+  sumUsage: {
+    methodKind: "unary";
+    input: typeof SumUsageRequestSchema;
+    output: typeof SumUsageResponseSchema;
+  },
+  /**
+   * The usage of these spenders, in no particular order; those that are not the account's are left out. Errors:
+   * invalid_value.
+   *
+   * @generated from rpc router.billing.v1.BillingReportService.ReadSpenders
+   */
+  readSpenders: {
+    methodKind: "unary";
+    input: typeof ReadSpendersRequestSchema;
+    output: typeof ReadSpendersResponseSchema;
+  },
+}> = /*@__PURE__*/
+  serviceDesc(file_router_billing_v1_billing, 1);
 

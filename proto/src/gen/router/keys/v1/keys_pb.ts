@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/keys/v1/keys.proto.
  */
 export const file_router_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSKSAgoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiJAoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIrChVDcmVhdGVBY2NvdW50UmVzcG9uc2USEgoKYWNjb3VudF9pZBgBIAEoCSLbAQoOTWludEtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiUKBGtpbmQYAyABKA4yFy5yb3V0ZXIua2V5cy52MS5LZXlLaW5kEhgKC2NhcF9jcmVkaXRzGAQgASgDSACIAQESLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgGIAEoA0gBiAEBQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdCJDCg9NaW50S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJqCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIlCgRraW5kGAIgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZBINCgVsaW1pdBgDIAEoBRINCgVhZnRlchgEIAEoCSJHChBMaXN0S2V5c1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkSEAoIaGFzX21vcmUYAiABKAgiiwIKEFVwZGF0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgCiAEBEhMKBmFjdGl2ZRgEIAEoCEgDiAEBEhUKC2NhcF9jcmVkaXRzGAUgASgDSAASEAoGbm9fY2FwGAYgASgISAASLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFAoKZXhwaXJlc19hdBgIIAEoA0gBEhcKDW5ldmVyX2V4cGlyZXMYCSABKAhIAUIFCgNjYXBCCAoGZXhwaXJ5QgcKBV9uYW1lQgkKB19hY3RpdmUiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Il0KEERlbGV0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQiEwoRRGVsZXRlS2V5UmVzcG9uc2UiIgoQVmVyaWZ5S2V5UmVxdWVzdBIOCgZzZWNyZXQYASABKAkiNQoRVmVyaWZ5S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Ij8KFElzc3VlV2ViVG9rZW5SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEwoLbGlmZXRpbWVfbXMYAiABKAMiOgoVSXNzdWVXZWJUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMqaQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhMKD0tFWV9LSU5EX05PUk1BTBABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAhIWChJLRVlfS0lORF9XRUJfVE9LRU4QAzLaBAoLS2V5c1NlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlEkoKB01pbnRLZXkSHi5yb3V0ZXIua2V5cy52MS5NaW50S2V5UmVxdWVzdBofLnJvdXRlci5rZXlzLnYxLk1pbnRLZXlSZXNwb25zZRJNCghMaXN0S2V5cxIfLnJvdXRlci5rZXlzLnYxLkxpc3RLZXlzUmVxdWVzdBogLnJvdXRlci5rZXlzLnYxLkxpc3RLZXlzUmVzcG9uc2USUAoJVXBkYXRlS2V5EiAucm91dGVyLmtleXMudjEuVXBkYXRlS2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUtleVJlc3BvbnNlElAKCURlbGV0ZUtleRIgLnJvdXRlci5rZXlzLnYxLkRlbGV0ZUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5EZWxldGVLZXlSZXNwb25zZRJQCglWZXJpZnlLZXkSIC5yb3V0ZXIua2V5cy52MS5WZXJpZnlLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuVmVyaWZ5S2V5UmVzcG9uc2USXAoNSXNzdWVXZWJUb2tlbhIkLnJvdXRlci5rZXlzLnYxLklzc3VlV2ViVG9rZW5SZXF1ZXN0GiUucm91dGVyLmtleXMudjEuSXNzdWVXZWJUb2tlblJlc3BvbnNlYgZwcm90bzM", [file_router_billing_v1_billing]);
+  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSKSAgoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiJAoUQ3JlYXRlQWNjb3VudFJlcXVlc3QSDAoEbmFtZRgBIAEoCSIrChVDcmVhdGVBY2NvdW50UmVzcG9uc2USEgoKYWNjb3VudF9pZBgBIAEoCSLbAQoOTWludEtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEiUKBGtpbmQYAyABKA4yFy5yb3V0ZXIua2V5cy52MS5LZXlLaW5kEhgKC2NhcF9jcmVkaXRzGAQgASgDSACIAQESLgoGcGVyaW9kGAUgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgGIAEoA0gBiAEBQg4KDF9jYXBfY3JlZGl0c0INCgtfZXhwaXJlc19hdCJDCg9NaW50S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Eg4KBnNlY3JldBgCIAEoCSJqCg9MaXN0S2V5c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIlCgRraW5kGAIgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZBINCgVsaW1pdBgDIAEoBRINCgVhZnRlchgEIAEoCSJHChBMaXN0S2V5c1Jlc3BvbnNlEiEKBGtleXMYASADKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkSEAoIaGFzX21vcmUYAiABKAgiMwoNR2V0S2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCSIyCg5HZXRLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkiiwIKEFVwZGF0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSEQoEbmFtZRgDIAEoCUgCiAEBEhMKBmFjdGl2ZRgEIAEoCEgDiAEBEhUKC2NhcF9jcmVkaXRzGAUgASgDSAASEAoGbm9fY2FwGAYgASgISAASLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFAoKZXhwaXJlc19hdBgIIAEoA0gBEhcKDW5ldmVyX2V4cGlyZXMYCSABKAhIAUIFCgNjYXBCCAoGZXhwaXJ5QgcKBV9uYW1lQgkKB19hY3RpdmUiNQoRVXBkYXRlS2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Il0KEERlbGV0ZUtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQiEwoRRGVsZXRlS2V5UmVzcG9uc2UiIgoQVmVyaWZ5S2V5UmVxdWVzdBIOCgZzZWNyZXQYASABKAkiNQoRVmVyaWZ5S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Ij8KFElzc3VlV2ViVG9rZW5SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEwoLbGlmZXRpbWVfbXMYAiABKAMiOgoVSXNzdWVXZWJUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMqaQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhMKD0tFWV9LSU5EX05PUk1BTBABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAhIWChJLRVlfS0lORF9XRUJfVE9LRU4QAzKjBQoLS2V5c1NlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlEkoKB01pbnRLZXkSHi5yb3V0ZXIua2V5cy52MS5NaW50S2V5UmVxdWVzdBofLnJvdXRlci5rZXlzLnYxLk1pbnRLZXlSZXNwb25zZRJNCghMaXN0S2V5cxIfLnJvdXRlci5rZXlzLnYxLkxpc3RLZXlzUmVxdWVzdBogLnJvdXRlci5rZXlzLnYxLkxpc3RLZXlzUmVzcG9uc2USRwoGR2V0S2V5Eh0ucm91dGVyLmtleXMudjEuR2V0S2V5UmVxdWVzdBoeLnJvdXRlci5rZXlzLnYxLkdldEtleVJlc3BvbnNlElAKCVVwZGF0ZUtleRIgLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5VcGRhdGVLZXlSZXNwb25zZRJQCglEZWxldGVLZXkSIC5yb3V0ZXIua2V5cy52MS5EZWxldGVLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuRGVsZXRlS2V5UmVzcG9uc2USUAoJVmVyaWZ5S2V5EiAucm91dGVyLmtleXMudjEuVmVyaWZ5S2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLlZlcmlmeUtleVJlc3BvbnNlElwKDUlzc3VlV2ViVG9rZW4SJC5yb3V0ZXIua2V5cy52MS5Jc3N1ZVdlYlRva2VuUmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLklzc3VlV2ViVG9rZW5SZXNwb25zZWIGcHJvdG8z", [file_router_billing_v1_billing]);
 
 /**
  * @generated from message router.keys.v1.Key
@@ -247,6 +247,45 @@ export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*
   messageDesc(file_router_keys_v1_keys, 6);
 
 /**
+ * @generated from message router.keys.v1.GetKeyRequest
+ */
+export type GetKeyRequest = Message<"router.keys.v1.GetKeyRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: string key_id = 2;
+   */
+  keyId: string;
+};
+
+/**
+ * Describes the message router.keys.v1.GetKeyRequest.
+ * Use `create(GetKeyRequestSchema)` to create a new message.
+ */
+export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 7);
+
+/**
+ * @generated from message router.keys.v1.GetKeyResponse
+ */
+export type GetKeyResponse = Message<"router.keys.v1.GetKeyResponse"> & {
+  /**
+   * @generated from field: router.keys.v1.Key key = 1;
+   */
+  key?: Key | undefined;
+};
+
+/**
+ * Describes the message router.keys.v1.GetKeyResponse.
+ * Use `create(GetKeyResponseSchema)` to create a new message.
+ */
+export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 8);
+
+/**
  * @generated from message router.keys.v1.UpdateKeyRequest
  */
 export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
@@ -325,7 +364,7 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 7);
+  messageDesc(file_router_keys_v1_keys, 9);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyResponse
@@ -342,7 +381,7 @@ export type UpdateKeyResponse = Message<"router.keys.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 8);
+  messageDesc(file_router_keys_v1_keys, 10);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyRequest
@@ -371,7 +410,7 @@ export type DeleteKeyRequest = Message<"router.keys.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 9);
+  messageDesc(file_router_keys_v1_keys, 11);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyResponse
@@ -384,7 +423,7 @@ export type DeleteKeyResponse = Message<"router.keys.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 10);
+  messageDesc(file_router_keys_v1_keys, 12);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyRequest
@@ -401,7 +440,7 @@ export type VerifyKeyRequest = Message<"router.keys.v1.VerifyKeyRequest"> & {
  * Use `create(VerifyKeyRequestSchema)` to create a new message.
  */
 export const VerifyKeyRequestSchema: GenMessage<VerifyKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 11);
+  messageDesc(file_router_keys_v1_keys, 13);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyResponse
@@ -418,7 +457,7 @@ export type VerifyKeyResponse = Message<"router.keys.v1.VerifyKeyResponse"> & {
  * Use `create(VerifyKeyResponseSchema)` to create a new message.
  */
 export const VerifyKeyResponseSchema: GenMessage<VerifyKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 12);
+  messageDesc(file_router_keys_v1_keys, 14);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenRequest
@@ -442,7 +481,7 @@ export type IssueWebTokenRequest = Message<"router.keys.v1.IssueWebTokenRequest"
  * Use `create(IssueWebTokenRequestSchema)` to create a new message.
  */
 export const IssueWebTokenRequestSchema: GenMessage<IssueWebTokenRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 13);
+  messageDesc(file_router_keys_v1_keys, 15);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenResponse
@@ -468,7 +507,7 @@ export type IssueWebTokenResponse = Message<"router.keys.v1.IssueWebTokenRespons
  * Use `create(IssueWebTokenResponseSchema)` to create a new message.
  */
 export const IssueWebTokenResponseSchema: GenMessage<IssueWebTokenResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 14);
+  messageDesc(file_router_keys_v1_keys, 16);
 
 /**
  * @generated from enum router.keys.v1.KeyKind
@@ -545,6 +584,16 @@ export const KeysService: GenService<{
     methodKind: "unary";
     input: typeof ListKeysRequestSchema;
     output: typeof ListKeysResponseSchema;
+  },
+  /**
+   * One key of an account, of either kind. Error: key_not_found.
+   *
+   * @generated from rpc router.keys.v1.KeysService.GetKey
+   */
+  getKey: {
+    methodKind: "unary";
+    input: typeof GetKeyRequestSchema;
+    output: typeof GetKeyResponseSchema;
   },
   /**
    * Changes a key; what is absent stays as it is. Billing obeys the change when this returns. A new period begins a

@@ -1,0 +1,42 @@
+// console add-owner, console sign-in-link
+import { ConsoleOperatorService } from "@gr/proto/console";
+import type { Command } from "commander";
+import { report } from "./report.ts";
+import type { Runs } from "./run-cli.ts";
+
+interface NewOwner {
+  readonly account: string;
+  readonly accountName: string;
+  readonly email: string;
+  readonly name?: string;
+}
+
+export function addConsoleCommands(program: Command, runs: Runs): void {
+  const console = program.command("console").description("people of the console");
+  console
+    .command("add-owner")
+    .description("make somebody an owner of an account, and print a link that signs in once")
+    .requiredOption("--account <id>", "id of the account")
+    .requiredOption("--account-name <name>", "what its members see")
+    .requiredOption("--email <address>", "e-mail address of the person")
+    .option("--name <name>", "name of a new person")
+    .action(
+      runs(async (router, { account, accountName, email, name = "" }: NewOwner) => {
+        const people = router.dial("console", ConsoleOperatorService);
+        const { personId } = await people.addOwner({ accountId: account, accountName, email, name });
+        const { url } = await people.createSignInLink({ email });
+        const text = `${email} owns account ${account}. To sign in, once, within an hour:\n${url}`;
+        return report({ person_id: personId, sign_in_link: url }, text);
+      }),
+    );
+  console
+    .command("sign-in-link")
+    .description("print a link that signs a person in once")
+    .requiredOption("--email <address>", "e-mail address of the person")
+    .action(
+      runs(async (router, { email }: { email: string }) => {
+        const { url } = await router.dial("console", ConsoleOperatorService).createSignInLink({ email });
+        return report({ sign_in_link: url }, url);
+      }),
+    );
+}

@@ -1,0 +1,126 @@
+// An account's keys and its money.
+import { z } from "zod";
+import { name, page, time, usd, usdInput } from "./fields.ts";
+
+export const keyKind = z.enum(["normal", "management"], { error: "It must be normal or management" });
+export const spendPeriod = z.enum(["day", "week", "month"], { error: "It must be day, week, month or null" });
+
+export const keyRecord = z.object({
+  id: z.string(),
+  name: z.string(),
+  kind: keyKind,
+  hint: z.string().describe("first characters and last four of the secret"),
+  is_active: z.boolean().describe("the key's switch"),
+  status: z.enum(["active", "disabled", "expired", "blocked"]).describe("blocked: its limit is used up"),
+  created_at: time,
+  expires_at: time.nullable(),
+  spend_limit: usd.nullable(),
+  spend_limit_period: spendPeriod.nullable().describe("null with a limit = over its whole life"),
+  period_spend: usd.describe("spent in the current period; over its whole life without one"),
+  resets_at: time.nullable().describe("when the period ends"),
+  total_spend: usd,
+  total_requests: z.number().int(),
+  available: usd.describe("what it can spend now: the lesser of its limit's rest and the balance"),
+  limited_by: z.enum(["key", "balance"]).nullable().describe("which of them binds; null = management key"),
+});
+export type KeyRecord = z.infer<typeof keyRecord>;
+export const keyPage = page(keyRecord);
+
+const expiry = z.iso
+  .datetime({ offset: true, error: "It must be an ISO 8601 time with a zone" })
+  .nullable()
+  .describe("null = never");
+const cap = usdInput.nullable().describe("null = no limit");
+
+export const newKeyBody = z
+  .object({
+    name,
+    kind: keyKind.default("normal"),
+    spend_limit: cap.default(null),
+    spend_limit_period: spendPeriod.nullable().default(null),
+    expires_at: expiry.default(null),
+  })
+  .refine(({ spend_limit, spend_limit_period }) => spend_limit !== null || spend_limit_period === null, {
+    error: "A period needs a limit",
+    path: ["spend_limit_period"],
+  })
+  .refine(({ kind, spend_limit }) => kind === "normal" || spend_limit === null, {
+    error: "A management key spends nothing and takes no limit",
+    path: ["spend_limit"],
+  });
+
+/** What is absent stays as it is. A new period begins at zero. No limit takes the period away too. */
+export const keyChangeBody = z
+  .object({
+    name,
+    is_active: z.boolean({ error: "It must be true or false" }),
+    spend_limit: cap,
+    spend_limit_period: spendPeriod.nullable(),
+    expires_at: expiry,
+  })
+  .partial();
+
+/** The old key lives on for so long; 0 ends it at once. */
+export const rotateBody = z.object({
+  overlap_hours: z
+    .number({ error: "It must be a number of hours" })
+    .int("It must be a whole number of hours")
+    .min(0, "It must be from 0 to 720")
+    .max(720, "It must be from 0 to 720")
+    .default(24),
+});
+
+export const mintedKey = z.object({
+  key: keyRecord,
+  secret: z.string().describe("shown in this answer only; nobody has it afterwards"),
+});
+
+export const webToken = z.object({
+  token: z.string().describe("sent as Authorization: Bearer to /v1"),
+  expires_at: time.describe("five minutes at most"),
+});
+
+export const homeRecord = z.object({
+  balance: usd,
+  held: usd.describe("reserved by running requests"),
+  deposited: usd,
+  spend: z.object({
+    today: usd.describe("since 00:00 UTC"),
+    last_7_days: usd.describe("today and the six days before"),
+    last_30_days: usd,
+  }),
+  days_left: z
+    .number()
+    .int()
+    .nullable()
+    .describe("whole days that the balance lasts at the mean of the last seven; null = nothing was spent"),
+  first_steps: z.object({ has_deposit: z.boolean(), has_key: z.boolean(), has_request: z.boolean() }),
+  last_failures: z.array(
+    z.object({
+      id: z.string().describe("of the request"),
+      at: time,
+      model: z.string(),
+      status: z.enum(["failed", "blocked"]),
+      message: z.string(),
+      code: z.string().nullable(),
+    }),
+  ),
+});
+export type HomeRecord = z.infer<typeof homeRecord>;
+
+export const ledgerKind = z.enum(["deposit", "refund", "adjustment", "charge"], {
+  error: "It must be deposit, refund, adjustment or charge",
+});
+export const ledgerLine = z.object({
+  id: z.string(),
+  at: time,
+  kind: ledgerKind,
+  amount: usd.describe("above zero gave credit, below zero took it"),
+  request_id: z.string().nullable().describe("of a charge"),
+  model: z.string().nullable(),
+  key_id: z.string().nullable().describe("web_token = the playground"),
+  source: z.string().nullable().describe("where a deposit came from"),
+  reason: z.string().nullable().describe("of an adjustment"),
+});
+export type LedgerLine = z.infer<typeof ledgerLine>;
+export const ledgerPage = page(ledgerLine);

@@ -1,0 +1,20 @@
+// The contract's table and what is written about it are the same.
+import { readFile } from "node:fs/promises";
+import { expect, test } from "@jest/globals";
+import { type ConsoleRoute, consoleRoutes } from "./console-routes.ts";
+
+test("docs/console-api.md lists every route as the table has it, and no other", async () => {
+  const text = await readFile(new URL("../../../docs/console-api.md", import.meta.url), "utf8");
+  const listed = text.split("\n").filter((line) => /^\| `(GET|POST|PATCH|DELETE) \/console\/api/.test(line));
+  const rows = Object.values<ConsoleRoute>(consoleRoutes).map(
+    ({ method, path, status, access, summary }) =>
+      `| \`${method} ${path}\`${status === undefined ? "" : ` ${status}`} | ${access} | ${summary} |`,
+  );
+  expect(listed).toEqual(rows);
+});
+
+test("a route takes a role exactly where it names an account", () => {
+  for (const { path, access } of Object.values<ConsoleRoute>(consoleRoutes)) {
+    expect([path, access !== "open" && access !== "person"]).toEqual([path, path.includes("/:account/")]);
+  }
+});

@@ -1,0 +1,138 @@
+// BillingReportService: messages to domain values and back.
+import {
+  BillingReportService,
+  EntryKind as EntryKindMessage,
+  type ListEntriesRequest,
+  type SumUsageRequest,
+  UsageGroup as UsageGroupMessage,
+} from "@gr/proto/billing";
+import { implement, LONGEST_PAGE, type RpcService } from "@gr/runtime";
+import type { AccountStore } from "../accounts/account-store.ts";
+import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
+import { usageMessage } from "../rpc/messages.ts";
+import { ledgerError } from "../writer/ledger-error.ts";
+import type { Entry, EntryFilter, EntryKind, ReportStore, UsageFilter, UsageGroup } from "./report-store.ts";
+
+const MOST_DAYS = 366;
+const MOST_SUMS = 5_000;
+const DAY_MS = 86_400_000;
+const DAY = /^\d{4}-\d\d-\d\d$/;
+const MOST_MODEL_CHARACTERS = 300;
+
+const KINDS: Readonly<Record<EntryKind, EntryKindMessage>> = {
+  deposit: EntryKindMessage.DEPOSIT,
+  refund: EntryKindMessage.REFUND,
+  adjustment: EntryKindMessage.ADJUSTMENT,
+  charge: EntryKindMessage.CHARGE,
+};
+const GROUPS: Readonly<Record<UsageGroup, UsageGroupMessage>> = {
+  day: UsageGroupMessage.DAY,
+  spender: UsageGroupMessage.SPENDER,
+  model: UsageGroupMessage.MODEL,
+  provider: UsageGroupMessage.PROVIDER,
+};
+
+export interface ReportDeps {
+  readonly reports: ReportStore;
+  readonly accounts: Pick<AccountStore, "readCredits">;
+}
+
+export function billingReportRpc({ reports, accounts }: ReportDeps): RpcService {
+  return implement(BillingReportService, {
+    async listEntries(request) {
+      const { entries, hasMore } = await reaching(reports.listEntries(readEntryFilter(request)));
+      return { entries: entries.map(entryMessage), hasMore };
+    },
+    async sumUsage(request) {
+      const { sums, ...rest } = await reaching(reports.sumUsage(readUsageFilter(request)));
+      return { sums: [...sums], ...rest };
+    },
+    async readSpenders({ accountId, spenderIds }) {
+      const id = uuid("account_id", accountId);
+      if (spenderIds.length > LONGEST_PAGE) {
+        throw invalid("spender_ids", `At most ${LONGEST_PAGE} spenders fit in one call`);
+      }
+      const only = spenderIds.map((spenderId, index) => uuid(`spender_ids[${index}]`, spenderId));
+      const page = { limit: LONGEST_PAGE, after: undefined, only };
+      const { usage } = await reaching(accounts.readCredits(id, page));
+      return { usage: usage.map(usageMessage) };
+    },
+  });
+}
+
+async function reaching<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((error) => {
+    throw ledgerError(error);
+  });
+}
+
+function readEntryFilter({
+  accountId,
+  kind,
+  from,
+  until,
+  limit: most,
+  after,
+}: ListEntriesRequest): EntryFilter {
+  if (after < 0n) throw invalid("after", "It must be the id of an entry");
+  return {
+    accountId: uuid("account_id", accountId),
+    kind: kind === EntryKindMessage.UNSPECIFIED ? undefined : nameOf(KINDS, "kind", kind),
+    from: from === undefined ? undefined : new Date(Number(instant("from", from))),
+    until: until === undefined ? undefined : new Date(Number(instant("until", until))),
+    limit: limit("limit", most),
+    after: after === 0n ? undefined : after,
+  };
+}
+
+function readUsageFilter(request: SumUsageRequest): UsageFilter {
+  const { accountId, group, perDay, fromDay, toDay, spenderId, model, limit: most } = request;
+  const days = (instantOfDay("to_day", toDay) - instantOfDay("from_day", fromDay)) / DAY_MS;
+  if (days < 0) throw invalid("to_day", "It must not be before from_day");
+  if (days >= MOST_DAYS) throw invalid("from_day", `At most ${MOST_DAYS} days are summed in one call`);
+  if (most < 0 || most > MOST_SUMS)
+    throw invalid("limit", `It must be from 1 to ${MOST_SUMS}, or 0 for 1000`);
+  return {
+    accountId: uuid("account_id", accountId),
+    group: nameOf(GROUPS, "group", group),
+    perDay,
+    fromDay,
+    toDay,
+    spenderId: spenderId === "" ? undefined : uuid("spender_id", spenderId),
+    model: model === "" ? undefined : text("model", model, MOST_MODEL_CHARACTERS),
+    limit: most || LONGEST_PAGE,
+  };
+}
+
+/** A day that the calendar does not have would be another one to PostgreSQL, or an error. */
+function instantOfDay(field: string, value: string): number {
+  const at = DAY.test(value) ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== value) {
+    throw invalid(field, "It must be a day as YYYY-MM-DD");
+  }
+  return at;
+}
+
+function nameOf<Name extends string>(
+  names: Readonly<Record<Name, number>>,
+  field: string,
+  message: number,
+): Name {
+  const found = (Object.keys(names) as Name[]).find((name) => names[name] === message);
+  if (found === undefined) throw invalid(field, `It must be one of ${Object.keys(names).join(", ")}`);
+  return found;
+}
+
+function entryMessage({ id, kind, at, credits, holdId, model, spenderId, source, reason }: Entry) {
+  return {
+    entryId: id,
+    kind: KINDS[kind],
+    at: BigInt(at.getTime()),
+    credits,
+    holdId: holdId ?? "",
+    model: model ?? "",
+    spenderId: spenderId ?? "",
+    source: source ?? "",
+    reason: reason ?? "",
+  };
+}

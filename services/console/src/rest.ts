@@ -1,0 +1,64 @@
+// The routes of the console: the table of @gr/console-api with a handler for each, behind one check of who may.
+import { type ConsoleRoute, type ConsoleRouteName, consoleRoutes } from "@gr/console-api";
+import { type RestApi, type RestRoute, restRoute } from "@gr/runtime";
+import type { FastifyRequest } from "fastify";
+import type { z } from "zod";
+import { authorize } from "./authorize.ts";
+import type { CallerFacts, Handler, Handlers } from "./console-call.ts";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { generationRoutes } from "./generation-routes.ts";
+import { keyRoutes } from "./key-routes.ts";
+import { memberRoutes } from "./member-routes.ts";
+import { moneyRoutes } from "./money-routes.ts";
+import { personRoutes } from "./person-routes.ts";
+
+const BODY_LIMIT = 64 * 1024;
+
+export function consoleRest(deps: ConsoleDeps): RestApi {
+  const handlers: Handlers = {
+    ...personRoutes(deps),
+    ...memberRoutes(deps),
+    ...keyRoutes(deps),
+    ...moneyRoutes(deps),
+    ...generationRoutes(deps),
+  };
+  const callers = new WeakMap<FastifyRequest, CallerFacts>();
+  const { people, store, config } = deps;
+  const names = Object.keys(consoleRoutes) as ConsoleRouteName[];
+  return {
+    routes: names.map((name) => routeOf(consoleRoutes[name], handlers[name] as Handler<never>, callers)),
+    setup: async (scope) => {
+      scope.addHook("onRequest", async (request, reply) => {
+        // Also of refusals: what somebody may see changes with the session.
+        reply.header("cache-control", "no-store");
+        callers.set(request, await authorize({ people, store, origin: config.CONSOLE_URL }, request, reply));
+      });
+    },
+  };
+}
+
+function routeOf(
+  route: ConsoleRoute,
+  handle: Handler<never>,
+  callers: WeakMap<FastifyRequest, CallerFacts>,
+): RestRoute {
+  const { method, path, summary, query, body, answer, status = 200 } = route;
+  const success = { description: "Done", ...(answer === undefined ? {} : { schema: answer }) };
+  return restRoute({
+    method,
+    path,
+    summary,
+    bodyLimit: BODY_LIMIT,
+    ...(query === undefined ? {} : { query: query as z.ZodUndefined }),
+    ...(body === undefined ? {} : { body: body as z.ZodUndefined }),
+    responses: { [status]: success },
+    handle: async ({ http, reply, ...asked }) => {
+      const caller = callers.get(http);
+      if (caller === undefined) throw new Error("a request has passed without a check of who makes it");
+      reply.status(status);
+      const params = http.params as Record<string, string>;
+      const result = await handle({ ...caller, ...asked, params, reply } as never);
+      return result ?? reply.send();
+    },
+  });
+}

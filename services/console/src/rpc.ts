@@ -1,0 +1,44 @@
+// ConsoleOperatorService: what operators and launchers do for people.
+import { email, name } from "@gr/console-api";
+import { ServiceError } from "@gr/proto";
+import { ConsoleOperatorService } from "@gr/proto/console";
+import { implement, parseRequest, type RpcService } from "@gr/runtime";
+import { z } from "zod";
+import type { ConsoleDeps } from "./console-deps.ts";
+import { SIGN_IN_LINK_S } from "./people.ts";
+
+const ownerFields = z.object({ email, account_name: name, name: name.optional() });
+const linkFields = z.object({ email });
+
+export function consoleRpc({ people, store, keys, links, clock }: ConsoleDeps): RpcService {
+  return implement(ConsoleOperatorService, {
+    async addOwner({ accountId, ...given }) {
+      const fields = parseRequest(ownerFields, {
+        email: given.email,
+        account_name: given.accountName,
+        ...(given.name === "" ? {} : { name: given.name }),
+      });
+      // The keys service knows which accounts there are.
+      await keys.listKeys({ accountId, limit: 1 });
+      const person = await people.findOrMake(fields.email, fields.name ?? fields.email);
+      await store.addAccount(accountId, fields.account_name);
+      if ((await store.roleOf(accountId, person.id)) !== "owner") {
+        await store.addMember(accountId, person.id, "owner");
+        const detail = { email: fields.email, role: "owner" };
+        const deed = { action: "member.added", subject: person.id, detail };
+        await store.audit({ accountId, actor: null, address: null, ...deed });
+      }
+      return { personId: person.id };
+    },
+    async createSignInLink(request) {
+      const fields = parseRequest(linkFields, { email: request.email });
+      if ((await people.find(fields.email)) === undefined) {
+        throw new ServiceError("person_not_found", `Nobody has the address ${fields.email}.`, {
+          param: "email",
+        });
+      }
+      const url = links.signIn(await people.makeSignInToken(fields.email));
+      return { url, expiresAt: BigInt(clock.now() + SIGN_IN_LINK_S * 1_000) };
+    },
+  });
+}

@@ -1,0 +1,219 @@
+// Every SQL statement of the console beside better-auth's own: accounts, members, invitations, audit, attempts.
+import type { Membership, Role } from "@gr/console-api";
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+
+export interface Member {
+  readonly personId: string;
+  readonly email: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly joinedAt: Date;
+}
+
+export interface Invitation {
+  readonly id: string;
+  readonly email: string;
+  readonly role: Role;
+  readonly invitedBy: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+}
+
+export interface NewInvitation extends Omit<Invitation, "createdAt"> {
+  readonly accountId: string;
+  readonly tokenDigest: Buffer;
+}
+
+export interface AuditRecord {
+  readonly accountId: string;
+  readonly actor: string | null;
+  readonly action: string;
+  readonly subject: string | null;
+  readonly detail: Readonly<Record<string, string>>;
+  readonly address: string | null;
+}
+
+export interface AuditEntry extends Omit<AuditRecord, "accountId"> {
+  readonly id: bigint;
+  readonly at: Date;
+}
+
+export interface ConsoleStore {
+  ping(): Promise<void>;
+  /** Does nothing when the account is known. */
+  addAccount(accountId: string, name: string): Promise<void>;
+  membershipsOf(personId: string): Promise<Membership[]>;
+  roleOf(accountId: string, personId: string): Promise<Role | undefined>;
+  members(accountId: string): Promise<Member[]>;
+  /** A member keeps the higher role. */
+  addMember(accountId: string, personId: string, role: Role): Promise<void>;
+  /**
+   * Runs while nobody else changes members of the account. `owners` counts them.
+   * @param change what to do with the member, who may be missing: another role, none, or nothing (undefined).
+   */
+  changeMember(
+    accountId: string,
+    personId: string,
+    change: (member: Member | undefined, owners: number) => Role | "removed",
+  ): Promise<Member | undefined>;
+  invitations(accountId: string): Promise<Invitation[]>;
+  isInvited(email: string): Promise<boolean>;
+  /** Replaces an earlier one to the same address. */
+  invite(invitation: NewInvitation): Promise<Invitation>;
+  /** @returns whether there was one */
+  withdrawInvitation(accountId: string, id: string): Promise<boolean>;
+  /** Makes the person of this address a member, and the invitation is gone. @returns undefined when there is none. */
+  acceptInvitation(
+    tokenDigest: Buffer,
+    person: Pick<Member, "personId" | "email">,
+  ): Promise<Membership | undefined>;
+  audit(record: AuditRecord): Promise<void>;
+  /** Newest first. */
+  listAudit(accountId: string, limit: number, after: bigint | undefined): Promise<AuditEntry[]>;
+  /** Counts one more. @returns how many there were in the window, with this one, and when it ends */
+  countAttempt(subject: string, windowMs: number): Promise<{ count: number; endsAt: Date }>;
+  /** How many there were in the window that is open, if one is. */
+  attemptsOf(subject: string): Promise<{ count: number; endsAt: Date } | undefined>;
+  forgetAttempts(subject: string): Promise<void>;
+  sweep(): Promise<void>;
+}
+
+const MEMBER = `SELECT m.person_id AS "personId", p.email, p.name, m.role, m.joined_at AS "joinedAt"
+  FROM membership m JOIN person p ON p.id = m.person_id WHERE m.account_id = $1`;
+const INVITATION = `id, email, role, invited_by AS "invitedBy", created_at AS "createdAt", expires_at AS "expiresAt"`;
+const MEMBERSHIP = `SELECT a.id AS account_id, a.name AS account_name, m.role
+  FROM membership m JOIN account a ON a.id = m.account_id`;
+const RANK = "array_position(ARRAY['viewer', 'developer', 'admin', 'owner'], ";
+const ADD_MEMBER = `INSERT INTO membership AS m (account_id, person_id, role) VALUES ($1, $2, $3)
+  ON CONFLICT (account_id, person_id) DO UPDATE SET role = excluded.role
+  WHERE ${RANK}excluded.role) > ${RANK}m.role)`;
+const COUNT_ATTEMPT = `INSERT INTO attempt AS a (subject, count, window_ends_at)
+  VALUES ($1, 1, now() + $2 * interval '1 millisecond')
+  ON CONFLICT (subject) DO UPDATE SET
+    count = CASE WHEN a.window_ends_at > now() THEN a.count + 1 ELSE 1 END,
+    window_ends_at = CASE WHEN a.window_ends_at > now() THEN a.window_ends_at ELSE excluded.window_ends_at END
+  RETURNING count, window_ends_at AS "endsAt"`;
+
+export function createConsoleStore(pool: Pool): ConsoleStore {
+  const rowsOf = async <Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> =>
+    (await pool.query<Row>(sql, values)).rows;
+  return {
+    ping: async () => {
+      await pool.query("SELECT");
+    },
+    addAccount: async (accountId, name) => {
+      await pool.query("INSERT INTO account (id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
+        accountId,
+        name,
+      ]);
+    },
+    membershipsOf: (personId) =>
+      rowsOf<Membership>(`${MEMBERSHIP} WHERE m.person_id = $1 ORDER BY a.created_at, a.id`, [personId]),
+    roleOf: async (accountId, personId) => {
+      const sql = "SELECT role FROM membership WHERE account_id = $1 AND person_id = $2";
+      return (await rowsOf<{ role: Role }>(sql, [accountId, personId]))[0]?.role;
+    },
+    members: (accountId) => rowsOf<Member>(`${MEMBER} ORDER BY m.joined_at, m.person_id`, [accountId]),
+    addMember: async (accountId, personId, role) => {
+      await pool.query(ADD_MEMBER, [accountId, personId, role]);
+    },
+    changeMember: (accountId, personId, change) =>
+      inTransaction(pool, (client) => changeMember(client, accountId, personId, change)),
+    invitations: (accountId) =>
+      rowsOf<Invitation>(
+        `SELECT ${INVITATION} FROM invitation WHERE account_id = $1 AND expires_at > now() ORDER BY created_at, id`,
+        [accountId],
+      ),
+    isInvited: async (email) => {
+      const sql = "SELECT FROM invitation WHERE email = $1 AND expires_at > now() LIMIT 1";
+      return (await pool.query(sql, [email])).rowCount === 1;
+    },
+    invite: async ({ id, accountId, email, role, invitedBy, tokenDigest, expiresAt }) => {
+      const sql = `INSERT INTO invitation (id, account_id, email, role, invited_by, token_digest, expires_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT (account_id, email) DO UPDATE SET id = excluded.id, role = excluded.role, created_at = now(),
+          invited_by = excluded.invited_by, token_digest = excluded.token_digest, expires_at = excluded.expires_at
+        RETURNING ${INVITATION}`;
+      const values = [id, accountId, email, role, invitedBy, tokenDigest, expiresAt];
+      return onlyOf(await rowsOf<Invitation>(sql, values));
+    },
+    withdrawInvitation: async (accountId, id) => {
+      const sql = "DELETE FROM invitation WHERE account_id = $1 AND id = $2";
+      return (await pool.query(sql, [accountId, id])).rowCount === 1;
+    },
+    acceptInvitation: (tokenDigest, person) =>
+      inTransaction(pool, (client) => acceptInvitation(client, tokenDigest, person)),
+    audit: async ({ accountId, actor, action, subject, detail, address }) => {
+      const sql =
+        "INSERT INTO audit (account_id, actor, action, subject, detail, address) VALUES ($1, $2, $3, $4, $5, $6)";
+      await pool.query(sql, [accountId, actor, action, subject, detail, address]);
+    },
+    listAudit: (accountId, limit, after) =>
+      rowsOf<AuditEntry>(
+        `SELECT id, at, actor, action, subject, detail, address FROM audit
+          WHERE account_id = $1 AND ($2::bigint IS NULL OR id < $2) ORDER BY id DESC LIMIT $3`,
+        [accountId, after ?? null, limit],
+      ),
+    countAttempt: async (subject, windowMs) =>
+      onlyOf(await rowsOf<{ count: number; endsAt: Date }>(COUNT_ATTEMPT, [subject, windowMs])),
+    attemptsOf: async (subject) => {
+      const sql = `SELECT count, window_ends_at AS "endsAt" FROM attempt WHERE subject = $1 AND window_ends_at > now()`;
+      return (await rowsOf<{ count: number; endsAt: Date }>(sql, [subject]))[0];
+    },
+    forgetAttempts: async (subject) => {
+      await pool.query("DELETE FROM attempt WHERE subject = $1", [subject]);
+    },
+    sweep: async () => {
+      await pool.query("DELETE FROM attempt WHERE window_ends_at < now()");
+      await pool.query("DELETE FROM verification WHERE expires_at < now()");
+      await pool.query("DELETE FROM session WHERE expires_at < now()");
+      await pool.query("DELETE FROM invitation WHERE expires_at < now()");
+    },
+  };
+}
+
+async function changeMember(
+  client: PoolClient,
+  accountId: string,
+  personId: string,
+  change: (member: Member | undefined, owners: number) => Role | "removed",
+): Promise<Member | undefined> {
+  await client.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [accountId]);
+  const { rows } = await client.query<Member>(MEMBER, [accountId]);
+  const member = rows.find((one) => one.personId === personId);
+  const next = change(member, rows.filter(({ role }) => role === "owner").length);
+  const key = [accountId, personId];
+  if (next === "removed") {
+    await client.query("DELETE FROM membership WHERE account_id = $1 AND person_id = $2", key);
+    return member;
+  }
+  await client.query("UPDATE membership SET role = $3 WHERE account_id = $1 AND person_id = $2", [
+    ...key,
+    next,
+  ]);
+  return member && { ...member, role: next };
+}
+
+async function acceptInvitation(
+  client: PoolClient,
+  tokenDigest: Buffer,
+  { personId, email }: Pick<Member, "personId" | "email">,
+): Promise<Membership | undefined> {
+  const { rows } = await client.query<{ account_id: string; role: Role }>(
+    `DELETE FROM invitation WHERE token_digest = $1 AND email = $2 AND expires_at > now() RETURNING account_id, role`,
+    [tokenDigest, email],
+  );
+  const [found] = rows;
+  if (found === undefined) return undefined;
+  await client.query(ADD_MEMBER, [found.account_id, personId, found.role]);
+  const joined = await client.query<Membership>(
+    `${MEMBERSHIP} WHERE m.account_id = $1 AND m.person_id = $2`,
+    [found.account_id, personId],
+  );
+  return onlyOf(joined.rows);
+}
+
+function onlyOf<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error("a statement has answered no row");
+  return row;
+}

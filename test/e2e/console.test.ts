@@ -1,0 +1,368 @@
+// The console's API through the whole router: who gets in, who sees what, and that it shows what the ledger has.
+
+import { type ConsoleRoute, consoleRoutes, type Role, roles } from "@gr/console-api";
+import { creditsOf, formatCredits } from "@gr/money";
+import { ConsoleOperatorService } from "@gr/proto/console";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Browser, type MailServer, startMailServer, tokenOf } from "./console-client.ts";
+import { call } from "./http.ts";
+import { serviceOf } from "./operator.ts";
+import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
+
+const PASSWORD = "correct horse battery";
+const NOBODY = "00000000-0000-4000-8000-000000000000";
+const image = { model: "sandbox/image", prompt: "a kite", size: "1024x1024" };
+
+describe.each(topologiesByDepth)("the console (%s)", (topology) => {
+  let router: Router;
+  let mails: MailServer;
+  let owner: Browser;
+  /** Of another account. */
+  let stranger: Browser;
+  let strangersAccount: string;
+
+  beforeAll(async () => {
+    mails = await startMailServer();
+    const env = {
+      CONSOLE_SMTP_URL: mails.url,
+      CONSOLE_SIGN_UP: "open",
+      RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
+    };
+    router = await startRouter(topology, { sharedPostgres: true, env });
+    owner = new Browser(router);
+    await owner.post("sign-in/link", { token: await linkToken("demo@router.localhost") });
+    stranger = await signUp("stranger@example.com");
+    strangersAccount = (await stranger.post("accounts", { name: "Elsewhere" })).body.account_id;
+  });
+  afterAll(async () => {
+    await router?.dispose();
+    await mails?.close();
+  });
+
+  const of = (path: string) => `accounts/${router.accountId}/${path}`;
+  const linkToken = async (email: string) => {
+    const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);
+    return tokenOf((await people.createSignInLink({ email })).url);
+  };
+  const signUp = async (email: string) => {
+    const browser = new Browser(router);
+    const asked = await browser.post("sign-up", { email, password: PASSWORD, name: "Somebody" });
+    expect([asked.status, asked.body]).toEqual([202, ""]);
+    const verified = await browser.post("verify-email", { token: tokenOf(await mails.linkTo(email)) });
+    expect([verified.status, verified.body.person.email]).toEqual([200, email]);
+    return browser;
+  };
+  const join = async (email: string, role: Role) => {
+    const browser = await signUp(email);
+    const invited = await owner.post(of("invitations"), { email, role });
+    expect([invited.status, invited.body.link]).toEqual([201, null]);
+    const accepted = await browser.post("invitations/accept", { token: tokenOf(await mails.linkTo(email)) });
+    expect(accepted.body).toMatchObject({ account_id: router.accountId, role });
+    return browser;
+  };
+
+  describe("sessions", () => {
+    test("a sign-in link works once, and its cookie is out of reach for scripts and other sites", async () => {
+      const token = await linkToken("demo@router.localhost");
+      const browser = new Browser(router);
+      const first = await browser.post("sign-in/link", { token });
+      expect(first.body).toMatchObject({
+        person: { email: "demo@router.localhost" },
+        accounts: [{ account_id: router.accountId, account_name: "Demo", role: "owner" }],
+      });
+      expect(first.headers.get("cache-control")).toBe("no-store");
+      const [cookie = ""] = browser.lastCookies;
+      for (const flag of ["HttpOnly", "SameSite=Strict", "Path=/"]) {
+        expect(cookie.toLowerCase()).toContain(flag.toLowerCase());
+      }
+      const second = await new Browser(router).post("sign-in/link", { token });
+      expect([second.status, second.body.error.code]).toEqual([400, "invalid_link"]);
+    });
+
+    test("a password opens a session until it is ended here, or everywhere by a new password", async () => {
+      const email = "walker@example.com";
+      const here = await signUp(email);
+      const there = new Browser(router);
+      expect((await there.post("sign-in", { email, password: PASSWORD })).status).toBe(200);
+      expect((await here.get("sessions")).body.data).toHaveLength(2);
+      await there.post("sign-out");
+      expect((await there.get("sessions")).body.error.code).toBe("not_signed_in");
+      await here.post("password-reset", { email });
+      const token = tokenOf(await mails.linkTo(email));
+      const reset = { token, password: "another password" };
+      expect((await new Browser(router).post("password-reset/confirm", reset)).status).toBe(204);
+      expect((await here.get("sessions")).status).toBe(401);
+      expect((await there.post("sign-in", { email, password: PASSWORD })).status).toBe(401);
+      expect((await there.post("sign-in", { email, password: "another password" })).status).toBe(200);
+      expect((await new Browser(router).post("password-reset/confirm", reset)).body.error.code).toBe(
+        "invalid_link",
+      );
+    });
+
+    test("nobody learns which addresses are known, and an address counts only when it is verified", async () => {
+      const known = await new Browser(router).post("sign-up", {
+        email: "demo@router.localhost",
+        password: PASSWORD,
+        name: "x",
+      });
+      const reset = await new Browser(router).post("password-reset", { email: "nobody@example.com" });
+      expect([known.status, known.body, reset.status, reset.body]).toEqual([202, "", 202, ""]);
+      const browser = new Browser(router);
+      await browser.post("sign-up", { email: "late@example.com", password: PASSWORD, name: "Late" });
+      const early = await browser.post("sign-in", { email: "late@example.com", password: PASSWORD });
+      expect([early.status, early.body.error.code]).toEqual([403, "email_not_verified"]);
+    });
+
+    test("ten wrong passwords close the door for a while, also for the right one", async () => {
+      const email = "guessed@example.com";
+      await signUp(email);
+      const guesser = new Browser(router);
+      for (let guess = 0; guess < 10; guess += 1) {
+        const wrong = await guesser.post("sign-in", { email, password: `guess number ${guess}` });
+        expect([wrong.status, wrong.body.error.code]).toEqual([401, "invalid_credentials"]);
+      }
+      const closed = await guesser.post("sign-in", { email, password: PASSWORD });
+      expect([closed.status, closed.body.error.code]).toEqual([429, "too_many_attempts"]);
+      expect(Number(closed.headers.get("retry-after"))).toBeGreaterThan(0);
+    });
+  });
+
+  describe("every route", () => {
+    const table = Object.entries<ConsoleRoute>(consoleRoutes);
+    const pathOf = ({ path }: ConsoleRoute, account: string) =>
+      path.replace(":account", account).replace(/:\w+/g, NOBODY);
+    /** Nothing that could be carried out: whoever may not is refused before. */
+    const tryOut = (browser: Browser, route: ConsoleRoute, account: string, headers = {}) =>
+      browser.ask(route.method, pathOf(route, account), { ...(route.body ? { body: {} } : {}), headers });
+
+    test.each(table.filter(([, { method }]) => method !== "GET"))(
+      "%s changes nothing for a page of another site",
+      async (_name, route) => {
+        const sites = [
+          { origin: "https://evil.example" },
+          { origin: "null" },
+          { "sec-fetch-site": "same-site" },
+          { "sec-fetch-site": "cross-site" },
+        ];
+        for (const headers of sites) {
+          const refused = await tryOut(owner, route, router.accountId, headers);
+          expect([refused.status, refused.body.error.code]).toEqual([403, "cross_site_request"]);
+        }
+      },
+    );
+
+    test.each(table.filter(([, { access }]) => access !== "open"))(
+      "%s needs a session",
+      async (_name, route) => {
+        const refused = await tryOut(new Browser(router), route, router.accountId);
+        expect([refused.status, refused.body.error.code]).toEqual([401, "not_signed_in"]);
+        const forged = new Browser(router);
+        for (const [name, value] of owner.cookies) forged.cookies.set(name, `${value.slice(0, -4)}AAAA`);
+        expect((await tryOut(forged, route, router.accountId)).status).toBe(401);
+      },
+    );
+
+    const ofAccounts = table.filter(([, { path }]) => path.includes(":account/"));
+    test.each(ofAccounts)("%s knows no account but one's own", async (_name, route) => {
+      for (const account of [router.accountId, NOBODY, "x", "%27"]) {
+        const refused = await tryOut(stranger, route, account);
+        expect([refused.status, refused.body.error.code]).toEqual([404, "not_found"]);
+      }
+      expect((await tryOut(owner, route, strangersAccount)).status).toBe(404);
+    });
+
+    test("refuses a member whose role is less, and lets nobody be refused whose role is enough", async () => {
+      for (const role of roles) {
+        const browser = role === "owner" ? owner : await join(`${role}@example.com`, role);
+        for (const [name, route] of ofAccounts) {
+          const answer = await tryOut(browser, route, router.accountId);
+          const isEnough = roles.indexOf(role) >= roles.indexOf(route.access as Role);
+          // Members remove themselves, so the least may ask; whom else they name is not found, or not for them.
+          if (name === "removeMember" && role !== "owner" && role !== "admin")
+            expect(answer.status).toBe(403);
+          else
+            expect([role, name, answer.body?.error?.code === "role_required"]).toEqual([
+              role,
+              name,
+              !isEnough,
+            ]);
+        }
+      }
+    });
+  });
+
+  describe("members", () => {
+    test("an owner always stays, and only owners make owners", async () => {
+      const admin = await join("second-admin@example.com", "admin");
+      const me = (await owner.get("session")).body.person.id;
+      const change = (browser: Browser, person: string, role: Role) =>
+        browser.ask("PATCH", of(`members/${person}`), { body: { role } });
+      expect((await change(owner, me, "admin")).body.error.code).toBe("last_owner");
+      expect((await owner.ask("DELETE", of(`members/${me}`))).body.error.code).toBe("last_owner");
+      expect((await change(admin, me, "viewer")).body.error.code).toBe("role_required");
+      expect((await admin.post(of("invitations"), { email: "x@example.com", role: "owner" })).status).toBe(
+        403,
+      );
+      const adminId = (await admin.get("session")).body.person.id;
+      expect((await change(admin, adminId, "owner")).status).toBe(403);
+      expect((await change(owner, adminId, "developer")).body).toMatchObject({ role: "developer" });
+      expect((await admin.ask("DELETE", of(`members/${adminId}`))).status).toBe(204);
+      expect((await admin.get(of("home"))).status).toBe(404);
+      const { data } = (await owner.get(of("audit?limit=2"))).body;
+      expect(data.map(({ action }: { action: string }) => action)).toEqual([
+        "member.left",
+        "member.role_changed",
+      ]);
+    });
+
+    test("an invitation is for one address, and can be withdrawn", async () => {
+      await owner.post(of("invitations"), { email: "invited@example.com", role: "viewer" });
+      const token = tokenOf(await mails.linkTo("invited@example.com"));
+      expect((await stranger.post("invitations/accept", { token })).body.error.code).toBe("invalid_link");
+      const { invitations } = (await owner.get(of("members"))).body;
+      const found = invitations.find(({ email }: { email: string }) => email === "invited@example.com");
+      expect(JSON.stringify(invitations)).not.toContain(token);
+      expect((await owner.ask("DELETE", of(`invitations/${found.id}`))).status).toBe(204);
+      expect((await owner.ask("DELETE", of(`invitations/${found.id}`))).status).toBe(404);
+    });
+  });
+
+  describe("keys", () => {
+    test("a key lives here as it does in the API: created, capped, rotated, disabled, deleted", async () => {
+      const created = await owner.post(of("keys"), {
+        name: "mine",
+        spend_limit: "2.50",
+        spend_limit_period: "day",
+      });
+      expect([created.status, created.body.key.status, created.body.key.spend_limit]).toEqual([
+        201,
+        "active",
+        "2.5000",
+      ]);
+      const { key, secret } = created.body;
+      const works = async (tested: string) =>
+        (await call(router, "POST", "/v1/auth/test", { key: tested })).status;
+      expect(await works(secret)).toBe(200);
+      const change = (body: object) => owner.ask("PATCH", of(`keys/${key.id}`), { body });
+      expect((await change({ spend_limit: "0" })).body).toMatchObject({
+        status: "blocked",
+        limited_by: "key",
+      });
+      expect((await change({ spend_limit: null })).body).toMatchObject({
+        spend_limit: null,
+        spend_limit_period: null,
+        limited_by: "balance",
+      });
+      expect((await change({ spend_limit_period: "week" })).body.error.param).toBe("spend_limit_period");
+      expect((await change({ spend_limit: "-1" })).body.error.param).toBe("spend_limit");
+      expect((await change({ is_active: false })).body.status).toBe("disabled");
+      expect(await works(secret)).toBe(401);
+      expect((await change({ is_active: true })).body.status).toBe("active");
+      const rotated = await owner.post(of(`keys/${key.id}/rotate`), { overlap_hours: 0 });
+      expect([rotated.status, rotated.body.key.name]).toEqual([201, "mine"]);
+      expect([await works(secret), await works(rotated.body.secret)]).toEqual([401, 200]);
+      const overlapping = await owner.post(of(`keys/${rotated.body.key.id}/rotate`), {});
+      expect([await works(rotated.body.secret), await works(overlapping.body.secret)]).toEqual([200, 200]);
+      expect((await owner.ask("DELETE", of(`keys/${overlapping.body.key.id}`))).status).toBe(204);
+      expect(await works(overlapping.body.secret)).toBe(401);
+      const listed = JSON.stringify((await owner.get(of("keys"))).body);
+      for (const shown of [secret, rotated.body.secret]) expect(listed).not.toContain(shown);
+    });
+
+    test("a key of another account is not found, and a management key takes an admin", async () => {
+      const foreign = await stranger.post(`accounts/${strangersAccount}/keys`, { name: "theirs" });
+      const { id } = foreign.body.key;
+      for (const [method, path, body] of [
+        ["PATCH", `keys/${id}`, { name: "x" }],
+        ["POST", `keys/${id}/rotate`, {}],
+        ["DELETE", `keys/${id}`, undefined],
+      ] as const) {
+        expect((await owner.ask(method, of(path), { body })).status).toBe(404);
+      }
+      const developer = await join("key-developer@example.com", "developer");
+      const management = { name: "minting", kind: "management" };
+      expect((await developer.post(of("keys"), management)).body.error.code).toBe("role_required");
+      const made = await owner.post(of("keys"), management);
+      expect(made.status).toBe(201);
+      expect((await developer.ask("DELETE", of(`keys/${made.body.key.id}`))).status).toBe(403);
+    });
+
+    test("lists come in pages that have each key once", async () => {
+      const all: string[] = [];
+      const pages = async (after?: string): Promise<void> => {
+        const { body } = await owner.get(of(`keys?limit=1${after === undefined ? "" : `&after=${after}`}`));
+        all.push(...body.data.map(({ id }: { id: string }) => id));
+        if (body.next !== null) await pages(body.next);
+      };
+      await pages();
+      const { data } = (await owner.get(of("keys?limit=100"))).body;
+      expect(all).toEqual(data.map(({ id }: { id: string }) => id));
+      expect(new Set(all).size).toBe(all.length);
+    });
+  });
+
+  describe("money", () => {
+    test("home, ledger, usage and log say what the requests were charged", async () => {
+      const made = await call(router, "POST", "/v1/compat/images/generations", { body: image });
+      const { token } = (await owner.post(of("web-token"))).body;
+      const played = await call(router, "POST", "/v1/compat/images/generations", { body: image, key: token });
+      expect([made.status, played.status]).toEqual([200, 200]);
+      const spent = creditsOf(String(made.body.cost)) + creditsOf(String(played.body.cost));
+
+      const credits = (await call(router, "GET", "/v1/credits")).body;
+      const home = (await owner.get(of("home"))).body;
+      expect(home).toMatchObject({
+        balance: credits.remaining_credits,
+        deposited: credits.total_deposits,
+        first_steps: { has_deposit: true, has_key: true, has_request: true },
+      });
+      expect(home.spend.today).toBe(credits.credit_usage);
+      expect(creditsOf(home.spend.today)).toBe(spent);
+
+      const { data: lines } = (await owner.get(of("ledger"))).body;
+      const sum = lines.reduce((all: bigint, { amount }: { amount: string }) => all + creditsOf(amount), 0n);
+      expect(formatCredits(sum)).toBe(credits.remaining_credits);
+      expect(lines[0]).toMatchObject({ kind: "charge", key_id: "web_token", model: "sandbox/image" });
+      const first = (await owner.get(of("ledger?limit=1"))).body;
+      const second = (await owner.get(of(`ledger?limit=1&after=${first.next}`))).body;
+      expect([...first.data, ...second.data]).toEqual(lines.slice(0, 2));
+      expect((await owner.get(of("ledger?kind=deposit"))).body.data).toHaveLength(1);
+      const csv = await owner.get(of("ledger.csv"));
+      expect(csv.body.trim().split("\r\n")).toHaveLength(lines.length + 1);
+
+      for (const [group, names] of [
+        ["model", ["sandbox/image"]],
+        ["kind", ["image"]],
+        ["key", ["Demo key", "Playground"]],
+      ] as const) {
+        const { data, total } = (await owner.get(of(`usage?group_by=${group}`))).body;
+        expect(data.map(({ label }: { label: string }) => label).toSorted()).toEqual([...names].toSorted());
+        expect([total.requests, total.spend]).toEqual([2, formatCredits(spent)]);
+      }
+      const byProvider = (await owner.get(of("usage?group_by=provider&per_day=true"))).body;
+      expect(byProvider.data).toMatchObject([
+        { day: byProvider.to, requests: 2, spend: formatCredits(spent) },
+      ]);
+      expect((await owner.get(of("usage.csv?group_by=model"))).body).toContain(
+        `sandbox/image,,2,${formatCredits(spent)}`,
+      );
+      expect((await owner.get(of("usage?from=2026-02-30"))).body.error.param).toBe("from");
+
+      const log = (await owner.get(of("generations?limit=1"))).body;
+      expect(log.data).toMatchObject([
+        {
+          id: lines[0].request_id,
+          key_id: "web_token",
+          status: "succeeded",
+          parameters: { prompt: "a kite" },
+        },
+      ]);
+      const rest = (await owner.get(of(`generations?after=${log.next}&status=succeeded&kind=image`))).body;
+      expect(rest.data.map(({ charged }: { charged: string }) => charged)).toEqual([
+        formatCredits(creditsOf(String(made.body.cost))),
+      ]);
+      const elsewhere = (await stranger.get(`accounts/${strangersAccount}/generations`)).body;
+      expect(elsewhere).toEqual({ data: [], next: null });
+    });
+  });
+});
