@@ -63,7 +63,7 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
     components: {
       securitySchemes,
       schemas: Object.fromEntries(schemas),
-      parameters: { IdempotencyKey: idempotencyKey },
+      parameters: { IdempotencyKey: idempotencyKey, MaxCost: maxCost },
       headers: { IdempotencyReplayed: idempotencyReplayed },
       responses: errorResponses(),
     },
@@ -85,7 +85,7 @@ function completeOperation(operation: Operation, id: string, row: RouteRow, sche
     operationId: id,
     tags: [row.module],
     ...operation,
-    ...(once ? { parameters: [...(operation.parameters ?? []), IDEMPOTENCY_KEY] } : {}),
+    ...(once ? { parameters: [...(operation.parameters ?? []), IDEMPOTENCY_KEY, MAX_COST] } : {}),
     ...(operation.requestBody === undefined
       ? {}
       : { requestBody: hoistContent(operation.requestBody, `${id}_request`, schemas) }),
@@ -139,6 +139,7 @@ function securityOf(access: Access): object[] {
 }
 
 const IDEMPOTENCY_KEY = { $ref: "#/components/parameters/IdempotencyKey" };
+const MAX_COST = { $ref: "#/components/parameters/MaxCost" };
 const IDEMPOTENCY_REPLAYED = { $ref: "#/components/headers/IdempotencyReplayed" };
 
 const idempotencyKey = {
@@ -150,6 +151,16 @@ const idempotencyKey = {
     "sent again, it is answered as the first time (Idempotency-Replayed: true), or with 409 while it is still running. " +
     "Another request under the same key is 422. A request that failed leaves its key free.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },
+};
+
+const maxCost = {
+  name: "x-max-cost",
+  in: "header",
+  required: false,
+  description:
+    "The most that the request may cost, in USD. When its bound, which POST /v1/quote/… answers, is higher, it is refused with " +
+    "400 (max_cost_exceeded), and nothing is sent or charged.",
+  schema: { type: "string", pattern: "^\\d{1,12}(\\.\\d{1,12})?$" },
 };
 
 const idempotencyReplayed = {

@@ -36,6 +36,9 @@ const textProxy = { module: "text-proxy", access: "normal", class: "text", spend
 const media = { module: "media-generation", access: "normal", class: "media", spends: true } as const;
 const other = { class: "other", spends: false, ...QUICK } as const;
 
+/** Pictures that a request brings along are fetched, since their size may be part of the price. */
+const quote = { class: "other", access: "normal", spends: false, longestSilenceMs: 120_000 } as const;
+
 /** As billing says it itself. */
 const creditsFailure = {
   reason: "credits_unavailable",
@@ -47,6 +50,10 @@ export const routeTable: readonly RouteRow[] = [
   { prefix: "/v1/compat/responses", ...textProxy },
   { prefix: "/v1/compat/images", ...media },
   { prefix: "/v1/compat/videos", ...media },
+  { prefix: "/v1/quote/chat/completions", module: "text-proxy", ...quote },
+  { prefix: "/v1/quote/responses", module: "text-proxy", ...quote },
+  { prefix: "/v1/quote/images", module: "media-generation", ...quote },
+  { prefix: "/v1/quote/videos", module: "media-generation", ...quote },
   { prefix: "/v1/generations", module: "media-generation", access: "normal", ...other },
   {
     prefix: "/media",

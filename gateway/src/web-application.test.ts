@@ -62,7 +62,7 @@ describe("with a build of the console", () => {
     ["/console/api/nothing", 404],
     ["/assets/missing.js", 404],
     ["/.secret", 404],
-    ["/assets/%2e%2e%2f.secret", 404],
+    ["/assets/%2e%2e%2f.secret", 400],
   ])("%s is no page", async (path, status) => {
     const answer = await get(path, page);
     expect([answer.status, answer.headers.get("content-type")]).toEqual([

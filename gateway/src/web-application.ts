@@ -3,7 +3,7 @@
 // styles come from here only; the page has a nonce of its own for styles that are made at run time.
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { extname, join, relative, sep } from "node:path";
+import { join, relative, sep } from "node:path";
 import { OperatorError } from "@gr/runtime";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { REFERENCE_PAGE } from "./api-reference.ts";
@@ -77,7 +77,7 @@ export async function openWebApplication(
 function isPage(path: string, accept = ""): boolean {
   if (!accept.includes("text/html")) return false;
   if (RESERVED.some((top) => path === top || path.startsWith(`${top}/`))) return false;
-  return extname(path) === "";
+  return !path.slice(path.lastIndexOf("/")).includes(".");
 }
 
 async function filesIn(dir: string): Promise<Set<string>> {

@@ -34,6 +34,8 @@ export const errorTable = {
   rejected_by_provider: { ...badRequest, code: "rejected_by_provider", retry: "never" },
   /** Of a link that the console mailed: unknown, used, or expired. */
   invalid_link: { ...badRequest, code: "invalid_link" },
+  /** The bound of what it costs is higher than the header x-max-cost; nothing was sent. */
+  max_cost_exceeded: { ...badRequest, code: "max_cost_exceeded", retry: "never" },
   invalid_api_key: { ...unauthorized, code: "invalid_api_key" },
   api_key_expired: { ...unauthorized, code: "api_key_expired" },
   wrong_key_kind: { ...unauthorized, code: "wrong_key_kind" },

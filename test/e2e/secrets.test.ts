@@ -30,7 +30,11 @@ test("of an older installation stay as they are when a new one is added", async 
   const older = { KEY_PEPPER: "p".repeat(43), INTERNAL_AUTH_SECRET: "s".repeat(43) };
   await writeFile(file(), JSON.stringify(older));
   const secrets = await loadSecrets(dataDir, {});
-  expect(secrets).toEqual({ ...older, WEB_TOKEN_PRIVATE_KEY: expect.stringMatching(/^MC4CAQAw/) });
+  expect(secrets).toEqual({
+    ...older,
+    CONSOLE_SECRET: expect.stringMatching(/^.{43}$/),
+    WEB_TOKEN_PRIVATE_KEY: expect.stringMatching(/^MC4CAQAw/),
+  });
   expect(await loadSecrets(dataDir, {})).toEqual(secrets);
 });
 
@@ -41,5 +45,6 @@ test("of the environment win and are not written down", async () => {
     KEY_PEPPER: env.KEY_PEPPER,
     WEB_TOKEN_PRIVATE_KEY: "the deployment's own",
   });
-  expect(await kept()).toEqual({ INTERNAL_AUTH_SECRET: secrets.INTERNAL_AUTH_SECRET });
+  const { CONSOLE_SECRET, INTERNAL_AUTH_SECRET } = secrets;
+  expect(await kept()).toEqual({ CONSOLE_SECRET, INTERNAL_AUTH_SECRET });
 });

@@ -143,14 +143,21 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
     fake("billing", { rest: { routes: [get("/v1/credits")] } }),
     fake("catalog", { rest: { routes: [get("/v1/models"), get("/v1/models/*"), get("/v1/compat/models")] } }),
     fake("text-proxy", {
-      rest: { routes: [text(stage, "/v1/compat/chat/completions"), text(stage, "/v1/compat/responses")] },
+      rest: {
+        routes: ["compat", "quote"].flatMap((top) => [
+          text(stage, `/v1/${top}/chat/completions`),
+          text(stage, `/v1/${top}/responses`),
+        ]),
+      },
     }),
     fake("media-generation", {
       rest: {
         routes: [
-          bytesRoute("/v1/compat/images/generations"),
-          bytesRoute("/v1/compat/images/edits"),
-          bytesRoute("/v1/compat/videos/generations"),
+          ...["compat", "quote"].flatMap((top) => [
+            bytesRoute(`/v1/${top}/images/generations`),
+            bytesRoute(`/v1/${top}/images/edits`),
+            bytesRoute(`/v1/${top}/videos/generations`),
+          ]),
           get("/v1/generations"),
           get("/media/*"),
         ],

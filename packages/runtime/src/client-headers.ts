@@ -20,6 +20,7 @@ const FOR_MODULES = new Set([
   "range",
   "transfer-encoding",
   "user-agent",
+  "x-max-cost",
 ]);
 
 /** @param keeps what the mount point lets through besides */

@@ -1,7 +1,7 @@
 // The public paths: those that make images and videos, the log of them, and the hosted media.
 import type { Billing } from "@gr/clients";
 import { type Principal, principalOf } from "@gr/identity";
-import { claimOf, rulesOfPaidBodies } from "@gr/paid-request";
+import { claimOf, maxCostOf, quoteRecord, quoteSchema, rulesOfPaidBodies } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import {
   allowanceOf,
@@ -28,7 +28,7 @@ import {
   prefersAsync,
   RESPOND_ASYNC,
 } from "./request/accept-media.ts";
-import { type GivenAnswer, generateMedia } from "./request/generate-media.ts";
+import { type GivenAnswer, generateMedia, quoteMedia } from "./request/generate-media.ts";
 import { imageRequests } from "./request/image-request.ts";
 import { canonicalText, type MediaRequest, type RequestKind } from "./request/request-kind.ts";
 import { videoRequests } from "./request/video-request.ts";
@@ -53,7 +53,10 @@ export function mediaGenerationRest(deps: RestDeps): RestApi {
   const { billing, maxFormBytes, maxInputBytes } = deps;
   const bodies = rulesOfPaidBodies({ billing, spenderOf: principalOf, mostBytes: maxInputBytes });
   const routes = [imageRequests, videoRequests].flatMap((asked) =>
-    asked.paths.map((path) => generationRoute(deps, bodies, asked, path)),
+    asked.paths.flatMap((path) => [
+      generationRoute(deps, bodies, asked, path),
+      quoteRoute(deps, bodies, asked, path),
+    ]),
   );
   return {
     bodies,
@@ -88,6 +91,26 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
   });
 }
 
+/** The same body as the request itself takes. */
+function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path: string): RestRoute {
+  return restRoute({
+    method: "POST",
+    path: path.replace("/v1/compat/", "/v1/quote/"),
+    summary: "What this request would cost; nothing is held or sent",
+    body: asked.schema,
+    otherBodyTypes: [MULTIPART],
+    bodyLimit: MAX_BODY_BYTES,
+    responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
+    handle: async ({ body, http, reply }: RestRequest<MediaRequest>) => {
+      const allowance = allowanceOf(http, reply, bodies);
+      const incoming = { fields: body, sources: inputSources(body), allowance };
+      return quoteRecord(
+        await allowance.during(() => deps.memory.during(() => quoteMedia(deps, asked, incoming))),
+      );
+    },
+  });
+}
+
 async function answerRequest(
   deps: RestDeps,
   bodies: BodyRules,
@@ -102,7 +125,7 @@ async function answerRequest(
   const claim = claimOf(http.headers, path, () => [canonicalText(asked, fields), ...contentOf(sources)]);
   const allowance = allowanceOf(http, reply, bodies);
   const incoming = { fields, sources, allowance };
-  const caller = { requestId: http.id, accountId, keyId, claim };
+  const caller = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };
   if (prefersAsync(http.headers)) {
     const accepted = await acceptMedia(deps, asked, incoming, caller);
     return "answer" in accepted ? give(accepted, reply) : accept(deps, principal, accepted, reply);

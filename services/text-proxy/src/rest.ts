@@ -1,11 +1,11 @@
 // The two public paths. Their schemas are documentation: bodies are checked by hand and go upstream as they came.
 import { principalOf } from "@gr/identity";
-import { rulesOfPaidBodies } from "@gr/paid-request";
+import { quoteSchema, rulesOfPaidBodies } from "@gr/paid-request";
 import { type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import { CHAT_ROLES } from "./request/read-input.ts";
 import { TEXT_PATHS, type TextApi } from "./request/text-request.ts";
-import { serveText, type TextDeps } from "./serve-text.ts";
+import { quoteText, serveText, type TextDeps } from "./serve-text.ts";
 
 const BODY_LIMIT = 20 * 1024 * 1024;
 
@@ -106,8 +106,28 @@ export function textRest(deps: TextDeps): RestApi {
         body: responsesBody,
         answer: responsesAnswer,
       }),
+      quoteRoute(deps, "chat", chatBody),
+      quoteRoute(deps, "responses", responsesBody),
     ],
   };
+}
+
+/** The same body as the request itself takes. */
+function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
+  const { 400: invalid, 401: unknown, 404: missing, 413: large, 503: unserved } = refusals;
+  return restRoute({
+    method: "POST",
+    path: TEXT_PATHS[api].replace("/v1/compat/", "/v1/quote/"),
+    summary: "What this request would cost at most; nothing is held or sent",
+    body,
+    bodyAs: "bytes",
+    bodyLimit: BODY_LIMIT,
+    responses: {
+      200: { description: "The bound", schema: quoteSchema },
+      ...{ 400: invalid, 401: unknown, 404: missing, 413: large, 503: unserved },
+    },
+    handle: async ({ http }) => quoteText(deps, api, http),
+  });
 }
 
 function textRoute(

@@ -3,7 +3,16 @@
 // was kept.
 import type { Billing, CatalogCopy } from "@gr/clients";
 import { type Principal, principalOf } from "@gr/identity";
-import { claimOf, notReplayable, type PaidRequests, type Route } from "@gr/paid-request";
+import type { Credits } from "@gr/money";
+import {
+  claimOf,
+  maxCostOf,
+  notReplayable,
+  type PaidRequests,
+  quoteRecord,
+  type Route,
+  requireWithin,
+} from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
@@ -55,9 +64,12 @@ export async function serveText(
   const { accountId, keyId } = principal;
   const request = readTextRequest(api, requireBytes(http.body));
   const claim = claimOf(http.headers, TEXT_PATHS[api], () => [request.bytes]);
-  const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () =>
-    findTarget(deps, request),
-  );
+  const maxCost = maxCostOf(http.headers);
+  const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () => {
+    const target = findTarget(deps, request);
+    requireWithin(boundOf(request, target), maxCost);
+    return target;
+  });
   if ("earlier" in found) return replay(deps, principal, request, found.earlier, reply);
   const { model, price, priceVersion, routes } = found.prepared;
   const { HOLD_LEASE_MS, HOLD_GRACE_MS } = deps.config;
@@ -85,6 +97,21 @@ export async function serveText(
   } catch (error) {
     return producer.fail(withAdvice(error, order));
   }
+}
+
+/** What a request costs at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
+export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
+  requireNormalKey(principalOf(http));
+  const request = readTextRequest(api, requireBytes(http.body));
+  const target = findTarget(deps, request);
+  const credits = boundOf(request, target);
+  const { model, priceVersion } = target;
+  return quoteRecord({ model: model.id, credits, isExact: credits === 0n, priceVersion });
+}
+
+function boundOf(request: TextRequest, { model, price }: Target): Credits {
+  const { credits, mostCredits } = holdSizeOf(request, model, price);
+  return mostCredits ?? credits;
 }
 
 /**

@@ -1,8 +1,15 @@
 // One request for media from its fields to its answer: an order at an exact price, the providers that may carry it out, and
 // the life of a paid request in between.
 import type { CatalogCopy, Claim } from "@gr/clients";
+import { isExact } from "@gr/models";
 import type { Credits } from "@gr/money";
-import type { Answered, PaidRequests, Producer } from "@gr/paid-request";
+import {
+  type Answered,
+  type PaidRequests,
+  type Producer,
+  type Quoted,
+  requireWithin,
+} from "@gr/paid-request";
 import type { Allowance, Clock } from "@gr/runtime";
 import { type MediaAnswer, mediaAnswer } from "../answer/media-answer.ts";
 import { readFiles } from "../answer/read-files.ts";
@@ -37,6 +44,8 @@ export interface Caller {
   readonly keyId: string;
   /** Of a request with an Idempotency-Key. */
   readonly claim: Claim | undefined;
+  /** What the request may cost at most; undefined = whatever it costs. */
+  readonly maxCost: Credits | undefined;
   /** Does not wait for the answer. */
   readonly asynchronous: boolean;
   /** Whether nobody waits for the answer any more. */
@@ -132,12 +141,26 @@ async function followMedia(
   return { product, charge: bill.charge };
 }
 
+/** What a request costs, exactly or at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
+export async function quoteMedia(
+  { catalog, providers, events, bring }: GenerateDeps,
+  asked: RequestKind,
+  { fields, sources, allowance }: Incoming,
+): Promise<Quoted> {
+  const wanted = makeMediaOrder(asked, fields, sources, catalog.find(fields.model));
+  const { size, quality, seconds, audio } = wanted.shape;
+  chooseRoutes(asked.kind, wanted.model, { size, quality, seconds, audio }, providers, events);
+  const { charge, priceVersion } = priceMediaOrder(asked, wanted, await bring(sources, allowance));
+  const { id, price } = wanted.model;
+  return { model: id, credits: charge, isExact: price !== undefined && isExact(price), priceVersion };
+}
+
 /** Pictures are brought when all else is known to be right. @throws ServiceError that names the field at fault */
 async function prepare(
   { catalog, providers, events, clock, work, bring, holdForMs }: GenerateDeps,
   asked: RequestKind,
   { fields, sources, allowance }: Incoming,
-  { requestId, accountId, keyId, claim, asynchronous }: Caller,
+  { requestId, accountId, keyId, claim, maxCost, asynchronous }: Caller,
 ): Promise<{ order: MediaOrder; producer: Producer<MediaKinds> }> {
   const createdAt = clock.now();
   const wanted = makeMediaOrder(asked, fields, sources, catalog.find(fields.model));
@@ -147,6 +170,7 @@ async function prepare(
   const routes = chooseRoutes(asked.kind, wanted.model, parameters, providers, events);
   const inputs = await bring(sources, allowance);
   const { shape, price, charge, priceVersion } = priceMediaOrder(asked, wanted, inputs);
+  requireWithin(charge, maxCost);
   const kept = wanted.responseFormat !== "b64_ephemeral";
   const order: MediaOrder = {
     id: requestId,

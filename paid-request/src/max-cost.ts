@@ -1,0 +1,60 @@
+// The most that a client will pay for a request, which it may say in a header: a request whose bound is higher is refused before
+// anything is held or sent. And what a quote answers: that bound.
+import type { IncomingHttpHeaders } from "node:http";
+import { type Credits, capOf, formatCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { z } from "zod";
+
+export const MAX_COST_HEADER = "x-max-cost";
+const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
+
+/** For the OpenAPI document. */
+export const maxCostHeader = {
+  [MAX_COST_HEADER]:
+    "the most that the request may cost, in USD: one whose bound is higher is refused with 400 max_cost_exceeded, and nothing is sent",
+} as const;
+
+/** @returns undefined when the client has named none. @throws ServiceError invalid_value */
+export function maxCostOf(headers: IncomingHttpHeaders): Credits | undefined {
+  const value = headers[MAX_COST_HEADER];
+  if (value === undefined) return undefined;
+  const most = typeof value === "string" && DECIMAL.test(value) ? capOf(value) : undefined;
+  if (most !== undefined) return most;
+  const message = `The ${MAX_COST_HEADER} header must be an amount of USD, such as 0.05.`;
+  throw new ServiceError("invalid_value", message, { param: MAX_COST_HEADER });
+}
+
+/** @param bound what the request costs at most. @throws ServiceError max_cost_exceeded */
+export function requireWithin(bound: Credits, most: Credits | undefined): void {
+  if (most === undefined || bound <= most) return;
+  const message =
+    `The request may cost up to ${formatCredits(bound)} USD, more than the ${formatCredits(most)} USD of its ` +
+    `${MAX_COST_HEADER} header. Nothing was sent or charged.`;
+  throw new ServiceError("max_cost_exceeded", message, { param: MAX_COST_HEADER });
+}
+
+export const quoteSchema = z.object({
+  object: z.literal("quote"),
+  model: z.string(),
+  cost: z.number().describe("What the request costs, in USD; the most that it can cost unless is_exact"),
+  is_exact: z.boolean(),
+  price_version: z.string().describe("Names the price; a charge at the same price names the same"),
+});
+
+export interface Quoted {
+  readonly model: string;
+  readonly credits: Credits;
+  readonly isExact: boolean;
+  readonly priceVersion: string;
+}
+
+export function quoteRecord({ model, credits, isExact, priceVersion }: Quoted): z.infer<typeof quoteSchema> {
+  // At most 15 digits, which a double prints as they are.
+  return {
+    object: "quote",
+    model,
+    cost: Number(formatCredits(credits)),
+    is_exact: isExact,
+    price_version: priceVersion,
+  };
+}
