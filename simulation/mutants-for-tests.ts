@@ -166,10 +166,10 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   },
   {
     file: SPENDING,
-    find: "      most: this.#enough,",
-    replace: "      most: context.held,",
-    what: "a hold asks for the least only, each time that it is used up",
-    caught: { ...TEXT_MONEY, name: "grows on its way" },
+    find: "const FEWEST_BYTES_PER_TOKEN = 2;",
+    replace: "const FEWEST_BYTES_PER_TOKEN = 12;",
+    what: "a stream is thought to have used less than it has",
+    caught: { ...TEXT_MONEY, name: "grows as far as the money goes" },
   },
   {
     file: SPENDING,
@@ -191,6 +191,13 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     replace: "  return cost;\n",
     what: "whatever an upstream reports is charged",
     caught: { ...TEXT_MONEY, name: "beyond belief" },
+  },
+  {
+    file: "services/text-proxy/src/answer/covered-bill.ts",
+    find: "return { ...bill, charge: held };",
+    replace: "return bill;",
+    what: "what is delivered before the cut overruns the money",
+    caught: { ...TEXT_MONEY, name: "no charge is above its hold" },
   },
   {
     file: "services/text-proxy/src/answer/believed-cost.ts",

@@ -1,10 +1,10 @@
 // What happens to text requests, each as one function: counters always, a log line only for what went wrong, since
 // this is the hot path. Never a word of a prompt or an answer.
-import { formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
+import { type Credits, formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { PaidRequestEvents } from "@gr/paid-request";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { TextKinds } from "./answer/text-kinds.ts";
+import type { TextBill, TextKinds } from "./answer/text-kinds.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import type { UpstreamLoss } from "./upstream/upstream-call.ts";
 import type { Refusal } from "./upstream/upstream-refusal.ts";
@@ -24,6 +24,8 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   notKept(): void;
   /** A kept answer was given again. */
   replayed(): void;
+  /** What is believed of a cost is more than is held, and the hold could not grow: the rest is ours. */
+  notCovered(order: TextOrder, bill: TextBill, held: Credits): void;
   /** An upstream bills more than can be believed: the rest is ours, and an operator has to look at it. */
   notBelieved(order: TextOrder, cost: PicoUsd, believed: PicoUsd): void;
 }
@@ -52,6 +54,10 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
   const notBelieved = counted(
     "text_costs_not_believed_total",
     "Costs far above what listed prices make of the reported tokens",
+  );
+  const notCovered = counted(
+    "text_costs_not_covered_total",
+    "Charges that their hold and the money did not cover, so that a part of them is ours",
   );
   const replayed = counted("text_answers_replayed_total", "Kept answers that were given again");
   const notKept = counted("text_answers_not_kept_total", "Answers too large to be given again");
@@ -120,6 +126,11 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
     notCaptured: ({ id }, error) => {
       outcomes.inc({ outcome: "not_captured" });
       log.error({ requestId: id, err: error }, "the hold could not be captured");
+    },
+    notCovered: (order, { charge }, held) => {
+      notCovered.inc();
+      const amounts = { charge: formatCredits(charge), held: formatCredits(held) };
+      log.warn({ ...named(order), ...amounts }, "a charge is cut to its hold");
     },
     notBelieved: (order, cost, believed) => {
       notBelieved.inc();

@@ -1,7 +1,7 @@
 // No answer goes beyond the money: a stream extends its hold and is cut when that is refused, an answer in one piece is
 // told where to end, and what an upstream reports beyond belief is not the customer's.
 import type { ServerResponse } from "node:http";
-import { chargeOf } from "@gr/money";
+import { chargeOf, PICO_PER_CREDIT } from "@gr/money";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { principal } from "./test/front-door.ts";
@@ -129,7 +129,7 @@ describe("a stream without a limit", () => {
       expect(last?.kind).toBe("capture");
       // Metered at two bytes a token it was more than 40, so it is about half of that at four.
       expect(last?.credits).toBeGreaterThan(15n);
-      expect(last?.credits).toBeLessThanOrEqual(40n);
+      expect(last?.cost).toBeLessThanOrEqual(40n * PICO_PER_CREDIT);
       expect(text).not.toContain("[DONE]");
     },
   );
@@ -249,8 +249,7 @@ describe("a stream with a limit", () => {
     const { text, sent, last } = await inStep(endless(token(TEXT)), limited, { bill });
     expect(payloadsOf(text).at(-1)).toMatchObject({ error: { code: "spend_limit_exceeded" } });
     expect(sent).toBeLessThan(20);
-    // Half a cent is believed above what is held.
-    expect(last?.credits).toBeLessThanOrEqual(held + 50n);
+    expect(last?.credits).toBeLessThanOrEqual(held);
   });
 });
 
@@ -323,6 +322,47 @@ describe("an answer in one piece", () => {
     // What is held, and a quarter or half a cent.
     expect(charged?.credits).toBeLessThanOrEqual(150n);
   });
+});
+
+describe("no charge is above its hold", () => {
+  /** Holds 16, and is billed 55, which is believed. */
+  const dearer = usage(10, 1_000, "0.0055");
+  const limited = { max_tokens: 1_000 };
+  const scripts = [
+    ["in one piece", chat("sandbox/chat", "hi", limited), answer(dearer)],
+    ["as a stream", open(limited), EMPTY + usageEvent(dearer) + DONE],
+  ] as const;
+
+  test.each(scripts)("which grows to what was billed where that is free: %s", async (_how, body, text) => {
+    leave(60n);
+    expect(await chargedFor(body, text)).toMatchObject({ cost: 5_500_000_000n, credits: 55n });
+  });
+
+  test.each(scripts)("and else the rest is ours: %s", async (_how, body, text) => {
+    leave(20n);
+    expect(await chargedFor(body, text)).toMatchObject({ cost: 5_500_000_000n, credits: 16n });
+    expect(await rig.metrics()).toMatch(/^text_costs_not_covered_total [1-9]/m);
+  });
+
+  test("whatever a stream was billed before it was cut", async () => {
+    leave(40n);
+    const { last } = await inStep(endless(token(TEXT)), open(), { bill: () => "0.007" });
+    expect(last).toMatchObject({ kind: "capture", cost: 7_000_000_000n });
+    expect(last?.credits).toBeLessThanOrEqual(40n);
+  });
+
+  async function chargedFor(body: object, text: string) {
+    upstream.script((_, response) => {
+      if (!("stream" in body)) sendJson(response, text);
+      else {
+        startStream(response);
+        response.end(text);
+      }
+    });
+    const response = await rig.post("chat/completions", body);
+    await response.text();
+    return rig.billing.callsOf(idOf(response)).at(-1);
+  }
 });
 
 describe("a request that the money does not allow", () => {

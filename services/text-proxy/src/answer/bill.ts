@@ -6,6 +6,7 @@ import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import type { Generation } from "../upstream/upstream-kind.ts";
 import { costOf, type Usage } from "../upstream/usage.ts";
 import { mostBelievable } from "./believed-cost.ts";
+import { chargeWithin } from "./covered-bill.ts";
 import type { Attempt } from "./failed-attempt.ts";
 import type { StreamMeter } from "./stream-meter.ts";
 import type { TextBill } from "./text-kinds.ts";
@@ -15,6 +16,7 @@ const BYTES_PER_TOKEN = 4;
 const USUAL_TOKENS_PER_MESSAGE = 4;
 const USUAL_TOKENS_PER_IMAGE = 1_024;
 
+/** What is believed of it; the hold may not cover that yet. */
 export function billOfUsage(attempt: Attempt, usage: Usage): TextBill {
   const cost = costOf(usage, attempt.order.price);
   return { cost, charge: chargeOf(believed(attempt, cost, usage.meters)), meters: usage.meters };
@@ -28,7 +30,8 @@ export function billOfFound(attempt: Attempt, found: Generation | undefined, out
   const metered = meteredBill(attempt, outputTokens);
   if (found === undefined) return metered;
   const { cost, meters } = found;
-  return { cost, charge: chargeOf(believed(attempt, cost, meters)), meters: meters ?? metered.meters };
+  const charge = chargeOf(believed(attempt, cost, meters));
+  return chargeWithin(attempt, attempt.terms().held, { cost, charge, meters: meters ?? metered.meters });
 }
 
 export function meteredBill({ order, terms }: Attempt, outputTokens: number): TextBill {

@@ -7,6 +7,7 @@ import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-ans
 import { type AnswerReceiver, type UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
 import { chatStream } from "./chat-stream.ts";
 import { ClientStream, STREAM_HEADERS } from "./client-stream.ts";
+import { growToCover } from "./covered-bill.ts";
 import {
   type Attempt,
   failedAnswer,
@@ -57,7 +58,9 @@ export class StreamProducer extends TextProducer {
       const opened = await receiver.opened;
       if (!(opened instanceof StreamRelay)) return notAStream(attempt, opened);
       attempt.events.firstByte(performance.now() - began);
-      return await opened.ended;
+      const end = await opened.ended;
+      if (end.kind !== "delivered" || end.bill === undefined) return end;
+      return { ...end, bill: await growToCover(opened.attempt, context, end.bill) };
     } catch (loss) {
       if (loss instanceof UpstreamLoss) return lostAttempt(attempt, loss);
       throw loss;

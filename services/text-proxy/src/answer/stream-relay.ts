@@ -92,6 +92,11 @@ export class StreamRelay {
     });
   }
 
+  /** With what is held for it now. */
+  get attempt(): Attempt {
+    return this.#parts;
+  }
+
   data(chunk: Buffer): void {
     if (this.#state === "passing") this.#take(chunk);
     else if (this.#state === "ending" || this.#state === "ended") this.#wait(chunk);

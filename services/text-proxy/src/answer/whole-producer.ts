@@ -3,6 +3,7 @@ import type { AttemptContext, AttemptEnd, Delivered } from "@gr/paid-request";
 import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
 import { type AnswerReceiver, UpstreamLoss } from "../upstream/upstream-call.ts";
 import { billOfFound, billOfUsage, tokensOf } from "./bill.ts";
+import { growToCover } from "./covered-bill.ts";
 import {
   type Attempt,
   failedAnswer,
@@ -10,7 +11,7 @@ import {
   nonsenseAttempt,
   refusedAttempt,
 } from "./failed-attempt.ts";
-import type { TextKinds, TextProduct } from "./text-kinds.ts";
+import type { TextBill, TextKinds, TextProduct } from "./text-kinds.ts";
 import { TextProducer } from "./text-producer.ts";
 import { pricedAnswer, readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
 
@@ -30,7 +31,7 @@ export class WholeProducer extends TextProducer {
 
   protected async read(
     attempt: Attempt,
-    _context: AttemptContext,
+    context: AttemptContext,
     send: (receiver: AnswerReceiver) => void,
   ): Promise<AttemptEnd<TextKinds>> {
     const collector = new AnswerCollector(MOST_ANSWER_BYTES);
@@ -48,15 +49,22 @@ export class WholeProducer extends TextProducer {
     const answer = readWholeAnswer(attempt.order.request.api, attempt.upstream.kind, body);
     if (answer === undefined) return nonsenseAttempt(attempt, "the answer is no JSON object", generationId);
     if (answer.failure !== undefined) return failedAnswer(attempt, answer, answer.failure);
-    return delivered(attempt, answer, generationId === "" ? answer.id : generationId);
+    const { usage, id } = answer;
+    const bill = usage && (await growToCover(attempt, context, billOfUsage(attempt, usage)));
+    return delivered(attempt, answer, bill, generationId === "" ? id : generationId);
   }
 }
 
-function delivered(attempt: Attempt, answer: WholeAnswer, billId: string): Delivered<TextKinds> {
+function delivered(
+  attempt: Attempt,
+  answer: WholeAnswer,
+  bill: TextBill | undefined,
+  billId: string,
+): Delivered<TextKinds> {
   const { order } = attempt;
   return {
     kind: "delivered",
-    bill: answer.usage && billOfUsage(attempt, answer.usage),
+    bill,
     billId,
     billOf: (found) => billOfFound(attempt, found, tokensOf(answer.outputBytes)),
     productOf: (bill) => {
