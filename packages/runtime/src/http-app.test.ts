@@ -1,5 +1,6 @@
 // What every HTTP port of ours does with slow clients, broken ones, and its own end.
 import { type AddressInfo, connect, type Socket } from "node:net";
+import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
 import { closeHttpApp, createHttpApp } from "./http-app.ts";
@@ -71,6 +72,27 @@ describe("an HTTP app", () => {
     const one = "GET /now HTTP/1.1\r\nHost: x\r\n";
     const { all } = open(`${one}\r\n${one}\r\n${one}Connection: close\r\n\r\n`);
     expect((await all).match(/\{"ok":true\}/g)).toHaveLength(3);
+  });
+
+  test("what fails before its first byte is an error in our envelope, whatever it was to be", async () => {
+    const failing = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
+    failing.get("/file", (_request, reply) => {
+      const file = new Readable({ read: () => file.destroy(new Error("gone")) });
+      reply.type("image/webp").header("cache-control", "immutable").header("etag", '"a"');
+      return reply.header("content-length", 10).send(file);
+    });
+    const answer = await failing.inject("/file");
+    expect(answer.statusCode).toBe(500);
+    expect(answer.headers["content-type"]).toMatch(/^application\/json/);
+    expect([answer.headers["cache-control"], answer.headers["etag"]]).toEqual([undefined, undefined]);
+    expect(answer.json()).toMatchObject({ error: { type: "internal_error" } });
+    await failing.close();
+  });
+
+  test("an unknown path of any length is named in a short message", async () => {
+    const { statusCode, body } = await app.inject(`/${"a".repeat(5_000)}`);
+    expect(statusCode).toBe(404);
+    expect(JSON.parse(body).error.message.length).toBeLessThan(300);
   });
 
   test("closing waits for a running answer and then for nothing else", async () => {

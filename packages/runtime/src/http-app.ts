@@ -17,6 +17,9 @@ const LINGER_MS = 5_000;
 /** How often connections that have become idle are looked for while the app closes. */
 const IDLE_SWEEP_MS = 50;
 
+/** Of a path in a message. */
+const MOST_ECHOED = 200;
+
 const HEAD = Buffer.from("HEAD ");
 
 export interface HttpAppOptions {
@@ -76,6 +79,8 @@ export function createHttpApp({ log, requestId, uploads }: HttpAppOptions): Fast
     }
     // Fastify closes the connection on bodies that are too large; see linger.
     reply.removeHeader("connection");
+    // Whoever meant to answer something else, such as a file, has said so before it failed.
+    reply.removeHeader("cache-control").removeHeader("etag").type("application/json; charset=utf-8");
     return reply.status(rendered.status).headers(rendered.headers).send(rendered.body);
   });
   app.addHook("onResponse", (request, _reply, done) => {
@@ -149,9 +154,13 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   app.setNotFoundHandler(async (request, reply) => {
     const path = request.url.split("?", 1)[0] ?? "";
     const allowed = new Set(routes.flatMap(({ pattern, methods }) => (pattern.test(path) ? methods : [])));
-    if (allowed.size === 0) throw new ServiceError("route_not_found", `There is no ${path} here.`);
+    if (allowed.size === 0)
+      throw new ServiceError("route_not_found", `There is no ${path.slice(0, MOST_ECHOED)} here.`);
     reply.header("allow", [...allowed].sort().join(", "));
-    throw new ServiceError("method_not_allowed", `${request.method} is not allowed on ${path}.`);
+    throw new ServiceError(
+      "method_not_allowed",
+      `${request.method} is not allowed on ${path.slice(0, MOST_ECHOED)}.`,
+    );
   });
 }
 

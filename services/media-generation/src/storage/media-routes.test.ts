@@ -1,15 +1,18 @@
 // Hosted media: ranges, headers, caching, and that nothing but media can be had.
 
 import { once } from "node:events";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer, request as httpRequest } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import { createHttpApp, createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type MediaUnderTest, startMedia } from "../test/start-media.ts";
+import { createFolderStorage } from "./folder-storage.ts";
 import { makeMediaName } from "./media-name.ts";
-import { cutWhenStalled } from "./media-routes.ts";
+import { cutWhenStalled, mediaRoute } from "./media-routes.ts";
 
 const name = makeMediaName("png");
 const bytes = Buffer.from("0123456789");
@@ -147,6 +150,25 @@ describe("anything else", () => {
     expect([400, 404]).toContain(status);
     expect(body).not.toContain("canary");
   });
+});
+
+test("a file that is deleted while it is asked for is not found", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "media-routes-"));
+  const storage = await createFolderStorage(folder);
+  await storage.put(name, bytes);
+  const deletedMeanwhile = async (asked: string) => {
+    const size = await storage.size(asked);
+    await storage.delete(asked);
+    return size;
+  };
+  const { handle } = mediaRoute({ ...storage, size: deletedMeanwhile });
+  const app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
+  app.get("/media/:name", (http, reply) => handle({ http, reply } as never));
+  const answer = await app.inject(`/media/${name}`);
+  expect([answer.statusCode, answer.headers["cache-control"]]).toEqual([404, undefined]);
+  expect(answer.json()).toMatchObject({ error: { code: "not_found" } });
+  await app.close();
+  await rm(folder, { recursive: true });
 });
 
 test("a client that takes nothing of its file is cut", async () => {

@@ -1,11 +1,13 @@
 // Hosted media for everybody who knows the name: GET and HEAD, ranges, headers that keep a browser from treating a
 // picture as anything else.
+
+import { once } from "node:events";
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
 import { type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { readByteRange } from "./byte-range.ts";
+import { type ByteRange, readByteRange } from "./byte-range.ts";
 import { contentTypeOf } from "./media-name.ts";
 import type { MediaStorage } from "./media-storage.ts";
 
@@ -50,7 +52,7 @@ async function sendMedia(
   const contentType = contentTypeOf(name);
   const size = contentType === undefined ? undefined : await storage.size(name);
   if (contentType === undefined || size === undefined) {
-    throw new ServiceError("media_not_found", "There is no such file; it may have been deleted.");
+    throw notFound();
   }
   const tag = `"${name}"`;
   if (http.headers["if-none-match"]?.split(/\s*,\s*/).includes(tag)) {
@@ -61,6 +63,7 @@ async function sendMedia(
     reply.header("content-range", `bytes */${size}`);
     throw new ServiceError("range_not_satisfiable", `The range lies outside of the file's ${size} bytes.`);
   }
+  const file = http.method === "HEAD" ? Readable.from([]) : await openFile(storage, name, range);
   reply.headers(HEADERS).header("etag", tag).type(contentType);
   if (range === undefined) reply.header("content-length", size);
   else {
@@ -70,7 +73,27 @@ async function sendMedia(
       .header("content-length", range.end - range.start + 1);
   }
   cutWhenStalled(reply.raw, STALL_MS);
-  return reply.send(http.method === "HEAD" ? Readable.from([]) : storage.read(name, range));
+  return reply.send(file);
+}
+
+/** Waits for its first bytes, so that a file that was deleted a moment ago is not found instead of an answer that breaks. */
+async function openFile(
+  storage: MediaStorage,
+  name: string,
+  range: ByteRange | undefined,
+): Promise<Readable> {
+  const file = storage.read(name, range);
+  try {
+    await once(file, "readable");
+    return file;
+  } catch (error) {
+    if ((await storage.size(name)) === undefined) throw notFound();
+    throw error;
+  }
+}
+
+function notFound(): ServiceError {
+  return new ServiceError("media_not_found", "There is no such file; it may have been deleted.");
 }
 
 /** Ends an answer of which nothing was written for `stallMs`, though it has not ended; for at most twice as long. */

@@ -1,0 +1,66 @@
+// What must be true of every answer, whatever was sent: no failure that was not asked for, our envelope around each
+// refusal, a status and a body as the description has them, no secret, and nothing for a key that is deleted.
+import type { FuzzCase } from "./fuzz-case.ts";
+import { isAskedFor } from "./known-values.ts";
+import type { CaseAnswer, Outcome } from "./send-case.ts";
+import type { World } from "./world.ts";
+
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** May follow any request: not HTTP, no such path or method, too slow, too large. */
+const ANYWHERE = new Set([400, 401, 404, 405, 408, 413, 415, 429, 431]);
+const LEAK =
+  /\bat .*\.ts:\d|node:internal|postgres(ql)?:\/\/|\.pg\/|\bECONN|SELECT |INSERT INTO|x-gr-principal/;
+
+/** What is wrong; undefined when nothing is. */
+export function judge({ operation, conduct }: FuzzCase, outcome: Outcome, world: World): string | undefined {
+  const { sent, answers, failure } = outcome;
+  if (failure !== undefined) return conduct === "leaves" ? undefined : `no answer: ${failure}`;
+  for (const answer of answers) {
+    const complaint = judgeAnswer(answer, outcome, world);
+    if (complaint !== undefined) return complaint;
+    // Changed bytes may have hidden the key, and some routes need none.
+    if (conduct !== "raw" && usesDeleted(answer, outcome, world)) return "a deleted key works";
+  }
+  const [answer] = answers;
+  if (operation === undefined || conduct !== "patient" || answer === undefined) return undefined;
+  const { status, text } = answer;
+  if (!operation.statuses.has(status) && !ANYWHERE.has(status))
+    return `status ${status}, which is not described`;
+  const isJson = String(answer.headers["content-type"]).startsWith("application/json");
+  const wanted = operation.answers.get(status);
+  if (wanted === undefined || !isJson || sent.method === "HEAD") return undefined;
+  const { error } = wanted.safeParse(JSON.parse(text));
+  return error === undefined ? undefined : `not as described: ${error.message}`;
+}
+
+function judgeAnswer(
+  { status, headers, text }: CaseAnswer,
+  { sent }: Outcome,
+  world: World,
+): string | undefined {
+  if (status === 100) return undefined;
+  if (status >= 500 && !isAskedFor(status, sent.text)) return `status ${status}, and no fault was asked for`;
+  if (!ID.test(String(headers["x-request-id"] ?? ""))) return "no request id";
+  if (LEAK.test(text)) return `it shows what is inside: ${LEAK.exec(text)}`;
+  const leaked = world.secrets.find((secret) => text.includes(secret) && !sent.text.includes(secret));
+  if (leaked !== undefined) return "it shows a key";
+  if (status < 400 || sent.method === "HEAD" || text === "") return undefined;
+  return complaintOf(text);
+}
+
+function usesDeleted({ status }: CaseAnswer, { sent }: Outcome, world: World): boolean {
+  const isPublic = /^\/+(media|openapi\.json)/.test(sent.path) || status === 204;
+  return status < 300 && !isPublic && world.wasDeleted(sent.authorization, sent.startedAt);
+}
+
+/** Of an error. */
+function complaintOf(text: string): string | undefined {
+  const { error, ...rest } = JSON.parse(text) as { error?: Record<string, unknown> };
+  if (error === undefined || Object.keys(rest).length > 0) return "no envelope";
+  const { message, type, param, code, ...more } = error;
+  if (Object.keys(more).length > 0) return `unknown parts of the error: ${Object.keys(more)}`;
+  if (typeof message !== "string" || message.length < 10 || message.length > 2_000) return "no message";
+  if (typeof type !== "string") return `type ${type}`;
+  if (param !== undefined && typeof param !== "string") return `param ${param}`;
+  return code === undefined || typeof code === "string" ? undefined : `code ${code}`;
+}

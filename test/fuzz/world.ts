@@ -1,0 +1,131 @@
+// What a fuzzed router has in it: accounts and keys made beforehand, and what requests have made since: keys, generations,
+// files. Requests find both here, and what was made and deleted is known, so that a deleted key that works is noticed.
+import { type Credits, creditsOf } from "@gr/money";
+import { mintKey, mintManagementKey, openAccount } from "../chaos/customers.ts";
+import type { Router } from "../e2e/topology.ts";
+import type { Caller } from "./fuzz-case.ts";
+
+/** As many of a kind are remembered. */
+const MOST_KNOWN = 500;
+const PLENTY = creditsOf("1000000");
+
+interface MintedKey {
+  readonly id: string;
+  readonly secret: string;
+}
+
+interface LearntFrom {
+  readonly status: number;
+  readonly text: string;
+  readonly requestId: string;
+}
+
+export class World {
+  readonly accountIds: string[] = [];
+  readonly #secrets = new Map<Caller, string>();
+  readonly #minted: MintedKey[] = [];
+  /** By secret; when the answer that it is deleted had come. */
+  readonly #deletedAt = new Map<string, number>();
+  readonly #generations: string[] = [];
+  readonly #files: string[] = [];
+  readonly #strangeKeyIds: string[] = [];
+
+  static async open({ dataDir }: Pick<Router, "dataDir">): Promise<World> {
+    const world = new World();
+    const account = async (credits: Credits) => {
+      const accountId = await openAccount(dataDir, credits);
+      world.accountIds.push(accountId);
+      return accountId;
+    };
+    const [rich, broke, strange] = [await account(PLENTY), await account(1n), await account(PLENTY)];
+    const secrets = world.#secrets;
+    secrets.set("rich", (await mintKey(dataDir, rich)).secret);
+    secrets.set("capped", (await mintKey(dataDir, rich, { cap: creditsOf("0.02") })).secret);
+    secrets.set("poor", (await mintKey(dataDir, rich, { cap: 0n })).secret);
+    secrets.set("broke", (await mintKey(dataDir, broke)).secret);
+    const stranger = await mintKey(dataDir, strange);
+    secrets.set("stranger", stranger.secret);
+    world.#strangeKeyIds.push(stranger.keyId);
+    secrets.set("manager", await mintManagementKey(dataDir, rich));
+    secrets.set("strangeManager", await mintManagementKey(dataDir, strange));
+    secrets.set("garbage", `${secrets.get("rich")?.slice(0, -1)}_`);
+    return world;
+  }
+
+  /** Undefined when the caller has none. */
+  authorization(caller: Caller, pick: number): string | undefined {
+    if (caller === "nobody") return undefined;
+    if (caller === "malformed") return ["", "Bearer", "Basic YTpi", "Bearer a b", "bearer \u00ff"][pick % 5];
+    return `Bearer ${this.#secretOf(caller, pick)}`;
+  }
+
+  #secretOf(caller: Caller, pick: number): string | undefined {
+    const own = this.#secrets.get(caller) ?? this.#secrets.get("garbage");
+    if (caller === "minted") return this.#minted.at(pick % Math.max(1, this.#minted.length))?.secret ?? own;
+    if (caller === "deleted")
+      return [...this.#deletedAt.keys()].at(pick % Math.max(1, this.#deletedAt.size)) ?? own;
+    return own;
+  }
+
+  /** All that no answer may show to whoever does not send it: keys of others. */
+  get secrets(): readonly string[] {
+    return [...this.#secrets.values()];
+  }
+
+  /** Whether the key was gone before that. */
+  wasDeleted(authorization: string | undefined, startedAt: number): boolean {
+    const at = this.#deletedAt.get(authorization?.replace(/^Bearer /, "") ?? "");
+    return at !== undefined && at < startedAt;
+  }
+
+  /** The path with what it names filled in. */
+  fill(path: string, pick: number): string {
+    const some = (known: readonly string[], otherwise: string) =>
+      known.at(pick % Math.max(1, known.length)) ?? otherwise;
+    const strange = [
+      "nope",
+      "%00",
+      "..",
+      "00000000-0000-0000-0000-000000000000",
+      "%F0%9F%98%80",
+      "a".repeat(400),
+    ];
+    const own = path.startsWith("/media")
+      ? this.#files
+      : path.startsWith("/v1/generations")
+        ? this.#generations
+        : path.includes("models")
+          ? ["sandbox/chat", "sandbox%2Fimage", "openai/gpt-image-1-mini"]
+          : this.#minted.map(({ id }) => id);
+    const known = pick % 8 === 0 ? strange : pick % 8 === 1 ? this.#strangeKeyIds : own;
+    return path.replaceAll(/\{\w+\}/g, some(known, "nope"));
+  }
+
+  /** Learns from an answer what it has made. */
+  learn(name: string, sent: { path: string; authorization: string | undefined }, answer: LearntFrom): void {
+    const { status, text, requestId } = answer;
+    if (status < 200 || status > 299) return;
+    if (name === "post /v1/api-keys" && sent.authorization === `Bearer ${this.#secrets.get("manager")}`) {
+      const { id, key } = JSON.parse(text) as { id: string; key: string };
+      keep(this.#minted, { id, secret: key });
+    }
+    if (name === "delete /v1/api-keys/{id}") this.#forget(sent.path.split("/").at(-1) ?? "");
+    for (const [, file = ""] of text.matchAll(/\/media\/([^"\\]+)/g)) keep(this.#files, file);
+    const ofRich = sent.authorization === `Bearer ${this.#secrets.get("rich")}`;
+    if (ofRich && /^post \/v1\/compat\/(images|videos)/.test(name)) keep(this.#generations, requestId);
+  }
+
+  #forget(id: string): void {
+    const at = this.#minted.findIndex((key) => key.id === id);
+    const [gone] = at === -1 ? [] : this.#minted.splice(at, 1);
+    if (gone === undefined) return;
+    this.#deletedAt.set(gone.secret, performance.now());
+    const [oldest] = this.#deletedAt.keys();
+    if (this.#deletedAt.size > MOST_KNOWN && oldest !== undefined) this.#deletedAt.delete(oldest);
+  }
+}
+
+function keep<T>(list: T[], item: T): void {
+  list.push(item);
+  if (list.length > MOST_KNOWN) list.shift();
+}
