@@ -249,6 +249,19 @@ describe("the repository", () => {
     expect([...documented].sort()).toEqual([...settings].sort());
   });
 
+  test("each of the faults F1 to F25 has a test that exists", () => {
+    const rows = read("test/chaos/README.md")
+      .split("\n")
+      .filter((line) => /^\| (F\d+ )?\|/.test(line));
+    const faults = rows.flatMap((row) => /^\| (F\d+) /.exec(row)?.[1] ?? []);
+    expect(faults).toEqual(Array.from({ length: 25 }, (_, index) => `F${index + 1}`));
+    const lost = rows.filter((row) => {
+      const [, file = "", title = ""] = /\| `([^`]+)`: (.+) \|$/.exec(row) ?? [];
+      return !tracked.includes(file) || title === "" || !read(file).includes(title);
+    });
+    expect(lost).toEqual([]);
+  });
+
   test("every file that a document links to exists", () => {
     const documents = tracked.filter((file) => file.endsWith(".md"));
     const broken = documents.flatMap((file) =>

@@ -8,12 +8,18 @@ interface Session {
   readonly server: Socket;
   /** Its server is gone without a word: nothing comes any more, not even the end. */
   silent: boolean;
+  /** What the server says next is lost, and once it has said all, the connection is. */
+  losing: boolean;
 }
+
+/** The last message of every answer: ready for the next question, in no transaction. */
+const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
 export class DatabaseAddress {
   readonly #listener: Server;
   readonly #sessions = new Set<Session>();
   #target: URL;
+  #toLose: { asked: string; left: number } | undefined;
 
   private constructor(target: URL) {
     this.#target = target;
@@ -47,6 +53,11 @@ export class DatabaseAddress {
     }
   }
 
+  /** The next so many answers to messages with this text are lost with their connections, after the server has committed. */
+  loseAnswers(asked: string, count: number): void {
+    this.#toLose = { asked, left: count };
+  }
+
   async close(): Promise<void> {
     for (const { client, server } of this.#sessions) {
       client.destroy();
@@ -60,10 +71,17 @@ export class DatabaseAddress {
     const port = Number(this.#target.port);
     const server =
       folder === null ? connect(port, this.#target.hostname) : connect(`${folder}/.s.PGSQL.${port}`);
-    const session: Session = { client, server, silent: false };
+    const session: Session = { client, server, silent: false, losing: false };
     this.#sessions.add(session);
-    client.on("data", (bytes) => session.silent || server.write(bytes));
-    server.on("data", (bytes) => session.silent || client.write(bytes));
+    client.on("data", (bytes: Buffer) => {
+      if (session.silent) return;
+      if (this.#takesLoss(bytes)) session.losing = true;
+      server.write(bytes);
+    });
+    server.on("data", (bytes: Buffer) => {
+      if (session.losing && bytes.subarray(-READY.length).equals(READY)) client.destroy();
+      if (!session.silent && !session.losing) client.write(bytes);
+    });
     // A lost connection is lost on both sides; that is all there is to say of its error.
     client.on("error", () => server.destroy());
     server.on("error", () => session.silent || client.destroy());
@@ -72,5 +90,12 @@ export class DatabaseAddress {
       server.destroy();
     });
     server.on("close", () => session.silent || client.destroy());
+  }
+
+  #takesLoss(bytes: Buffer): boolean {
+    const next = this.#toLose;
+    if (next === undefined || next.left === 0 || !bytes.includes(next.asked)) return false;
+    next.left -= 1;
+    return true;
   }
 }

@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 export class RedisLine {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  readonly #target: URL;
+  #target: URL;
   #state: "open" | "frozen" | "cut" = "open";
 
   private constructor(url: string) {
@@ -37,6 +37,11 @@ export class RedisLine {
   cut(): void {
     this.#state = "cut";
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** From now on, new connections lead to another server. */
+  leadTo(url: string): void {
+    this.#target = new URL(url);
   }
 
   mend(): void {

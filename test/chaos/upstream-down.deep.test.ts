@@ -1,0 +1,88 @@
+// F20, F21: every upstream answers 503 to everything for a while. Each request asks once: a crowd that comes again and again is
+// no more to the upstream than it is to us. No breaker stands between them, so the first request after its return is
+// answered (docs/decisions/0021-no-circuit-breaker.md).
+import { createServer, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { sandboxEnvironment } from "@gr/all-in-one";
+import { creditsOf } from "@gr/money";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type Router, startRouter } from "../e2e/topology.ts";
+import { expectExactBooks, expectHonestAnswers, noOpenHolds } from "./books.ts";
+import { mintKey, openAccount } from "./customers.ts";
+import { chat, image, sendAll, startLoad, tally } from "./load.ts";
+import { startUpstream, type Upstream } from "./upstream.ts";
+
+const STORM = 300;
+const ENV = {
+  RATE_LIMIT_TEXT_PER_SECOND: "0",
+  RATE_LIMIT_MEDIA_PER_SECOND: "0",
+  HOLD_GRACE_MS: "3000",
+  RESOLVE_INTERVAL_MS: "500",
+};
+const PATIENCE_MS = 90_000;
+
+/** Stands before the simulator. */
+let gate: Server;
+let isDown = false;
+/** Requests for something to be made, while it was down. */
+let attempts = 0;
+let upstream: Upstream;
+let router: Router;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  const { hostname, port } = new URL(upstream.env["TEXT_UPSTREAM_BASE_URL"] ?? "");
+  gate = createServer((incoming, outgoing) => {
+    if (isDown && incoming.method === "POST") {
+      attempts += 1;
+      incoming.resume();
+      outgoing
+        .writeHead(503, { "content-type": "application/json" })
+        .end('{"error":{"message":"overloaded"}}');
+      return;
+    }
+    const { method, url: path, headers } = incoming;
+    const passed = request({ hostname, port, method, path, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      answer.pipe(outgoing);
+    });
+    passed.on("error", () => outgoing.destroy());
+    incoming.pipe(passed);
+  });
+  await new Promise<void>((resolve) => gate.listen(0, "127.0.0.1", resolve));
+  const { port: here } = gate.address() as AddressInfo;
+  const env = { ...sandboxEnvironment(`http://127.0.0.1:${here}`), ...ENV } as Record<string, string>;
+  router = await startRouter("all-in-one", { sharedPostgres: true, env });
+}, 240_000);
+afterAll(async () => {
+  await router?.dispose();
+  gate?.closeAllConnections();
+  await new Promise((resolve) => gate.close(resolve));
+  await upstream?.close();
+});
+
+test(`${STORM} requests to upstreams that only answer 503 are ${STORM} attempts, and the first after that is answered`, async () => {
+  const account = await openAccount(router.dataDir, creditsOf("100"));
+  const { secret } = await mintKey(router.dataDir, account);
+  const order = (index: number) => ({
+    ...(index % 3 === 0 ? image(`image ${index}`) : chat(5, index % 3 === 1)),
+    baseUrl: router.baseUrl,
+    secret,
+  });
+  const three = () => sendAll([0, 1, 2].map(order)).all();
+  const before = await three();
+  expect(tally(before)).toEqual({ 200: 3 });
+
+  isDown = true;
+  const storm = await startLoad(order, { perSecond: 500, most: STORM, together: 50 }).all();
+  expect(storm.filter(({ conclusion }) => conclusion !== "refused")).toEqual([]);
+  expect(new Set(storm.map(({ status }) => status))).toEqual(new Set([503]));
+  expect(attempts).toBe(STORM);
+  isDown = false;
+
+  const after = await three();
+  expect(tally(after)).toEqual({ 200: 3 });
+  await noOpenHolds(router.dataDir, PATIENCE_MS);
+  expect(await expectHonestAnswers(router.dataDir, account, [...before, ...storm, ...after])).toBe(6);
+  await expectExactBooks(router.dataDir, upstream, [account]);
+}, 240_000);
