@@ -15,12 +15,14 @@ interface Program {
   readonly main?: string;
   /** Folders that it reads at run time, by their way from its own; they come to lie beside its source. */
   readonly files: readonly string[];
+  /** More of them, by the names that they get, which need not be there: they are built first, or not at all. */
+  readonly built?: Readonly<Record<string, string>>;
   /** Whether it draws or converts pictures. */
   readonly pictures?: boolean;
 }
 
 const PROGRAMS: Readonly<Record<string, Program>> = {
-  gateway: { at: "gateway", files: [] },
+  gateway: { at: "gateway", files: [], built: { console: "../console/dist" } },
   keys: { at: "services/keys", files: ["migrations"] },
   console: { at: "services/console", files: ["migrations"] },
   billing: { at: "services/billing", files: ["migrations", "sql"] },
@@ -70,6 +72,10 @@ export async function bundleProgram(name: string, out: string): Promise<string> 
   await writeFile(join(out, "package.json"), `${JSON.stringify({ type: "module", private: true })}\n`);
   for (const folder of program.files) {
     await cp(join(ROOT, program.at, folder), join(out, basename(folder)), { recursive: true });
+  }
+  for (const [folder, from] of Object.entries(program.built ?? {})) {
+    const build = join(ROOT, program.at, from);
+    if (await exists(build)) await cp(build, join(out, folder), { recursive: true });
   }
   if (program.pictures === true) await copyPackage(NATIVE, join(ROOT, program.at), join(out, "node_modules"));
   return main;

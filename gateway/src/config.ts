@@ -16,7 +16,9 @@ export const gatewayConfig = z.object({
     .string()
     .min(1)
     .optional()
-    .describe("folder of the console's build, served at /; without it there are no pages"),
+    .describe(
+      "folder of the console's build, served at /; by default the one in the bundle, if there is one",
+    ),
   PUBLIC_BASE_URL: z
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
     .optional()

@@ -1,6 +1,8 @@
 // The gateway as a module: everything that a client's request passes before a module sees it, in this order:
 // request id, refusal of ambiguous HTTP, CORS, authentication, rate limits, routing.
+import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import cors from "@fastify/cors";
 import { KeysService } from "@gr/proto/keys";
 import { closeHttpApp, createHttpApp, defineModule, listenError, openRedis } from "@gr/runtime";
@@ -21,6 +23,9 @@ import { VerifiedKeys } from "./verified-keys.ts";
 import { openWebApplication, type WebApplication } from "./web-application.ts";
 
 const PREFLIGHT_KEPT_SECONDS = 86_400;
+
+/** The console's build lies there in a bundle that was made when there was one. */
+const BUNDLED_CONSOLE = join(import.meta.dirname, "../console");
 
 /** Browsers show scripts these headers of an answer. */
 const EXPOSED_HEADERS = [
@@ -100,8 +105,9 @@ function openPages(
   app: FastifyInstance,
   { CONSOLE_DIR: dir, PUBLIC_BASE_URL: api }: GatewayConfig,
 ): Promise<WebApplication> | undefined {
-  if (dir === undefined) return undefined;
-  return openWebApplication(app, { dir, origins: api === undefined ? [] : [new URL(api).origin] });
+  const found = dir ?? (existsSync(join(BUNDLED_CONSOLE, "index.html")) ? BUNDLED_CONSOLE : undefined);
+  if (found === undefined) return undefined;
+  return openWebApplication(app, { dir: found, origins: api === undefined ? [] : [new URL(api).origin] });
 }
 
 async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Promise<void> {

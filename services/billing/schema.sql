@@ -146,6 +146,8 @@ CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
 
 CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
 
+CREATE INDEX usage_of_spender ON usage_daily USING btree (spender_id, day);
+
 CREATE UNIQUE INDEX entry_of_adjustment ON entry USING btree (adjustment_id) WHERE adjustment_id IS NOT NULL;
 
 CREATE UNIQUE INDEX entry_of_deposit ON entry USING btree (deposit_id, kind) WHERE deposit_id IS NOT NULL;

@@ -319,6 +319,12 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       expect(home.spend.today).toBe(credits.credit_usage);
       expect(creditsOf(home.spend.today)).toBe(spent);
 
+      const { data: keys } = (await owner.get(of("keys?limit=100"))).body;
+      const used = keys.filter((key: { total_requests: number }) => key.total_requests > 0);
+      expect(used).toMatchObject([
+        { name: "Demo key", last_used_on: expect.stringMatching(/^\d{4}-\d\d-\d\d$/) },
+      ]);
+
       const { data: lines } = (await owner.get(of("ledger"))).body;
       const sum = lines.reduce((all: bigint, { amount }: { amount: string }) => all + creditsOf(amount), 0n);
       expect(formatCredits(sum)).toBe(credits.remaining_credits);

@@ -20,6 +20,7 @@ export const keyRecord = z.object({
   resets_at: time.nullable().describe("when the period ends"),
   total_spend: usd,
   total_requests: z.number().int(),
+  last_used_on: z.string().nullable().describe("the last day, UTC, on which it was charged; null = none"),
   available: usd.describe("what it can spend now: the lesser of its limit's rest and the balance"),
   limited_by: z.enum(["key", "balance"]).nullable().describe("which of them binds; null = management key"),
 });

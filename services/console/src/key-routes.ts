@@ -164,6 +164,7 @@ export function keyRecordOf(
     resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
     total_spend: formatCredits(usage?.usedCredits ?? 0n),
     total_requests: Number(usage?.requests ?? 0n),
+    last_used_on: usage?.lastUsedDay || null,
     available: formatCredits(isManagement ? 0n : bindsItself ? rest : balance),
     limited_by: isManagement ? null : bindsItself ? "key" : "balance",
   };

@@ -62,13 +62,15 @@ export interface ReportStore {
   /** Newest first. */
   listEntries(filter: EntryFilter): Promise<{ entries: readonly Entry[]; hasMore: boolean }>;
   sumUsage(filter: UsageFilter): Promise<UsageSums>;
+  /** By spender; one that was never charged for anything is absent. */
+  lastUsedDays(spenderIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
 }
 
 /**
  * The page is cut before holds, deposits and adjustments are looked up. Its kinds are spelt out as the index has them.
  * Entries of an account are written under its lock, so the order of ids is that of time.
  */
-const LIST_ENTRIES = `SELECT e.id, e.kind, e.at, e.hold_id, h.model, h.spender_id, d.source, a.reason,
+export const LIST_ENTRIES = `SELECT e.id, e.kind, e.at, e.hold_id, h.model, h.spender_id, d.source, a.reason,
     CASE WHEN e.kind IN ('charge', 'refund') THEN -e.credits ELSE e.credits END AS credits
   FROM (
     SELECT * FROM entry
@@ -90,7 +92,7 @@ const GROUPS: Readonly<Record<UsageGroup, string>> = {
 };
 
 /** Sums of sums: the last row of all, which no other hides, is the total. */
-const sumUsageBy = (group: UsageGroup, perDay: boolean): string => {
+export const sumUsageBy = (group: UsageGroup, perDay: boolean): string => {
   const byDay = perDay || group === "day";
   return `WITH sums AS (
       SELECT ${GROUPS[group]} AS name, ${perDay ? GROUPS.day : "''"} AS day,
@@ -106,6 +108,9 @@ const sumUsageBy = (group: UsageGroup, perDay: boolean): string => {
     UNION ALL
     SELECT true, '', '', coalesce(sum(requests), 0)::bigint, coalesce(sum(credits), 0)::bigint FROM sums`;
 };
+
+const LAST_USED = `SELECT s.id, u.day FROM unnest($1::uuid[]) s (id)
+  CROSS JOIN LATERAL (SELECT ${GROUPS.day} AS day FROM usage_daily WHERE spender_id = s.id ORDER BY usage_daily.day DESC LIMIT 1) u`;
 
 interface EntryRow {
   id: bigint;
@@ -143,6 +148,10 @@ export function createReportStore(pool: Pool): ReportStore {
       );
       const { entries, hasMore } = pageOf(sums, limit);
       return { sums: entries, hasMore, requests: total?.requests ?? 0n, credits: total?.credits ?? 0n };
+    },
+    lastUsedDays: async (spenderIds) => {
+      const { rows } = await pool.query<{ id: string; day: string }>(LAST_USED, [spenderIds]);
+      return new Map(rows.map(({ id, day }) => [id, day]));
     },
   };
 }

@@ -135,6 +135,11 @@ describe("usage", () => {
     await spend(mine, 3n);
     const spenderIds = [mine.spenderId, foreign.spenderId, randomUUID()];
     const { usage } = await ledger.reports.readSpenders({ accountId: mine.accountId, spenderIds });
-    expect(usage).toMatchObject([{ usedCredits: 3n, requests: 1n, spender: { spenderId: mine.spenderId } }]);
+    expect(usage).toMatchObject([
+      { usedCredits: 3n, requests: 1n, lastUsedDay: "2026-01-15", spender: { spenderId: mine.spenderId } },
+    ]);
+    const unused = await putSpender(ledger.inProcess, mine.accountId);
+    const asked = { accountId: mine.accountId, spenderIds: [unused] };
+    expect((await ledger.reports.readSpenders(asked)).usage).toMatchObject([{ lastUsedDay: "" }]);
   });
 });
