@@ -6,7 +6,15 @@ import { offeredModels } from "@gr/catalog/src/offer.ts";
 import { loadSeed, SEED_DIRECTORY } from "@gr/catalog/src/seed.ts";
 import type { CleanPicture } from "@gr/media-generation/src/inputs/clean-picture.ts";
 import { drawPicture } from "@gr/media-generation/src/test/pictures.ts";
-import { acceptedInputs, type ImageMeters, isExact, needsImage, priceOf, type VideoMeters } from "@gr/models";
+import {
+  acceptedInputs,
+  type ImageMeters,
+  isExact,
+  makesSize,
+  needsImage,
+  priceOf,
+  type VideoMeters,
+} from "@gr/models";
 import { PICO_PER_CREDIT } from "@gr/money";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { byDepth } from "@gr/testing/depth";
@@ -20,8 +28,6 @@ import {
 
 /** They fail on purpose. */
 const FAULTS = /^sandbox\/(image|video)-(error|blocked|hang)$/;
-/** A free size that a later route of the model does not make. It is refused before it costs anybody anything. */
-const REFUSED = { id: "black-forest-labs/flux-2-pro", provider: "replicate", size: "4096x976" };
 const AT_ONCE = 16;
 /** A token for every four bytes there, and for every byte in our bounds. */
 const PROMPT = "a lighthouse at noon, ".repeat(20);
@@ -54,7 +60,7 @@ function casesOf(seed: readonly Model[], provider: SimulatedProvider): Omit<Case
     );
     const chosen = byDepth<Meters[]>({ quick: oneOfEach(model, all), deep: all });
     return chosen
-      .filter(({ size }) => size !== REFUSED.size || model.id !== REFUSED.id || name !== REFUSED.provider)
+      .filter(({ size }) => model.routes.some((route) => makesSize(route, size)))
       .map((meters) => ({ model, provider, meters }));
   });
 }

@@ -16,5 +16,6 @@ export {
   type TokenMeters,
   type VideoMeters,
 } from "./price.ts";
+export { charactersOf, MOST_PROMPT_CHARACTERS } from "./prompt.ts";
 export { PROVIDER_ABILITIES, type ProviderAbility } from "./provider-ability.ts";
-export { acceptsSize, parseSize, type Size } from "./size.ts";
+export { acceptsSize, makesSize, parseSize, type Size } from "./size.ts";

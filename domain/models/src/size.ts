@@ -1,5 +1,5 @@
 // Sizes as text, WIDTHxHEIGHT, and which of them a model accepts.
-import type { Model } from "@gr/proto/catalog";
+import type { CustomSize, Model, Route } from "@gr/proto/catalog";
 
 export interface Size {
   readonly width: number;
@@ -18,8 +18,17 @@ export function parseSize(text: string): Size | undefined {
 export function acceptsSize(model: Pick<Model, "sizes" | "customSize">, text: string): boolean {
   if (model.sizes.includes(text)) return true;
   const size = parseSize(text);
-  if (size === undefined || model.customSize === undefined) return false;
-  const { edgeMultiple, minEdge, maxEdge, minPixels, maxPixels, maxRatio } = model.customSize;
+  return size !== undefined && model.customSize !== undefined && liesWithin(model.customSize, size);
+}
+
+/** Whether the provider of a route makes a size. */
+export function makesSize({ sizeLimits }: Pick<Route, "sizeLimits">, text: string): boolean {
+  const size = parseSize(text);
+  return sizeLimits === undefined || size === undefined || liesWithin(sizeLimits, size);
+}
+
+function liesWithin(bounds: CustomSize, size: Size): boolean {
+  const { edgeMultiple, minEdge, maxEdge, minPixels, maxPixels, maxRatio } = bounds;
   const shorter = Math.min(size.width, size.height);
   const longer = Math.max(size.width, size.height);
   const pixels = BigInt(shorter) * BigInt(longer);

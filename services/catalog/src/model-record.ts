@@ -1,4 +1,5 @@
 // A model as callers see it: the same record in every list and on its own.
+import { MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
 import { modelPricing, pricingOf } from "./model-pricing.ts";
@@ -88,7 +89,7 @@ export function recordOf(model: Model): ModelRecord {
     },
     limits: {
       input_images: model.limits?.inputImages || null,
-      prompt_characters: model.limits?.promptCharacters || null,
+      prompt_characters: longestPromptOf(model),
     },
     context_length: Number(model.contextTokens) || null,
     max_output_tokens: Number(model.maxOutputTokens) || null,
@@ -119,6 +120,12 @@ function arenaOf({ arenaScore }: Model): ModelRecord["arena"] {
   if (arenaScore === undefined) return null;
   const { board, entry, asOf: as_of, attribution } = arenaScore;
   return { board, entry, as_of, attribution };
+}
+
+/** A model that takes more is not asked for more. Null: nobody knows. */
+function longestPromptOf({ limits }: Model): number | null {
+  const own = limits?.promptCharacters ?? 0;
+  return own === 0 ? null : Math.min(own, MOST_PROMPT_CHARACTERS);
 }
 
 function customSizeOf({ customSize }: Model): ModelRecord["custom_size"] {

@@ -161,7 +161,7 @@ describe("GET /v1/models", () => {
       qualities: ["low", "medium", "high"],
       seconds: [],
       default: { size: "1024x1024", quality: "medium", seconds: null },
-      limits: { input_images: null, prompt_characters: 32_000 },
+      limits: { input_images: null, prompt_characters: 20_000 },
       context_length: null,
       max_output_tokens: null,
       arena_score: 1381,

@@ -3,10 +3,9 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { z } from "zod";
+import { MODEL_ID, MOST_ID_CHARACTERS, modelName } from "./model-name.ts";
 import { isoDate, priceOfSeed, seedPrice, sizeText, sourced } from "./seed-price.ts";
 
-export const MODEL_ID = /^[A-Za-z0-9~@][A-Za-z0-9._:@+~-]*(\/[A-Za-z0-9._:@+~-]+)*$/;
-export const MOST_ID_CHARACTERS = 200;
 /** The longest video that a request can ask for. */
 const MOST_SECONDS = 60;
 
@@ -50,6 +49,16 @@ const quality = z.enum(["low", "medium", "high"]);
 const length = z.int().min(1).max(MOST_SECONDS);
 const fields = z.record(z.string().min(1), z.union([z.string(), z.number(), z.boolean()]));
 
+const sizeBounds = z.strictObject({
+  edge_multiple: z.int().min(1).optional(),
+  min_edge: z.int().min(1).optional(),
+  max_edge: z.int().min(1),
+  min_pixels: z.int().min(1).optional(),
+  max_pixels: z.int().min(1).optional(),
+  max_ratio: z.int().min(1).optional(),
+  ...sourced,
+});
+
 const route = z.strictObject({
   provider: z.string().regex(/^[a-z0-9-]{1,40}$/),
   upstream_model: z.string().min(1),
@@ -57,6 +66,8 @@ const route = z.strictObject({
   priority: z.int().min(1),
   /** What the provider bills us; null = the same as the customer's price. */
   cost: seedPrice.nullable(),
+  /** Sizes that the provider makes, where they are not all of the model's; for others the route is passed over. */
+  size_limits: sizeBounds.optional(),
   /** What the provider calls our values. `always` is sent with every request. Absent = our values are sent as they are. */
   parameters: z
     .strictObject({
@@ -72,23 +83,13 @@ const route = z.strictObject({
 export const seedModel = z.strictObject({
   id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
   type: z.enum(["image", "video"]),
-  name: z.string().min(1).max(200),
+  name: modelName,
   capabilities: z.array(z.enum(CAPABILITIES)).min(1),
   supported_parameters: z.array(z.enum(PARAMETERS)).min(1),
   /** Accepted values; empty = the model ignores the parameter. */
   sizes: z.array(z.union([z.literal("auto"), sizeText])),
   /** Bounds within which any other size is accepted too. */
-  custom_size: z
-    .strictObject({
-      edge_multiple: z.int().min(1).optional(),
-      min_edge: z.int().min(1).optional(),
-      max_edge: z.int().min(1),
-      min_pixels: z.int().min(1).optional(),
-      max_pixels: z.int().min(1).optional(),
-      max_ratio: z.int().min(1).optional(),
-      ...sourced,
-    })
-    .optional(),
+  custom_size: sizeBounds.optional(),
   qualities: z.array(quality),
   /** A list, or every whole second of a range. */
   seconds: z.union([
@@ -189,7 +190,8 @@ function secondsOf(seconds: SeedModel["seconds"]): number[] {
   return Array.from({ length: seconds.max - seconds.min + 1 }, (_, i) => seconds.min + i);
 }
 
-function routeOf({ provider, upstream_model: upstreamModel, cost, parameters = {} }: z.infer<typeof route>) {
+function routeOf(row: z.infer<typeof route>) {
+  const { provider, upstream_model: upstreamModel, cost, size_limits: limits, parameters = {} } = row;
   const { always, ...named } = parameters;
   const rows: { parameter: string; value: string; fields: JsonObject }[] = [];
   if (always !== undefined) rows.push({ parameter: "", value: "", fields: always });
@@ -200,11 +202,12 @@ function routeOf({ provider, upstream_model: upstreamModel, cost, parameters = {
     provider,
     upstreamModel,
     parameters: rows,
+    ...(limits === undefined ? {} : { sizeLimits: customSizeOf(limits) }),
     ...(cost === null ? {} : { cost: priceOfSeed(cost) }),
   };
 }
 
-function customSizeOf(bounds: NonNullable<SeedModel["custom_size"]>) {
+function customSizeOf(bounds: z.infer<typeof sizeBounds>) {
   return {
     edgeMultiple: bounds.edge_multiple ?? 0,
     minEdge: bounds.min_edge ?? 0,

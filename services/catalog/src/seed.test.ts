@@ -242,6 +242,12 @@ describe("a seed file", () => {
     ["no JSON", "{", /acme\.json: /],
     ["an unknown field", seedOf({ ...video, colour: "red" }), /acme\.json: acme\/film: .*colour/],
     ["a model without an id", seedOf({ ...video, id: undefined }), /acme\.json: models\[0\]: id: /],
+    ["an id that leads elsewhere", seedOf({ ...video, id: "acme/../film" }), /id: /],
+    [
+      "a name that turns the text around it",
+      seedOf({ ...video, name: "Film \u202emlif" }),
+      /acme\/film: name: must have no control characters and no marks that turn/,
+    ],
     [
       "an amount that is a number",
       withPrice({ usd: 0.05 }),

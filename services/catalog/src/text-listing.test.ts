@@ -144,7 +144,7 @@ describe("a row of OpenRouter's shape", () => {
 
   test("with odd details is kept without them", () => {
     const row = openRouterRow("a/b", {
-      name: "Half \ud83d of a\u0000 name\n",
+      name: "Half \ud83d of a\u0000 \u202ename\u2028\n",
       created: "yesterday",
       context_length: -1,
       top_provider: { context_length: 0.5, max_completion_tokens: null },
@@ -159,6 +159,10 @@ describe("a row of OpenRouter's shape", () => {
       supportedParameters: ["seed"],
       shutdownDate: null,
     });
+  });
+
+  test.each(["a/../b", "./b", "a/.", "a//b"])("whose id is %j is left out", (id) => {
+    expect(skippedAs(openRouterRow(id))).toBe("malformed");
   });
 
   test("counts once when it comes twice", () => {

@@ -3,14 +3,13 @@
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
 import type { TextUpstreamKind } from "@gr/text-upstream";
 import { z } from "zod";
-import { MODEL_ID, MOST_ID_CHARACTERS } from "./seed-model.ts";
+import { MODEL_ID, MOST_ID_CHARACTERS, MOST_NAME_CHARACTERS, withoutUnshown } from "./model-name.ts";
 import { isOnSale } from "./shutdown.ts";
 import type { TextModel } from "./text-model.ts";
 import type { TextPriceList } from "./text-price-list.ts";
 
 /** A listing with more rows is not read. */
 const MOST_ROWS = 5_000;
-const MOST_NAME_CHARACTERS = 200;
 
 export type SkipReason = "malformed" | "not_text" | "no_price" | "expired" | "repeated";
 
@@ -219,11 +218,9 @@ function isWord(value: unknown): value is string {
   return typeof value === "string" && /^[\w.:/-]{1,64}$/.test(value);
 }
 
-/** A name that can be stored and shown: no control characters, no halves of characters, not too long. */
+/** A name that can be stored and shown: nothing unshown, no halves of characters, not too long. */
 function nameOf(name: string | null | undefined, otherwise: string): string {
-  const clean = (name ?? "")
-    .toWellFormed()
-    .replaceAll(/\p{Cc}/gu, "")
+  const clean = withoutUnshown((name ?? "").toWellFormed())
     .trim()
     .slice(0, MOST_NAME_CHARACTERS);
   return clean === "" ? otherwise : clean.toWellFormed();

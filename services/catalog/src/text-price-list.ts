@@ -4,8 +4,8 @@ import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { OperatorError } from "@gr/runtime";
 import { z } from "zod";
+import { MODEL_ID, MOST_ID_CHARACTERS, modelName } from "./model-name.ts";
 import { readSeedFiles, type SeedFile } from "./seed.ts";
-import { MODEL_ID, MOST_ID_CHARACTERS } from "./seed-model.ts";
 import { isoDate, sourced, usd, usdPerMillion } from "./seed-price.ts";
 import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
 import type { TextModel } from "./text-model.ts";
@@ -20,7 +20,7 @@ const priceFile = z.strictObject({ models: z.array(z.unknown()).min(1) });
 
 export const priceRow = z.strictObject({
   id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
-  name: z.string().min(1).max(200),
+  name: modelName,
   owned_by: z.string().min(1).max(200),
   capabilities: z.array(z.enum(["chat", "vision", "audio-input", "file-input", "tools", "reasoning"])).min(1),
   /** Null = unknown. */

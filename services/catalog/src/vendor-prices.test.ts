@@ -326,6 +326,18 @@ const rows: readonly (readonly [source: string, day: string, Row[]])[] = [
     ],
   ],
   [
+    "https://fal.ai/models/blackforestlabs/flux-3-max/text-to-video/llms.txt",
+    "2026-11-07",
+    [
+      {
+        model: "black-forest-labs/flux-3-max",
+        asked: { size: "1920x1080", seconds: 7, audio: true },
+        rule: "0.17 a second of 720p, 0.29 of 1080p, with or without sound",
+        expected: 7n * usd("0.29"),
+      },
+    ],
+  ],
+  [
     `${SKILLS}/video-generation/moonvalley-marey/SKILL.md`,
     "2026-07-14",
     [

@@ -1,9 +1,10 @@
 // fal's endpoints: what each takes, and what it costs by fal's list (github.com/Portkey-AI/models@f654307e, 2026-08-21;
-// Marey: github.com/calesthio/generative-media-skills@8c85352, 2026-07-14). Its FLUX prices are those of their vendor.
+// Marey: github.com/calesthio/generative-media-skills@8c85352, 2026-07-14; FLUX 3 Max: its page at fal, 2026-11-07). Its other
+// FLUX prices are those of their vendor.
 import { z } from "zod";
 import { readDataUri } from "../media/data-uri.ts";
 import type { MediaSize } from "../media/media-order.ts";
-import { byArea, bySecond, each, type PriceRule } from "../media/price-rules.ts";
+import { byArea, byPixels, bySecond, each, type PriceRule } from "../media/price-rules.ts";
 import { sizeOfRatio, sizeOfResolution } from "../media/ratio-size.ts";
 
 const common = { prompt: z.string(), seed: z.int().optional() };
@@ -44,7 +45,7 @@ const falRequest = z.object({
   mask_url: uri.optional(),
   dimensions: z.string().optional(),
   resolution: z.string().optional(),
-  duration: z.string().optional(),
+  duration: z.union([z.string(), z.int()]).optional(),
   generate_audio: z.boolean().optional(),
 });
 export type FalRequest = z.infer<typeof falRequest>;
@@ -82,6 +83,20 @@ const gptImage = (more = {}): FalModel => ({
 });
 
 export const FAL_MODELS: ReadonlyMap<string, FalModel> = new Map<string, FalModel>([
+  [
+    "blackforestlabs/flux-3-max/text-to-video",
+    {
+      kind: "video",
+      request: z.strictObject({
+        ...common,
+        aspect_ratio: ratio.optional(),
+        resolution: z.enum(["720p", "1080p"]).optional(),
+        duration: z.int().min(5).max(20).optional(),
+        generate_audio: z.boolean().optional(),
+      }),
+      price: bySecond(byPixels([1_280 * 720, "0.17"], [1_920 * 1_080, "0.29"])),
+    },
+  ],
   ["fal-ai/flux-2-pro", sized(byArea("0.03", "0.015"))],
   ["fal-ai/flux-pro/kontext", shaped(each("0.04"), { image_url: uri })],
   ["fal-ai/flux-pro/kontext/text-to-image", shaped(each("0.04"))],

@@ -84,7 +84,7 @@ export function falRoutes(media: MediaRoom) {
 function orderOf(path: string, model: FalModel, asked: FalRequest, request: FastifyRequest): MediaOrder {
   const { kind, price } = model;
   const size = sizeOf(kind, asked);
-  const seconds = Number.parseInt(asked.duration ?? "5", 10);
+  const seconds = Number.parseInt(String(asked.duration ?? 5), 10);
   const format = asked.output_format ?? "jpeg";
   const one = (): Billed =>
     price === "tokens" ? tokensOf(asked, size) : { picoUsd: price({ size, seconds, quality: "" }) };

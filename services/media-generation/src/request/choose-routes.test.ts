@@ -36,6 +36,43 @@ const providers = new Map(
 const choose = (parameters: Parameters) =>
   chooseRoutes("image", model, parameters, providers, { noProvider: () => undefined });
 
+describe("a route whose provider makes fewer sizes than the model has", () => {
+  const sized = create(ModelSchema, {
+    id: "acme/paint",
+    routes: [
+      {
+        provider: "pictures",
+        upstreamModel: "small",
+        sizeLimits: { minEdge: 256, maxEdge: 2048, edgeMultiple: 32 },
+      },
+      { provider: "more-pictures", upstreamModel: "any" },
+    ],
+  });
+  const chosen = (size: string, from = providers) =>
+    chooseRoutes("image", sized, { size }, from, { noProvider: () => undefined }).map(
+      (route) => route.upstreamModel,
+    );
+
+  test.each([
+    ["2048x256", ["small", "any"]],
+    ["4096x976", ["any"]],
+    ["1024x1008", ["any"]],
+  ])("is passed over for %s when it does not make it", (size, routes) => {
+    expect(chosen(size)).toEqual(routes);
+  });
+
+  test("leaves nobody where it is the only one: then the size is at fault", () => {
+    const only = new Map([...providers].filter(([name]) => name === "pictures"));
+    expect(() => chosen("4096x976", only)).toThrow(
+      expect.objectContaining({
+        reason: "invalid_value",
+        param: "size",
+        message: expect.stringContaining("4096x976"),
+      }),
+    );
+  });
+});
+
 describe("the routes of a model", () => {
   test("are those whose provider is there and makes such a thing, in order", () => {
     expect(choose({}).map(({ upstreamModel }) => upstreamModel)).toEqual(["c", "d"]);

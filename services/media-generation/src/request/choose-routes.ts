@@ -1,5 +1,6 @@
 // Which providers make a model: those of its routes that are configured here, in the catalogue's order.
 import type { JsonObject } from "@bufbuild/protobuf";
+import { makesSize } from "@gr/models";
 import type { Route } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import type { Route as CatalogRoute, Model, Price } from "@gr/proto/catalog";
@@ -18,7 +19,8 @@ export interface MediaRoute extends Route {
 /** As a request has them, every "auto" resolved; undefined: the model takes none. */
 export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
-/** @throws ServiceError provider_unavailable; what is missing goes to the operator's log, not to the caller */
+/**
+ * Those that cannot make the size are passed over. @throws ServiceError provider_unavailable, or invalid_value of size; what is missing goes to the operator's log, not to the caller */
 export function chooseRoutes(
   kind: JobKind,
   model: Model,
@@ -26,13 +28,21 @@ export function chooseRoutes(
   providers: ReadonlyMap<string, MediaProvider>,
   events: Pick<GenerationEvents, "noProvider">,
 ): [MediaRoute, ...MediaRoute[]] {
-  const [first, ...more] = model.routes.flatMap((route) => {
+  const size = String(parameters["size"] ?? "");
+  const available = model.routes.flatMap((route) => {
     const adapter = providers.get(route.provider);
-    if (adapter?.makes[kind] === undefined) return [];
+    return adapter?.makes[kind] === undefined ? [] : { route, adapter };
+  });
+  const able = available.filter(({ route }) => makesSize(route, size));
+  const [first, ...more] = able.map(({ route, adapter }): MediaRoute => {
     const { provider, upstreamModel, cost } = route;
     return { provider, upstreamModel, cost, adapter, fields: fieldsAt(route, parameters) };
   });
   if (first !== undefined) return [first, ...more];
+  if (available.length > 0) {
+    const message = `No provider that is available here makes the size ${size} of the model "${model.id}".`;
+    throw new ServiceError("invalid_value", message, { param: "size" });
+  }
   events.noProvider(model.id, [...new Set(model.routes.map((route) => credentialOf(route.provider)))]);
   throw new ServiceError("provider_unavailable", `No provider of the model "${model.id}" is available now.`);
 }

@@ -1,8 +1,8 @@
 // The fields that requests for images and for videos have in common. Unknown fields are ignored, null counts as absent;
 // every message names its field.
+import { charactersOf, MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { z } from "zod";
 
-const MAX_PROMPT_CHARACTERS = 20_000;
 const QUALITIES = ["auto", "low", "medium", "high"] as const;
 const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
 
@@ -25,11 +25,11 @@ export const mediaFields = {
   model: z.string({ error: "model must be a string" }).min(1, "model must not be empty"),
   prompt: z
     .string({ error: "prompt must be a string" })
-    .refine((prompt) => characters(prompt) <= MAX_PROMPT_CHARACTERS, {
-      error: `prompt must have at most ${MAX_PROMPT_CHARACTERS} characters`,
+    .refine((prompt) => charactersOf(prompt) <= MOST_PROMPT_CHARACTERS, {
+      error: `prompt must have at most ${MOST_PROMPT_CHARACTERS} characters`,
     })
     .nullish()
-    .meta({ maxLength: MAX_PROMPT_CHARACTERS }),
+    .meta({ maxLength: MOST_PROMPT_CHARACTERS }),
   quality: choice("quality", QUALITIES, "auto"),
   size: z
     .string({ error: "size must be a string" })
@@ -59,9 +59,3 @@ export const maskFields = {
   mask: input("editing mask, as image"),
   "mask[]": input("as mask"),
 };
-
-/** Code points: what a person would count, emoji included. Long texts are not walked through. */
-function characters(text: string): number {
-  if (text.length <= MAX_PROMPT_CHARACTERS || text.length > 2 * MAX_PROMPT_CHARACTERS) return text.length;
-  return [...text].length;
-}

@@ -116,7 +116,7 @@ describe("an order with pictures", () => {
     kind: ModelKind.IMAGE,
     capabilities: ["image-edit", "multi-reference", "mask"],
     supportedParameters: ["prompt", "image", "mask"],
-    limits: { inputImages: 3 },
+    limits: { inputImages: 3, promptCharacters: 5 },
     sizes: ["512x512", "768x768"],
     defaultSize: "512x512",
     defaultWithImages: { size: "768x768" },
@@ -154,6 +154,8 @@ describe("an order with pictures", () => {
       26n,
     ],
     [{}, either, { size: "512x512" }, 10n],
+    // As many as a person would count.
+    [{ image: url, prompt: "\u{1F98A}".repeat(5) }, editor, { size: "768x768", input_pixels: [1_000] }, 11n],
     [{ image: url }, either, { size: "768x768", input_pixels: [1_000] }, 11n],
     [{ image: url, prompt: null }, upscaler, { size: "768x768", input_pixels: [1_000] }, 11n],
   ])(
@@ -171,6 +173,8 @@ describe("an order with pictures", () => {
     [{ image: url, mask: [url, url] }, editor, "mask", "one mask, not 2"],
     [{ image: url, mask: url }, either, "mask", "takes no mask"],
     [{ image: url, prompt: "" }, editor, "prompt", "needs a prompt"],
+    [{ image: url, prompt: "a foxes" }, editor, "prompt", "takes a prompt of at most 5 characters"],
+    [{ image: url, prompt: "\u{1F98A}".repeat(6) }, editor, "prompt", "at most 5 characters"],
     [
       { image: url, size: "512x512" },
       either,

@@ -3,6 +3,7 @@ import {
   acceptedInputs,
   acceptsSize,
   acceptsTogether,
+  charactersOf,
   type DefaultValues,
   defaultsOf,
   needsImage,
@@ -57,6 +58,10 @@ export function makeMediaOrder(
   const prompt = request.prompt ?? "";
   if (prompt.trim() === "" && takesPrompt(model)) {
     throw refused("prompt", `The model "${model.id}" needs a prompt.`);
+  }
+  const longest = model.limits?.promptCharacters ?? 0;
+  if (longest > 0 && charactersOf(prompt) > longest) {
+    throw refused("prompt", `The model "${model.id}" takes a prompt of at most ${longest} characters.`);
   }
   return {
     model,
