@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { routerModules, sandboxEnvironment } from "@gr/all-in-one";
+import { readOwnCatalog, readSeed, readSeedFiles, SEED_DIRECTORY } from "@gr/catalog/files";
 import { mediaProviders } from "@gr/media-generation";
 import { addressVariables, type Module, processConfig } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
@@ -390,6 +391,28 @@ describe("what differs between overlays", () => {
       ([name, value]) => `${name}=${value}`,
     );
     expect(text.trim().split("\n")).toEqual(lines);
+  });
+
+  test("the example of an own catalogue is right by the rules of the catalogue", async () => {
+    const manifests = rendered.get("base with own-catalog") ?? [];
+    const [map] = manifests.filter(({ metadata }) => metadata.name === "router-catalog");
+    const files = Object.entries((map?.["data"] ?? {}) as Record<string, string>);
+    const seed = readSeed(await readSeedFiles(SEED_DIRECTORY));
+    const own = files.map(([name, content]) => ({ name, content }));
+    expect(own).not.toEqual([]);
+    expect(readOwnCatalog(seed, own, undefined).problems).toEqual([]);
+  });
+
+  test("with media in a bucket media-generation has no volume, and may be more than one pod", () => {
+    const manifests = rendered.get("base with media-s3") ?? [];
+    expect(manifests.filter(({ kind }) => kind === "PersistentVolumeClaim")).toEqual([]);
+    const [deployment] = manifests.filter(
+      ({ kind, metadata }) => kind === "Deployment" && metadata.name === "media-generation",
+    );
+    expect(deployment?.["spec"]).toMatchObject({ replicas: 2, strategy: { type: "RollingUpdate" } });
+    const [owner] = podsOf(deployment === undefined ? [] : [deployment]);
+    expect(owner?.pod.volumes?.map(({ name }) => name)).toEqual(["tmp"]);
+    expect(owner?.pod.containers[0]).toMatchObject({ volumeMounts: [{ name: "tmp" }] });
   });
 
   test("compose.yaml gives each service what it needs, and nothing that it does not read", () => {

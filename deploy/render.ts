@@ -61,6 +61,8 @@ const MERGE_KEYS: Readonly<Record<string, string>> = {
   topologySpreadConstraints: "topologyKey",
 };
 
+const isDeletion = (patch: unknown) => isMap(patch) && patch["$patch"] === "delete";
+
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
@@ -156,10 +158,11 @@ function applyPatch(
     path === undefined ? (patch ?? "") : readFileSync(join(folder, path), "utf8"),
   );
   let hits = 0;
-  const patched = manifests.map((one) => {
+  const patched = manifests.flatMap((one) => {
     if (!isTarget(one, target)) return one;
     hits += 1;
     if (Array.isArray(content)) return (content as PatchOperation[]).reduce(operate, structuredClone(one));
+    if (isDeletion(content)) return [];
     const { metadata: _name, ...fields } = content as Manifest;
     return merge(one, fields) as Manifest;
   });
@@ -199,7 +202,10 @@ function merge(old: unknown, patch: unknown, field = ""): unknown {
   const result = [...(old as Record<string, unknown>[])];
   for (const entry of patch as Record<string, unknown>[]) {
     const at = result.findIndex((other) => other[key] === entry[key]);
-    if (at < 0) result.push(structuredClone(entry));
+    if (isDeletion(entry)) {
+      if (at < 0) throw new Error(`there is no ${String(entry[key])} among the ${field} to be deleted`);
+      result.splice(at, 1);
+    } else if (at < 0) result.push(structuredClone(entry));
     else result[at] = merge(result[at], entry) as Record<string, unknown>;
   }
   return result;

@@ -31,7 +31,13 @@ export async function startAllInOne(env: Environment, screen: Screen): Promise<S
     try {
       const rpcUrl = `http://127.0.0.1:${running.rpcPort}`;
       await writeRuntimeFile(config.DATA_DIR, {
-        rpc_urls: { keys: rpcUrl, billing: rpcUrl, catalog: rpcUrl, console: rpcUrl },
+        rpc_urls: {
+          keys: rpcUrl,
+          billing: rpcUrl,
+          catalog: rpcUrl,
+          console: rpcUrl,
+          "media-generation": rpcUrl,
+        },
         internal_auth_secret: installation.env["INTERNAL_AUTH_SECRET"] ?? "",
       });
       const demo = await ensureDemoAccount(config.DATA_DIR, publicUrl, running.dial);

@@ -5,7 +5,9 @@ import type { Environment } from "@gr/runtime";
 import { writePrivateFile } from "./private-file.ts";
 
 export interface RuntimeFile {
-  readonly rpc_urls: Readonly<Record<"keys" | "billing" | "catalog" | "console", string>>;
+  readonly rpc_urls: Readonly<
+    Record<"keys" | "billing" | "catalog" | "console" | "media-generation", string>
+  >;
   readonly internal_auth_secret: string;
   /** Addresses of the modules and of Redis, as variables of the environment; split topology only. */
   readonly addresses?: Environment;

@@ -70,6 +70,7 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
         billing: rpcUrl("billing"),
         catalog: rpcUrl("catalog"),
         console: rpcUrl("console"),
+        "media-generation": rpcUrl("media-generation"),
       },
       internal_auth_secret: secret,
       addresses: { ...addresses, ...redisAddress(shared) },

@@ -103,12 +103,35 @@ describe("keys", () => {
   });
 });
 
+describe("media retention", () => {
+  test("is shown, set, and given back to the installation", async () => {
+    const account = randomUUID();
+    const of = ["--account", account] as const;
+    const told = async (...args: string[]) => (await router.cli("media", "retention", ...args, ...of)).out;
+    expect(await told("show")).toBe(
+      `Files of account ${account} are kept for 30 days, as all of this installation.\n`,
+    );
+    expect(await told("set", "--days", "1")).toBe(
+      `Files of account ${account} are kept for 1 day, as set for this account.\n`,
+    );
+    expect(await told("set", "--days", "0")).toMatch(/kept for ever, as set/);
+    expect(await router.json("media", "retention", "show", ...of)).toEqual({
+      account_id: account,
+      days: 0,
+      own: true,
+    });
+    expect(await told("set")).toMatch(/for 30 days, as all/);
+  });
+});
+
 const mintUntil = (account: string, time: string) =>
   ["key", "mint", "--account", account, "--name", "k", "--expires-at", time] as const;
 
 describe("options", () => {
   test.each([
     [["deposit", "add", "--account", "a", "--usd", "1.00001"], /at most four decimals/],
+    [["media", "retention", "set", "--account", "a", "--days", "-1"], /whole number from 0 to 36500/],
+    [["media", "retention", "set", "--account", "a", "--days", "1.5"], /whole number from 0 to 36500/],
     [["deposit", "add", "--account", "a", "--usd", "ten"], /at most four decimals/],
     [["deposit", "add", "--account", "a", "--usd", "-1"], /at most four decimals/],
     [["deposit", "add", "--account", "a", "--usd", "0"], /more than zero/],

@@ -54,6 +54,15 @@ export function oneOf<Value>(choices: Readonly<Record<string, Value>>): (text: s
   };
 }
 
+const MOST_DAYS = 36_500;
+
+export function daysOf(text: string): number {
+  if (!/^\d{1,5}$/.test(text) || Number(text) > MOST_DAYS) {
+    throw new InvalidArgumentError(`It must be a whole number from 0 to ${MOST_DAYS}.`);
+  }
+  return Number(text);
+}
+
 export function uuidOf(text: string): string {
   if (!z.guid().safeParse(text).success) throw new InvalidArgumentError("It must be a UUID.");
   return text;

@@ -7,7 +7,7 @@ import { z } from "zod";
 
 export const SERVICES = ["keys", "billing", "catalog"] as const;
 export type CoreService = (typeof SERVICES)[number];
-export type ServiceName = CoreService | "console";
+export type ServiceName = CoreService | "console" | "media-generation";
 
 export interface RouterAddress {
   /** Absent: the environment does not name this service. */
@@ -18,7 +18,13 @@ export interface RouterAddress {
 }
 
 const runtimeFile = z.object({
-  rpc_urls: z.object({ keys: z.url(), billing: z.url(), catalog: z.url(), console: z.url().optional() }),
+  rpc_urls: z.object({
+    keys: z.url(),
+    billing: z.url(),
+    catalog: z.url(),
+    console: z.url().optional(),
+    "media-generation": z.url().optional(),
+  }),
   internal_auth_secret: z.string().min(1),
 });
 
@@ -28,6 +34,7 @@ const environment = z.object({
   [addressVariables("billing").rpc]: z.url().optional(),
   [addressVariables("catalog").rpc]: z.url().optional(),
   [addressVariables("console").rpc]: z.url().optional(),
+  [addressVariables("media-generation").rpc]: z.url().optional(),
 });
 
 /**
@@ -41,7 +48,7 @@ export async function findRouter(dataDir: string | undefined, env: Environment):
 
 function fromEnvironment(env: Environment): RouterAddress | undefined {
   const config = read(environment, env);
-  const urls = [...SERVICES, "console" as const].flatMap((name) => {
+  const urls = [...SERVICES, "console" as const, "media-generation" as const].flatMap((name) => {
     const url = config[addressVariables(name).rpc];
     return url === undefined ? [] : [[name, url] as const];
   });

@@ -3,6 +3,7 @@ import type { DescService } from "@bufbuild/protobuf";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
+import { MediaGenerationService } from "@gr/proto/media";
 import {
   addressVariables,
   createRemoteTransport,
@@ -19,6 +20,7 @@ export interface Router {
   billing(): ServiceClient<typeof BillingService>;
   catalog(): ServiceClient<typeof CatalogService>;
   catalogOperator(): ServiceClient<typeof CatalogOperatorService>;
+  media(): ServiceClient<typeof MediaGenerationService>;
   /** A client of any RPC service of that process. @throws OperatorError when its address is not known. */
   dial<Desc extends DescService>(service: ServiceName, desc: Desc): ServiceClient<Desc>;
 }
@@ -37,6 +39,7 @@ export function reachRouter(address: RouterAddress): Router {
     billing: () => dial("billing", BillingService),
     catalog: () => dial("catalog", CatalogService),
     catalogOperator: () => dial("catalog", CatalogOperatorService),
+    media: () => dial("media-generation", MediaGenerationService),
     dial,
   };
 }

@@ -12,6 +12,7 @@ import { sentenceOfFailure } from "./failure.ts";
 import { addHoldCommands } from "./hold-commands.ts";
 import { addKeyCommands, addTokenCommands } from "./key-commands.ts";
 import { addLedgerCommands } from "./ledger-commands.ts";
+import { addMediaCommands } from "./media-commands.ts";
 import { printable } from "./printable.ts";
 import type { Report } from "./report.ts";
 import { type Router, reachRouter } from "./router.ts";
@@ -69,6 +70,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addLedgerCommands(program, runs);
   addCatalogCommands(program, runs, runsAlone);
   addConsoleCommands(program, runs);
+  addMediaCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
     await program.parseAsync(args, { from: "user" });

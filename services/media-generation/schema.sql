@@ -33,6 +33,9 @@ CREATE TABLE generation (
   deleted_at timestamp with time zone /* when its caller had its files and its prompt removed */,
   asynchronous boolean NOT NULL DEFAULT false /* its caller does not wait for it, and may give it up */,
   claim_key bytea /* digest of its Idempotency-Key */,
+  expired_at timestamp with time zone /* when its files had been kept as long as they were to be, and were removed */,
+  previews json NOT NULL DEFAULT '[]'::json /* names of the thumbnails and posters that there are */,
+  progress smallint /* percent that its provider has reported while it ran */,
   CONSTRAINT generation_charge_credits_check CHECK (charge_credits >= 0),
   CONSTRAINT generation_check CHECK ((state = ANY (ARRAY['running'::text, 'unknown'::text])) = (finished_at IS NULL)),
   CONSTRAINT generation_check1 CHECK ((charge_credits IS NULL) = (finished_at IS NULL) AND (cost_pico_usd IS NULL) = (finished_at IS NULL)),
@@ -42,11 +45,23 @@ CREATE TABLE generation (
   CONSTRAINT generation_credits_check CHECK (credits >= 0),
   CONSTRAINT generation_kind_check CHECK (kind = ANY (ARRAY['image'::text, 'video'::text])),
   CONSTRAINT generation_price_pico_usd_check CHECK (price_pico_usd >= 0),
+  CONSTRAINT generation_progress_check CHECK (progress >= 0 AND progress <= 100),
   CONSTRAINT generation_state_check CHECK (state = ANY (ARRAY['running'::text, 'unknown'::text, 'succeeded'::text, 'failed'::text, 'blocked'::text])),
   CONSTRAINT generation_pkey PRIMARY KEY (id)
 );
 
+-- accounts whose media are not kept as long as the installation's
+CREATE TABLE media_retention (
+  account_id uuid NOT NULL,
+  days integer NOT NULL,
+  changed_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT media_retention_days_check CHECK (days >= 0 AND days <= 36500),
+  CONSTRAINT media_retention_pkey PRIMARY KEY (account_id)
+);
+
 CREATE INDEX generation_claim ON generation USING btree (claim_key) WHERE claim_key IS NOT NULL AND booked_at IS NULL;
+
+CREATE INDEX generation_kept ON generation USING btree (account_id, finished_at) WHERE state = 'succeeded'::text AND booked_at IS NOT NULL AND deleted_at IS NULL AND expired_at IS NULL AND json_array_length(outputs) > 0;
 
 CREATE INDEX generation_of_account ON generation USING btree (account_id, created_at, id);
 

@@ -18,12 +18,16 @@ import {
   type GetTextImportResponseSchema,
   TextImportState,
 } from "@gr/proto/catalog";
+import { MediaGenerationService } from "@gr/proto/media";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 
 export interface FakePeers {
   readonly billingModule: Module;
   readonly catalogModule: Module;
+  readonly mediaModule: Module;
+  /** Days that the files of accounts are kept, where they have a term of their own. */
+  readonly retentions: Map<string, number>;
   readonly deposits: PutDepositRequest[];
   readonly adjustments: PutAdjustmentRequest[];
   readonly holdRequests: ListHoldsRequest[];
@@ -47,6 +51,7 @@ export function createFakePeers(): FakePeers {
     deposits: [],
     adjustments: [],
     holdRequests: [],
+    retentions: new Map(),
     credits: {},
     holds: {},
     ledger: { chargedCostPicoUsd: "0", lostCostPicoUsd: "0" },
@@ -67,6 +72,12 @@ export function createFakePeers(): FakePeers {
       needs: [],
       config: z.object({}),
       create: async () => ({ rpc: [catalog, catalogOperator], ready: async () => peers.catalogReady }),
+    }),
+    mediaModule: defineModule({
+      name: "media-generation",
+      needs: [],
+      config: z.object({}),
+      create: async () => ({ rpc: [media] }),
     }),
   };
   const billing = implement(BillingService, {
@@ -109,6 +120,19 @@ export function createFakePeers(): FakePeers {
     previewCatalog: unused,
     syncCatalog: unused,
     getPriceVersion: unused,
+  });
+  const retentionOf = (accountId: string) => {
+    const days = peers.retentions.get(accountId);
+    return { days: days ?? 30, own: days !== undefined };
+  };
+  const media = implement(MediaGenerationService, {
+    listGenerations: unused,
+    getMediaRetention: async ({ accountId }) => retentionOf(accountId),
+    async setMediaRetention({ accountId, days }) {
+      if (days === undefined) peers.retentions.delete(accountId);
+      else peers.retentions.set(accountId, days);
+      return retentionOf(accountId);
+    },
   });
   return peers;
 }

@@ -18,6 +18,8 @@ class FilmQueue {
   submissions = 0;
   cancelled = 0;
   done = false;
+  /** What a poll says of how far it is. */
+  percent: number | undefined;
   /** What a submission is answered with; absent: the job waits in the queue. */
   atOnce: (() => Promise<Progress>) | undefined;
 
@@ -39,7 +41,7 @@ class FilmQueue {
   };
 
   #pending(): Progress {
-    return { state: "pending", operation: { job: "1" }, pollAfterMs: 10 };
+    return { state: "pending", operation: { job: "1" }, pollAfterMs: 10, percent: this.percent };
   }
 }
 
@@ -89,6 +91,21 @@ describe("a request with Prefer: respond-async", () => {
     const served = await fetch(`${media.url()}/media/${String(entry.data[0].url).split("/").at(-1)}`);
     expect(Buffer.from(await served.arrayBuffer())).toEqual(mp4Of());
     expect(media.billing.charged).toBe(2_000n);
+  });
+
+  test("shows how far it is where its provider says, and no more once it is there", async () => {
+    const { body } = await ask();
+    expect(body.progress).toBeNull();
+    const shows = (percent: number) =>
+      until(async () => (await media.logged(body.id)).body.progress === percent, PATIENCE);
+    queue.percent = 40;
+    await shows(40);
+    // Not every step is worth a write.
+    queue.percent = 45;
+    queue.percent = 90;
+    await shows(90);
+    queue.done = true;
+    expect(await entryWith(body.id, "succeeded")).toMatchObject({ progress: null });
   });
 
   test.each([

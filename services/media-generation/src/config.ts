@@ -3,6 +3,7 @@ import { holdConfig } from "@gr/paid-request";
 import { dataDirConfig, milliseconds, postgresConfig } from "@gr/runtime";
 import { z } from "zod";
 import { mediaProviders } from "./providers/media-providers.ts";
+import { MOST_DAYS } from "./retention/retention-store.ts";
 
 const httpUrl = () => z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
 
@@ -23,6 +24,28 @@ export const mediaGenerationConfig = z.object({
   MEDIA_LOOKUP_URL: httpUrl()
     .optional()
     .describe("answers GET {this}/{request id} with what a provider billed; the simulator has it"),
+  MEDIA_S3_BUCKET: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("where hosted media are kept; without it, in DATA_DIR"),
+  MEDIA_S3_PREFIX: z.string().default("media/").describe("what every key in the bucket begins with"),
+  MEDIA_S3_REGION: z.string().min(1).default("us-east-1"),
+  MEDIA_S3_ENDPOINT: httpUrl().optional().describe("of another service than AWS that speaks S3's protocol"),
+  MEDIA_S3_ACCESS_KEY_ID: z.string().min(1).optional(),
+  MEDIA_S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
+  FFMPEG_PATH: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("program that takes the first picture out of videos that are not AV1"),
+  MEDIA_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(MOST_DAYS)
+    .default(0)
+    .describe("how long hosted media are kept; 0 = for ever"),
   MEDIA_TIMEOUT_MS: milliseconds(300_000).describe("longest time that one image request may take"),
   VIDEO_TIMEOUT_MS: milliseconds(1_200_000).describe("longest time that one video request may take"),
   MEDIA_MAX_VIDEO_BYTES: count(512 * MEGABYTE).describe("of one video; a larger one is not taken"),

@@ -158,7 +158,7 @@ describe("kill -9 while the provider works", () => {
   });
 
   test("C9, after the files were stored: they are removed, the cost is found, nobody is charged", async () => {
-    const stored = () => until(async () => (await ring.files()).length === 1, { timeoutMs: 60_000 });
+    const stored = () => until(async () => (await ring.outputs()).length === 1, { timeoutMs: 60_000 });
     await ring.crashAt(withTheRowLocked(stored));
     expect(ring.hold()).toMatchObject({
       state: HoldState.RELEASED,
@@ -178,7 +178,7 @@ describe("kill -9 when the row has ended", () => {
     await ring.crashAt(beforeCommitOf("capture"));
     expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
     expect(ring.billing.charged).toBe(100n);
-    expect(await ring.files()).toHaveLength(1);
+    expect(await ring.outputs()).toHaveLength(1);
     expect(ring.upstream.requests).toHaveLength(1);
   });
 
@@ -187,7 +187,7 @@ describe("kill -9 when the row has ended", () => {
     const captures = () => movesOf(ring.billing).filter((entry) => entry === "capture").length;
     await until(() => captures() >= 2, { timeoutMs: 60_000 });
     expect(ring.billing.charged).toBe(100n);
-    expect(await ring.files()).toHaveLength(1);
+    expect(await ring.outputs()).toHaveLength(1);
   });
 
   test.each([
@@ -201,7 +201,7 @@ describe("kill -9 when the row has ended", () => {
       const again = await generate(next, fox, headers);
       expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
       const name = String(again.body.data[0].url).split("/").at(-1) ?? "";
-      expect((await ring.files()).map((file) => file.split("/").at(-1))).toEqual([name]);
+      expect((await ring.outputs()).map((file) => file.split("/").at(-1))).toEqual([name]);
       expect((await fetch(`${next.url}/media/${name}`)).status).toBe(200);
       expect((await generate(next, fox, headers)).body).toEqual(again.body);
       expect(ring.billing.charged).toBe(100n);
@@ -238,7 +238,7 @@ describe("kill -9 while a video is made that nobody waits for", () => {
     return entries[0];
   }
 
-  const stored = () => until(async () => (await ring.files()).length === 1, { timeoutMs: 60_000 });
+  const stored = () => until(async () => (await ring.outputs()).length === 1, { timeoutMs: 60_000 });
 
   test.each<[string, (crash: () => Promise<void>) => void]>([
     ["it is polled", (crash) => ring.upstream.play(job, waiting, crash, waiting, done)],
@@ -253,7 +253,7 @@ describe("kill -9 while a video is made that nobody waits for", () => {
     const name = String(entry.data[0].url).split("/").at(-1) ?? "";
     const served = await fetch(`${next.url}/media/${name}`);
     expect(Buffer.from(await served.arrayBuffer())).toEqual(mp4Of());
-    expect(await ring.files()).toHaveLength(1);
+    expect(await ring.outputs()).toHaveLength(1);
     expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 2_000n });
     expect(ring.billing.charged).toBe(2_000n);
     expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);

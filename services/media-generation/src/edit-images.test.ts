@@ -74,7 +74,7 @@ test.each<[string, () => Promise<{ status: number; body: { cost: number; data: {
 ])("two images and a mask as %s are shown in what is made, and charged by the image", async (_form, send) => {
   const { status, body } = await send();
   expect([status, body.cost]).toEqual([200, 0.014]);
-  const [name = ""] = await media.files();
+  const [name = ""] = await media.outputs();
   const made = await fetch(`${media.url()}/media/${name}`);
   const { data, info } = await sharp(Buffer.from(await made.arrayBuffer()))
     .raw()

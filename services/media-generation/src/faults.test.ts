@@ -304,7 +304,7 @@ describe("a scripted provider", () => {
     media.billing.before = async () => undefined;
     await settled(media);
     expect(onlyHold(media)).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
-    expect(await media.files()).toHaveLength(1);
+    expect(await media.outputs()).toHaveLength(1);
   });
 
   test("a charge that comes too late, since its hold was given back: no image, no file, nobody pays, the cost is ours", async () => {

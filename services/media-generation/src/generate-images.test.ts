@@ -70,7 +70,7 @@ describe("an image by URL", () => {
     const { body } = await media.generate({ model: "sandbox/image", prompt: "a fox", n: 3 });
     const names = body.data.map(({ url }: { url: string }) => nameOf(url));
     expect(new Set(names).size).toBe(3);
-    expect((await media.files()).sort()).toEqual([...names].sort());
+    expect((await media.outputs()).sort()).toEqual([...names].sort());
     expect((await media.row())["outputs"]).toEqual(names);
     expect(body.cost).toBe(0.03);
   });
@@ -84,7 +84,7 @@ describe("base64", () => {
       response_format: "b64_json",
       output_format: "png",
     });
-    const [name = ""] = await media.files();
+    const [name = ""] = await media.outputs();
     expect(Object.keys(body.data[0])).toEqual(["b64_json"]);
     expect(Buffer.from(body.data[0].b64_json, "base64")).toEqual(await stored(name));
     expect((await media.row())["outputs"]).toEqual([name]);
@@ -283,6 +283,6 @@ describe("a client that leaves", () => {
     await expect(request).rejects.toThrow();
     await until(() => media.billing.openHolds.length === 0, { timeoutMs: 60_000 });
     expect(movesOf(media.billing)).toEqual(["place", "capture"]);
-    expect(await media.files()).toEqual((await media.row())["outputs"]);
+    expect(await media.outputs()).toEqual((await media.row())["outputs"]);
   });
 });

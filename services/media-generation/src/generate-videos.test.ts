@@ -76,7 +76,7 @@ describe("a video", () => {
 
   test("as base64 is the stored file, byte for byte", async () => {
     const { body } = await media.generate({ ...fox, response_format: "b64_json" }, PATH);
-    const [name = ""] = await media.files();
+    const [name = ""] = await media.outputs();
     expect(Buffer.from(body.data[0].b64_json, "base64")).toEqual(await stored(name));
   });
 
@@ -143,7 +143,7 @@ describe("what is made", () => {
     }
     const paid = formats.length + formats.length - bounded.length;
     expect(media.billing.charged).toBe(2_000n * BigInt(paid));
-    expect((await media.files()).every((name) => name.endsWith(".mp4"))).toBe(true);
+    expect((await media.outputs()).every((name) => name.endsWith(".mp4"))).toBe(true);
   });
 
   test("is fetched again when it breaks off, and then stored once and whole", async () => {
@@ -160,7 +160,7 @@ describe("what is made", () => {
       },
     });
     expect((await media.generate(fox, PATH)).status).toBe(200);
-    const [name = "", ...others] = await media.files();
+    const [name = "", ...others] = await media.outputs();
     expect([others, await stored(name)]).toEqual([[], Buffer.concat([queue.film, Buffer.from("its end")])]);
   });
 

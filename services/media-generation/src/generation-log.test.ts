@@ -58,11 +58,16 @@ describe("what was answered is in the log under its request's id", () => {
       request: { prompt: "a fox", n: 2, size: "1280x720", output_format: "png", response_format: "url" },
       created_at: expect.any(String),
       finished_at: expect.any(String),
-      data: body.data,
+      data: body.data.map(({ url }: { url: string }) => ({
+        url,
+        thumbnail_url: url.replace(/\.png$/, ".preview.webp"),
+      })),
       error: null,
       latency: body.latency,
       cost: 0.02,
       deleted: false,
+      expired: false,
+      progress: null,
     });
     expect(Math.floor(Date.parse(entry.finished_at) / 1_000)).toBe(body.created);
   });

@@ -100,7 +100,7 @@ describe("a repeated request", () => {
     async (format) => {
       const body = { ...fox, n: 2, response_format: format };
       await withKey(body);
-      const [name = ""] = await media.files();
+      const [name = ""] = await media.outputs();
       await rm(join(media.dataDir, "media", name.slice(0, 2), name));
       const { status, body: answer } = await withKey(body);
       expect([status, answer.error.code]).toEqual([409, "idempotency_not_replayable"]);

@@ -12,18 +12,23 @@ import { GenerationRecord } from "./generation/generation-record.ts";
 import { MediaLookUp } from "./generation/look-up.ts";
 import { type MediaLimits, MediaWork } from "./generation/media-work.ts";
 import { MemoryPlaces } from "./generation/memory-places.ts";
+import { createProgressStore } from "./generation/progress-store.ts";
 import { createGenerationStore } from "./generation/store.ts";
 import { createInputBringer } from "./inputs/bring-inputs.ts";
 import { createPictureCleaner } from "./inputs/clean-picture.ts";
-import { logRpc } from "./log/log-rpc.ts";
 import { createLogStore } from "./log/log-store.ts";
+import { createPreviews } from "./previews/previews.ts";
 import { createArtifactReader } from "./providers/artifact.ts";
 import { configuredOrigins, createProviders } from "./providers/create-providers.ts";
 import { createOutbound } from "./providers/outbound.ts";
 import { mediaGenerationRest } from "./rest.ts";
-import { createFolderStorage } from "./storage/folder-storage.ts";
+import { expireMedia } from "./retention/expire-media.ts";
+import { createRetentionEvents } from "./retention/retention-events.ts";
+import { createRetentionStore } from "./retention/retention-store.ts";
+import { mediaGenerationRpc } from "./rpc.ts";
 import { createGate } from "./storage/gate.ts";
 import { createImageConverter } from "./storage/image-file.ts";
+import { type OpenStorage, openStorage } from "./storage/open-storage.ts";
 
 const NAME = "media-generation";
 const schema = { name: "media_generation", migrations: join(import.meta.dirname, "../migrations") };
@@ -31,10 +36,8 @@ const schema = { name: "media_generation", migrations: join(import.meta.dirname,
 const CONVERSIONS = 2;
 /** Pictures fetched for callers at the same time. */
 const DOWNLOADS = 16;
-/** Between two rounds over what crashes left in the storage. */
+/** Between two rounds over what crashes left in the storage, and over what has been kept long enough. */
 const SWEEP_EVERY_MS = 15 * 60_000;
-/** How long a write that was tried counts. */
-const WRITABLE_FOR_MS = 3_000;
 /** A process has so many chances to keep what it works on. */
 const RENEWALS_PER_LEASE = 3;
 
@@ -66,14 +69,18 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const limits = limitsOf(config);
         const events = createGenerationEvents(log, metrics);
         const store = createGenerationStore(pool);
-        const storage = await createFolderStorage(join(config.DATA_DIR, "media"));
+        const opened = await openStorage(config, clock);
+        const { storage } = opened;
         const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
         const providers = makeProviders(config, outbound);
         const conversions = createGate(CONVERSIONS);
         const convert = createImageConverter(conversions);
         const parts = { store, storage, catalog, providers, events, clock, memory };
         const read = createArtifactReader(outbound, clock);
-        const work = new MediaWork({ ...parts, read, convert, limits, graceMs });
+        const ffmpeg = config.FFMPEG_PATH;
+        const progress = createProgressStore(pool);
+        const previews = createPreviews({ storage, gate: conversions, ffmpeg, log, metrics });
+        const work = new MediaWork({ ...parts, read, convert, previews, progress, limits, graceMs });
         const billing = createBilling(dial("billing", BillingService), clock);
         const requests: PaidRequests<MediaKinds> = new PaidRequests({
           service: NAME,
@@ -120,8 +127,12 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
             video: limits.timeoutMs.video + graceMs,
           },
         });
-        const rpc = [logRpc(generationLog, publicBaseUrl)];
-        return { rest, rpc, ...lifecycle({ ...parts, requests }, close) };
+        const retention = createRetentionStore(pool);
+        const days = config.MEDIA_RETENTION_DAYS;
+        const rpc = mediaGenerationRpc({ generationLog, retention, retentionDays: days, publicBaseUrl });
+        const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
+        const expire = (stopping: AbortSignal) => expireMedia(removal, stopping);
+        return { rest, rpc, ...lifecycle({ ...parts, ...opened, requests, expire }, close) };
       } catch (error) {
         await close();
         throw error;
@@ -138,28 +149,31 @@ function limitsOf(config: MediaGenerationConfig): MediaLimits {
   };
 }
 
-type Parts = Pick<
-  Parameters<typeof mediaGenerationRest>[0],
-  "catalog" | "requests" | "storage" | "events"
-> & {
-  readonly store: ReturnType<typeof createGenerationStore>;
-  readonly clock: Parameters<typeof startRounds>[0]["clock"];
-};
+type Parts = Pick<Parameters<typeof mediaGenerationRest>[0], "catalog" | "requests" | "events"> &
+  OpenStorage & {
+    readonly store: ReturnType<typeof createGenerationStore>;
+    readonly clock: Parameters<typeof startRounds>[0]["clock"];
+    readonly expire: (stopping: AbortSignal) => Promise<void>;
+  };
 
-function lifecycle({ catalog, requests, store, storage, events, clock }: Parts, close: () => Promise<void>) {
+function lifecycle(
+  { catalog, requests, store, storage, unwritable, checkedForMs, events, clock, expire }: Parts,
+  close: () => Promise<void>,
+) {
   const writable = createReadyCheck({
     work: () => storage.check(),
-    problem: "the media folder cannot be written",
-    keptMs: WRITABLE_FOR_MS,
+    problem: unwritable,
+    keptMs: checkedForMs,
     clock,
   });
-  let stopSweeping: (() => Promise<void>) | undefined;
+  let stopSweeping: (() => Promise<unknown>) | undefined;
   return {
     start: async () => {
       await catalog.start();
       requests.start();
-      const round = () => storage.sweep();
-      stopSweeping = startRounds({ clock, pauseMs: SWEEP_EVERY_MS, round, failed: events.roundFailed });
+      const every = { clock, pauseMs: SWEEP_EVERY_MS, failed: events.roundFailed };
+      const ends = [() => storage.sweep(), expire].map((round) => startRounds({ ...every, round }));
+      stopSweeping = () => Promise.all(ends.map((end) => end()));
     },
     ready: async () => {
       if (catalog.version() === "") return "the catalogue has not arrived yet";

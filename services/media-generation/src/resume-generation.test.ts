@@ -129,7 +129,7 @@ describe("a job in a provider's queue", () => {
     const first = await media.generate({ ...fox, n: 3 }, path, headers);
     expect([first.status, first.body.data.length, first.body.cost]).toEqual([200, 2, 0.02]);
     expect(onlyHold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 200n, costPicoUsd: 8n });
-    expect((await media.files()).sort()).toEqual([...((await media.row())["outputs"] as string[])].sort());
+    expect((await media.outputs()).sort()).toEqual([...((await media.row())["outputs"] as string[])].sort());
     const again = await media.generate({ ...fox, n: 3 }, path, headers);
     expect(again.body).toEqual(first.body);
     expect(again.headers.get("idempotency-replayed")).toBe("true");
@@ -150,7 +150,7 @@ describe("a job in a provider's queue", () => {
     await settled();
     expect(queue.submissions).toHaveLength(1);
     expect(onlyHold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n, costPicoUsd: 5n });
-    expect(await media.files()).toEqual((await media.row())["outputs"]);
+    expect(await media.outputs()).toEqual((await media.row())["outputs"]);
   });
 
   test("that was to be handed over only, and has nobody to be handed to, is not charged", async () => {

@@ -43,7 +43,7 @@ describe("a job in a provider's queue", () => {
     });
     expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
     expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
-    expect(await ring.files()).toHaveLength(1);
+    expect(await ring.outputs()).toHaveLength(1);
     const again = await generate(next, queued, headers);
     expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
   });
@@ -122,13 +122,13 @@ describe("two processes on one database", () => {
     );
     const late = generate(sleeper, queued);
     await ring.settled();
-    await until(async () => (await ring.files()).length === 1, { timeoutMs: 60_000 });
+    await until(async () => (await ring.outputs()).length === 1, { timeoutMs: 60_000 });
     sleeper.resume();
     const { status, body } = await late;
     expect([status, body.error.code]).toEqual([500, "outcome_unknown"]);
     expect(ring.hold()).toMatchObject({ state: HoldState.CAPTURED, chargedCredits: 100n });
     expect(ring.billing.charged).toBe(100n);
-    expect(await ring.files()).toHaveLength(1);
+    expect(await ring.outputs()).toHaveLength(1);
     expect(ring.methods().filter((method) => method === "POST")).toHaveLength(1);
   });
 });

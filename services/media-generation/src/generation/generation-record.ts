@@ -4,6 +4,7 @@
 import type { Due, Ending, HoldStory, RequestRecord, Route } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { type Clock, isServerTrouble } from "@gr/runtime";
+import { deleteMedia } from "../storage/delete-media.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 import type { GenerationEvents } from "./events.ts";
 import type { Generation, MediaKinds, MediaOrder, MediaProduct } from "./generation.ts";
@@ -56,7 +57,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   ): Promise<"recorded" | "passed"> {
     const { store, clock } = this.#options;
     const finishedAt = product?.finishedAt ?? clock.now();
-    const ended = await store.finish(order.id, ending, finishedAt, product?.outputs);
+    const ended = await store.finish(order.id, ending, finishedAt, product?.outputs, product?.previews);
     if (ended !== undefined) {
       if (ending.kind === "released" || ended.deleted) await this.#discard(order);
       return "recorded";
@@ -123,8 +124,6 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   /** Never rejects: the money goes first. */
   async #discard({ id, outputs }: Pick<MediaOrder, "id" | "outputs">): Promise<void> {
     const { storage, events } = this.#options;
-    await Promise.all(outputs.map((name) => storage.delete(name))).catch((error) => {
-      events.notDiscarded(id, error);
-    });
+    await deleteMedia(storage, outputs).catch((error) => events.notDiscarded(id, error));
   }
 }

@@ -43,7 +43,10 @@ export interface MediaKinds extends Kinds {
 }
 
 /** A video is stored as it comes, never whole in memory; pictures, and what must not be kept, are here. */
-export type MadeFile = { readonly bytes: Buffer } | { readonly storedAs: string };
+export type MadeFile = ({ readonly bytes: Buffer } | { readonly storedAs: string }) & {
+  /** A small picture of it; not of what must not be kept. */
+  readonly preview?: Buffer | undefined;
+};
 
 export interface MediaProduct {
   /** Who made it. */
@@ -51,6 +54,8 @@ export interface MediaProduct {
   readonly files: readonly MadeFile[];
   /** Names under which they are hosted; fewer than the order's when fewer were made. */
   readonly outputs: readonly string[];
+  /** Names of the thumbnails and posters that there are. */
+  readonly previews: readonly string[];
   /** Unix milliseconds. */
   readonly finishedAt: number;
 }

@@ -6,6 +6,7 @@ import type { AttemptContext, AttemptEnd, Failed, Producer, Route, Unknown } fro
 import { ServiceError } from "@gr/proto";
 import type { Price } from "@gr/proto/catalog";
 import type { Timer } from "@gr/runtime";
+import type { Previews } from "../previews/previews.ts";
 import type { ReadArtifact } from "../providers/artifact.ts";
 import {
   type Artifact,
@@ -19,7 +20,7 @@ import { ProviderError, type ProviderFailure } from "../providers/provider-error
 import type { MediaRoute } from "../request/choose-routes.ts";
 import { collect } from "../storage/collect.ts";
 import { type ConvertImage, InvalidImageError } from "../storage/image-file.ts";
-import { VIDEO_FORMAT } from "../storage/media-name.ts";
+import { previewNameOf, VIDEO_FORMAT } from "../storage/media-name.ts";
 import { type MediaStorage, StorageError } from "../storage/media-storage.ts";
 import { InvalidVideoError, mp4Only } from "../storage/video-file.ts";
 import { callerError, NOT_SENT, NOT_STORED } from "./caller-error.ts";
@@ -27,6 +28,8 @@ import type { GenerationEvents } from "./events.ts";
 import type { Generation, MadeFile, MediaKinds, MediaOrder } from "./generation.ts";
 import type { MemoryPlaces } from "./memory-places.ts";
 import { metersOf } from "./meters.ts";
+import { reportProgress } from "./progress-report.ts";
+import type { ProgressStore } from "./progress-store.ts";
 import { LeftRunning, type Succeeded } from "./run-job.ts";
 import {
   failureOf,
@@ -54,6 +57,10 @@ export interface MediaWorkOptions {
   /** Brings an artifact here. @throws ProviderError */
   readonly read: ReadArtifact;
   readonly convert: ConvertImage;
+  /** Undefined: there are to be none. */
+  readonly previews?: Previews;
+  /** Undefined: nobody asks how far a job is. */
+  readonly progress?: ProgressStore;
   readonly memory: MemoryPlaces;
   readonly events: GenerationEvents;
   readonly clock: Timer;
@@ -154,7 +161,7 @@ export class MediaWork {
     work: (run: PartsRun<Made>) => Promise<PartsEnd<Made>>,
     { unwanted, givenUp }: { unwanted: boolean; givenUp: boolean } = { unwanted: false, givenUp: false },
   ): Promise<End> {
-    const { clock, store } = this.#options;
+    const { clock, store, progress, events } = this.#options;
     const { order, provider } = attempt;
     const caller = new AbortController();
     this.#givenUp.set(order.id, caller);
@@ -165,7 +172,8 @@ export class MediaWork {
       (signal) => {
         const save = (parts: SavedParts) => store.saveOperations(order.id, parts);
         const take = (part: Succeeded) => this.#take(order, part, signal);
-        return work({ provider, clock, signal, givenUp: caller.signal, save, take });
+        const progressed = progress && reportProgress(order.id, progress, events.roundFailed);
+        return work({ provider, clock, signal, givenUp: caller.signal, save, take, progressed });
       },
       giveUp,
     ).finally(() => this.#givenUp.delete(order.id));
@@ -207,15 +215,21 @@ export class MediaWork {
     }
   }
 
-  async #takePicture({ request }: MediaOrder, artifact: Artifact, signal: AbortSignal): Promise<MadeFile> {
-    const { convert, read, memory } = this.#options;
+  async #takePicture(
+    { request, outputs }: MediaOrder,
+    artifact: Artifact,
+    signal: AbortSignal,
+  ): Promise<MadeFile> {
+    const { convert, previews, read, memory } = this.#options;
     const { output_format: format } = request;
     if (format === VIDEO_FORMAT) throw new Error("a picture is never to be a video");
     const bytes = await read(artifact, MOST_PICTURE_BYTES, signal, async (chunks) => {
       await memory.take(signal);
       return collect(chunks);
     });
-    return { bytes: (await convert(bytes, format)).bytes };
+    const picture = (await convert(bytes, format)).bytes;
+    if (outputs.length === 0) return { bytes: picture };
+    return { bytes: picture, preview: await previews?.thumbnailOf(picture) };
   }
 
   /** Straight into the storage, unless it must not be kept. A request makes one video. */
@@ -224,12 +238,12 @@ export class MediaWork {
     artifact: Artifact,
     signal: AbortSignal,
   ): Promise<MadeFile> {
-    const { read, storage, memory, limits } = this.#options;
+    const { read, storage, previews, memory, limits } = this.#options;
     const { mostVideoBytes, mostBase64Bytes } = limits;
     const most =
       request.response_format === "url" ? mostVideoBytes : Math.min(mostVideoBytes, mostBase64Bytes);
     const [name] = outputs;
-    return read(artifact, most, signal, async (chunks) => {
+    const made = await read(artifact, most, signal, async (chunks) => {
       if (name === undefined) {
         await memory.take(signal);
         return { bytes: await collect(mp4Only(chunks)) };
@@ -237,6 +251,7 @@ export class MediaWork {
       await storage.put(name, mp4Only(chunks));
       return { storedAs: name };
     });
+    return name === undefined ? made : { ...made, preview: await previews?.posterOf(name) };
   }
 
   /** Milliseconds. */
@@ -263,6 +278,7 @@ export class MediaWork {
     // All have ended before a file is removed, so that none is written afterwards.
     const failed = (await Promise.allSettled(puts)).find((put) => put.status === "rejected");
     if (failed !== undefined) return this.#notStored({ order, route }, cost, failed.reason);
+    const previews = await this.#putPreviews(outputs, files);
     const parts = made.map((part) => ({ most: shareOf(order, part.files.length), usage: part.usage }));
     const price = order.rule ?? this.#options.catalog.find(order.model)?.price;
     const charge = chargeByUse(price, order, shareOf(order, files.length), parts);
@@ -271,8 +287,22 @@ export class MediaWork {
       bill: cost === undefined ? undefined : { charge, cost },
       billId: "",
       billOf: (found) => ({ charge, cost: found?.cost ?? shareOf(order, files.length) }),
-      productOf: () => ({ route, files, outputs, finishedAt: clock.now() }),
+      productOf: () => ({ route, files, outputs, previews, finishedAt: clock.now() }),
     };
+  }
+
+  /** @returns the names of those that are there now: what was made is good without them */
+  async #putPreviews(outputs: readonly string[], files: readonly MadeFile[]): Promise<string[]> {
+    const puts = outputs.map(async (output, index) => {
+      const preview = files[index]?.preview;
+      if (preview === undefined) return [];
+      const name = previewNameOf(output);
+      return this.#options.storage.put(name, preview).then(
+        () => [name],
+        () => [],
+      );
+    });
+    return (await Promise.all(puts)).flat();
   }
 
   #failed(attempt: Attempt, failures: readonly [ProviderError, ...ProviderError[]]): End {

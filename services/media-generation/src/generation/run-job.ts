@@ -24,6 +24,8 @@ export interface JobRun {
   readonly givenUp?: AbortSignal;
   /** Makes an operation survive this process. @returns false when the job is not ours any more */
   readonly saveOperation: (operation: Operation) => Promise<boolean>;
+  /** Told how far it is, in whole percent, whenever its provider says. */
+  readonly progressed?: ((percent: number) => void) | undefined;
 }
 
 /** Submits a job and follows it. @throws ProviderError */
@@ -47,6 +49,7 @@ async function follow(run: JobRun, begun: Progress, saved: Operation | undefined
       if (!(await run.saveOperation(operation))) throw left(run.provider, "passed to another process");
       known = operation;
     }
+    if (progress.percent !== undefined) run.progressed?.(progress.percent);
     const pause = pauseBefore(progress, waited);
     waited += pause;
     progress = await pollOnce(run, progress, pause);

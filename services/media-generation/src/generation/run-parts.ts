@@ -45,7 +45,7 @@ export function resumeParts<Made>(run: PartsRun<Made>, saved: SavedParts): Promi
 }
 
 async function endOf<Made>(
-  { save, take, ...run }: PartsRun<Made>,
+  { save, take, progressed, ...run }: PartsRun<Made>,
   known: SavedParts,
   follow: (job: JobRun, index: number) => Promise<Succeeded>,
 ): Promise<PartsEnd<Made>> {
@@ -57,8 +57,16 @@ async function endOf<Made>(
     written = written.then(() => save([...operations]));
     return written;
   };
+  const percents = known.map(() => 0);
+  const progressedAt = (index: number) => (percent: number) => {
+    percents[index] = percent;
+    progressed?.(Math.floor(percents.reduce((sum, each) => sum + each, 0) / percents.length));
+  };
   const ends = await Promise.allSettled(
-    known.map(async (_, index) => take(await follow({ ...run, saveOperation: saveAt(index) }, index))),
+    known.map(async (_, index) => {
+      const job = { ...run, saveOperation: saveAt(index), progressed: progressedAt(index) };
+      return take(await follow(job, index));
+    }),
   );
   const made: Made[] = [];
   const failures: ProviderError[] = [];

@@ -34,6 +34,7 @@ export interface GenerationStore {
   /**
    * Ends an open generation. From here on it is certain what will be booked, whoever does it.
    * @param outputs names of the files that there are; undefined: as the order has them
+   * @param previews names of the thumbnails and posters that there are
    * @returns undefined when the row has passed to another worker
    */
   finish(
@@ -41,6 +42,7 @@ export interface GenerationStore {
     ending: Ending,
     finishedAt: number,
     outputs: readonly string[] | undefined,
+    previews?: readonly string[],
   ): Promise<Pick<Generation, "deleted"> | undefined>;
   /** Billing has been told how it ended. */
   markBooked(id: string): Promise<void>;
@@ -161,11 +163,11 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
       );
       return rows[0]?.resumable;
     },
-    finish: async (id, ending, finishedAt, outputs) => {
+    finish: async (id, ending, finishedAt, outputs, previews = []) => {
       const { state, charge, cost, why, message } = rowOf(ending);
       const { rows } = await pool.query<Pick<Generation, "deleted">>(
         `UPDATE generation SET state = $3, charge_credits = $4, cost_pico_usd = $5, error_kind = $6,
-           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs), ${tell(10, "$8")}
+           error_message = $7, finished_at = $8, outputs = coalesce($9, outputs), previews = $10, ${tell(11, "$8")}
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING deleted_at IS NOT NULL AS deleted`,
         [
           id,
@@ -177,6 +179,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
           message,
           new Date(finishedAt),
           outputs === undefined ? null : JSON.stringify(outputs),
+          JSON.stringify(previews),
           ...(ending.kind === "released" ? toldOf(ending.why, ending.message) : NOTHING_TOLD),
         ],
       );

@@ -4,7 +4,7 @@ import { ServiceError } from "@gr/proto";
 import { renderError } from "@gr/runtime";
 import { z } from "zod";
 import { mediaUrl } from "../answer/media-answer.ts";
-import { filesOf, KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
+import { filesOf, KINDS, type LogEntry, previewOf, STATUSES } from "./log-entry.ts";
 import type { LogPage } from "./log-query.ts";
 
 const time = () => z.string().meta({ format: "date-time" });
@@ -30,7 +30,20 @@ export const generationSchema = z.object({
     .describe("as it was carried out: every auto is resolved"),
   created_at: time(),
   finished_at: time().nullable().describe("null while it runs"),
-  data: z.array(z.object({ url: z.string() })).describe("the hosted files, whatever the response_format was"),
+  progress: z
+    .number()
+    .int()
+    .nullable()
+    .describe("percent, while it runs and as far as its provider says; null otherwise"),
+  data: z
+    .array(
+      z.object({
+        url: z.string(),
+        thumbnail_url: z.string().optional().describe("of a picture: a small one, WebP"),
+        poster_url: z.string().optional().describe("of a video: its first picture, small, WebP"),
+      }),
+    )
+    .describe("the hosted files, whatever the response_format was"),
   error: z
     .object({
       message: z.string(),
@@ -43,6 +56,7 @@ export const generationSchema = z.object({
   latency: z.number().int().nullable().describe("milliseconds from the order to its end; null while it runs"),
   cost: z.number().nullable().describe("USD charged; null while it runs"),
   deleted: z.boolean().describe("its files and its prompt were removed"),
+  expired: z.boolean().describe("its files had been kept as long as files are kept here, and were removed"),
 });
 
 export const pageSchema = z.object({
@@ -54,7 +68,7 @@ export const pageSchema = z.object({
 });
 
 export function generationAnswer(entry: LogEntry, publicBaseUrl: string): z.infer<typeof generationSchema> {
-  const { id, status, kind, model, request, createdAt, finishedAt, error, charge, deleted } = entry;
+  const { id, status, kind, model, request, createdAt, finishedAt, error, charge, deleted, expired } = entry;
   const { input_pixels: pixels, ...parameters } = request;
   return {
     id,
@@ -65,13 +79,24 @@ export function generationAnswer(entry: LogEntry, publicBaseUrl: string): z.infe
     request: { ...parameters, ...(pixels === undefined ? {} : { input_images: pixels.length }) },
     created_at: new Date(createdAt).toISOString(),
     finished_at: finishedAt === undefined ? null : new Date(finishedAt).toISOString(),
-    data: filesOf(entry).map((name) => ({ url: mediaUrl(publicBaseUrl, name) })),
+    progress: entry.progress ?? null,
+    data: filesOf(entry).map((name) => fileAnswer(entry, name, publicBaseUrl)),
     error:
       error === undefined ? null : renderError(new ServiceError(error.reason, error.message), id).body.error,
     latency: finishedAt === undefined ? null : Math.max(0, finishedAt - createdAt),
     // Four decimals: the nearest double prints as exactly these.
     cost: charge === undefined ? null : Number(formatCredits(charge)),
     deleted,
+    expired,
+  };
+}
+
+function fileAnswer(entry: LogEntry, name: string, publicBaseUrl: string) {
+  const preview = previewOf(entry, name);
+  const field = entry.kind === "video" ? "poster_url" : "thumbnail_url";
+  return {
+    url: mediaUrl(publicBaseUrl, name),
+    ...(preview === undefined ? {} : { [field]: mediaUrl(publicBaseUrl, preview) }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { MediaWork } from "../generation/media-work.ts";
+import { deleteMedia } from "../storage/delete-media.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 import { generationAnswer, generationSchema, pageAnswer, pageSchema } from "./log-answer.ts";
 import { logQuerySchema, readEntry, readPage } from "./log-query.ts";
@@ -94,7 +95,7 @@ async function removeContent(
   }
   // Another process finds out when it next renews its leases.
   if (removed === "running") work.giveUp(id);
-  else await Promise.all(entry.outputs.map((name) => storage.delete(name)));
+  else await deleteMedia(storage, entry.outputs);
   if (!entry.deleted) events.contentRemoved(entry);
   return { id, removed };
 }

@@ -1,4 +1,4 @@
-// MediaGenerationService: the log of a whole account, or of one of its keys, for whoever acts for the account's owner.
+// The log of a whole account, or of one of its keys, over RPC, for whoever acts for the account's owner.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { errorRow } from "@gr/proto";
 import {
@@ -6,12 +6,11 @@ import {
   type GenerationSchema,
   GenerationStatus,
   type ListGenerationsRequest,
-  MediaGenerationService,
 } from "@gr/proto/media";
-import { implement, parseRequest, type RpcService } from "@gr/runtime";
+import { parseRequest } from "@gr/runtime";
 import { z } from "zod";
 import { mediaUrl } from "../answer/media-answer.ts";
-import { filesOf, KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
+import { filesOf, KINDS, type LogEntry, previewOf, STATUSES } from "./log-entry.ts";
 import { idField, MOST, modelField, readPage } from "./log-query.ts";
 import type { LogFilter, LogStore } from "./log-store.ts";
 
@@ -47,9 +46,9 @@ const requestFields = z.object({
   limit: z.number().int().min(1).max(MOST, `It must be from 1 to ${MOST}, or 0 for the default`).optional(),
 });
 
-export function logRpc(generationLog: LogStore, publicBaseUrl: string): RpcService {
-  return implement(MediaGenerationService, {
-    async listGenerations(request) {
+export function logCalls(generationLog: LogStore, publicBaseUrl: string) {
+  return {
+    async listGenerations(request: ListGenerationsRequest) {
       const { account_id: accountId, key_id: keyId, after, limit, ...rest } = fieldsOf(request);
       const { entries, hasMore } = await readPage(
         generationLog,
@@ -60,7 +59,7 @@ export function logRpc(generationLog: LogStore, publicBaseUrl: string): RpcServi
       );
       return { generations: entries.map((entry) => messageOf(entry, publicBaseUrl)), hasMore };
     },
-  });
+  };
 }
 
 type Fields = z.infer<typeof requestFields>;
@@ -118,12 +117,18 @@ function messageOf(entry: LogEntry, publicBaseUrl: string): MessageInitShape<typ
       outputFormat: request.output_format,
       responseFormat: request.response_format,
     },
+    ...(entry.progress === undefined ? {} : { progress: entry.progress }),
     urls: filesOf(entry).map((name) => mediaUrl(publicBaseUrl, name)),
+    previewUrls: filesOf(entry).map((name) => {
+      const preview = previewOf(entry, name);
+      return preview === undefined ? "" : mediaUrl(publicBaseUrl, preview);
+    }),
     ...(error === undefined ? {} : { error: errorMessage(error) }),
     createdAt: BigInt(entry.createdAt),
     ...(finishedAt === undefined ? {} : { finishedAt: BigInt(finishedAt) }),
     ...(charge === undefined ? {} : { chargedCredits: charge }),
     deleted: entry.deleted,
+    expired: entry.expired,
   };
 }
 

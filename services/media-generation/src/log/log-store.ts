@@ -49,6 +49,8 @@ interface LogRow {
   status: Status;
   request: GenerationRequest;
   outputs: string[];
+  previews: string[];
+  progress: number | null;
   charge_credits: bigint | null;
   error_kind: string | null;
   error_message: string | null;
@@ -58,6 +60,7 @@ interface LogRow {
   created_at: Date;
   finished_at: Date | null;
   deleted_at: Date | null;
+  expired_at: Date | null;
 }
 
 /** An outcome that nobody knows is a failure to whoever was told an error: it will never be charged. */
@@ -67,8 +70,8 @@ const STATUS = `CASE
   WHEN state = 'blocked' THEN 'blocked'
   WHEN told_reason = '${"generation_cancelled" satisfies Reason}' THEN 'cancelled'
   ELSE 'failed' END`;
-const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, charge_credits, error_kind,
-  error_message, told_reason, told_message, told_at, created_at, finished_at, deleted_at`;
+const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, previews, progress, charge_credits, error_kind,
+  error_message, told_reason, told_message, told_at, created_at, finished_at, deleted_at, expired_at`;
 
 export function createLogStore(pool: Pool): LogStore {
   const select = async ({ text, values }: Query) =>
@@ -151,11 +154,14 @@ function entryOf(row: LogRow): LogEntry {
     status,
     request: row.request,
     outputs: row.outputs,
+    previews: row.previews,
+    progress: ended ? undefined : (row.progress ?? undefined),
     error: ended && status !== "succeeded" ? errorOf(row) : undefined,
     charge: ended ? (row.charge_credits ?? 0n) : undefined,
     createdAt: row.created_at.getTime(),
     finishedAt: ended ? (row.told_at ?? row.finished_at)?.getTime() : undefined,
     deleted: row.deleted_at !== null,
+    expired: row.expired_at !== null,
   };
 }
 

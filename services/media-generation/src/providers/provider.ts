@@ -59,7 +59,13 @@ export interface ReportedUsage {
 }
 
 export type Progress =
-  | { readonly state: "pending"; readonly operation: Operation; readonly pollAfterMs: number }
+  | {
+      readonly state: "pending";
+      readonly operation: Operation;
+      readonly pollAfterMs: number;
+      /** Whole percent, where the provider says. */
+      readonly percent?: number | undefined;
+    }
   | {
       readonly state: "succeeded";
       /** Exactly as many as the job asked for. */

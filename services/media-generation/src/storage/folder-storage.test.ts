@@ -2,8 +2,8 @@
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { describeStorage } from "../test/storage-contract.ts";
 import { createFolderStorage } from "./folder-storage.ts";
 import { makeMediaName } from "./media-name.ts";
 import type { MediaStorage } from "./media-storage.ts";
@@ -19,31 +19,12 @@ describe("folder storage", () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  test("gives back what was put, whole or in part", async () => {
-    await storage.put(name, bytes);
-    expect(await storage.size(name)).toBe(10);
-    expect(await buffer(storage.read(name))).toEqual(bytes);
-    expect((await buffer(storage.read(name, { start: 2, end: 4 }))).toString()).toBe("234");
-  });
+  describeStorage(() => createFolderStorage(join(folder, "deep", "media")));
 
   test("leaves nothing but the file behind", async () => {
     await storage.put(name, bytes);
     const left = await readdir(join(folder, "deep", "media"), { recursive: true });
     expect(left.sort()).toEqual([name.slice(0, 2), join(name.slice(0, 2), name), "drafts"].sort());
-  });
-
-  test("knows what it does not have, and deleting it is no error", async () => {
-    expect(await storage.size(name)).toBeUndefined();
-    await storage.put(name, bytes);
-    await storage.delete(name);
-    await storage.delete(name);
-    expect(await storage.size(name)).toBeUndefined();
-  });
-
-  test("two processes that put the same name leave one whole file", async () => {
-    const other = await createFolderStorage(join(folder, "deep", "media"));
-    await Promise.all([storage.put(name, bytes), other.put(name, bytes)]);
-    expect(await buffer(storage.read(name))).toEqual(bytes);
   });
 
   test("sweeps up what a crash in a put has left, and nothing that may still be written", async () => {

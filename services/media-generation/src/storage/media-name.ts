@@ -6,7 +6,7 @@ import type { OutputFormat } from "../request/image-request.ts";
 export const VIDEO_FORMAT = "mp4";
 export type FileFormat = OutputFormat | typeof VIDEO_FORMAT;
 
-const NAME = /^[0-9a-f]{40}\.(webp|jpg|png|mp4)$/;
+const NAME = /^[0-9a-f]{40}(?:\.preview\.(webp)|\.(webp|jpg|png|mp4))$/;
 const EXTENSION: Readonly<Record<FileFormat, string>> = {
   webp: "webp",
   jpeg: "jpg",
@@ -24,7 +24,13 @@ export function makeMediaName(format: FileFormat): string {
   return `${randomBytes(20).toString("hex")}.${EXTENSION[format]}`;
 }
 
+/** Of the thumbnail or poster of a file: who knows the one, knows the other. */
+export function previewNameOf(name: string): string {
+  return name.replace(/\.\w+$/, ".preview.webp");
+}
+
 /** Undefined when it is not one of our names. */
 export function contentTypeOf(name: string): string | undefined {
-  return CONTENT_TYPE[NAME.exec(name)?.[1] ?? ""];
+  const [, preview, own] = NAME.exec(name) ?? [];
+  return CONTENT_TYPE[preview ?? own ?? ""];
 }

@@ -9,12 +9,13 @@ import { type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type ByteRange, readByteRange } from "./byte-range.ts";
 import { contentTypeOf } from "./media-name.ts";
-import type { MediaStorage } from "./media-storage.ts";
+import { type MediaStorage, StorageError } from "./media-storage.ts";
 
 export const MEDIA_PATH = "/media";
 
 /** A client that takes nothing for so long holds a file and a connection for nobody. */
 const STALL_MS = 30_000;
+const RETRY_MS = 1_000;
 
 /** Set on every answer that carries a file. A name never gets another content, so caches may keep it for ever. */
 const HEADERS = {
@@ -50,7 +51,7 @@ async function sendMedia(
 ): Promise<FastifyReply> {
   const { name } = http.params as { name: string };
   const contentType = contentTypeOf(name);
-  const size = contentType === undefined ? undefined : await storage.size(name);
+  const size = contentType === undefined ? undefined : await storage.size(name).catch(unreachable);
   if (contentType === undefined || size === undefined) {
     throw notFound();
   }
@@ -94,6 +95,12 @@ async function openFile(
 
 function notFound(): ServiceError {
   return new ServiceError("media_not_found", "There is no such file; it may have been deleted.");
+}
+
+function unreachable(cause: unknown): never {
+  if (!(cause instanceof StorageError)) throw cause;
+  const message = "Media cannot be read at the moment; try again shortly.";
+  throw new ServiceError("service_unavailable", message, { retryAfterMs: RETRY_MS, cause });
 }
 
 /** Ends an answer of which nothing was written for `stallMs`, though it has not ended; for at most twice as long. */

@@ -9,7 +9,7 @@ export interface MediaStorage {
    * as the pieces do.
    */
   put(name: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<void>;
-  /** Size in bytes; undefined when there is no such file. */
+  /** Size in bytes; undefined when there is no such file. Rejects with StorageError when nobody can tell. */
   size(name: string): Promise<number | undefined>;
   /** The file or a part of it. The stream fails when the file has gone meanwhile. */
   read(name: string, range?: ByteRange): Readable;

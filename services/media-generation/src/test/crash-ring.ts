@@ -12,7 +12,7 @@ import { fixedCatalog } from "./fixed-catalog.ts";
 import { migratedDatabase } from "./migrated-database.ts";
 import { drawPicture } from "./pictures.ts";
 import { type FixedAnswer, type ScriptedServer, startScriptedServer } from "./scripted-server.ts";
-import { type Answer, createBilling, environment, PATIENT, postJson } from "./start-media.ts";
+import { type Answer, createBilling, environment, isPreview, PATIENT, postJson } from "./start-media.ts";
 
 const ENTRY = fileURLToPath(new URL("./child/main.ts", import.meta.url));
 const SETTLED_WITHIN_MS = 60_000;
@@ -144,6 +144,11 @@ export class CrashRing {
   async files(): Promise<string[]> {
     const entries = await readdir(join(this.#dataDir, "media"), { recursive: true });
     return entries.filter((file) => /\.(webp|mp4)$/.test(file));
+  }
+
+  /** The same without thumbnails and posters. */
+  async outputs(): Promise<string[]> {
+    return (await this.files()).filter((file) => !isPreview(file));
   }
 
   methods(): string[] {

@@ -22,6 +22,7 @@ const state = z.object({
   urls: z.array(z.string()).optional(),
   failed: z.string().optional(),
   blocked: z.boolean().optional(),
+  percent: z.number().optional(),
 });
 
 export interface QueueOptions {
@@ -61,7 +62,7 @@ export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): 
     if (blocked) throw new ProviderError("blocked", "queue: refused", { accepted: true });
     if (failed !== undefined) throw new ProviderError("failed", "queue: failed", { accepted: true });
     const artifacts = artifactsOf(now.data, String(type));
-    if (artifacts === undefined) return pending(operation);
+    if (artifacts === undefined) return { ...pending(operation), percent: now.data.percent };
     if (artifacts.length !== Number(n ?? 1)) throw unreadable();
     return { state: "succeeded", artifacts };
   }
@@ -85,6 +86,6 @@ function artifactsOf(
   return urls?.map((url) => ({ url, type }));
 }
 
-const pending = (operation: Operation): Progress => ({ state: "pending", operation, pollAfterMs: 50 });
+const pending = (operation: Operation) => ({ state: "pending", operation, pollAfterMs: 50 }) as const;
 
 const unreadable = () => new ProviderError("failed", "queue: an answer of another shape", { accepted: true });

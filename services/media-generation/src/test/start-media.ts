@@ -51,6 +51,8 @@ export interface MediaUnderTest {
   row(): Promise<Record<string, unknown>>;
   /** Files under the media folder. */
   files(): Promise<string[]>;
+  /** The same without thumbnails and posters. */
+  outputs(): Promise<string[]>;
   metrics(): Promise<string>;
   readyz(): Promise<Answer>;
   /** Stops the process and starts another one on the same data, in a world that may have changed. */
@@ -120,6 +122,7 @@ export async function startMedia(options: MediaOptions): Promise<MediaUnderTest>
       postJson(url() + path, body, headers),
     row: () => readRow(db),
     files: async () => filesUnder(join(dataDir, "media")),
+    outputs: async () => (await filesUnder(join(dataDir, "media"))).filter((name) => !isPreview(name)),
     readyz: async () => answerOf(await fetch(`http://127.0.0.1:${running.httpPort}/readyz`)),
     metrics: async () => (await fetch(`http://127.0.0.1:${running.httpPort}/metrics`)).text(),
     restart: async (changed) => {
@@ -171,6 +174,8 @@ export async function answerOf(response: Response): Promise<Answer> {
   const isJson = response.headers.get("content-type")?.includes("json") === true;
   return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
 }
+
+export const isPreview = (file: string) => file.includes(".preview.");
 
 async function filesUnder(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

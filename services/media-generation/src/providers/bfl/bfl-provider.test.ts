@@ -116,7 +116,9 @@ describe("bfl", () => {
         },
       },
     });
-    await listening.poll({ poll, billed: null }, new AbortController().signal).catch(() => undefined);
+    const { signal } = new AbortController();
+    const progress = await listening.poll({ poll, billed: null }, signal).catch(() => undefined);
     expect(asked).toEqual(shown ? [poll] : []);
+    if (shown) expect(progress).toMatchObject({ state: "pending", percent: 40 });
   });
 });

@@ -7,6 +7,7 @@ import { readDetail } from "../detail-message.ts";
 import { base64, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
+import { percentOf } from "../percent.ts";
 import type { ImageJob, MediaProvider, Operation, Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError, type ProviderFailure } from "../provider-error.ts";
 import { createProviderHttp } from "../provider-http.ts";
@@ -24,6 +25,8 @@ const resultSchema = z.object({
   status: z.string(),
   /** In credits, once the job is done. */
   cost: z.number().nullish(),
+  /** Of 1. */
+  progress: z.unknown().optional(),
   result: z.object({ sample: z.string().min(1) }).nullish(),
 });
 
@@ -108,13 +111,13 @@ async function bodyOf({ model, prompt, fields, inputs }: ImageJob): Promise<Json
 function progressOf(answer: OutboundAnswer, operation: Operation): Progress {
   const parsed = resultSchema.safeParse(answer.json());
   if (!parsed.success) throw unreadable();
-  const { status, result, cost } = parsed.data;
+  const { status, result, cost, progress } = parsed.data;
   const announced = operation["billed"];
   const billed = billedOf(cost) ?? (typeof announced === "string" ? BigInt(announced) : undefined);
   const usage: ReportedUsage | undefined = billed === undefined ? undefined : { billed };
   const kind = ENDED[status];
   if (kind !== undefined) throw new ProviderError(kind, `bfl: ${status}`, { accepted: true });
-  if (status !== "Ready") return pending(operation);
+  if (status !== "Ready") return { ...pending(operation), percent: percentOf(progress, 1) };
   if (result == null) throw unreadable(usage);
   const artifacts = [{ url: result.sample, type: "image/png" }];
   return { state: "succeeded", artifacts, ...(usage === undefined ? {} : { usage }) };
@@ -126,11 +129,8 @@ function billedOf(credits: number | null | undefined): PicoUsd | undefined {
   return billed === undefined || billed < 0n ? undefined : billed;
 }
 
-const pending = (operation: Operation): Progress => ({
-  state: "pending",
-  operation,
-  pollAfterMs: POLL_AFTER_MS,
-});
+const pending = (operation: Operation) =>
+  ({ state: "pending", operation, pollAfterMs: POLL_AFTER_MS }) as const;
 
 const unreadable = (usage?: ReportedUsage) =>
   new ProviderError("failed", "bfl: an answer of another shape", {

@@ -11,6 +11,8 @@ const itemSchema = z.object({
   status: z.string().nullish(),
   imageURL: z.string().min(1).nullish(),
   videoURL: z.string().min(1).nullish(),
+  /** Of 100. */
+  progress: z.unknown().optional(),
   /** In USD. */
   cost: z.number().nullish(),
 });

@@ -180,6 +180,12 @@ describe("runware", () => {
     expect(taskIdOf(imageJob.requestId, 1)).toBe(task);
   });
 
+  test("a task that runs says how far it is", async () => {
+    bench.server.play(ok({ data: [{ ...answers.processing.data[0], taskUUID: task }] }));
+    const progress = await bench.provider.poll({ task }, new AbortController().signal);
+    expect(progress).toMatchObject({ state: "pending", percent: 40 });
+  });
+
   test("a look-up asks for all jobs that a request can have been, and adds up", async () => {
     const look = async (items: readonly object[], error: object = answers.notFound) => {
       bench.server.play(ok({ data: items, errors: [error] }));

@@ -4,6 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { PicoUsd } from "@gr/money";
 import type { Phase } from "../answer-failure.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
+import { percentOf } from "../percent.ts";
 import {
   type MediaJob,
   type MediaProvider,
@@ -100,7 +101,8 @@ function progressOf(items: readonly TaskItem[], operation: Operation): Progress 
   const ended = own.find((item) => urlOf(item) !== undefined || item.status === "success");
   if (ended === undefined) {
     if (own.some(({ status }) => status === "error")) throw failed("the task failed");
-    return { state: "pending", operation, pollAfterMs: POLL_AFTER_MS };
+    const percent = percentOf(own[0]?.progress, 100);
+    return { state: "pending", operation, pollAfterMs: POLL_AFTER_MS, percent };
   }
   const billed = costOf(ended);
   const usage: ReportedUsage | undefined = billed === undefined ? undefined : { billed };

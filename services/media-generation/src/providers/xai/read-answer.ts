@@ -2,6 +2,7 @@
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
 import type { OutboundAnswer } from "../outbound.ts";
+import { percentOf } from "../percent.ts";
 import type { Operation, Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 import type { ProviderHttp } from "../provider-http.ts";
@@ -20,6 +21,7 @@ const videoSchema = z
   .object({ status: z.string().nullish(), video: made.nullish(), error: z.object({}).nullish() })
   // A video that is done may come without a word about it.
   .refine(({ status, video }) => status != null || video != null);
+const progressSchema = z.object({ progress: z.number() });
 const usageSchema = z.object({
   usage: z.object({ cost_in_usd_ticks: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER) }),
 });
@@ -58,14 +60,14 @@ export function readRequestId(answer: OutboundAnswer): Progress {
 /** @throws ProviderError, the job was accepted */
 export function readVideo(answer: OutboundAnswer, operation: Operation): Progress {
   // Its body may be empty.
-  if (answer.status === 202) return pending(operation);
+  if (answer.status === 202) return pending(operation, answer.json());
   const body = answer.json();
   const end = { accepted: true, ...usageOf(body) };
   const parsed = videoSchema.safeParse(body);
   if (!parsed.success) throw new ProviderError("failed", "xai: the answer is no state of a video", end);
   const { status, video } = parsed.data;
   if (status === "failed" || status === "expired") throw new ProviderError("failed", `xai: ${status}`, end);
-  if (status != null && status !== "done") return pending(operation);
+  if (status != null && status !== "done") return pending(operation, body);
   if (video == null) throw new ProviderError("failed", "xai: done without a video", end);
   if (isTakenAway(video)) throw new ProviderError("blocked", "xai: moderation took the video away", end);
   return { state: "succeeded", artifacts: [artifactOf(video, "video/mp4")], ...usageOf(body) };
@@ -77,10 +79,11 @@ export function readFailure(phase: Phase, answer: OutboundAnswer, http: Provider
   return http.failure(phase, answer, error.success ? error.data : undefined);
 }
 
-const pending = (operation: Operation): Progress => ({
+const pending = (operation: Operation, body?: unknown): Progress => ({
   state: "pending",
   operation,
   pollAfterMs: POLL_AFTER_MS,
+  percent: percentOf(progressSchema.safeParse(body).data?.progress, 100),
 });
 
 function isTakenAway({ url, b64_json, respect_moderation }: Made): boolean {

@@ -128,6 +128,16 @@ describe("xai", () => {
     expect(filmed.usage?.billed).toBe(billed);
   });
 
+  test.each([
+    [{ status: "pending", progress: 30 }, 30],
+    [{ status: "pending" }, undefined],
+    [{ status: "pending", progress: "soon" }, undefined],
+  ])("a video that is made says how far it is: %j", async (body, percent) => {
+    bench.server.play({ status: 202, body });
+    const progress = await bench.provider.poll({ video: "v" }, new AbortController().signal);
+    expect(progress).toMatchObject({ state: "pending", percent });
+  });
+
   test("what moderation took away was billed", async () => {
     const script = imagesAt(["https://x.test/1.jpg"], { respect_moderation: false });
     expect(await bench.failure(imageJob, script)).toMatchObject({

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/media/v1/media.proto.
  */
 export const file_router_media_v1_media: GenFile = /*@__PURE__*/
-  fileDesc("Chtyb3V0ZXIvbWVkaWEvdjEvbWVkaWEucHJvdG8SD3JvdXRlci5tZWRpYS52MSKpAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhoKDWNyZWF0ZWRfYWZ0ZXIYBiABKANIAIgBARIbCg5jcmVhdGVkX2JlZm9yZRgHIAEoA0gBiAEBEg0KBWFmdGVyGAggASgJEg0KBWxpbWl0GAkgASgFQhAKDl9jcmVhdGVkX2FmdGVyQhEKD19jcmVhdGVkX2JlZm9yZSJdChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uEhAKCGhhc19tb3JlGAIgASgIIpQDCgpHZW5lcmF0aW9uEgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEjkKCnBhcmFtZXRlcnMYBiABKAsyJS5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvblBhcmFtZXRlcnMSDAoEdXJscxgHIAMoCRIvCgVlcnJvchgIIAEoCzIgLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uRXJyb3ISEgoKY3JlYXRlZF9hdBgJIAEoAxIYCgtmaW5pc2hlZF9hdBgKIAEoA0gAiAEBEhwKD2NoYXJnZWRfY3JlZGl0cxgLIAEoA0gBiAEBEg8KB2RlbGV0ZWQYDCABKAhCDgoMX2ZpbmlzaGVkX2F0QhIKEF9jaGFyZ2VkX2NyZWRpdHMiiQIKFEdlbmVyYXRpb25QYXJhbWV0ZXJzEhMKBnByb21wdBgBIAEoCUgAiAEBEg0KBWNvdW50GAIgASgFEhEKBHNpemUYAyABKAlIAYgBARIUCgdxdWFsaXR5GAQgASgJSAKIAQESFAoHc2Vjb25kcxgFIAEoAUgDiAEBEhIKBWF1ZGlvGAYgASgISASIAQESFAoMaW5wdXRfaW1hZ2VzGAcgASgFEhUKDW91dHB1dF9mb3JtYXQYCCABKAkSFwoPcmVzcG9uc2VfZm9ybWF0GAkgASgJQgkKB19wcm9tcHRCBwoFX3NpemVCCgoIX3F1YWxpdHlCCgoIX3NlY29uZHNCCAoGX2F1ZGlvIj4KD0dlbmVyYXRpb25FcnJvchIPCgdtZXNzYWdlGAEgASgJEgwKBHR5cGUYAiABKAkSDAoEY29kZRgDIAEoCSpnCg5HZW5lcmF0aW9uS2luZBIfChtHRU5FUkFUSU9OX0tJTkRfVU5TUEVDSUZJRUQQABIZChVHRU5FUkFUSU9OX0tJTkRfSU1BR0UQARIZChVHRU5FUkFUSU9OX0tJTkRfVklERU8QAirTAQoQR2VuZXJhdGlvblN0YXR1cxIhCh1HRU5FUkFUSU9OX1NUQVRVU19VTlNQRUNJRklFRBAAEh0KGUdFTkVSQVRJT05fU1RBVFVTX1JVTk5JTkcQARIfChtHRU5FUkFUSU9OX1NUQVRVU19TVUNDRUVERUQQAhIcChhHRU5FUkFUSU9OX1NUQVRVU19GQUlMRUQQAxIdChlHRU5FUkFUSU9OX1NUQVRVU19CTE9DS0VEEAQSHwobR0VORVJBVElPTl9TVEFUVVNfQ0FOQ0VMTEVEEAUyfgoWTWVkaWFHZW5lcmF0aW9uU2VydmljZRJkCg9MaXN0R2VuZXJhdGlvbnMSJy5yb3V0ZXIubWVkaWEudjEuTGlzdEdlbmVyYXRpb25zUmVxdWVzdBooLnJvdXRlci5tZWRpYS52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Chtyb3V0ZXIvbWVkaWEvdjEvbWVkaWEucHJvdG8SD3JvdXRlci5tZWRpYS52MSKpAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhoKDWNyZWF0ZWRfYWZ0ZXIYBiABKANIAIgBARIbCg5jcmVhdGVkX2JlZm9yZRgHIAEoA0gBiAEBEg0KBWFmdGVyGAggASgJEg0KBWxpbWl0GAkgASgFQhAKDl9jcmVhdGVkX2FmdGVyQhEKD19jcmVhdGVkX2JlZm9yZSJdChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uEhAKCGhhc19tb3JlGAIgASgIIt8DCgpHZW5lcmF0aW9uEgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEjkKCnBhcmFtZXRlcnMYBiABKAsyJS5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvblBhcmFtZXRlcnMSDAoEdXJscxgHIAMoCRIvCgVlcnJvchgIIAEoCzIgLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uRXJyb3ISEgoKY3JlYXRlZF9hdBgJIAEoAxIYCgtmaW5pc2hlZF9hdBgKIAEoA0gAiAEBEhwKD2NoYXJnZWRfY3JlZGl0cxgLIAEoA0gBiAEBEg8KB2RlbGV0ZWQYDCABKAgSDwoHZXhwaXJlZBgNIAEoCBIUCgxwcmV2aWV3X3VybHMYDiADKAkSFQoIcHJvZ3Jlc3MYDyABKAVIAogBAUIOCgxfZmluaXNoZWRfYXRCEgoQX2NoYXJnZWRfY3JlZGl0c0ILCglfcHJvZ3Jlc3MiiQIKFEdlbmVyYXRpb25QYXJhbWV0ZXJzEhMKBnByb21wdBgBIAEoCUgAiAEBEg0KBWNvdW50GAIgASgFEhEKBHNpemUYAyABKAlIAYgBARIUCgdxdWFsaXR5GAQgASgJSAKIAQESFAoHc2Vjb25kcxgFIAEoAUgDiAEBEhIKBWF1ZGlvGAYgASgISASIAQESFAoMaW5wdXRfaW1hZ2VzGAcgASgFEhUKDW91dHB1dF9mb3JtYXQYCCABKAkSFwoPcmVzcG9uc2VfZm9ybWF0GAkgASgJQgkKB19wcm9tcHRCBwoFX3NpemVCCgoIX3F1YWxpdHlCCgoIX3NlY29uZHNCCAoGX2F1ZGlvIj4KD0dlbmVyYXRpb25FcnJvchIPCgdtZXNzYWdlGAEgASgJEgwKBHR5cGUYAiABKAkSDAoEY29kZRgDIAEoCSIuChhHZXRNZWRpYVJldGVudGlvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI2ChlHZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIIkoKGFNldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGRheXMYAiABKAVIAIgBAUIHCgVfZGF5cyI2ChlTZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIKmcKDkdlbmVyYXRpb25LaW5kEh8KG0dFTkVSQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEhkKFUdFTkVSQVRJT05fS0lORF9JTUFHRRABEhkKFUdFTkVSQVRJT05fS0lORF9WSURFTxACKtMBChBHZW5lcmF0aW9uU3RhdHVzEiEKHUdFTkVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZR0VORVJBVElPTl9TVEFUVVNfUlVOTklORxABEh8KG0dFTkVSQVRJT05fU1RBVFVTX1NVQ0NFRURFRBACEhwKGEdFTkVSQVRJT05fU1RBVFVTX0ZBSUxFRBADEh0KGUdFTkVSQVRJT05fU1RBVFVTX0JMT0NLRUQQBBIfChtHRU5FUkFUSU9OX1NUQVRVU19DQU5DRUxMRUQQBTLWAgoWTWVkaWFHZW5lcmF0aW9uU2VydmljZRJkCg9MaXN0R2VuZXJhdGlvbnMSJy5yb3V0ZXIubWVkaWEudjEuTGlzdEdlbmVyYXRpb25zUmVxdWVzdBooLnJvdXRlci5tZWRpYS52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZRJqChFHZXRNZWRpYVJldGVudGlvbhIpLnJvdXRlci5tZWRpYS52MS5HZXRNZWRpYVJldGVudGlvblJlcXVlc3QaKi5yb3V0ZXIubWVkaWEudjEuR2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZRJqChFTZXRNZWRpYVJldGVudGlvbhIpLnJvdXRlci5tZWRpYS52MS5TZXRNZWRpYVJldGVudGlvblJlcXVlc3QaKi5yb3V0ZXIubWVkaWEudjEuU2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message router.media.v1.ListGenerationsRequest
@@ -185,6 +185,27 @@ export type Generation = Message<"router.media.v1.Generation"> & {
    * @generated from field: bool deleted = 12;
    */
   deleted: boolean;
+
+  /**
+   * Its files had been kept as long as files of its account are kept, and were removed.
+   *
+   * @generated from field: bool expired = 13;
+   */
+  expired: boolean;
+
+  /**
+   * Beside each of urls, a small picture of it (WebP): a picture's thumbnail, a video's first picture. Empty where there is none.
+   *
+   * @generated from field: repeated string preview_urls = 14;
+   */
+  previewUrls: string[];
+
+  /**
+   * Percent, while it runs and as far as its provider says.
+   *
+   * @generated from field: optional int32 progress = 15;
+   */
+  progress?: number | undefined;
 };
 
 /**
@@ -287,6 +308,97 @@ export const GenerationErrorSchema: GenMessage<GenerationError> = /*@__PURE__*/
   messageDesc(file_router_media_v1_media, 4);
 
 /**
+ * @generated from message router.media.v1.GetMediaRetentionRequest
+ */
+export type GetMediaRetentionRequest = Message<"router.media.v1.GetMediaRetentionRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message router.media.v1.GetMediaRetentionRequest.
+ * Use `create(GetMediaRetentionRequestSchema)` to create a new message.
+ */
+export const GetMediaRetentionRequestSchema: GenMessage<GetMediaRetentionRequest> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 5);
+
+/**
+ * @generated from message router.media.v1.GetMediaRetentionResponse
+ */
+export type GetMediaRetentionResponse = Message<"router.media.v1.GetMediaRetentionResponse"> & {
+  /**
+   * 0 = for ever.
+   *
+   * @generated from field: int32 days = 1;
+   */
+  days: number;
+
+  /**
+   * It is the account's own; otherwise it is the installation's.
+   *
+   * @generated from field: bool own = 2;
+   */
+  own: boolean;
+};
+
+/**
+ * Describes the message router.media.v1.GetMediaRetentionResponse.
+ * Use `create(GetMediaRetentionResponseSchema)` to create a new message.
+ */
+export const GetMediaRetentionResponseSchema: GenMessage<GetMediaRetentionResponse> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 6);
+
+/**
+ * @generated from message router.media.v1.SetMediaRetentionRequest
+ */
+export type SetMediaRetentionRequest = Message<"router.media.v1.SetMediaRetentionRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * 0 = for ever, 36500 at most; absent = as long as the installation keeps files.
+   *
+   * @generated from field: optional int32 days = 2;
+   */
+  days?: number | undefined;
+};
+
+/**
+ * Describes the message router.media.v1.SetMediaRetentionRequest.
+ * Use `create(SetMediaRetentionRequestSchema)` to create a new message.
+ */
+export const SetMediaRetentionRequestSchema: GenMessage<SetMediaRetentionRequest> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 7);
+
+/**
+ * @generated from message router.media.v1.SetMediaRetentionResponse
+ */
+export type SetMediaRetentionResponse = Message<"router.media.v1.SetMediaRetentionResponse"> & {
+  /**
+   * As in GetMediaRetentionResponse.
+   *
+   * @generated from field: int32 days = 1;
+   */
+  days: number;
+
+  /**
+   * @generated from field: bool own = 2;
+   */
+  own: boolean;
+};
+
+/**
+ * Describes the message router.media.v1.SetMediaRetentionResponse.
+ * Use `create(SetMediaRetentionResponseSchema)` to create a new message.
+ */
+export const SetMediaRetentionResponseSchema: GenMessage<SetMediaRetentionResponse> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 8);
+
+/**
  * @generated from enum router.media.v1.GenerationKind
  */
 export const GenerationKind = {
@@ -386,6 +498,26 @@ export const MediaGenerationService: GenService<{
     methodKind: "unary";
     input: typeof ListGenerationsRequestSchema;
     output: typeof ListGenerationsResponseSchema;
+  },
+  /**
+   * How long the hosted files of an account are kept. Errors: invalid_value.
+   *
+   * @generated from rpc router.media.v1.MediaGenerationService.GetMediaRetention
+   */
+  getMediaRetention: {
+    methodKind: "unary";
+    input: typeof GetMediaRetentionRequestSchema;
+    output: typeof GetMediaRetentionResponseSchema;
+  },
+  /**
+   * Changes it, for files that there are already, too. Errors: invalid_value.
+   *
+   * @generated from rpc router.media.v1.MediaGenerationService.SetMediaRetention
+   */
+  setMediaRetention: {
+    methodKind: "unary";
+    input: typeof SetMediaRetentionRequestSchema;
+    output: typeof SetMediaRetentionResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_router_media_v1_media, 0);

@@ -1,0 +1,15 @@
+// The SQL of how far jobs are: for callers to read, and nothing that money depends on.
+import type { Pool } from "@gr/runtime";
+
+export interface ProgressStore {
+  save(id: string, percent: number): Promise<void>;
+}
+
+export function createProgressStore(pool: Pool): ProgressStore {
+  return {
+    save: async (id, percent) => {
+      const sql = "UPDATE generation SET progress = $2 WHERE id = $1 AND finished_at IS NULL";
+      await pool.query(sql, [id, percent]);
+    },
+  };
+}

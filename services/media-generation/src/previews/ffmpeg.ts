@@ -1,0 +1,44 @@
+// The program that decodes what sharp cannot, when an operator has one: in a process of its own, with no network, no files, no
+// environment, and an end to its time.
+import { spawn } from "node:child_process";
+import { buffer } from "node:stream/consumers";
+
+/** A picture of 8K as PNG fits. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/** @param film an MP4 of one picture. @returns it as PNG. @throws Error when the program cannot make one */
+export async function decodeWithFfmpeg(program: string, film: Buffer, timeoutMs: number): Promise<Buffer> {
+  const asked = ["-v", "error", "-nostdin", "-protocol_whitelist", "pipe", "-threads", "1"];
+  const made = ["-frames:v", "1", "-an", "-c:v", "png", "-f", "image2pipe", "pipe:1"];
+  const child = spawn(program, [...asked, "-f", "mp4", "-i", "pipe:0", ...made], {
+    env: {},
+    timeout: timeoutMs,
+    killSignal: "SIGKILL",
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const ended = new Promise<number | string>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve(code ?? signal ?? "unknown"));
+  });
+  // It may stop reading as soon as it knows enough.
+  child.stdin.on("error", () => undefined);
+  child.stdin.end(film);
+  const [how, picture, said] = await Promise.all([
+    ended,
+    bounded(child.stdout, () => child.kill("SIGKILL")),
+    buffer(child.stderr),
+  ]);
+  if (how === 0 && picture.length > 0) return picture;
+  throw new Error(`ffmpeg ended with ${how}: ${said.toString("utf8").slice(0, 300).trim()}`);
+}
+
+async function bounded(stream: AsyncIterable<Buffer>, stop: () => void): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of stream) {
+    bytes += piece.length;
+    if (bytes > MOST_BYTES) stop();
+    else pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,75 @@
+// Small pictures of what was made, for whoever lists it: WebP, drawn from the file that is hosted. Whatever goes wrong with one
+// is no matter to the generation: then it has none.
+import type { Logger } from "@gr/runtime";
+import { Counter, type Registry } from "prom-client";
+import type { Sharp } from "sharp";
+import { createGate, type Gate } from "../storage/gate.ts";
+import type { MediaStorage } from "../storage/media-storage.ts";
+import { MAX_PIXELS } from "../storage/picture-format.ts";
+import { decodeWithFfmpeg } from "./ffmpeg.ts";
+import { readFirstPicture } from "./first-picture.ts";
+
+/** Longest sides, in pixels. */
+const THUMBNAIL = 320;
+const POSTER = 640;
+const QUALITY = 75;
+/** Made at the same time: each has the first picture of a video in memory, and perhaps a process. */
+const POSTERS = 4;
+const MAX_SECONDS = 10;
+
+export interface Previews {
+  /** @param picture as it is hosted. @returns undefined when none could be made */
+  thumbnailOf(picture: Buffer): Promise<Buffer | undefined>;
+  /** @param name of a hosted video. @returns undefined when none could be made */
+  posterOf(name: string): Promise<Buffer | undefined>;
+}
+
+export interface PreviewsOptions {
+  readonly storage: Pick<MediaStorage, "size" | "read">;
+  /** Bounds how many pictures are in memory decoded. */
+  readonly gate: Gate;
+  /** Decodes videos that sharp cannot. */
+  readonly ffmpeg: string | undefined;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+export function createPreviews({ storage, gate, ffmpeg, log, metrics }: PreviewsOptions): Previews {
+  const counter = new Counter({
+    name: "media_previews_total",
+    help: "Thumbnails and posters, by kind and result",
+    labelNames: ["kind", "result"],
+    registers: [metrics],
+  });
+  const posters = createGate(POSTERS);
+  const attempt = async (kind: string, make: () => Promise<Buffer | undefined>) => {
+    try {
+      const made = await make();
+      counter.inc({ kind, result: made === undefined ? "no_decoder" : "made" });
+      return made;
+    } catch (error) {
+      counter.inc({ kind, result: "failed" });
+      log.warn({ kind, err: error }, "a thumbnail or a poster could not be made");
+      return undefined;
+    }
+  };
+  const drawFirst = async (name: string) => {
+    const first = await readFirstPicture(storage, name);
+    const still =
+      first.still ?? (ffmpeg && (await decodeWithFfmpeg(ffmpeg, await first.film(), MAX_SECONDS * 1_000)));
+    return still ? gate(() => shrink(still, POSTER)) : undefined;
+  };
+  return {
+    thumbnailOf: (picture) => attempt("thumbnail", () => gate(() => shrink(picture, THUMBNAIL))),
+    posterOf: (name) => attempt("poster", () => posters(() => drawFirst(name))),
+  };
+}
+
+async function shrink(bytes: Buffer, side: number): Promise<Buffer> {
+  // Loading sharp takes longer than starting a service, and most services never draw.
+  const { default: sharp } = await import("sharp");
+  const picture: Sharp = sharp(bytes, { limitInputPixels: MAX_PIXELS, pages: 1 })
+    .timeout({ seconds: MAX_SECONDS })
+    .resize(side, side, { fit: "inside", withoutEnlargement: true });
+  return picture.webp({ quality: QUALITY }).toBuffer();
+}

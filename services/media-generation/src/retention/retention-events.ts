@@ -1,0 +1,25 @@
+// What the removal of media that have been kept long enough comes to: a counter and a log line.
+import type { Logger } from "@gr/runtime";
+import { Counter, type Registry } from "prom-client";
+
+export interface RetentionEvents {
+  expired(generations: number): void;
+  /** They are tried again in the next round. */
+  notRemoved(id: string, error: unknown): void;
+}
+
+export function createRetentionEvents(log: Logger, metrics: Registry): RetentionEvents {
+  const expired = new Counter({
+    name: "media_expired_total",
+    help: "Generations whose files had been kept long enough, and were removed",
+    registers: [metrics],
+  });
+  return {
+    expired: (generations) => {
+      expired.inc(generations);
+      log.info({ generations }, "files that had been kept long enough were removed");
+    },
+    notRemoved: (requestId, error) =>
+      log.error({ requestId, err: error }, "files that had been kept long enough could not be removed"),
+  };
+}

@@ -1,0 +1,12 @@
+// Removes what was made, with the small pictures of it.
+import { previewNameOf } from "./media-name.ts";
+import type { MediaStorage } from "./media-storage.ts";
+
+/** Does nothing about files that are not there. @param names of hosted files, without previews */
+export async function deleteMedia(
+  storage: Pick<MediaStorage, "delete">,
+  names: readonly string[],
+): Promise<void> {
+  const all = names.flatMap((name) => [name, previewNameOf(name)]);
+  await Promise.all(all.map((name) => storage.delete(name)));
+}
