@@ -32,3 +32,21 @@ test("says why not, and recovers", async () => {
   now = 1_000;
   expect(await ready()).toBe(true);
 });
+
+test("an answer that is kept for long is kept for three seconds when something is wrong", async () => {
+  let now = 0;
+  let broken = true;
+  const work = async () => {
+    if (broken) throw new Error("no such luck");
+  };
+  const ready = createReadyCheck({ ...options, keptMs: 60_000, work, clock: { now: () => now } });
+  expect(await ready()).not.toBe(true);
+  broken = false;
+  now = 2_999;
+  expect(await ready()).not.toBe(true);
+  now = 3_000;
+  expect(await ready()).toBe(true);
+  broken = true;
+  now = 62_999;
+  expect(await ready()).toBe(true);
+});

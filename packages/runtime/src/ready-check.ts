@@ -3,6 +3,8 @@
 import type { Clock } from "./clock.ts";
 
 const PATIENCE_MS = 2_000;
+/** What was wrong may soon be mended. */
+const PROBLEM_KEPT_MS = 3_000;
 
 export interface ReadyCheckOptions {
   /** Rejects when it cannot be done. */
@@ -19,14 +21,25 @@ export function createReadyCheck({
   keptMs,
   clock,
 }: ReadyCheckOptions): () => Promise<true | string> {
-  let asked: { readonly at: number; readonly answer: Promise<true | string> } | undefined;
+  let asked: Asked | undefined;
   return () => {
     const now = clock.now();
-    if (asked === undefined || now - asked.at >= keptMs || now < asked.at) {
-      asked = { at: now, answer: answerOf(work(), problem) };
+    if (asked === undefined || now - asked.at >= asked.keptMs || now < asked.at) {
+      const asking: Asked = { at: now, keptMs, answer: answerOf(work(), problem) };
+      asking.answer.then((answer) => {
+        if (answer !== true) asking.keptMs = Math.min(keptMs, PROBLEM_KEPT_MS);
+      });
+      asked = asking;
     }
     return asked.answer;
   };
+}
+
+interface Asked {
+  readonly at: number;
+  keptMs: number;
+  /** Never rejects. */
+  readonly answer: Promise<true | string>;
 }
 
 async function answerOf(done: Promise<void>, problem: string): Promise<true | string> {

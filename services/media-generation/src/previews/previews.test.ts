@@ -116,8 +116,13 @@ describe("a video that sharp cannot decode", () => {
 
   test("is handed as a video of one picture to the program that there is for it", async () => {
     const drawn = join(folder, "drawn.png");
-    await sharp({ create: { width: 640, height: 360, channels: 3, background: "#a0c" } }).png().toFile(drawn);
-    const { previews } = shelf(await video(), await decoder(`/bin/cat ${drawn}; echo "$#" "$HOME" > ${asked}.with`));
+    await sharp({ create: { width: 640, height: 360, channels: 3, background: "#a0c" } })
+      .png()
+      .toFile(drawn);
+    const { previews } = shelf(
+      await video(),
+      await decoder(`/bin/cat ${drawn}; echo "$#" "$HOME" > ${asked}.with`),
+    );
     const poster = await previews.posterOf(name);
     expect(await sharp(poster).metadata()).toMatchObject({ format: "webp", width: 640, height: 360 });
     const { codec, samples, width, height } = readMp4(await readFile(asked));

@@ -20,7 +20,9 @@ export interface MediaRoute extends Route {
 export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * Those that cannot make the size are passed over. @throws ServiceError provider_unavailable, or invalid_value of size; what is missing goes to the operator's log, not to the caller */
+ * Those that cannot make the size are passed over. What is missing goes to the operator's log, not to the caller.
+ * @throws ServiceError provider_unavailable, or invalid_value of size
+ */
 export function chooseRoutes(
   kind: JobKind,
   model: Model,

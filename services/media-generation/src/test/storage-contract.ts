@@ -1,15 +1,18 @@
 // What every storage of hosted files has to keep to, whatever it lies on.
 import { buffer } from "node:stream/consumers";
-import { describe, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { makeMediaName } from "../storage/media-name.ts";
 import { type MediaStorage, StorageError } from "../storage/media-storage.ts";
 
 const bytes = Buffer.from("0123456789");
 
-/** @param open another storage on the same files each time; they are empty when a test begins */
+/** @param open another storage on the same files each time */
 export function describeStorage(open: () => Promise<MediaStorage>): void {
   describe("a storage", () => {
-    const name = makeMediaName("png");
+    let name: string;
+    beforeEach(() => {
+      name = makeMediaName("png");
+    });
 
     test("gives back what was put, whole or in part", async () => {
       const storage = await open();
