@@ -13,7 +13,8 @@ import { ACTIVE_MS, Customers } from "./system/customers.ts";
 import { Gateway } from "./system/gateway.ts";
 import { GenerationTable } from "./system/generation-rows.ts";
 import type { Request } from "./system/request.ts";
-import { Router, type Surroundings } from "./system/router.ts";
+import { Router } from "./system/router.ts";
+import type { Surroundings } from "./system/surroundings.ts";
 import { Upstream } from "./system/upstream.ts";
 import { Coverage } from "./world/coverage.ts";
 import type { Process } from "./world/process.ts";
@@ -90,13 +91,18 @@ async function live(world: World, journal?: LedgerJournal): Promise<Omit<Recorde
         redis === undefined ? localMirror(life, ledger) : sharedMirror(life, redis, ledger),
       ),
   );
-  const upstreams = new Map(PROVIDERS.map((name) => [name, new Upstream(world, name, !random.chance(0.1))]));
+  const upstreams = new Map(
+    PROVIDERS.map((provider) => {
+      const traits = { provider, askable: !random.chance(0.1), mostAtOnce: random.pick([1, 1, 2, 10]) };
+      return [provider, new Upstream(world, traits)];
+    }),
+  );
   const table = new GenerationTable(ledger);
   const requests: Request[] = [];
   const surroundings: Surroundings = { world, ledger, upstreams, billing, requests, table, files: new Set() };
   const routers = several(world, 3, (name) => new Router(surroundings, `router ${name}`));
   const gateways = several(world, 3, (name) => new Gateway(surroundings, routers, `gateway ${name}`));
-  const customers = new Customers(surroundings, requests, gateways, spenders);
+  const customers = new Customers(surroundings, requests, gateways, routers, spenders);
   for (let account = 0; account < ACCOUNTS; account += 1) {
     ledger.putAdjustment(-1 - account, account, BigInt(random.between(1, 90)));
   }

@@ -16,6 +16,8 @@ const MIRROR = "services/billing/src/mirror/spend-mirror.ts";
 const DEPOSIT = "services/billing/src/accounts/deposit.ts";
 const WRITER = "services/billing/src/writer/ledger-writer.ts";
 const MEDIA = "services/media-generation/src/generation/media-work.ts";
+const JOB = "services/media-generation/src/generation/run-job.ts";
+const PARTS = "services/media-generation/src/generation/run-parts.ts";
 const MEDIA_RECORD = "services/media-generation/src/generation/generation-record.ts";
 const MIRROR_TEST = { test: "services/billing/src/mirror/spend-mirror.test.ts" } as const;
 
@@ -357,8 +359,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: MEDIA_RECORD,
-    find: 'if (ended?.ending.kind === "released") await this.#discard(order);',
-    replace: 'if (ended?.ending.kind !== "released") await this.#discard(order);',
+    find: 'if (found.ended.ending.kind === "released" || found.deleted) await',
+    replace: 'if (found.ended.ending.kind !== "released" || found.deleted) await',
     what: "the files of a generation that another process has charged are removed",
     caught: { histories: 20_000 },
   },
@@ -367,6 +369,86 @@ export const MUTANTS: readonly Mutant[] = [
     find: "else if (accepted) return undefined;",
     replace: "else if (accepted) cost += 0n;",
     what: "a failure that may have been billed counts as one without a cost",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: MEDIA,
+    find: "fallBack: !accepted && ELSEWHERE.has(kind)",
+    replace: "fallBack: ELSEWHERE.has(kind)",
+    what: "media falls back although the first attempt may be billed",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: MEDIA,
+    find: "shareOf(order, files.length), parts);",
+    replace: "order.price, parts);",
+    what: "a partial success is charged whole",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: MEDIA,
+    find: "if (failure !== undefined && made.length === 0) return",
+    replace: "if (failure !== undefined) return",
+    what: "what was made is not given when a part of it failed",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: MEDIA,
+    find: "if (!unwanted) return",
+    replace: "if (!unwanted && !caller.signal.aborted) return",
+    what: "a job that was given up too late, and delivered, is free",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: JOB,
+    find: "throw error.ofAcceptedJob();",
+    replace: "throw error;",
+    what: "a failed poll of an accepted job is called not accepted",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: PARTS,
+    find: "const accepted = failures.some((failure) => failure.accepted);",
+    replace: "const { accepted } = main;",
+    what: "of several parts that failed only one is asked whether it was accepted",
+    caught: {
+      test: "services/media-generation/src/generation/run-parts.test.ts",
+      name: "parts of which one was accepted were accepted, whichever of them failed first",
+    },
+  },
+  {
+    file: PARTS,
+    find: "else if (end.reason instanceof ProviderError) failures.push(end.reason);",
+    replace: "else if (end.reason instanceof ProviderError) continue;",
+    what: "a part that failed beside others costs nothing",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: MEDIA_RECORD,
+    find: 'if (ending.kind === "released" || ended.deleted) await',
+    replace: 'if (ending.kind === "released") await',
+    what: "the files of a job that was given up too late stay",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: LOST,
+    find: "(late >= 0 || lost.severalBills !== true)",
+    replace: "(late >= 0 || lost !== undefined)",
+    what: "the first bill of several jobs counts as all of them",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: SEARCH,
+    find: "        if (severalBills === true && waited < this.#graceMs) continue;\n",
+    replace: "",
+    what: "bills of several jobs are booked when the first of them is there",
+    caught: { histories: 1_000 },
+  },
+  {
+    file: LIFE,
+    find: "      this.#search.forRest({ id, route, billId: delivered.billId, severalBills });\n",
+    replace: "",
+    what: "nobody looks for the bill of a part that failed beside others",
     caught: { histories: 1_000 },
   },
   ...MUTANTS_FOR_TESTS,

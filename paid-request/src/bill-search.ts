@@ -30,6 +30,8 @@ export interface Searched {
   readonly route: Route;
   /** The provider's own id; empty when it gave none. */
   readonly billId: string;
+  /** As of its order. */
+  readonly severalBills: boolean | undefined;
 }
 
 export class BillSearch<K extends Kinds> {
@@ -38,6 +40,7 @@ export class BillSearch<K extends Kinds> {
   readonly #events: PaidRequestEvents<K>;
   readonly #clock: Timer;
   readonly #pauses: SearchPauses;
+  readonly #graceMs: number;
   readonly #stopping = new AbortController();
   #running = 0;
 
@@ -47,12 +50,14 @@ export class BillSearch<K extends Kinds> {
     events: PaidRequestEvents<K>,
     clock: Timer,
     pauses: SearchPauses,
+    graceMs: number,
   ) {
     this.#billing = billing;
     this.#lookUp = lookUp;
     this.#events = events;
     this.#clock = clock;
     this.#pauses = pauses;
+    this.#graceMs = graceMs;
   }
 
   /** @param found ends the request with what was found */
@@ -74,6 +79,11 @@ export class BillSearch<K extends Kinds> {
     void this.#search(searched, this.#pauses.failed, (cost) => this.#bookLate(searched, cost));
   }
 
+  /** Of a request that was charged before all of its bills were known. */
+  forRest(searched: Searched): void {
+    void this.#search(searched, this.#pauses.failed, (cost) => this.#bookLate(searched, cost));
+  }
+
   forUnresolved(searched: Searched): void {
     void this.#search(searched, this.#pauses.unresolved, (cost) => this.#bookLate(searched, cost));
   }
@@ -83,16 +93,20 @@ export class BillSearch<K extends Kinds> {
   }
 
   async #search(
-    { id, route: { provider }, billId }: Searched,
+    { id, route: { provider }, billId, severalBills }: Searched,
     pauses: readonly number[],
     book: (cost: bigint) => Promise<void>,
   ): Promise<void> {
     if (this.#running >= MOST_SEARCHES || !this.#lookUp.canAsk(provider)) return;
     this.#running += 1;
+    let waited = 0;
     try {
       for (const pause of pauses) {
         await this.#clock.sleep(pause, this.#stopping.signal);
         if (this.#stopping.signal.aborted) return;
+        waited += pause;
+        // A bill may come so much later: what is found before may not be all, and more is booked only once.
+        if (severalBills === true && waited < this.#graceMs) continue;
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
         if (typeof found === "object" && (await this.#booked(id, () => book(found.cost)))) return;
       }
@@ -112,7 +126,7 @@ export class BillSearch<K extends Kinds> {
     }
   }
 
-  /** The hold is released already: billing books the cost as late. */
+  /** The hold is resolved already: billing books what is more than its cost as late. */
   async #bookLate({ id, route }: Searched, cost: bigint): Promise<void> {
     await this.#billing.release(id, ReleaseReason.FAILED, cost, route.provider);
     if (cost > 0n) this.#events.lateBill(id, cost);

@@ -24,14 +24,14 @@ export type Verdict =
  */
 export function judgeLookUp(lost: Lost, result: LookUpResult<FoundBill> | undefined, now: number): Verdict {
   const { provider } = lost.route;
-  if (typeof result === "object") {
+  const late = now - lost.deadlineAt;
+  if (typeof result === "object" && (late >= 0 || lost.severalBills !== true)) {
     const message = "the provider billed it, and nobody got its answer";
     const { cost } = result;
     const { FAILED: reason } = ReleaseReason;
     return { kind: "released", reason, cost, provider, why: BILLED_WITHOUT_ANSWER, message };
   }
   const unbilled = result === "unknown";
-  const late = now - lost.deadlineAt;
   const enough =
     result === undefined ||
     (unbilled && lost.unbilledLookUps + 1 >= UNBILLED_LOOK_UPS) ||

@@ -22,6 +22,8 @@ export interface Order {
   readonly deadlineAt: number;
   /** Of a request with an Idempotency-Key. */
   readonly claim?: Claim | undefined;
+  /** Its provider may bill it in pieces, which need not appear at the same time. */
+  readonly severalBills?: boolean | undefined;
 }
 
 /** One provider that can do the work. */

@@ -66,7 +66,8 @@ export class PaidRequests<K extends Kinds> {
     this.#options = options;
     this.running = new RunningRequests(settings.mostRunning);
     this.#booking = new Booking(billing, record, events);
-    this.#search = new BillSearch(billing, lookUp, events, clock, settings.searchPauses ?? SEARCH_PAUSES);
+    const pauses = settings.searchPauses ?? SEARCH_PAUSES;
+    this.#search = new BillSearch(billing, lookUp, events, clock, pauses, settings.graceMs);
     this.resolver = new Resolver({
       ...options,
       booking: this.#booking,
@@ -292,6 +293,11 @@ export class PaidRequests<K extends Kinds> {
       events.notCaptured(order, error);
       throw unknownOutcome("The request was carried out, but could not be charged for yet.", error);
     });
+    const resolved = booked === "booked" || booked === "refused";
+    if (resolved && delivered.bill === undefined && order.severalBills === true) {
+      const { id, severalBills } = order;
+      this.#search.forRest({ id, route, billId: delivered.billId, severalBills });
+    }
     switch (booked) {
       case "booked":
         return { kind: "answered", product, bill };
@@ -328,7 +334,7 @@ export class PaidRequests<K extends Kinds> {
   /** The resolver repeats what did not work. @returns what the caller is told */
   async #free(order: K["order"], route: Route, failed: Failed): Promise<ServiceError> {
     const { record, events } = this.#options;
-    const { id } = order;
+    const { id, severalBills } = order;
     const { notSent, cost, why, message, billId } = failed;
     const reason = notSent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
     const { provider } = route;
@@ -343,7 +349,7 @@ export class PaidRequests<K extends Kinds> {
     }
     if (recorded === "passed") return takenOver();
     await this.#booking.book(id, ending).catch((error) => events.notBooked(id, error));
-    if (cost === undefined) this.#search.forFailed({ id, route, billId });
+    if (cost === undefined) this.#search.forFailed({ id, route, billId, severalBills });
     return failed.error;
   }
 
@@ -358,8 +364,8 @@ export class PaidRequests<K extends Kinds> {
       return unknownOutcome("Nobody knows yet what became of this request.", unknown.error);
     }
     if (left === "search" && route !== undefined) {
-      const { id } = order;
-      this.#search.forOpen({ id, route, billId: unknown.billId }, async (released) => {
+      const { id, severalBills } = order;
+      this.#search.forOpen({ id, route, billId: unknown.billId, severalBills }, async (released) => {
         await this.#booking.end(order, released, undefined);
         events.resolved(id, released);
       });

@@ -148,6 +148,8 @@ export interface Lost {
   readonly deadlineAt: number;
   /** Look-ups at which the provider knew of no bill. */
   readonly unbilledLookUps: number;
+  /** As of its order: a bill that is found before the deadline may not be all. */
+  readonly severalBills?: boolean | undefined;
 }
 
 export interface Due<K extends Kinds> extends Lost {

@@ -122,7 +122,7 @@ export class Resolver<K extends Kinds> {
   /** @param end books a release. @returns false when another process decides */
   async #lookUp(lost: Lost, end: (released: Extract<Ending, { kind: "released" }>) => Promise<boolean>) {
     const { lookUp, clock, record, search, settings } = this.#options;
-    const { id, route } = lost;
+    const { id, route, severalBills } = lost;
     const askable = lookUp.canAsk(route.provider);
     const result = askable ? await lookUp.ask(route.provider, id) : undefined;
     const now = clock.now();
@@ -133,6 +133,6 @@ export class Resolver<K extends Kinds> {
       return;
     }
     const ended = await end(verdict);
-    if (ended && verdict.why === UNRESOLVED) search.forUnresolved({ id, route, billId: "" });
+    if (ended && verdict.why === UNRESOLVED) search.forUnresolved({ id, route, billId: "", severalBills });
   }
 }

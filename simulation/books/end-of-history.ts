@@ -1,9 +1,10 @@
 // What is checked of a whole request: when its client gets the answer, and when the history has come to rest.
 
+import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Answer, Request } from "../system/request.ts";
-import { fileOf, type Surroundings } from "../system/router.ts";
-import { chargeFor, type Job, metered } from "../system/upstream.ts";
+import type { Surroundings } from "../system/surroundings.ts";
+import { chargeFor, type Job, metered, sumOf } from "../system/upstream.ts";
 import { BILL_LOOKED_FOR_MS, CLAIM_LIFETIME_MS, HOLD_LEASE_MS, SEARCH_PAUSES } from "../world/timing.ts";
 import type { AuditedAttempt, AuditedHold } from "./audit.ts";
 import { present } from "./audit.ts";
@@ -36,15 +37,33 @@ export function checkAnswer(
     );
   }
   const { provider, booked } = present(hold.attempts.at(-1));
-  const bill = upstreams.get(provider)?.jobs.get(request.hold)?.bill ?? 0n;
-  if (hold.charge !== chargeFor(request, booked)) {
+  const bill = sumOf(upstreams.get(provider)?.jobs.get(request.hold) ?? []);
+  if (hold.charge !== chargeFor(request, booked, answer.made)) {
     throw world.fail(
       violated(
         "I8",
-        `${request.hold} is charged ${hold.charge} for a cost of ${booked} pico, billed ${bill}`,
+        `${request.hold} is charged ${hold.charge} for ${answer.made} of ${request.n} at a cost of ${booked} pico, billed ${bill}`,
       ),
     );
   }
+}
+
+/** I8, I13: what the log says of a request that has ended is what was booked, now and for ever. */
+export function checkEntry(
+  { ledger, world }: Surroundings,
+  request: Request,
+  { status, charge }: LogEntry,
+): void {
+  const hold = ledger.audit.holds.get(request.hold);
+  if (status !== "succeeded") {
+    world.count("media: read in the log as free");
+    request.toldFree = true;
+    return;
+  }
+  world.count("media: read in the log as made");
+  if (hold?.state === "captured" && hold.charge === charge) return;
+  const what = `${request.hold} is in the log as made for ${charge}, its hold is ${hold?.state}, charge ${hold?.charge}`;
+  throw world.fail(violated("I8", what));
 }
 
 /** Nothing happens any more: everything must be where it belongs. */
@@ -57,8 +76,8 @@ export function checkEnd(surroundings: Surroundings): void {
   for (const request of requests) {
     const hold = ledger.audit.holds.get(request.hold);
     for (const [provider, { jobs }] of upstreams) {
-      const job = jobs.get(request.hold);
-      if (job !== undefined) checkBill(surroundings, provider, job, hold);
+      const all = jobs.get(request.hold);
+      if (all !== undefined) checkBill(surroundings, provider, request, all, hold);
     }
     if (hold === undefined) continue;
     checkAttempts(surroundings, hold);
@@ -76,61 +95,92 @@ export function checkEnd(surroundings: Surroundings): void {
 /** I1: nothing is booked to who billed nothing. */
 function checkAttempts({ upstreams }: Surroundings, { id, attempts }: AuditedHold): void {
   for (const { provider, booked } of attempts) {
-    const job = upstreams.get(provider)?.jobs.get(id);
-    if (booked > 0n && job === undefined) {
+    const jobs = upstreams.get(provider)?.jobs.get(id);
+    if (booked > 0n && jobs === undefined) {
       throw violated("I1", `${id} is booked with ${booked} pico by ${provider}, which never had it`);
     }
   }
 }
 
-/** I1, I7, I11. */
-function checkBill(surroundings: Surroundings, provider: string, job: Job, hold?: AuditedHold): void {
-  const { request, bill } = job;
+/** I1, I7, I11. @param jobs of this request at this provider */
+function checkBill(
+  surroundings: Surroundings,
+  provider: string,
+  request: Request,
+  jobs: readonly Job[],
+  hold?: AuditedHold,
+): void {
   const attempt = hold?.attempts.find((each) => each.provider === provider);
   if (hold === undefined || attempt === undefined) {
     throw violated("I6", `${request.hold} went to ${provider} without a hold that names it`);
   }
-  const last = attempt === hold.attempts.at(-1);
-  const couldBeAsked = bill > 0n && !request.silenced && !request.paused;
+  const askable = surroundings.upstreams.get(provider)?.askable !== false;
+  const billed = jobs.filter(({ bill }) => bill > 0n).sort((one, other) => one.visibleAt - other.visibleAt);
+  const [first] = billed;
   const freed = hold.state === "released" && hold.cost === 0n && request.failedAt === undefined;
-  const gaveUp = last && freed && couldBeAsked;
-  if (gaveUp && job.visibleAt <= lastLookUp(hold) && surroundings.upstreams.get(provider)?.askable) {
+  const couldBeAsked = askable && !request.silenced && !request.paused;
+  const gaveUp = attempt === hold.attempts.at(-1) && freed && couldBeAsked;
+  if (gaveUp && first !== undefined && first.visibleAt <= lastLookUp(hold)) {
     throw violated("I7", `${request.hold} was given up, though its bill could be found in time`);
   }
+  const bill = sumOf(billed);
   if (attempt.booked === bill) return;
   const what = `${request.hold} is booked with ${attempt.booked} pico by ${provider}, its bill is ${bill}`;
-  if (wasMetered(surroundings, job, attempt)) return;
-  if (attempt.booked > 0n) throw violated("I1", what);
-  if (surroundings.upstreams.get(provider)?.askable === false) {
-    surroundings.world.count("bills of who cannot be asked");
-    return;
+  if (wasMetered(surroundings, request, billed, attempt, askable)) return;
+  const missing = missingOf(billed, attempt.booked);
+  if (missing === undefined) throw violated("I1", what);
+  if (askable) checkMissing(surroundings, request, missing, hold, what);
+  else surroundings.world.count("bills of who cannot be asked");
+}
+
+/** The first bill that is not booked, of those that came one after the other. Undefined when what is booked is none of them. */
+function missingOf(billed: readonly Job[], booked: bigint): Job | undefined {
+  let rest = booked;
+  for (const job of billed) {
+    if (rest === 0n) return job;
+    rest -= job.bill;
   }
-  checkMissing(surroundings, job, hold, what);
+  return undefined;
 }
 
 /** The bill of a delivered answer was looked for as long as promised, and could not be found. */
 function wasMetered(
-  { world, upstreams }: Surroundings,
-  { request, bill, visibleAt }: Job,
-  { provider, booked }: AuditedAttempt,
+  { world }: Surroundings,
+  request: Request,
+  billed: readonly Job[],
+  { booked }: AuditedAttempt,
+  askable: boolean,
 ): boolean {
-  const { deliveredAt, silenced } = request;
-  if (deliveredAt === undefined || booked !== metered(request)) return false;
-  if (silenced || bill === 0n || upstreams.get(provider)?.askable === false) return true;
-  if (visibleAt <= deliveredAt + BILL_LOOKED_FOR_MS) return false;
+  const { deliveredAt, silenced, n } = request;
+  const all = Array.from({ length: n }, (_, index) => metered(request, index + 1));
+  if (deliveredAt === undefined || !all.includes(booked)) return false;
+  const [first] = billed;
+  if (silenced || first === undefined || !askable) return true;
+  if (first.visibleAt <= deliveredAt + BILL_LOOKED_FOR_MS) return false;
   world.count("bills that came after the answer was metered");
   return true;
 }
 
 /** A bill that is not in the books: nobody may have been able to find it in the time that was promised. */
-function checkMissing({ world }: Surroundings, job: Job, hold: AuditedHold, what: string): void {
-  const { request, visibleAt, delayed } = job;
-  const { failedAt, givenUpAt, searcher, resolvedBy } = request;
+function checkMissing(
+  { world }: Surroundings,
+  request: Request,
+  { visibleAt, delayed }: Job,
+  hold: AuditedHold,
+  what: string,
+): void {
+  const { givenUpAt, searcher, resolvedBy } = request;
+  const failedAt = hold.state === "captured" ? request.restAt : request.failedAt;
   if (request.silenced) {
     world.count("bills that nobody would say");
     return;
   }
   if (failedAt !== undefined) {
+    // What another process captures is searched for by nobody.
+    if (hold.state === "captured" && request.notBookedAt > 0) {
+      world.count("bills whose searcher died");
+      return;
+    }
     if (searcher?.steady !== true || request.paused) {
       world.count("bills whose searcher died");
       return;
@@ -173,17 +223,23 @@ function checkUnsent({ upstreams }: Surroundings, request: Request, hold: Audite
   throw violated("I9", `nothing was sent for ${hold.id}, and its hold was left to its deadline`);
 }
 
-/** I8, I13: what the log says, and what is hosted. */
-function checkLog(
-  { table, files }: Surroundings,
-  { hold, ephemeral }: Request,
-  { state }: AuditedHold,
-): void {
-  const made = table.rows.get(hold)?.state === "succeeded";
-  if (made && state !== "captured")
-    throw violated("I13", `${hold} is in the log as made, and was not charged`);
-  if (made && !ephemeral && !files.has(fileOf(hold))) {
-    throw violated("I8", `${hold} was charged, and its file is not there`);
+/** I8, I13, I16: what the log says, and what is hosted. */
+function checkLog({ world, table, files }: Surroundings, request: Request, hold: AuditedHold): void {
+  const { hold: id, ephemeral, removed } = request;
+  const row = table.rows.get(id);
+  if (removed !== undefined && row?.order.outputs.some((name) => files.has(name))) {
+    throw violated("I16", `${id} was removed, and its files are still there`);
+  }
+  if (row?.state !== "succeeded") return;
+  if (hold.state !== "captured") throw violated("I13", `${id} is in the log as made, and was not charged`);
+  if (removed === "running") world.count("media: given up too late, and charged");
+  if (ephemeral) return;
+  const { outputs } = row.order;
+  if (hold.charge !== chargeFor(request, hold.cost, outputs.length)) {
+    throw violated("I8", `${id} was charged ${hold.charge} for ${outputs.length} of ${request.n}`);
+  }
+  if (!row.deleted && !outputs.every((name) => files.has(name))) {
+    throw violated("I8", `${id} was charged, and its files are not there`);
   }
 }
 
@@ -198,6 +254,9 @@ function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold)
   if (free && hold.charge > 0n) {
     const how = answer.kind === "late" ? "came too late" : "failed";
     throw violated("I13", `${request.hold} ${how} and was charged ${hold.charge}`);
+  }
+  if (request.toldFree && hold.charge > 0n) {
+    throw violated("I13", `${request.hold} was free in the log, and was charged ${hold.charge}`);
   }
   const { servedBy, paused, notBookedAt } = request;
   if (answer?.kind === "late" && delivered && servedBy?.steady === true && !paused && notBookedAt === 0) {

@@ -1,5 +1,5 @@
-// The invariants of the money, I1 to I14: each with why it matters and where production keeps it. Numbers and sense are those
-// of the research that the design rests on; I13 is who pays, I14 how much.
+// The invariants of the money, I1 to I16: each with why it matters and where production keeps it. Numbers and sense are those
+// of the research that the design rests on; I13 is who pays, I14 how much, I15 and I16 are of media.
 // This file and end-of-history.ts are all that can fail a history,
 // apart from a defect of the code or of the simulation.
 import type { LedgerModel } from "@gr/ledger-model";
@@ -39,6 +39,10 @@ const INVARIANTS = {
   I13: "what was delivered is charged, whoever ended it; a definite error is never charged",
   // Otherwise a balance or a cap is overrun by text. Kept by: holds that grow before they are used up; limits on output.
   I14: "an answer goes on only while its hold covers what it has used, and one in one piece is asked for within its hold",
+  // Otherwise we pay twice for what is sold once. Kept by: MediaWork falls back from what was surely not accepted.
+  I15: "media goes to a second provider only when the first has surely billed nothing",
+  // Otherwise what somebody wanted gone can still be fetched. Kept by: GenerationRecord removes what was deleted meanwhile.
+  I16: "what a caller has had removed is gone",
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;
@@ -133,6 +137,19 @@ export function checkDispatch(world: World, { audit }: Ledger, hold: number, pro
   if (named === provider) return;
   const holds = named === undefined ? "has no hold" : `its hold names ${named}`;
   throw world.fail(violated("I6", `${hold} goes to ${provider}, and ${holds}`));
+}
+
+/** When media goes to a provider. @param billing who else bills it, or may yet */
+export function checkFallBack(
+  world: World,
+  hold: number,
+  provider: string,
+  billing: readonly string[],
+): void {
+  if (billing.length === 0) return;
+  throw world.fail(
+    violated("I15", `${hold} goes to ${provider}, and ${billing.join(", ")} bills it as well`),
+  );
 }
 
 /** When the mirror refuses a place. @param since when the account was last forgotten, or as long as the mirror remembers */

@@ -1,25 +1,32 @@
 // Who uses the router: clients that send requests, lose patience, and repeat them, with an Idempotency-Key or without;
 // and who pays and manages keys: deposits, refunds, adjustments, caps, periods, switches, deletions.
+import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
 import { ServiceError } from "@gr/proto";
 import { type BillingService, DepositStatus, SpendPeriod } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
-import { checkAnswer } from "../books/end-of-history.ts";
+import { checkAnswer, checkEntry } from "../books/end-of-history.ts";
 import { idOf } from "../ledger/ids.ts";
-import type { Claim, SpenderFields } from "../ledger/operation.ts";
-import { timedCall } from "../world/network.ts";
+import type { Place, SpenderFields } from "../ledger/operation.ts";
+import { type Caller, timedCall } from "../world/network.ts";
 import { type Life, Process } from "../world/process.ts";
 import { CLAIM_LIFETIME_MS } from "../world/timing.ts";
 import type { World } from "../world/world.ts";
 import { billingClient } from "./billing-process.ts";
 import type { Gateway } from "./gateway.ts";
+import type { Removed } from "./media-desk.ts";
 import type { Answer, Request } from "./request.ts";
-import type { Surroundings } from "./router.ts";
+import type { Router } from "./router.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 export const ACTIVE_MS = 25_000;
 const PATIENCE_MS = 40_000;
 /** Who reads a stream waits as long as it lasts. */
 const LONG_PATIENCE_MS = 150_000;
 const MOST_TRIES = 4;
+/** So often whoever does not wait looks into the log. */
+const MOST_LOOKS = 12;
+/** Most pictures of one request. */
+const MOST_PICTURES = 4;
 /** So many times the least that is held for it, a text may use. */
 const MOST_GROWTH = 6;
 const COME_BACK_MS = 4_000;
@@ -31,13 +38,7 @@ const PERIODS = {
   month: SpendPeriod.MONTH,
 } as const;
 
-interface Wish {
-  readonly spender: number;
-  readonly service: Request["service"];
-  readonly credits: bigint;
-  readonly most: bigint | undefined;
-  readonly claim: Claim | undefined;
-}
+type Wish = Pick<Request, "spender" | "service" | "credits" | "most" | "claim" | "kind" | "n">;
 
 interface Payment {
   readonly id: number;
@@ -50,6 +51,7 @@ export class Customers {
   readonly #surroundings: Surroundings;
   readonly #requests: Request[];
   readonly #gateways: readonly Gateway[];
+  readonly #routers: readonly Router[];
   readonly #fields: SpenderFields[];
   readonly #owners: readonly number[];
   readonly #life: Life;
@@ -64,6 +66,7 @@ export class Customers {
     surroundings: Surroundings,
     requests: Request[],
     gateways: readonly Gateway[],
+    routers: readonly Router[],
     spenders: readonly { readonly account: number; readonly fields: SpenderFields }[],
   ) {
     const { world, billing } = surroundings;
@@ -71,6 +74,7 @@ export class Customers {
     this.#surroundings = surroundings;
     this.#requests = requests;
     this.#gateways = gateways;
+    this.#routers = routers;
     this.#fields = spenders.map(({ fields }) => fields);
     this.#owners = spenders.map(({ account }) => account);
     const nothing = () => undefined;
@@ -90,7 +94,11 @@ export class Customers {
       const service = random.chance(0.6) ? "text" : "media";
       const open = service === "text" && credits > 0n && random.chance(0.5);
       const most = open ? credits * BigInt(random.between(1, MOST_GROWTH)) : undefined;
-      const wish: Wish = { spender: random.below(this.#owners.length), service, credits, most, claim };
+      const kind = service === "media" && random.chance(0.3) ? "video" : "image";
+      const several = service === "media" && kind === "image" && random.chance(0.6);
+      const n = several ? random.between(2, MOST_PICTURES) : 1;
+      const spender = random.below(this.#owners.length);
+      const wish: Wish = { spender, service, credits, most, claim, kind, n };
       const crowd = boundary !== undefined && random.chance(0.3);
       const at = crowd ? boundary - now + random.between(-1_500, 2_000) : random.below(ACTIVE_MS);
       this.#world.after(Math.max(0, at), () => this.#life.run(() => this.#ask(wish)));
@@ -111,8 +119,14 @@ export class Customers {
       if (placedAt > first + MOST_APART_MS || random.chance(0.3)) continue;
       world.count("came back a day later");
       const at = placedAt + CLAIM_LIFETIME_MS + random.between(-COME_BACK_MS, COME_BACK_MS);
-      world.after(Math.max(0, at - world.now), () => this.#life.run(() => this.#ask(place)));
+      world.after(Math.max(0, at - world.now), () => this.#life.run(() => this.#ask(this.#again(place))));
     }
+  }
+
+  /** What the hold of a request says of it, and the request all else. */
+  #again(place: Place): Wish {
+    const { kind = "image", n = 1 } = this.#requests[place.hold] ?? {};
+    return { ...place, kind, n };
   }
 
   async #ask(wish: Wish): Promise<void> {
@@ -131,7 +145,10 @@ export class Customers {
         world.count("clients that left");
       } else checkAnswer(this.#surroundings, request, answer);
       if (answer?.kind === "ok") world.count("answered, charged");
-      const wantsMore = answer === undefined || answer.kind !== "ok" || wish.claim !== undefined;
+      if (answer?.kind === "accepted") await this.#follow(request);
+      else if (request.service === "media" && random.chance(0.1)) await this.#remove(request);
+      const served = answer?.kind === "ok" || answer?.kind === "accepted";
+      const wantsMore = !served || wish.claim !== undefined;
       if (!wantsMore || tries === MOST_TRIES || !random.chance(0.6)) return;
       if (answer?.kind === "refused" && answer.code === "balance" && random.chance(0.5)) {
         await this.#pay(this.#owners[wish.spender] ?? 0, BigInt(random.between(5, 40)));
@@ -140,11 +157,50 @@ export class Customers {
     }
   }
 
-  #requestOf({ spender, service, credits, most, claim }: Wish, tries: number): Request {
+  /** Whoever does not wait looks into the log now and then, and may give up. */
+  async #follow(request: Request): Promise<void> {
+    const { random } = this.#world;
+    const patience = random.chance(0.3) ? random.below(3) : MOST_LOOKS;
+    for (let looks = 0; looks < MOST_LOOKS; looks += 1) {
+      await this.#life.sleep(random.between(100, 6_000));
+      if (looks >= patience) {
+        await this.#remove(request);
+        if (random.chance(0.5)) return;
+      }
+      const entry = await this.#askRouter<LogEntry>((router, caller) => router.look(request, caller));
+      if (entry === undefined || entry.status === "running") continue;
+      checkEntry(this.#surroundings, request, entry);
+      if (random.chance(0.8)) return;
+    }
+  }
+
+  async #remove(request: Request): Promise<void> {
+    const world = this.#world;
+    if (world.tracing) world.note(`client: removes ${request.hold}`);
+    const removed = await this.#askRouter<Removed>((router, caller) => router.remove(request, caller));
+    if (removed === undefined) return;
+    if (removed === "refused") world.count("media: removals refused");
+    else request.removed ??= removed;
+    if (removed === "ended") world.count("media: files removed");
+    if (removed === "running") world.count("media: given up");
+  }
+
+  /** @returns undefined when there is no answer, or none to give */
+  #askRouter<Reply>(ask: (router: Router, caller: Caller<Reply>) => void): Promise<Reply | undefined> {
+    const world = this.#world;
+    const call = timedCall<Reply>(this.#life);
+    const router = world.random.pick(this.#routers);
+    world.after(world.latency(), () => ask(router, call));
+    return call.promise.catch(() => undefined);
+  }
+
+  #requestOf({ spender, service, credits, most, claim, kind, n }: Wish, tries: number): Request {
     const world = this.#world;
     const { random } = world;
     const other = claim !== undefined && tries > 1 && random.chance(0.08);
     const [first = "", second = ""] = [...this.#surroundings.upstreams.keys()];
+    const media = service === "media";
+    const ephemeral = media && random.chance(0.2);
     const request: Request = {
       hold: this.#requests.length,
       account: this.#owners[spender] ?? 0,
@@ -153,7 +209,10 @@ export class Customers {
       credits,
       most,
       claim: other ? { key: claim.key, content: tries } : claim,
-      ephemeral: service === "media" && random.chance(0.2),
+      kind,
+      n,
+      asynchronous: media && !ephemeral && random.chance(0.35),
+      ephemeral,
       huge: service === "text" && random.chance(0.03),
       streamed: service === "text" && random.chance(0.4),
       providers: random.chance(0.5) ? [first, second] : [second],
@@ -162,6 +221,9 @@ export class Customers {
       endedAt: Number.POSITIVE_INFINITY,
       delivered: false,
       made: false,
+      handed: new Map(),
+      toldFree: false,
+      removed: undefined,
       silenced: false,
       paused: false,
       notBookedAt: 0,
@@ -171,6 +233,7 @@ export class Customers {
       resolvedBy: undefined,
       failedAt: undefined,
       deliveredAt: undefined,
+      restAt: undefined,
       givenUpAt: undefined,
     };
     this.#requests.push(request);

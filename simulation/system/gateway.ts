@@ -12,7 +12,8 @@ import { silence } from "../world/network.ts";
 import { type Life, Process } from "../world/process.ts";
 import type { World } from "../world/world.ts";
 import type { Answer, Request } from "./request.ts";
-import type { Router, Surroundings } from "./router.ts";
+import type { Router } from "./router.ts";
+import type { Surroundings } from "./surroundings.ts";
 
 /** More than a history has. */
 const MOST_KEYS = 20;

@@ -1,7 +1,10 @@
-// The table of generations in PostgreSQL, which all processes share, and the store of one of them, as the SQL of
+// The table of generations in PostgreSQL, which all processes share, and the stores of one of them, as the SQL of
 // services/media-generation keeps it: a row belongs to its worker, and to whoever takes it once its lease has run out.
+import { BLOCKED, callerError, REFUSED } from "@gr/media-generation/src/generation/caller-error.ts";
 import type { Generation, State } from "@gr/media-generation/src/generation/generation.ts";
 import { type GenerationStore, LEFT } from "@gr/media-generation/src/generation/store.ts";
+import type { LogEntry, Status } from "@gr/media-generation/src/log/log-entry.ts";
+import type { LogStore } from "@gr/media-generation/src/log/log-store.ts";
 import { present } from "../books/audit.ts";
 import { numberOf } from "../ledger/ids.ts";
 import type { Ledger } from "../ledger/ledger.ts";
@@ -9,12 +12,18 @@ import { runStatement } from "../ledger/postgres.ts";
 import type { Life } from "../world/process.ts";
 
 interface Row
-  extends Omit<Generation, "order" | "route" | "state" | "operations" | "unbilledLookUps" | "ended"> {
+  extends Omit<
+    Generation,
+    "order" | "route" | "state" | "operations" | "unbilledLookUps" | "deleted" | "ended"
+  > {
   order: Generation["order"];
   route: Generation["route"];
   state: State;
   operations: Generation["operations"];
   unbilledLookUps: number;
+  deleted: boolean;
+  /** Why its caller was told that it is free. */
+  told: string | undefined;
   ended: Generation["ended"];
   worker: Life;
   /** When it may be taken, if its worker does not renew it; by PostgreSQL's clock. */
@@ -68,6 +77,7 @@ export class GenerationTable {
             operations: null,
             unbilledLookUps: 0,
             deleted: false,
+            told: undefined,
             ended: null,
             worker: life,
             dueAt: due(leaseMs),
@@ -86,16 +96,22 @@ export class GenerationTable {
             if (row.worker === life && !row.booked) row.dueAt = due(leaseMs);
             return row.worker !== life;
           }),
-          givenUp: [],
+          givenUp: ids.filter((id) => {
+            const row = this.rows.get(numberOf(id));
+            return row?.worker === life && row.deleted && row.ended === null;
+          }),
         })),
       saveOperations: (id, operations) => change(id, (row) => Object.assign(row, { operations })),
-      markUnknown: (id, why) =>
+      markUnknown: (id, why, message) =>
         run(() => {
           const row = open(id);
           if (row === undefined) return undefined;
           row.state = "unknown";
           row.dueAt = due(0);
-          if (why !== LEFT) row.operations = null;
+          if (why !== LEFT) {
+            row.operations = null;
+            row.told ??= callerError(why, message).reason;
+          }
           return row.operations !== null;
         }),
       finish: (id, ending, finishedAt, outputs) =>
@@ -103,9 +119,14 @@ export class GenerationTable {
           const row = open(id);
           if (row === undefined) return undefined;
           if (outputs !== undefined) row.order = { ...row.order, outputs };
-          row.state = ending.kind === "captured" ? "succeeded" : "failed";
           row.ended = { ending, finishedAt };
-          return { deleted: false };
+          if (ending.kind === "captured") row.state = "succeeded";
+          else {
+            const { why, message } = ending;
+            row.state = why === BLOCKED ? "blocked" : "failed";
+            row.told ??= callerError(why, message).reason;
+          }
+          return { deleted: row.deleted };
         }),
       markBooked: (id) =>
         run(() => {
@@ -117,6 +138,7 @@ export class GenerationTable {
           const row = this.rows.get(numberOf(id));
           if (row?.state !== "succeeded" || row.booked) return [];
           row.state = "failed";
+          row.told ??= callerError(REFUSED, "").reason;
           this.#book(row);
           return row.order.outputs;
         }),
@@ -148,8 +170,60 @@ export class GenerationTable {
     };
   }
 
+  /** The log as callers see it. */
+  logOf(life: Life): Pick<LogStore, "find" | "removeContent"> {
+    return {
+      find: ({ accountId, keyId }, id) =>
+        runStatement(life, () => {
+          const row = this.rows.get(numberOf(id));
+          const theirs = row?.order.accountId === accountId && row.order.keyId === keyId;
+          return theirs ? entryOf(row) : undefined;
+        }),
+      removeContent: ({ id }) =>
+        runStatement(life, () => {
+          const row = present(this.rows.get(numberOf(id)));
+          const ended = row.ended !== null || row.told !== undefined;
+          if (!ended && !row.order.asynchronous) return undefined;
+          row.deleted = true;
+          return ended ? "ended" : "running";
+        }),
+    };
+  }
+
   #book(row: Row): void {
     row.booked = true;
     this.#unbooked.delete(row);
   }
+}
+
+function entryOf(row: Row): LogEntry {
+  const { order, ended, deleted } = row;
+  const { id, accountId, keyId, kind, model, request, outputs, createdAt } = order;
+  const status = statusOf(row);
+  const charge = ended?.ending.kind === "captured" ? ended.ending.bill.charge : 0n;
+  return {
+    id,
+    accountId,
+    keyId,
+    kind,
+    model,
+    status,
+    request,
+    outputs,
+    previews: [],
+    error: undefined,
+    progress: undefined,
+    charge: status === "running" ? undefined : charge,
+    createdAt,
+    finishedAt: ended?.finishedAt,
+    deleted,
+    expired: false,
+  };
+}
+
+function statusOf({ state, booked, told }: Row): Status {
+  if (state === "succeeded") return booked ? "succeeded" : "running";
+  if (state === "running" || (state === "unknown" && told === undefined)) return "running";
+  if (state === "blocked") return "blocked";
+  return told === "generation_cancelled" ? "cancelled" : "failed";
 }

@@ -1,20 +1,14 @@
 // What the real media work is given in a simulated process: providers, a storage and a catalogue.
 import type { CatalogCopy } from "@gr/clients";
-import type {
-  ImageJob,
-  Maker,
-  MediaProvider,
-  Progress,
-} from "@gr/media-generation/src/providers/provider.ts";
+import type { MediaJob, MediaProvider, Progress } from "@gr/media-generation/src/providers/provider.ts";
 import { ProviderError } from "@gr/media-generation/src/providers/provider-error.ts";
-import type { MediaStorage } from "@gr/media-generation/src/storage/media-storage.ts";
-import { checkDispatch } from "../books/invariants.ts";
+import { type MediaStorage, StorageError } from "@gr/media-generation/src/storage/media-storage.ts";
+import { checkDispatch, checkFallBack } from "../books/invariants.ts";
 import { numberOf } from "../ledger/ids.ts";
-import type { Ledger } from "../ledger/ledger.ts";
 import type { Life } from "../world/process.ts";
 import { POLL_PAUSE_MS } from "../world/timing.ts";
-import type { Request } from "./request.ts";
-import type { Upstream, UpstreamReply } from "./upstream.ts";
+import type { Surroundings } from "./surroundings.ts";
+import type { Piece, Upstream, UpstreamReply } from "./upstream.ts";
 
 /** Hosted files, which survive everything. */
 export type Files = Set<string>;
@@ -42,10 +36,11 @@ export function storageOf(life: Life, files: Files): MediaStorage {
     await waiting.promise;
   };
   return {
-    put: async (name) => {
+    put: async (name, content) => {
+      if (Symbol.asyncIterator in content) for await (const _ of content);
       if (world.random.chance(0.01)) {
         world.count("files that could not be stored");
-        throw new Error("the disk is full");
+        throw new StorageError("the disk is full");
       }
       await change(() => files.add(name));
     },
@@ -62,34 +57,47 @@ export function storageOf(life: Life, files: Files): MediaStorage {
 /** A provider as one process reaches it. */
 export function providerOf(
   life: Life,
-  ledger: Ledger,
+  { ledger, upstreams, requests }: Pick<Surroundings, "ledger" | "upstreams" | "requests">,
   upstream: Upstream,
-  requests: readonly Request[],
 ): MediaProvider {
-  const { provider: name } = upstream;
+  const { world } = life;
+  const { provider: name, mostAtOnce } = upstream;
   const lost = () => new ProviderError("unknown_outcome", "no answer", { accepted: true });
-  const submit: Maker<ImageJob>["submit"] = async ({ requestId }, signal) => {
-    const request = requests[numberOf(requestId)];
-    if (request === undefined) throw new Error(`there is no request ${requestId}`);
-    checkDispatch(life.world, ledger, request.hold, name);
-    const { first } = upstream.send(life, request);
-    const reply = await unless(
-      life,
-      signal,
-      first.promise.catch(() => undefined),
-      lost,
-    );
-    return progressOf(reply, request.hold);
+  const requestOf = (hold: number) => {
+    const request = requests[hold];
+    if (request === undefined) throw new Error(`there is no request ${hold}`);
+    return request;
+  };
+  /** What is handed over has been delivered, whatever becomes of it here. */
+  const handed = (progress: Progress, hold: number) => {
+    const request = requestOf(hold);
+    if (progress.state === "succeeded") {
+      request.handed.set(life, (request.handed.get(life) ?? 0) + progress.artifacts.length);
+    }
+    return progress;
+  };
+  const submit = async ({ requestId, part, count }: MediaJob, signal: AbortSignal) => {
+    const hold = numberOf(requestId);
+    checkDispatch(world, ledger, hold, name);
+    checkFallBack(world, hold, name, billingOf(upstreams, hold, name));
+    if (part === 2) world.count("media: requests of several jobs");
+    if (firstOfSecond(upstreams, hold, upstream)) world.count("media: second providers");
+    const { first } = upstream.send(life, requestOf(hold), undefined, { part, count });
+    const sent = first.promise.catch(() => undefined);
+    return handed(progressOf(await unless(life, signal, sent, lost), { hold, part, count }), hold);
   };
   return {
     name,
-    makes: { image: { mostAtOnce: 10, submit } },
-    poll: async ({ hold }, signal) => {
-      const polled = upstream.poll(life, Number(hold)).catch(() => undefined);
+    makes: { image: { mostAtOnce, submit }, video: { mostAtOnce: 1, submit } },
+    poll: async (operation, signal) => {
+      const [hold, part, count] = [operation["hold"], operation["part"], operation["count"]].map(Number);
+      const job = { hold: hold ?? 0, part: part ?? 1, count: count ?? 1 };
+      const polled = upstream.poll(life, job.hold, job.part).catch(() => undefined);
       const reply = await unless(life, signal, polled, lost);
-      return reply === "pending" ? pending(Number(hold)) : progressOf(reply, Number(hold));
+      failSometimes(life, reply);
+      return handed(reply === "pending" ? pending(job) : progressOf(reply, job), job.hold);
     },
-    cancel: async ({ hold }) => upstream.cancel(life, Number(hold)),
+    cancel: async ({ hold, part }) => upstream.cancel(life, Number(hold), Number(part)),
     ...(upstream.askable
       ? {
           lookUp: async (requestId: string) => {
@@ -102,19 +110,51 @@ export function providerOf(
   };
 }
 
-function pending(hold: number): Progress {
-  return { state: "pending", operation: { hold }, pollAfterMs: POLL_PAUSE_MS };
+/** Other providers that bill something of a request, or will. */
+function billingOf(upstreams: ReadonlyMap<string, Upstream>, hold: number, but: string): string[] {
+  const others = [...upstreams.values()].filter(({ provider }) => provider !== but);
+  return others
+    .filter(({ jobs }) => jobs.get(hold)?.some(({ plan }) => plan.bill > 0n))
+    .map(({ provider }) => provider);
+}
+
+function firstOfSecond(upstreams: ReadonlyMap<string, Upstream>, hold: number, upstream: Upstream): boolean {
+  const others = [...upstreams.values()].filter((each) => each !== upstream);
+  return !upstream.sent.has(hold) && others.some(({ sent }) => sent.has(hold));
+}
+
+/** Adapters may say that a failed poll was not accepted, which is wrong. @throws ProviderError */
+function failSometimes({ world }: Life, reply: UpstreamReply | "pending" | undefined): void {
+  if (reply === undefined) return;
+  const dice = world.random.next();
+  if (dice < 0.04) {
+    world.count("media: polls that failed and said nothing");
+    throw new ProviderError("unavailable", "try again", { accepted: false });
+  }
+  if (dice < 0.05) {
+    world.count("media: polls that ended their job");
+    throw new ProviderError("misconfigured", "the key is not valid", { accepted: false });
+  }
+}
+
+interface Asked extends Piece {
+  readonly hold: number;
+}
+
+function pending({ hold, part, count }: Asked): Progress {
+  return { state: "pending", operation: { hold, part, count }, pollAfterMs: POLL_PAUSE_MS };
 }
 
 /** @throws ProviderError */
-function progressOf(reply: UpstreamReply | undefined, hold: number): Progress {
+function progressOf(reply: UpstreamReply | undefined, asked: Asked): Progress {
   switch (reply?.kind) {
     case "answer": {
       const usage = reply.cost === undefined ? {} : { usage: { billed: reply.cost } };
-      return { state: "succeeded", artifacts: [{ stream: [PICTURE], type: "image/png" }], ...usage };
+      const artifacts = Array.from({ length: asked.count }, () => ({ stream: [FILM], type: "video/mp4" }));
+      return { state: "succeeded", artifacts, ...usage };
     }
     case "queued":
-      return pending(hold);
+      return pending(asked);
     case "refused":
       throw new ProviderError(reply.elsewhere ? "unavailable" : "rejected", "refused", { accepted: false });
     case "not sent":
@@ -129,7 +169,8 @@ function progressOf(reply: UpstreamReply | undefined, hold: number): Progress {
   }
 }
 
-const PICTURE = Buffer.alloc(1);
+/** The beginning of an MP4, which is looked at; pictures are drawn anew by others. */
+const FILM = Buffer.from("\0\0\0\x0cftypisom", "latin1");
 
 function unless<T>(life: Life, signal: AbortSignal, work: Promise<T>, lost: () => Error): Promise<T> {
   if (signal.aborted) return Promise.reject(lost());

@@ -1,10 +1,15 @@
 // One request of a client: one try, one hold. What the client asked for, and what the report and the invariants must know of
 // its fate.
+import { digestsOf, holdId, idOf } from "../ledger/ids.ts";
 import type { Claim, Outcome, Service } from "../ledger/operation.ts";
 import type { Life } from "../world/process.ts";
+import { HOLD_FOR_MS } from "../world/timing.ts";
 
 export type Answer =
-  | { readonly kind: "ok"; readonly charge: bigint }
+  /** @property made pictures that were made; 1 of a text */
+  | { readonly kind: "ok"; readonly charge: bigint; readonly made: number }
+  /** Of media whose client does not wait: it is sure to be worked on. */
+  | { readonly kind: "accepted" }
   /** The answer of an earlier request with the same Idempotency-Key. */
   | { readonly kind: "replayed"; readonly hold: number }
   | { readonly kind: "refused"; readonly code: Outcome["code"] }
@@ -28,6 +33,10 @@ export interface Request {
   /** Of text without a limit of its own: the most that it can use. */
   readonly most: bigint | undefined;
   readonly claim: Claim | undefined;
+  /** Of media: what is asked for, how many of it, and whether its client waits for them. */
+  readonly kind: "image" | "video";
+  readonly n: number;
+  readonly asynchronous: boolean;
   /** Of media: nothing of it is kept, so that only its own process can hand it over. */
   readonly ephemeral: boolean;
   /** Of text: its answer is larger than what billing keeps. */
@@ -38,13 +47,19 @@ export interface Request {
   readonly providers: readonly string[];
   /** The client does not wait any more. */
   left: boolean;
-  /** What the router answered, whether it arrived or not. */
+  /** What the router answered, whether it arrived or not; of what is asynchronous, what it would have. */
   answer: Answer | undefined;
   /** When its router was done with it; by true time. */
   endedAt: number;
   /** A usable output reached the router that served it; or only one that resumed its job. */
   delivered: boolean;
   made: boolean;
+  /** Pictures that providers handed to each process. */
+  readonly handed: Map<Life, number>;
+  /** Its client read in the log that it is free. */
+  toldFree: boolean;
+  /** Its client was first told that its files are removed, or that it is given up and they will be. */
+  removed: "ended" | "running" | undefined;
   /** A look-up of it was not answered, so that its cost may have been metered or stay unknown. */
   silenced: boolean;
   /** Its router stood still meanwhile. */
@@ -60,5 +75,26 @@ export interface Request {
   /** When each ended: its attempt failed at an unknown cost; its answer was delivered without a bill; it was given up. */
   failedAt: number | undefined;
   deliveredAt: number | undefined;
+  /** Of several jobs: when it was delivered before all of their bills were known, and who looks for the rest. */
+  restAt: number | undefined;
   givenUpAt: number | undefined;
+}
+
+/** The order of a router, of either service. */
+export function orderOf(
+  life: Life,
+  { hold, account, spender, credits, most: mostCredits, claim }: Request,
+  madeAt: number,
+) {
+  return {
+    id: holdId(hold, madeAt),
+    accountId: idOf(account),
+    keyId: idOf(spender),
+    model: "model",
+    priceVersion: "v1",
+    credits,
+    mostCredits,
+    deadlineAt: life.now() + HOLD_FOR_MS,
+    claim: claim && digestsOf(claim),
+  };
 }

@@ -1,17 +1,7 @@
 // One router process: the real library of paid requests serves text and media in it, and resolves what was left open, its own
 // and others'. What its callers are told follows from what the library returns and throws.
 import { createBilling } from "@gr/clients";
-import type { GenerationEvents } from "@gr/media-generation/src/generation/events.ts";
-import type { Generation, MediaKinds, MediaOrder } from "@gr/media-generation/src/generation/generation.ts";
-import { GenerationRecord } from "@gr/media-generation/src/generation/generation-record.ts";
-import { MediaLookUp } from "@gr/media-generation/src/generation/look-up.ts";
-import { type MediaLimits, MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
-import { MemoryPlaces } from "@gr/media-generation/src/generation/memory-places.ts";
-import { createArtifactReader } from "@gr/media-generation/src/providers/artifact.ts";
-import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
-import type { MediaRoute } from "@gr/media-generation/src/request/choose-routes.ts";
-import type { ImageFile } from "@gr/media-generation/src/storage/image-file.ts";
-import { PICO_PER_CREDIT } from "@gr/money";
+import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
 import {
   type Ending,
   HoldRecord,
@@ -23,10 +13,8 @@ import {
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { violated } from "../books/invariants.ts";
-import { digestsOf, holdId, idOf, numberOf } from "../ledger/ids.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import { numberOf } from "../ledger/ids.ts";
 import type { Refusal } from "../ledger/operation.ts";
-import { runStatement } from "../ledger/postgres.ts";
 import type { Covered } from "../world/coverage.ts";
 import { type Caller, silence } from "../world/network.ts";
 import { idleRounds, type Life, Process } from "../world/process.ts";
@@ -35,31 +23,17 @@ import {
   HOLD_FOR_MS,
   HOLD_GRACE_MS,
   HOLD_LEASE_MS,
+  MOST_RUNNING,
   RENEW_HOLDS_MS,
-  RENEW_ROWS_MS,
   RESOLVE_INTERVAL_MS,
-  ROW_LEASE_MS,
   SEARCH_PAUSES,
-  UPSTREAM_TIMEOUT_MS,
 } from "../world/timing.ts";
-import type { World } from "../world/world.ts";
-import { type BillingProcess, billingClient } from "./billing-process.ts";
-import type { GenerationTable } from "./generation-rows.ts";
-import { catalogOf, type Files, providerOf, storageOf } from "./media-parts.ts";
-import type { Answer, Request } from "./request.ts";
+import { billingClient } from "./billing-process.ts";
+import { MediaDesk, type Removed } from "./media-desk.ts";
+import { type Answer, orderOf, type Request } from "./request.ts";
+import type { Surroundings } from "./surroundings.ts";
 import { type TextKinds, type TextOrder, TextProducer } from "./text-producer.ts";
-import type { Upstream } from "./upstream.ts";
-import { isTrouble, watchAttempt, watchProducer } from "./watch-attempt.ts";
-
-/** More than a history sends at once. */
-const MOST_RUNNING = 1_000;
-/** Few, so that requests that another process has begun wait for each other. */
-const MOST_IN_MEMORY = 2;
-const LIMITS: MediaLimits = {
-  timeoutMs: { image: UPSTREAM_TIMEOUT_MS, video: UPSTREAM_TIMEOUT_MS },
-  mostVideoBytes: 1,
-  mostBase64Bytes: 1,
-};
+import { isTrouble, watchProducer } from "./watch-attempt.ts";
 
 type Refused = { readonly code: Refusal; readonly counted: Covered };
 const REFUSALS: ReadonlyMap<string, Refused> = new Map([
@@ -74,25 +48,12 @@ const REFUSALS: ReadonlyMap<string, Refused> = new Map([
   ["idempotency_mismatch", { code: "claim mismatch", counted: "claims: mismatch" }],
 ]);
 
-export interface Surroundings {
-  readonly world: World;
-  readonly ledger: Ledger;
-  /** By name. */
-  readonly upstreams: ReadonlyMap<string, Upstream>;
-  readonly billing: readonly BillingProcess[];
-  readonly requests: readonly Request[];
-  readonly table: GenerationTable;
-  readonly files: Files;
-}
-
 /** What a process has in memory. */
 interface Memory {
   readonly life: Life;
   readonly billing: ReturnType<typeof createBilling>;
   readonly text: PaidRequests<TextKinds>;
-  readonly media: PaidRequests<MediaKinds>;
-  readonly work: MediaWork;
-  readonly providers: ReadonlyMap<string, MediaProvider>;
+  readonly media: MediaDesk;
 }
 
 export class Router {
@@ -143,87 +104,14 @@ export class Router {
         searchPauses: SEARCH_PAUSES,
       },
     });
-    this.#memory = { life, billing, text, ...this.#beginMedia(life, billing) };
-    text.start();
-    this.#memory.media.start();
-  }
-
-  #beginMedia(life: Life, billing: Memory["billing"]): Pick<Memory, "media" | "work" | "providers"> {
-    const { world, ledger, upstreams, requests, table, files } = this.#surroundings;
-    const events: GenerationEvents = {
-      ...this.#events<MediaKinds>(life),
-      succeeded: () => undefined,
-      failed: () => undefined,
-      partFailed: () => undefined,
-      outcomeUnknown: () => undefined,
-      noProvider: () => undefined,
-      notStored: () => undefined,
-      notDiscarded: (_id, error) => this.#expected(error),
-      notLookedUp: () => undefined,
-      replayed: () => undefined,
-      resumed: () => world.count("resolver: jobs resumed"),
-      endedUnanswered: () => undefined,
-      contentRemoved: () => undefined,
-    };
-    const clock = idleRounds(
-      life,
-      new Map([
-        [RESOLVE_INTERVAL_MS, () => table.anyDue() || ledger.anyExpired("media")],
-        [RENEW_ROWS_MS, () => media.running.ids().length > 0],
-      ]),
-    );
-    const providers = new Map(
-      [...upstreams].map(([name, upstream]) => [name, providerOf(life, ledger, upstream, requests)]),
-    );
-    const parts = {
-      store: table.storeOf(life, () => world.count("rows that had passed to another")),
-      storage: storageOf(life, files),
-      catalog: catalogOf(),
-      providers,
-      convert: async (bytes: Buffer, format: ImageFile["format"]) => ({ bytes, format, width: 1, height: 1 }),
-      read: createArtifactReader({ stream: noLinks }, clock),
-      memory: new MemoryPlaces(MOST_IN_MEMORY),
-      events,
-      clock,
-    };
-    const work = new MediaWork({ ...parts, limits: LIMITS, graceMs: HOLD_GRACE_MS });
-    const media: PaidRequests<MediaKinds> = new PaidRequests({
-      service: "media",
-      billing,
-      record: new GenerationRecord({
-        ...parts,
-        leaseMs: ROW_LEASE_MS,
-        resumeOf: (generation) => this.#resumeOf(life, work, generation),
-        passed: (id) => media.running.giveUp(id, "another process has taken it"),
-        givenUp: (id) => work.giveUp(id),
-      }),
-      lookUp: new MediaLookUp(providers, events, clock),
-      events,
-      clock,
-      settings: {
-        mostRunning: MOST_RUNNING,
-        graceMs: HOLD_GRACE_MS,
-        resolveEveryMs: RESOLVE_INTERVAL_MS,
-        leaseMs: HOLD_LEASE_MS,
-        renewEveryMs: RENEW_ROWS_MS,
-        searchPauses: SEARCH_PAUSES,
-      },
+    const media = new MediaDesk(this.#surroundings, life, billing, {
+      events: this.#events(life),
+      requestOf: (id) => this.#request(id),
+      expected: (error) => this.#expected(error),
     });
-    return { media, work, providers };
-  }
-
-  #resumeOf(life: Life, work: MediaWork, generation: Generation): ReturnType<MediaWork["resumeOf"]> {
-    const resume = work.resumeOf(generation);
-    const request = this.#request(generation.order.id);
-    return (
-      resume &&
-      (async (context) => {
-        const end = await watchAttempt(life, request, () => resume(context));
-        // What is not kept can be handed over by nobody any more.
-        if (end.kind === "delivered" && !request.ephemeral) request.made = true;
-        return end;
-      })
-    );
+    this.#memory = { life, billing, text, media };
+    text.start();
+    media.start();
   }
 
   #lookUp<K extends Kinds>(life: Life): LookUp<K> {
@@ -312,12 +200,17 @@ export class Router {
     request.servedBy = life;
     life.reach(() =>
       life.run(async () => {
-        const answer = await this.#answer(memory, request, madeAt);
+        let accepted = false;
+        const accept = () => {
+          accepted = true;
+          world.after(world.latency(), () => caller.settle({ kind: "accepted" }));
+        };
+        const answer = await this.#answer(memory, request, madeAt, accept);
         if (answer !== undefined) {
           if (world.tracing)
             world.note(`${this.process.name}: ${request.hold} is answered: ${describe(answer)}`);
           request.answer = answer;
-          world.after(world.latency(), () => caller.settle(answer));
+          if (!accepted) world.after(world.latency(), () => caller.settle(answer));
         }
         request.endedAt = world.now;
         this.#waiting.delete(request);
@@ -326,10 +219,15 @@ export class Router {
   }
 
   /** @returns undefined when nobody waits for one */
-  async #answer(memory: Memory, request: Request, madeAt: number): Promise<Answer | undefined> {
+  async #answer(
+    memory: Memory,
+    request: Request,
+    madeAt: number,
+    accept: () => void,
+  ): Promise<Answer | undefined> {
     try {
-      const text = request.service === "text";
-      return await (text ? this.#answerText : this.#answerMedia).call(this, memory, request, madeAt);
+      if (request.service === "text") return await this.#answerText(memory, request, madeAt);
+      return await memory.media.serve(request, madeAt, accept);
     } catch (error) {
       this.#expected(error);
       return this.#answerOf(error);
@@ -348,7 +246,7 @@ export class Router {
     const served = await text.serve(order, producer, () => request.left);
     switch (served.kind) {
       case "answered":
-        return { kind: "ok", charge: served.bill.charge };
+        return { kind: "ok", charge: served.bill.charge, made: 1 };
       case "earlier":
         return this.#replay(
           numberOf(served.id),
@@ -360,33 +258,36 @@ export class Router {
     }
   }
 
-  async #answerMedia(
-    { life, media, work, providers }: Memory,
-    request: Request,
-    madeAt: number,
-  ): Promise<Answer | undefined> {
-    const { world, table } = this.#surroundings;
-    const order = mediaOrderOf(life, request, madeAt);
-    const [first, ...others] = request.providers.flatMap((provider): MediaRoute[] => {
-      const adapter = providers.get(provider);
-      return adapter === undefined
-        ? []
-        : [{ provider, upstreamModel: "model", cost: undefined, adapter, fields: {} }];
-    });
-    if (first === undefined) throw new Error("there is no provider");
-    const job = { prompt: "", inputs: [] };
-    const producer = watchProducer(life, request, work.producer(order, job, [first, ...others]));
-    const served = await media.serve(order, producer, () => request.left);
-    if (served.kind === "answered") return { kind: "ok", charge: served.bill.charge };
-    if (served.kind === "left") return undefined;
-    const earlier = numberOf(served.id);
-    world.count("claims: finished");
-    const state = await runStatement(life, () => table.rows.get(earlier)?.state);
-    if (state !== "succeeded") {
-      throw world.fail(violated("I8", `${request.hold} repeats ${earlier}, which has no answer`));
+  /** What the log says of a request. */
+  look(request: Request, caller: Caller<LogEntry>): void {
+    this.#tell(caller, (media) => media.look(request));
+  }
+
+  /** Removes what was made of a request, or gives it up. */
+  remove(request: Request, caller: Caller<Removed>): void {
+    this.#tell(caller, (media) => media.remove(request));
+  }
+
+  /** @param caller hears nothing when this process dies meanwhile */
+  #tell<Reply>(caller: Caller<Reply>, ask: (media: MediaDesk) => Promise<Reply>): void {
+    const memory = this.#memory;
+    const { world } = this.#surroundings;
+    if (memory === undefined || !memory.life.alive) {
+      caller.fail(silence());
+      return;
     }
-    world.count("answered from an earlier request");
-    return { kind: "replayed", hold: earlier };
+    const { life, media } = memory;
+    life.reach(() =>
+      life.run(async () => {
+        const reply = await ask(media).catch((error) => {
+          this.#expected(error);
+          return undefined;
+        });
+        world.after(world.latency(), () =>
+          reply === undefined ? caller.fail(silence()) : caller.settle(reply),
+        );
+      }),
+    );
   }
 
   #replay(earlier: number, { hold }: Request, answer: object | undefined): Answer {
@@ -424,46 +325,7 @@ export class Router {
   }
 }
 
-const noLinks = () => {
-  throw new Error("no provider has links here");
-};
 const KEPT = { contentType: "text/plain", body: new Uint8Array(1) };
-
-function orderOf(
-  life: Life,
-  { hold, account, spender, credits, most: mostCredits, claim }: Request,
-  madeAt: number,
-) {
-  return {
-    id: holdId(hold, madeAt),
-    accountId: idOf(account),
-    keyId: idOf(spender),
-    model: "model",
-    priceVersion: "v1",
-    credits,
-    mostCredits,
-    deadlineAt: life.now() + HOLD_FOR_MS,
-    claim: claim && digestsOf(claim),
-  };
-}
-
-function mediaOrderOf(life: Life, request: Request, madeAt: number): MediaOrder {
-  const { hold, credits, ephemeral } = request;
-  return {
-    ...orderOf(life, request, madeAt),
-    kind: "image",
-    request: { n: 1, output_format: "png", response_format: ephemeral ? "b64_ephemeral" : "url" },
-    price: credits * PICO_PER_CREDIT,
-    outputs: ephemeral ? [] : [fileOf(hold)],
-    asynchronous: false,
-    createdAt: life.now(),
-  };
-}
-
-/** Under which the media of a request is hosted. */
-export function fileOf(hold: number): string {
-  return `media-${hold}`;
-}
 
 function describe(answer: Answer): string {
   switch (answer.kind) {

@@ -154,12 +154,12 @@ export class TextProducer implements Producer<TextKinds> {
 
   #deliver(told: PicoUsd | undefined): Delivered<TextKinds> {
     const { request } = this.#options.order;
-    const billOf = (cost: PicoUsd) => ({ charge: chargeFor(request, cost), cost });
+    const billOf = (cost: PicoUsd) => ({ charge: chargeFor(request, cost, 1), cost });
     return {
       kind: "delivered",
       bill: told === undefined ? undefined : billOf(told),
       billId: "",
-      billOf: (found) => billOf(found?.cost ?? metered(request)),
+      billOf: (found) => billOf(found?.cost ?? metered(request, 1)),
       productOf: ({ charge }) => ({ charge, huge: request.huge }),
     };
   }

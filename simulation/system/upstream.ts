@@ -1,6 +1,6 @@
 // Whoever does the work and bills us for it: with books of its own that survive everything, a look-up by our id, replies
-// that come late, twice or never, and failures that cost money all the same. It does a request once, however often its
-// packet arrives. There are two providers; each bills what it did.
+// that come late, twice or never, and failures that cost money all the same. It does a job once, however often its
+// packet arrives; a text is one job, media are as many as it wants. There are two providers; each bills what it did.
 import { chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import type { LookUpResult } from "@gr/paid-request";
 import { silence, timedCall } from "../world/network.ts";
@@ -26,6 +26,14 @@ export type UpstreamReply =
   /** Accepted; it waits for a slot, and is asked for until it has ended. */
   | { readonly kind: "queued" };
 
+/** What one job is to make of a request. */
+export interface Piece {
+  /** From 1. */
+  readonly part: number;
+  /** How many of the pictures that were asked for; 1 of a text. */
+  readonly count: number;
+}
+
 interface Plan {
   readonly reply: UpstreamReply | "hangs";
   /** What it bills. */
@@ -38,6 +46,7 @@ interface Plan {
 
 export interface Job {
   readonly request: Request;
+  readonly piece: Piece;
   readonly plan: Plan;
   /** Zero until it is billed. */
   bill: PicoUsd;
@@ -62,6 +71,7 @@ export interface Exchange {
 }
 
 const MOST_LATE_MS = 12 * HOLD_GRACE_MS;
+const WHOLE: Piece = { part: 1, count: 1 };
 /** A hold's worth of upstream cost, in a number that a random one can be multiplied with. */
 const PARTS = 1_000;
 
@@ -69,21 +79,28 @@ export class Upstream {
   readonly provider: string;
   /** Whether it has a look-up. */
   readonly askable: boolean;
-  readonly jobs = new Map<number, Job>();
+  /** So many pictures it makes in one job. */
+  readonly mostAtOnce: number;
+  /** By hold. */
+  readonly jobs = new Map<number, Job[]>();
   /** Requests that were sent, whether they arrived or not. */
   readonly sent = new Set<number>();
   /** Probability that a look-up is not answered. */
   silence = 0;
   readonly #world: World;
 
-  constructor(world: World, provider: string, askable: boolean) {
+  constructor(
+    world: World,
+    { provider, askable, mostAtOnce }: Pick<Upstream, "provider" | "askable" | "mostAtOnce">,
+  ) {
     this.#world = world;
     this.provider = provider;
     this.askable = askable;
+    this.mostAtOnce = mostAtOnce;
   }
 
-  /** Sends a request; the reply comes as long as somebody waits. @param limit it works for no more than that */
-  send(life: Life, request: Request, limit?: PicoUsd): Exchange {
+  /** Sends a job; the reply comes as long as somebody waits. @param limit it works for no more than that */
+  send(life: Life, request: Request, limit?: PicoUsd, piece = WHOLE): Exchange {
     const world = this.#world;
     const { random } = world;
     const first = timedCall<UpstreamReply | undefined>(life, UPSTREAM_TIMEOUT_MS);
@@ -97,31 +114,31 @@ export class Upstream {
     const delayed = random.chance(0.02);
     if (delayed) world.count("upstream: packets later than the grace");
     const delay = delayed ? random.between(1_000, MOST_LATE_MS) : random.between(1, 50);
-    const plan = limited(world, planOf(world, request), limit);
-    world.after(delay, () => this.#begin(request, plan, delayed, exchange));
+    const plan = limited(world, planOf(world, request, piece), limit);
+    const begin = () => this.#begin({ request, piece, plan, delayed }, exchange);
+    world.after(delay, begin);
     if (random.chance(0.02)) {
       world.count("upstream: packets twice");
-      world.after(random.between(1, MOST_LATE_MS), () => this.#begin(request, plan, delayed, exchange));
+      world.after(random.between(1, MOST_LATE_MS), begin);
     }
     return exchange;
   }
 
-  #begin(request: Request, plan: Plan, delayed: boolean, exchange: Exchange): void {
-    if (this.jobs.has(request.hold)) return;
+  #begin(sent: Pick<Job, "request" | "piece" | "plan" | "delayed">, exchange: Exchange): void {
+    const { request, piece, plan } = sent;
+    if (this.#job(request.hold, piece.part) !== undefined) return;
     const world = this.#world;
     const { random } = world;
     const job: Job = {
-      request,
-      plan,
+      ...sent,
       bill: 0n,
       visibleAt: Number.POSITIVE_INFINITY,
       beganAt: world.now,
       endsAt: Number.POSITIVE_INFINITY,
       ending: undefined,
       cancelled: false,
-      delayed,
     };
-    this.jobs.set(request.hold, job);
+    this.jobs.set(request.hold, [...(this.jobs.get(request.hold) ?? []), job]);
     const { first, last } = exchange;
     if (plan.queued) {
       world.count("upstream: jobs queued");
@@ -139,6 +156,10 @@ export class Upstream {
     const ms = random.between(2_100, long ? STREAM_TIMEOUT_MS + 20_000 : 8_000);
     job.endsAt = world.now + ms;
     world.after(ms, () => this.#finish(job, last));
+  }
+
+  #job(hold: number, part: number): Job | undefined {
+    return this.jobs.get(hold)?.find(({ piece }) => piece.part === part);
   }
 
   /** @param waiting who is told; a queued job is asked for */
@@ -162,9 +183,10 @@ export class Upstream {
   #bill(job: Job, bill: PicoUsd): void {
     const world = this.#world;
     const { hold } = job.request;
+    const { part } = job.piece;
     job.bill = bill;
     job.visibleAt = world.now + world.random.between(0, 800);
-    if (world.tracing) world.note(`${this.provider}: ${hold} ends, bills ${bill}`);
+    if (world.tracing) world.note(`${this.provider}: part ${part} of ${hold} ends, bills ${bill}`);
   }
 
   #tell(waiting: Waiting<UpstreamReply | undefined>, reply: UpstreamReply): void {
@@ -175,7 +197,7 @@ export class Upstream {
 
   /** What a stream has used up to now. */
   used(hold: number): PicoUsd {
-    const job = this.jobs.get(hold);
+    const job = this.#job(hold, WHOLE.part);
     if (job === undefined || job.endsAt === Number.POSITIVE_INFINITY) return 0n;
     const { bill } = job.plan;
     const ms = Math.min(this.#world.now, job.endsAt) - job.beganAt;
@@ -186,7 +208,7 @@ export class Upstream {
   cut(hold: number): void {
     const world = this.#world;
     world.after(world.latency(), () => {
-      const job = this.jobs.get(hold);
+      const job = this.#job(hold, WHOLE.part);
       if (job === undefined || job.visibleAt !== Number.POSITIVE_INFINITY || world.random.chance(0.5)) return;
       world.count("upstream: streams stopped where they were cut");
       job.cancelled = true;
@@ -195,23 +217,23 @@ export class Upstream {
   }
 
   /** How a queued job stands. */
-  poll(life: Life, hold: number): Promise<UpstreamReply | "pending"> {
+  poll(life: Life, hold: number, part: number): Promise<UpstreamReply | "pending"> {
     const world = this.#world;
     const call = timedCall<UpstreamReply | "pending">(life);
     if (!life.acts() || world.lost()) return call.promise;
     world.after(world.latency(), () => {
-      const reply = this.jobs.get(hold)?.ending ?? "pending";
+      const reply = this.#job(hold, part)?.ending ?? "pending";
       world.after(1, () => call.settle(reply));
     });
     return call.promise;
   }
 
   /** No promise that it helps. */
-  cancel(life: Life, hold: number): void {
+  cancel(life: Life, hold: number, part: number): void {
     const world = this.#world;
     if (!life.acts()) return;
     world.after(world.latency(), () => {
-      const job = this.jobs.get(hold);
+      const job = this.#job(hold, part);
       if (job === undefined || job.bill > 0n || job.ending !== undefined || world.random.chance(0.5)) return;
       world.count("upstream: jobs cancelled");
       job.cancelled = true;
@@ -233,27 +255,33 @@ export class Upstream {
         call.fail(silence());
         return;
       }
-      const job = this.jobs.get(hold);
-      const found = job !== undefined && job.bill > 0n && job.visibleAt <= world.now;
+      const billed = this.jobs
+        .get(hold)
+        ?.filter(({ bill, visibleAt }) => bill > 0n && visibleAt <= world.now);
+      const cost = sumOf(billed ?? []);
       if (world.tracing) {
-        world.note(`${this.provider}: look-up of ${hold}: ${found ? job.bill : "unknown"}`);
+        world.note(`${this.provider}: look-up of ${hold}: ${cost > 0n ? cost : "unknown"}`);
       }
-      const result = found ? { cost: job.bill } : "unknown";
+      const result = cost > 0n ? { cost } : "unknown";
       world.after(1, () => call.settle(result));
     });
     return answer;
   }
 
   #silence(hold: number): void {
-    const job = this.jobs.get(hold);
-    if (job !== undefined) job.request.silenced = true;
+    for (const { request } of this.jobs.get(hold) ?? []) request.silenced = true;
   }
 }
 
-function planOf(world: World, request: Request): Plan {
+/** What so many jobs bill. */
+export function sumOf(jobs: readonly Pick<Job, "bill">[]): PicoUsd {
+  return jobs.reduce((total, { bill }) => total + bill, 0n);
+}
+
+function planOf(world: World, request: Request, piece: Piece): Plan {
   const { random } = world;
   const queued = request.service === "media" && random.chance(0.4);
-  const plan = endingOf(world, request);
+  const plan = endingOf(world, request, piece);
   const { reply } = plan;
   const answers = reply !== "hangs" && (reply.kind === "answer" || reply.kind === "broken");
   const begins = request.streamed && (reply === "hangs" || answers) && random.chance(0.85);
@@ -273,13 +301,18 @@ function limited(world: World, plan: Plan, limit: PicoUsd | undefined): Plan {
   return { ...plan, bill: limit, reply: says ? { ...reply, cost: limit } : reply };
 }
 
-function endingOf(world: World, { service, credits, most = credits }: Request): Pick<Plan, "reply" | "bill"> {
+function endingOf(
+  world: World,
+  { service, credits, most = credits, n }: Request,
+  { count }: Piece,
+): Pick<Plan, "reply" | "bill"> {
   const { random } = world;
   const dice = random.next();
   // Text may cost more than its hold; media has a price, and its true cost is another matter.
   const parts = service === "text" && random.chance(0.15) ? 3 * PARTS : PARTS;
   const part = BigInt(random.between(1, parts));
-  const bill = ((most === 0n ? 1n : most) * PICO_PER_CREDIT * part) / BigInt(PARTS);
+  const whole = ((most === 0n ? 1n : most) * PICO_PER_CREDIT * BigInt(count)) / BigInt(n);
+  const bill = (whole * part) / BigInt(PARTS);
   if (dice < 0.58) return { reply: { kind: "answer", cost: bill }, bill };
   if (dice < 0.64) {
     if (service === "media") return { reply: { kind: "answer", cost: bill }, bill };
@@ -306,12 +339,19 @@ function endingOf(world: World, { service, credits, most = credits }: Request): 
   return { reply, bill: 0n };
 }
 
-/** What a request is charged when its usage cannot be found out: within its hold. */
-export function metered({ credits }: Request): PicoUsd {
-  return (credits * PICO_PER_CREDIT) / 2n;
+/** What a delivered request is said to cost when nobody can find it out: within its hold. @param made as many pictures */
+export function metered(request: Request, made: number): PicoUsd {
+  const { service, credits } = request;
+  return service === "media" ? shareOf(request, made) : (credits * PICO_PER_CREDIT) / 2n;
 }
 
-/** What the customer pays for a bill. */
-export function chargeFor({ service, credits }: Request, cost: PicoUsd): bigint {
-  return service === "media" ? credits : chargeOf(cost);
+/** What the customer pays for a bill, and for so many pictures. */
+export function chargeFor(request: Request, cost: PicoUsd, made: number): bigint {
+  return chargeOf(request.service === "media" ? shareOf(request, made) : cost);
+}
+
+/** The price of some of the pictures that were asked for, rounded up. */
+function shareOf({ credits, n }: Request, made: number): PicoUsd {
+  const [all, whole] = [BigInt(n), credits * PICO_PER_CREDIT * BigInt(made)];
+  return (whole + all - 1n) / all;
 }

@@ -1,7 +1,8 @@
 // What the invariants must know of an attempt, whoever makes it.
-
+import { NOT_STORED } from "@gr/media-generation/src/generation/caller-error.ts";
 import type { AttemptContext, AttemptEnd, Kinds, Producer } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
+import { violated } from "../books/invariants.ts";
 import type { Life } from "../world/process.ts";
 import type { Request } from "./request.ts";
 
@@ -10,23 +11,35 @@ export function isTrouble(error: unknown): boolean {
   return error instanceof ServiceError || (error as { code?: string }).code === "ECONNRESET";
 }
 
-/** @returns as `attempt`; a defect ends the history */
+/** @param wasted what is made may be nobody's. @returns as `attempt`; a defect ends the history */
 export async function watchAttempt<K extends Kinds>(
   life: Life,
   request: Request,
   attempt: () => Promise<AttemptEnd<K>>,
+  wasted = false,
 ): Promise<AttemptEnd<K>> {
   const { world } = life;
+  const before = request.handed.get(life) ?? 0;
   const end = await attempt().catch((error) => {
     throw isTrouble(error) ? error : world.fail(error);
   });
   if (world.tracing) world.note(`attempt of ${request.hold} ends: ${end.kind}`);
-  if (end.kind === "delivered") {
-    if (end.bill === undefined) request.deliveredAt = world.now;
-  }
-  if (end.kind === "failed" && end.cost === undefined) {
-    request.failedAt = world.now;
+  if (end.kind === "delivered" && end.bill === undefined) {
+    request.deliveredAt = world.now;
+    if (request.n > 1) request.restAt = world.now;
     request.searcher = life;
+  }
+  if (end.kind === "failed") {
+    const handed = (request.handed.get(life) ?? 0) - before;
+    if (handed > 0 && end.why !== NOT_STORED && !wasted) {
+      throw world.fail(
+        violated("I13", `${request.hold} was handed ${handed} pictures, and is called failed`),
+      );
+    }
+    if (end.cost === undefined) {
+      request.failedAt = world.now;
+      request.searcher = life;
+    }
   }
   return end;
 }

@@ -35,3 +35,6 @@ export const CLAIM_LIFETIME_MS = 86_400_000;
 /** As in production. */
 export const MIRROR_FRESH_MS = 1_000;
 export const REDIS_TIMEOUT_MS = 100;
+
+/** Requests of one process: more than a history sends at once. */
+export const MOST_RUNNING = 1_000;

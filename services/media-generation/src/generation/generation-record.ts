@@ -108,14 +108,16 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
     // Its process may have died before it got to them.
     if (ending?.kind === "released" || (ending !== undefined && deleted)) await this.#discard(order);
     const resume = ending === undefined ? this.#options.resumeOf(generation) : undefined;
-    return { id: order.id, deadlineAt: order.deadlineAt, order, route, unbilledLookUps, ending, resume };
+    const { id, deadlineAt, severalBills } = order;
+    return { id, deadlineAt, severalBills, order, route, unbilledLookUps, ending, resume };
   }
 
-  /** Another process has ended it, or is about to: the files are either its success, or nobody's. */
+  /** Another process has ended it, or is about to: the files are either its success, or nobody's any more. */
   async #discardUnlessPaid(order: MediaOrder): Promise<void> {
     try {
-      const ended = (await this.#options.store.find(order.id))?.ended;
-      if (ended?.ending.kind === "released") await this.#discard(order);
+      const found = await this.#options.store.find(order.id);
+      if (found?.ended == null) return;
+      if (found.ended.ending.kind === "released" || found.deleted) await this.#discard(order);
     } catch (error) {
       this.#options.events.notDiscarded(order.id, error);
     }

@@ -207,11 +207,14 @@ export class MediaWork {
         throw new ProviderError("failed", cause.message, reported);
       if (cause instanceof StorageError)
         throw new NotStored("failed", cause.message, { usage: {}, ...reported });
-      if (cause instanceof ProviderError && signal.aborted && !isTimeout(signal)) {
-        throw new LeftRunning("unknown_outcome", cause.message, reported);
-      }
-      if (cause instanceof ProviderError) throw new ProviderError(cause.kind, cause.message, reported);
-      throw cause;
+      // Given up while it waited for its place in memory.
+      const waited = signal.aborted && cause === signal.reason;
+      const given = { kind: "unknown_outcome" as const, message: `given up while it waited: ${cause}` };
+      const failure = waited ? given : cause instanceof ProviderError ? cause : undefined;
+      if (failure === undefined) throw cause;
+      const { kind, message } = failure;
+      if (signal.aborted && !isTimeout(signal)) throw new LeftRunning("unknown_outcome", message, reported);
+      throw new ProviderError(kind, message, reported);
     }
   }
 

@@ -74,7 +74,11 @@ export async function readPage(
 }
 
 /** @throws ServiceError generation_not_found, in the same words whether it is unknown or somebody else's */
-export async function readEntry(store: LogStore, owner: LogOwner, id: string): Promise<LogEntry> {
+export async function readEntry(
+  store: Pick<LogStore, "find">,
+  owner: LogOwner,
+  id: string,
+): Promise<LogEntry> {
   const entry = UUID.test(id) ? await store.find(owner, id) : undefined;
   if (entry !== undefined) return entry;
   throw new ServiceError("generation_not_found", "There is no generation with this id in the log.", {

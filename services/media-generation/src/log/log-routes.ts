@@ -5,22 +5,16 @@ import { ServiceError } from "@gr/proto";
 import { type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
-import type { GenerationEvents } from "../generation/events.ts";
-import type { MediaWork } from "../generation/media-work.ts";
-import { deleteMedia } from "../storage/delete-media.ts";
-import type { MediaStorage } from "../storage/media-storage.ts";
 import { generationAnswer, generationSchema, pageAnswer, pageSchema } from "./log-answer.ts";
 import { logQuerySchema, readEntry, readPage } from "./log-query.ts";
 import type { LogStore } from "./log-store.ts";
+import { type RemovalDeps, removeContent } from "./remove-content.ts";
 
 export const LOG_PATH = "/v1/generations";
 
-export interface LogDeps {
+export interface LogDeps extends RemovalDeps {
   readonly generationLog: LogStore;
-  readonly storage: Pick<MediaStorage, "delete">;
-  readonly events: Pick<GenerationEvents, "contentRemoved">;
   readonly publicBaseUrl: string;
-  readonly work: Pick<MediaWork, "giveUp">;
 }
 
 const deletedSchema = z.object({ id: z.string(), deleted: z.literal(true) });
@@ -78,27 +72,6 @@ const deleteRoute = (deps: LogDeps) =>
       return reply.status(removed === "ended" ? 200 : 202).send({ id, deleted: true });
     },
   });
-
-/** The files go last, so that whoever is told of an error can repeat it. Of one that runs they go when it has ended. */
-async function removeContent(
-  { generationLog, storage, events, work }: LogDeps,
-  caller: Principal,
-  asked: string,
-): Promise<{ id: string; removed: "ended" | "running" }> {
-  const entry = await readEntry(generationLog, caller, asked);
-  const { id } = entry;
-  const removed = await generationLog.removeContent(entry);
-  if (removed === undefined) {
-    const message =
-      "This generation is still running, and its caller waits for it; delete it when it has ended.";
-    throw new ServiceError("generation_running", message, { param: "id" });
-  }
-  // Another process finds out when it next renews its leases.
-  if (removed === "running") work.giveUp(id);
-  else await deleteMedia(storage, entry.outputs);
-  if (!entry.deleted) events.contentRemoved(entry);
-  return { id, removed };
-}
 
 function callerOf(http: FastifyRequest): Principal {
   const principal = principalOf(http);

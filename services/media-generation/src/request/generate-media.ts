@@ -192,6 +192,8 @@ async function prepare(
     },
     outputs: kept ? Array.from({ length: count }, () => makeMediaName(format)) : [],
     asynchronous,
+    // As many jobs as its provider wants; and who resumes it does not know how many those were.
+    severalBills: count > 1,
     createdAt,
     deadlineAt: clock.now() + holdForMs[asked.kind],
   };
