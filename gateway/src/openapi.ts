@@ -30,6 +30,7 @@ interface Operation {
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: object;
+  readonly servers: readonly object[];
   readonly paths: Record<string, Record<string, object>>;
   readonly components: Record<string, object>;
 }
@@ -59,6 +60,7 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
       description:
         "One API in front of many image, video and text models, with prepaid credits and API keys.",
     },
+    servers: [{ url: "/", description: "Where this description was read" }],
     paths,
     components: {
       securitySchemes,

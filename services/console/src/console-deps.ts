@@ -5,6 +5,7 @@ import type { MediaGenerationService } from "@gr/proto/media";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { Attempts } from "./attempts.ts";
 import type { ConsoleConfig } from "./config.ts";
+import type { ConsoleEvents } from "./events.ts";
 import type { Links } from "./links.ts";
 import type { Mailer } from "./mailer.ts";
 import type { ModelKinds } from "./model-kinds.ts";
@@ -23,5 +24,6 @@ export interface ConsoleDeps {
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly media: ServiceClient<typeof MediaGenerationService>;
   readonly modelKinds: ModelKinds;
+  readonly events: ConsoleEvents;
   readonly clock: Clock;
 }

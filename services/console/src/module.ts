@@ -8,6 +8,7 @@ import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runti
 import { createAttempts } from "./attempts.ts";
 import { consoleConfig } from "./config.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
+import { createConsoleEvents } from "./events.ts";
 import { linksTo } from "./links.ts";
 import { createMailer } from "./mailer.ts";
 import { createModelKinds } from "./model-kinds.ts";
@@ -27,7 +28,7 @@ export const consoleModule = defineModule({
   needs: ["keys", "billing", "catalog", "media-generation"],
   config: consoleConfig,
   schema,
-  async create({ config, log, clock, dial }) {
+  async create({ config, log, clock, metrics, dial }) {
     const pool = await openPool(config, schema, log);
     const store = createConsoleStore(pool);
     const mailer = createMailer(config, { log, terminal });
@@ -44,6 +45,7 @@ export const consoleModule = defineModule({
       reports: dial("billing", BillingReportService),
       media: dial("media-generation", MediaGenerationService),
       modelKinds: createModelKinds(dial("catalog", CatalogService), clock),
+      events: createConsoleEvents(log, metrics),
       clock,
     };
     let stopSweeping: (() => Promise<void>) | undefined;

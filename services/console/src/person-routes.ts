@@ -130,6 +130,7 @@ async function signIn(
   const next = new Headers(headers);
   next.set("cookie", cookies.map((cookie) => cookie.split(";", 1)[0]).join("; "));
   const { value } = await deps.people.readSession(next);
+  if (value !== undefined) deps.events.signedIn(value.person.id);
   return stateOf(deps, value?.person);
 }
 

@@ -1,5 +1,6 @@
 // The routes of the console: the table of @gr/console-api with a handler for each, behind one check of who may.
 import { type ConsoleRoute, type ConsoleRouteName, consoleRoutes } from "@gr/console-api";
+import { ServiceError } from "@gr/proto";
 import { type RestApi, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
@@ -23,11 +24,14 @@ export function consoleRest(deps: ConsoleDeps): RestApi {
     ...generationRoutes(deps),
   };
   const callers = new WeakMap<FastifyRequest, CallerFacts>();
-  const { people, store, config } = deps;
+  const { people, store, config, events } = deps;
   const names = Object.keys(consoleRoutes) as ConsoleRouteName[];
   return {
     routes: names.map((name) => routeOf(consoleRoutes[name], handlers[name] as Handler<never>, callers)),
     setup: async (scope) => {
+      scope.addHook("onError", async (_request, _reply, error) => {
+        if (error instanceof ServiceError) events.refused(error.reason);
+      });
       scope.addHook("onRequest", async (request, reply) => {
         // Also of refusals: what somebody may see changes with the session.
         reply.header("cache-control", "no-store");

@@ -72,8 +72,6 @@ export interface ConsoleStore {
   listAudit(accountId: string, limit: number, after: bigint | undefined): Promise<AuditEntry[]>;
   /** Counts one more. @returns how many there were in the window, with this one, and when it ends */
   countAttempt(subject: string, windowMs: number): Promise<{ count: number; endsAt: Date }>;
-  /** How many there were in the window that is open, if one is. */
-  attemptsOf(subject: string): Promise<{ count: number; endsAt: Date } | undefined>;
   forgetAttempts(subject: string): Promise<void>;
   sweep(): Promise<void>;
 }
@@ -156,10 +154,6 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
       ),
     countAttempt: async (subject, windowMs) =>
       onlyOf(await rowsOf<{ count: number; endsAt: Date }>(COUNT_ATTEMPT, [subject, windowMs])),
-    attemptsOf: async (subject) => {
-      const sql = `SELECT count, window_ends_at AS "endsAt" FROM attempt WHERE subject = $1 AND window_ends_at > now()`;
-      return (await rowsOf<{ count: number; endsAt: Date }>(sql, [subject]))[0];
-    },
     forgetAttempts: async (subject) => {
       await pool.query("DELETE FROM attempt WHERE subject = $1", [subject]);
     },
