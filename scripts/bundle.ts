@@ -5,6 +5,7 @@ import { cp, mkdir, readFile, realpath, rm, stat, writeFile } from "node:fs/prom
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { buildConsole } from "@gr/console-app";
 import { build } from "esbuild";
 import { ROOT } from "./tool.ts";
 
@@ -15,14 +16,14 @@ interface Program {
   readonly main?: string;
   /** Folders that it reads at run time, by their way from its own; they come to lie beside its source. */
   readonly files: readonly string[];
-  /** More of them, by the names that they get, which need not be there: they are built first, or not at all. */
-  readonly built?: Readonly<Record<string, string>>;
+  /** Whether it serves the console, whose build then lies in `console`. */
+  readonly console?: boolean;
   /** Whether it draws or converts pictures. */
   readonly pictures?: boolean;
 }
 
 const PROGRAMS: Readonly<Record<string, Program>> = {
-  gateway: { at: "gateway", files: [], built: { console: "../console/dist" } },
+  gateway: { at: "gateway", files: [], console: true },
   keys: { at: "services/keys", files: ["migrations"] },
   console: { at: "services/console", files: ["migrations"] },
   billing: { at: "services/billing", files: ["migrations", "sql"] },
@@ -73,9 +74,9 @@ export async function bundleProgram(name: string, out: string): Promise<string> 
   for (const folder of program.files) {
     await cp(join(ROOT, program.at, folder), join(out, basename(folder)), { recursive: true });
   }
-  for (const [folder, from] of Object.entries(program.built ?? {})) {
-    const build = join(ROOT, program.at, from);
-    if (await exists(build)) await cp(build, join(out, folder), { recursive: true });
+  if (program.console === true) {
+    const pages = await buildConsole((line) => process.stderr.write(`${line}\n`));
+    await cp(pages, join(out, "console"), { recursive: true });
   }
   if (program.pictures === true) await copyPackage(NATIVE, join(ROOT, program.at), join(out, "node_modules"));
   return main;

@@ -18,11 +18,13 @@ const tracked = listed.split("\n").filter((file) => file !== "" && existsSync(jo
 const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 
 const isTest = (file: string) => file.endsWith(".test.ts");
-const code = tracked.filter((file) => /\.(ts|mjs|cjs)$/.test(file) && !file.startsWith("proto/src/gen/"));
+const code = tracked.filter((file) => /\.(tsx?|mjs|cjs)$/.test(file) && !file.startsWith("proto/src/gen/"));
 const sources = code.filter((file) => !isTest(file));
 /** What ships: no tests, no tools. */
 const product = sources.filter((file) =>
-  /^(packages|domain|clients|paid-request|gateway|services|simulator|all-in-one|cli|proto)\//.test(file),
+  /^(packages|domain|clients|paid-request|gateway|services|simulator|all-in-one|cli|console|proto)\//.test(
+    file,
+  ),
 );
 
 function offenders(files: readonly string[], pattern: RegExp): string[] {

@@ -1,17 +1,13 @@
 // What both topologies stand on: the locked data directory, secrets, PostgreSQL, the sandbox, and the environment
 // that follows from them. Opened before any module, closed after the last.
-import { existsSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { resolve } from "node:path";
+import { buildConsole } from "@gr/console-app";
 import { freePort, lockDataDir, startPostgres } from "@gr/embedded";
 import type { Environment } from "@gr/runtime";
 import { keepServer } from "./kept-server.ts";
 import { type LauncherConfig, readLauncherConfig } from "./launcher-config.ts";
 import { startSandbox } from "./sandbox.ts";
 import { loadSecrets } from "./secrets.ts";
-
-/** Of the console's build. Without one, the router has no pages. */
-const CONSOLE_START_PAGE = fileURLToPath(new URL("../../console/dist/index.html", import.meta.url));
 
 export interface Installation {
   readonly config: LauncherConfig;
@@ -46,7 +42,7 @@ export async function openInstallation(outer: Environment): Promise<Installation
       MIGRATE: "on",
       PUBLIC_BASE_URL: publicUrl,
       CONSOLE_URL: publicUrl,
-      ...(existsSync(CONSOLE_START_PAGE) ? { CONSOLE_DIR: dirname(CONSOLE_START_PAGE) } : {}),
+      ...(await consolePages(outer)),
       ...outer,
       ...secrets,
       ...sandbox.env,
@@ -59,6 +55,18 @@ export async function openInstallation(outer: Environment): Promise<Installation
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** Without its pages the router works all the same. */
+async function consolePages({ CONSOLE_DIR }: Environment): Promise<Environment> {
+  if (CONSOLE_DIR !== undefined) return {};
+  try {
+    return { CONSOLE_DIR: await buildConsole((line) => process.stderr.write(`${line}\n`)) };
+  } catch (error) {
+    const [why] = (error instanceof Error ? error.message : String(error)).split("\n", 1);
+    process.stderr.write(`The console cannot be built, so there are no pages: ${why}\n`);
+    return {};
   }
 }
 

@@ -1,0 +1,51 @@
+// What the server said no to: its message, the field at fault, and the id of the request to ask support about.
+export class ApiError extends Error {
+  readonly status: number;
+  readonly code: string | undefined;
+  readonly param: string | undefined;
+  /** Undefined when no server answered. */
+  readonly requestId: string | undefined;
+
+  constructor(fields: {
+    message: string;
+    status: number;
+    code?: string | undefined;
+    param?: string | undefined;
+    requestId?: string | undefined;
+  }) {
+    super(fields.message);
+    this.status = fields.status;
+    this.code = fields.code;
+    this.param = fields.param;
+    this.requestId = fields.requestId;
+  }
+}
+
+/** Status of an error that no server sent. */
+export const NO_ANSWER = 0;
+
+/** @returns the error of an answer that is no success */
+export async function errorOf(response: Response): Promise<ApiError> {
+  const requestId = response.headers.get("x-request-id") ?? undefined;
+  const said: unknown = await response.json().catch(() => undefined);
+  const error = isEnvelope(said) ? said.error : undefined;
+  return new ApiError({
+    message: error?.message ?? `The server answered with status ${response.status}.`,
+    status: response.status,
+    code: error?.code ?? undefined,
+    param: error?.param ?? undefined,
+    requestId,
+  });
+}
+
+interface Envelope {
+  readonly error: { readonly message: string; readonly code?: string | null; readonly param?: string | null };
+}
+
+function isEnvelope(said: unknown): said is Envelope {
+  if (typeof said !== "object" || said === null || !("error" in said)) return false;
+  const { error } = said;
+  return (
+    typeof error === "object" && error !== null && "message" in error && typeof error.message === "string"
+  );
+}

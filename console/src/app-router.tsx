@@ -1,0 +1,165 @@
+// Which page stands at which address. Filters are search parameters of the address, so a page can be sent on as it is.
+import type { QueryClient } from "@tanstack/react-query";
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  redirect,
+} from "@tanstack/react-router";
+import { AccountFrame } from "./layout/account-frame.tsx";
+import { PublicFrame } from "./layout/public-frame.tsx";
+import { PageFailure, PageMissing, PageWaiting } from "./parts/page-states.tsx";
+import { rememberAccount, sessionQuery, usualAccount } from "./session.ts";
+
+interface Context {
+  readonly queries: QueryClient;
+}
+
+/** Values of the address that a page knows; others are dropped. */
+type Search<Name extends string> = { [Key in Name]?: string };
+function searchOf<Name extends string>(...names: readonly Name[]) {
+  return (search: Record<string, unknown>): Search<Name> => {
+    const known: Search<Name> = {};
+    for (const name of names) {
+      const value = search[name];
+      if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") {
+        known[name] = String(value);
+      }
+    }
+    return known;
+  };
+}
+
+const root = createRootRouteWithContext<Context>()({ notFoundComponent: PageMissing });
+
+const start = createRoute({
+  getParentRoute: () => root,
+  path: "/",
+  beforeLoad: async ({ context: { queries } }) => {
+    const session = await queries.ensureQueryData(sessionQuery);
+    if (session.person === null) throw redirect({ to: "/sign-in" });
+    const account = usualAccount(session);
+    if (account === undefined) throw redirect({ to: "/new-account" });
+    throw redirect({ to: "/accounts/$account", params: { account } });
+  },
+});
+
+const publicPages = createRoute({ getParentRoute: () => root, id: "public", component: PublicFrame });
+const open = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
+  createRoute({ getParentRoute: () => publicPages, path, component, validateSearch: searchOf("back") });
+
+const signIn = lazyRouteComponent(() => import("./pages/sign-in.tsx"), "SignIn");
+const signUp = lazyRouteComponent(() => import("./pages/sign-up.tsx"), "SignUp");
+const forgotPassword = lazyRouteComponent(() => import("./pages/passwords.tsx"), "ForgotPassword");
+const resetPassword = lazyRouteComponent(() => import("./pages/passwords.tsx"), "ResetPassword");
+const verifyEmail = lazyRouteComponent(() => import("./pages/links.tsx"), "VerifyEmail");
+const invitation = lazyRouteComponent(() => import("./pages/links.tsx"), "AcceptInvitation");
+const newAccount = lazyRouteComponent(() => import("./pages/new-account.tsx"), "NewAccount");
+
+const models = createRoute({ getParentRoute: () => publicPages, path: "/models" });
+const catalogue = createRoute({
+  getParentRoute: () => models,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/models.tsx"), "Models"),
+  validateSearch: searchOf("type", "name", "provider", "free", "sort"),
+});
+const model = createRoute({
+  getParentRoute: () => models,
+  path: "$",
+  component: lazyRouteComponent(() => import("./pages/model.tsx"), "ModelPage"),
+});
+
+const account = createRoute({
+  getParentRoute: () => root,
+  path: "/accounts/$account",
+  component: AccountFrame,
+  beforeLoad: async ({ context: { queries }, location, params }) => {
+    const session = await queries.ensureQueryData(sessionQuery);
+    if (session.person === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
+    if (session.accounts.some(({ account_id }) => account_id === params.account))
+      rememberAccount(params.account);
+  },
+});
+const home = createRoute({
+  getParentRoute: () => account,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/home.tsx"), "Home"),
+});
+const keys = createRoute({
+  getParentRoute: () => account,
+  path: "keys",
+  component: lazyRouteComponent(() => import("./pages/keys.tsx"), "Keys"),
+  validateSearch: searchOf("kind"),
+});
+const credits = createRoute({
+  getParentRoute: () => account,
+  path: "credits",
+  component: lazyRouteComponent(() => import("./pages/credits.tsx"), "Credits"),
+  validateSearch: searchOf("kind", "from", "to"),
+});
+const usage = createRoute({
+  getParentRoute: () => account,
+  path: "usage",
+  component: lazyRouteComponent(() => import("./pages/usage.tsx"), "Usage"),
+  validateSearch: searchOf("group_by", "from", "to", "key_id", "model"),
+});
+const logs = createRoute({
+  getParentRoute: () => account,
+  path: "logs",
+  component: lazyRouteComponent(() => import("./pages/logs.tsx"), "Logs"),
+  validateSearch: searchOf("view", "kind", "model", "status", "key_id", "from", "to"),
+});
+const playground = createRoute({
+  getParentRoute: () => account,
+  path: "playground",
+  component: lazyRouteComponent(() => import("./pages/playground.tsx"), "Playground"),
+  validateSearch: searchOf("model", "prompt"),
+});
+const team = createRoute({
+  getParentRoute: () => account,
+  path: "team",
+  component: lazyRouteComponent(() => import("./pages/team.tsx"), "Team"),
+});
+const audit = createRoute({
+  getParentRoute: () => account,
+  path: "audit",
+  component: lazyRouteComponent(() => import("./pages/audit.tsx"), "Audit"),
+});
+const person = createRoute({
+  getParentRoute: () => account,
+  path: "person",
+  component: lazyRouteComponent(() => import("./pages/person.tsx"), "PersonPage"),
+});
+
+const pages = root.addChildren([
+  start,
+  publicPages.addChildren([
+    open("/sign-in", signIn),
+    open("/sign-up", signUp),
+    open("/forgot-password", forgotPassword),
+    open("/reset-password", resetPassword),
+    open("/verify-email", verifyEmail),
+    open("/invitation", invitation),
+    open("/new-account", newAccount),
+    models.addChildren([catalogue, model]),
+  ]),
+  account.addChildren([home, keys, credits, usage, logs, playground, team, audit, person]),
+]);
+
+export function createAppRouter(queries: QueryClient) {
+  return createRouter({
+    routeTree: pages,
+    context: { queries },
+    defaultPendingComponent: PageWaiting,
+    defaultErrorComponent: PageFailure,
+    defaultPreload: "intent",
+    scrollRestoration: true,
+  });
+}
+
+declare module "@tanstack/react-router" {
+  interface Register {
+    router: ReturnType<typeof createAppRouter>;
+  }
+}

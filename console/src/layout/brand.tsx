@@ -1,0 +1,14 @@
+// The name of the product, which leads to the start.
+import { Anchor, Group, Image } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+
+export function Brand() {
+  return (
+    <Anchor renderRoot={(props) => <Link to="/" {...props} />} underline="never" c="inherit" fw={650}>
+      <Group gap="xs" wrap="nowrap">
+        <Image src="/icon.svg" alt="" w={24} h={24} />
+        Generation Router
+      </Group>
+    </Anchor>
+  );
+}

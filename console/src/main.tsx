@@ -1,0 +1,43 @@
+// The application: look, data and pages.
+import "@mantine/core/styles.css";
+import "@mantine/notifications/styles.css";
+import "./app.css";
+import { MantineProvider } from "@mantine/core";
+import { Notifications } from "@mantine/notifications";
+import { QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { config } from "zod";
+import { createAppRouter } from "./app-router.tsx";
+import { createQueries } from "./queries.ts";
+import { readableColors, theme } from "./theme.ts";
+
+// Scripts are not made from text here: the policy of the page refuses it.
+config({ jitless: true });
+
+const queries = createQueries();
+const router = createAppRouter(queries);
+
+// Of this answer of the server: without it the browser does not take the style tags that components write. The package
+// that stops the page from scrolling behind a dialog looks for it under the name that webpack gave it.
+const styleNonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
+Object.defineProperty(window, "__webpack_nonce__", { value: styleNonce });
+
+const root = document.getElementById("root");
+if (root === null) throw new Error("index.html has no element with the id root");
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider
+      theme={theme}
+      cssVariablesResolver={readableColors}
+      defaultColorScheme="auto"
+      getStyleNonce={() => styleNonce}
+    >
+      <QueryClientProvider client={queries}>
+        <Notifications />
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,36 @@
+// The public catalogue, as the pages look at it.
+import { queryOptions } from "@tanstack/react-query";
+import { listModels, type ModelRecord } from "./api/public-api.ts";
+
+export const modelsQuery = queryOptions({
+  queryKey: ["models"],
+  queryFn: ({ signal }) => listModels(signal),
+  staleTime: 60_000,
+});
+
+/** A price as people say it. Decimals are moved as text: a price is never made a number. */
+export function priceText({ type, pricing }: ModelRecord): string {
+  if (type === "text") {
+    const input = perMillion(pricing["input"]);
+    const output = perMillion(pricing["output"]);
+    if (input === undefined || output === undefined) return "see its page";
+    return isZero(input) && isZero(output) ? "free" : `$${input} in, $${output} out per million tokens`;
+  }
+  const usual = pricing.default_request;
+  if (usual === undefined) return "see its page";
+  return isZero(usual) ? "free" : `$${short(usual)} ${type === "video" ? "per video" : "per image"}`;
+}
+
+/** @param usd decimal string, USD of one token */
+function perMillion(usd: unknown): string | undefined {
+  if (typeof usd !== "string") return undefined;
+  const [whole = "0", fraction = ""] = usd.split(".");
+  const digits = fraction.padEnd(6, "0");
+  return short(
+    `${whole}${digits.slice(0, 6)}`.replace(/^0+(?=\d)/, "") +
+      (digits.length > 6 ? `.${digits.slice(6)}` : ""),
+  );
+}
+
+const isZero = (decimal: string) => /^0*\.?0*$/.test(decimal);
+const short = (decimal: string) => (decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal);

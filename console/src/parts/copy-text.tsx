@@ -1,0 +1,38 @@
+// Text that is there to be copied: a secret, an id, code.
+import { Box, Button, Code, CopyButton, Group } from "@mantine/core";
+
+export function CopyField({ value, label }: { value: string; label: string }) {
+  return (
+    <Group gap="xs" wrap="nowrap">
+      <Code className="break-anywhere" fz="sm" p="xs" data-testid="copy-field">
+        {value}
+      </Code>
+      <CopyButton value={value}>
+        {({ copied, copy }) => (
+          <Button size="xs" variant="default" flex="none" onClick={copy} aria-label={`Copy ${label}`}>
+            {copied ? "Copied" : "Copy"}
+          </Button>
+        )}
+      </CopyButton>
+    </Group>
+  );
+}
+
+export function CodeBlock({ code, label }: { code: string; label: string }) {
+  return (
+    <Box pos="relative">
+      <Code block tabIndex={0} aria-label={label} pr={80}>
+        {code}
+      </Code>
+      <Box pos="absolute" top={6} right={6}>
+        <CopyButton value={code}>
+          {({ copied, copy }) => (
+            <Button size="compact-xs" variant="default" onClick={copy} aria-label={`Copy ${label}`}>
+              {copied ? "Copied" : "Copy"}
+            </Button>
+          )}
+        </CopyButton>
+      </Box>
+    </Box>
+  );
+}

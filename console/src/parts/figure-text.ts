@@ -1,0 +1,25 @@
+// Money and times as text. Money comes as a decimal string and is never made a number.
+
+/** Two decimals, and all four where the last two say something. @param usd such as "12.3400" or "-0.0012" */
+export function moneyText(usd: string): string {
+  const sign = usd.startsWith("-") ? "−" : "";
+  const [whole = "0", fraction = ""] = usd.replace("-", "").split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const decimals = fraction.padEnd(4, "0").replace(/00$/, "");
+  return `${sign}$${grouped}.${decimals}`;
+}
+
+/** "in 3 hours", "2 days ago". @param now Unix milliseconds */
+export function fromNow(at: string, now = Date.now(), locale?: string): string {
+  const seconds = Math.round((Date.parse(at) - now) / 1_000);
+  const steps = [
+    [86_400, "day"],
+    [3_600, "hour"],
+    [60, "minute"],
+  ] as const;
+  const words = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
+  for (const [size, unit] of steps) {
+    if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);
+  }
+  return words.format(seconds, "second");
+}

@@ -1,0 +1,30 @@
+// How data of the server is kept: fresh for some seconds, asked again when somebody looks again, and dropped as a whole
+// when the session ends.
+import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
+import { ApiError, NO_ANSWER } from "./api/api-error.ts";
+
+const FRESH_MS = 10_000;
+const MOST_TRIES = 3;
+
+export const SESSION_KEY = ["session"] as const;
+
+export function createQueries(): QueryClient {
+  const signedOut = (error: unknown) => {
+    if (!(error instanceof ApiError) || error.code !== "not_signed_in") return;
+    // The guard of the pages sees that nobody is signed in any more, and goes to the sign-in page.
+    void queries.invalidateQueries({ queryKey: SESSION_KEY });
+  };
+  const queries: QueryClient = new QueryClient({
+    queryCache: new QueryCache({ onError: signedOut }),
+    mutationCache: new MutationCache({ onError: signedOut }),
+    defaultOptions: {
+      queries: { staleTime: FRESH_MS, retry: (tries, error) => tries < MOST_TRIES && mayPass(error) },
+    },
+  });
+  return queries;
+}
+
+/** Whether the same question may have an answer a moment later. */
+function mayPass(error: unknown): boolean {
+  return error instanceof ApiError && [NO_ANSWER, 502, 503, 504].includes(error.status);
+}
