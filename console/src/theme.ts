@@ -1,15 +1,26 @@
 // How the application looks. Fonts are the system's: nothing is fetched from elsewhere.
-import { type CSSVariablesResolver, createTheme, DEFAULT_THEME } from "@mantine/core";
+import {
+  Anchor,
+  type CSSVariablesResolver,
+  createTheme,
+  DEFAULT_THEME,
+  TableScrollContainer,
+} from "@mantine/core";
 
 export const theme = createTheme({
   primaryColor: "teal",
-  primaryShade: { light: 9, dark: 8 },
+  primaryShade: 9,
   defaultRadius: "md",
   fontFamily: "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-serif",
   fontFamilyMonospace: "ui-monospace, 'SF Mono', Menlo, Consolas, monospace",
   headings: { fontWeight: "650" },
   cursorType: "pointer",
   respectReducedMotion: true,
+  components: {
+    // A link is seen without its colour, and a wide table is scrolled by keys.
+    Anchor: Anchor.extend({ defaultProps: { underline: "always" } }),
+    TableScrollContainer: TableScrollContainer.extend({ defaultProps: { type: "native", tabIndex: 0 } }),
+  },
 });
 
 /** Small grey text, and text on tinted ground, with the contrast that everybody can read. */

@@ -124,7 +124,7 @@ function ModelCard({ model }: { model: ModelRecord }) {
           </Text>
         )}
         {model.shutdown_date !== null && (
-          <Text size="xs" c="orange">
+          <Text size="xs" fw={600}>
             ends {model.shutdown_date}
           </Text>
         )}
