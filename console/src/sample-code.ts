@@ -44,9 +44,10 @@ function curl(origin: string, type: ModelType, body: object): string {
 function node(origin: string, type: ModelType, body: object): string {
   const text = JSON.stringify(body, null, 2);
   const open = [
+    'import { env } from "node:process";',
     'import OpenAI from "openai";',
     "",
-    `const client = new OpenAI({ baseURL: "${origin}/v1/compat", apiKey: process.env.API_KEY });`,
+    `const client = new OpenAI({ baseURL: "${origin}/v1/compat", apiKey: env.API_KEY });`,
   ];
   const calls: Record<ModelType, string[]> = {
     text: [
