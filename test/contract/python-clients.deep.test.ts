@@ -1,0 +1,28 @@
+// Clients for Python, unchanged, against the router.
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, test } from "@jest/globals";
+import { type Router, startRouter } from "../e2e/topology.ts";
+import { expectKept } from "./contract.ts";
+import { clientPython } from "./python-environment.ts";
+
+/** The first time, a hundred packages are installed. */
+const INSTALL_MS = 1_800_000;
+let router: Router;
+let python: string;
+beforeAll(async () => {
+  python = await clientPython();
+  router = await startRouter("all-in-one", { sharedPostgres: true });
+}, INSTALL_MS);
+afterAll(async () => {
+  await router?.dispose();
+});
+
+test.each([
+  ["openai", "openai_client.py"],
+  ["LangChain", "langchain_client.py"],
+  ["LiteLLM", "litellm_client.py"],
+])("%s sees what it should, and its account is charged what the upstream billed", async (_client, file) => {
+  const script = fileURLToPath(new URL(`./python/${file}`, import.meta.url));
+  // Nothing is written beside the scripts.
+  await expectKept(router, [python, "-B", script]);
+});

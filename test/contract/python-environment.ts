@@ -1,0 +1,68 @@
+// The Python of the clients in Python: a venv outside the checkout with exactly the packages of requirements.txt, made
+// once and kept. Needed by `npm run test:deep` alone. Invariant: a folder that has its final name is complete.
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+const REQUIREMENTS = fileURLToPath(new URL("./python/requirements.txt", import.meta.url));
+const OLDEST = "3.10";
+const NO_PYTHON = `The clients in Python need a python3 of at least ${OLDEST} with venv and pip, and the one that is found has not: install python3 and python3-venv.`;
+const CHECK = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${OLDEST.replace(".", ", ")}))`;
+
+/** The interpreter of the venv. @throws Error with one sentence when there is no fitting Python */
+export async function clientPython(): Promise<string> {
+  const system = await systemPython();
+  const { stdout: version } = await run(system, ["--version"]);
+  const digest = createHash("sha256")
+    .update(`${system}\n${version}`)
+    .update(await readFile(REQUIREMENTS));
+  const cache =
+    process.env["GR_PYTHON_CACHE"] ??
+    join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "generation-router", "python");
+  const place = join(cache, digest.digest("hex").slice(0, 16));
+  if (!existsSync(place)) await make(system, cache, place);
+  return join(place, "bin", "python");
+}
+
+async function systemPython(): Promise<string> {
+  for (const python of ["/usr/bin/python3", "python3"]) {
+    try {
+      await run(python, ["-c", CHECK]);
+      return python;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+    }
+  }
+  throw new Error(NO_PYTHON);
+}
+
+/** Under another name until it is complete: whoever else makes it at the same time makes another. */
+async function make(python: string, cache: string, place: string): Promise<void> {
+  await mkdir(cache, { recursive: true });
+  const draft = await mkdtemp(join(cache, "draft-"));
+  try {
+    await run(python, ["-m", "venv", draft]);
+    const options = [
+      "--require-hashes",
+      "--only-binary=:all:",
+      "--no-input",
+      "--disable-pip-version-check",
+      "--quiet",
+    ];
+    await run(join(draft, "bin", "python"), ["-m", "pip", "install", ...options, "-r", REQUIREMENTS], {
+      maxBuffer: 64 * 1024 * 1024,
+    });
+    await rename(draft, place);
+  } catch (error) {
+    await rm(draft, { recursive: true, force: true });
+    if (existsSync(place)) return;
+    const [why = ""] = String(error).trim().split("\n").slice(-1);
+    throw new Error(`The packages of the clients in Python could not be installed: ${why}`, { cause: error });
+  }
+}
