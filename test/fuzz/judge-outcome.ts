@@ -39,7 +39,8 @@ function judgeAnswer(
   world: World,
 ): string | undefined {
   if (status === 100) return undefined;
-  if (status >= 500 && !isAskedFor(status, sent.text)) return `status ${status}, and no fault was asked for`;
+  if (status >= 500 && !isAskedFor(status, sent.text) && !isLate(status, text))
+    return `status ${status}, and no fault was asked for`;
   if (!ID.test(String(headers["x-request-id"] ?? ""))) return "no request id";
   if (LEAK.test(text)) return `it shows what is inside: ${LEAK.exec(text)}`;
   const leaked = world.secrets.find((secret) => text.includes(secret) && !sent.text.includes(secret));
@@ -51,6 +52,11 @@ function judgeAnswer(
 function usesDeleted({ status }: CaseAnswer, { sent }: Outcome, world: World): boolean {
   const isPublic = /^\/+(media|openapi\.json)/.test(sent.path) || status === 204;
   return status < 300 && !isPublic && world.wasDeleted(sent.authorization, sent.startedAt);
+}
+
+/** A part of us did not answer in time, as on a machine that is far too slow: told honestly, and counted in the tally. */
+function isLate(status: number, text: string): boolean {
+  return status === 503 && (text === "" || /"code":"(service|billing)_unavailable"/.test(text));
 }
 
 /** Of an error. */

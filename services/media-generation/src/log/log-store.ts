@@ -1,7 +1,7 @@
 // The SQL of the log as callers see it: pages, newest first, each found in an index, and the removal of content. What is
 // worked on is generation/store.ts's.
-import { isReason, type Reason } from "@gr/proto";
-import type { Pool } from "@gr/runtime";
+import { isReason, type Reason, ServiceError } from "@gr/proto";
+import { isServerTrouble, type Pool } from "@gr/runtime";
 import { callerError } from "../generation/caller-error.ts";
 import type { GenerationRequest } from "../generation/generation.ts";
 import type { LogEntry, Status } from "./log-entry.ts";
@@ -75,7 +75,7 @@ const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, reque
 
 export function createLogStore(pool: Pool): LogStore {
   const select = async ({ text, values }: Query) =>
-    (await pool.query<LogRow>(text, values)).rows.map(entryOf);
+    (await reading(pool.query<LogRow>(text, values))).rows.map(entryOf);
   return {
     list: (owner, filter, before, limit) => select(pageQuery(owner, filter, before, limit)),
     find: async (owner, id) => {
@@ -98,6 +98,17 @@ export function createLogStore(pool: Pool): LogStore {
       return rows[0] && (rows[0].ended ? "ended" : "running");
     },
   };
+}
+
+/** A read changes nothing, so a database in trouble is a plain "try again" and not an internal error. */
+async function reading<T>(query: Promise<T>): Promise<T> {
+  try {
+    return await query;
+  } catch (cause) {
+    if (!isServerTrouble(cause)) throw cause;
+    const message = "The log of generations cannot be read right now; try again shortly.";
+    throw new ServiceError("service_unavailable", message, { retryAfterMs: 1_000, cause });
+  }
 }
 
 export interface Query {
