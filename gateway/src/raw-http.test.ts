@@ -1,9 +1,11 @@
 // Odd HTTP over a raw socket: one request in is one answer out, or a refusal in our envelope; and no spelling of a
 // path is authenticated as one route and served as another.
+import { once } from "node:events";
+import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { rowOf } from "./routes.ts";
-import type { Seen } from "./test/fake-modules.ts";
+import { NO_CREDIT, type Seen } from "./test/fake-modules.ts";
 import { sendRaw } from "./test/raw-http.ts";
 import { type Ring, startRing, topologies } from "./test/ring.ts";
 
@@ -121,6 +123,42 @@ describe.each(topologies)("raw HTTP, %s", (topology) => {
     expect(unknown?.status).toBe(200);
     const proceed = await sendRaw(ring.baseUrl, `${head}Expect: 100-continue\r\n\r\n{}`);
     expect(proceed.map(({ status }) => status)).toEqual([100, 200]);
+  });
+
+  describe("whoever waits for a word before sending a body", () => {
+    const IMAGES = "/v1/compat/images/generations";
+    const BODY = `{"prompt":"${"a".repeat(3 * 1024 * 1024)}"}`;
+    const waiting = (secret: string, path: string, length: number, more = "") =>
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${length}\r\nExpect: 100-continue\r\n${more}\r\n`;
+
+    test.each([2, BODY.length])("is not told to go on without a key, at %s bytes", async (length) => {
+      const answers = await sendRaw(ring.baseUrl, waiting("gr_live_nobody", IMAGES, length));
+      expect(answers.map(({ status }) => status)).toEqual([401]);
+    });
+
+    test("is not told to go on when there is no credit for the body", async () => {
+      const answers = await sendRaw(
+        ring.baseUrl,
+        waiting(normal, IMAGES, BODY.length, `Idempotency-Key: ${NO_CREDIT}\r\n`),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([402]);
+    });
+
+    test.each(["{}", BODY])("is told once, and its body arrives whole (%#)", async (body) => {
+      const answers = await sendRaw(ring.baseUrl, waiting(normal, IMAGES, body.length) + body);
+      expect(answers.map(({ status }) => status)).toEqual([100, 200]);
+      expect(JSON.parse(answers[1]?.body ?? "")).toMatchObject({ bytes: body.length });
+    });
+
+    test("hears the word although it has sent nothing yet", async () => {
+      const { hostname, port } = new URL(ring.baseUrl);
+      const socket = connect(Number(port), hostname);
+      socket.write(waiting(normal, IMAGES, BODY.length));
+      const [word] = await once(socket, "data");
+      expect(String(word)).toBe("HTTP/1.1 100 Continue\r\n\r\n");
+      socket.destroy();
+    });
   });
 
   test.each([

@@ -2,7 +2,15 @@
 // compare it with what the client sent; some can be told to fail, to stream, or to wait.
 import { Readable } from "node:stream";
 import { isReason, ServiceError } from "@gr/proto";
-import { defineModule, type Module, type ModuleInstance, type RestRequest, restRoute } from "@gr/runtime";
+import {
+  type BodyRules,
+  ByteBudget,
+  defineModule,
+  type Module,
+  type ModuleInstance,
+  type RestRequest,
+  restRoute,
+} from "@gr/runtime";
 import { z } from "zod";
 import type { FakeKeys } from "./fake-keys.ts";
 
@@ -33,6 +41,18 @@ export class Stage {
 
 const ok = { 200: { description: "What was seen", schema: z.object({ route: z.string() }) } };
 const MB = 1024 * 1024;
+/** A large body under this Idempotency-Key is refused for want of credit. */
+export const NO_CREDIT = "no-credit";
+
+const bodies: BodyRules = {
+  freeBytes: MB,
+  admit: async ({ headers }) => {
+    if (headers["idempotency-key"] !== NO_CREDIT) return;
+    throw new ServiceError("insufficient_credits", "There is no credit for so large a body.");
+  },
+  budget: new ByteBudget(500 * MB),
+  ownerOf: () => "everybody",
+};
 
 function see(route: string) {
   return async ({ http, body }: RestRequest): Promise<Seen> => ({
@@ -152,6 +172,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
     }),
     fake("media-generation", {
       rest: {
+        bodies,
         routes: [
           ...["compat", "quote"].flatMap((top) => [
             bytesRoute(`/v1/${top}/images/generations`),

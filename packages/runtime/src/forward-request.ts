@@ -8,6 +8,7 @@ import { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Dispatcher, Pool } from "undici";
 import { headersForModules } from "./client-headers.ts";
+import { callForBody, isWaiting, questionHeaders } from "./expected-bodies.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const LONGEST_SILENCE_MS = 4 * 3_600_000;
@@ -72,6 +73,10 @@ export async function forwardRequests(
     scope.addHook("onClose", () => pool.close());
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser("*", takeBody);
+    scope.addHook("preParsing", (request, reply, _payload, done) => {
+      if (isSmall(request)) callForBody(request.raw, reply.raw);
+      done();
+    });
     for (const { prefix, keeps, longestSilenceMs = LONGEST_SILENCE_MS } of points) {
       await scope.register(httpProxy, {
         upstream,
@@ -84,8 +89,16 @@ export async function forwardRequests(
           // The client has left while it was found out who it is.
           if (reply.raw.closed) return void reply.hijack();
           const carried = { [CLIENT]: clientOf(request, reply) };
-          const headers = { ...requestHeaders(request, keeps), ...ownHeaders(request), ...carried };
-          reply.from(path, { ...options, ...bodyOption(request.body), rewriteRequestHeaders: () => headers });
+          const known = { ...requestHeaders(request, keeps), ...ownHeaders(request) };
+          const headers = { ...known, ...carried };
+          const forward = () =>
+            reply.from(path, {
+              ...options,
+              ...bodyOption(request.body),
+              rewriteRequestHeaders: () => headers,
+            });
+          if (!isWaiting(request.raw)) return void forward();
+          void mayBodyCome(pool, request, reply, known, longestSilenceMs).then((may) => may && forward());
         },
         replyOptions: {
           timeout: longestSilenceMs,
@@ -102,6 +115,40 @@ export async function forwardRequests(
       });
     }
   });
+}
+
+/**
+ * Asks the module about a body that waits at its client, and calls for it. Where it may not come, the client has the
+ * module's refusal.
+ */
+async function mayBodyCome(
+  pool: Pool,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  known: IncomingHttpHeaders,
+  longestSilenceMs: number,
+): Promise<boolean> {
+  const { raw } = request;
+  const { "content-length": _length, ...headers } = known;
+  try {
+    const answer = await pool.request({
+      method: "POST",
+      ...clientOf(request, reply),
+      headers: { ...headers, ...questionHeaders(raw.headers) },
+      headersTimeout: longestSilenceMs,
+    });
+    if (answer.statusCode !== 204) {
+      reply.status(answer.statusCode).headers(withoutHops(answer.headers)).send(answer.body);
+      return false;
+    }
+    await answer.body.dump();
+    callForBody(raw, reply.raw);
+    return true;
+  } catch (cause) {
+    // The question alone has done nothing.
+    reply.send(lost("GET", cause));
+    return false;
+  }
 }
 
 /** Under this name the headers carry to the sender what the library has no place for; it is never sent. */
@@ -134,15 +181,19 @@ function senderTo(pool: Pool) {
 
 type RequestDone = (error: Error | null, answer: Dispatcher.ResponseData) => void;
 
+/** No module asks about the credit behind such a body. */
+function isSmall({ headers }: FastifyRequest): boolean {
+  return Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY;
+}
+
 /** Body parser of forwarded routes: small bodies as bytes, others as they come. */
 function takeBody(
   request: FastifyRequest,
   payload: IncomingMessage,
   done: (error: Error | null, body?: unknown) => void,
 ): void {
-  const length = Number(request.headers["content-length"] ?? Number.POSITIVE_INFINITY);
   // Piped, because undici destroys the body that it is given when an answer comes early, and with it the client.
-  if (!(length <= SMALL_BODY)) {
+  if (!isSmall(request)) {
     done(null, payload.pipe(new PassThrough()));
     return;
   }

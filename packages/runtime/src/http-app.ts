@@ -4,6 +4,7 @@ import type { IncomingMessage, Server } from "node:http";
 import { Socket } from "node:net";
 import { ServiceError } from "@gr/proto";
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import { holdExpectedBodies } from "./expected-bodies.ts";
 import type { Logger } from "./logger.ts";
 import { mostConnections, readLimits } from "./most-connections.ts";
 import { refuseAmbiguous } from "./refuse-ambiguous.ts";
@@ -59,6 +60,7 @@ export function createHttpApp({ log, requestId, uploads }: HttpAppOptions): Fast
   };
   const app: FastifyInstance = fastify(settings);
   app.server.maxConnections = mostConnections(readLimits());
+  holdExpectedBodies(app.server);
   // An expectation that Node does not know is no reason to answer outside our envelope.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   // Without a listener, Node closes the connection and says nothing.

@@ -2,6 +2,7 @@
 // process has room for it. Small bodies are read without asking, so most requests pay nothing here.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, ByteBudget } from "./byte-budget.ts";
+import { askedLength } from "./expected-bodies.ts";
 
 /** Up to here a body is not counted. */
 const SMALL_BODY = 64 * 1024;
@@ -59,7 +60,8 @@ export function allowanceOf(
 export function admitBodies(scope: FastifyInstance, rules: BodyRules): void {
   const { freeBytes, admit } = rules;
   scope.addHook("onRequest", (request, reply, done) => {
-    const announced = announcedLength(request);
+    const asked = askedLength(request);
+    const announced = asked === undefined ? announcedLength(request) : asked;
     const mayBeLong =
       announced === undefined ? request.headers["transfer-encoding"] !== undefined : announced > SMALL_BODY;
     if (!mayBeLong || request.routeOptions.config.bodyAs === "nothing") {

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { ServiceError } from "@gr/proto";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { callForBodies } from "./expected-bodies.ts";
 import { admitBodies, type BodyRules } from "./incoming-body.ts";
 import { readJsonBody } from "./json-body.ts";
 import { parseRequest } from "./parse-request.ts";
@@ -81,6 +82,7 @@ export async function registerRest(app: FastifyInstance, api: RestApi): Promise<
       else done(otherBodyType());
     });
     if (api.bodies !== undefined) admitBodies(scope, api.bodies);
+    callForBodies(scope);
     await api.setup?.(scope);
     for (const route of api.routes) registerRoute(scope, route);
   });
