@@ -59,7 +59,10 @@ for (let minute = 1; minute <= minutes; minute += 1) {
   console.log(`minute ${minute}: ${middle.toFixed(0)} MB, ${load.sent.length} answers of ${load.started()}`);
 }
 const sent = await load.end();
-const refused = new Set(sent.filter((one) => one.conclusion === "refused").map(({ requestId }) => requestId));
+// What failed after it was sent may be billed, and is our loss.
+const refused = new Set(
+  sent.filter(({ status = 0 }) => status >= 400 && status < 500).map(({ requestId }) => requestId),
+);
 const books = await compareBooks(router.dataDir, upstream, refused, RESOLVED_MS);
 await router.dispose();
 await upstream.close();
