@@ -6,7 +6,14 @@ export { GrowingHold, type GrowingHoldOptions } from "./growing-hold.ts";
 export { holdConfig } from "./hold-config.ts";
 export { HoldRecord } from "./hold-record.ts";
 export { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "./lost-request.ts";
-export { maxCostOf, type Quoted, quoteRecord, quoteSchema, requireWithin } from "./max-cost.ts";
+export {
+  MAX_COST_HEADER,
+  maxCostOf,
+  type Quoted,
+  quoteRecord,
+  quoteSchema,
+  requireWithin,
+} from "./max-cost.ts";
 export type { PaidRequestSettings, PaidRequestsOptions } from "./options.ts";
 export type { Bill, Captured, Ending, Order, Released, Route } from "./order.ts";
 export { rulesOfPaidBodies } from "./paid-bodies.ts";

@@ -87,6 +87,7 @@ export async function serveText(
     request,
     price,
     size,
+    maxCost,
   };
   const producer = new (request.stream ? StreamProducer : WholeProducer)({ ...deps, order, routes, reply });
   try {

@@ -64,7 +64,7 @@ function errorOf(text: string): unknown {
 async function inStep(
   pieces: Iterable<string>,
   body: object,
-  { on = rig, path = "chat/completions", bill = cheap } = {},
+  { on = rig, path = "chat/completions", bill = cheap, headers = {} } = {},
 ) {
   let reader: StreamReader | undefined;
   let sent = 0;
@@ -85,7 +85,7 @@ async function inStep(
     }
     response.end();
   });
-  const response = await on.post(path as "chat/completions", body);
+  const response = await on.post(path as "chat/completions", body, { headers });
   reader = new StreamReader(response);
   const { text } = await untilDone(reader);
   const calls = on.billing.callsOf(idOf(response));
@@ -351,7 +351,21 @@ describe("no charge is above its hold", () => {
     expect(last?.credits).toBeLessThanOrEqual(40n);
   });
 
-  async function chargedFor(body: object, text: string) {
+  test("nor above what the caller has said to pay at most", async () => {
+    leave(1_000n);
+    const headers = { "x-max-cost": "0.002" };
+    for (const [, body, text] of scripts) {
+      expect(await chargedFor(body, text, headers)).toMatchObject({ cost: 5_500_000_000n, credits: 16n });
+    }
+    const { text, last } = await inStep(endless(token(TEXT)), open(limited), {
+      headers,
+      bill: () => "0.007",
+    });
+    expect(payloadsOf(text).at(-1)).toMatchObject({ error: { code: "max_cost_exceeded" } });
+    expect(last?.credits).toBeLessThanOrEqual(20n);
+  });
+
+  async function chargedFor(body: object, text: string, headers = {}) {
     upstream.script((_, response) => {
       if (!("stream" in body)) sendJson(response, text);
       else {
@@ -359,7 +373,7 @@ describe("no charge is above its hold", () => {
         response.end(text);
       }
     });
-    const response = await rig.post("chat/completions", body);
+    const response = await rig.post("chat/completions", body, { headers });
     await response.text();
     return rig.billing.callsOf(idOf(response)).at(-1);
   }

@@ -33,6 +33,7 @@ function orderOf(more: object = {}, rule = price, content: unknown = "hi") {
       request,
       price: rule,
       size,
+      maxCost: undefined,
     },
     belief: { held: size.mostCredits ?? credits, limit: undefined as bigint | undefined, surplus: 25 },
   };

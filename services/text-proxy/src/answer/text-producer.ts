@@ -9,6 +9,7 @@ import { upstreamBody } from "../request/upstream-body.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { AnswerReceiver } from "../upstream/upstream-call.ts";
 import type { Attempt } from "./failed-attempt.ts";
+import { payableContext } from "./payable-context.ts";
 import type { TextKinds, TextProduct } from "./text-kinds.ts";
 
 export interface ProducerParts {
@@ -32,8 +33,9 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return this.parts.routes;
   }
 
-  async attempt(route: Route, context: AttemptContext): Promise<AttemptEnd<TextKinds>> {
+  async attempt(route: Route, whole: AttemptContext): Promise<AttemptEnd<TextKinds>> {
     const { order, events, upstreams, config } = this.parts;
+    const context = payableContext(whole, order.maxCost);
     const upstream = upstreams.get(route.provider);
     if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
     const { request, size } = order;

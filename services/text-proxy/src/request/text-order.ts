@@ -1,4 +1,5 @@
 // A text request with what is fixed before it is sent: its hold, and the price that its tokens have.
+import type { Credits } from "@gr/money";
 import type { Order } from "@gr/paid-request";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { HoldSize } from "./hold-size.ts";
@@ -8,4 +9,6 @@ export interface TextOrder extends Order {
   readonly request: TextRequest;
   readonly price: TokenPrice;
   readonly size: HoldSize;
+  /** What its caller has said to pay at most. */
+  readonly maxCost: Credits | undefined;
 }
