@@ -1,9 +1,47 @@
 // Addresses that an answer or a client names: whatever they are written like, only the public internet is reached, and
 // nothing else is asked for anything.
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
 import { createOutbound, type Outbound } from "./outbound.ts";
 import { isPublicAddress, refusalOf } from "./public-address.ts";
+
+/** Ways to write what is not on the public internet, or is nothing for us. */
+const REFUSED = [
+  "http://127.0.0.1/",
+  "http://127.1/",
+  "http://2130706433/",
+  "http://0x7f000001/",
+  "http://0177.0.0.1/",
+  "http://0x7f.1/",
+  "http://①②⑦.0.0.1/",
+  "http://127。0。0。1/",
+  "http://%31%32%37.0.0.1/",
+  "http://0/",
+  "http://[::1]/",
+  "http://[::ffff:127.0.0.1]/",
+  "http://[::ffff:7f00:1]/",
+  "http://[0:0:0:0:0:ffff:127.0.0.1]/",
+  "http://[::127.0.0.1]/",
+  "http://[64:ff9b::127.0.0.1]/",
+  "http://[2002:7f00:1::]/",
+  "http://[fe80::1]/",
+  "http://169.254.169.254/latest/meta-data/",
+  "http://100.100.100.200/",
+  "http://168.63.129.16/",
+  "http://10.0.0.1/",
+  "http://192.168.0.1/",
+  "https://172.20.0.1/",
+  "http://example.com:8080/",
+  "http://example.com:22/",
+  "https://user@example.com/",
+  "https://:p@example.com/",
+  "ftp://example.com/",
+  "file:///etc/passwd",
+  "gopher://example.com/",
+  "data:text/plain,x",
+  "javascript:1",
+] as const;
 
 describe("an address", () => {
   test.each([
@@ -59,41 +97,7 @@ describe("an address", () => {
 });
 
 describe("a URL", () => {
-  test.each([
-    "http://127.0.0.1/",
-    "http://127.1/",
-    "http://2130706433/",
-    "http://0x7f000001/",
-    "http://0177.0.0.1/",
-    "http://0x7f.1/",
-    "http://①②⑦.0.0.1/",
-    "http://127。0。0。1/",
-    "http://%31%32%37.0.0.1/",
-    "http://0/",
-    "http://[::1]/",
-    "http://[::ffff:127.0.0.1]/",
-    "http://[::ffff:7f00:1]/",
-    "http://[0:0:0:0:0:ffff:127.0.0.1]/",
-    "http://[::127.0.0.1]/",
-    "http://[64:ff9b::127.0.0.1]/",
-    "http://[2002:7f00:1::]/",
-    "http://[fe80::1]/",
-    "http://169.254.169.254/latest/meta-data/",
-    "http://100.100.100.200/",
-    "http://168.63.129.16/",
-    "http://10.0.0.1/",
-    "http://192.168.0.1/",
-    "https://172.20.0.1/",
-    "http://example.com:8080/",
-    "http://example.com:22/",
-    "https://user@example.com/",
-    "https://:p@example.com/",
-    "ftp://example.com/",
-    "file:///etc/passwd",
-    "gopher://example.com/",
-    "data:text/plain,x",
-    "javascript:1",
-  ])("%s is refused before anything is resolved", (url) => {
+  test.each(REFUSED)("%s is refused before anything is resolved", (url) => {
     expect(refusalOf(new URL(url))).toBeDefined();
   });
 
@@ -154,6 +158,28 @@ describe("a download", () => {
     expect(provider.requests[0]?.headers).not.toHaveProperty("authorization");
   });
 
+  test("from anything of that is refused, and no listener of this machine has even a connection", async () => {
+    let connections = 0;
+    const count = () => {
+      connections += 1;
+    };
+    const listeners = await Promise.all(["127.0.0.1", "::1"].map((host) => listenOn(host, count)));
+    const ports = listeners.map((listener) => (listener.address() as AddressInfo).port);
+    for (const port of ports) {
+      for (const url of [...REFUSED, ...Object.keys(names).map((name) => `http://${name}/`)]) {
+        const aimed = url.replace(/^(https?:\/\/(?:[^/@]*@)?(?:\[[^\]]*\]|[^/:]*))(?::\d+)?/, `$1:${port}`);
+        await expect(download(url)).rejects.toMatchObject(refused);
+        await expect(download(aimed)).rejects.toMatchObject(refused);
+        provider.play({ status: 302, headers: { location: Buffer.from(aimed).toString("latin1") } });
+        // What is no address in a header either is not there, at the least.
+        await expect(download(`${provider.url}/a.png`)).rejects.toMatchObject({ name: "OutboundError" });
+      }
+    }
+    expect(connections).toBe(0);
+    expect(provider.requests.length).toBeGreaterThan(REFUSED.length);
+    for (const listener of listeners) await new Promise((resolve) => listener.close(resolve));
+  });
+
   test("that a configured host leads elsewhere is checked anew: nothing internal is asked", async () => {
     for (const status of [301, 302, 303, 307, 308]) {
       provider.play({ status, headers: { location: `${internal.url}/secret` } });
@@ -178,3 +204,15 @@ describe("a download", () => {
     await expect(download(`${provider.url}/a.png`)).rejects.toMatchObject({ kind: "lost" });
   });
 });
+
+async function listenOn(host: string, connected: () => void): Promise<Server> {
+  const server = createServer((socket) => {
+    connected();
+    socket.destroy();
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(0, host, resolve);
+  });
+  return server;
+}
