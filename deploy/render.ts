@@ -2,7 +2,7 @@
 // namespace, images, replicas. What it does not know it refuses. `npm run render -- <overlay> --compare` holds both equal.
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse, parseAllDocuments, stringify } from "yaml";
 
@@ -18,6 +18,9 @@ interface Generator {
   readonly behavior?: "merge";
   readonly literals?: readonly string[];
   readonly envs?: readonly string[];
+  /** Each becomes an entry under its own name. */
+  readonly files?: readonly string[];
+  readonly options?: { readonly labels: Readonly<Record<string, string>> };
 }
 
 interface Patch {
@@ -131,10 +134,13 @@ function generate(manifests: Manifest[], kind: string, generator: Generator, fol
     const at = line.indexOf("=");
     return [line.slice(0, at), line.slice(at + 1)];
   });
+  for (const file of generator.files ?? []) {
+    entries.push([basename(file), readFileSync(join(folder, file), "utf8")]);
+  }
   const data = Object.fromEntries(
     entries.map(([name, value]) => [name, kind === "Secret" ? Buffer.from(value).toString("base64") : value]),
   );
-  const { name, behavior } = generator;
+  const { name, behavior, options } = generator;
   const there = manifests.find((one) => one.kind === kind && one.metadata.name === name);
   if ((behavior === "merge") !== (there !== undefined))
     throw new Error(`${folder}: ${kind} ${name}: ${behavior}`);
@@ -143,7 +149,7 @@ function generate(manifests: Manifest[], kind: string, generator: Generator, fol
     manifests.push({
       apiVersion: "v1",
       kind,
-      metadata: { name },
+      metadata: { name, ...options },
       data,
       ...(kind === "Secret" ? { type: "Opaque" } : {}),
     });

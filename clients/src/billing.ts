@@ -12,7 +12,7 @@ import {
   ReleaseReason,
   SpendPeriod,
 } from "@gr/proto/billing";
-import { createBatcher, type ServiceClient, type Timer } from "@gr/runtime";
+import { createBatcher, currentSpan, inSpan, type ServiceClient, type Timer } from "@gr/runtime";
 
 export { ReleaseReason };
 
@@ -198,7 +198,7 @@ type OperationInit = MessageInitShape<typeof OperationSchema>;
 
 /** @param clock waits between two tries of what must be recorded */
 export function createBilling(client: ServiceClient<typeof BillingService>, clock: Timer): Billing {
-  const post = createBatcher<OperationInit, Outcome>(
+  const batched = createBatcher<OperationInit, Outcome>(
     async (operations) => (await client.post({ operations })).outcomes,
     {
       maxBatch: MAX_BATCH,
@@ -207,6 +207,15 @@ export function createBilling(client: ServiceClient<typeof BillingService>, cloc
       mayBeOfOne: (error) => !isSilence(error),
     },
   );
+
+  const post = (operation: OperationInit) =>
+    currentSpan() === undefined
+      ? batched(operation)
+      : inSpan(
+          `billing ${operation.operation?.case}`,
+          () => ({}),
+          () => batched(operation),
+        );
 
   /** After dispatch, what must be recorded is tried for a while. @throws ServiceError outcome_unknown */
   async function insist<T>(attemptOnce: () => Promise<T>): Promise<T> {

@@ -2,6 +2,7 @@
 // fast. One that is refused reaches no module. An address that was over its limit a moment ago is counted before its
 // unknown keys are looked up, so that they cost no query.
 import type { Principal } from "@gr/identity";
+import { setPrincipal } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import type { Authenticate, IsStranger } from "./authenticate.ts";
 import { clientNetwork } from "./client-address.ts";
@@ -52,7 +53,7 @@ export function admitRequests({ authenticate, isStranger, limits, pages }: Admis
       }
     };
     const admit = (principal: Principal | null) => {
-      request.principal = principal;
+      setPrincipal(request, principal);
       const verdict = limits.ofAdmitted(request, reply, row, principal);
       return verdict instanceof Promise ? verdict.then(confirm) : verdict;
     };

@@ -7,7 +7,7 @@ import cors from "@fastify/cors";
 import { KeysService } from "@gr/proto/keys";
 import { closeHttpApp, createHttpApp, defineModule, listenError, openRedis } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { v7 as uuidv7 } from "uuid";
 import { admitRequests } from "./admit-request.ts";
 import { REFERENCE_PATHS, serveReference } from "./api-reference.ts";
@@ -18,7 +18,7 @@ import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 import { RequestLimits } from "./request-limits.ts";
-import { describedModules, failureOf, mountPoints, rowOf } from "./routes.ts";
+import { describedModules, failureOf, mountPoints, routeTable, rowOf } from "./routes.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
 import { openWebApplication, type WebApplication } from "./web-application.ts";
 
@@ -50,10 +50,10 @@ export const gatewayModule = defineModule({
   name: "gateway",
   needs: [...new Set(["keys", ...mounted.keys()])],
   config: gatewayConfig,
-  async create({ config, log, clock, metrics, dial, mount, describeRest }) {
+  async create({ config, log, clock, metrics, tracing, dial, mount, describeRest }) {
     const { UPLOAD_STALL_MS: stallMs, UPLOAD_MIN_BYTES_PER_SECOND: bytesPerSecond } = config;
     const uploads = { stallMs, bytesPerSecond };
-    const app = createHttpApp({ log, requestId: () => uuidv7(), uploads });
+    const app = createHttpApp({ log, requestId: () => uuidv7(), uploads, tracing });
     countRequests(app, metrics);
     boundConnections(app, config, metrics);
     // A key is sent by the script itself and never by the browser, so any origin may call.
@@ -145,6 +145,10 @@ function countRequests(app: FastifyInstance, metrics: Registry): void {
     labelNames: ["route", "status"],
     registers: [metrics],
   });
+  // There from the beginning: a failure is a share of what did not fail, and the first one an increase.
+  for (const route of [...routeTable.map(({ prefix }) => prefix), "other"]) {
+    for (const status of ["2xx", "4xx", "5xx"]) requests.inc({ route, status }, 0);
+  }
   const durations = new Histogram({
     name: "http_request_duration_seconds",
     help: "Time from the head of a request to the last byte of its answer",
@@ -152,7 +156,21 @@ function countRequests(app: FastifyInstance, metrics: Registry): void {
     buckets: BUCKETS,
     registers: [metrics],
   });
+  let running = 0;
+  new Gauge({
+    name: "http_requests_running",
+    help: "Requests to the public API that are not answered yet",
+    registers: [metrics],
+    collect() {
+      this.set(running);
+    },
+  });
+  app.addHook("onRequest", (_request, _reply, done) => {
+    running += 1;
+    done();
+  });
   app.addHook("onResponse", (request, reply, done) => {
+    running -= 1;
     const route = rowOf(request.raw.url ?? "")?.prefix ?? "other";
     requests.inc({ route, status: `${Math.floor(reply.statusCode / 100)}xx` });
     durations.observe({ route }, reply.elapsedTime / 1_000);

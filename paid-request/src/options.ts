@@ -1,6 +1,7 @@
 // What the life of paid requests is given by a service: its ports, and its settings.
 import type { Billing } from "@gr/clients";
 import type { Timer } from "@gr/runtime";
+import type { AttemptNames } from "./attempt-span.ts";
 import type { SearchPauses } from "./bill-search.ts";
 import type { Kinds, LookUp, PaidRequestEvents, RequestRecord } from "./ports.ts";
 
@@ -12,6 +13,8 @@ export interface PaidRequestsOptions<K extends Kinds> {
   readonly lookUp: LookUp<K>;
   readonly events: PaidRequestEvents<K>;
   readonly clock: Timer;
+  /** How its attempts are called in traces; absent: they have no spans. */
+  readonly attempts?: AttemptNames<K>;
   readonly settings: PaidRequestSettings;
 }
 

@@ -4,6 +4,7 @@ import { ReleaseReason } from "@gr/clients";
 import { type Credits, larger } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { startRounds } from "@gr/runtime";
+import { inAttemptSpan } from "./attempt-span.ts";
 import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
 import { Booking } from "./booking.ts";
 import type { PaidRequestsOptions } from "./options.ts";
@@ -222,7 +223,9 @@ export class PaidRequests<K extends Kinds> {
   ): Promise<Answered<K>> {
     let [route] = producer.routes;
     for (let number = 1; ; number += 1) {
-      const end = await this.#attempt(order, number, running, (context) => producer.attempt(route, context));
+      const end = await inAttemptSpan(this.#options.attempts, order, { route, number }, () =>
+        this.#attempt(order, number, running, (context) => producer.attempt(route, context)),
+      );
       const next = producer.routes[number];
       const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
       if (!safe || next === undefined || gone()) return this.#conclude(order, route, end);

@@ -152,6 +152,7 @@ export class BillingStores {
 
   readonly holds: HoldStore = {
     list: async () => [],
+    countOpen: async () => [],
     leaseExpired: (lease) => this.#run(() => this.#lease(lease)),
   };
 

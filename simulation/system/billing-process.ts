@@ -75,6 +75,7 @@ function handlersOf(life: Life, tables: BillingTables, mirror: SpendMirror): Han
     ledgerVerified: NOTHING,
     creditsUnreadable: NOTHING,
     mayForget: NOTHING,
+    holdsSeen: NOTHING,
   };
   const writer = new MirroredWriter({
     writer: new LedgerWriter({ post: stores.post }, events),

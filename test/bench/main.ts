@@ -2,6 +2,8 @@
 // proxy, in one run on one machine. Figures are medians of interleaved rounds; compare within a run only.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -44,14 +46,23 @@ async function main(): Promise<void> {
     closers.push(() => postgres.stop());
     pin(postgres.pid, `${ROUTER_CORE},${LOAD_CORE}`);
 
-    const router = await startRouterPinned(dataDir, simulator.url, postgres.url);
+    const upstream = { simulatorUrl: simulator.url, databaseUrl: postgres.url };
+    const router = await startRouterPinned("generation router, everything on", { ...upstream, dataDir });
     closers.push(() => endChild(router.child));
     const idle = residentMegabytes(router.contestant.pid);
+    const receiver = await startReceiver();
+    closers.push(() => receiver.close());
+    const traced = await startRouterPinned(
+      "the same, traces at 1 %",
+      { ...upstream, dataDir: join(dataDir, "traced") },
+      { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, TRACE_SAMPLE_RATIO: "0.01" },
+    );
+    closers.push(() => endChild(traced.child));
     const undici = await startYardstick("undici", simulator.url);
     closers.push(() => endChild(undici.child));
     const fastifyProxy = await startYardstick("fastify", simulator.url);
     closers.push(() => endChild(fastifyProxy.child));
-    const contestants = [router.contestant, undici.contestant, fastifyProxy.contestant];
+    const contestants = [router.contestant, traced.contestant, undici.contestant, fastifyProxy.contestant];
 
     process.stdout.write(
       `Node ${process.version}, ${ROUNDS} rounds of ${SECONDS} s, ` +
@@ -72,7 +83,31 @@ async function main(): Promise<void> {
   }
 }
 
-async function startRouterPinned(dataDir: string, simulatorUrl: string, databaseUrl: string) {
+/** Takes spans and does nothing with them. */
+async function startReceiver() {
+  const server = createServer((request, response) => {
+    request.resume().once("end", () => response.end());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = async () => {
+    server.close();
+    server.closeAllConnections();
+  };
+  return { url: `http://127.0.0.1:${port}`, close };
+}
+
+interface Upstreams {
+  readonly dataDir: string;
+  readonly simulatorUrl: string;
+  readonly databaseUrl: string;
+}
+
+async function startRouterPinned(
+  name: string,
+  { dataDir, simulatorUrl, databaseUrl }: Upstreams,
+  env: Readonly<Record<string, string>> = {},
+) {
   const port = await freePort();
   const [command, args] = onCore(ROUTER_CORE, process.execPath, [source("../../all-in-one/src/main.ts")]);
   const child = spawn(command, args, {
@@ -87,6 +122,7 @@ async function startRouterPinned(dataDir: string, simulatorUrl: string, database
       RATE_LIMIT_OTHER_PER_SECOND: "100000",
       RATE_LIMIT_ANONYMOUS_PER_SECOND: "100000",
       ...sandboxEnvironment(simulatorUrl),
+      ...env,
     },
     stdio: ["ignore", "pipe", "inherit"],
   });
@@ -105,7 +141,7 @@ async function startRouterPinned(dataDir: string, simulatorUrl: string, database
     headers,
     body: chatBody,
   };
-  return { child, contestant: { name: "generation router, everything on", pid: child.pid ?? 0, target } };
+  return { child, contestant: { name, pid: child.pid ?? 0, target } };
 }
 
 /** The demo account's 10 USD would not outlast the run. */

@@ -1,6 +1,8 @@
 // Collects operations while a call is in flight and sends them as one. No timer: an idle batcher sends at once,
 // a busy one sends everything that has gathered. Results keep the order of the operations. While calls fail nobody waits
 // for more than two of them, however many operations come. One bad operation fails nobody else.
+import { currentRequest, inRequest, type Trace } from "./current-request.ts";
+import { inTraces } from "./spans.ts";
 
 export interface BatcherOptions {
   /** Most operations in one call. */
@@ -20,9 +22,15 @@ interface Waiting<Operation, Result> {
   readonly operation: Operation;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
+  /** Of the request that it is done for. */
+  readonly trace: Trace | undefined;
 }
 
-export type Batcher<Operation, Result> = (operation: Operation) => Promise<Result>;
+export interface Batcher<Operation, Result> {
+  (operation: Operation): Promise<Result>;
+  /** Operations that are in no call yet. */
+  waiting(): number;
+}
 
 /**
  * @param send answers one result per operation, in order; a rejection rejects every operation of the batch, and refuses
@@ -37,7 +45,8 @@ export function createBatcher<Operation, Result>(
 
   async function sendOne(batch: Waiting<Operation, Result>[]): Promise<void> {
     try {
-      const results = await send(batch.map(({ operation }) => operation));
+      const traces = batch.map(({ trace }) => trace);
+      const results = await inTraces(traces, () => send(batch.map(({ operation }) => operation)));
       if (results.length !== batch.length)
         throw new Error("a batch was answered with another number of results");
       results.forEach((result, index) => {
@@ -67,15 +76,17 @@ export function createBatcher<Operation, Result>(
     running = false;
   }
 
-  return (operation) =>
+  const batcher = (operation: Operation) =>
     new Promise<Result>((resolve, reject) => {
       if (queue.length >= options.maxQueue) {
         reject(options.overflow());
         return;
       }
-      queue.push({ operation, resolve, reject });
+      queue.push({ operation, resolve, reject, trace: currentRequest()?.trace });
       if (running) return;
       running = true;
-      void drain();
+      // Not a part of the request that happens to come first: the others wait for it, too.
+      void inRequest(undefined, drain);
     });
+  return Object.assign(batcher, { waiting: () => queue.length });
 }

@@ -49,6 +49,33 @@ export const stopConfig = z.object({
   STOP_GRACE_MS: milliseconds(20_000).describe("how long running requests may go on after SIGTERM"),
 });
 
+/** Config fragment of whatever tells others how it is doing. */
+export const telemetryConfig = z.object({
+  OTEL_EXPORTER_OTLP_ENDPOINT: z
+    .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
+    .optional()
+    .describe("OTLP receiver (http/protobuf) that traces are sent to; without it, nothing is traced"),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .optional()
+    .describe("headers for the receiver: name=value,name=value, percent-encoded"),
+  TRACE_SAMPLE_RATIO: z.coerce
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.01)
+    .describe("share of the requests that are traced, of those that come without a trace of their own"),
+  TRACE_PARENTS: z
+    .enum(["follow", "ignore"])
+    .default("follow")
+    .describe("whether a traceparent header of a client decides about sampling and is gone on with"),
+  OTEL_METRICS_EXPORTER: z
+    .enum(["none", "otlp"])
+    .default("none")
+    .describe("otlp: metrics are sent to the receiver, too; /metrics is there all the same"),
+  OTEL_METRIC_EXPORT_INTERVAL: milliseconds(60_000).describe("between two exports of metrics"),
+});
+
 /** Config of the process itself, whatever modules it runs. */
 export const processConfig = z.object({
   ...stopConfig.shape,
@@ -56,6 +83,7 @@ export const processConfig = z.object({
     .enum(["on", "off"])
     .default("on")
     .describe("whether a process migrates its schema when it starts, or waits for somebody who does"),
+  ...telemetryConfig.shape,
   LOG_LEVEL: z.enum(["fatal", "error", "warn", "info", "debug", "trace", "silent"]).default("info"),
   INTERNAL_AUTH_SECRET: z
     .string()

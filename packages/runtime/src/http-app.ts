@@ -11,6 +11,8 @@ import { refuseAmbiguous } from "./refuse-ambiguous.ts";
 import { renderError, renderRawHttp } from "./render-error.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 import { StalledUploads, type UploadLimits } from "./stalled-uploads.ts";
+import { traceRequests } from "./trace-requests.ts";
+import type { Origin, Tracing } from "./tracing.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 /** How long the rest of a body is read and thrown away after the answer has been sent. */
@@ -29,9 +31,19 @@ export interface HttpAppOptions {
   readonly requestId: (request: IncomingMessage) => string;
   /** For ports that strangers reach; absent: uploads may be as slow as the whole request. */
   readonly uploads?: UploadLimits;
+  /** Absent: no request is traced. */
+  readonly tracing?: Tracing | undefined;
+  /** Who sends requests here; strangers when absent. */
+  readonly origin?: Origin;
 }
 
-export function createHttpApp({ log, requestId, uploads }: HttpAppOptions): FastifyInstance {
+export function createHttpApp({
+  log,
+  requestId,
+  uploads,
+  tracing,
+  origin = "outside",
+}: HttpAppOptions): FastifyInstance {
   const settings: FastifyHttpOptions<Server> = {
     bodyLimit: DEFAULT_BODY_LIMIT,
     genReqId: (request) => requestId(request as IncomingMessage),
@@ -68,6 +80,7 @@ export function createHttpApp({ log, requestId, uploads }: HttpAppOptions): Fast
     socket.end(renderRawHttp(new ServiceError("invalid_http", "This is no proxy."), requestId(request)));
   });
   app.decorateRequest("principal", null);
+  traceRequests(app, tracing, origin);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header(REQUEST_ID_HEADER, request.id);
     refuseAmbiguous(request.raw);

@@ -13,6 +13,7 @@ export {
   redisConfig,
   stopConfig,
 } from "./config.ts";
+export { currentRequest, inRequest } from "./current-request.ts";
 export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp } from "./http-app.ts";
 export { allowanceOf, type BodyRules, incomingBodyOf } from "./incoming-body.ts";
@@ -61,3 +62,15 @@ export {
 } from "./run.ts";
 export { openPool, type PostgresConfig, type Schema } from "./schema.ts";
 export { type CallOptions, createServiceClient, type ServiceClient } from "./service-client.ts";
+export {
+  type Attributes,
+  currentSpan,
+  failSpan,
+  inSpan,
+  outwardTraceHeaders,
+  type Span,
+  SpanKind,
+  serverOf,
+} from "./spans.ts";
+export { setPrincipal } from "./trace-requests.ts";
+export type { Tracing } from "./tracing.ts";

@@ -1,5 +1,6 @@
 // Structured logs on stdout, one line per event. Secrets are redacted here, not by the callers' care.
 import { type Logger as PinoLogger, pino } from "pino";
+import { currentLogFields } from "./current-request.ts";
 
 export type Logger = PinoLogger;
 export type LogLevel = "fatal" | "error" | "warn" | "info" | "debug" | "trace" | "silent";
@@ -13,6 +14,12 @@ const SECRET_PATHS = [
   "key",
 ];
 
+/** Lines that are written while a request is worked on say which, whose, and in which trace. */
 export function createLogger(level: LogLevel, name: string): Logger {
-  return pino({ level, name, redact: { paths: SECRET_PATHS, censor: "[redacted]" } });
+  return pino({
+    level,
+    name,
+    redact: { paths: SECRET_PATHS, censor: "[redacted]" },
+    mixin: currentLogFields,
+  });
 }

@@ -11,6 +11,7 @@ import type { Logger } from "./logger.ts";
 import type { RestApi } from "./rest-api.ts";
 import type { Schema } from "./schema.ts";
 import type { ServiceClient } from "./service-client.ts";
+import type { Tracing } from "./tracing.ts";
 
 /** One RPC service and its implementation. */
 export interface RpcService {
@@ -28,6 +29,8 @@ export interface ModuleContext<Config> {
   readonly log: Logger;
   readonly clock: Timer;
   readonly metrics: Registry;
+  /** For a public HTTP app; undefined where nothing is traced. */
+  readonly tracing: Tracing | undefined;
   /** A client of another module's RPC service. Errors arrive as the ServiceError that was thrown there. */
   dial<Desc extends DescService>(module: string, service: Desc): ServiceClient<Desc>;
   /** Serves another module's REST routes under these prefixes of a public HTTP app. */

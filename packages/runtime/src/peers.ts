@@ -15,6 +15,7 @@ import { audienceOf } from "./rpc-interceptors.ts";
 import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
 import { createServiceClient, type ServiceClient } from "./service-client.ts";
 import { signToken } from "./service-token.ts";
+import { traceCalls } from "./trace-calls.ts";
 
 const TOKEN_REFRESH_MS = 20_000;
 
@@ -51,6 +52,7 @@ export function readPeerAddresses(
 
 export interface PeersOptions {
   readonly addresses: ReadonlyMap<string, PeerAddress>;
+  /** Of calls within the process, on the answering side. */
   readonly interceptors: readonly Interceptor[];
   readonly secret: string;
   readonly clock: Clock;
@@ -103,7 +105,7 @@ export class Peers {
     const transport =
       local === undefined
         ? createRemoteTransport(this.#address(module).rpcUrl, this.#options.secret, this.#options.clock)
-        : createInProcessTransport(local.rpc ?? [], this.#options.interceptors);
+        : createInProcessTransport(local.rpc ?? [], [traceCalls, ...this.#options.interceptors]);
     this.#transports.set(module, transport);
     return transport;
   }
@@ -118,7 +120,7 @@ export function createRemoteTransport(rpcUrl: string, secret: string, clock: Clo
     readMaxBytes: MAX_MESSAGE_BYTES,
     writeMaxBytes: MAX_MESSAGE_BYTES,
     pingIntervalMs: 30_000,
-    interceptors: [bearServiceToken(secret, clock)],
+    interceptors: [traceCalls, bearServiceToken(secret, clock)],
   });
 }
 

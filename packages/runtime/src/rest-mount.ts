@@ -9,6 +9,8 @@ import { forwardRequests, type MountPoint } from "./forward-request.ts";
 import { PRINCIPAL_HEADER, readPrincipal, signPrincipal } from "./principal.ts";
 import { type RestApi, registerRest } from "./rest-api.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
+import { traceHeaders } from "./spans.ts";
+import { setPrincipal } from "./trace-requests.ts";
 
 /** Where a module describes its REST routes to the gateway; never reachable from outside. */
 export const DESCRIBE_PATH = "/openapi-paths.json";
@@ -46,6 +48,7 @@ export async function mountRemote(app: FastifyInstance, points: readonly MountPo
     ownHeaders: (request) => ({
       [PRINCIPAL_HEADER]: sign(request.principal),
       [REQUEST_ID_HEADER]: request.id,
+      ...traceHeaders(),
     }),
   });
 }
@@ -78,7 +81,7 @@ export async function serveForwarded(
         typeof token === "string" ? readPrincipal(trust.secret, module, token, trust.clock) : undefined;
       if (principal === undefined)
         throw new ServiceError("invalid_api_key", "Call the gateway, not this port.");
-      request.principal = principal;
+      setPrincipal(request, principal);
     });
     await registerRest(scope, api);
   });

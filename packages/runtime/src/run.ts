@@ -1,6 +1,7 @@
 // Turns a list of modules into a running process: all configs first, then create and start in the order of needs,
 // stop in reverse. Problems become one sentence for the operator and an exit code, never a stack trace.
 import type { DescService } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { buildInfo } from "./build-info.ts";
 import { type Clock, systemClock, type Timer } from "./clock.ts";
@@ -16,6 +17,8 @@ import { startRpcServer } from "./rpc-server.ts";
 import { awaitSchemas, migrateSchemas, placedSchemas } from "./schema.ts";
 import type { ServiceClient } from "./service-client.ts";
 import { startServiceHttp } from "./service-http.ts";
+import { traceAnswers } from "./trace-calls.ts";
+import { openTelemetry, type Tracing } from "./tracing.ts";
 
 /** Internal ports wait longer than the gateway, so that it is the gateway that ends what takes too long. */
 const PORTS_LATER_MS = 5_000;
@@ -55,7 +58,8 @@ export async function startProcess(
   const clock = options.clock ?? systemClock;
   const ordered = inStartOrder(modules);
   const { config, moduleConfigs, addresses } = readAllConfigs(ordered, options.env);
-  const log = createLogger(config.LOG_LEVEL, ordered.map(({ name }) => name).join("+"));
+  const modulesHere = ordered.map(({ name }) => name);
+  const log = createLogger(config.LOG_LEVEL, modulesHere.join("+"));
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   tellBuild(metrics);
@@ -65,14 +69,18 @@ export async function startProcess(
   } else if (!(await awaitSchemas(placed, { config, log, metrics, clock, stopping: options.stopping }))) {
     throw new StartStopped("the process was stopped before its schema was there");
   }
+  const telemetry = await openTelemetry({ config, modules: modulesHere, metrics, log });
+  const { tracing } = telemetry;
+  const interceptors = [traceAnswers(tracing), answerErrors(log)];
   const peers = new Peers({
     addresses,
-    interceptors: [answerErrors(log)],
+    interceptors,
     secret: config.INTERNAL_AUTH_SECRET,
     clock,
   });
   const running: { module: Module; instance: ModuleInstance }[] = [];
-  const closers: (() => Promise<void>)[] = [];
+  // Last of all: what modules do while they stop is told, too.
+  const closers: (() => Promise<void>)[] = [telemetry.close];
   let stopping = false;
 
   const problems = async (): Promise<string[]> => {
@@ -103,6 +111,7 @@ export async function startProcess(
         log: log.child({ module: module.name }),
         clock,
         metrics,
+        tracing,
         dial: (name, service) => peers.dial(name, service),
         mount: (app, name, points) => peers.mount(app, name, points),
         describeRest: (name) => peers.describeRest(name),
@@ -111,7 +120,7 @@ export async function startProcess(
       running.push({ module, instance });
       closers.push(async () => instance.stop?.());
     }
-    const ports = await openPorts(running, { config, clock, log, metrics, problems });
+    const ports = await openPorts(running, { config, clock, log, metrics, tracing, interceptors, problems });
     // Ports close first on stop, so that no new work arrives while modules finish theirs.
     closers.push(ports.close);
     for (const { instance } of running) await instance.start?.();
@@ -165,10 +174,12 @@ async function openPorts(
     clock: Clock;
     log: Logger;
     metrics: Registry;
+    tracing: Tracing | undefined;
+    interceptors: readonly Interceptor[];
     problems: () => Promise<string[]>;
   },
 ) {
-  const { config, clock, log, metrics, problems } = shared;
+  const { config, clock, log, metrics, tracing, interceptors, problems } = shared;
   const services = running.flatMap(({ instance }) => instance.rpc ?? []);
   const host = config.SERVICE_HOST;
   const described = [...services, healthService(async () => (await problems()).length === 0)];
@@ -176,7 +187,7 @@ async function openPorts(
     host,
     port: config.SERVICE_RPC_PORT,
     services: [...described, reflectionService(described)],
-    interceptors: [answerErrors(log)],
+    interceptors,
     gate: requireServiceToken(config.INTERNAL_AUTH_SECRET, clock),
   });
   try {
@@ -188,6 +199,7 @@ async function openPorts(
       readiness: { problems },
       log,
       metrics,
+      tracing,
     });
     const close = async () => {
       const graceMs = config.STOP_GRACE_MS + PORTS_LATER_MS;

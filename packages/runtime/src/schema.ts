@@ -1,6 +1,6 @@
 // A service's tables: who uses them opens a pool; before that they are migrated, by this process or by another that is
 // waited for. While it waits, a process is alive and not ready, and says what it waits for.
-import type { Registry } from "prom-client";
+import { Gauge, type Registry } from "prom-client";
 import type { z } from "zod";
 import type { Timer } from "./clock.ts";
 import {
@@ -33,10 +33,46 @@ export interface PlacedSchema {
   readonly config: PostgresConfig;
 }
 
-/** @throws OperatorError when the server is not usable. */
-export function openPool(config: PostgresConfig, { name }: Schema, log: Logger): Promise<Pool> {
+/**
+ * @param metrics where the connections are counted
+ * @throws OperatorError when the server is not usable.
+ */
+export async function openPool(
+  config: PostgresConfig,
+  { name }: Schema,
+  log: Logger,
+  metrics?: Registry,
+): Promise<Pool> {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
-  return connectPostgres({ url, poolSize, schema: name, log });
+  const pool = await connectPostgres({ url, poolSize, schema: name, log });
+  if (metrics !== undefined) countConnections(metrics, name, pool);
+  return pool;
+}
+
+/** By the registry of their process, and by schema. */
+const counted = new WeakMap<Registry, Map<string, Pool>>();
+
+function countConnections(metrics: Registry, schema: string, pool: Pool): void {
+  const known = counted.get(metrics);
+  if (known !== undefined) {
+    known.set(schema, pool);
+    return;
+  }
+  const pools = new Map([[schema, pool]]);
+  counted.set(metrics, pools);
+  const gauge = (name: string, help: string, read: (pool: Pool) => number) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ["schema"],
+      registers: [metrics],
+      collect() {
+        for (const [each, its] of pools) this.set({ schema: each }, read(its));
+      },
+    });
+  gauge("postgres_connections", "Connections to PostgreSQL", (its) => its.totalCount);
+  gauge("postgres_idle_connections", "Connections to PostgreSQL that nobody uses", (its) => its.idleCount);
+  gauge("postgres_waiting_queries", "Queries that wait for a connection", (its) => its.waitingCount);
 }
 
 /** Of all modules that keep tables. @throws OperatorError when the environment does not say where. */

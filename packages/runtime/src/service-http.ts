@@ -13,6 +13,7 @@ import type { Logger } from "./logger.ts";
 import { describeRoutes, type RestApi } from "./rest-api.ts";
 import { DESCRIBE_PATH, serveForwarded } from "./rest-mount.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
+import type { Tracing } from "./tracing.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -24,11 +25,14 @@ export interface ServiceHttpOptions {
   readonly readiness: Readiness;
   readonly log: Logger;
   readonly metrics: Registry;
+  readonly tracing?: Tracing | undefined;
 }
 
 export async function startServiceHttp(options: ServiceHttpOptions) {
   const app = createHttpApp({
     log: options.log,
+    tracing: options.tracing,
+    origin: "inside",
     // The gateway's id is kept, so that one request has one id everywhere.
     requestId: ({ headers }) => {
       const given = headers[REQUEST_ID_HEADER];

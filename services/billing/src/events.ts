@@ -1,8 +1,10 @@
 // What happens to money that operators need to see, each as one function: a counter and, where somebody should look,
 // a log line. Ids and amounts only.
 import { formatCredits, formatPicoUsd } from "@gr/money";
+import { OutcomeCode } from "@gr/proto/billing";
 import type { Logger } from "@gr/runtime";
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import type { OpenHolds } from "./holds/hold-store.ts";
 import type { Difference } from "./verify/ledger-invariants-store.ts";
 import type { Operation } from "./writer/operation.ts";
 import type { Loss, Posted } from "./writer/post-store.ts";
@@ -10,9 +12,15 @@ import type { Loss, Posted } from "./writer/post-store.ts";
 /** Differences of one verification that are logged; its caller gets all of them. */
 const MOST_LOGGED = 20;
 
+const OUTCOME_NAMES = new Map<number, string>(
+  Object.entries(OutcomeCode).map(([name, code]) => [code, name.toLowerCase()]),
+);
+
 export interface BillingEvents {
   /** A batch was committed. */
   committed(operations: readonly Operation[], posted: readonly Posted[]): void;
+  /** All holds that are open now. */
+  holdsSeen(holds: readonly OpenHolds[]): void;
   /** A batch met another writer's locks and starts anew. */
   triedAgain(error: unknown): void;
   /** So many places were refused without PostgreSQL. */
@@ -26,7 +34,8 @@ export interface BillingEvents {
   mayForget(settings: readonly string[]): void;
 }
 
-export function createBillingEvents(log: Logger, metrics: Registry): BillingEvents {
+/** @param waiting calls that wait for a commit */
+export function createBillingEvents(log: Logger, metrics: Registry, waiting: () => number): BillingEvents {
   const registers = [metrics];
   const batchSize = new Histogram({
     name: "billing_batch_operations",
@@ -34,6 +43,25 @@ export function createBillingEvents(log: Logger, metrics: Registry): BillingEven
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192],
     registers,
   });
+  const decided = new Counter({
+    name: "billing_operations_total",
+    help: "What was done to holds, and what came of it",
+    labelNames: ["operation", "outcome"],
+    registers,
+  });
+  const charged = new Counter({
+    name: "billing_charged_usd_total",
+    help: "Captured for customers; a repeated capture counts again, the ledger is exact",
+    registers,
+  });
+  const lost = new Counter({
+    name: "billing_losses_usd_total",
+    help: "Booked to our losses, by why; the ledger is exact",
+    labelNames: ["why"],
+    registers,
+  });
+  // There from the beginning, so that the first one is an increase.
+  for (const why of ["failed", "late"]) lost.inc({ why }, 0);
   const lateCosts = new Counter({
     name: "billing_late_costs_total",
     help: "Costs that turned up when their hold had been, or had to be, given up; booked to our losses",
@@ -64,17 +92,57 @@ export function createBillingEvents(log: Logger, metrics: Registry): BillingEven
     help: "Differences that verifications of the ledger found",
     registers,
   });
+  const open = new Gauge({
+    name: "billing_open_holds",
+    help: "Holds that are open, by the service that placed them",
+    labelNames: ["service"],
+    registers,
+  });
+  const overdue = new Gauge({
+    name: "billing_oldest_hold_overdue_seconds",
+    help: "How long ago the deadline of the open hold with the earliest one was; 0 = none is past it",
+    labelNames: ["service"],
+    registers,
+  });
+  new Gauge({
+    name: "billing_calls_waiting",
+    help: "Calls that wait for a commit",
+    registers,
+    collect() {
+      this.set(waiting());
+    },
+  });
+  const count = ({ kind }: Operation, { code }: Posted) => {
+    decided.inc({ operation: kind, outcome: OUTCOME_NAMES.get(code) ?? "unknown" });
+  };
+  const lose = (operation: Operation, loss: Loss) => {
+    if (loss.failed > 0n) failedCosts.inc();
+    if (loss.late > 0n) lateCosts.inc();
+    if (loss.abandoned !== undefined) abandoned.inc();
+    lost.inc({ why: "failed" }, Number(formatPicoUsd(loss.failed)));
+    lost.inc({ why: "late" }, Number(formatPicoUsd(loss.late)));
+    logLoss(log, operation, loss);
+  };
   return {
     committed(operations, posted) {
       batchSize.observe(operations.length);
+      let captured = 0n;
       for (let index = 0; index < posted.length; index += 1) {
-        const loss = posted[index]?.loss;
+        const answer = posted[index];
         const operation = operations[index];
-        if (loss === undefined || operation === undefined) continue;
-        if (loss.failed > 0n) failedCosts.inc();
-        if (loss.late > 0n) lateCosts.inc();
-        if (loss.abandoned !== undefined) abandoned.inc();
-        logLoss(log, operation, loss);
+        if (answer === undefined || operation === undefined) continue;
+        count(operation, answer);
+        if (operation.kind === "capture" && answer.code === OutcomeCode.DONE) captured += operation.credits;
+        if (answer.loss !== undefined) lose(operation, answer.loss);
+      }
+      if (captured > 0n) charged.inc(Number(formatCredits(captured)));
+    },
+    holdsSeen(holds) {
+      open.reset();
+      overdue.reset();
+      for (const { service, open: count, overdueSeconds } of holds) {
+        open.set({ service }, count);
+        overdue.set({ service }, overdueSeconds);
       }
     },
     triedAgain(error) {

@@ -34,6 +34,8 @@ import { LedgerWriter } from "./writer/ledger-writer.ts";
 
 /** Between two rounds over claims that have had their time. */
 const SWEEP_EVERY_MS = 300_000;
+/** Between two looks at the holds that are open. */
+const LOOK_EVERY_MS = 15_000;
 const READY_FOR_MS = 1_000;
 
 const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
@@ -44,23 +46,25 @@ export const billingModule = defineModule({
   config: billingConfig,
   schema,
   async create({ config, log, clock, metrics }) {
-    const pool = await openPool(config, schema, log);
+    const pool = await openPool(config, schema, log, metrics);
     const time = ledgerTimeOf(clock);
-    const events = createBillingEvents(log, metrics);
+    const events = createBillingEvents(log, metrics, () => ledgerWriter.waiting);
     const { mirror, stopwatch, close } = await openSpendMirror(config, { clock, log });
     const accounts = forgettingAccounts(createAccountStore(pool, time), mirror);
     const readNumbers = createReadSpendNumbers(pool, time);
     const freeLimit = config.FREE_REQUESTS_PER_DAY === 0 ? null : config.FREE_REQUESTS_PER_DAY;
     const connection = new LedgerConnection(pool, () => ({ at: time(), freeLimit }), log);
+    const ledgerWriter = new LedgerWriter(connection, events);
     const writer = new MirroredWriter({
-      writer: new LedgerWriter(connection, events),
+      writer: ledgerWriter,
       mirror,
       readNumbers,
       events,
       stopwatch,
     });
     const judge = (claiming: ClaimingSpender) => judgeClaim(pool, readNumbers, claiming, time());
-    let stopSweeping: (() => Promise<void>) | undefined;
+    const holds = createHoldStore(pool, time);
+    const rounds: (() => Promise<void>)[] = [];
     const rpc = billingRpc({
       writer,
       accounts,
@@ -68,7 +72,7 @@ export const billingModule = defineModule({
       answers: createAnswerStore(pool, time),
       judgeClaim: judge,
       checkSpender: createSpenderCheck({ writer, readExpiry: createReadExpiry(pool), judgeClaim: judge }),
-      holds: createHoldStore(pool, time),
+      holds,
       verify: () => verifyLedger(pool),
       events,
     });
@@ -77,12 +81,19 @@ export const billingModule = defineModule({
       rest: billingRest({ accounts, events }),
       start: async () => {
         events.mayForget(await unsafeSettings(pool));
-        stopSweeping = startRounds({
+        const sweep = startRounds({
           clock,
           pauseMs: SWEEP_EVERY_MS,
           round: (stopping) => sweepClaims(pool, time, stopping),
           failed: (err) => log.warn({ err }, "old claims could not be deleted; the next round tries again"),
         });
+        const look = startRounds({
+          clock,
+          pauseMs: LOOK_EVERY_MS,
+          round: async () => events.holdsSeen(await holds.countOpen()),
+          failed: (err) => log.warn({ err }, "open holds could not be counted; the next round tries again"),
+        });
+        rounds.push(sweep, look);
       },
       ready: createReadyCheck({
         work: () => accounts.ping(),
@@ -91,7 +102,7 @@ export const billingModule = defineModule({
         clock,
       }),
       stop: async () => {
-        await stopSweeping?.();
+        await Promise.all(rounds.map((stop) => stop()));
         connection.close();
         close();
         await pool.end();

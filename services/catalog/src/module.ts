@@ -39,7 +39,7 @@ export const catalogModule = defineModule({
       folderUsable: () => folder?.usable() ?? true,
     });
     const live: LiveCatalog = createLiveCatalog({ offer, clock, onChange: events.changed });
-    const pool = await openPool(config, schema, log);
+    const pool = await openPool(config, schema, log, metrics);
     const prices = createPriceStore(pool);
     const textImport =
       upstream === undefined

@@ -20,7 +20,7 @@ export const keysModule = defineModule({
   config: keysConfig,
   schema,
   async create({ config, log, clock, metrics, dial }) {
-    const pool = await openPool(config, schema, log);
+    const pool = await openPool(config, schema, log, metrics);
     const redis = await openRedis(config, { name: "generation-router keys", log });
     const { WEB_TOKEN_PRIVATE_KEY: tokenKey } = config;
     const deps: KeyDeps = {

@@ -51,7 +51,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
     config: mediaGenerationConfig,
     schema,
     create: async ({ config, log, clock, metrics, dial }) => {
-      const pool = await openPool(config, schema, log);
+      const pool = await openPool(config, schema, log, metrics);
       const memory = new MemoryPlaces(config.MEDIA_MAX_IN_MEMORY);
       const outbound = createOutbound({
         trustedOrigins: configuredOrigins(config),
@@ -67,12 +67,12 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
       try {
         const { HOLD_GRACE_MS: graceMs, MEDIA_LEASE_MS: leaseMs } = config;
         const limits = limitsOf(config);
-        const events = createGenerationEvents(log, metrics);
+        const providers = makeProviders(config, outbound);
+        const events = createGenerationEvents(log, metrics, [...providers.keys()]);
         const store = createGenerationStore(pool);
         const opened = await openStorage(config, clock);
         const { storage } = opened;
         const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
-        const providers = makeProviders(config, outbound);
         const conversions = createGate(CONVERSIONS);
         const convert = createImageConverter(conversions);
         const parts = { store, storage, catalog, providers, events, clock, memory };
@@ -95,6 +95,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
           lookUp: new MediaLookUp(providers, events, clock),
           events,
           clock,
+          attempts: { operation: "generate_content", outputOf: ({ kind }) => kind },
           settings: {
             mostRunning: config.MEDIA_MAX_RUNNING,
             graceMs,

@@ -13,6 +13,10 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   answered(): void;
   /** @param ms from the request to the head of the upstream's answer */
   firstByte(ms: number): void;
+  /** The client's stream has begun. @param ms from the arrival of the request */
+  begun(ms: number): void;
+  /** An answer is paid for. @param ownMs what of its time was ours. @param upstreamMs from sending to the last byte */
+  timed(ownMs: number, upstreamMs: number): void;
   /** The client left while the upstream worked; its answer is read on and charged. */
   clientLeft(): void;
   /** An answer ended before its end, and what was delivered is charged. */
@@ -32,6 +36,8 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
 
 /** Seconds; answers take from milliseconds to minutes. */
 const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+/** Seconds that are ours: a few milliseconds, or something is wrong. */
+const OWN_BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const ANSWERED = { outcome: "answered" };
 
 export function createTextEvents(log: Logger, metrics: Registry, running: () => number): TextEvents {
@@ -42,6 +48,8 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
     labelNames: ["outcome"],
     registers,
   });
+  // There from the beginning, so that the first one is an increase.
+  outcomes.inc({ outcome: "not_captured" }, 0);
   const counted = (name: string, help: string) => new Counter({ name, help, registers });
   const keyRefused = counted(
     "text_upstream_key_refused_total",
@@ -75,6 +83,24 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
     buckets: BUCKETS,
     registers,
   });
+  const streams = new Histogram({
+    name: "text_first_byte_seconds",
+    help: "From the arrival of a request to the first byte of its streamed answer",
+    buckets: BUCKETS,
+    registers,
+  });
+  const own = new Histogram({
+    name: "text_own_seconds",
+    help: "What of a text request's time was ours: all but that from sending it upstream to the answer's last byte",
+    buckets: OWN_BUCKETS,
+    registers,
+  });
+  const upstreams = new Histogram({
+    name: "text_upstream_seconds",
+    help: "What of a text request's time was the upstream's: from sending it to the answer's last byte",
+    buckets: BUCKETS,
+    registers,
+  });
   new Gauge({
     name: "text_requests_running",
     help: "Text requests that have a hold now",
@@ -87,6 +113,11 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
   return {
     answered: () => outcomes.inc(ANSWERED),
     firstByte: (ms) => firstBytes.observe(ms / 1_000),
+    begun: (ms) => streams.observe(ms / 1_000),
+    timed: (ownMs, upstreamMs) => {
+      own.observe(ownMs / 1_000);
+      upstreams.observe(upstreamMs / 1_000);
+    },
     clientLeft: () => clientsLeft.inc(),
     cutOff: (order, why) => {
       outcomes.inc({ outcome: "cut_off" });

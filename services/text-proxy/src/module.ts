@@ -36,6 +36,11 @@ export const textProxyModule = defineModule({
       },
       events,
       clock,
+      attempts: {
+        operation: "chat",
+        outputOf: () => "text",
+        tokensOf: ({ meters }) => ({ input: meters.inputTokens, output: meters.outputTokens }),
+      },
       settings: settingsOf(config),
     });
     return {

@@ -60,6 +60,7 @@ export async function serveText(
   http: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
+  const began = performance.now();
   const principal = requireNormalKey(principalOf(http));
   const { accountId, keyId } = principal;
   const request = readTextRequest(api, requireBytes(http.body));
@@ -92,7 +93,11 @@ export async function serveText(
   const producer = new (request.stream ? StreamProducer : WholeProducer)({ ...deps, order, routes, reply });
   try {
     const served = await deps.paid.serve(order, producer, () => reply.raw.destroyed);
-    if (served.kind === "answered") return producer.give(served.product);
+    if (served.kind === "answered") {
+      const { upstreamMs } = producer;
+      deps.events.timed(performance.now() - began - upstreamMs, upstreamMs);
+      return producer.give(served.product);
+    }
     if (served.kind === "left") return reply.hijack();
     return await replay(deps, principal, request, served.id, reply);
   } catch (error) {

@@ -21,6 +21,15 @@ export interface HoldStore {
   list(filter: HoldFilter): Promise<Hold[]>;
   /** Open holds past their deadline that nobody else has leased; oldest deadline first. With what was kept of them. */
   leaseExpired(lease: Lease): Promise<Hold[]>;
+  countOpen(): Promise<OpenHolds[]>;
+}
+
+/** Of one service. */
+export interface OpenHolds {
+  readonly service: string;
+  readonly open: number;
+  /** Since the earliest deadline; 0 when that is still to come. */
+  readonly overdueSeconds: number;
 }
 
 interface HoldRow {
@@ -64,6 +73,10 @@ const LEASE = `WITH expired AS (
 const KEPT =
   "SELECT hold_id, credits, cost FROM idempotency WHERE hold_id = ANY ($1) AND content_type IS NOT NULL";
 
+const COUNT_OPEN = `SELECT service, count(*)::int AS open,
+    greatest(0, extract(epoch FROM coalesce($1::timestamptz, now()) - min(deadline_at)))::float8 AS "overdueSeconds"
+  FROM hold WHERE state = 'open' GROUP BY service`;
+
 export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
   return {
     list: async ({ accountId, state, limit }) => {
@@ -77,6 +90,7 @@ export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
       );
       return rows.map((row) => holdOf(row));
     },
+    countOpen: async () => (await pool.query<OpenHolds>(COUNT_OPEN, [time()])).rows,
     leaseExpired: (lease) => inTransaction(pool, (client) => leaseExpired(client, lease, time())),
   };
 }

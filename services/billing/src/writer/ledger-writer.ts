@@ -1,7 +1,7 @@
 // The one writer of a process. Calls that arrive while a commit is under way share the next one; there is no timer.
 // A call is all or nothing; it fails alone when its own operations cannot be written.
 import { ServiceError } from "@gr/proto";
-import { type Batcher, createBatcher, isServerTrouble } from "@gr/runtime";
+import { type Batcher, createBatcher, inSpan, isServerTrouble } from "@gr/runtime";
 import type { BillingEvents } from "../events.ts";
 import type { LedgerConnection } from "./ledger-connection.ts";
 import { isWorthAnotherTry, ledgerError } from "./ledger-error.ts";
@@ -35,6 +35,11 @@ export class LedgerWriter {
       maxQueue: MOST_WAITING_CALLS,
       overflow: () => refused("Billing has more to do than it can; try again shortly."),
     });
+  }
+
+  /** Calls that wait for a commit. */
+  get waiting(): number {
+    return this.#batcher.waiting();
   }
 
   /** @throws ServiceError billing_unavailable when it is not known whether the operations were applied. */
@@ -79,7 +84,11 @@ export class LedgerWriter {
     if (operations.length === 0) return [];
     for (let attempt = 1; ; attempt += 1) {
       try {
-        const posted = await this.#connection.post(operations);
+        const posted = await inSpan(
+          "billing commit",
+          () => ({ attributes: { "gr.operations": operations.length } }),
+          () => this.#connection.post(operations),
+        );
         this.#events.committed(operations, posted);
         return posted;
       } catch (error) {

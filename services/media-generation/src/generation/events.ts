@@ -9,8 +9,15 @@ import type { MediaKinds, MediaOrder } from "./generation.ts";
 
 type Subject = Pick<MediaOrder, "id" | "accountId" | "model">;
 
+/** Milliseconds of a generation. */
+export interface Took {
+  readonly totalMs: number;
+  /** Until the last of the provider's jobs had succeeded; the rest is ours: downloads, conversion, storage, money. */
+  readonly providerMs: number;
+}
+
 export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
-  succeeded(order: Subject, route: Route, bill: Bill, seconds: number): void;
+  succeeded(order: Subject, route: Route, bill: Bill, took: Took): void;
   failed(order: Subject, route: Route, error: ProviderError): void;
   /** A part of what was asked for is missing: the caller gets, and pays for, the rest. */
   partFailed(order: Subject, route: Route, error: ProviderError): void;
@@ -33,15 +40,25 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   contentRemoved(order: Subject): void;
 }
 
-export function createGenerationEvents(log: Logger, metrics: Registry): GenerationEvents {
-  const { generations, duration, resolutions, replays, trouble } = createCounters(metrics);
+/** @param providers names of those that are configured */
+export function createGenerationEvents(
+  log: Logger,
+  metrics: Registry,
+  providers: readonly string[],
+): GenerationEvents {
+  const { generations, duration, provided, own, resolutions, replays, trouble } = createCounters(metrics);
+  // There from the beginning, so that the first one is an increase.
+  trouble.inc({ what: "not_captured" }, 0);
+  for (const provider of providers) generations.inc({ provider, outcome: "misconfigured" }, 0);
   const facts = ({ id, accountId, model }: Subject) => ({ requestId: id, accountId, model });
   const amounts = ({ charge, cost }: Bill) => ({ charge: String(charge), cost: formatPicoUsd(cost) });
   return {
-    succeeded: (order, route, bill, seconds) => {
+    succeeded: (order, route, bill, { totalMs, providerMs }) => {
       const { provider } = route;
       generations.inc({ provider, outcome: "succeeded" });
-      duration.observe({ provider }, seconds);
+      duration.observe({ provider }, totalMs / 1_000);
+      provided.observe({ provider }, providerMs / 1_000);
+      own.observe(Math.max(0, totalMs - providerMs) / 1_000);
       log.info({ ...facts(order), provider, ...amounts(bill) }, "generation succeeded");
     },
     failed: (order, { provider }, error) => {
@@ -147,6 +164,19 @@ function createCounters(metrics: Registry) {
       help: "Time from a request to its paid answer",
       labelNames: ["provider"],
       buckets: [0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320],
+      registers,
+    }),
+    provided: new Histogram({
+      name: "media_provider_seconds",
+      help: "What of a generation's time was its provider's: until the last of its jobs had succeeded",
+      labelNames: ["provider"],
+      buckets: [0.5, 1, 2, 5, 10, 20, 40, 80, 160, 320],
+      registers,
+    }),
+    own: new Histogram({
+      name: "media_own_seconds",
+      help: "What of a generation's time was ours: downloads, conversion, storage, money",
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
       registers,
     }),
     resolutions: new Counter({

@@ -58,6 +58,8 @@ export interface MediaProduct {
   readonly previews: readonly string[];
   /** Unix milliseconds. */
   readonly finishedAt: number;
+  /** From asking the provider until the last of its jobs had succeeded. */
+  readonly providerMs: number;
 }
 
 /** A row of the log. */

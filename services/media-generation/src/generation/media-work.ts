@@ -164,6 +164,8 @@ export class MediaWork {
     const { clock, store, progress, events } = this.#options;
     const { order, provider } = attempt;
     const caller = new AbortController();
+    const askedAt = performance.now();
+    let providerMs = 0;
     this.#givenUp.set(order.id, caller);
     if (givenUp) caller.abort();
     const { made, failures } = await withinTime(
@@ -171,7 +173,10 @@ export class MediaWork {
       Math.max(1, this.#timeLeft(order)),
       (signal) => {
         const save = (parts: SavedParts) => store.saveOperations(order.id, parts);
-        const take = (part: Succeeded) => this.#take(order, part, signal);
+        const take = (part: Succeeded) => {
+          providerMs = performance.now() - askedAt;
+          return this.#take(order, part, signal);
+        };
         const progressed = progress && reportProgress(order.id, progress, events.roundFailed);
         return work({ provider, clock, signal, givenUp: caller.signal, save, take, progressed });
       },
@@ -182,7 +187,7 @@ export class MediaWork {
     if (left !== undefined) return leftRunning(left);
     if (failure !== undefined && made.length === 0) return this.#failed(attempt, [failure, ...others]);
     const cost = costOf(attempt, made, failures);
-    if (!unwanted) return this.#deliver(attempt, made, failures, cost);
+    if (!unwanted) return this.#deliver(attempt, made, failures, { cost, providerMs });
     const message = "made after its caller had gone, and not to be kept";
     const wasted = new ProviderError("failed", message, {
       accepted: true,
@@ -268,7 +273,7 @@ export class MediaWork {
     { order, route }: Attempt,
     made: readonly Made[],
     failures: readonly ProviderError[],
-    cost: PicoUsd | undefined,
+    { cost, providerMs }: { readonly cost: PicoUsd | undefined; readonly providerMs: number },
   ): Promise<End> {
     const { storage, events, clock } = this.#options;
     for (const failure of failures) events.partFailed(order, route, failure);
@@ -290,7 +295,7 @@ export class MediaWork {
       bill: cost === undefined ? undefined : { charge, cost },
       billId: "",
       billOf: (found) => ({ charge, cost: found?.cost ?? shareOf(order, files.length) }),
-      productOf: () => ({ route, files, outputs, previews, finishedAt: clock.now() }),
+      productOf: () => ({ route, files, outputs, previews, finishedAt: clock.now(), providerMs }),
     };
   }
 

@@ -2,6 +2,7 @@
 // accepted. Where adapters send to comes from config and may be private, and redirects are not followed. What an answer
 // names is downloaded from the public internet or from a configured host only, wherever redirects lead.
 import { Readable } from "node:stream";
+import { inSpan, outwardTraceHeaders, SpanKind, serverOf } from "@gr/runtime";
 import { Agent, buildConnector, type Dispatcher, request } from "undici";
 import { NOT_PUBLIC, publicLookup, type ResolveAll, refusalOf } from "./public-address.ts";
 
@@ -131,7 +132,22 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     explain(error, signal, error instanceof Error && notConnected.has(error));
   const asks = { "accept-encoding": "identity" };
 
-  async function open(
+  /** Its span ends with the head of the answer. */
+  const open = (outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream> =>
+    inSpan(
+      outgoing.method,
+      () => ({
+        kind: SpanKind.CLIENT,
+        attributes: { "http.request.method": outgoing.method, ...serverOf(new URL(outgoing.url)) },
+      }),
+      async (span) => {
+        const answer = await exchange(outgoing, maxBytes);
+        span?.setAttribute("http.response.status_code", answer.status);
+        return answer;
+      },
+    );
+
+  async function exchange(
     { method, url, headers, body, signal }: OutboundRequest,
     maxBytes: number,
   ): Promise<OutboundStream> {
@@ -139,7 +155,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       const answer = await request(url, {
         dispatcher: method === "GET" ? kept : once,
         method,
-        headers: { ...headers, ...asks },
+        headers: { ...headers, ...asks, ...outwardTraceHeaders() },
         ...(body === undefined
           ? {}
           : { body: typeof body === "string" || Buffer.isBuffer(body) ? body : Readable.from(body) }),

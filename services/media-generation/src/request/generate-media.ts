@@ -137,7 +137,8 @@ async function followMedia(
   served: Promise<Answered<MediaKinds>>,
 ): Promise<Made> {
   const { bill, product } = await served;
-  events.succeeded(order, product.route, bill, (clock.now() - order.createdAt) / 1_000);
+  const { route, providerMs } = product;
+  events.succeeded(order, route, bill, { totalMs: clock.now() - order.createdAt, providerMs });
   return { product, charge: bill.charge };
 }
 

@@ -123,6 +123,7 @@ function isEventStream({ "content-type": type = "" }: IncomingHttpHeaders): bool
 function beginStream({ order, reply, events, config }: ProducerParts, call: UpstreamCall) {
   const { raw } = reply.hijack();
   if (!raw.destroyed) raw.writeHead(200, headersOf(reply));
+  events.begun(reply.elapsedTime);
   const gate = new UpstreamGate(call);
   const client = new ClientStream(raw, {
     source: gate.handle(),

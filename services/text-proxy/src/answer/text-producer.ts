@@ -24,9 +24,15 @@ export interface ProducerParts {
 
 export abstract class TextProducer implements Producer<TextKinds> {
   protected readonly parts: ProducerParts;
+  #upstreamMs = 0;
 
   constructor(parts: ProducerParts) {
     this.parts = parts;
+  }
+
+  /** Of all attempts together. */
+  get upstreamMs(): number {
+    return this.#upstreamMs;
   }
 
   get routes(): readonly [Route, ...Route[]] {
@@ -48,9 +54,14 @@ export abstract class TextProducer implements Producer<TextKinds> {
       limit: request.outputLimit === undefined ? added : size.mostTokens,
       surplus: config.TEXT_COST_SURPLUS_PERCENT,
     };
-    return this.read({ order, upstream, events, terms: () => terms }, context, (receiver) => {
-      upstream.post({ api, stream, body, id: order.id, signal: context.signal }, receiver);
-    });
+    const began = performance.now();
+    try {
+      return await this.read({ order, upstream, events, terms: () => terms }, context, (receiver) => {
+        upstream.post({ api, stream, body, id: order.id, signal: context.signal }, receiver);
+      });
+    } finally {
+      this.#upstreamMs += performance.now() - began;
+    }
   }
 
   /** Gives the last of an answer that is paid for. @returns what the request is answered with */

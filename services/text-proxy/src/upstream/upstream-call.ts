@@ -1,6 +1,7 @@
 // One request on its way to the upstream and its answer on the way back. Tells the ways of losing it apart:
 // never sent, silent, cut off by us, broken off. Nothing is ever sent again.
 import type { IncomingHttpHeaders } from "node:http";
+import { currentRequest, inRequest } from "@gr/runtime";
 import type { Dispatcher } from "undici";
 
 /**
@@ -35,6 +36,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly #receiver: AnswerReceiver;
   readonly #total: NodeJS.Timeout;
   readonly #signal: AbortSignal;
+  /** What undici calls belongs to whatever request its connection was opened for. */
+  readonly #request = currentRequest();
   #controller: Dispatcher.DispatchController | undefined;
   #sent = false;
   #expired = false;
@@ -79,15 +82,17 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200) this.#receiver.head(this, status, headers);
+    if (status < 200) return;
+    this.#request?.trace?.span.setAttribute("http.response.status_code", status);
+    inRequest(this.#request, () => this.#receiver.head(this, status, headers));
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#receiver.data(chunk);
+    inRequest(this.#request, giveData, this.#receiver, chunk);
   }
 
   onResponseEnd(): void {
-    if (this.#finish()) this.#receiver.end();
+    if (this.#finish()) inRequest(this.#request, () => this.#receiver.end());
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -96,7 +101,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   #lose(error: Error): void {
     if (!this.#finish()) return;
-    this.#receiver.lost(new UpstreamLoss(this.#kindOf(error), error));
+    const loss = new UpstreamLoss(this.#kindOf(error), error);
+    inRequest(this.#request, () => this.#receiver.lost(loss));
   }
 
   #kindOf(error: Error): LossKind {
@@ -115,6 +121,10 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     this.#signal.removeEventListener("abort", this.#giveUp);
     return true;
   }
+}
+
+function giveData(receiver: AnswerReceiver, chunk: Buffer): void {
+  receiver.data(chunk);
 }
 
 function expire(call: UpstreamCall): void {

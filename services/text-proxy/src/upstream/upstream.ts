@@ -1,6 +1,7 @@
 // The text upstream: one pool of kept-alive connections, and our own headers on every request; nothing that a
 // client sends reaches it but the body.
 import type { LookUpResult } from "@gr/paid-request";
+import { currentSpan, outwardTraceHeaders, serverOf } from "@gr/runtime";
 import type { TextUpstream } from "@gr/text-upstream";
 import { type Dispatcher, Pool } from "undici";
 import type { TextApi } from "../request/text-request.ts";
@@ -40,6 +41,8 @@ export class Upstream {
   readonly #basePath: string;
   readonly #headers: readonly string[];
   readonly #timers: UpstreamTimers;
+  /** For spans. */
+  readonly #place: Readonly<Record<string, string | number>>;
 
   constructor(upstream: TextUpstream, timers: UpstreamTimers) {
     const url = new URL(upstream.baseUrl);
@@ -48,6 +51,7 @@ export class Upstream {
     this.#apiKey = upstream.apiKey;
     this.#basePath = url.pathname === "/" ? "" : url.pathname;
     this.#timers = timers;
+    this.#place = serverOf(url);
     // As many connections as there are running requests, which are limited: nothing ever queues here.
     this.#pool = new Pool(url.origin, {
       pipelining: 1,
@@ -75,7 +79,9 @@ export class Upstream {
       stream ? "text/event-stream" : "application/json",
       "x-request-id",
       id,
+      ...Object.entries(outwardTraceHeaders()).flat(),
     ];
+    currentSpan()?.setAttributes(this.#place);
     this.#pool.dispatch({ method: "POST", path: this.#basePath + PATHS[api], headers, body }, call);
   }
 

@@ -1,0 +1,58 @@
+// Which request the work at hand belongs to, known wherever it is done: log lines name it, and the spans of a sampled
+// trace follow one another. Few facts and no bodies, since a pooled connection keeps what it was opened for.
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Link, Span, Tracer } from "@opentelemetry/api";
+
+/** Of a request that is traced: where its next span belongs. */
+export interface Trace {
+  readonly tracer: Tracer;
+  readonly span: Span;
+  /** Other requests that the next span is made for, too. */
+  readonly links?: readonly Link[];
+}
+
+export interface CurrentRequest {
+  readonly id: string;
+  /** Who makes it, once that is known. */
+  principal: object | null;
+  readonly trace: Trace | undefined;
+}
+
+const requests = new AsyncLocalStorage<CurrentRequest | undefined>();
+
+export function currentRequest(): CurrentRequest | undefined {
+  return requests.getStore();
+}
+
+/** @param request undefined for work that belongs to no request, or to many */
+export function inRequest<Args extends unknown[], Result>(
+  request: CurrentRequest | undefined,
+  work: (...args: Args) => Result,
+  ...args: Args
+): Result {
+  return requests.run(request, work, ...args);
+}
+
+/** The same request, but what is done now comes below this span. */
+export function withinTrace<Result>(trace: Trace, work: () => Result): Result {
+  const current = requests.getStore();
+  const request = { id: current?.id ?? "", principal: current?.principal ?? null, trace };
+  return requests.run(request, work);
+}
+
+/** What a log line says about its request. */
+export function currentLogFields(): Record<string, string> {
+  const request = requests.getStore();
+  if (request === undefined) return {};
+  const fields: Record<string, string> = {};
+  if (request.id !== "") fields["requestId"] = request.id;
+  const { accountId, keyId } = (request.principal ?? {}) as { accountId?: string; keyId?: string };
+  if (accountId !== undefined) fields["accountId"] = accountId;
+  if (keyId !== undefined) fields["keyId"] = keyId;
+  if (request.trace !== undefined) {
+    const { traceId, spanId } = request.trace.span.spanContext();
+    fields["trace_id"] = traceId;
+    fields["span_id"] = spanId;
+  }
+  return fields;
+}

@@ -1,0 +1,65 @@
+// The span of one attempt: a call of a generative model, named as OpenTelemetry's GenAI conventions say.
+import { type Attributes, failSpan, inSpan, type Span, SpanKind } from "@gr/runtime";
+import type { Order, Route } from "./order.ts";
+import type { AttemptEnd, Kinds } from "./ports.ts";
+
+/** What a service's attempts are, in the words of the conventions. */
+export interface AttemptNames<K extends Kinds> {
+  readonly operation: "chat" | "generate_content";
+  readonly outputOf: (order: K["order"]) => "text" | "image" | "video";
+  /** Absent where nobody counts tokens. */
+  readonly tokensOf?: (bill: K["bill"]) => { readonly input: number; readonly output: number };
+}
+
+interface Attempt {
+  readonly route: Route;
+  readonly number: number;
+}
+
+export function inAttemptSpan<K extends Kinds>(
+  names: AttemptNames<K> | undefined,
+  order: K["order"],
+  { route, number }: Attempt,
+  attempt: () => Promise<AttemptEnd<K>>,
+): Promise<AttemptEnd<K>> {
+  if (names === undefined) return attempt();
+  const describe = () => ({ kind: SpanKind.CLIENT, attributes: attributesOf(names, order, route, number) });
+  return inSpan(`${names.operation} ${route.upstreamModel}`, describe, async (span) => {
+    const end = await attempt();
+    if (span !== undefined) tellEnd(span, names, end);
+    return end;
+  });
+}
+
+function attributesOf<K extends Kinds>(
+  { operation, outputOf }: AttemptNames<K>,
+  order: K["order"],
+  { provider, upstreamModel }: Route,
+  number: number,
+): Attributes {
+  return {
+    "gen_ai.operation.name": operation,
+    "gen_ai.provider.name": provider,
+    "gen_ai.request.model": upstreamModel,
+    "gen_ai.output.type": outputOf(order),
+    ...factsOf(order),
+    "gr.attempt.number": number,
+  };
+}
+
+function factsOf({ id, model, accountId, keyId }: Order): Attributes {
+  return { "gr.request.id": id, "gr.model": model, "gr.account.id": accountId, "gr.key.id": keyId };
+}
+
+function tellEnd<K extends Kinds>(span: Span, { tokensOf }: AttemptNames<K>, end: AttemptEnd<K>): void {
+  span.setAttribute("gr.attempt.end", end.kind);
+  if (end.billId !== "") span.setAttribute("gen_ai.response.id", end.billId);
+  if (end.kind !== "delivered") {
+    failSpan(span, end.why);
+    return;
+  }
+  const tokens = end.bill && tokensOf?.(end.bill);
+  if (tokens === undefined) return;
+  span.setAttribute("gen_ai.usage.input_tokens", tokens.input);
+  span.setAttribute("gen_ai.usage.output_tokens", tokens.output);
+}
