@@ -1,7 +1,14 @@
-// Which upstream serves text: the catalogue lists its models, the text proxy calls it, and both must mean the same.
-export {
-  type TextUpstream,
-  type TextUpstreamKind,
-  textUpstreamConfig,
-  textUpstreamOf,
-} from "./text-upstream-config.ts";
+// The text upstreams: the catalogue lists their models, the text proxy calls them, and both must mean the same.
+export { withoutUnshown } from "./shown-name.ts";
+export type { TextModel, TextPrices } from "./text-model.ts";
+export { type TextUpstream, textUpstreamConfig, textUpstreamOf } from "./text-upstream-config.ts";
+export type {
+  AmountReader,
+  JsonObject,
+  KindName,
+  ListedName,
+  ReportedCost,
+  SkipReason,
+  UpstreamKind,
+} from "./upstream-kind.ts";
+export { UPSTREAM_KINDS } from "./upstream-kinds.ts";

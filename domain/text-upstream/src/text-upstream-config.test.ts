@@ -2,6 +2,7 @@
 import { readConfig } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import { textUpstreamConfig, textUpstreamOf } from "./text-upstream-config.ts";
+import { UPSTREAM_KINDS } from "./upstream-kinds.ts";
 
 function read(env: Record<string, string>) {
   const result = readConfig("test", textUpstreamConfig, env);
@@ -18,18 +19,18 @@ describe("the text upstream", () => {
   test("is the one at the address, without a slash at its end", () => {
     expect(read({ TEXT_UPSTREAM_BASE_URL: "http://localhost:8090/openrouter/api/v1//" })).toEqual({
       name: "default",
-      kind: "openrouter",
+      kind: UPSTREAM_KINDS.openrouter,
       baseUrl: "http://localhost:8090/openrouter/api/v1",
       apiKey: undefined,
     });
   });
 
   test.each([
-    ["openrouter", "https://openrouter.ai/api/v1"],
-    ["openai", "https://api.openai.com/v1"],
-    ["vercel", "https://ai-gateway.vercel.sh/v1"],
-  ])("is the public one of kind %s when only a key is set", (kind, baseUrl) => {
-    const env = { TEXT_UPSTREAM_KIND: kind, TEXT_UPSTREAM_API_KEY: "sk", TEXT_UPSTREAM_NAME: "main" };
+    [UPSTREAM_KINDS.openrouter, "https://openrouter.ai/api/v1"],
+    [UPSTREAM_KINDS.openai, "https://api.openai.com/v1"],
+    [UPSTREAM_KINDS.vercel, "https://ai-gateway.vercel.sh/v1"],
+  ])("is the public one of each kind when only a key is set", (kind, baseUrl) => {
+    const env = { TEXT_UPSTREAM_KIND: kind.name, TEXT_UPSTREAM_API_KEY: "sk", TEXT_UPSTREAM_NAME: "main" };
     expect(read(env)).toEqual({ name: "main", kind, baseUrl, apiKey: "sk" });
   });
 

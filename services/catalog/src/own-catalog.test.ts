@@ -3,13 +3,14 @@
 import { readFile } from "node:fs/promises";
 import { priceOf } from "@gr/models";
 import { ModelKind } from "@gr/proto/catalog";
+import { UPSTREAM_KINDS } from "@gr/text-upstream";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { type OwnTextUpstream, ownCatalog, readOwnCatalog } from "./own-catalog.ts";
 import { readSeed, readSeedFiles, SEED_DIRECTORY, type Seed } from "./seed.ts";
 
 type Loose = Record<string, unknown>;
 const SOURCED = { source: "our contract", as_of: "2026-11-22" };
-const UPSTREAM = { name: "vllm", kind: "openai" } as const;
+const UPSTREAM = { name: "vllm", kind: UPSTREAM_KINDS.openai } as const;
 
 let shipped: Seed;
 /** Shipped by a vendor of the tests: one model of a fixed price, one by the token. */
@@ -143,7 +144,7 @@ describe("a row", () => {
 });
 
 describe("a folder", () => {
-  const other: OwnTextUpstream = { name: "main", kind: "openrouter" };
+  const other: OwnTextUpstream = { name: "main", kind: UPSTREAM_KINDS.openrouter };
   const wrong: [string, Loose, string][] = [
     [
       "a shipped model's name misspelt",

@@ -132,8 +132,8 @@ function textModel(fields: Fields, about: About, upstream: OwnTextUpstream): Rea
   const row = textRow.safeParse(fields);
   if (!row.success) return { problems: problemsOf(row.error, about.at) };
   if (upstream === undefined) return { row: about };
-  if (upstream.kind !== "openai") {
-    const rule = `text needs a TEXT_UPSTREAM_KIND of openai, since one of kind ${upstream.kind} says itself what its models cost`;
+  if (upstream.kind.listing.prices !== "ours") {
+    const rule = `text needs a TEXT_UPSTREAM_KIND of openai, since one of kind ${upstream.kind.name} says itself what its models cost`;
     return { problems: [`${about.at}: type: ${rule}`] };
   }
   const model = modelOfText(textModelOf(row.data), upstream.name, row.data.upstream_model);

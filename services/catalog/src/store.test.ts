@@ -2,16 +2,15 @@
 import { join } from "node:path";
 import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
 import { compareSchema, type TestDatabase, testDatabase } from "@gr/testing";
-import type { TextUpstream } from "@gr/text-upstream";
+import { type TextModel, type TextUpstream, UPSTREAM_KINDS } from "@gr/text-upstream";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createTextStore, type TextStore } from "./store.ts";
-import type { TextModel } from "./text-model.ts";
 
 const log = createLogger("silent", "test");
 const upstream: TextUpstream = {
   name: "default",
-  kind: "openrouter",
+  kind: UPSTREAM_KINDS.openrouter,
   baseUrl: "http://upstream.test/v1",
   apiKey: undefined,
 };
@@ -81,7 +80,7 @@ test("a listing is given to the upstream that it is of, and to no other", async 
   const models = fc.sample(model, { seed: 1, numRuns: 1 });
   await store.save(upstream, models, 0);
   expect((await store.load(upstream))?.models).toHaveLength(1);
-  for (const other of [{ name: "other" }, { kind: "vercel" as const }, { baseUrl: "http://other.test/v1" }]) {
+  for (const other of [{ name: "other" }, { kind: UPSTREAM_KINDS.vercel }, { baseUrl: "http://other.test/v1" }]) {
     expect(await store.load({ ...upstream, ...other })).toBeUndefined();
     expect(await store.revision({ ...upstream, ...other })).toBeUndefined();
   }

@@ -2,8 +2,7 @@
 // revision, by which each process knows whether it shows the newest one.
 
 import { inTransaction, type Pool } from "@gr/runtime";
-import type { TextUpstream } from "@gr/text-upstream";
-import type { TextModel } from "./text-model.ts";
+import type { TextModel, TextUpstream } from "@gr/text-upstream";
 
 export interface TextStore {
   /** Revision of the last good listing of this very upstream; undefined when there is none. */
@@ -69,7 +68,7 @@ export function createTextStore(pool: Pool): TextStore {
   const revision: TextStore["revision"] = async ({ name, kind, baseUrl }) => {
     const { rows } = await pool.query<{ revision: bigint }>(
       "SELECT revision FROM text_listing WHERE upstream = $1 AND kind = $2 AND base_url = $3",
-      [name, kind, baseUrl],
+      [name, kind.name, baseUrl],
     );
     return rows[0]?.revision;
   };
@@ -93,7 +92,7 @@ export function createTextStore(pool: Pool): TextStore {
            SET kind = excluded.kind, base_url = excluded.base_url, imported_at = excluded.imported_at,
              revision = listing.revision + 1
            RETURNING revision`,
-          [upstream.name, upstream.kind, upstream.baseUrl, new Date(at)],
+          [upstream.name, upstream.kind.name, upstream.baseUrl, new Date(at)],
         );
         await client.query("DELETE FROM text_model WHERE upstream = $1", [upstream.name]);
         await client.query(

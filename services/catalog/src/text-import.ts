@@ -3,7 +3,7 @@
 
 import type { Catalog, Model } from "@gr/proto/catalog";
 import { type Clock, pause, sentenceOf } from "@gr/runtime";
-import type { TextUpstream } from "@gr/text-upstream";
+import type { TextModel, TextUpstream } from "@gr/text-upstream";
 import type { CatalogEvents } from "./events.ts";
 import { fetchListing } from "./fetch-listing.ts";
 import type { LiveCatalog } from "./live-catalog.ts";
@@ -11,7 +11,7 @@ import type { PriceStore } from "./price-store.ts";
 import { isOnSale, isoDay } from "./shutdown.ts";
 import type { StoredListing, TextStore } from "./store.ts";
 import { type Listing, readListing, UnusableListing } from "./text-listing.ts";
-import { modelOfText, type TextModel } from "./text-model.ts";
+import { modelOfText } from "./text-model.ts";
 import type { TextPriceList } from "./text-price-list.ts";
 
 const RETRY_FIRST_MS = 200;
@@ -85,7 +85,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
   /** Where the upstream lists no prices, a stored listing gets those of the price list as it is now. */
   async function load(): Promise<StoredListing | undefined> {
     const stored = await store.load(upstream);
-    if (stored === undefined || upstream.kind !== "openai") return stored;
+    if (stored === undefined || upstream.kind.listing.prices !== "ours") return stored;
     const models = stored.models.flatMap(({ id, releaseDate }) => {
       const priced = options.priceList.get(id);
       return priced === undefined ? [] : [{ ...priced, releaseDate }];
@@ -108,8 +108,8 @@ export function createTextImport(options: TextImportOptions): TextImport {
     const listing = readListing({ kind: upstream.kind, priceList: options.priceList }, body, isoDay(clock));
     if (listing.models.length > 0) return listing;
     // All text models may be the operator's own, which no listing has to name.
-    if (upstream.kind === "openai" && live.offersText()) return listing;
-    if (upstream.kind === "openai") throw new UnusableListing(UNPRICED);
+    if (upstream.kind.listing.prices === "ours" && live.offersText()) return listing;
+    if (upstream.kind.listing.prices === "ours") throw new UnusableListing(UNPRICED);
     throw new UnusableListing(`none of its models can be used (${JSON.stringify(listing.skipped)})`);
   }
 

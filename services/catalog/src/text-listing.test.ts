@@ -2,20 +2,21 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import { formatPicoUsd } from "@gr/money";
 import { SyncCatalogResponseSchema } from "@gr/proto/catalog";
+import { type SkipReason, UPSTREAM_KINDS } from "@gr/text-upstream";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { MOST_LISTING_BYTES } from "./fetch-listing.ts";
 import { MOST_OWN_BYTES } from "./own-catalog.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { openRouterRow } from "./test/fake-upstream.ts";
-import { readListing, type SkipReason, UnusableListing } from "./text-listing.ts";
+import { readListing, UnusableListing } from "./text-listing.ts";
 import { modelOfText } from "./text-model.ts";
 
 const TODAY = "2026-11-20";
 /** Of the runtime's RPC, in either direction. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-const openRouter = { kind: "openrouter", priceList: new Map() } as const;
-const vercel = { kind: "vercel", priceList: new Map() } as const;
+const openRouter = { kind: UPSTREAM_KINDS.openrouter, priceList: new Map() } as const;
+const vercel = { kind: UPSTREAM_KINDS.vercel, priceList: new Map() } as const;
 const read = (...rows: unknown[]) => readListing(openRouter, { data: rows }, TODAY);
 const priced = (pricing: Record<string, unknown>) => openRouterRow("a/b", { pricing });
 

@@ -3,12 +3,12 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { OperatorError } from "@gr/runtime";
+import type { TextModel } from "@gr/text-upstream";
 import { z } from "zod";
 import { MODEL_ID, MOST_ID_CHARACTERS, modelName } from "./model-name.ts";
 import { readSeedFiles, type SeedFile } from "./seed.ts";
 import { isoDate, sourced, usd, usdPerMillion } from "./seed-price.ts";
 import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
-import type { TextModel } from "./text-model.ts";
 
 const DIRECTORY = join(import.meta.dirname, "../text-prices");
 

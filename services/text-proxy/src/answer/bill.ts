@@ -3,7 +3,7 @@
 // beyond belief is our cost, and not the customer's.
 import { priceOfTokens, type TokenMeters } from "@gr/models";
 import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
-import type { Generation } from "../upstream/upstream-kind.ts";
+import type { Generation } from "../upstream/generation.ts";
 import { costOf, type Usage } from "../upstream/usage.ts";
 import { mostBelievable } from "./believed-cost.ts";
 import { chargeWithin } from "./covered-bill.ts";

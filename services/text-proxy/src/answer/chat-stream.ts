@@ -3,7 +3,7 @@
 import { errorRow } from "@gr/proto";
 import { findMember, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
-import { writeUsage } from "../upstream/usage.ts";
+import { readUsage, writeUsage } from "../upstream/usage.ts";
 import { type DataSpan, firstData, parseData } from "./event-data.ts";
 import { dataOf } from "./sse-splitter.ts";
 import { EMPTY, PLAIN, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
@@ -24,7 +24,7 @@ export const chatStream: StreamDialect = {
     }
     const member =
       chunk["usage"] == null ? undefined : findMember(event, scanObject(event, data.start), "usage");
-    const usage = member === undefined ? undefined : kind.readUsage("chat", chunk["usage"], event, member);
+    const usage = member === undefined ? undefined : readUsage(kind, "chat", chunk["usage"], event, member);
     const problem = problemOf(chunk);
     if (problem !== undefined) return { type: "failed", problem, usage, own: false };
     return usage === undefined ? PLAIN : { type: "usage", usage };

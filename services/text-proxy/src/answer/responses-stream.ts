@@ -4,6 +4,7 @@ import { errorRow } from "@gr/proto";
 import { findMember, type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { setMember } from "../json/json-splice.ts";
+import { readUsage } from "../upstream/usage.ts";
 import { firstData, parseData } from "./event-data.ts";
 import { dataOf } from "./sse-splitter.ts";
 import { EMPTY, PLAIN, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
@@ -39,7 +40,7 @@ export const responsesStream: StreamDialect = {
     }
     const member = findMember(event, layout, "usage");
     const usage =
-      member === undefined ? undefined : kind.readUsage("responses", response["usage"], event, member);
+      member === undefined ? undefined : readUsage(kind, "responses", response["usage"], event, member);
     if (!isFinal) return { type: "failed", problem: problemOf(response), usage, own: true };
     const output = findMember(event, layout, "output");
     return {

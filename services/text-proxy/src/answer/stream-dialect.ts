@@ -2,8 +2,8 @@
 import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import type { ServiceError } from "@gr/proto";
+import type { UpstreamKind } from "@gr/text-upstream";
 import type { Splice } from "../json/json-splice.ts";
-import type { UpstreamKind } from "../upstream/upstream-kind.ts";
 import type { Usage } from "../upstream/usage.ts";
 
 /** What one event means for the money. */

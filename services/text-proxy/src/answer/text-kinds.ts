@@ -3,7 +3,7 @@ import type { KeptAnswer } from "@gr/clients";
 import type { TokenMeters } from "@gr/models";
 import type { Bill, Kinds } from "@gr/paid-request";
 import type { TextOrder } from "../request/text-order.ts";
-import type { Generation } from "../upstream/upstream-kind.ts";
+import type { Generation } from "../upstream/generation.ts";
 
 export interface TextBill extends Bill {
   readonly meters: TokenMeters;

@@ -1,11 +1,11 @@
 // An answer that came in one piece: what it says, and its bytes with the cost and the charge put in.
 import { formatPicoUsd, PICO_PER_CREDIT } from "@gr/money";
+import type { UpstreamKind } from "@gr/text-upstream";
 import { findMember, type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { applySplices, type Splice, setMember } from "../json/json-splice.ts";
 import type { TextApi } from "../request/text-request.ts";
-import type { UpstreamKind } from "../upstream/upstream-kind.ts";
-import { sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
+import { readUsage, sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
 import type { TextBill } from "./text-kinds.ts";
 
 export interface WholeAnswer {
@@ -33,7 +33,7 @@ export function readWholeAnswer(api: TextApi, kind: UpstreamKind, bytes: Buffer)
     bytes,
     layout,
     id: typeof id === "string" ? id : "",
-    usage: usage === undefined ? undefined : kind.readUsage(api, body["usage"], bytes, usage),
+    usage: usage === undefined ? undefined : readUsage(kind, api, body["usage"], bytes, usage),
     outputBytes: output === undefined ? 0 : output.valueEnd - output.valueStart,
     failure: failureOf(api, body),
   };

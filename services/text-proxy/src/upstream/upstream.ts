@@ -2,11 +2,11 @@
 // client sends reaches it but the body.
 import type { LookUpResult } from "@gr/paid-request";
 import { currentSpan, outwardTraceHeaders, serverOf } from "@gr/runtime";
-import type { TextUpstream } from "@gr/text-upstream";
+import type { TextUpstream, UpstreamKind } from "@gr/text-upstream";
 import { type Dispatcher, Pool } from "undici";
 import type { TextApi } from "../request/text-request.ts";
+import { type Generation, readGeneration } from "./generation.ts";
 import { type AnswerReceiver, UpstreamCall } from "./upstream-call.ts";
-import { type Generation, UPSTREAM_KINDS, type UpstreamKind } from "./upstream-kind.ts";
 
 export interface UpstreamTimers {
   /** To a connection. */
@@ -47,7 +47,7 @@ export class Upstream {
   constructor(upstream: TextUpstream, timers: UpstreamTimers) {
     const url = new URL(upstream.baseUrl);
     this.name = upstream.name;
-    this.kind = UPSTREAM_KINDS[upstream.kind];
+    this.kind = upstream.kind;
     this.#apiKey = upstream.apiKey;
     this.#basePath = url.pathname === "/" ? "" : url.pathname;
     this.#timers = timers;
@@ -92,7 +92,7 @@ export class Upstream {
     try {
       const { status, body } = await this.#get(generations.path(id));
       if (status === 404) return "unknown";
-      return (status === 200 ? generations.read(body) : undefined) ?? "silent";
+      return (status === 200 ? readGeneration(generations, body) : undefined) ?? "silent";
     } catch {
       // Whatever kept the answer away, the caller asks again or leaves the hold to a later round.
       return "silent";

@@ -2,10 +2,10 @@
 import { create } from "@bufbuild/protobuf";
 import { chargeOf, formatPicoUsd } from "@gr/money";
 import { TokenPriceSchema } from "@gr/proto/catalog";
+import { UPSTREAM_KINDS } from "@gr/text-upstream";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { readWholeAnswer } from "../answer/whole-answer.ts";
-import { UPSTREAM_KINDS } from "./upstream-kind.ts";
 import { costOf, type Usage } from "./usage.ts";
 
 const price = create(TokenPriceSchema, {

@@ -3,6 +3,7 @@
 import { priceOfTokens, type TokenMeters } from "@gr/models";
 import { formatPicoUsd, type PicoUsd, parsePicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
+import type { AmountReader, UpstreamKind } from "@gr/text-upstream";
 import { findMember, type Member, type ObjectLayout, scanObject, valueText } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { type Splice, setMember } from "../json/json-splice.ts";
@@ -38,33 +39,31 @@ const FIELDS = {
 const MOST_TOKENS = 100_000_000;
 /** No request costs more than 10,000 USD; a larger amount is nonsense. */
 const MOST_COST: PicoUsd = 10n ** 16n;
+const OPEN_BRACE = 0x7b;
 
 /**
+ * @param kind of the upstream that says it
  * @param parsed the usage object as parsed
  * @param member where it lies in `json`
  * @returns undefined when it is no usage: to be treated as missing
  */
-export type UsageReader = (api: TextApi, parsed: unknown, json: Buffer, member: Member) => Usage | undefined;
-
-/** Of an upstream that says tokens only. */
-export const readTokens: UsageReader = (api, parsed, json, member) => {
+export function readUsage(
+  kind: UpstreamKind,
+  api: TextApi,
+  parsed: unknown,
+  json: Buffer,
+  member: Member,
+): Usage | undefined {
   const meters = isObject(parsed) ? readMeters(api, parsed) : undefined;
-  if (meters === undefined) return undefined;
+  if (meters === undefined || !isObject(parsed)) return undefined;
   const layout = scanObject(json, member.valueStart);
-  return { meters, reportedCost: undefined, saysCost: false, json, layout };
-};
-
-/** Of an upstream whose `usage.cost` is what it bills. */
-export const readUsageWithCost: UsageReader = (api, parsed, json, member) => {
-  const usage = readTokens(api, parsed, json, member);
-  if (usage === undefined) return undefined;
-  const cost = readCost(json, usage.layout, "cost");
-  if (cost === undefined) return usage;
-  // With a key of our own behind the gateway, its cost is a fee on top of what that provider bills us.
-  const own = isObject(parsed) && parsed["is_byok"] === true ? readOwnKeyCost(json, usage.layout) : 0n;
-  const reportedCost = cost + own;
-  return believable(reportedCost) ? { ...usage, reportedCost, saysCost: own === 0n } : undefined;
-};
+  const reported = kind.reportedCost(parsed, amountsIn(json, layout));
+  if (reported === undefined) return { meters, reportedCost: undefined, saysCost: false, json, layout };
+  const { cost, isUsageCost } = reported;
+  return believable(cost)
+    ? { meters, reportedCost: cost, saysCost: isUsageCost, json, layout }
+    : undefined;
+}
 
 /** Sums are bounded where they are read: billing could not even be told of an amount beyond its integers. */
 export function believable(cost: PicoUsd): boolean {
@@ -91,18 +90,19 @@ export function writeUsage(api: TextApi, meters: TokenMeters, cost: PicoUsd): st
   );
 }
 
-/** The amount of a member that is a JSON number or a string; undefined when it is neither or no amount. */
-export function readCost(json: Buffer, layout: ObjectLayout, name: string): PicoUsd | undefined {
-  const member = findMember(json, layout, name);
-  if (member === undefined) return undefined;
-  const text = valueText(json, member);
-  return parsePicoUsd(text.startsWith('"') ? String(JSON.parse(text)) : text);
-}
-
-function readOwnKeyCost(json: Buffer, layout: ObjectLayout): PicoUsd {
-  const details = findMember(json, layout, "cost_details");
-  if (details === undefined || json[details.valueStart] !== 0x7b) return 0n;
-  return readCost(json, scanObject(json, details.valueStart), "upstream_inference_cost") ?? 0n;
+/** Reads amounts below an object; they are JSON numbers or strings. */
+export function amountsIn(json: Buffer, layout: ObjectLayout): AmountReader {
+  return (name, ...deeper) => {
+    const member = findMember(json, layout, name);
+    if (member === undefined) return undefined;
+    const [next, ...rest] = deeper;
+    if (next !== undefined) {
+      const isObjectThere = json[member.valueStart] === OPEN_BRACE;
+      return isObjectThere ? amountsIn(json, scanObject(json, member.valueStart))(next, ...rest) : undefined;
+    }
+    const text = valueText(json, member);
+    return parsePicoUsd(text.startsWith('"') ? String(JSON.parse(text)) : text);
+  };
 }
 
 function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {

@@ -1,0 +1,30 @@
+// A text model as an upstream lists it, read and checked: exact prices, known limits. What the upstream does not say is null.
+import type { PicoUsd } from "@gr/money";
+
+/** USD per token, in units of 1e-12. Null = billed as input, `reasoning` as output. */
+export interface TextPrices {
+  readonly input: PicoUsd;
+  readonly output: PicoUsd;
+  readonly cachedInput: PicoUsd | null;
+  readonly cacheWrite: PicoUsd | null;
+  readonly audioInput: PicoUsd | null;
+  readonly reasoning: PicoUsd | null;
+  /** Per request. */
+  readonly request: PicoUsd;
+}
+
+export interface TextModel {
+  /** Ours, and the upstream's where nothing else says what it calls the model. */
+  readonly id: string;
+  readonly name: string;
+  readonly ownedBy: string;
+  readonly capabilities: readonly string[];
+  readonly supportedParameters: readonly string[];
+  /** Tokens; null = unknown. */
+  readonly contextTokens: number | null;
+  readonly maxOutputTokens: number | null;
+  /** ISO dates; null = unknown. */
+  readonly releaseDate: string | null;
+  readonly shutdownDate: string | null;
+  readonly prices: TextPrices;
+}

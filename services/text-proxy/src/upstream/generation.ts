@@ -1,0 +1,29 @@
+// What an upstream says afterwards about one generation, read exactly.
+import type { TokenMeters } from "@gr/models";
+import type { PicoUsd } from "@gr/money";
+import type { UpstreamKind } from "@gr/text-upstream";
+import { findMember, scanObject } from "../json/json-members.ts";
+import { isObject } from "../json/json-object.ts";
+import { amountsIn, believable, isTokenCount } from "./usage.ts";
+
+export interface Generation {
+  readonly cost: PicoUsd;
+  /** Undefined when the upstream does not say how many tokens. */
+  readonly meters: TokenMeters | undefined;
+}
+
+/** @returns undefined when it does not say what the generation cost. @throws Error when it is not even JSON */
+export function readGeneration(
+  { read }: NonNullable<UpstreamKind["generations"]>,
+  json: Buffer,
+): Generation | undefined {
+  const body: unknown = JSON.parse(json.toString());
+  const data = isObject(body) ? body["data"] : undefined;
+  const member = isObject(data) ? findMember(json, scanObject(json), "data") : undefined;
+  if (!isObject(data) || member === undefined) return undefined;
+  const said = read(data, amountsIn(json, scanObject(json, member.valueStart)));
+  if (said === undefined || !believable(said.cost)) return undefined;
+  const { cost, inputTokens, outputTokens } = said;
+  const counted = isTokenCount(inputTokens) && isTokenCount(outputTokens);
+  return { cost, meters: counted ? { inputTokens, outputTokens } : undefined };
+}
