@@ -400,7 +400,7 @@ describe("what differs between overlays", () => {
     const seed = readSeed(await readSeedFiles(SEED_DIRECTORY));
     const own = files.map(([name, content]) => ({ name, content }));
     expect(own).not.toEqual([]);
-    expect(readOwnCatalog(seed, own, undefined).problems).toEqual([]);
+    expect(readOwnCatalog(seed, own, []).problems).toEqual([]);
   });
 
   test("with media in a bucket media-generation has no volume, and may be more than one pod", () => {

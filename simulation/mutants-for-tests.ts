@@ -13,6 +13,8 @@ const TEXT_HOLD = { test: "services/text-proxy/src/request/hold-size.test.ts" } 
 const TEXT_MONEY = { test: "services/text-proxy/src/within-the-money.test.ts" } as const;
 const SQL_ANSWERS = { test: "services/billing/src/claims/answers.test.ts" } as const;
 
+const SEVERAL_UPSTREAMS = { test: "services/text-proxy/src/several-upstreams.test.ts" } as const;
+
 export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   {
     file: POST,
@@ -205,5 +207,34 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     replace: "",
     what: "a customer pays for what an upstream gave beyond the limit that it was told",
     caught: { test: "services/text-proxy/src/answer/believed-cost.test.ts" },
+  },
+  // Several text upstreams.
+  {
+    file: "services/text-proxy/src/answer/failed-attempt.ts",
+    find: 'if (loss.kind !== "not sent") return',
+    replace: 'if (loss.kind === "total time") return',
+    what: "text falls back after a broken connection, although the first upstream may bill it",
+    caught: { ...SEVERAL_UPSTREAMS, name: "the second is not asked" },
+  },
+  {
+    file: "services/text-proxy/src/answer/text-producer.ts",
+    find: "return upstream.billed ? end : unbilled(",
+    replace: "return unbilled(",
+    what: "text falls back after any failure, although the first upstream may bill it",
+    caught: { ...SEVERAL_UPSTREAMS, name: "the second is not asked" },
+  },
+  {
+    file: "services/text-proxy/src/answer/text-producer.ts",
+    find: "unbilled(end, !this.hasBegun)",
+    replace: "unbilled(end, true)",
+    what: "text falls back although the client has a part of the first upstream's stream",
+    caught: { ...SEVERAL_UPSTREAMS, name: "nor when its stream has begun" },
+  },
+  {
+    file: "services/text-proxy/src/answer/text-producer.ts",
+    find: "tokenPriceAt(this.parts.order.price, route.provider)",
+    replace: "this.parts.order.price",
+    what: "text is charged at the price of another upstream than the one that served it",
+    caught: { ...SEVERAL_UPSTREAMS, name: "is what is billed and charged" },
   },
 ];

@@ -24,6 +24,11 @@ test.each(["TEXT_UPSTREAM_API_KEY", "TEXT_UPSTREAM_BASE_URL", ...settingsOfProvi
   },
 );
 
+test("a list of text upstreams ends the sandbox", async () => {
+  const upstreams = [{ name: "local", kind: "openai-compatible", base_url: URL }];
+  expect((await sandboxOf({ TEXT_UPSTREAMS: JSON.stringify(upstreams) })).url).toBeUndefined();
+});
+
 test("what is offered is what the configured providers make, and nothing without one", async () => {
   for (const { name, credential, abilities } of mediaProviders) {
     const { env } = await sandboxOf({ [credential]: "a key" });

@@ -3,7 +3,7 @@
 
 import { type MediaProviderDefinition, mediaProviders } from "@gr/media-generation";
 import { type Environment, listenError } from "@gr/runtime";
-import { textUpstreamOf } from "@gr/text-upstream";
+import { textUpstreamsOf } from "@gr/text-upstream";
 import type { LauncherConfig } from "./launcher-config.ts";
 
 export interface Sandbox {
@@ -47,7 +47,7 @@ async function openSimulator(
 
 function meansRealUpstream(config: LauncherConfig, env: Environment): boolean {
   const variables = mediaProviders.flatMap(({ settings }) => Object.keys(settings.shape));
-  return textUpstreamOf(config) !== undefined || variables.some((name) => env[name]);
+  return textUpstreamsOf(config).length > 0 || variables.some((name) => env[name]);
 }
 
 /** Lists exactly the models that the configured providers make, unless the operator says which. */

@@ -81,7 +81,7 @@ export function addCatalogCommands(program: Command, runs: Runs, runsAlone: Runs
 /** Against the seed of this release. Which providers and which text upstream a router has is not known here. */
 async function validate(folder: string): Promise<Report> {
   const [files, shipped] = await Promise.all([readCatalogFolder(folder), readSeedFiles(SEED_DIRECTORY)]);
-  const { problems, added, changed, hidden } = readOwnCatalog(readSeed(shipped), files, undefined);
+  const { problems, added, changed, hidden } = readOwnCatalog(readSeed(shipped), files, []);
   const data = { ok: problems.length === 0, problems, added, changed, hidden: [...hidden] };
   if (!data.ok) return report(data, problems.map((problem) => `${problem}.`).join("\n"), false);
   const counts = `${added.length} added, ${changed.length} changed, ${hidden.size} hidden`;

@@ -139,12 +139,22 @@ function amountsOf(price: Price | undefined): Map<string, string> {
   }
 }
 
-function tokenAmounts({ $typeName: _type, $unknown: _unknown, requestPicoUsd, ...meters }: TokenPrice) {
+function tokenAmounts(price: TokenPrice): Map<string, string> {
+  const { $typeName: _type, $unknown: _unknown, requestPicoUsd, toolFees, upstreams, ...meters } = price;
   const perMillion = Object.entries(meters).map(([name, pico]): [string, string] => [
     `a million tokens, ${name.replace("PicoUsd", "")}`,
     formatPicoUsd((pico ?? 0n) * MILLION),
   ]);
-  return new Map([...perMillion, ["a request", formatPicoUsd(requestPicoUsd)]]);
+  const perCall = toolFees.map(({ call, picoUsd }): [string, string] => [
+    `a ${call}`,
+    formatPicoUsd(picoUsd),
+  ]);
+  const elsewhere = upstreams.flatMap(({ provider, price: there }) =>
+    there === undefined
+      ? []
+      : [...tokenAmounts(there)].map(([of, amount]): [string, string] => [`${of}, at ${provider}`, amount]),
+  );
+  return new Map([...perMillion, ...perCall, ["a request", formatPicoUsd(requestPicoUsd)], ...elsewhere]);
 }
 
 function inputAmounts(rule: {

@@ -19,7 +19,7 @@ CREATE TABLE text_listing (
   CONSTRAINT text_listing_pkey PRIMARY KEY (upstream)
 );
 
--- Rows of the listings. Prices are 1e-12 USD per token; null = billed as input, reasoning as output.
+-- Rows of the listings. Prices are 1e-12 USD per token; null = billed as input or output.
 CREATE TABLE text_model (
   upstream text NOT NULL,
   id text NOT NULL,
@@ -38,10 +38,17 @@ CREATE TABLE text_model (
   audio_input_pico_usd bigint,
   reasoning_pico_usd bigint,
   request_pico_usd bigint NOT NULL /* Per request, whatever its size. */,
+  image_input_pico_usd bigint,
+  image_output_pico_usd bigint,
+  audio_output_pico_usd bigint,
+  tools_pico_usd jsonb NOT NULL DEFAULT '{}'::jsonb /* Per call of a tool that the provider runs, by its type in the output; amounts as text. */,
   CONSTRAINT text_model_audio_input_pico_usd_check CHECK (audio_input_pico_usd >= 0),
+  CONSTRAINT text_model_audio_output_pico_usd_check CHECK (audio_output_pico_usd >= 0),
   CONSTRAINT text_model_cache_write_pico_usd_check CHECK (cache_write_pico_usd >= 0),
   CONSTRAINT text_model_cached_input_pico_usd_check CHECK (cached_input_pico_usd >= 0),
   CONSTRAINT text_model_context_tokens_check CHECK (context_tokens > 0),
+  CONSTRAINT text_model_image_input_pico_usd_check CHECK (image_input_pico_usd >= 0),
+  CONSTRAINT text_model_image_output_pico_usd_check CHECK (image_output_pico_usd >= 0),
   CONSTRAINT text_model_input_pico_usd_check CHECK (input_pico_usd >= 0),
   CONSTRAINT text_model_max_output_tokens_check CHECK (max_output_tokens > 0),
   CONSTRAINT text_model_output_pico_usd_check CHECK (output_pico_usd >= 0),

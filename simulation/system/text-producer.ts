@@ -58,6 +58,17 @@ export class TextProducer implements Producer<TextKinds> {
   }
 
   readonly attempt = async (route: Route, context: AttemptContext): Promise<End> => {
+    const { world } = this.#options.life;
+    if (context.number > 1) world.count("attempts of a second route of text");
+    const end = await this.#attempt(route, context);
+    const mayBeBilled = end.kind === "unknown" || (end.kind === "failed" && end.cost === undefined);
+    if (mayBeBilled && this.routes.length > context.number) {
+      world.count("text that ended with its first route, which may have billed it");
+    }
+    return end;
+  };
+
+  async #attempt(route: Route, context: AttemptContext): Promise<End> {
     const { life, ledger, upstreams, order } = this.#options;
     const { request } = order;
     const upstream = upstreams.get(route.provider);
@@ -77,7 +88,7 @@ export class TextProducer implements Producer<TextKinds> {
     }
     if (last.kind === "broken" && last.cost === undefined) return failedSilently();
     return this.#deliver(last.kind === "answer" || last.kind === "broken" ? last.cost : undefined);
-  };
+  }
 
   /** Reads a stream to its end, or for as long as we read it. */
   async #read(

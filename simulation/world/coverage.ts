@@ -53,6 +53,8 @@ export class Coverage {
     "extensions that came too late": 0,
     "extensions in a window that had ended": 0,
     "attempts of a second provider": 0,
+    "attempts of a second route of text": 0,
+    "text that ended with its first route, which may have billed it": 0,
     "attempts that cost us": 0,
     "attempts that failed for nothing": 0,
     "charges of a later attempt": 0,

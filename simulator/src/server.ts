@@ -6,6 +6,7 @@ import { billRoutes } from "./bill-routes.ts";
 import { bytePlusRoutes } from "./byteplus/routes.ts";
 import { falRoutes } from "./fal/routes.ts";
 import { geminiRoutes } from "./gemini/routes.ts";
+import { localRoutes } from "./local/routes.ts";
 import { MediaRoom } from "./media/media-room.ts";
 import { resultFileRoutes } from "./media/result-files.ts";
 import { openAiRoutes } from "./openai/routes.ts";
@@ -14,6 +15,7 @@ import { replicateRoutes } from "./replicate/routes.ts";
 import { runwareRoutes } from "./runware/routes.ts";
 import { Simulation } from "./simulation.ts";
 import { togetherImageRoutes, togetherVideoRoutes } from "./together/routes.ts";
+import { UpstreamFaults } from "./upstream-faults.ts";
 import { xaiRoutes } from "./xai/routes.ts";
 
 export interface SimulatorOptions {
@@ -68,8 +70,13 @@ function buildApp(simulation: Simulation, drawing: boolean): FastifyInstance {
   app.register(billRoutes(simulation.bill));
   const media = new MediaRoom(simulation, drawing);
   app.register(resultFileRoutes(media.files));
-  app.register(openRouterRoutes(simulation, media), { prefix: "/openrouter/api/v1" });
-  app.register(openAiRoutes(simulation, media), { prefix: "/openai/v1" });
+  const faults = new UpstreamFaults(simulation);
+  app.register(faults.routes);
+  app.register(faults.over("openrouter", openRouterRoutes(simulation, media)), {
+    prefix: "/openrouter/api/v1",
+  });
+  app.register(faults.over("openai", openAiRoutes(simulation, media)), { prefix: "/openai/v1" });
+  app.register(faults.over("local", localRoutes(simulation)), { prefix: "/local/v1" });
   app.register(geminiRoutes(media), { prefix: "/gemini/v1beta" });
   app.register(xaiRoutes(media), { prefix: "/xai/v1" });
   app.register(togetherImageRoutes(media), { prefix: "/together/v1" });

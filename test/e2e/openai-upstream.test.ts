@@ -1,5 +1,5 @@
-// A text upstream of kind openai, which lists ids and no prices: its models can be called, and are charged at the price
-// list's prices, to the unit of what the upstream bills.
+// Text upstreams that list no prices. One of kind openai lists ids: its models can be called, and are charged at the price list's
+// prices, to the unit of what it bills. A server of one's own, which needs no key, serves what the operator's catalogue says.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ let simulator: RunningSimulator;
 let router: Router;
 let folder: string;
 
-/** A model of the operator's own, which the upstream knows by another name. */
+/** A model of the operator's own server, which knows it by another name. */
 const own = {
   id: "local/chat",
   type: "text",
@@ -22,7 +22,7 @@ const own = {
   owned_by: "local",
   capabilities: ["chat"],
   usd_per_million: { input: "10", output: "20" },
-  upstream_model: "sandbox/chat",
+  routes: [{ upstream: "local", upstream_model: "sandbox/chat" }],
   source: "ours",
   as_of: "2026-11-22",
 };
@@ -30,10 +30,13 @@ const own = {
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "own-catalogue-"));
   simulator = await startSimulator({ host: "127.0.0.1", port: await freePort() });
+  const upstreams = [
+    { name: "openai", kind: "openai", base_url: `${simulator.url}/openai/v1` },
+    { name: "local", kind: "openai-compatible", base_url: `${simulator.url}/local/v1`, billed: false },
+  ];
   const env = {
-    TEXT_UPSTREAM_KIND: "openai",
-    TEXT_UPSTREAM_BASE_URL: `${simulator.url}/openai/v1`,
-    TEXT_UPSTREAM_API_KEY: "any",
+    TEXT_UPSTREAMS: JSON.stringify(upstreams),
+    TEXT_UPSTREAM_KEYS: '{"openai":"any"}',
     CATALOG_DIR: folder,
   };
   router = await startRouter("all-in-one", { sharedPostgres: true, env });

@@ -19,3 +19,4 @@ export {
 export { charactersOf, MOST_PROMPT_CHARACTERS } from "./prompt.ts";
 export { PROVIDER_ABILITIES, type ProviderAbility } from "./provider-ability.ts";
 export { acceptsSize, makesSize, parseSize, type Size } from "./size.ts";
+export { dearestTokenPrice, tokenPriceAt } from "./token-price.ts";

@@ -44,7 +44,7 @@ export interface VideoMeters extends Asked {
 export interface TokenMeters {
   /** All input tokens; cached, cache-written, image and audio tokens included. */
   readonly inputTokens: number;
-  /** All output tokens, reasoning and images included. */
+  /** All output tokens; reasoning, images and audio included. */
   readonly outputTokens: number;
   readonly cachedInputTokens?: number;
   readonly cacheWriteTokens?: number;
@@ -52,6 +52,9 @@ export interface TokenMeters {
   readonly audioInputTokens?: number;
   readonly reasoningTokens?: number;
   readonly imageOutputTokens?: number;
+  readonly audioOutputTokens?: number;
+  /** Calls of tools that the provider ran, by their type in the output. */
+  readonly toolCalls?: Readonly<Record<string, number>>;
 }
 
 /** What a provider says that it used or billed; absent parts were not reported. */
@@ -203,9 +206,10 @@ export function priceOfTokens(price: TokenPrice, meters: TokenMeters): PicoUsd {
   const audio = count(meters.audioInputTokens ?? 0);
   const reasoning = count(meters.reasoningTokens ?? 0);
   const made = count(meters.imageOutputTokens ?? 0);
+  const spoken = count(meters.audioOutputTokens ?? 0);
   // When a part is larger than its whole, the provider has miscounted the whole. The parts are billed then.
   const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - image - audio);
-  const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - made);
+  const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - made - spoken);
   return (
     plainInput * price.inputPicoUsd +
     cached * (price.cachedInputPicoUsd ?? price.inputPicoUsd) +
@@ -215,8 +219,14 @@ export function priceOfTokens(price: TokenPrice, meters: TokenMeters): PicoUsd {
     plainOutput * price.outputPicoUsd +
     reasoning * (price.reasoningPicoUsd ?? price.outputPicoUsd) +
     made * (price.imageOutputPicoUsd ?? price.outputPicoUsd) +
+    spoken * (price.audioOutputPicoUsd ?? price.outputPicoUsd) +
+    feesOf(price, meters) +
     price.requestPicoUsd
   );
+}
+
+function feesOf({ toolFees }: TokenPrice, { toolCalls = {} }: TokenMeters): PicoUsd {
+  return toolFees.reduce((sum, { call, picoUsd }) => sum + count(toolCalls[call] ?? 0) * picoUsd, 0n);
 }
 
 type Tier = ImageTier | SecondTier | ClipTier | MeteredTier;

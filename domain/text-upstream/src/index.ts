@@ -1,7 +1,12 @@
 // The text upstreams: the catalogue lists their models, the text proxy calls them, and both must mean the same.
 export { withoutUnshown } from "./shown-name.ts";
 export type { TextModel, TextPrices } from "./text-model.ts";
-export { type TextUpstream, textUpstreamConfig, textUpstreamOf } from "./text-upstream-config.ts";
+export {
+  type PriceSource,
+  type TextUpstream,
+  textUpstreamConfig,
+  textUpstreamsOf,
+} from "./text-upstream-config.ts";
 export type {
   AmountReader,
   JsonObject,

@@ -15,14 +15,17 @@ import {
   vendorOf,
 } from "./listed-row.ts";
 import type { TextModel } from "./text-model.ts";
+import { toolCalls } from "./tool-calls.ts";
 import type { SkipReason, UpstreamKind } from "./upstream-kind.ts";
 
 export const openRouter: UpstreamKind = {
   name: "openrouter",
   publicAddress: "https://openrouter.ai/api/v1",
+  prices: "listed",
   listing: { prices: "listed", readRow },
   limitFields: { chat: "max_tokens", responses: "max_output_tokens" },
   reportedCost,
+  toolCalls,
   generations,
 };
 
@@ -54,11 +57,17 @@ function readRow(row: unknown): TextModel | SkipReason {
   // Free tokens with a price for something else: the rule would say that nothing can cost anything.
   if (input + output === 0n && Object.values(pricing).some((each) => extraPrice(each) !== null))
     return "no_price";
+  const search = extraPrice(pricing["web_search"]);
   const extras = {
     cachedInput: extraPrice(pricing["input_cache_read"]),
     cacheWrite: extraPrice(pricing["input_cache_write"]),
     audioInput: extraPrice(pricing["audio"]),
     reasoning: extraPrice(pricing["internal_reasoning"]),
+    // Of pictures there is a price for each, and none for their tokens.
+    imageInput: null,
+    imageOutput: null,
+    audioOutput: null,
+    tools: search === null ? {} : { web_search_call: search },
   };
   const inputs = architecture.input_modalities;
   return {

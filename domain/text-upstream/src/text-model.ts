@@ -1,16 +1,21 @@
 // A text model as an upstream lists it, read and checked: exact prices, known limits. What the upstream does not say is null.
 import type { PicoUsd } from "@gr/money";
 
-/** USD per token, in units of 1e-12. Null = billed as input, `reasoning` as output. */
+/** USD per token, in units of 1e-12. Null = billed as input or output. */
 export interface TextPrices {
   readonly input: PicoUsd;
   readonly output: PicoUsd;
   readonly cachedInput: PicoUsd | null;
   readonly cacheWrite: PicoUsd | null;
+  readonly imageInput: PicoUsd | null;
   readonly audioInput: PicoUsd | null;
   readonly reasoning: PicoUsd | null;
+  readonly imageOutput: PicoUsd | null;
+  readonly audioOutput: PicoUsd | null;
   /** Per request. */
   readonly request: PicoUsd;
+  /** Per call of a tool that the provider runs, by the type that the call has in the output. */
+  readonly tools: Readonly<Record<string, PicoUsd>>;
 }
 
 export interface TextModel {

@@ -1,36 +1,175 @@
-// The settings of the text upstream. The catalogue imports text models from it and the text proxy sends requests to it. Both
-// read the same settings, so that a listed model can always be called.
+// The settings of the text upstreams. The catalogue imports text models from them and the text proxy sends requests to them.
+// Both read the same settings, so that a listed model can always be called.
+import { OperatorError } from "@gr/runtime";
 import { z } from "zod";
 import { KIND_NAMES, type UpstreamKind } from "./upstream-kind.ts";
 import { UPSTREAM_KINDS } from "./upstream-kinds.ts";
 
-export const textUpstreamConfig = z.object({
-  TEXT_UPSTREAM_NAME: z
-    .string()
-    .regex(/^[a-z0-9-]{1,40}$/, "must be 1 to 40 characters of a-z, 0-9 and -")
-    .default("default")
-    .describe("what routes of text models call this upstream; shown as the provider of text models"),
-  TEXT_UPSTREAM_KIND: z.enum(KIND_NAMES).default("openrouter"),
-  TEXT_UPSTREAM_BASE_URL: z
-    .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
-    .optional()
-    .describe("everything before /chat/completions; absent = the public address of the kind"),
-  TEXT_UPSTREAM_API_KEY: z.string().min(1).optional(),
-});
+/**
+ * Where the prices of its models are from:
+ * - listed: it lists them
+ * - price-list: of the models that it lists, those in our price list of text models
+ * - catalogue: its models are those that the operator's own catalogue names, and nothing is imported
+ */
+export const PRICE_SOURCES = ["listed", "price-list", "catalogue"] as const;
+export type PriceSource = (typeof PRICE_SOURCES)[number];
 
 export interface TextUpstream {
+  /** What routes of models call it. */
   readonly name: string;
   readonly kind: UpstreamKind;
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
+  readonly prices: PriceSource;
+  /** False: nobody bills us for what it does, as for a server of one's own. So what was lost there has cost nothing. */
+  readonly billed: boolean;
+  /** Where they differ from the settings for all upstreams; milliseconds. */
+  readonly timers: UpstreamTimerSettings;
 }
 
-/** The upstream that is meant; undefined when neither an address nor a key is set. */
-export function textUpstreamOf(config: z.infer<typeof textUpstreamConfig>): TextUpstream | undefined {
-  const { TEXT_UPSTREAM_BASE_URL: address, TEXT_UPSTREAM_API_KEY: apiKey } = config;
-  if (address === undefined && apiKey === undefined) return undefined;
-  const kind = UPSTREAM_KINDS[config.TEXT_UPSTREAM_KIND];
-  const baseUrl = (address ?? kind.publicAddress).replace(/\/+$/, "");
-  return { name: config.TEXT_UPSTREAM_NAME, kind, baseUrl, apiKey };
+export interface UpstreamTimerSettings {
+  /** To a connection. */
+  readonly connectMs?: number | undefined;
+  /** From the request to the head of the answer. */
+  readonly firstByteMs?: number | undefined;
+  /** Between two bytes of an answer. */
+  readonly idleMs?: number | undefined;
+}
+
+const NAME = /^[a-z0-9-]{1,40}$/;
+const NAME_RULE = "must be 1 to 40 characters of a-z, 0-9 and -";
+const name = z.string().regex(NAME, NAME_RULE);
+const httpUrl = () => z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" });
+const timer = z.int().min(1).max(86_400_000).optional();
+
+const listed = z.strictObject({
+  name,
+  kind: z.enum(KIND_NAMES),
+  base_url: httpUrl().optional(),
+  prices: z.enum(PRICE_SOURCES).optional(),
+  billed: z.boolean().default(true),
+  connect_ms: timer,
+  first_byte_ms: timer,
+  idle_ms: timer,
+});
+
+export const textUpstreamConfig = z.object({
+  TEXT_UPSTREAM_NAME: z
+    .string()
+    .regex(NAME, NAME_RULE)
+    .default("default")
+    .describe("what routes of text models call this upstream; shown as the provider of text models"),
+  TEXT_UPSTREAM_KIND: z.enum(KIND_NAMES).default("openrouter"),
+  TEXT_UPSTREAM_BASE_URL: httpUrl()
+    .optional()
+    .describe("everything before /chat/completions; absent = the public address of the kind"),
+  TEXT_UPSTREAM_API_KEY: z.string().min(1).optional(),
+  TEXT_UPSTREAMS: z
+    .string()
+    .transform((text, context) => readJson(text, z.array(listed).min(1), context))
+    .optional()
+    .describe(
+      "several text upstreams, the preferred first: a JSON list; then the four settings of one are not used",
+    ),
+  TEXT_UPSTREAM_KEYS: z
+    .string()
+    .transform((text, context) => readJson(text, z.record(name, z.string().min(1)), context))
+    .optional()
+    .describe("the keys of TEXT_UPSTREAMS: a JSON object, name to key"),
+});
+
+type Config = z.infer<typeof textUpstreamConfig>;
+
+/** The upstreams that are meant, the preferred first; none when nothing is set. @throws OperatorError */
+export function textUpstreamsOf(config: Config): readonly TextUpstream[] {
+  const { TEXT_UPSTREAMS: list, TEXT_UPSTREAM_KEYS: keys = {} } = config;
+  const { TEXT_UPSTREAM_BASE_URL: baseUrl, TEXT_UPSTREAM_API_KEY: apiKey } = config;
+  if (list === undefined) {
+    if (config.TEXT_UPSTREAM_KEYS !== undefined)
+      refuse("TEXT_UPSTREAM_KEYS", "is for TEXT_UPSTREAMS, which is not set");
+    if (baseUrl === undefined && apiKey === undefined) return [];
+    const one = {
+      name: config.TEXT_UPSTREAM_NAME,
+      kind: config.TEXT_UPSTREAM_KIND,
+      base_url: baseUrl,
+      billed: true,
+    };
+    return [upstreamOf(one, apiKey, "TEXT_UPSTREAM_BASE_URL")];
+  }
+  for (const [setting, value] of Object.entries({
+    TEXT_UPSTREAM_BASE_URL: baseUrl,
+    TEXT_UPSTREAM_API_KEY: apiKey,
+  })) {
+    if (value !== undefined) refuse(setting, "is for one upstream, and TEXT_UPSTREAMS is set");
+  }
+  const names = list.map((each) => each.name);
+  const twice = names.find((each, index) => names.indexOf(each) < index);
+  if (twice !== undefined) refuse("TEXT_UPSTREAMS", `has two upstreams of the name ${twice}`);
+  const unknown = Object.keys(keys).find((each) => !names.includes(each));
+  if (unknown !== undefined)
+    refuse("TEXT_UPSTREAM_KEYS", `has a key for ${unknown}, which is not in TEXT_UPSTREAMS`);
+  return list.map((each) => upstreamOf(each, keys[each.name], `TEXT_UPSTREAMS: ${each.name}: base_url`));
+}
+
+/** @param addressAt what an address that is missing would be called */
+function upstreamOf(
+  said: z.infer<typeof listed>,
+  apiKey: string | undefined,
+  addressAt: string,
+): TextUpstream {
+  const kind = UPSTREAM_KINDS[said.kind];
+  const at = said.base_url ?? kind.publicAddress;
+  if (at === undefined) refuse(addressAt, `is required for the kind ${kind.name}`);
+  const prices = said.prices ?? kind.prices;
+  const listsThem = kind.listing.prices === "listed";
+  if ((prices === "listed" && !listsThem) || (prices === "price-list" && listsThem)) {
+    refuse(`TEXT_UPSTREAMS: ${said.name}: prices`, `cannot be ${prices} for the kind ${kind.name}`);
+  }
+  return {
+    name: said.name,
+    kind,
+    baseUrl: at.replace(/\/+$/, ""),
+    apiKey,
+    prices,
+    billed: said.billed,
+    timers: { connectMs: said.connect_ms, firstByteMs: said.first_byte_ms, idleMs: said.idle_ms },
+  };
+}
+
+function refuse(setting: string, problem: string): never {
+  throw new OperatorError(`The configuration is not usable: ${setting} ${problem}.`);
+}
+
+/** Problems name the place within the value, and never a part of it: it may hold keys. */
+function readJson<Shape extends z.ZodType>(
+  text: string,
+  shape: Shape,
+  context: z.RefinementCtx,
+): z.infer<Shape> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    context.addIssue({ code: "custom", message: "must be JSON" });
+    return z.NEVER;
+  }
+  const result = shape.safeParse(value);
+  if (result.success) return result.data;
+  for (const { path, message } of result.error.issues) {
+    context.addIssue({
+      code: "custom",
+      message: path.length === 0 ? message : `${placeOf(path, value)}: ${message}`,
+    });
+  }
+  return z.NEVER;
+}
+
+/** "local.kind" where the entry has a name, else "[0].kind". */
+function placeOf(path: readonly PropertyKey[], value: unknown): string {
+  const [first, ...rest] = path;
+  const entry: unknown = Array.isArray(value) && typeof first === "number" ? value[first] : undefined;
+  const known = z.object({ name }).safeParse(entry);
+  const begin = typeof first !== "number" ? String(first) : known.success ? known.data.name : `[${first}]`;
+  return [begin, ...rest].map(String).join(".");
 }

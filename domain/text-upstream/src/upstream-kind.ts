@@ -3,15 +3,17 @@
 import type { PicoUsd } from "@gr/money";
 import type { TextModel } from "./text-model.ts";
 
-export const KIND_NAMES = ["openrouter", "openai", "vercel"] as const;
+export const KIND_NAMES = ["openrouter", "vercel", "openai", "openai-compatible"] as const;
 export type KindName = (typeof KIND_NAMES)[number];
 
 export type JsonObject = { readonly [name: string]: unknown };
 
 export interface UpstreamKind {
   readonly name: KindName;
-  /** Where it is when no address is set. */
-  readonly publicAddress: string;
+  /** Where it is when no address is set; undefined = nowhere in particular. */
+  readonly publicAddress: string | undefined;
+  /** Where its models' prices are from, unless the operator says otherwise. */
+  readonly prices: "listed" | "price-list" | "catalogue";
   readonly listing: Listing;
   /** Where a request says how many tokens its output may have. */
   readonly limitFields: { readonly chat: string; readonly responses: string };
@@ -21,6 +23,11 @@ export interface UpstreamKind {
    * @returns undefined when it does not say: then tokens times prices is the cost
    */
   reportedCost(usage: JsonObject, amount: AmountReader): ReportedCost | undefined;
+  /**
+   * Calls of tools that it ran and may charge for, by their type in the output. Nobody has checked that the counts are counts.
+   * @param answer the object that has the usage
+   */
+  toolCalls(usage: JsonObject, answer: JsonObject): Readonly<Record<string, unknown>>;
   /** How it is asked about a generation; undefined where it cannot be asked. */
   readonly generations: GenerationQuery | undefined;
 }

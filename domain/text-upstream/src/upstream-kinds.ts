@@ -1,11 +1,12 @@
 // All kinds of text upstreams, by name.
-import { openAi } from "./openai.ts";
+import { openAi, openAiCompatible } from "./openai.ts";
 import { openRouter } from "./openrouter.ts";
 import type { KindName, UpstreamKind } from "./upstream-kind.ts";
 import { vercel } from "./vercel.ts";
 
 export const UPSTREAM_KINDS: Readonly<Record<KindName, UpstreamKind>> = {
   openrouter: openRouter,
-  openai: openAi,
   vercel,
+  openai: openAi,
+  "openai-compatible": openAiCompatible,
 };

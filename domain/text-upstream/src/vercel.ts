@@ -14,14 +14,17 @@ import {
   vendorOf,
 } from "./listed-row.ts";
 import type { TextModel } from "./text-model.ts";
+import { toolCalls } from "./tool-calls.ts";
 import type { SkipReason, UpstreamKind } from "./upstream-kind.ts";
 
 export const vercel: UpstreamKind = {
   name: "vercel",
   publicAddress: "https://ai-gateway.vercel.sh/v1",
+  prices: "listed",
   listing: { prices: "listed", readRow },
   limitFields: { chat: "max_tokens", responses: "max_output_tokens" },
   reportedCost,
+  toolCalls,
   generations,
 };
 
@@ -68,8 +71,12 @@ function readRow(row: unknown): TextModel | SkipReason {
       request: 0n,
       cachedInput: extraPrice(pricing["input_cache_read"]),
       cacheWrite: extraPrice(pricing["input_cache_write"]),
+      imageInput: null,
       audioInput: null,
       reasoning: null,
+      imageOutput: null,
+      audioOutput: null,
+      tools: {},
     },
   };
 }

@@ -93,6 +93,12 @@ const meters = {
   audio_input: usd,
   reasoning: usd,
   image_output: usd,
+  audio_output: usd,
+  tools: z
+    .record(z.string(), usd)
+    .describe(
+      "each call of a tool that the provider runs, by the type of its item in the output; others are free",
+    ),
   request: usd.describe("added to each request"),
 };
 
@@ -283,7 +289,8 @@ function conditionsOf(tier: { quality: string; sizes: string[] }) {
 }
 
 function tokenPricesOf(rule: TokenPrice) {
-  return mapValues(meterPricesOf(rule), formatPicoUsd);
+  const tools = Object.fromEntries(rule.toolFees.map(({ call, picoUsd }) => [call, formatPicoUsd(picoUsd)]));
+  return { ...mapValues(meterPricesOf(rule), formatPicoUsd), tools };
 }
 
 /** Meters without a price of their own have the price that they are billed at. */
@@ -298,6 +305,7 @@ export function meterPricesOf(rule: TokenPrice) {
     audio_input: rule.audioInputPicoUsd ?? input,
     reasoning: rule.reasoningPicoUsd ?? output,
     image_output: rule.imageOutputPicoUsd ?? output,
+    audio_output: rule.audioOutputPicoUsd ?? output,
     request: rule.requestPicoUsd,
   };
 }
@@ -375,5 +383,11 @@ export function isFree({ rule }: Price): boolean {
 }
 
 function isFreeByToken(price: TokenPrice): boolean {
-  return Object.values(meterPricesOf(price)).every((pico) => pico === 0n);
+  const ownIsFree = Object.values(meterPricesOf(price)).every((pico) => pico === 0n);
+  const toolsAreFree = price.toolFees.every(({ picoUsd }) => picoUsd === 0n);
+  return (
+    ownIsFree &&
+    toolsAreFree &&
+    price.upstreams.every((other) => other.price === undefined || isFreeByToken(other.price))
+  );
 }

@@ -2,7 +2,7 @@
 // and lists.
 import { join } from "node:path";
 import { defineModule, openPool } from "@gr/runtime";
-import { textUpstreamOf } from "@gr/text-upstream";
+import { textUpstreamsOf } from "@gr/text-upstream";
 import { catalogConfig } from "./config.ts";
 import { createCatalogEvents } from "./events.ts";
 import { createLiveCatalog, type LiveCatalog } from "./live-catalog.ts";
@@ -14,7 +14,7 @@ import { catalogRest } from "./rest.ts";
 import { catalogOperatorRpc, catalogRpc } from "./rpc.ts";
 import { readSeed, readSeedFiles, SEED_DIRECTORY, type SeedFile } from "./seed.ts";
 import { createTextStore } from "./store.ts";
-import { createTextImport } from "./text-import.ts";
+import { createTextImports } from "./text-imports.ts";
 import { readTextPriceList } from "./text-price-list.ts";
 
 /** How often the date is checked: a new day may hide a model. */
@@ -28,8 +28,8 @@ export const catalogModule = defineModule({
   config: catalogConfig,
   schema,
   async create({ config, log, clock, metrics }) {
-    const upstream = textUpstreamOf(config);
-    const readOffer = createOfferReader(config, upstream);
+    const upstreams = textUpstreamsOf(config);
+    const readOffer = createOfferReader(config, upstreams);
     const seed = readSeed(await readSeedFiles(SEED_DIRECTORY));
     const ownFiles = config.CATALOG_DIR === undefined ? [] : await readCatalogFolder(config.CATALOG_DIR);
     const offer = readOffer(seed, ownFiles);
@@ -41,20 +41,17 @@ export const catalogModule = defineModule({
     const live: LiveCatalog = createLiveCatalog({ offer, clock, onChange: events.changed });
     const pool = await openPool(config, schema, log, metrics);
     const prices = createPriceStore(pool);
-    const textImport =
-      upstream === undefined
-        ? undefined
-        : createTextImport({
-            upstream,
-            priceList: await readTextPriceList(config.TEXT_PRICE_FILE),
-            store: createTextStore(pool),
-            prices,
-            live,
-            events,
-            clock,
-            intervalMs: config.TEXT_IMPORT_INTERVAL_MS,
-            timeoutMs: config.TEXT_IMPORT_TIMEOUT_MS,
-          });
+    const textImports = createTextImports({
+      upstreams,
+      priceList: await readTextPriceList(config.TEXT_PRICE_FILE),
+      store: createTextStore(pool),
+      prices,
+      live,
+      events,
+      clock,
+      intervalMs: config.TEXT_IMPORT_INTERVAL_MS,
+      timeoutMs: config.TEXT_IMPORT_TIMEOUT_MS,
+    });
     /** A charge may name a price as soon as it is shown, so it is kept before. */
     const take = async (files: readonly SeedFile[]) => {
       const next = readOffer(seed, files);
@@ -68,22 +65,22 @@ export const catalogModule = defineModule({
         : createOwnFolder({ directory: config.CATALOG_DIR, files: ownFiles, take, events });
     events.folderUnserved(offer.notes);
     await prices.keep(offer.models, clock.now());
-    await textImport?.restore();
+    await textImports.restore();
     const preview = createPreview({
       offer: async (files) => {
         const { CATALOG_DIR: directory } = config;
         const own = files.own ?? (directory === undefined ? [] : await readCatalogFolder(directory));
         return readOffer(readSeed(files.seed ?? (await readSeedFiles(SEED_DIRECTORY))), own);
       },
-      ...{ live, textImport, clock },
+      ...{ live, textImports, clock },
     });
     const days = setInterval(live.refresh, DAY_CHECK_MS).unref();
     return {
-      rpc: [catalogRpc(live), catalogOperatorRpc({ preview, prices, textImport })],
+      rpc: [catalogRpc(live), catalogOperatorRpc({ preview, prices, textImports })],
       rest: catalogRest(live),
       start: async () => {
         folder?.start();
-        await textImport?.start();
+        await textImports.start();
       },
       // The seed is in memory by now, and only imports and new prices need Postgres.
       ready: async () => true,
@@ -91,7 +88,7 @@ export const catalogModule = defineModule({
         clearInterval(days);
         live.close();
         await folder?.stop();
-        await textImport?.stop();
+        await textImports.stop();
         await pool.end();
       },
     };

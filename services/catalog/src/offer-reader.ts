@@ -16,10 +16,10 @@ export type OfferReader = (
 
 export function createOfferReader(
   config: { readonly SANDBOX_MODELS: boolean; readonly MEDIA_PROVIDERS: MediaProviders },
-  upstream: TextUpstream | undefined,
+  upstreams: readonly TextUpstream[],
 ): OfferReader {
   return (seed, ownFiles) => {
-    const own = ownCatalog(seed, ownFiles, upstream);
+    const own = ownCatalog(seed, ownFiles, upstreams);
     const known = own.models.filter((model) => config.SANDBOX_MODELS || !isOfSandbox(model));
     const models = offeredModels(known, config.MEDIA_PROVIDERS);
     const offered = new Set(models.map(({ id }) => id));
@@ -32,7 +32,8 @@ export function createOfferReader(
 }
 
 function reasonOf(model: Model | undefined, sandbox: boolean): string {
-  if (model === undefined) return "there is no text upstream (TEXT_UPSTREAM_BASE_URL)";
+  if (model === undefined)
+    return "no text upstream that serves it is configured (TEXT_UPSTREAMS, TEXT_UPSTREAM_BASE_URL)";
   if (isOfSandbox(model) && !sandbox) return "models of the sandbox are switched off (SANDBOX_MODELS)";
   const providers = [...new Set(model.routes.map(({ provider }) => provider))].join(", ");
   const kind = model.kind === ModelKind.VIDEO ? "videos" : "images";

@@ -5,12 +5,15 @@ import { priceOf } from "@gr/models";
 import { ModelKind } from "@gr/proto/catalog";
 import { UPSTREAM_KINDS } from "@gr/text-upstream";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { type OwnTextUpstream, ownCatalog, readOwnCatalog } from "./own-catalog.ts";
+import { type OwnTextUpstreams, ownCatalog, readOwnCatalog } from "./own-catalog.ts";
 import { readSeed, readSeedFiles, SEED_DIRECTORY, type Seed } from "./seed.ts";
 
 type Loose = Record<string, unknown>;
 const SOURCED = { source: "our contract", as_of: "2026-11-22" };
-const UPSTREAM = { name: "vllm", kind: UPSTREAM_KINDS.openai } as const;
+const UPSTREAMS: OwnTextUpstreams = [
+  { name: "main", kind: UPSTREAM_KINDS.openrouter },
+  { name: "vllm", kind: UPSTREAM_KINDS["openai-compatible"] },
+];
 
 let shipped: Seed;
 /** Shipped by a vendor of the tests: one model of a fixed price, one by the token. */
@@ -72,7 +75,7 @@ function priced(usd: string) {
 function fileOf(name: string, ...models: Loose[]) {
   return { name, content: JSON.stringify({ ...(name === "acme.json" ? { vendor: "acme" } : {}), models }) };
 }
-const own = (...models: Loose[]) => ownCatalog(seed, [fileOf("mine.json", ...models)], UPSTREAM);
+const own = (...models: Loose[]) => ownCatalog(seed, [fileOf("mine.json", ...models)], UPSTREAMS);
 const found = (catalog: ReturnType<typeof own>, id: string) => {
   const model = catalog.models.find((one) => one.id === id);
   if (model === undefined) throw new Error(`there is no ${id}`);
@@ -135,16 +138,47 @@ describe("a row", () => {
     expect(found(own(text), "qwen3-8b").routes[0]?.upstreamModel).toBe("qwen3-8b");
   });
 
+  test("of a text model names its routes, best first, each with its own name and price where it differs", () => {
+    const routes = [
+      {
+        upstream: "main",
+        upstream_model: "qwen/qwen3-8b",
+        usd_per_million: { input: "0.06", output: "0.3" },
+      },
+      { upstream: "elsewhere" },
+      { upstream: "vllm" },
+    ];
+    const model = found(own({ ...text, upstream_model: "Qwen/Qwen3-8B", routes }), "qwen3-8b");
+    expect(model.routes.map(({ provider, upstreamModel }) => [provider, upstreamModel])).toEqual([
+      ["main", "qwen/qwen3-8b"],
+      ["vllm", "Qwen/Qwen3-8B"],
+    ]);
+    expect(model.price?.rule).toMatchObject({
+      case: "token",
+      value: {
+        inputPicoUsd: 60_000n,
+        outputPicoUsd: 300_000n,
+        upstreams: [{ provider: "vllm", price: { inputPicoUsd: 50_000n, outputPicoUsd: 200_000n } }],
+      },
+    });
+  });
+
+  test("of a text model whose upstreams are not configured is checked, and left out", () => {
+    const catalog = own({ ...text, routes: [{ upstream: "elsewhere" }] });
+    expect(catalog.models.some(({ kind }) => kind === ModelKind.TEXT)).toBe(false);
+    expect(catalog.added).toEqual(["qwen3-8b"]);
+  });
+
   test("of a text model is checked, and left out, where there is no text upstream", () => {
     const files = [fileOf("mine.json", text)];
-    const catalog = ownCatalog(seed, files, undefined);
+    const catalog = ownCatalog(seed, files, []);
     expect(catalog.models.some(({ kind }) => kind === ModelKind.TEXT)).toBe(false);
     expect(catalog.added).toEqual(["qwen3-8b"]);
   });
 });
 
 describe("a folder", () => {
-  const other: OwnTextUpstream = { name: "main", kind: UPSTREAM_KINDS.openrouter };
+  const others = UPSTREAMS.slice(0, 1);
   const wrong: [string, Loose, string][] = [
     [
       "a shipped model's name misspelt",
@@ -203,32 +237,42 @@ describe("a folder", () => {
       { ...text, usd_per_million: { input: 1 } },
       "usd_per_million.input: must",
     ],
+    [
+      "a text model with an upstream twice",
+      { ...text, routes: [{ upstream: "vllm" }, { upstream: "vllm" }] },
+      "qwen3-8b: routes: name an upstream twice",
+    ],
+    [
+      "a text model with an unknown member in a route",
+      { ...text, routes: [{ provider: "vllm" }] },
+      "qwen3-8b: routes[0]",
+    ],
     ["a text model without a source", { ...text, source: "" }, "qwen3-8b: source: "],
   ];
 
   test.each(wrong)("with %s is refused by file, model, field and rule", (_what, row, sentence) => {
-    const { problems } = readOwnCatalog(seed, [fileOf("mine.json", row)], UPSTREAM);
+    const { problems } = readOwnCatalog(seed, [fileOf("mine.json", row)], UPSTREAMS);
     expect(problems).toEqual(expect.arrayContaining([expect.stringContaining(`mine.json: `)]));
     expect(problems.join("\n")).toContain(sentence);
     expect(() => own(row)).toThrow(/^The catalogue folder is not usable: mine\.json: /);
   });
 
   test("with text models is refused where the upstream says itself what they cost", () => {
-    expect(() => ownCatalog(seed, [fileOf("mine.json", text)], other)).toThrow(
-      "mine.json: qwen3-8b: type: text needs a TEXT_UPSTREAM_KIND of openai",
+    expect(() => ownCatalog(seed, [fileOf("mine.json", text)], others)).toThrow(
+      "mine.json: qwen3-8b: type: text needs routes, or an upstream of kind openai or openai-compatible",
     );
   });
 
   test("with one model in two files is refused by both names", () => {
     const files = ["a.json", "b.json"].map((name) => fileOf(name, { id: "acme/image", hidden: true }));
-    expect(() => ownCatalog(seed, files, UPSTREAM)).toThrow(
+    expect(() => ownCatalog(seed, files, UPSTREAMS)).toThrow(
       "b.json: acme/image: id: is there more than once, first in a.json",
     );
   });
 
   test("with no JSON, no models, or a vendor that is not that of its models is refused", () => {
     const refused = (content: string) =>
-      readOwnCatalog(seed, [{ name: "mine.json", content }], UPSTREAM).problems.join("\n");
+      readOwnCatalog(seed, [{ name: "mine.json", content }], UPSTREAMS).problems.join("\n");
     expect(refused("{")).toMatch(/^mine\.json: /);
     expect(refused('{ "models": [] }')).toMatch(/^mine\.json: models: /);
     const models = JSON.stringify([{ id: "acme/image", hidden: true }]);
@@ -239,7 +283,7 @@ describe("a folder", () => {
 
   test("may hold shipped files as they are, which change nothing", async () => {
     const files = await readSeedFiles(SEED_DIRECTORY);
-    const { problems, models } = readOwnCatalog(shipped, files, UPSTREAM);
+    const { problems, models } = readOwnCatalog(shipped, files, UPSTREAMS);
     expect(problems).toEqual([]);
     expect(models).toEqual(shipped.models);
   });
@@ -250,7 +294,7 @@ describe("a folder", () => {
     const { problems, added, changed, hidden } = readOwnCatalog(
       shipped,
       [{ name: "mine.json", content }],
-      UPSTREAM,
+      UPSTREAMS,
     );
     expect(problems).toEqual([]);
     expect([added.length, changed.length, hidden.size].every((count) => count > 0)).toBe(true);

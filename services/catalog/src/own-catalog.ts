@@ -7,10 +7,11 @@ import { z } from "zod";
 import { MODEL_ID, MOST_ID_CHARACTERS } from "./model-name.ts";
 import { readModel, type Seed, type SeedFile, type SeedRow, vendorName } from "./seed.ts";
 import { seedModel } from "./seed-model.ts";
+import { usd } from "./seed-price.ts";
 import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
 import { boardOf } from "./seed-rules.ts";
-import { modelOfText } from "./text-model.ts";
-import { priceRow, textModelOf } from "./text-price-list.ts";
+import { modelOfText, type TextRoute } from "./text-model.ts";
+import { priceRow, textModelOf, textPricesOf } from "./text-price-list.ts";
 
 /** Of all files together. The catalogue's models fit one RPC message, before a change and after it. */
 export const MOST_OWN_BYTES = 1024 * 1024;
@@ -24,15 +25,30 @@ const rowHead = z.looseObject({
   hidden: z.boolean().default(false),
 });
 
+const upstreamModel = z.string().min(1).max(MOST_ID_CHARACTERS).optional();
 /** As the price list has them, so that a row of one can be copied to the other. */
 const textRow = priceRow.extend({
   type: z.literal("text"),
   /** What the upstream calls it; left out = by its id. */
-  upstream_model: z.string().min(1).max(MOST_ID_CHARACTERS).optional(),
+  upstream_model: upstreamModel,
+  /** Who serves it, the preferred first; left out = the first upstream that does not list its own prices. */
+  routes: z
+    .array(
+      z.strictObject({
+        upstream: z.string().min(1),
+        upstream_model: upstreamModel,
+        /** What this one bills, where it bills otherwise. */
+        usd_per_million: priceRow.shape.usd_per_million.optional(),
+        request_usd: usd.optional(),
+        tool_usd: priceRow.shape.tool_usd.unwrap().optional(),
+      }),
+    )
+    .min(1)
+    .optional(),
 });
 
-/** Undefined = there is none, so text models are checked and left out. */
-export type OwnTextUpstream = Pick<TextUpstream, "name" | "kind"> | undefined;
+/** Of the text upstreams, the preferred first. None: text models are checked and left out. */
+export type OwnTextUpstreams = readonly Pick<TextUpstream, "name" | "kind">[];
 
 export interface OwnCatalog {
   /** The seed's models with what the files change, and those that the files add; without hidden ones. */
@@ -55,8 +71,8 @@ interface OwnRow {
 type ReadRow = { readonly row: OwnRow } | { readonly problems: readonly string[] };
 
 /** @throws OperatorError that names file, model, field and rule of what is wrong. */
-export function ownCatalog(seed: Seed, files: readonly SeedFile[], upstream: OwnTextUpstream): OwnCatalog {
-  const { problems, ...catalog } = readOwnCatalog(seed, files, upstream);
+export function ownCatalog(seed: Seed, files: readonly SeedFile[], upstreams: OwnTextUpstreams): OwnCatalog {
+  const { problems, ...catalog } = readOwnCatalog(seed, files, upstreams);
   refuseProblems("The catalogue folder", problems);
   return catalog;
 }
@@ -65,9 +81,9 @@ export function ownCatalog(seed: Seed, files: readonly SeedFile[], upstream: Own
 export function readOwnCatalog(
   seed: Seed,
   files: readonly SeedFile[],
-  upstream: OwnTextUpstream,
+  upstreams: OwnTextUpstreams,
 ): OwnCatalog & { readonly problems: readonly string[] } {
-  const read = files.flatMap((file) => readOwnFile(seed, file, upstream));
+  const read = files.flatMap((file) => readOwnFile(seed, file, upstreams));
   const rows = new Map<string, OwnRow>();
   const problems = read.flatMap((each) => ("problems" in each ? each.problems : []));
   if (files.reduce((sum, { content }) => sum + Buffer.byteLength(content), 0) > MOST_OWN_BYTES)
@@ -90,7 +106,7 @@ export function readOwnCatalog(
   };
 }
 
-function readOwnFile(seed: Seed, file: SeedFile, upstream: OwnTextUpstream): ReadRow[] {
+function readOwnFile(seed: Seed, file: SeedFile, upstreams: OwnTextUpstreams): ReadRow[] {
   const parsed = parseFile(ownFile, file);
   if ("problems" in parsed) return [parsed];
   const { vendor, models } = parsed.data;
@@ -104,7 +120,7 @@ function readOwnFile(seed: Seed, file: SeedFile, upstream: OwnTextUpstream): Rea
     const shipped = seed.rows.get(fields.id);
     const about = { at, id: fields.id, hidden, isNew: shipped === undefined };
     if (shipped !== undefined) return changedModel(seed, shipped, fields, about);
-    if (fields.type === "text") return textModel(fields, about, upstream);
+    if (fields.type === "text") return textModel(fields, about, upstreams);
     if (fields.type !== undefined) return mediaModel(seed, fields, fields.id.split("/", 1)[0] ?? "", about);
     const rule = hidden
       ? 'no such model is shipped; to hide one of the text upstream, add "type": "text"'
@@ -126,18 +142,46 @@ function mediaModel(seed: Seed, fields: Fields, vendor: string, about: About): R
   return { problems: [`${about.at}: arena_score: must be of ${other}, as all scores of its type`] };
 }
 
-function textModel(fields: Fields, about: About, upstream: OwnTextUpstream): ReadRow {
+function textModel(fields: Fields, about: About, upstreams: OwnTextUpstreams): ReadRow {
   const { id: _id, type: _type, ...more } = fields;
   if (about.hidden && Object.keys(more).length === 0) return { row: about };
   const row = textRow.safeParse(fields);
   if (!row.success) return { problems: problemsOf(row.error, about.at) };
-  if (upstream === undefined) return { row: about };
-  if (upstream.kind.listing.prices !== "ours") {
-    const rule = `text needs a TEXT_UPSTREAM_KIND of openai, since one of kind ${upstream.kind.name} says itself what its models cost`;
+  const text = textModelOf(row.data);
+  const said = row.data.routes ?? usualRoute(upstreams);
+  if (said === undefined) {
+    const [first] = upstreams;
+    if (first === undefined) return { row: about };
+    const rule = `text needs routes, or an upstream of kind openai or openai-compatible, since ${first.name} of kind ${first.kind.name} says itself what its models cost`;
     return { problems: [`${about.at}: type: ${rule}`] };
   }
-  const model = modelOfText(textModelOf(row.data), upstream.name, row.data.upstream_model);
-  return { row: { ...about, model } };
+  const names = said.map(({ upstream }) => upstream);
+  if (new Set(names).size < names.length)
+    return { problems: [`${about.at}: routes: name an upstream twice`] };
+  const routes = said
+    .filter(({ upstream }) => upstreams.some(({ name }) => name === upstream))
+    .map((route): TextRoute => {
+      const rates = { ...row.data, ...definedIn(route) };
+      const called = route.upstream_model ?? row.data.upstream_model ?? text.id;
+      return { upstream: route.upstream, upstreamModel: called, prices: textPricesOf(rates) };
+    });
+  return { row: routes.length === 0 ? about : { ...about, model: modelOfText(text, routes) } };
+}
+
+type SaidRoute = NonNullable<z.infer<typeof textRow>["routes"]>[number];
+
+function usualRoute(upstreams: OwnTextUpstreams): readonly SaidRoute[] | undefined {
+  const usual = upstreams.find(({ kind }) => kind.listing.prices === "ours");
+  return usual && [{ upstream: usual.name }];
+}
+
+/** What a route says of its own price. */
+function definedIn({ usd_per_million, request_usd, tool_usd }: SaidRoute) {
+  return {
+    ...(usd_per_million === undefined ? {} : { usd_per_million }),
+    ...(request_usd === undefined ? {} : { request_usd }),
+    ...(tool_usd === undefined ? {} : { tool_usd }),
+  };
 }
 
 /** A member that is named replaces the shipped one as a whole; null takes an optional one away. */

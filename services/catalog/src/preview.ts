@@ -7,7 +7,7 @@ import type { Offer } from "./offer.ts";
 import type { SeedFile } from "./seed.ts";
 import { isoDay } from "./shutdown.ts";
 import { takeSnapshot } from "./snapshot.ts";
-import type { TextImport } from "./text-import.ts";
+import type { TextImports } from "./text-imports.ts";
 
 export interface Preview {
   readonly catalog: Catalog;
@@ -28,16 +28,16 @@ export function createPreview(options: {
   /** What these files offer here. @throws OperatorError */
   offer: (files: PreviewFiles) => Promise<Offer & { readonly notes: readonly string[] }>;
   live: Pick<LiveCatalog, "imported">;
-  textImport: Pick<TextImport, "preview"> | undefined;
+  textImports: Pick<TextImports, "preview">;
   clock: Clock;
 }): TakePreview {
-  const { live, textImport, clock } = options;
+  const { live, textImports, clock } = options;
   return async (files) => {
     const offer = await options.offer(files);
     const notes = [...offer.notes];
     let text = live.imported();
     try {
-      text = (await textImport?.preview()) ?? text;
+      text = (await textImports.preview()) ?? text;
     } catch (error) {
       notes.push(`The text models are shown as they are now: ${sentenceOf(error)}`);
     }

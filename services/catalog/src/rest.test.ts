@@ -143,6 +143,7 @@ describe("GET /v1/models", () => {
         default_request: "0.05318",
         ...{ input: "0.000005", cached_input: "0.000005", cache_write: "0.000005", audio_input: "0.000005" },
         ...{ image_input: "0.000008", output: "0.00003", image_output: "0.00003", reasoning: "0.00003" },
+        ...{ audio_output: "0.00003", tools: {} },
         request: "0",
         most_tokens: {
           tiers: expect.arrayContaining([

@@ -6,7 +6,7 @@ import { implement, OperatorError, type RpcService } from "@gr/runtime";
 import type { LiveCatalog } from "./live-catalog.ts";
 import type { TakePreview } from "./preview.ts";
 import type { PriceStore } from "./price-store.ts";
-import type { TextImport } from "./text-import.ts";
+import type { TextImports } from "./text-imports.ts";
 import { UnusableListing } from "./text-listing.ts";
 
 export function catalogRpc(live: LiveCatalog): RpcService {
@@ -25,9 +25,9 @@ const IMPORT_STATES = { running: TextImportState.RUNNING, done: TextImportState.
 export function catalogOperatorRpc(parts: {
   preview: TakePreview;
   prices: PriceStore;
-  textImport: Pick<TextImport, "sync" | "state"> | undefined;
+  textImports: Pick<TextImports, "sync" | "state">;
 }): RpcService {
-  const { preview, prices, textImport } = parts;
+  const { preview, prices, textImports } = parts;
   return implement(CatalogOperatorService, {
     async previewCatalog({ seedFiles, own }) {
       try {
@@ -44,15 +44,13 @@ export function catalogOperatorRpc(parts: {
       }
     },
     async syncCatalog() {
-      if (textImport === undefined) {
+      try {
+        const synced = await textImports.sync();
+        if (synced !== undefined) return synced;
         throw new ServiceError(
           "invalid_value",
-          "There are no text models to import: no TEXT_UPSTREAM_BASE_URL or TEXT_UPSTREAM_API_KEY is set.",
+          "There are no text models to import: neither TEXT_UPSTREAMS, TEXT_UPSTREAM_BASE_URL nor TEXT_UPSTREAM_API_KEY names an upstream that lists them.",
         );
-      }
-      try {
-        const { before, after } = await textImport.sync();
-        return { before, after };
       } catch (error) {
         if (!(error instanceof UnusableListing)) throw error;
         const message = `The text models were not imported, and the last good ones stay: ${error.message}.`;
@@ -60,7 +58,7 @@ export function catalogOperatorRpc(parts: {
       }
     },
     async getTextImport() {
-      const now = textImport?.state();
+      const now = textImports.state();
       if (now === undefined) return { state: TextImportState.NONE };
       return now.state === "failed"
         ? { state: TextImportState.FAILED, problem: now.problem }

@@ -11,6 +11,9 @@ const log = createLogger("silent", "test");
 const upstream: TextUpstream = {
   name: "default",
   kind: UPSTREAM_KINDS.openrouter,
+  prices: "listed",
+  billed: true,
+  timers: {},
   baseUrl: "http://upstream.test/v1",
   apiKey: undefined,
 };
@@ -58,7 +61,13 @@ const model: fc.Arbitrary<TextModel> = fc.record({
     output: pico,
     cachedInput: perhaps(pico),
     cacheWrite: perhaps(pico),
+    imageInput: perhaps(pico),
     audioInput: perhaps(pico),
+    imageOutput: perhaps(pico),
+    audioOutput: perhaps(pico),
+    tools: fc.dictionary(fc.constantFrom("web_search_call", "file_search_call"), pico, {
+      noNullPrototype: true,
+    }),
     reasoning: perhaps(pico),
     request: pico,
   }),
@@ -80,7 +89,11 @@ test("a listing is given to the upstream that it is of, and to no other", async 
   const models = fc.sample(model, { seed: 1, numRuns: 1 });
   await store.save(upstream, models, 0);
   expect((await store.load(upstream))?.models).toHaveLength(1);
-  for (const other of [{ name: "other" }, { kind: UPSTREAM_KINDS.vercel }, { baseUrl: "http://other.test/v1" }]) {
+  for (const other of [
+    { name: "other" },
+    { kind: UPSTREAM_KINDS.vercel },
+    { baseUrl: "http://other.test/v1" },
+  ]) {
     expect(await store.load({ ...upstream, ...other })).toBeUndefined();
     expect(await store.revision({ ...upstream, ...other })).toBeUndefined();
   }

@@ -32,8 +32,13 @@ interface TextRow {
   output_pico_usd: bigint;
   cached_input_pico_usd: bigint | null;
   cache_write_pico_usd: bigint | null;
+  image_input_pico_usd: bigint | null;
   audio_input_pico_usd: bigint | null;
   reasoning_pico_usd: bigint | null;
+  image_output_pico_usd: bigint | null;
+  audio_output_pico_usd: bigint | null;
+  /** Amounts as text. */
+  tools_pico_usd: Readonly<Record<string, string>>;
   request_pico_usd: bigint;
 }
 
@@ -52,8 +57,12 @@ const COLUMNS: Readonly<Record<keyof TextRow, string>> = {
   output_pico_usd: "bigint",
   cached_input_pico_usd: "bigint",
   cache_write_pico_usd: "bigint",
+  image_input_pico_usd: "bigint",
   audio_input_pico_usd: "bigint",
   reasoning_pico_usd: "bigint",
+  image_output_pico_usd: "bigint",
+  audio_output_pico_usd: "bigint",
+  tools_pico_usd: "jsonb",
   request_pico_usd: "bigint",
 };
 const NAMES = Object.keys(COLUMNS).join(", ");
@@ -126,7 +135,11 @@ function rowOf(model: TextModel): TextRow {
     output_pico_usd: prices.output,
     cached_input_pico_usd: prices.cachedInput,
     cache_write_pico_usd: prices.cacheWrite,
+    image_input_pico_usd: prices.imageInput,
     audio_input_pico_usd: prices.audioInput,
+    image_output_pico_usd: prices.imageOutput,
+    audio_output_pico_usd: prices.audioOutput,
+    tools_pico_usd: mapAmounts(prices.tools, String),
     reasoning_pico_usd: prices.reasoning,
     request_pico_usd: prices.request,
   };
@@ -148,9 +161,20 @@ function modelOf(row: TextRow): TextModel {
       output: row.output_pico_usd,
       cachedInput: row.cached_input_pico_usd,
       cacheWrite: row.cache_write_pico_usd,
+      imageInput: row.image_input_pico_usd,
       audioInput: row.audio_input_pico_usd,
+      imageOutput: row.image_output_pico_usd,
+      audioOutput: row.audio_output_pico_usd,
+      tools: mapAmounts(row.tools_pico_usd, BigInt),
       reasoning: row.reasoning_pico_usd,
       request: row.request_pico_usd,
     },
   };
+}
+
+function mapAmounts<From, To>(
+  amounts: Readonly<Record<string, From>>,
+  change: (amount: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(amounts).map(([call, amount]) => [call, change(amount)]));
 }

@@ -1,17 +1,14 @@
-// Keeps the text models in step with an upstream: imports at the start, at intervals and when an operator asks. Whatever goes
+// Keeps the models of one text upstream in step with its list: imports at the start, at intervals and when an operator asks. Whatever goes
 // wrong, the last good listing stays, in memory and in Postgres. Other processes find it there within a second.
 
-import type { Catalog, Model } from "@gr/proto/catalog";
 import { type Clock, pause, sentenceOf } from "@gr/runtime";
 import type { TextModel, TextUpstream } from "@gr/text-upstream";
 import type { CatalogEvents } from "./events.ts";
 import { fetchListing } from "./fetch-listing.ts";
 import type { LiveCatalog } from "./live-catalog.ts";
-import type { PriceStore } from "./price-store.ts";
 import { isOnSale, isoDay } from "./shutdown.ts";
 import type { StoredListing, TextStore } from "./store.ts";
 import { type Listing, readListing, UnusableListing } from "./text-listing.ts";
-import { modelOfText } from "./text-model.ts";
 import type { TextPriceList } from "./text-price-list.ts";
 
 const RETRY_FIRST_MS = 200;
@@ -28,14 +25,14 @@ const UNPRICED =
 export interface TextImport {
   /** Shows the stored listing. Called before anybody can ask, so that a restart hides no model even for a moment. */
   restore(): Promise<void>;
-  /** What the upstream lists now, as models; nothing is shown or stored. @throws UnusableListing */
-  preview(): Promise<Model[]>;
+  /** What the upstream lists now; nothing is shown or stored. @throws UnusableListing */
+  preview(): Promise<readonly TextModel[]>;
   /**
    * Imports now, as the schedule does; an import that runs ends first. A listing that lost most of its models is refused:
    * only the schedule can see that this lasts.
    * @throws UnusableListing; nothing has changed then
    */
-  sync(): Promise<Synced>;
+  sync(): Promise<void>;
   /** How the last import went, scheduled or asked for. */
   state(): ImportState;
   start(): Promise<void>;
@@ -47,19 +44,14 @@ export type ImportState =
   | { readonly state: "running" | "done" }
   | { readonly state: "failed"; readonly problem: string };
 
-/** The catalogue before an import and after it. */
-export interface Synced {
-  readonly before: Catalog;
-  readonly after: Catalog;
-}
-
 export interface TextImportOptions {
   readonly upstream: TextUpstream;
   /** For an upstream that lists no prices. */
   readonly priceList: TextPriceList;
   readonly store: TextStore;
-  readonly prices: PriceStore;
-  readonly live: LiveCatalog;
+  /** Replaces what the catalogue shows of this upstream; resolves when that can be asked for. */
+  readonly show: (models: readonly TextModel[]) => Promise<void>;
+  readonly live: Pick<LiveCatalog, "offersText">;
   readonly events: CatalogEvents;
   readonly clock: Clock;
   readonly intervalMs: number;
@@ -67,7 +59,7 @@ export interface TextImportOptions {
 }
 
 export function createTextImport(options: TextImportOptions): TextImport {
-  const { upstream, store, prices, live, events, clock } = options;
+  const { upstream, store, live, events, clock } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   let good: readonly TextModel[] = [];
@@ -80,12 +72,10 @@ export function createTextImport(options: TextImportOptions): TextImport {
   /** What is stored and what is shown change together. When they differ, another process has imported. */
   const showing = oneAfterTheOther();
 
-  const modelsOf = (models: readonly TextModel[]) => models.map((model) => modelOfText(model, upstream.name));
-
   /** Where the upstream lists no prices, a stored listing gets those of the price list as it is now. */
   async function load(): Promise<StoredListing | undefined> {
     const stored = await store.load(upstream);
-    if (stored === undefined || upstream.kind.listing.prices !== "ours") return stored;
+    if (stored === undefined || upstream.prices !== "price-list") return stored;
     const models = stored.models.flatMap(({ id, releaseDate }) => {
       const priced = options.priceList.get(id);
       return priced === undefined ? [] : [{ ...priced, releaseDate }];
@@ -93,13 +83,10 @@ export function createTextImport(options: TextImportOptions): TextImport {
     return { ...stored, models };
   }
 
-  /** A charge may name a price as soon as it is shown, so it is kept before. */
-  async function show({ revision, models: texts }: StoredListing): Promise<void> {
-    const models = modelsOf(texts);
-    await prices.keep(models, clock.now());
+  async function show({ revision, models }: StoredListing): Promise<void> {
+    await options.show(models);
     shown = revision;
-    good = texts;
-    live.setTextModels(models);
+    good = models;
   }
 
   /** @throws UnusableListing */
@@ -108,8 +95,8 @@ export function createTextImport(options: TextImportOptions): TextImport {
     const listing = readListing({ kind: upstream.kind, priceList: options.priceList }, body, isoDay(clock));
     if (listing.models.length > 0) return listing;
     // All text models may be the operator's own, which no listing has to name.
-    if (upstream.kind.listing.prices === "ours" && live.offersText()) return listing;
-    if (upstream.kind.listing.prices === "ours") throw new UnusableListing(UNPRICED);
+    if (upstream.prices === "price-list" && live.offersText()) return listing;
+    if (upstream.prices === "price-list") throw new UnusableListing(UNPRICED);
     throw new UnusableListing(`none of its models can be used (${JSON.stringify(listing.skipped)})`);
   }
 
@@ -153,12 +140,10 @@ export function createTextImport(options: TextImportOptions): TextImport {
     }
   }
 
-  async function syncOnce(): Promise<Synced> {
+  async function syncOnce(): Promise<void> {
     const listing = await read();
     if (lostMost(listing)) throw new UnusableListing(shrunkenSentence(had(), listing.models.length));
-    const { catalog: before } = live.current();
     await accept(listing);
-    return { before, after: live.current().catalog };
   }
 
   /** Shows any other revision than the shown one, also an earlier one: then an older database was restored. */
@@ -189,10 +174,10 @@ export function createTextImport(options: TextImportOptions): TextImport {
       const stored = await load();
       if (stored !== undefined) await show(stored);
     },
-    preview: async () => modelsOf((await read()).models),
+    preview: async () => (await read()).models,
     sync: async () => {
       try {
-        return await importing(() => syncOnce());
+        await importing(() => syncOnce());
       } catch (error) {
         state = { state: "failed", problem: sentenceOf(error) };
         events.textSyncFailed(upstream.name, sentenceOf(error));
@@ -213,7 +198,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
 }
 
 /** Runs each piece of work when the one before it has ended, well or not. */
-function oneAfterTheOther() {
+export function oneAfterTheOther() {
   let last: Promise<unknown> = Promise.resolve();
   return <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = last.then(work);

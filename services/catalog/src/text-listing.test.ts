@@ -10,7 +10,7 @@ import { MOST_OWN_BYTES } from "./own-catalog.ts";
 import { takeSnapshot } from "./snapshot.ts";
 import { openRouterRow } from "./test/fake-upstream.ts";
 import { readListing, UnusableListing } from "./text-listing.ts";
-import { modelOfText } from "./text-model.ts";
+import { mergedTextModels } from "./text-model.ts";
 
 const TODAY = "2026-11-20";
 /** Of the runtime's RPC, in either direction. */
@@ -40,6 +40,7 @@ describe("a row of OpenRouter's shape", () => {
         input_cache_write: "0.00000018",
         audio: "0.000001",
         internal_reasoning: "0.000003",
+        web_search: "0.004",
       },
       supported_parameters: ["tools", "reasoning", "seed"],
       expiration_date: "2027-03-01T00:00:00Z",
@@ -61,8 +62,12 @@ describe("a row of OpenRouter's shape", () => {
           request: 1_000_000_000n,
           cachedInput: 14_000n,
           cacheWrite: 180_000n,
+          imageInput: null,
           audioInput: 1_000_000n,
           reasoning: 3_000_000n,
+          imageOutput: null,
+          audioOutput: null,
+          tools: { web_search_call: 4_000_000_000n },
         },
       },
     ]);
@@ -251,7 +256,7 @@ test("the largest listing that is read makes a catalogue that two of fit one RPC
   const body = largestListing();
   const { models } = readListing(openRouter, body, TODAY);
   expect(models).toHaveLength(5_000);
-  const shown = models.map((model) => modelOfText(model, "default"));
+  const shown = mergedTextModels([["default", models]]);
   const { catalog } = takeSnapshot({ models: [], hidden: new Set() }, shown, TODAY);
   const answer = create(SyncCatalogResponseSchema, { before: catalog, after: catalog });
   // Room for the models of the seed, whose files have less than this, and for those of an operator's own folder.

@@ -64,6 +64,8 @@ function rowReaderOf({ kind: { listing }, priceList }: ListingFormat): RowReader
     const name = listing.readRow(row);
     if (typeof name === "string") return name;
     const priced = priceList.get(name.id);
-    return priced === undefined ? "no_price" : { ...priced, releaseDate: priced.releaseDate ?? name.releaseDate };
+    return priced === undefined
+      ? "no_price"
+      : { ...priced, releaseDate: priced.releaseDate ?? name.releaseDate };
   };
 }

@@ -1,15 +1,32 @@
-// A text model of a listing, as a model of the contract.
-import { create } from "@bufbuild/protobuf";
-import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
-import type { TextModel } from "@gr/text-upstream";
+// Text models of listings and of an operator's rows, as models of the contract: one model with a route to each upstream that
+// serves it, and a price that says what each of them bills.
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import {
+  type Model,
+  ModelKind,
+  ModelSchema,
+  PriceAtUpstreamSchema,
+  type TokenPriceSchema,
+} from "@gr/proto/catalog";
+import type { TextModel, TextPrices } from "@gr/text-upstream";
 import { versioned } from "./price-version.ts";
 
-/**
- * @param upstream the name that routes call the upstream by.
- * @param upstreamModel what the upstream calls the model, where that is not its id.
- */
-export function modelOfText(text: TextModel, upstream: string, upstreamModel = text.id): Model {
-  const { prices } = text;
+/** One way to reach a text model. */
+export interface TextRoute {
+  /** The name that routes call the upstream by. */
+  readonly upstream: string;
+  readonly upstreamModel: string;
+  readonly prices: TextPrices;
+}
+
+/** @param routes the preferred first; its prices are the model's, and theirs is said of others that bill otherwise */
+export function modelOfText(text: TextModel, routes: readonly TextRoute[]): Model {
+  const prices = routes[0]?.prices ?? text.prices;
+  const usual = versioned({ case: "token", value: ratesOf(prices) }).version;
+  const upstreams = routes
+    .map((route) => ({ provider: route.upstream, price: ratesOf(route.prices) }))
+    .filter(({ price }) => versioned({ case: "token", value: price }).version !== usual)
+    .map((there) => create(PriceAtUpstreamSchema, there));
   return create(ModelSchema, {
     id: text.id,
     kind: ModelKind.TEXT,
@@ -21,18 +38,67 @@ export function modelOfText(text: TextModel, upstream: string, upstreamModel = t
     maxOutputTokens: BigInt(text.maxOutputTokens ?? 0),
     releaseDate: text.releaseDate ?? "",
     shutdownDate: text.shutdownDate ?? "",
-    price: versioned({
-      case: "token",
-      value: {
-        inputPicoUsd: prices.input,
-        outputPicoUsd: prices.output,
-        requestPicoUsd: prices.request,
-        ...(prices.cachedInput === null ? {} : { cachedInputPicoUsd: prices.cachedInput }),
-        ...(prices.cacheWrite === null ? {} : { cacheWritePicoUsd: prices.cacheWrite }),
-        ...(prices.audioInput === null ? {} : { audioInputPicoUsd: prices.audioInput }),
-        ...(prices.reasoning === null ? {} : { reasoningPicoUsd: prices.reasoning }),
-      },
-    }),
-    routes: [{ provider: upstream, upstreamModel }],
+    price: versioned({ case: "token", value: { ...ratesOf(prices), upstreams } }),
+    routes: routes.map(({ upstream, upstreamModel }) => ({ provider: upstream, upstreamModel })),
   });
+}
+
+function ratesOf(prices: TextPrices): MessageInitShape<typeof TokenPriceSchema> {
+  return {
+    inputPicoUsd: prices.input,
+    outputPicoUsd: prices.output,
+    requestPicoUsd: prices.request,
+    ...(prices.cachedInput === null ? {} : { cachedInputPicoUsd: prices.cachedInput }),
+    ...(prices.cacheWrite === null ? {} : { cacheWritePicoUsd: prices.cacheWrite }),
+    ...(prices.audioInput === null ? {} : { audioInputPicoUsd: prices.audioInput }),
+    ...(prices.imageInput === null ? {} : { imageInputPicoUsd: prices.imageInput }),
+    ...(prices.reasoning === null ? {} : { reasoningPicoUsd: prices.reasoning }),
+    ...(prices.imageOutput === null ? {} : { imageOutputPicoUsd: prices.imageOutput }),
+    ...(prices.audioOutput === null ? {} : { audioOutputPicoUsd: prices.audioOutput }),
+    toolFees: Object.entries(prices.tools)
+      .map(([call, picoUsd]) => ({ call, picoUsd }))
+      .toSorted((one, other) => (one.call < other.call ? -1 : 1)),
+  };
+}
+
+/**
+ * One list of what several upstreams list. A model that several of them have promises what each of these can do, so that
+ * nothing depends on which one serves. Its limits are the largest, for which a hold must be enough.
+ * @param listings by upstream, the preferred first
+ */
+export function mergedTextModels(listings: readonly (readonly [string, readonly TextModel[]])[]): Model[] {
+  const byId = new Map<string, { text: TextModel; routes: TextRoute[] }>();
+  for (const [upstream, texts] of listings) {
+    for (const text of texts) {
+      const route = { upstream, upstreamModel: text.id, prices: text.prices };
+      const known = byId.get(text.id);
+      if (known === undefined) byId.set(text.id, { text, routes: [route] });
+      else {
+        known.text = both(known.text, text);
+        known.routes.push(route);
+      }
+    }
+  }
+  return [...byId.values()].map(({ text, routes }) => modelOfText(text, routes));
+}
+
+function both(one: TextModel, other: TextModel): TextModel {
+  return {
+    ...one,
+    capabilities: one.capabilities.filter((each) => other.capabilities.includes(each)),
+    supportedParameters: one.supportedParameters.filter((each) => other.supportedParameters.includes(each)),
+    contextTokens: larger(one.contextTokens, other.contextTokens),
+    maxOutputTokens: larger(one.maxOutputTokens, other.maxOutputTokens),
+    shutdownDate: later(one.shutdownDate, other.shutdownDate),
+  };
+}
+
+/** Null is unknown, and may be larger than all. */
+function larger(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : Math.max(one, other);
+}
+
+/** Null is never. */
+function later(one: string | null, other: string | null): string | null {
+  return one === null || other === null ? null : one > other ? one : other;
 }

@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { OperatorError } from "@gr/runtime";
-import type { TextModel } from "@gr/text-upstream";
+import type { TextModel, TextPrices } from "@gr/text-upstream";
 import { z } from "zod";
 import { MODEL_ID, MOST_ID_CHARACTERS, modelName } from "./model-name.ts";
 import { readSeedFiles, type SeedFile } from "./seed.ts";
@@ -29,17 +29,22 @@ export const priceRow = z.strictObject({
   release_date: isoDate.nullable().default(null),
   /** The first day on which the upstream no longer serves it. */
   shutdown_date: isoDate.nullable().default(null),
-  /** What is left out is billed as input, `reasoning` as output. */
+  /** What is left out is billed as input or output. */
   usd_per_million: z.strictObject({
     input: usdPerMillion,
     output: usdPerMillion,
     cached_input: usdPerMillion.optional(),
     cache_write: usdPerMillion.optional(),
+    image_input: usdPerMillion.optional(),
     audio_input: usdPerMillion.optional(),
     reasoning: usdPerMillion.optional(),
+    image_output: usdPerMillion.optional(),
+    audio_output: usdPerMillion.optional(),
   }),
   /** Added to each request. */
   request_usd: usd.default(0n),
+  /** Each call of a tool that the provider runs, by the type that it has in the output. */
+  tool_usd: z.record(z.string().regex(/^[a-z_]{1,40}_call$/, 'must end in "_call"'), usd).default({}),
   ...sourced,
 });
 
@@ -88,7 +93,6 @@ function readPriceFile(file: SeedFile): { models: TextModel[]; problems: string[
 }
 
 export function textModelOf(row: z.infer<typeof priceRow>): TextModel {
-  const { input, output, cached_input, cache_write, audio_input, reasoning } = row.usd_per_million;
   return {
     id: row.id,
     name: row.name,
@@ -99,14 +103,25 @@ export function textModelOf(row: z.infer<typeof priceRow>): TextModel {
     maxOutputTokens: row.max_output_tokens,
     releaseDate: row.release_date,
     shutdownDate: row.shutdown_date,
-    prices: {
-      input,
-      output,
-      cachedInput: cached_input ?? null,
-      cacheWrite: cache_write ?? null,
-      audioInput: audio_input ?? null,
-      reasoning: reasoning ?? null,
-      request: row.request_usd,
-    },
+    prices: textPricesOf(row),
+  };
+}
+
+export function textPricesOf(
+  row: Pick<z.infer<typeof priceRow>, "usd_per_million" | "request_usd" | "tool_usd">,
+): TextPrices {
+  const rates = row.usd_per_million;
+  return {
+    input: rates.input,
+    output: rates.output,
+    cachedInput: rates.cached_input ?? null,
+    cacheWrite: rates.cache_write ?? null,
+    imageInput: rates.image_input ?? null,
+    audioInput: rates.audio_input ?? null,
+    reasoning: rates.reasoning ?? null,
+    imageOutput: rates.image_output ?? null,
+    audioOutput: rates.audio_output ?? null,
+    request: row.request_usd,
+    tools: row.tool_usd,
   };
 }

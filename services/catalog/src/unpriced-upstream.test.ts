@@ -103,16 +103,30 @@ describe("the price list", () => {
       output: "2",
       cached_input: "0.1",
       cache_write: "1.25",
+      image_input: "4",
+      audio_input: "5",
       reasoning: "3",
+      image_output: "6",
+      audio_output: "7",
     };
-    expect(listOf(row("a", { usd_per_million, request_usd: "0.001" })).get("a")?.prices).toEqual({
+    const fees = { request_usd: "0.001", tool_usd: { web_search_call: "0.01" } };
+    expect(listOf(row("a", { usd_per_million, ...fees })).get("a")?.prices).toEqual({
       input: 1_000_000n,
       output: 2_000_000n,
       cachedInput: 100_000n,
       cacheWrite: 1_250_000n,
-      audioInput: null,
+      imageInput: 4_000_000n,
+      audioInput: 5_000_000n,
       reasoning: 3_000_000n,
+      imageOutput: 6_000_000n,
+      audioOutput: 7_000_000n,
       request: 1_000_000_000n,
+      tools: { web_search_call: 10_000_000_000n },
+    });
+    expect(listOf(row("a")).get("a")?.prices).toMatchObject({
+      cachedInput: null,
+      audioOutput: null,
+      tools: {},
     });
   });
 
@@ -134,6 +148,7 @@ describe("the price list", () => {
       /usd_per_million: .*video/,
     ],
     ["no source", row("a", { source: "" }), /: source:/],
+    ["a fee for what is no call", row("a", { tool_usd: { search: "1" } }), /tool_usd\.search/],
     ["an ability that there is not", row("a", { capabilities: ["telepathy"] }), /capabilities\[0\]/],
   ])("with %s is refused by file, model, field and rule", (_what, wrong, sentence) => {
     expect(() => listOf(row("b"), wrong)).toThrow(sentence);

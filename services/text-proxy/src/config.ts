@@ -19,6 +19,15 @@ export const textProxyConfig = z.object({
   TEXT_TOTAL_TIMEOUT_MS: milliseconds(4 * 3_600_000).describe(
     "from the request to the last byte of the answer; what is longer is cut off, and charged",
   ),
+  TEXT_BREAKER_FAILURES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .default(5)
+    .describe("failures in a row after which an upstream is not asked for a model for a while"),
+  TEXT_BREAKER_PAUSE_MS: milliseconds(5_000).describe(
+    "for how long at first; twice as long after each try that fails, a minute at most",
+  ),
   TEXT_KEEP_ALIVE_MS: milliseconds(10_000).describe(
     "between comments in a stream whose first event is not there yet",
   ),

@@ -22,7 +22,11 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   /** An answer ended before its end, and what was delivered is charged. */
   cutOff(order: TextOrder, why: string): void;
   lost(order: TextOrder, loss: UpstreamLoss): void;
-  refused(order: TextOrder, status: number, refusal: Refusal): void;
+  refused(order: TextOrder, upstream: string, status: number, refusal: Refusal): void;
+  /** An upstream is not asked for a model any more. @param pauseMs until it is tried again */
+  breakerOpened(upstream: string, model: string, pauseMs: number): void;
+  /** It answers again. */
+  breakerClosed(upstream: string, model: string): void;
   failed(order: TextOrder, problem: string): void;
   /** The answer of a claimed request is too large: it is charged, and cannot be given again. */
   notKept(): void;
@@ -40,7 +44,14 @@ const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 60
 const OWN_BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const ANSWERED = { outcome: "answered" };
 
-export function createTextEvents(log: Logger, metrics: Registry, running: () => number): TextEvents {
+/** What the gauges read when metrics are collected. */
+export interface TextGauges {
+  running(): number;
+  /** Of each upstream by name, the models for which it is not asked. */
+  openBreakers(): readonly (readonly [string, number])[];
+}
+
+export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGauges): TextEvents {
   const registers = [metrics];
   const outcomes = new Counter({
     name: "text_requests_total",
@@ -51,9 +62,15 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
   // There from the beginning, so that the first one is an increase.
   outcomes.inc({ outcome: "not_captured" }, 0);
   const counted = (name: string, help: string) => new Counter({ name, help, registers });
-  const keyRefused = counted(
+  const countedByUpstream = (name: string, help: string) =>
+    new Counter({ name, help, labelNames: ["upstream"], registers });
+  const keyRefused = countedByUpstream(
     "text_upstream_key_refused_total",
-    "Answers 401, 402 and 403 to our own upstream key",
+    "Answers 401, 402 and 403 to our own key of an upstream",
+  );
+  const opened = countedByUpstream(
+    "text_upstream_breaker_opened_total",
+    "How often an upstream was given up for a model after failures in a row",
   );
   const clientsLeft = counted("text_clients_left_total", "Clients that left before the end of their answer");
   const lookedUp = counted("text_usage_looked_up_total", "Charges whose usage had to be looked up");
@@ -106,7 +123,16 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
     help: "Text requests that have a hold now",
     registers,
     collect() {
-      this.set(running());
+      this.set(gauges.running());
+    },
+  });
+  new Gauge({
+    name: "text_upstream_breakers_open",
+    help: "Models for which an upstream is not asked now, since it failed",
+    labelNames: ["upstream"],
+    registers,
+    collect() {
+      for (const [upstream, open] of gauges.openBreakers()) this.set({ upstream }, open);
     },
   });
   const named = ({ id, model }: TextOrder) => ({ requestId: id, model });
@@ -127,11 +153,19 @@ export function createTextEvents(log: Logger, metrics: Registry, running: () => 
       outcomes.inc({ outcome: loss.kind.replace(" ", "_") });
       log.warn({ ...named(order), err: loss.cause }, `upstream lost: ${loss.kind}`);
     },
-    refused: (order, status, { error, ourFault }) => {
+    breakerOpened: (upstream, model, pauseMs) => {
+      opened.inc({ upstream });
+      log.warn(
+        { upstream, model, pauseMs },
+        "the upstream fails and is not asked for this model for a while",
+      );
+    },
+    breakerClosed: (upstream, model) => log.info({ upstream, model }, "the upstream answers again"),
+    refused: (order, upstream, status, { error, ourFault }) => {
       outcomes.inc({ outcome: "refused" });
       if (ourFault) {
-        keyRefused.inc();
-        log.error({ requestId: order.id, status }, "our upstream key is refused");
+        keyRefused.inc({ upstream });
+        log.error({ requestId: order.id, upstream, status }, "our upstream key is refused");
       } else if (status >= 500) {
         log.warn({ ...named(order), status, reason: error.reason }, "upstream failed");
       }

@@ -1,14 +1,15 @@
-// The text proxy as a module: no tables of its own, one upstream, a copy of the catalogue, billing by RPC.
+// The text proxy as a module: no tables of its own, the upstreams, a copy of the catalogue, billing by RPC.
 import { createBilling, createCatalogCopy } from "@gr/clients";
 import { HoldRecord, PaidRequests } from "@gr/paid-request";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
-import { defineModule } from "@gr/runtime";
-import { textUpstreamOf } from "@gr/text-upstream";
+import { type Clock, defineModule } from "@gr/runtime";
+import { textUpstreamsOf } from "@gr/text-upstream";
 import type { TextKinds } from "./answer/text-kinds.ts";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
-import { createTextEvents } from "./events.ts";
+import { createTextEvents, type TextEvents } from "./events.ts";
 import { textRest } from "./rest.ts";
+import { CircuitBreaker } from "./upstream/circuit-breaker.ts";
 import { Upstream } from "./upstream/upstream.ts";
 
 const SERVICE = "text-proxy";
@@ -22,10 +23,13 @@ export const textProxyModule = defineModule({
   needs: ["billing", "catalog"],
   config: textProxyConfig,
   async create({ config, log, clock, metrics, dial }) {
-    const events = createTextEvents(log, metrics, () => paid.running.served);
+    const events = createTextEvents(log, metrics, {
+      running: () => paid.running.served,
+      openBreakers: () => [...upstreams.values()].map(({ name, openBreakers }) => [name, openBreakers]),
+    });
     const billing = createBilling(dial("billing", BillingService), clock);
     const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
-    const upstreams = openUpstreams(config);
+    const upstreams = openUpstreams(config, events, clock);
     const paid = new PaidRequests<TextKinds>({
       service: SERVICE,
       billing,
@@ -72,14 +76,26 @@ function settingsOf(config: TextProxyConfig) {
 }
 
 /** By the name that routes of models call them; none where none is configured. */
-function openUpstreams(config: TextProxyConfig): ReadonlyMap<string, Upstream> {
-  const upstream = textUpstreamOf(config);
-  if (upstream === undefined) return new Map();
+function openUpstreams(
+  config: TextProxyConfig,
+  events: TextEvents,
+  clock: Clock,
+): ReadonlyMap<string, Upstream> {
+  const breaker = { failures: config.TEXT_BREAKER_FAILURES, pauseMs: config.TEXT_BREAKER_PAUSE_MS };
   const timers = {
     connectMs: config.TEXT_CONNECT_TIMEOUT_MS,
     headersMs: config.TEXT_HEADERS_TIMEOUT_MS,
     idleMs: config.TEXT_IDLE_TIMEOUT_MS,
     totalMs: config.TEXT_TOTAL_TIMEOUT_MS,
   };
-  return new Map([[upstream.name, new Upstream(upstream, timers)]]);
+  const opened = textUpstreamsOf(config).map((upstream) => {
+    const { name } = upstream;
+    const newBreaker = (model: string) =>
+      new CircuitBreaker(breaker, () => clock.now(), {
+        opened: (pauseMs) => events.breakerOpened(name, model, pauseMs),
+        closed: () => events.breakerClosed(name, model),
+      });
+    return [name, new Upstream(upstream, timers, newBreaker)] as const;
+  });
+  return new Map(opened);
 }

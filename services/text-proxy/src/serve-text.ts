@@ -3,6 +3,7 @@
 // was kept.
 import type { Billing, CatalogCopy } from "@gr/clients";
 import { type Principal, principalOf } from "@gr/identity";
+import { dearestTokenPrice } from "@gr/models";
 import type { Credits } from "@gr/money";
 import {
   claimOf,
@@ -23,10 +24,11 @@ import type { TextKinds } from "./answer/text-kinds.ts";
 import { WholeProducer } from "./answer/whole-producer.ts";
 import type { TextProxyConfig } from "./config.ts";
 import type { TextEvents } from "./events.ts";
-import { holdSizeOf } from "./request/hold-size.ts";
+import { type HoldSize, holdSizeOf } from "./request/hold-size.ts";
 import { withAdvice } from "./request/refused-for-money.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./request/text-request.ts";
+import { chooseRoutes } from "./upstream/choose-routes.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 
 export interface TextDeps {
@@ -72,9 +74,9 @@ export async function serveText(
     return target;
   });
   if ("earlier" in found) return replay(deps, principal, request, found.earlier, reply);
-  const { model, price, priceVersion, routes } = found.prepared;
+  const { price, priceVersion, routes } = found.prepared;
   const { HOLD_LEASE_MS, HOLD_GRACE_MS } = deps.config;
-  const size = holdSizeOf(request, model, price);
+  const size = sizeOf(request, found.prepared);
   const order: TextOrder = {
     id: http.id,
     accountId,
@@ -115,9 +117,15 @@ export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): o
   return quoteRecord({ model: model.id, credits, isExact: credits === 0n, priceVersion });
 }
 
-function boundOf(request: TextRequest, { model, price }: Target): Credits {
-  const { credits, mostCredits } = holdSizeOf(request, model, price);
+function boundOf(request: TextRequest, target: Target): Credits {
+  const { credits, mostCredits } = sizeOf(request, target);
   return mostCredits ?? credits;
+}
+
+/** Whichever of its upstreams serves it: the hold must be enough. */
+function sizeOf(request: TextRequest, { model, price, routes }: Target): HoldSize {
+  const providers = routes.map(({ provider }) => provider);
+  return holdSizeOf(request, model, dearestTokenPrice(price, providers));
 }
 
 /**
@@ -158,12 +166,11 @@ function findTarget({ catalog, upstreams }: TextDeps, request: TextRequest): Tar
     const message = `The model "${model.id}" does not support image input.`;
     throw new ServiceError("vision_not_supported", message, { param: request.input.firstImage });
   }
-  const [first, ...others] = model.routes
-    .filter(({ provider }) => upstreams.has(provider))
-    .map(({ provider, upstreamModel }) => ({ provider, upstreamModel: upstreamModel || model.id }));
+  const { routes, waitMs } = chooseRoutes(model, upstreams);
+  const [first, ...others] = routes;
   if (first === undefined || model.price?.rule.case !== "token") {
     throw new ServiceError("provider_unavailable", `No provider serves the model "${model.id}" now.`, {
-      retryAfterMs: UNSERVED_RETRY_MS,
+      retryAfterMs: waitMs ?? UNSERVED_RETRY_MS,
     });
   }
   const { rule, version } = model.price;

@@ -24,7 +24,8 @@ export const chatStream: StreamDialect = {
     }
     const member =
       chunk["usage"] == null ? undefined : findMember(event, scanObject(event, data.start), "usage");
-    const usage = member === undefined ? undefined : readUsage(kind, "chat", chunk["usage"], event, member);
+    const usage =
+      member === undefined ? undefined : readUsage(kind, "chat", chunk["usage"], event, member, chunk);
     const problem = problemOf(chunk);
     if (problem !== undefined) return { type: "failed", problem, usage, own: false };
     return usage === undefined ? PLAIN : { type: "usage", usage };

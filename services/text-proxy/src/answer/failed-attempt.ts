@@ -57,7 +57,7 @@ export function refusedAttempt(
   answer: CollectedAnswer,
 ): Failed | Unknown {
   const refusal = refusalOf(answer, (text) => upstream.redact(text));
-  events.refused(order, answer.status, refusal);
+  events.refused(order, upstream.name, answer.status, refusal);
   const { error, outcome, elsewhere } = refusal;
   const said = { error, billId: answer.generationId, why: outcome, message: `status ${answer.status}` };
   if (outcome === "unknown") return { kind: "unknown", ...said };

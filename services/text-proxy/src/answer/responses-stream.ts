@@ -40,7 +40,9 @@ export const responsesStream: StreamDialect = {
     }
     const member = findMember(event, layout, "usage");
     const usage =
-      member === undefined ? undefined : readUsage(kind, "responses", response["usage"], event, member);
+      member === undefined
+        ? undefined
+        : readUsage(kind, "responses", response["usage"], event, member, response);
     if (!isFinal) return { type: "failed", problem: problemOf(response), usage, own: true };
     const output = findMember(event, layout, "output");
     return {

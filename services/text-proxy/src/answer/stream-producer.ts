@@ -31,6 +31,10 @@ export class StreamProducer extends TextProducer {
   /** Undefined until the client's stream has begun. */
   #relay: StreamRelay | undefined;
 
+  protected get hasBegun(): boolean {
+    return this.#relay !== undefined;
+  }
+
   give(product: TextProduct): FastifyReply {
     this.#relay?.give(product);
     return this.parts.reply;

@@ -1,4 +1,5 @@
 // What answers in one piece and streams have in common: attempts make one, then it is given to the client or not.
+import { tokenPriceAt } from "@gr/models";
 import type { AttemptContext, AttemptEnd, Producer, Route } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import type { TextProxyConfig } from "../config.ts";
@@ -8,9 +9,11 @@ import type { TextOrder } from "../request/text-order.ts";
 import { upstreamBody } from "../request/upstream-body.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { AnswerReceiver } from "../upstream/upstream-call.ts";
+import { WatchedAnswer } from "../upstream/watched-answer.ts";
 import type { Attempt } from "./failed-attempt.ts";
 import { payableContext } from "./payable-context.ts";
 import type { TextKinds, TextProduct } from "./text-kinds.ts";
+import { notAsked, unbilled } from "./unbilled-attempt.ts";
 
 export interface ProducerParts {
   readonly order: TextOrder;
@@ -40,10 +43,13 @@ export abstract class TextProducer implements Producer<TextKinds> {
   }
 
   async attempt(route: Route, whole: AttemptContext): Promise<AttemptEnd<TextKinds>> {
-    const { order, events, upstreams, config } = this.parts;
-    const context = payableContext(whole, order.maxCost);
+    const { events, upstreams, config } = this.parts;
+    const context = payableContext(whole, this.parts.order.maxCost);
     const upstream = upstreams.get(route.provider);
     if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
+    // What it costs there.
+    const price = tokenPriceAt(this.parts.order.price, route.provider);
+    const order = { ...this.parts.order, price };
     const { request, size } = order;
     const { api, stream } = request;
     const added = limitToAdd(request, size, context.held);
@@ -54,15 +60,24 @@ export abstract class TextProducer implements Producer<TextKinds> {
       limit: request.outputLimit === undefined ? added : size.mostTokens,
       surplus: config.TEXT_COST_SURPLUS_PERCENT,
     };
+    const attempt = { order, upstream, events, terms: () => terms };
+    const breaker = upstream.breaker(route.upstreamModel);
+    const passage = breaker.enter();
+    if (passage === undefined) return notAsked(breaker.waitMs);
     const began = performance.now();
     try {
-      return await this.read({ order, upstream, events, terms: () => terms }, context, (receiver) => {
-        upstream.post({ api, stream, body, id: order.id, signal: context.signal }, receiver);
+      const end = await this.read(attempt, context, (receiver) => {
+        const watched = new WatchedAnswer(receiver, breaker, passage, context.signal);
+        upstream.post({ api, stream, body, id: order.id, signal: context.signal }, watched);
       });
+      return upstream.billed ? end : unbilled(end, !this.hasBegun);
     } finally {
       this.#upstreamMs += performance.now() - began;
     }
   }
+
+  /** Whether the client has got something. */
+  protected abstract readonly hasBegun: boolean;
 
   /** Gives the last of an answer that is paid for. @returns what the request is answered with */
   abstract give(product: TextProduct): unknown;

@@ -33,7 +33,7 @@ export function readWholeAnswer(api: TextApi, kind: UpstreamKind, bytes: Buffer)
     bytes,
     layout,
     id: typeof id === "string" ? id : "",
-    usage: usage === undefined ? undefined : readUsage(kind, api, body["usage"], bytes, usage),
+    usage: usage === undefined ? undefined : readUsage(kind, api, body["usage"], bytes, usage, body),
     outputBytes: output === undefined ? 0 : output.valueEnd - output.valueStart,
     failure: failureOf(api, body),
   };

@@ -214,7 +214,7 @@ describe("a failure costs the customer nothing", () => {
   test("a refusal of our own key raises the alarm", async () => {
     upstream.script((_, response) => sendJson(response, '{"error":{"message":"no","code":401}}', 401));
     expect((await rig.post("chat/completions", hello)).status).toBe(502);
-    expect(await rig.metrics()).toMatch(/text_upstream_key_refused_total [1-9]/);
+    expect(await rig.metrics()).toMatch(/text_upstream_key_refused_total\{upstream="default"\} [1-9]/);
   });
 
   test("no answer in time is a 504, never sent again, and the hold stays open", async () => {

@@ -19,6 +19,8 @@ export const WHOLE_TYPE = "application/json; charset=utf-8";
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 
 export class WholeProducer extends TextProducer {
+  protected readonly hasBegun = false;
+
   give({ last }: TextProduct): unknown {
     const { reply, events } = this.parts;
     events.answered();

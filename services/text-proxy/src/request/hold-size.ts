@@ -127,7 +127,8 @@ export function dearestInput({ input }: TextRequest, price: TokenPrice): PicoUsd
 }
 
 export function dearestOutput(price: TokenPrice): PicoUsd {
-  return dearer(dearer(price.outputPicoUsd, price.reasoningPicoUsd), price.imageOutputPicoUsd);
+  const text = dearer(price.outputPicoUsd, price.reasoningPicoUsd);
+  return dearer(dearer(text, price.imageOutputPicoUsd), price.audioOutputPicoUsd);
 }
 
 function dearer(price: PicoUsd, other: PicoUsd | undefined): PicoUsd {

@@ -1,4 +1,5 @@
-// A catalogue at the process edge: the sandbox models, a dear one, a free one, one that thinks, one that makes images.
+// A catalogue at the process edge: the sandbox models, a dear one, a free one, one that thinks, one with two upstreams, one that
+// makes images.
 import { CatalogService, ModelKind } from "@gr/proto/catalog";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
@@ -24,7 +25,27 @@ function textModel(
   };
 }
 
+/** Served by two upstreams; the second bills three times as much. */
+const shared = {
+  ...textModel("shared/chat"),
+  price: {
+    version: "v1",
+    rule: {
+      case: "token" as const,
+      value: {
+        ...CHAT_PRICE,
+        upstreams: [{ provider: "second", price: { inputPicoUsd: 1_500_000n, outputPicoUsd: 4_500_000n } }],
+      },
+    },
+  },
+  routes: [
+    { provider: "first", upstreamModel: "one" },
+    { provider: "second", upstreamModel: "two" },
+  ],
+};
+
 const models = [
+  shared,
   textModel("sandbox/chat"),
   textModel("sandbox/chat-error"),
   textModel("sandbox/chat-hang"),

@@ -1,6 +1,6 @@
 // The text proxy over real HTTP between a fake billing, a fake catalogue and whatever upstream a test gives it.
 import { FakeBilling } from "@gr/ledger-model";
-import { type RunningProcess, startProcess } from "@gr/runtime";
+import { type RunningProcess, startProcess, systemClock, type Timer } from "@gr/runtime";
 import { textProxyModule } from "../module.ts";
 import { FakeCatalog } from "./fake-catalog.ts";
 import { frontDoor } from "./front-door.ts";
@@ -15,7 +15,12 @@ export interface Rig {
   stop(): Promise<void>;
 }
 
-export async function startRig(upstreamUrl: string, env: Record<string, string> = {}): Promise<Rig> {
+/** @param upstreamUrl of the one upstream; empty = those that `env` lists */
+export async function startRig(
+  upstreamUrl: string,
+  env: Record<string, string> = {},
+  clock: Timer = systemClock,
+): Promise<Rig> {
   const billing = new FakeBilling({ credit: 10n ** 15n });
   const catalog = new FakeCatalog();
   const running = await startProcess([textProxyModule, billing.module, catalog.module, frontDoor()], {
@@ -25,9 +30,12 @@ export async function startRig(upstreamUrl: string, env: Record<string, string> 
       INTERNAL_AUTH_SECRET: "a secret for tests that is long enough",
       LOG_LEVEL: "silent",
       TEXT_UPSTREAM_BASE_URL: upstreamUrl,
-      TEXT_UPSTREAM_API_KEY: "sk-upstream-key-0123456789",
+      TEXT_UPSTREAM_API_KEY: upstreamUrl === "" ? "" : "sk-upstream-key-0123456789",
+      // One upstream serves tests that have it fail, one after the other.
+      TEXT_BREAKER_FAILURES: "1000000",
       ...env,
     },
+    clock,
   });
   const url = running.publicUrl("gateway") ?? "";
   const internal = `http://127.0.0.1:${running.httpPort}`;

@@ -1,5 +1,6 @@
 // What an upstream's error answer means for the client: whose fault it is, whether waiting helps, and which of its
 // words may be passed on. A page of something in front of it says nothing about what the upstream did.
+import type { IncomingHttpHeaders } from "node:http";
 import { ServiceError } from "@gr/proto";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import type { CollectedAnswer } from "./collected-answer.ts";
@@ -21,6 +22,8 @@ export interface Refusal {
 const LONGEST_MESSAGE = 500;
 const LONGEST_RETRY_MS = 60_000;
 const DEFAULT_RETRY_MS = 1_000;
+/** Our key or credit is refused: somebody has to do something first. */
+const REST_OF_KEY_MS = 30_000;
 const POLICY_CODES: ReadonlySet<unknown> = new Set([
   "content_policy_violation",
   "content_filter",
@@ -89,6 +92,12 @@ function readEnvelope(body: Buffer): JsonObject | undefined {
 
 function messageOf({ message }: JsonObject): string {
   return typeof message === "string" && message !== "" ? message : "The provider gave no reason.";
+}
+
+/** Milliseconds for which another upstream is the better choice; undefined when the status says nothing like that. */
+export function restOf(status: number, headers: IncomingHttpHeaders): number | undefined {
+  if (status === 401 || status === 402) return REST_OF_KEY_MS;
+  return status === 429 || status === 503 ? retryAfterMs(headers["retry-after"]) : undefined;
 }
 
 /** Seconds only: a date says nothing without the upstream's clock. */

@@ -1,10 +1,11 @@
-// The text upstream: one pool of kept-alive connections, and our own headers on every request; nothing that a
+// One text upstream: a pool of kept-alive connections, and our own headers on every request; nothing that a
 // client sends reaches it but the body.
 import type { LookUpResult } from "@gr/paid-request";
 import { currentSpan, outwardTraceHeaders, serverOf } from "@gr/runtime";
 import type { TextUpstream, UpstreamKind } from "@gr/text-upstream";
 import { type Dispatcher, Pool } from "undici";
 import type { TextApi } from "../request/text-request.ts";
+import type { CircuitBreaker } from "./circuit-breaker.ts";
 import { type Generation, readGeneration } from "./generation.ts";
 import { type AnswerReceiver, UpstreamCall } from "./upstream-call.ts";
 
@@ -36,6 +37,8 @@ const LOOK_UP_TIMEOUT_MS = 10_000;
 export class Upstream {
   readonly name: string;
   readonly kind: UpstreamKind;
+  /** False: nobody bills us for what it does. */
+  readonly billed: boolean;
   readonly #apiKey: string | undefined;
   readonly #pool: Pool;
   readonly #basePath: string;
@@ -43,11 +46,24 @@ export class Upstream {
   readonly #timers: UpstreamTimers;
   /** For spans. */
   readonly #place: Readonly<Record<string, string | number>>;
+  /** By the model's name there; as many as routes name. */
+  readonly #breakers = new Map<string, CircuitBreaker>();
+  readonly #newBreaker: (model: string) => CircuitBreaker;
 
-  constructor(upstream: TextUpstream, timers: UpstreamTimers) {
+  /** @param usual how long to wait where the upstream's own settings do not say */
+  constructor(upstream: TextUpstream, usual: UpstreamTimers, newBreaker: (model: string) => CircuitBreaker) {
+    const { connectMs, firstByteMs, idleMs } = upstream.timers;
+    const timers = {
+      connectMs: connectMs ?? usual.connectMs,
+      headersMs: firstByteMs ?? usual.headersMs,
+      idleMs: idleMs ?? usual.idleMs,
+      totalMs: usual.totalMs,
+    };
     const url = new URL(upstream.baseUrl);
     this.name = upstream.name;
     this.kind = upstream.kind;
+    this.billed = upstream.billed;
+    this.#newBreaker = newBreaker;
     this.#apiKey = upstream.apiKey;
     this.#basePath = url.pathname === "/" ? "" : url.pathname;
     this.#timers = timers;
@@ -66,6 +82,23 @@ export class Upstream {
       "accept-encoding",
       "identity",
     ];
+  }
+
+  /** @param model as it is called there */
+  breaker(model: string): CircuitBreaker {
+    let breaker = this.#breakers.get(model);
+    if (breaker === undefined) {
+      breaker = this.#newBreaker(model);
+      this.#breakers.set(model, breaker);
+    }
+    return breaker;
+  }
+
+  /** Models for which it is not asked now. */
+  get openBreakers(): number {
+    let open = 0;
+    for (const { isOpen } of this.#breakers.values()) if (isOpen) open += 1;
+    return open;
   }
 
   /** Sends a request once; the receiver gets its answer. */

@@ -1,7 +1,7 @@
 // Costs are read to the last digit; counts that cannot be counts are no usage.
 import { create } from "@bufbuild/protobuf";
 import { chargeOf, formatPicoUsd } from "@gr/money";
-import { TokenPriceSchema } from "@gr/proto/catalog";
+import { TokenPriceSchema, ToolFeeSchema } from "@gr/proto/catalog";
 import { UPSTREAM_KINDS } from "@gr/text-upstream";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -107,6 +107,42 @@ describe("counts", () => {
     );
     const cost = 60n * 3n + 40n * 1n + 30n * 5n + 20n * 7n + 1_000n;
     expect(usage === undefined ? undefined : costOf(usage, price)).toBe(cost);
+  });
+
+  test("of every other meter are billed at its own price too, and those of tools by the call", () => {
+    const usage = (more: string) =>
+      `{"input_tokens":1000,"output_tokens":900,"total_tokens":1900,"input_tokens_details":{"cached_tokens":10,"cache_write_tokens":20,"audio_tokens":30,"image_tokens":40},"output_tokens_details":{"reasoning_tokens":50,"audio_tokens":60,"image_tokens":70}${more}}`;
+    const output =
+      '[{"type":"web_search_call","status":"completed"},{"type":"web_search_call","status":"failed"},{"type":"file_search_call"},{"type":"function_call"},{"type":"message"}]';
+    const rates = create(TokenPriceSchema, {
+      ...price,
+      cacheWritePicoUsd: 11n,
+      audioInputPicoUsd: 13n,
+      imageInputPicoUsd: 17n,
+      audioOutputPicoUsd: 19n,
+      imageOutputPicoUsd: 23n,
+      toolFees: [
+        { call: "function_call", picoUsd: 10n ** 9n },
+        { call: "web_search_call", picoUsd: 10_000n },
+      ].map((fee) => create(ToolFeeSchema, fee)),
+    });
+    const readIn = (more: string) => {
+      const body = `{"id":"x","output":${output},"usage":${usage(more)}}`;
+      const read = readWholeAnswer("responses", UPSTREAM_KINDS.openai, Buffer.from(body))?.usage;
+      return read === undefined ? undefined : costOf(read, rates);
+    };
+    const input = 900n * 3n + 10n * 1n + 20n * 11n + 30n * 13n + 40n * 17n;
+    const made = 720n * 5n + 50n * 7n + 60n * 19n + 70n * 23n;
+    expect(readIn("")).toBe(input + made + 1_000n + 10_000n);
+    expect(readIn(',"server_tool_use":{"web_search_requests":4}')).toBe(input + made + 1_000n + 40_000n);
+    expect(readIn(',"server_tool_use":{"web_search_requests":-4}')).toBeUndefined();
+  });
+
+  test("of nothing at all are missing, unless the upstream says that it costs nothing", () => {
+    const nothing = '{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}';
+    expect(read(nothing, "openai")).toBeUndefined();
+    expect(read(nothing, "openrouter")).toBeUndefined();
+    expect(read(nothing.replace("}", ',"cost":0}'))).toBeDefined();
   });
 
   test("of reasoning beside the output, as the total tells, are billed too", () => {

@@ -45,6 +45,7 @@ const OPEN_BRACE = 0x7b;
  * @param kind of the upstream that says it
  * @param parsed the usage object as parsed
  * @param member where it lies in `json`
+ * @param answer the object that has it, as parsed
  * @returns undefined when it is no usage: to be treated as missing
  */
 export function readUsage(
@@ -53,16 +54,22 @@ export function readUsage(
   parsed: unknown,
   json: Buffer,
   member: Member,
+  answer: JsonObject,
 ): Usage | undefined {
-  const meters = isObject(parsed) ? readMeters(api, parsed) : undefined;
-  if (meters === undefined || !isObject(parsed)) return undefined;
+  if (!isObject(parsed)) return undefined;
+  const tokens = readMeters(api, parsed);
+  const calls = kind.toolCalls(parsed, answer);
+  if (tokens === undefined || !areCounts(calls)) return undefined;
+  const meters = { ...tokens, toolCalls: calls };
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
-  if (reported === undefined) return { meters, reportedCost: undefined, saysCost: false, json, layout };
+  if (reported === undefined) {
+    // Nothing is answered to a prompt of no tokens: who says so has not counted.
+    if (tokens.inputTokens === 0 && tokens.outputTokens === 0) return undefined;
+    return { meters, reportedCost: undefined, saysCost: false, json, layout };
+  }
   const { cost, isUsageCost } = reported;
-  return believable(cost)
-    ? { meters, reportedCost: cost, saysCost: isUsageCost, json, layout }
-    : undefined;
+  return believable(cost) ? { meters, reportedCost: cost, saysCost: isUsageCost, json, layout } : undefined;
 }
 
 /** Sums are bounded where they are read: billing could not even be told of an amount beyond its integers. */
@@ -72,7 +79,21 @@ export function believable(cost: PicoUsd): boolean {
 
 /** The true cost: as reported, else tokens times the catalogue's price. */
 export function costOf({ reportedCost, meters }: Usage, price: TokenPrice): PicoUsd {
-  return reportedCost ?? priceOfTokens(price, meters);
+  return reportedCost ?? priceOfTokens(price, withOwnPrice(meters, price));
+}
+
+/**
+ * Tokens of images and audio count apart only where they have a price of their own: some are reported as cached too, and
+ * would be billed twice.
+ */
+function withOwnPrice(meters: TokenMeters, price: TokenPrice): TokenMeters {
+  return {
+    ...meters,
+    ...(price.imageInputPicoUsd === undefined ? { imageInputTokens: 0 } : {}),
+    ...(price.audioInputPicoUsd === undefined ? { audioInputTokens: 0 } : {}),
+    ...(price.imageOutputPicoUsd === undefined ? { imageOutputTokens: 0 } : {}),
+    ...(price.audioOutputPicoUsd === undefined ? { audioOutputTokens: 0 } : {}),
+  };
 }
 
 /** Makes the bytes say the true cost; nothing to do where they already do. */
@@ -113,15 +134,21 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
   const output = readDetails(usage[fields.outputDetails]);
   const cachedInputTokens = input["cached_tokens"] ?? 0;
   const cacheWriteTokens = input["cache_write_tokens"] ?? 0;
+  const imageInputTokens = input["image_tokens"] ?? 0;
   const audioInputTokens = input["audio_tokens"] ?? 0;
   const reasoningTokens = output["reasoning_tokens"] ?? 0;
+  const imageOutputTokens = output["image_tokens"] ?? 0;
+  const audioOutputTokens = output["audio_tokens"] ?? 0;
   if (
     !isTokenCount(inputTokens) ||
     !isTokenCount(outputTokens) ||
     !isTokenCount(cachedInputTokens) ||
     !isTokenCount(cacheWriteTokens) ||
+    !isTokenCount(imageInputTokens) ||
     !isTokenCount(audioInputTokens) ||
-    !isTokenCount(reasoningTokens)
+    !isTokenCount(reasoningTokens) ||
+    !isTokenCount(imageOutputTokens) ||
+    !isTokenCount(audioOutputTokens)
   ) {
     return undefined;
   }
@@ -132,9 +159,16 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
     outputTokens: apart ? outputTokens + reasoningTokens : outputTokens,
     cachedInputTokens,
     cacheWriteTokens,
+    imageInputTokens,
     audioInputTokens,
     reasoningTokens,
+    imageOutputTokens,
+    audioOutputTokens,
   };
+}
+
+function areCounts(calls: Readonly<Record<string, unknown>>): calls is Readonly<Record<string, number>> {
+  return Object.values(calls).every(isTokenCount);
 }
 
 function readDetails(details: unknown): JsonObject {

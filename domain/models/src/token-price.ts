@@ -1,0 +1,59 @@
+// The price of a text model that several upstreams serve: each bills by its own rates, and a hold must cover them all.
+import type { PicoUsd } from "@gr/money";
+import type { TokenPrice } from "@gr/proto/catalog";
+
+/** What the upstream of this name bills. */
+export function tokenPriceAt(price: TokenPrice, provider: string): TokenPrice {
+  return price.upstreams.find((each) => each.provider === provider)?.price ?? price;
+}
+
+/** The dearest of each meter over these upstreams: no request costs more at any of them. */
+export function dearestTokenPrice(price: TokenPrice, providers: readonly string[]): TokenPrice {
+  const prices = new Set(providers.map((provider) => tokenPriceAt(price, provider)));
+  const [first = price, ...others] = prices;
+  return others.reduce(dearerOf, first);
+}
+
+function dearerOf(one: TokenPrice, other: TokenPrice): TokenPrice {
+  /** @param whole what a meter without a price of its own is billed as */
+  const part = (of: (price: TokenPrice) => PicoUsd | undefined, whole: (price: TokenPrice) => PicoUsd) =>
+    of(one) === undefined && of(other) === undefined
+      ? undefined
+      : larger(of(one) ?? whole(one), of(other) ?? whole(other));
+  const input = (price: TokenPrice) => price.inputPicoUsd;
+  const output = (price: TokenPrice) => price.outputPicoUsd;
+  return {
+    ...one,
+    inputPicoUsd: larger(one.inputPicoUsd, other.inputPicoUsd),
+    outputPicoUsd: larger(one.outputPicoUsd, other.outputPicoUsd),
+    requestPicoUsd: larger(one.requestPicoUsd, other.requestPicoUsd),
+    ...defined({
+      cachedInputPicoUsd: part((price) => price.cachedInputPicoUsd, input),
+      cacheWritePicoUsd: part((price) => price.cacheWritePicoUsd, input),
+      imageInputPicoUsd: part((price) => price.imageInputPicoUsd, input),
+      audioInputPicoUsd: part((price) => price.audioInputPicoUsd, input),
+      reasoningPicoUsd: part((price) => price.reasoningPicoUsd, output),
+      imageOutputPicoUsd: part((price) => price.imageOutputPicoUsd, output),
+      audioOutputPicoUsd: part((price) => price.audioOutputPicoUsd, output),
+    }),
+    toolFees: dearestFees(one, other),
+  };
+}
+
+function dearestFees(one: TokenPrice, other: TokenPrice): TokenPrice["toolFees"] {
+  const fees = new Map(one.toolFees.map((fee) => [fee.call, fee]));
+  for (const fee of other.toolFees) {
+    if (fee.picoUsd > (fees.get(fee.call)?.picoUsd ?? -1n)) fees.set(fee.call, fee);
+  }
+  return [...fees.values()];
+}
+
+function larger(one: PicoUsd, other: PicoUsd): PicoUsd {
+  return one > other ? one : other;
+}
+
+/** Without the members that are undefined. */
+function defined<Part extends Record<string, PicoUsd | undefined>>(parts: Part) {
+  const known = Object.entries(parts).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as { [Name in keyof Part]?: PicoUsd };
+}

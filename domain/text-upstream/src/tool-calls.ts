@@ -1,0 +1,25 @@
+// Calls of tools that a provider ran, as an answer shows them: searches that its usage counts, else the items of its output.
+import type { JsonObject, UpstreamKind } from "./upstream-kind.ts";
+
+/** What a usage that counts the searches of an answer calls them, and what they are as items of an output. */
+const COUNTED = { count: "web_search_requests", call: "web_search_call" } as const;
+const CALL = /_call$/;
+/** What the client runs costs nothing. */
+const OF_CLIENT: ReadonlySet<unknown> = new Set(["function_call", "custom_tool_call"]);
+
+export const toolCalls: UpstreamKind["toolCalls"] = (usage, answer) => {
+  const calls: Record<string, unknown> = {};
+  const { output } = answer;
+  for (const item of Array.isArray(output) ? output : []) {
+    const { type, status } = isObject(item) ? item : {};
+    if (typeof type !== "string" || !CALL.test(type) || OF_CLIENT.has(type) || status === "failed") continue;
+    calls[type] = Number(calls[type] ?? 0) + 1;
+  }
+  const tools = usage["server_tool_use"];
+  const counted = isObject(tools) ? tools[COUNTED.count] : undefined;
+  return counted == null ? calls : { ...calls, [COUNTED.call]: counted };
+};
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

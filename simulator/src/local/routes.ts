@@ -1,0 +1,38 @@
+// A server of one's own that speaks OpenAI's format, as vLLM, Ollama, llama.cpp and LM Studio do: no key, no prices, no cost. To be
+// mounted at /local/v1. What it would cost is on the bill all the same, so that a router's books can be compared with it.
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { MODELS_CREATED, TEXT_MODELS } from "../models.ts";
+import { openAiErrorHandler, plain, sendOpenAiError } from "../openai/errors.ts";
+import { openAiChat, openAiResponses } from "../openai/text-wires.ts";
+import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
+import { startExchange } from "../text-exchange.ts";
+import { readChatRequest, readResponsesRequest } from "../text-request.ts";
+
+export function localRoutes(simulation: Simulation) {
+  return async (app: FastifyInstance): Promise<void> => {
+    app.setErrorHandler(openAiErrorHandler);
+    app.setNotFoundHandler((_request, reply) =>
+      sendOpenAiError(reply, 404, plain("NotFoundError", "Not Found")),
+    );
+    const data = [...TEXT_MODELS.keys()].map((id) => ({
+      ...{ id, object: "model", created: MODELS_CREATED, owned_by: "local" },
+    }));
+    app.get("/models", (_request, reply) => reply.send({ object: "list", data }));
+
+    app.post("/chat/completions", (request, reply) => {
+      const body = readChatRequest(request.body);
+      const ids = newIds(request, `chatcmpl-${uniqueHex(32)}`);
+      return startExchange(simulation, openAiChat, ids, body, reply.raw, () => reply.hijack());
+    });
+
+    app.post("/responses", (request, reply) => {
+      const body = readResponsesRequest(request.body);
+      const ids = newIds(request, `resp_${uniqueHex(32)}`);
+      return startExchange(simulation, openAiResponses, ids, body, reply.raw, () => reply.hijack());
+    });
+  };
+}
+
+function newIds(request: FastifyRequest, id: string) {
+  return { id, requestId: callerRequestId(request.headers) ?? id, created: unixSeconds() };
+}
