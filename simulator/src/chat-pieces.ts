@@ -9,6 +9,11 @@ export function textOf({ parts }: ReplyChoice, kind: "text" | "reasoning"): stri
   return tokens === undefined ? "null" : JSON.stringify(tokens.join(""));
 }
 
+/** Content of a delta that adds none, as JSON: null where the choice says nothing in words. */
+export function noContentOf({ parts }: ReplyChoice): string {
+  return parts.some(({ kind }) => kind === "text") ? '""' : "null";
+}
+
 /** The member `tool_calls` with a comma before it; nothing where nothing is called. */
 export function toolCallsOf({ parts }: ReplyChoice): string {
   const calls = parts.flatMap((part) => (part.kind === "call" ? [toolCall(part)] : []));

@@ -1,15 +1,17 @@
-// F20, F21: every upstream answers 503 to everything for a while. Each request asks once: a crowd that comes again and again is
-// no more to the upstream than it is to us. No breaker stands between them, so the first request after its return is
-// answered (docs/decisions/0021-no-circuit-breaker.md).
+// F20, F21: every upstream answers 503 to everything for a while. Each request asks once at most: a crowd that comes again and
+// again is no more to the upstream than it is to us, and less where a breaker opens. After the upstream's return it closes
+// by itself.
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sandboxEnvironment } from "@gr/all-in-one";
 import { creditsOf } from "@gr/money";
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Router, startRouter } from "../e2e/topology.ts";
 import { expectExactBooks, expectHonestAnswers, noOpenHolds } from "./books.ts";
 import { mintKey, openAccount } from "./customers.ts";
 import { chat, image, sendAll, startLoad, tally } from "./load.ts";
+import type { Sent } from "./send-order.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const STORM = 300;
@@ -18,6 +20,7 @@ const ENV = {
   RATE_LIMIT_MEDIA_PER_SECOND: "0",
   HOLD_GRACE_MS: "3000",
   RESOLVE_INTERVAL_MS: "500",
+  TEXT_BREAKER_PAUSE_MS: "500",
 };
 const PATIENCE_MS = 90_000;
 
@@ -61,7 +64,7 @@ afterAll(async () => {
   await upstream?.close();
 });
 
-test(`${STORM} requests to upstreams that only answer 503 are ${STORM} attempts, and the first after that is answered`, async () => {
+test(`${STORM} requests to upstreams that only answer 503 are ${STORM} attempts at most, and after that all are answered again`, async () => {
   const account = await openAccount(router.dataDir, creditsOf("100"));
   const { secret } = await mintKey(router.dataDir, account);
   const order = (index: number) => ({
@@ -77,12 +80,22 @@ test(`${STORM} requests to upstreams that only answer 503 are ${STORM} attempts,
   const storm = await startLoad(order, { perSecond: 500, most: STORM, together: 50 }).all();
   expect(storm.filter(({ conclusion }) => conclusion !== "refused")).toEqual([]);
   expect(new Set(storm.map(({ status }) => status))).toEqual(new Set([503]));
-  expect(attempts).toBe(STORM);
+  // Media has no breaker.
+  expect(attempts).toBeGreaterThanOrEqual(STORM / 3);
+  expect(attempts).toBeLessThanOrEqual(STORM);
   isDown = false;
 
-  const after = await three();
-  expect(tally(after)).toEqual({ 200: 3 });
+  const after: Sent[] = [];
+  await until(
+    async () => {
+      const sent = await three();
+      after.push(...sent);
+      return tally(sent)[200] === 3;
+    },
+    { timeoutMs: PATIENCE_MS },
+  );
   await noOpenHolds(router.dataDir, PATIENCE_MS);
-  expect(await expectHonestAnswers(router.dataDir, account, [...before, ...storm, ...after])).toBe(6);
+  const answered = tally([...before, ...after])[200];
+  expect(await expectHonestAnswers(router.dataDir, account, [...before, ...storm, ...after])).toBe(answered);
   await expectExactBooks(router.dataDir, upstream, [account]);
 }, 240_000);

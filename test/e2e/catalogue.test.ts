@@ -1,8 +1,11 @@
 // The list can be trusted: whatever it has can be asked for, at the price that it says.
+import { randomUUID } from "node:crypto";
 import { chargeOf, creditsOf, PICO_PER_CREDIT, parsePicoUsd } from "@gr/money";
+import { DepositStatus } from "@gr/proto/billing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { call } from "./http.ts";
+import { billingOf } from "./operator.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 /** They fail on purpose. */
@@ -21,6 +24,15 @@ describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
     router = await startRouter(topology, { sharedPostgres: true });
+    // One of each costs more than the demo account has.
+    const billing = await billingOf(router.dataDir);
+    await billing.putDeposit({
+      depositId: randomUUID(),
+      accountId: router.accountId,
+      credits: 1_000_000n,
+      status: DepositStatus.COMPLETED,
+      source: "test",
+    });
   });
   afterAll(async () => {
     await router?.dispose();

@@ -23,6 +23,8 @@ const RESOLVED_MS = 180_000;
 
 const ENV = {
   RATE_LIMIT_TEXT_PER_SECOND: "0",
+  // Faults are asked for at random: five in a row would take the model from requests that ask for none.
+  TEXT_BREAKER_FAILURES: "1000000",
   RATE_LIMIT_MEDIA_PER_SECOND: "0",
   RATE_LIMIT_OTHER_PER_SECOND: "0",
   RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",

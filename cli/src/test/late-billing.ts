@@ -34,7 +34,9 @@ export class LateBilling {
     });
   }
 
-  #delaying({ impl }: RpcService): RpcService {
+  #delaying(service: RpcService): RpcService {
+    const { desc, impl } = service;
+    if (desc !== BillingService) return service;
     const billing = impl as unknown as ServiceImpl<typeof BillingService>;
     return implement(BillingService, {
       ...billing,

@@ -1,7 +1,14 @@
 // OpenAI's chat completions and Responses API, as bytes. There is no cost anywhere; chat tells the usage of a stream only
 // on request, and Responses has no `[DONE]`.
 
-import { choiceLogprobs, stepLogprobs, textOf, toolCallDeltas, toolCallsOf } from "../chat-pieces.ts";
+import {
+  choiceLogprobs,
+  noContentOf,
+  stepLogprobs,
+  textOf,
+  toolCallDeltas,
+  toolCallsOf,
+} from "../chat-pieces.ts";
 import { Refusal } from "../refusal.ts";
 import type { JsonObject } from "../request-fields.ts";
 import { responsesWire } from "../responses-wire.ts";
@@ -43,7 +50,10 @@ export const openAiChat: TextWire = {
     return {
       opening: () =>
         choices
-          .map((_, index) => chunk(index, '{"role":"assistant","content":"","refusal":null}', "null", "null"))
+          .map((choice, index) => {
+            const delta = `{"role":"assistant","content":${noContentOf(choice)},"refusal":null}`;
+            return chunk(index, delta, "null", "null");
+          })
           .join(""),
       step: (step) => {
         const { part, token, choice } = step;

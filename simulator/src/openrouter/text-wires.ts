@@ -1,7 +1,14 @@
 // OpenRouter's chat completions and Responses API, as bytes: the cost is in the usage, which a stream tells in its last
 // chunk, before `[DONE]`.
 
-import { choiceLogprobs, stepLogprobs, textOf, toolCallDeltas, toolCallsOf } from "../chat-pieces.ts";
+import {
+  choiceLogprobs,
+  noContentOf,
+  stepLogprobs,
+  textOf,
+  toolCallDeltas,
+  toolCallsOf,
+} from "../chat-pieces.ts";
 import { formatUsd } from "../prices.ts";
 import { Refusal } from "../refusal.ts";
 import type { JsonObject } from "../request-fields.ts";
@@ -45,7 +52,9 @@ export const openRouterChat: TextWire = {
       `${head}${index},"delta":{"role":"assistant","content":${content}${more}},"finish_reason":null,` +
       `"native_finish_reason":null,"logprobs":${likely}}]`;
     return {
-      opening: () => PROCESSING_COMMENT + choices.map((_, index) => `${open(index, '""')}}\n\n`).join(""),
+      opening: () =>
+        PROCESSING_COMMENT +
+        choices.map((choice, index) => `${open(index, noContentOf(choice))}}\n\n`).join(""),
       step: (step) => {
         const { part, token, choice } = step;
         const text = JSON.stringify(token);
@@ -58,9 +67,9 @@ export const openRouterChat: TextWire = {
       ending: () =>
         choices
           .map(
-            ({ finish }, index) =>
-              `${head}${index},"delta":{"role":"assistant","content":""},"finish_reason":"${finish}",` +
-              `"native_finish_reason":"${finish}","logprobs":null}]}\n\n`,
+            (choice, index) =>
+              `${head}${index},"delta":{"role":"assistant","content":${noContentOf(choice)}},"finish_reason":"${choice.finish}",` +
+              `"native_finish_reason":"${choice.finish}","logprobs":null}]}\n\n`,
           )
           .join(""),
       closing: (usage) =>

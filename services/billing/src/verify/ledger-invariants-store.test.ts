@@ -88,11 +88,10 @@ test("it is about one moment, and nobody waits for it", async () => {
     // However slow this machine is.
     pool.on("acquire", (client) => client.query("SET lock_timeout = 0"));
     const verifying = verifyLedger(pool);
-    // By now it has read accounts, spenders and holds.
-    await until(
-      async () => (await blocker.query("SELECT FROM pg_locks WHERE NOT granted")).rowCount === 1,
-      PATIENCE,
-    );
+    // By now it has read accounts, spenders and holds. Other tests wait for locks of other databases.
+    const waiting = `SELECT FROM pg_locks WHERE NOT granted AND relation = 'deposit'::regclass
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+    await until(async () => (await blocker.query(waiting)).rowCount === 1, PATIENCE);
     const late = place({ accountId: ACCOUNT, spenderId: SPENDER }, 100n);
     const outcomes = [...(await post(billing, late)), ...(await post(billing, capture(late.holdId, 7n)))];
     expect(outcomes.map(({ code }) => code)).toEqual([OutcomeCode.DONE, OutcomeCode.DONE]);
