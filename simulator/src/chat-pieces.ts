@@ -10,8 +10,8 @@ export function textOf({ parts }: ReplyChoice, kind: "text" | "reasoning"): stri
 }
 
 /** Content of a delta that adds none, as JSON: null where the choice says nothing in words. */
-export function noContentOf({ parts }: ReplyChoice): string {
-  return parts.some(({ kind }) => kind === "text") ? '""' : "null";
+export function noContentOf(choice: ReplyChoice | undefined): string {
+  return choice?.parts.some(({ kind }) => kind === "text") ? '""' : "null";
 }
 
 /** The member `tool_calls` with a comma before it; nothing where nothing is called. */

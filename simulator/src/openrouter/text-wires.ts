@@ -73,7 +73,7 @@ export const openRouterChat: TextWire = {
           )
           .join(""),
       closing: (usage) =>
-        `${usage === undefined ? "" : `${open(0, '""')},"usage":${chatUsage(usage)}}\n\n`}data: [DONE]\n\n`,
+        `${usage === undefined ? "" : `${open(0, noContentOf(choices[0]))},"usage":${chatUsage(usage)}}\n\n`}data: [DONE]\n\n`,
     };
   },
 };
