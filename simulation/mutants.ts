@@ -176,7 +176,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "    if (cost === undefined) this.#search.forFailed({ id, route, billId });\n",
+    find: "    if (cost === undefined) this.#search.forFailed({ id, route, billId, severalBills });\n",
     replace: "",
     what: "nobody looks for the bill of a failure that did not say what it cost",
     caught: { histories: 500 },
@@ -219,7 +219,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (late < 0 || !enough)",
     replace: "if (!enough)",
     what: "a hold is given up while the provider may still bill it",
-    caught: { histories: 3_000 },
+    caught: { histories: 10_000 },
   },
   {
     file: LOST,
