@@ -9,6 +9,6 @@ export default defineConfig({
   plugins: [react()],
   html: { cspNonce: "__CSP_NONCE__" },
   build: { assetsInlineLimit: 0, modulePreload: { polyfill: false } },
-  // `npm run console` shows the source as it is edited, beside a router that runs.
+  // `npx vite` in this folder shows the source as it is edited, beside a router that runs.
   server: { proxy: { "/console/api": ROUTER, "/v1": ROUTER, "/media": ROUTER, "/openapi.json": ROUTER } },
 });
