@@ -1,4 +1,3 @@
-# syntax=docker/dockerfile:1
 # One image for each program: `docker build --build-arg SERVICE=billing .`. The image that runs has Node, one file of code and
 # what it reads: no shell, no packages, no package manager. deploy/README.md says where the digests come from.
 ARG NODE_BUILD=node:24-bookworm-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc35842ff83dd8cbe6f9b6
@@ -33,6 +32,8 @@ ENTRYPOINT ["/nodejs/bin/node", "src/main.js"]
 FROM ${NODE_RUN} AS runtime
 WORKDIR /app
 ENV NODE_ENV=production
+# As in scripts/bootstrap/run-entry.mjs: threads that make pictures share a heap.
+ENV MALLOC_ARENA_MAX=2
 COPY --from=build /app /app
 # A volume that is mounted here belongs to whom this belongs.
 COPY --from=build --chown=65532:65532 /empty /data

@@ -5,12 +5,16 @@ module.exports = {
   extensionsToTreatAsEsm: [".ts"],
   testMatch: ["<rootDir>/**/*.test.ts"],
   filter: "<rootDir>/scripts/select-tests.cjs",
+  testSequencer: "<rootDir>/scripts/longest-first.cjs",
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/.tools/", "/.data/"],
   modulePathIgnorePatterns: ["/dist/", "/.tools/", "/.data/"],
   watchman: false,
   globalSetup: "<rootDir>/packages/testing/src/global-setup.ts",
   globalTeardown: "<rootDir>/packages/testing/src/global-teardown.ts",
-  setupFiles: ["<rootDir>/packages/testing/src/one-error-realm.ts"],
+  setupFiles: [
+    "<rootDir>/packages/testing/src/one-error-realm.ts",
+    "<rootDir>/packages/testing/src/property-seed.ts",
+  ],
   // Ends a test that hangs, and no other: a slow, busy machine may take many times as long as ours.
   testTimeout: 600_000,
   // One more than CI has cores: tests wait a lot, for processes, timers and disks.

@@ -32,15 +32,19 @@ interface Container {
   readonly envFrom?: readonly { readonly configMapRef: { readonly name: string } }[];
 }
 
+interface JobSpec {
+  readonly template?: { readonly spec: { readonly containers: readonly Container[] } };
+}
+
 function named(kind: string, name: string): Manifest | undefined {
   return manifests.find((one) => one.kind === kind && one.metadata.name === name);
 }
 
 function containerOf(kind: string, name: string): Container {
-  const spec = named(kind, name)?.["spec"] as
-    | { readonly template: { readonly spec: { readonly containers: readonly Container[] } } }
-    | undefined;
-  const container = spec?.template.spec.containers[0];
+  const { jobTemplate, ...own } = (named(kind, name)?.["spec"] ?? {}) as JobSpec & {
+    jobTemplate?: { spec: JobSpec };
+  };
+  const container = (jobTemplate?.spec ?? own).template?.spec.containers[0];
   if (container === undefined) throw new Error(`${kind} ${name} has no container`);
   return container;
 }
@@ -132,4 +136,11 @@ test("services that started before their schemas were there serve an account's w
   const rpc = { keysRpcUrl: url(placeOf("keys").rpc), billingRpcUrl: url(placeOf("billing").rpc) };
   await verifyRouter({ baseUrl: url(publicPort), ...rpc, secret }, (step) => steps.push(step));
   expect(steps).toHaveLength(6);
+
+  const nightly = containerOf("CronJob", "verify-ledger");
+  const cli = await bundleProgram("cli", join(folder, "cli"));
+  const { stdout } = await run(process.execPath, [cli, ...(nightly.args ?? [])], {
+    env: { ...here(environmentOf(nightly)), BILLING_RPC_URL: url(placeOf("billing").rpc) },
+  });
+  expect(stdout).toMatch(/^The ledger is right: /);
 });

@@ -8,6 +8,7 @@ import { mediaProviders } from "@gr/media-generation";
 import { addressVariables, type Module, processConfig } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
+import { sayEdge, wantedEdges } from "../test/cluster/service-edges.ts";
 import { type Manifest, render, renderAt } from "./render.ts";
 
 const modules: readonly Module[] = routerModules;
@@ -33,6 +34,10 @@ function together(): string[] {
   const alternatives = ["dev-datastores", "dev-secrets", "simulator", "external-database"];
   return components.filter((name) => !alternatives.includes(name)).map((name) => `components/${name}`);
 }
+
+/** Of a variable's name: whether its value is a secret. The address of a server that one signs in to is one. */
+const isSecret =
+  /SECRET|PASSWORD|PEPPER|PRIVATE_KEY|API_KEY|ACCESS_KEY|API_TOKEN|TOKEN$|UPSTREAM_KEYS$|^(DATABASE|REDIS|CONSOLE_SMTP)_URL$/;
 
 interface EnvVar {
   readonly name: string;
@@ -60,6 +65,10 @@ interface PodSpec {
   readonly volumes?: readonly Record<string, unknown>[];
   readonly [field: string]: unknown;
 }
+interface PodTemplate {
+  readonly metadata: Manifest["metadata"];
+  readonly spec: PodSpec;
+}
 interface PodOwner {
   readonly manifest: Manifest;
   readonly labels: Readonly<Record<string, string>>;
@@ -69,9 +78,11 @@ interface PodOwner {
 
 function podsOf(manifests: readonly Manifest[]): PodOwner[] {
   return manifests.flatMap((manifest) => {
-    const { template } = (manifest["spec"] ?? {}) as {
-      template?: { metadata: Manifest["metadata"]; spec: PodSpec };
+    const { template: own, jobTemplate } = (manifest["spec"] ?? {}) as {
+      template?: PodTemplate;
+      jobTemplate?: { spec: { template: PodTemplate } };
     };
+    const template = own ?? jobTemplate?.spec.template;
     if (template === undefined) return [];
     const { spec: pod, metadata } = template;
     const containers = [...pod.containers, ...(pod.initContainers ?? [])];
@@ -120,7 +131,7 @@ describe.each([...rendered, ["verify", jobOfVerify] as const])("%s", (_name, man
 
   test("whatever serves has probes", () => {
     for (const { manifest, pod } of podsOf(manifests)) {
-      if (manifest.kind === "Job") continue;
+      if (manifest.kind === "Job" || manifest.kind === "CronJob") continue;
       for (const container of pod.containers) {
         expect(container).toMatchObject({
           livenessProbe: expect.anything(),
@@ -134,8 +145,7 @@ describe.each([...rendered, ["verify", jobOfVerify] as const])("%s", (_name, man
     const variables = podsOf(manifests).flatMap(({ containers }) =>
       containers.flatMap(({ env }) => env ?? []),
     );
-    const secret = /SECRET|PASSWORD|PEPPER|PRIVATE_KEY|API_KEY|TOKEN$|^DATABASE_URL$|^REDIS_URL$/;
-    expect(variables.filter(({ name, value }) => secret.test(name) && value !== undefined)).toEqual([]);
+    expect(variables.filter(({ name, value }) => isSecret.test(name) && value !== undefined)).toEqual([]);
   });
 
   test("selectors find the pods that they mean", () => {
@@ -198,8 +208,8 @@ describe.each([...rendered])("the services in %s", (_name, manifests) => {
       expect(container["startupProbe"]).toMatchObject({ httpGet: { path: "/livez", port: "internal" } });
       expect(container["livenessProbe"]).toMatchObject({ httpGet: { path: "/livez", port: "internal" } });
       expect(container["readinessProbe"]).toMatchObject({ httpGet: { path: "/readyz", port: "internal" } });
-      const stopMs =
-        Number(plain["STOP_GRACE_MS"]) + 1_000 * (container.lifecycle?.preStop.sleep.seconds ?? 0);
+      const pauseMs = 1_000 * (container.lifecycle?.preStop.sleep.seconds ?? 0);
+      const stopMs = pauseMs + Number(plain["STOP_DRAIN_MS"]) + Number(plain["STOP_GRACE_MS"]);
       expect(1_000 * (pod.terminationGracePeriodSeconds ?? 0)).toBeGreaterThanOrEqual(stopMs + 15_000);
       expect(plain).toMatchObject({ SERVICE_HOST: "0.0.0.0", MIGRATE: "off" });
     },
@@ -236,6 +246,22 @@ describe.each([...rendered])("the services in %s", (_name, manifests) => {
     }
   });
 
+  test("the ledger is verified on a schedule, by a command that exists, and by nobody who may do anything else", () => {
+    const { pod } = podOf("CronJob", "verify-ledger");
+    const [job] = pod.containers;
+    expect(named("CronJob", "verify-ledger")?.["spec"]).toMatchObject({ concurrencyPolicy: "Forbid" });
+    expect(job?.image).toMatch(/generation-router\/cli(:|@|$)/);
+    expect(job?.args).toEqual(["ledger", "verify"]);
+    expect(job?.env?.map((variable) => variable.name)).toEqual([
+      addressVariables("billing").rpc,
+      "INTERNAL_AUTH_SECRET",
+    ]);
+    expect(named("Service", "billing")?.["spec"]).toMatchObject({
+      ports: expect.arrayContaining([expect.objectContaining({ name: "rpc", port: 8082 })]),
+    });
+    expect(job?.env?.[0]?.value).toBe("http://billing:8082");
+  });
+
   test("every provider can be switched on by its key", () => {
     const given = podOf("Deployment", "media-generation").pod.containers[0]?.env?.map(({ name }) => name);
     expect(given).toEqual(expect.arrayContaining(mediaProviders.map(({ credential }) => credential)));
@@ -259,6 +285,7 @@ describe("network policies", () => {
   }
   interface Policy {
     readonly podSelector: Selector;
+    readonly policyTypes: readonly string[];
     readonly ingress?: readonly Rule[];
     readonly egress?: readonly Rule[];
   }
@@ -295,7 +322,11 @@ describe("network policies", () => {
                 )
                 .flatMap((peer) =>
                   rule.ports.map(({ port }) =>
-                    direction === "egress" ? `${name} → ${peer} ${port}` : `${peer} → ${name} ${port}`,
+                    sayEdge(
+                      direction === "egress"
+                        ? { from: name, to: peer, port }
+                        : { from: peer, to: name, port },
+                    ),
                   ),
                 ),
             ),
@@ -305,19 +336,55 @@ describe("network policies", () => {
     return [...new Set(found)].sort();
   }
 
-  /** The gateway forwards to all that it needs, and asks keys; everyone else only calls. */
-  const wanted = modules
-    .flatMap(({ name, needs }) =>
-      needs.flatMap((peer) => {
-        const ports = name !== "gateway" ? [8082] : peer === "keys" ? [8081, 8082] : [8081];
-        return ports.map((port) => `${name} → ${peer} ${port}`);
-      }),
-    )
-    .sort();
+  const wanted = wantedEdges(modules).map(sayEdge).sort();
 
   test.each(["ci", "prod"])("in %s a service reaches whom it needs, and no other", (overlay) => {
     expect(edges(overlay, "egress")).toEqual(wanted);
     expect(edges(overlay, "ingress")).toEqual(wanted);
+  });
+
+  test.each([...rendered.keys()])(
+    "in %s a policy of both directions names pods in each rule, and none that it selects",
+    (overlay) => {
+      const loose = policiesOf(overlay).filter(({ podSelector, policyTypes, ingress = [], egress = [] }) => {
+        if (policyTypes.length < 2) return false;
+        const own = podSelector.matchLabels ?? {};
+        const peers = [...ingress, ...egress].flatMap((rule) => rule.from ?? rule.to ?? [{}]);
+        return peers.some((peer) => peer.podSelector === undefined || matches(peer.podSelector, own));
+      });
+      expect(loose).toEqual([]);
+    },
+  );
+
+  test.each(["ci", "prod"])("in %s who verifies the ledger reaches billing alone", (overlay) => {
+    const name = "verify-ledger";
+    const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/part-of": "generation-router" };
+    const rules = policiesOf(overlay)
+      .filter(({ podSelector }) => matches(podSelector, labels))
+      .flatMap(({ egress = [] }) => egress);
+    const peers = names.filter((peer) =>
+      rules.some(({ to = [], ports }) =>
+        to.some(
+          ({ podSelector, namespaceSelector }) =>
+            podSelector !== undefined &&
+            namespaceSelector === undefined &&
+            matches(podSelector, labelsOf(peer)) &&
+            ports.length === 1 &&
+            ports[0]?.port === 8082,
+        ),
+      ),
+    );
+    expect(peers).toEqual(["billing"]);
+    // Beside the one for names.
+    expect(rules).toHaveLength(2);
+    const lets = policiesOf(overlay).filter(
+      ({ podSelector, ingress = [] }) =>
+        matches(podSelector, labelsOf("billing")) &&
+        ingress.some(({ from = [] }) =>
+          from.some((peer) => peer.podSelector !== undefined && matches(peer.podSelector, labels)),
+        ),
+    );
+    expect(lets).toHaveLength(1);
   });
 
   test.each(["ci", "prod"])("in %s every pod of ours is closed unless something opens it", (overlay) => {
@@ -360,29 +427,49 @@ describe("what differs between overlays", () => {
     expect(images.filter((image) => image.includes("simulator"))).toEqual([]);
   });
 
-  test("every Secret that must be there is made by production's components", () => {
+  test("every Secret that must be there is made by production's components, and whatever else a pod may read", () => {
     const manifests = rendered.get("prod") ?? [];
-    const made = new Set(
-      manifests
-        .filter(({ kind }) => kind === "ExternalSecret")
-        .flatMap(({ metadata, ...fields }) =>
-          (fields["spec"] as { data: { secretKey: string }[] }).data.map(
-            ({ secretKey }) => `${metadata.name} ${secretKey}`,
-          ),
-        ),
-    );
+    interface Fetched {
+      readonly data?: readonly { secretKey: string; remoteRef: { key: string; property: string } }[];
+      readonly dataFrom?: readonly { extract: { key: string } }[];
+    }
+    const made = manifests
+      .filter(({ kind }) => kind === "ExternalSecret")
+      .map(({ metadata, ...fields }) => ({ name: metadata.name, ...(fields["spec"] as Fetched) }));
     // CloudNativePG makes it.
-    made.add("router-db-app uri");
-    const needed = podsOf(manifests).flatMap(({ containers }) =>
+    const certain = new Set(["router-db-app uri"]);
+    const possible = new Set<string>();
+    for (const { name, data = [], dataFrom = [] } of made) {
+      for (const { secretKey, remoteRef } of data) {
+        expect(remoteRef).toEqual({ key: name.replace("router-", "router/"), property: secretKey });
+        certain.add(`${name} ${secretKey}`);
+      }
+      if (dataFrom.some(({ extract }) => extract.key === name.replace("router-", "router/")))
+        possible.add(name);
+    }
+    const asked = podsOf(manifests).flatMap(({ containers }) =>
       containers.flatMap(({ env = [] }) =>
-        env.flatMap(({ valueFrom }) =>
-          valueFrom === undefined || valueFrom.secretKeyRef.optional === true
-            ? []
-            : [`${valueFrom.secretKeyRef.name} ${valueFrom.secretKeyRef.key}`],
-        ),
+        env.flatMap(({ valueFrom }) => (valueFrom === undefined ? [] : [valueFrom.secretKeyRef])),
       ),
     );
-    expect(needed.filter((one) => !made.has(one))).toEqual([]);
+    const missing = asked
+      .filter(({ name, key }) => !certain.has(`${name} ${key}`))
+      .filter(({ name, optional }) => optional !== true || !possible.has(name));
+    expect(missing).toEqual([]);
+  });
+
+  test("every setting that is a secret reaches its service from a Secret, under its own name", () => {
+    const manifests = rendered.get("base with media-s3") ?? [];
+    const deployments = podsOf(manifests.filter(({ kind }) => kind === "Deployment"));
+    for (const module of modules) {
+      const env = deployments.find(({ manifest }) => manifest.metadata.name === module.name)?.containers[0]
+        ?.env;
+      const read = [...variablesOf(module)].filter((variable) => isSecret.test(variable));
+      const given = (env ?? []).flatMap(({ name, valueFrom }) =>
+        valueFrom === undefined || valueFrom.secretKeyRef.key !== name ? [] : [name],
+      );
+      expect(read.filter((variable) => !given.includes(variable))).toEqual([]);
+    }
   });
 
   test("the simulator is set up as by `npm start`", () => {

@@ -2,6 +2,7 @@
 // repair what it can first. One line per step; a step that fails also shows what its tool said.
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
+import { checkContract } from "./last-release.ts";
 import { ROOT, runTool, ToolError } from "./tool.ts";
 
 interface Step {
@@ -23,6 +24,7 @@ const inspect: Step[] = [
   { name: "house rules", run: () => runServerlessTests("test/tidy.test.ts") },
   { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
+  { name: "contract of the last release", run: checkContract },
   { name: "contract lint", run: () => runTool("buf", ["lint"], `${ROOT}/proto`) },
 ];
 

@@ -93,8 +93,8 @@ async function live(world: World, journal?: LedgerJournal): Promise<Omit<Recorde
   );
   const upstreams = new Map(
     PROVIDERS.map((provider) => {
-      const traits = { provider, askable: !random.chance(0.1), mostAtOnce: random.pick([1, 1, 2, 10]) };
-      return [provider, new Upstream(world, traits)];
+      const traits = { askable: !random.chance(0.1), mostAtOnce: random.pick([1, 1, 2, 10]) };
+      return [provider, new Upstream(world, { provider, ...traits, billed: !random.chance(0.15) })];
     }),
   );
   const table = new GenerationTable(ledger);
@@ -145,9 +145,11 @@ async function rest({ world, ledger, table }: Surroundings): Promise<void> {
   const end = world.now - world.slept + MOST_MS;
   await world.settle();
   while (world.essential > 0 || ledger.open.size > 0 || table.unbooked > 0) {
-    if (!(await world.step()) || world.now - world.slept > end) {
+    if (!world.step() || world.now - world.slept > end) {
       throw violated("I9", `no rest: ${ledger.open.size} holds open, ${table.unbooked} rows unbooked`);
     }
+    const settling = world.settle();
+    if (settling !== undefined) await settling;
   }
 }
 

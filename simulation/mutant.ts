@@ -1,15 +1,17 @@
 // What a mutant is: one place of production code that is made wrong, and who promises to notice.
 
-/** The invariants break within so many histories. */
+/** The invariants break within so many histories, from seed 0 on. */
 interface InHistories {
   readonly histories: number;
+  /** One of those that notice, when it is far from the first: it is played before all others. */
+  readonly seed?: number;
 }
 
 /** A test file fails. */
-interface ByTest {
+export interface ByTest {
   readonly test: string;
   /** The test in it, when one is enough. */
-  readonly name?: string;
+  readonly name?: string | undefined;
 }
 
 export interface Mutant {

@@ -4,6 +4,7 @@ import type { Mutant } from "./mutant.ts";
 const POST = "services/billing/sql/post.sql";
 const CLAIM = "services/billing/sql/claim.sql";
 const SQL_POST = { test: "services/billing/src/writer/post.test.ts" } as const;
+const SQL_SUSPENDED = { test: "services/billing/src/accounts/suspended.test.ts" } as const;
 const SQL_FLEXIBLE = { test: "services/billing/src/writer/flexible-hold.test.ts" } as const;
 const SQL_WINDOWS = { test: "services/billing/src/writer/spend-window.test.ts" } as const;
 const SQL_CLAIMS = { test: "services/billing/src/claims/claims.test.ts" } as const;
@@ -13,6 +14,8 @@ const TEXT_HOLD = { test: "services/text-proxy/src/request/hold-size.test.ts" } 
 const TEXT_MONEY = { test: "services/text-proxy/src/within-the-money.test.ts" } as const;
 const SQL_ANSWERS = { test: "services/billing/src/claims/answers.test.ts" } as const;
 
+const TEXT_UNBILLED = "services/text-proxy/src/answer/unbilled-attempt.ts";
+const TEXT_CARRIED = "services/text-proxy/src/answer/carried-part.ts";
 const SEVERAL_UPSTREAMS = { test: "services/text-proxy/src/several-upstreams.test.ts" } as const;
 
 export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
@@ -46,10 +49,24 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   },
   {
     file: POST,
-    find: "WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer AND sp.active THEN",
-    replace: "WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer THEN",
+    find: "AND sp.account_id = payer AND sp.active AND NOT acc.suspended THEN",
+    replace: "AND sp.account_id = payer AND NOT acc.suspended THEN",
     what: "a key that was switched off spends",
     caught: SQL_POST,
+  },
+  {
+    file: POST,
+    find: "AND sp.account_id = payer AND sp.active AND NOT acc.suspended THEN",
+    replace: "AND sp.account_id = payer AND sp.active THEN",
+    what: "a suspended account spends",
+    caught: SQL_SUSPENDED,
+  },
+  {
+    file: "services/billing/src/mirror/spend-numbers-store.ts",
+    find: "WHERE s.active AND NOT a.suspended AND (s.expires_at",
+    replace: "WHERE s.active AND (s.expires_at",
+    what: "who is asked whether an account may spend forgets that it is suspended",
+    caught: SQL_SUSPENDED,
   },
   {
     file: POST,
@@ -217,18 +234,75 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     caught: { ...SEVERAL_UPSTREAMS, name: "the second is not asked" },
   },
   {
-    file: "services/text-proxy/src/answer/text-producer.ts",
-    find: "return upstream.billed ? end : unbilled(",
+    file: TEXT_UNBILLED,
+    find: "return billed ? end : unbilled(",
     replace: "return unbilled(",
     what: "text falls back after any failure, although the first upstream may bill it",
+    caught: { histories: 500 },
+  },
+  {
+    file: TEXT_UNBILLED,
+    find: "unbilled(end, !hasGiven)",
+    replace: "unbilled(end, true)",
+    what: "text falls back although the client has a part of the first upstream's stream",
+    caught: { histories: 20_000, seed: 1_550 },
+  },
+  {
+    file: TEXT_UNBILLED,
+    find: '    cost: 0n,\n    billId: "",\n    notSent: true,\n    fallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
+    replace:
+      '    cost: 1n,\n    billId: "",\n    notSent: true,\n    fallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
+    what: "an upstream that was not asked, since its breaker is open, is booked with a cost",
+    caught: { histories: 5_000 },
+  },
+  {
+    file: TEXT_UNBILLED,
+    find: '    fallBack: true,\n    why: "not_asked",\n    message: "its breaker is open",',
+    replace: '    fallBack: false,\n    why: "not_asked",\n    message: "its breaker is open",',
+    what: "a request ends at an open breaker, although another upstream could be asked",
+    caught: { histories: 5_000 },
+  },
+  {
+    file: TEXT_UNBILLED,
+    find: "mayFallBack && (isRefusal ? end.fallBack : true)",
+    replace: "mayFallBack && isRefusal && end.fallBack",
+    what: "a request ends where it failed for nothing, although another upstream could be asked",
+    caught: { histories: 2_000 },
+  },
+  {
+    file: "services/text-proxy/src/answer/stream-relay.ts",
+    find: "if (!this.#given && usage === undefined",
+    replace: "if (usage === undefined",
+    what: "text falls back after a refusal in a stream of which the client has a part",
     caught: { ...SEVERAL_UPSTREAMS, name: "the second is not asked" },
   },
   {
-    file: "services/text-proxy/src/answer/text-producer.ts",
-    find: "unbilled(end, !this.hasBegun)",
-    replace: "unbilled(end, true)",
-    what: "text falls back although the client has a part of the first upstream's stream",
-    caught: { ...SEVERAL_UPSTREAMS, name: "nor when its stream has begun" },
+    file: "services/text-proxy/src/answer/stream-relay.ts",
+    find: "      if (rest !== undefined) this.#parts.rest(rest);\n",
+    replace: "",
+    what: "an upstream that asks for patience in its stream is asked again at once",
+    caught: { ...SEVERAL_UPSTREAMS, name: "is the last choice for" },
+  },
+  {
+    file: TEXT_CARRIED,
+    find: "last + (carried?.cost ?? 0n)",
+    replace: "last + (carried?.cost ?? 0n) * 0n",
+    what: "the part of a stream before it was gone on with elsewhere is given away",
+    caught: { histories: 2_000, seed: 131 },
+  },
+  {
+    file: TEXT_CARRIED,
+    find: "cost: billed ? cost : 0n",
+    replace: "cost: billed ? 0n : cost",
+    what: "what the first part of a stream cost is not booked when it goes on elsewhere",
+    caught: { histories: 2_000, seed: 211 },
+  },
+  {
+    file: TEXT_CARRIED,
+    find: "notSent: false, fallBack: true },",
+    replace: "notSent: false, fallBack: false },",
+    what: "a stream ends where it broke off, although it could go on elsewhere",
+    caught: { histories: 2_000, seed: 131 },
   },
   {
     file: "services/text-proxy/src/answer/text-producer.ts",

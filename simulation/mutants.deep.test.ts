@@ -1,10 +1,12 @@
 // Production code made wrong on purpose is noticed: by the invariants of simulated histories, or by the test that says so.
 import { Worker } from "node:worker_threads";
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { warmStart } from "@gr/testing";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS } from "./mutants.ts";
-import { PatchedTree } from "./patched-tree.ts";
-import type { SliceResult } from "./run-slice.ts";
+import { nameOf, PatchedTree } from "./patched-tree.ts";
+import type { MutantThread } from "./run-mutant.ts";
+import type { Slice, SliceResult } from "./run-slice.ts";
 
 /** A part of what is wrong, to run some mutants only. */
 const ONLY = process.env["SIMULATION_MUTANT"] ?? "";
@@ -41,48 +43,57 @@ describe("histories notice that", () => {
         if (broken === undefined) throw new Error(`no history noticed that ${mutant.what}`);
         // A crash of the code catches nothing.
         if (broken.invariant === undefined) throw new Error(`seed ${broken.seed}: ${broken.message}`);
-        noticed.set(mutant, `${broken.seed + 1} histories, ${broken.invariant}`);
+        noticed.set(mutant, `seed ${broken.seed}, ${broken.invariant}`);
       },
       PATIENCE_MS,
     );
   }
 });
 
-let tree: PatchedTree | undefined;
-afterAll(() => tree?.remove());
+const ofTests = chosen.flatMap((mutant) => ("test" in mutant.caught ? [{ mutant, by: mutant.caught }] : []));
+if (ofTests.length > 0) {
+  describe("a test notices that", () => {
+    let tree: PatchedTree;
+    /** A test that fails anyhow notices nothing. */
+    let sound: ReadonlySet<string>;
+    beforeAll(async () => {
+      tree = new PatchedTree(process.env);
+      sound = await tree.passing(ofTests.map(({ by }) => by));
+    }, PATIENCE_MS);
+    afterAll(() => tree?.remove());
 
-describe("a test notices that", () => {
-  /** A test that fails anyhow notices nothing. */
-  const sound = new Map<string, Promise<boolean>>();
+    for (const { mutant, by } of ofTests) {
+      test(
+        mutant.what,
+        async () => {
+          expect(sound).toContain(nameOf(by));
+          expect(await tree.notices(by, mutant)).toBe(true);
+          noticed.set(mutant, by.test);
+        },
+        PATIENCE_MS,
+      );
+    }
+  });
+}
 
-  for (const mutant of chosen) {
-    if (!("test" in mutant.caught)) continue;
-    const { test: file, name } = mutant.caught;
-    test(
-      mutant.what,
-      async () => {
-        tree ??= new PatchedTree(process.env);
-        const key = `${file} ${name ?? ""}`;
-        if (!sound.has(key)) sound.set(key, tree.passes(file, name, undefined));
-        expect(await sound.get(key)).toBe(true);
-        expect(await tree.passes(file, name, mutant)).toBe(false);
-        noticed.set(mutant, file);
-      },
-      PATIENCE_MS,
-    );
-  }
-});
-
-/** Histories from seed 0 on, up to the first that breaks an invariant. */
+/** Histories up to the first that breaks an invariant: the one that is known to, else from seed 0 on. */
 async function runMutant(mutant: Mutant): Promise<SliceResult> {
-  const thread = new Worker(new URL("./run-mutant.ts", import.meta.url), { workerData: mutant });
-  try {
-    return await new Promise((resolve, reject) => {
+  const workerData: MutantThread = { mutant, compiled: warmStart()["NODE_COMPILE_CACHE"] };
+  const thread = new Worker(new URL("./run-mutant.ts", import.meta.url), { workerData });
+  const play = (slice: Slice): Promise<SliceResult> =>
+    new Promise((resolve, reject) => {
       thread.once("message", resolve);
       thread.once("error", reject);
       thread.once("exit", () => reject(new Error("the thread ended and said nothing")));
-      thread.postMessage({ first: 0, end: "histories" in mutant.caught ? mutant.caught.histories : 0 });
+      thread.postMessage(slice);
     });
+  const { histories: end = 0, seed } = "histories" in mutant.caught ? mutant.caught : {};
+  try {
+    if (seed !== undefined && seed < end) {
+      const known = await play({ first: seed, end: seed + 1 });
+      if (known.broken !== undefined) return known;
+    }
+    return await play({ first: 0, end });
   } finally {
     await thread.terminate();
   }

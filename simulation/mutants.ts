@@ -42,7 +42,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "        await this.#releaseUnsent(order);\n        return",
     replace: "        return",
     what: "the hold of a caller that has left is not freed",
-    caught: { histories: 3_000 },
+    caught: { histories: 3_000, seed: 79 },
   },
   {
     file: LIFE,
@@ -54,15 +54,15 @@ export const MUTANTS: readonly Mutant[] = [
   // Attempts.
   {
     file: LIFE,
-    find: "      if (!(await billing.nextAttempt({ ...route, holdId, attempt, cost, deadlineAt }))) return failed;\n",
+    find: "      if (!(await billing.nextAttempt({ ...next, cost }))) return failed;\n",
     replace: "",
     what: "a second provider is called, and the hold does not name it",
     caught: { histories: 100 },
   },
   {
     file: LIFE,
-    find: "holdId, attempt, cost, deadlineAt }",
-    replace: "holdId, attempt, cost: 0n, deadlineAt }",
+    find: "billing.nextAttempt({ ...next, cost })",
+    replace: "billing.nextAttempt({ ...next, cost: 0n })",
     what: "what a failed attempt cost is dropped when the next one begins",
     caught: { histories: 1_000 },
   },
@@ -71,14 +71,14 @@ export const MUTANTS: readonly Mutant[] = [
     find: "end.fallBack && end.cost !== undefined",
     replace: "end.fallBack",
     what: "the next provider is tried although the cost of the attempt before is not known",
-    caught: { histories: 1_000 },
+    caught: { histories: 1_000, seed: 89 },
   },
   {
     file: LIFE,
     find: "      if (await record.next(order, route)) return undefined;",
     replace: "      return undefined;",
     what: "the record of media does not name the next provider, so that the wrong one is asked",
-    caught: { histories: 20_000 },
+    caught: { histories: 20_000, seed: 402 },
   },
   // Nothing beyond the money.
   {
@@ -112,8 +112,8 @@ export const MUTANTS: readonly Mutant[] = [
   // What was delivered is charged.
   {
     file: LIFE,
-    find: "delivered.bill ?? (await this.#findBill(order, route, delivered))",
-    replace: "delivered.bill ?? { charge: 0n, cost: 0n }",
+    find: "? await this.#findBill(order, route, delivered)",
+    replace: "? { bill: { charge: 0n, cost: 0n }, isAll: true }",
     what: "an answer without its usage is free",
     caught: { histories: 200 },
   },
@@ -143,7 +143,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "ReleaseReason.FAILED, bill.cost, route.provider)",
     replace: "ReleaseReason.FAILED, 0n, route.provider)",
     what: "the cost of an answer that came too late is dropped",
-    caught: { histories: 20_000 },
+    caught: { histories: 20_000, seed: 873 },
   },
   {
     file: LIFE,
@@ -176,8 +176,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "    if (cost === undefined) this.#search.forFailed({ id, route, billId, severalBills });\n",
-    replace: "",
+    find: "if (cost === undefined || metered === true) {",
+    replace: "if (metered === true) {",
     what: "nobody looks for the bill of a failure that did not say what it cost",
     caught: { histories: 500 },
   },
@@ -204,7 +204,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "      this.#events.notBooked(id, error);\n      return false;",
     replace: "      this.#events.notBooked(id, error);\n      return true;",
     what: "a bill that was found while billing was away is forgotten",
-    caught: { histories: 10_000 },
+    caught: { histories: 10_000, seed: 545 },
   },
   // The resolver.
   {
@@ -219,14 +219,14 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (late < 0 || !enough)",
     replace: "if (!enough)",
     what: "a hold is given up while the provider may still bill it",
-    caught: { histories: 10_000 },
+    caught: { histories: 10_000, seed: 628 },
   },
   {
     file: LOST,
     find: "const UNBILLED_LOOK_UPS = 2;",
     replace: "const UNBILLED_LOOK_UPS = 1;",
     what: "a hold is given up after one look-up",
-    caught: { histories: 10_000 },
+    caught: { histories: 10_000, seed: 105 },
   },
   {
     file: LOST,
@@ -244,7 +244,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: RESOLVER,
-    find: "    if (ended && verdict.why === UNRESOLVED) search.forUnresolved(",
+    find: "    if (ended && !isAll) search.forUnresolved(",
     replace: "    if (!ended) search.forUnresolved(",
     what: "nobody looks for the bill of what was given up",
     caught: { histories: 5_000 },
@@ -268,7 +268,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'return kept ? "recorded" : "void";',
     replace: 'return "recorded";',
     what: "an answer is captured that billing did not keep, because somebody resolves its hold",
-    caught: { histories: 20_000 },
+    caught: { histories: 20_000, seed: 873 },
   },
   // The client of billing.
   {
@@ -276,7 +276,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: '  if (error instanceof ServiceError && error.reason === "invalid_value") return false;',
     replace: '  if (error instanceof ServiceError && error.reason === "invalid_value") return true as false;',
     what: "an answer that billing refused to keep counts as kept",
-    caught: { histories: 20_000 },
+    caught: { histories: 20_000, seed: 873 },
   },
   {
     file: CLIENT,
@@ -305,7 +305,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "        from = to;\n",
     replace: "",
     what: "the outcomes of a commit are given to the wrong calls",
-    caught: { histories: 10_000 },
+    caught: { histories: 10_000, seed: 341 },
   },
   {
     file: "services/billing/src/mirror/local-mirror.ts",
@@ -362,7 +362,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (found.ended.ending.kind === "released" || found.deleted) await',
     replace: 'if (found.ended.ending.kind !== "released" || found.deleted) await',
     what: "the files of a generation that another process has charged are removed",
-    caught: { histories: 20_000 },
+    caught: { histories: 20_000, seed: 488 },
   },
   {
     file: MEDIA,
@@ -397,7 +397,7 @@ export const MUTANTS: readonly Mutant[] = [
     find: "if (!unwanted) return",
     replace: "if (!unwanted && !caller.signal.aborted) return",
     what: "a job that was given up too late, and delivered, is free",
-    caught: { histories: 3_000 },
+    caught: { histories: 3_000, seed: 203 },
   },
   {
     file: JOB,
@@ -428,28 +428,52 @@ export const MUTANTS: readonly Mutant[] = [
     find: 'if (ending.kind === "released" || ended.deleted) await',
     replace: 'if (ending.kind === "released") await',
     what: "the files of a job that was given up too late stay",
-    caught: { histories: 3_000 },
+    caught: { histories: 3_000, seed: 93 },
   },
   {
     file: LOST,
     find: "(late >= 0 || lost.severalBills !== true)",
     replace: "(late >= 0 || lost !== undefined)",
     what: "the first bill of several jobs counts as all of them",
-    caught: { histories: 1_000 },
+    caught: { histories: 1_000, seed: 716 },
   },
   {
     file: SEARCH,
-    find: "        if (severalBills === true && waited < this.#graceMs) continue;\n",
-    replace: "",
-    what: "bills of several jobs are booked when the first of them is there",
-    caught: { histories: 1_000 },
+    find: "        if (severalBills !== true) return;\n",
+    replace: "        return;\n",
+    what: "of several late bills only the first is booked",
+    caught: { histories: 10_000 },
+  },
+  {
+    file: RESOLVER,
+    find: "verdict.why !== UNRESOLVED && severalBills !== true",
+    replace: "verdict.why !== UNRESOLVED",
+    what: "nobody looks for the other bills of several, when the resolver has found one",
+    caught: { histories: 20_000 },
   },
   {
     file: LIFE,
-    find: "      this.#search.forRest({ id, route, billId: delivered.billId, severalBills });\n",
-    replace: "",
+    find: "{ bill: billOf(found), isAll: order.severalBills !== true }",
+    replace: "{ bill: billOf(found), isAll: true }",
     what: "nobody looks for the bill of a part that failed beside others",
-    caught: { histories: 1_000 },
+    caught: { histories: 1_000, seed: 51 },
+  },
+  {
+    file: LIFE,
+    find: "{ bill: billOf(undefined), isAll: false }",
+    replace: "{ bill: billOf(undefined), isAll: true }",
+    what: "nobody looks for the bill of what was metered",
+    caught: {
+      test: "paid-request/src/paid-requests.test.ts",
+      name: "a bill that comes after the answer was metered",
+    },
+  },
+  {
+    file: LIFE,
+    find: "      if (metered === true) {\n",
+    replace: "      if (metered === undefined) {\n",
+    what: "nobody looks for the bill of a part of a stream that another upstream goes on with",
+    caught: { histories: 10_000, seed: 211 },
   },
   ...MUTANTS_FOR_TESTS,
 ];

@@ -1,4 +1,5 @@
-// A copy of this repository in which mutants are put one after the other, and in which jest runs the test that must notice.
+// A copy of this repository in which mutants are put one after the other, and in which jest runs the test that must notice. It
+// uses the servers of the jest run around it.
 import { execFileSync, spawn } from "node:child_process";
 import {
   cpSync,
@@ -13,15 +14,26 @@ import {
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Mutant } from "./mutant.ts";
+import { OWN_TEMPLATES } from "@gr/testing";
+import type { ByTest, Mutant } from "./mutant.ts";
 import { patched, pathOf, ROOT } from "./patch.ts";
 
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
+
+/** As jest writes it with `--json`. */
+interface Report {
+  readonly testResults: readonly {
+    /** Its path. */
+    readonly name: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
 
 export class PatchedTree {
   readonly #root = `${mkdtempSync(join(tmpdir(), "generation-router-mutants-"))}/`;
 
   readonly #env: NodeJS.ProcessEnv;
+  #runs = 0;
 
   /** @param env of the tests */
   constructor(env: NodeJS.ProcessEnv) {
@@ -50,14 +62,35 @@ export class PatchedTree {
     }
   }
 
-  /** Whether the test passes, with a mutant in place or without. @throws Error when the mutant does not fit */
-  async passes(test: string, name: string | undefined, mutant: Mutant | undefined): Promise<boolean> {
-    if (mutant === undefined) return this.#run(test, name);
+  /** Those that pass without a mutant, by `nameOf`: of whole files, and of those that are named, all together. */
+  async passing(tests: readonly ByTest[]): Promise<ReadonlySet<string>> {
+    const passed = new Set<string>();
+    for (const some of [tests.filter(({ name }) => !name), tests.filter(({ name }) => name)]) {
+      if (some.length === 0) continue;
+      const report = join(this.#root, "report.json");
+      const names = some.flatMap(({ name = [] }) => name);
+      await this.#run([...new Set(some.map(({ test }) => test))], names, "--json", `--outputFile=${report}`);
+      const { testResults }: Report = JSON.parse(readFileSync(report, "utf8"));
+      for (const { test, name } of some) {
+        const file = testResults.find((result) => result.name.endsWith(`/${test}`));
+        const statuses = (file?.assertionResults ?? [])
+          .filter(({ fullName }) => new RegExp(name ?? "", "i").test(fullName))
+          .map(({ status }) => status);
+        if (statuses.length > 0 && statuses.every((status) => status === "passed")) {
+          passed.add(nameOf({ test, name }));
+        }
+      }
+    }
+    return passed;
+  }
+
+  /** Whether the test fails with this mutant in place. @throws Error when the mutant does not fit */
+  async notices({ test, name }: ByTest, mutant: Mutant): Promise<boolean> {
     const path = pathOf(mutant, this.#root);
     const source = readFileSync(path, "utf8");
     writeFileSync(path, patched(source, mutant));
     try {
-      return await this.#run(test, name);
+      return !(await this.#run([test], name === undefined ? [] : [name]));
     } finally {
       writeFileSync(path, source);
     }
@@ -67,25 +100,33 @@ export class PatchedTree {
     rmSync(this.#root, { recursive: true, force: true });
   }
 
-  #run(test: string, name: string | undefined): Promise<boolean> {
-    const named = name === undefined ? [] : ["--testNamePattern", name];
+  /** @param names patterns; none = all tests of these files */
+  #run(tests: readonly string[], names: readonly string[], ...options: readonly string[]): Promise<boolean> {
+    this.#runs += 1;
+    const named = names.length === 0 ? [] : ["--testNamePattern", names.join("|")];
     const args = [
       "--experimental-vm-modules",
       "--no-warnings",
       JEST,
       "--silent",
+      "--runInBand",
+      ...options,
       "--runTestsByPath",
-      test,
+      ...tests,
       ...named,
     ];
     return new Promise((resolve, reject) => {
       const jest = spawn(process.execPath, args, {
         cwd: this.#root,
-        env: { ...this.#env, TEST_DEPTH: "quick" },
+        env: { ...this.#env, TEST_DEPTH: "quick", [OWN_TEMPLATES]: `mutant_${this.#runs}_` },
         stdio: "ignore",
       });
       jest.once("error", reject);
       jest.once("close", (code) => resolve(code === 0));
     });
   }
+}
+
+export function nameOf({ test, name }: ByTest): string {
+  return name === undefined ? test : `${test}: ${name}`;
 }

@@ -1,5 +1,6 @@
 // A worker thread that runs the histories of some seeds, one slice after the other, and says what each has covered and
 // which seed broke an invariant. Production code runs here as it is in production, outside of jest's sandbox.
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import { runHistory } from "./history.ts";
 import { Coverage } from "./world/coverage.ts";
@@ -30,11 +31,18 @@ export interface Broken {
   readonly message: string;
 }
 
+/** Frames of a stack, where somebody reads them. */
+const STACK_TRACE_LIMIT = 30;
+
 async function run({ first, end, tracing = false }: Slice): Promise<SliceResult> {
+  // Histories are full of errors that production code throws and catches, and to write down where takes long.
+  Error.stackTraceLimit = tracing ? STACK_TRACE_LIMIT : 0;
   const coverage = new Coverage();
   let trace: readonly string[] = [];
   for (let seed = first; seed < end; seed += 1) {
     const history = await runHistory(seed, coverage, tracing);
+    // What is collected of signals that nobody has any more is put away by the event loop.
+    await nextTurn();
     const { error } = history;
     trace = history.trace;
     if (error === undefined) continue;

@@ -5,6 +5,8 @@ import type { Slice, SliceResult } from "./run-slice.ts";
 
 /** As many as jest has workers, at most. */
 const MOST_THREADS = 2;
+/** A history is garbage when it is over: room for several spares most of the collecting. */
+const YOUNG_MEGABYTES = 64;
 
 interface Waiting {
   readonly slice: Slice;
@@ -20,7 +22,9 @@ export class SlicePool {
   constructor() {
     const threads = Math.min(MOST_THREADS, availableParallelism());
     const program = new URL("./run-slice.ts", import.meta.url);
-    this.#threads = Array.from({ length: threads }, () => new Worker(program));
+    this.#threads = Array.from({ length: threads }, () => {
+      return new Worker(program, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MEGABYTES } });
+    });
     this.#free = [...this.#threads];
   }
 

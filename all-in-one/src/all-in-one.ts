@@ -1,5 +1,5 @@
 // The all-in-one topology: every module in this process.
-import { type Environment, startProcess } from "@gr/runtime";
+import { type Environment, longestStopMs, startProcess } from "@gr/runtime";
 import { banner, type Screen } from "./banner.ts";
 import { ensureDemoAccount } from "./demo-account.ts";
 import { ensureDemoOwner } from "./demo-owner.ts";
@@ -55,7 +55,7 @@ export async function startAllInOne(env: Environment, screen: Screen): Promise<S
         signInLink,
       };
       screen.print(banner({ ...facts, onTerminal: screen.isTerminal, topology: "all in one process" }));
-      return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
+      return { baseUrl: publicUrl, stopGraceMs: longestStopMs(config), stop };
     } catch (error) {
       await running.stop();
       throw error;

@@ -8,6 +8,7 @@ import {
   createRemoteTransport,
   createServiceClient,
   type Environment,
+  longestStopMs,
   type RunningProcess,
   systemClock,
 } from "@gr/runtime";
@@ -58,7 +59,7 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
           entry: entryOf(place.module),
           env: { ...shared, ...addresses, ...place.env },
           readyUrl: `${place.httpUrl}/readyz`,
-          stopGraceMs: config.STOP_GRACE_MS,
+          stopGraceMs: longestStopMs(config),
         }),
       );
     }
@@ -88,7 +89,9 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
     screen.print(
       banner({ ...facts, onTerminal: screen.isTerminal, topology: `${children.length} processes` }),
     );
-    return { baseUrl: publicUrl, stopGraceMs: config.STOP_GRACE_MS, stop };
+    // One after the other, and each may take so long.
+    const stopGraceMs = children.length * longestStopMs(config);
+    return { baseUrl: publicUrl, stopGraceMs, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -48,7 +48,7 @@ test("an account is opened, funded once whatever is repeated, and its books are 
   await router.json("key", "revoke", "--account", account, "--id", key.id);
   const { usage_by_api_key: usage } = await router.json("credits", "show", "--account", account);
   expect(usage).toMatchObject([{ api_key_id: key.id, is_active: false }]);
-  expect(await router.json("hold", "list", "--open")).toEqual({ holds: [] });
+  expect(await router.json("hold", "list", "--open")).toEqual({ holds: [], has_more: false });
   const { code, out } = await router.cli("ledger", "verify");
   expect({ code, out }).toEqual({ code: 0, out: expect.stringMatching(/^The ledger is right: accounts 1,/) });
 });

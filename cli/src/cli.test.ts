@@ -103,24 +103,27 @@ describe("keys", () => {
   });
 });
 
-describe("media retention", () => {
+describe.each([
+  { command: "media", what: "Files", usual: 30, zero: /kept for ever, as set/ },
+  { command: "text", what: "Lines of text requests", usual: 90, zero: /kept not at all, as set/ },
+])("$command retention", ({ command, what, usual, zero }) => {
   test("is shown, set, and given back to the installation", async () => {
     const account = randomUUID();
     const of = ["--account", account] as const;
-    const told = async (...args: string[]) => (await router.cli("media", "retention", ...args, ...of)).out;
+    const told = async (...args: string[]) => (await router.cli(command, "retention", ...args, ...of)).out;
     expect(await told("show")).toBe(
-      `Files of account ${account} are kept for 30 days, as all of this installation.\n`,
+      `${what} of account ${account} are kept for ${usual} days, as all of this installation.\n`,
     );
     expect(await told("set", "--days", "1")).toBe(
-      `Files of account ${account} are kept for 1 day, as set for this account.\n`,
+      `${what} of account ${account} are kept for 1 day, as set for this account.\n`,
     );
-    expect(await told("set", "--days", "0")).toMatch(/kept for ever, as set/);
-    expect(await router.json("media", "retention", "show", ...of)).toEqual({
+    expect(await told("set", "--days", "0")).toMatch(zero);
+    expect(await router.json(command, "retention", "show", ...of)).toEqual({
       account_id: account,
       days: 0,
       own: true,
     });
-    expect(await told("set")).toMatch(/for 30 days, as all/);
+    expect(await told("set")).toMatch(new RegExp(`for ${usual} days, as all`));
   });
 });
 
@@ -325,17 +328,27 @@ test("holds are listed as asked", async () => {
         deadlineAt: 2_000n,
       },
     ],
+    hasMore: true,
   };
-  const { holds } = await router.json("hold", "list", "--account", "a", "--open", "--limit", "5");
+  const before = randomUUID();
+  const { holds, has_more } = await router.json(
+    ...["hold", "list", "--account", "a", "--open", "--limit", "5", "--after", before],
+  );
+  expect(has_more).toBe(true);
   expect(holds).toMatchObject([
     {
       ...{ id, state: "open", credits: "0.0100", charged: "0.0000", placed_at: "1970-01-01T00:00:01.000Z" },
       ...{ provider: "fal", attempt: 2, model: "sandbox/image", upstream_model: "fal-ai/image" },
     },
   ]);
-  expect(router.peers.holdRequests.at(-1)).toMatchObject({ accountId: "a", state: HoldState.OPEN, limit: 5 });
+  expect(router.peers.holdRequests.at(-1)).toMatchObject({
+    accountId: "a",
+    state: HoldState.OPEN,
+    limit: 5,
+    after: before,
+  });
   expect((await router.cli("hold", "list")).out).toMatch(
-    new RegExp(`${id} +open +0\\.0100.* fal +2 +sandbox/image`),
+    new RegExp(`${id} +open +0\\.0100.* fal +2 +sandbox/image[\\s\\S]*There are more: --after ${id}\n`),
   );
   expect(router.peers.holdRequests.at(-1)).toMatchObject({
     accountId: "",

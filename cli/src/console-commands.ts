@@ -1,4 +1,4 @@
-// console add-owner, console sign-in-link
+// console add-owner, add-operator, remove-operator, sign-in-link
 import { ConsoleOperatorService } from "@gr/proto/console";
 import type { Command } from "commander";
 import { report } from "./report.ts";
@@ -27,6 +27,30 @@ export function addConsoleCommands(program: Command, runs: Runs): void {
         const { url } = await people.createSignInLink({ email });
         const text = `${email} owns account ${account}. To sign in, once, within an hour:\n${url}`;
         return report({ person_id: personId, sign_in_link: url }, text);
+      }),
+    );
+  console
+    .command("add-operator")
+    .description("let somebody into the operator area, and print a link that signs in once")
+    .requiredOption("--email <address>", "e-mail address of the person")
+    .option("--name <name>", "name of a new person")
+    .action(
+      runs(async (router, { email, name = "" }: Pick<NewOwner, "email" | "name">) => {
+        const people = router.dial("console", ConsoleOperatorService);
+        const { personId } = await people.addOperator({ email, name });
+        const { url } = await people.createSignInLink({ email });
+        const text = `${email} is an operator. To sign in, once, within an hour:\n${url}`;
+        return report({ person_id: personId, sign_in_link: url }, text);
+      }),
+    );
+  console
+    .command("remove-operator")
+    .description("take somebody out of the operator area")
+    .requiredOption("--email <address>", "e-mail address of the person")
+    .action(
+      runs(async (router, { email }: { email: string }) => {
+        await router.dial("console", ConsoleOperatorService).removeOperator({ email });
+        return report({ email }, `${email} is no operator any more.`);
       }),
     );
   console

@@ -13,7 +13,7 @@ import { type CoreService, SERVICES } from "./router-address.ts";
 import type { Runs } from "./run-cli.ts";
 import { table } from "./table.ts";
 
-const TIMEOUT_MS = 3_000;
+const TIMEOUT_MS = 10_000;
 const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 
 interface Finding {

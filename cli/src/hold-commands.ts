@@ -18,6 +18,7 @@ interface HoldOptions {
   account?: string;
   open?: boolean;
   limit: number;
+  after?: string;
 }
 
 export function addHoldCommands(program: Command, runs: Runs): void {
@@ -28,12 +29,16 @@ export function addHoldCommands(program: Command, runs: Runs): void {
     .option("--account <id>", "of this account only")
     .option("--open", "those that are not resolved yet")
     .option("--limit <count>", "at most so many, up to 1000", countOf, 100)
+    .option("--after <id>", "go on after this hold, the last of the page before")
     .action(
-      runs(async (router, { account = "", open = false, limit }: HoldOptions) => {
+      runs(async (router, { account = "", open = false, limit, after = "" }: HoldOptions) => {
         const state = open ? HoldState.OPEN : HoldState.UNSPECIFIED;
-        const { holds } = await router.billing().listHolds({ accountId: account, state, limit });
+        const request = { accountId: account, state, limit, after };
+        const { holds, hasMore } = await router.billing().listHolds(request);
         const records = holds.map(recordOf);
-        return report({ holds: records }, table(records, COLUMNS, "There are no such holds."));
+        const text = table(records, COLUMNS, "There are no such holds.");
+        const more = hasMore ? `\nThere are more: --after ${records.at(-1)?.id}\n` : "";
+        return report({ holds: records, has_more: hasMore }, `${text}${more}`);
       }),
     );
 }

@@ -1,6 +1,6 @@
 // The router's services as clients, dialled when a command first needs them.
 import type { DescService } from "@bufbuild/protobuf";
-import { BillingService } from "@gr/proto/billing";
+import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
@@ -18,6 +18,7 @@ export interface Router {
   readonly address: RouterAddress;
   keys(): ServiceClient<typeof KeysService>;
   billing(): ServiceClient<typeof BillingService>;
+  texts(): ServiceClient<typeof TextLogService>;
   catalog(): ServiceClient<typeof CatalogService>;
   catalogOperator(): ServiceClient<typeof CatalogOperatorService>;
   media(): ServiceClient<typeof MediaGenerationService>;
@@ -37,6 +38,7 @@ export function reachRouter(address: RouterAddress): Router {
     address,
     keys: () => dial("keys", KeysService),
     billing: () => dial("billing", BillingService),
+    texts: () => dial("billing", TextLogService),
     catalog: () => dial("catalog", CatalogService),
     catalogOperator: () => dial("catalog", CatalogOperatorService),
     media: () => dial("media-generation", MediaGenerationService),

@@ -12,9 +12,9 @@ import { sentenceOfFailure } from "./failure.ts";
 import { addHoldCommands } from "./hold-commands.ts";
 import { addKeyCommands, addTokenCommands } from "./key-commands.ts";
 import { addLedgerCommands } from "./ledger-commands.ts";
-import { addMediaCommands } from "./media-commands.ts";
 import { printable } from "./printable.ts";
 import type { Report } from "./report.ts";
+import { addRetentionCommands } from "./retention-commands.ts";
 import { type Router, reachRouter } from "./router.ts";
 import { findRouter, type RouterAddress } from "./router-address.ts";
 
@@ -70,7 +70,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addLedgerCommands(program, runs);
   addCatalogCommands(program, runs, runsAlone);
   addConsoleCommands(program, runs);
-  addMediaCommands(program, runs);
+  addRetentionCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
     await program.parseAsync(args, { from: "user" });

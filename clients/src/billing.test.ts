@@ -50,6 +50,7 @@ const fakeBilling = defineModule({
         },
         checkSpender: async () => ({ outcome: await check() }),
         openAccount: unused,
+        setSuspended: unused,
         putSpender: unused,
         putDeposit: unused,
         getCredits: unused,
@@ -239,6 +240,12 @@ describe("place is refused", () => {
       /^The API key is not valid\.$/,
     ],
     [
+      "of a suspended account, which is told so",
+      { code: OutcomeCode.SPENDER_INACTIVE, suspended: true },
+      "account_suspended",
+      /suspended this account.*ask the operator/,
+    ],
+    [
       "by an outcome it does not know",
       { code: OutcomeCode.UNSPECIFIED },
       "billing_unavailable",
@@ -327,7 +334,7 @@ describe("capture and release", () => {
 });
 
 describe("a kept answer", () => {
-  const capture = { holdId: "a", credits: 7n, cost: 650_000_000n };
+  const capture = { accountId: "an account", holdId: "a", credits: 7n, cost: 650_000_000n };
   const whole = { contentType: "text/plain", body: Buffer.from("the answer") };
 
   test("arrives with what its hold is to be captured with", async () => {

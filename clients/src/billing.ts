@@ -13,6 +13,8 @@ import {
   SpendPeriod,
 } from "@gr/proto/billing";
 import { createBatcher, currentSpan, inSpan, type ServiceClient, type Timer } from "@gr/runtime";
+import { BillingShards, shardOf } from "./billing-shards.ts";
+import { HeldWhere } from "./held-where.ts";
 
 export { ReleaseReason };
 
@@ -93,6 +95,11 @@ export interface CaptureRequest {
   readonly cost: PicoUsd;
 }
 
+/** What its hold is to be captured with. */
+export interface KeepRequest extends CaptureRequest {
+  readonly accountId: string;
+}
+
 export interface ExtendRequest {
   readonly holdId: string;
   /** The hold's new size in all. */
@@ -121,6 +128,8 @@ export interface NextAttemptRequest {
   readonly upstreamModel: string;
   /** What the provider of the attempt before billed for it; our loss. */
   readonly cost: PicoUsd;
+  /** Who made the attempt before; for whoever finds out afterwards that it has cost more. */
+  readonly billedBy?: string | undefined;
   /** Unix milliseconds; the hold keeps the later one. */
   readonly deadlineAt: number;
 }
@@ -143,7 +152,7 @@ export interface Billing {
    * @returns how much is reserved; or, when the claim belongs to a request that was charged, that request's id: then
    *   nothing was reserved, nothing must be sent upstream, and its answer is to be given again.
    * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
-   *   free_limit_exceeded, invalid_api_key, api_key_expired, idempotency_in_progress, idempotency_mismatch;
+   *   free_limit_exceeded, invalid_api_key, account_suspended, api_key_expired, idempotency_in_progress, idempotency_mismatch;
    *   billing_unavailable when it is not known whether the hold exists.
    */
   place(request: PlaceRequest): Promise<Placed>;
@@ -153,7 +162,7 @@ export interface Billing {
    *   and nobody may get the answer.
    * @throws ServiceError outcome_unknown when it is not known whether it was kept.
    */
-  keepAnswer(capture: CaptureRequest, answer: KeptAnswer): Promise<boolean>;
+  keepAnswer(capture: KeepRequest, answer: KeptAnswer): Promise<boolean>;
   /**
    * For a request that would be refused: whether it repeats one that was not, whatever has changed since.
    * @returns the id of the earlier request. @throws ServiceError as place does because of its claim
@@ -183,7 +192,7 @@ export interface Billing {
    */
   extend(request: ExtendRequest): Promise<Extended>;
   /**
-   * Ends one attempt and names the next, before that is sent.
+   * Ends one attempt and names the next, before that is sent. Again with `billedBy` and a higher cost, it books the difference.
    * @returns false when the hold is not open any more: then nothing may be sent. @throws as capture
    */
   nextAttempt(request: NextAttemptRequest): Promise<boolean>;
@@ -196,25 +205,36 @@ export interface Billing {
 
 type OperationInit = MessageInitShape<typeof OperationSchema>;
 
-/** @param clock waits between two tries of what must be recorded */
-export function createBilling(client: ServiceClient<typeof BillingService>, clock: Timer): Billing {
-  const batched = createBatcher<OperationInit, Outcome>(
-    async (operations) => (await client.post({ operations })).outcomes,
-    {
-      maxBatch: MAX_BATCH,
-      maxQueue: MAX_QUEUE,
-      overflow: () => unavailable(undefined),
-      mayBeOfOne: (error) => !isSilence(error),
-    },
-  );
+/**
+ * @param ledger one, or several of which each has its accounts
+ * @param clock waits between two tries of what must be recorded
+ */
+export function createBilling(
+  ledger: ServiceClient<typeof BillingService> | BillingShards,
+  clock: Timer,
+): Billing {
+  const shards = ledger instanceof BillingShards ? ledger : new BillingShards([ledger]);
+  // Each has batches of its own: one that is silent keeps nobody else's accounts waiting.
+  const batches = shards.all.map((client) => batchesOf(client));
+  const heldWhere = new HeldWhere(batches.length);
+  const route = (operation: OperationInit): Promise<Outcome> => {
+    const { operation: one } = operation;
+    const ask = (shard: number) => (batches[shard] as (of: OperationInit) => Promise<Outcome>)(operation);
+    if (batches.length === 1) return ask(0);
+    if (one?.case !== "place") return heldWhere.find(one?.value?.holdId ?? "", ask);
+    const { holdId = "", accountId = "" } = one.value;
+    const shard = shardOf(accountId, batches.length);
+    heldWhere.remember(holdId, shard);
+    return ask(shard);
+  };
 
   const post = (operation: OperationInit) =>
     currentSpan() === undefined
-      ? batched(operation)
+      ? route(operation)
       : inSpan(
           `billing ${operation.operation?.case}`,
           () => ({}),
-          () => batched(operation),
+          () => route(operation),
         );
 
   /** After dispatch, what must be recorded is tried for a while. @throws ServiceError outcome_unknown */
@@ -264,47 +284,84 @@ export function createBilling(client: ServiceClient<typeof BillingService>, cloc
       if (CLOSED.has(outcome.code)) return { kind: "resolved" };
       return { kind: "refused", error: refusal(outcome, clock.now()) };
     },
-    nextAttempt: async ({ cost, deadlineAt, ...attempt }) => {
-      const value = { ...attempt, costPicoUsd: cost, deadlineAt: BigInt(deadlineAt) };
+    nextAttempt: async ({ cost, deadlineAt, billedBy = "", ...attempt }) => {
+      const value = { ...attempt, billedBy, costPicoUsd: cost, deadlineAt: BigInt(deadlineAt) };
       const { code } = await record({ operation: { case: "nextAttempt", value } }, RELEASED);
       return code === OutcomeCode.DONE;
     },
     leaseExpired: async (service, limit, leaseMs) => {
-      const { holds } = await client.leaseExpiredHolds({ service, limit, leaseMs: BigInt(leaseMs) });
-      return holds.map(({ holdId, provider, upstreamModel, deadlineAt, kept }) => ({
-        holdId,
-        provider,
-        upstreamModel,
-        deadlineAt: Number(deadlineAt),
-        kept: kept && { credits: kept.credits, cost: kept.costPicoUsd },
-      }));
+      const request = { service, limit: Math.ceil(limit / shards.all.length), leaseMs: BigInt(leaseMs) };
+      const answers = await Promise.allSettled(shards.all.map((client) => client.leaseExpiredHolds(request)));
+      const [failure, ...failures] = answers.filter((answer) => answer.status === "rejected");
+      // What one ledger has leased is not kept waiting for another.
+      if (failure !== undefined && failures.length + 1 === answers.length) throw failure.reason;
+      return answers.flatMap((answer, shard) => {
+        if (answer.status === "rejected") return [];
+        return answer.value.holds.map(({ holdId, provider, upstreamModel, deadlineAt, kept }) => {
+          heldWhere.remember(holdId, shard);
+          return {
+            holdId,
+            provider,
+            upstreamModel,
+            deadlineAt: Number(deadlineAt),
+            kept: kept && { credits: kept.credits, cost: kept.costPicoUsd },
+          };
+        });
+      });
     },
-    keepAnswer: async ({ holdId, credits, cost }, { contentType, body }) => {
+    keepAnswer: async ({ accountId, holdId, credits, cost }, { contentType, body }) => {
       if (body.byteLength > MOST_KEPT_BYTES) return true;
       const request = { holdId, credits, costPicoUsd: cost, contentType, body };
-      return insist(() => client.keepAnswer(request).then(() => true, falseIfResolved));
+      return insist(() =>
+        shards
+          .of(accountId)
+          .keepAnswer(request)
+          .then(() => true, falseIfResolved),
+      );
     },
     findEarlier: async ({ accountId, spenderId, claim }) => {
-      const { outcome } = await client.judgeClaim({ accountId, spenderId, claim }).catch((error) => {
-        throw unavailable(error);
-      });
+      const { outcome } = await shards
+        .of(accountId)
+        .judgeClaim({ accountId, spenderId, claim })
+        .catch((error) => {
+          throw unavailable(error);
+        });
       return outcome && earlierHoldOf(outcome, clock.now());
     },
     maySpend: async ({ accountId, spenderId, claimKey }) => {
       const request = { accountId, spenderId, ...(claimKey && { claimKey }) };
-      const { outcome } = await client.checkSpender(request).catch((error) => {
-        throw unavailable(error);
-      });
+      const { outcome } = await shards
+        .of(accountId)
+        .checkSpender(request)
+        .catch((error) => {
+          throw unavailable(error);
+        });
       if (outcome !== undefined && outcome.code !== OutcomeCode.DONE) throw refusal(outcome, clock.now());
     },
     readAnswer: async (accountId, holdId) => {
-      const { answer } = await client.readAnswer({ accountId, holdId }).catch((cause) => {
-        const message = "The answer to this Idempotency-Key cannot be read at the moment; try again shortly.";
-        throw new ServiceError("service_unavailable", message, { retryAfterMs: CLAIM_RETRY_MS, cause });
-      });
+      const { answer } = await shards
+        .of(accountId)
+        .readAnswer({ accountId, holdId })
+        .catch((cause) => {
+          const message =
+            "The answer to this Idempotency-Key cannot be read at the moment; try again shortly.";
+          throw new ServiceError("service_unavailable", message, { retryAfterMs: CLAIM_RETRY_MS, cause });
+        });
       return answer;
     },
   };
+}
+
+function batchesOf(client: ServiceClient<typeof BillingService>) {
+  return createBatcher<OperationInit, Outcome>(
+    async (operations) => (await client.post({ operations })).outcomes,
+    {
+      maxBatch: MAX_BATCH,
+      maxQueue: MAX_QUEUE,
+      overflow: () => unavailable(undefined),
+      mayBeOfOne: (error) => !isSilence(error),
+    },
+  );
 }
 
 function upTo(mostCredits: Credits | undefined): { readonly mostCredits?: Credits } {
@@ -367,7 +424,12 @@ function refusal(outcome: Outcome, now: number): ServiceError {
         `This API key expired at ${new Date(Number(outcome.expiresAt)).toISOString()}.`,
       );
     case OutcomeCode.SPENDER_INACTIVE:
-      return new ServiceError("invalid_api_key", "The API key is not valid.");
+      return outcome.suspended
+        ? new ServiceError(
+            "account_suspended",
+            "The operator has suspended this account, so it may spend nothing. Requests that run go on; ask the operator to lift it.",
+          )
+        : new ServiceError("invalid_api_key", "The API key is not valid.");
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
       return freeLimit(outcome, now);
     case OutcomeCode.CLAIM_IN_PROGRESS:

@@ -1,10 +1,12 @@
-// The clients of services that other services call: batched billing, and the live copy of the catalogue.
+// The clients of services that other services call: batched billing, the log of text requests, and the live copy of the
+// catalogue.
 export {
   type Billing,
   type CaptureRequest,
   type Claim,
   createBilling,
   type ExtendRequest,
+  type KeepRequest,
   type KeptAnswer,
   type LeasedHold,
   MOST_KEPT_BYTES,
@@ -12,4 +14,6 @@ export {
   type PlaceRequest,
   ReleaseReason,
 } from "./billing.ts";
+export { BillingShards, partOf, shardOf } from "./billing-shards.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
+export { createTextLog, TextApi, type TextLineInit, type TextLog, type TextLogEvents } from "./text-log.ts";

@@ -8,7 +8,9 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import { AccountFrame } from "./layout/account-frame.tsx";
+import { OperatorFrame } from "./layout/operator-frame.tsx";
 import { PublicFrame } from "./layout/public-frame.tsx";
+import "./parts/issuer-answer.ts";
 import { PageFailure, PageMissing, PageWaiting } from "./parts/page-states.tsx";
 import { rememberAccount, sessionQuery, usualAccount } from "./session.ts";
 
@@ -40,7 +42,7 @@ const start = createRoute({
     const session = await queries.ensureQueryData(sessionQuery);
     if (session.person === null) throw redirect({ to: "/sign-in" });
     const account = usualAccount(session);
-    if (account === undefined) throw redirect({ to: "/new-account" });
+    if (account === undefined) throw redirect({ to: session.is_operator ? "/operator" : "/new-account" });
     throw redirect({ to: "/accounts/$account", params: { account } });
   },
 });
@@ -96,7 +98,7 @@ const credits = createRoute({
   getParentRoute: () => account,
   path: "credits",
   component: lazyRouteComponent(() => import("./pages/credits.tsx"), "Credits"),
-  validateSearch: searchOf("kind", "from", "to"),
+  validateSearch: searchOf("view", "payment", "kind", "from", "to"),
 });
 const usage = createRoute({
   getParentRoute: () => account,
@@ -108,7 +110,7 @@ const logs = createRoute({
   getParentRoute: () => account,
   path: "logs",
   component: lazyRouteComponent(() => import("./pages/logs.tsx"), "Logs"),
-  validateSearch: searchOf("view", "kind", "model", "status", "key_id", "from", "to"),
+  validateSearch: searchOf("request", "view", "kind", "model", "status", "key_id", "from", "to"),
 });
 const playground = createRoute({
   getParentRoute: () => account,
@@ -132,10 +134,43 @@ const person = createRoute({
   component: lazyRouteComponent(() => import("./pages/person.tsx"), "PersonPage"),
 });
 
+const operator = createRoute({
+  getParentRoute: () => root,
+  path: "/operator",
+  component: OperatorFrame,
+  beforeLoad: async ({ context: { queries }, location }) => {
+    const session = await queries.ensureQueryData(sessionQuery);
+    if (session.person === null) throw redirect({ to: "/sign-in", search: { back: location.href } });
+  },
+});
+const operatorAccounts = createRoute({
+  getParentRoute: () => operator,
+  path: "/",
+  component: lazyRouteComponent(() => import("./pages/operator.tsx"), "Operator"),
+  validateSearch: searchOf("text"),
+});
+const operatedAccount = createRoute({
+  getParentRoute: () => operator,
+  path: "accounts/$id",
+  component: lazyRouteComponent(() => import("./pages/operated-account.tsx"), "OperatedAccountPage"),
+});
+
+const openRequests = createRoute({
+  getParentRoute: () => operator,
+  path: "requests",
+  component: lazyRouteComponent(() => import("./pages/open-requests.tsx"), "OpenRequests"),
+});
+const providers = createRoute({
+  getParentRoute: () => operator,
+  path: "providers",
+  component: lazyRouteComponent(() => import("./pages/providers.tsx"), "Providers"),
+});
+
 const pages = root.addChildren([
   start,
   publicPages.addChildren([
     open("/sign-in", signIn),
+    open("/sign-in/oidc", signIn),
     open("/sign-up", signUp),
     open("/forgot-password", forgotPassword),
     open("/reset-password", resetPassword),
@@ -145,6 +180,7 @@ const pages = root.addChildren([
     models.addChildren([catalogue, model]),
   ]),
   account.addChildren([home, keys, credits, usage, logs, playground, team, audit, person]),
+  operator.addChildren([operatorAccounts, operatedAccount, openRequests, providers]),
 ]);
 
 export function createAppRouter(queries: QueryClient) {

@@ -1,5 +1,5 @@
 // The application: look, data and pages.
-import "@mantine/core/styles.css";
+import "./component-styles.ts";
 import "@mantine/notifications/styles.css";
 import "./app.css";
 import { MantineProvider } from "@mantine/core";
@@ -8,13 +8,9 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
-import { config } from "zod";
 import { createAppRouter } from "./app-router.tsx";
 import { createQueries } from "./queries.ts";
 import { readableColors, theme } from "./theme.ts";
-
-// Scripts are not made from text here: the policy of the page refuses it.
-config({ jitless: true });
 
 const queries = createQueries();
 const router = createAppRouter(queries);

@@ -1,11 +1,15 @@
 // How the application looks. Fonts are the system's: nothing is fetched from elsewhere.
 import {
   Anchor,
+  Badge,
+  CloseButton,
   type CSSVariablesResolver,
   createTheme,
   DEFAULT_THEME,
   TableScrollContainer,
 } from "@mantine/core";
+
+const CLOSE = { "aria-label": "Close" };
 
 export const theme = createTheme({
   primaryColor: "teal",
@@ -17,6 +21,10 @@ export const theme = createTheme({
   cursorType: "pointer",
   respectReducedMotion: true,
   components: {
+    // It is a cross, which has no name.
+    CloseButton: CloseButton.extend({ defaultProps: { ...CLOSE } }),
+    // A word of state is read as a whole: the narrow column of a phone is scrolled, and does not cut it.
+    Badge: Badge.extend({ styles: { root: { minWidth: "max-content" } } }),
     // A link is seen without its colour, and a wide table is scrolled by keys.
     Anchor: Anchor.extend({ defaultProps: { underline: "always" } }),
     TableScrollContainer: TableScrollContainer.extend({ defaultProps: { type: "native", tabIndex: 0 } }),
@@ -33,10 +41,12 @@ export const readableColors: CSSVariablesResolver = () => {
     variables: {},
     light: {
       "--mantine-color-dimmed": "var(--mantine-color-gray-7)",
+      "--mantine-color-placeholder": "var(--mantine-color-gray-7)",
       ...onTint("var(--mantine-color-dark-8)"),
     },
     dark: {
       "--mantine-color-dimmed": "var(--mantine-color-dark-1)",
+      "--mantine-color-placeholder": "var(--mantine-color-dark-1)",
       ...onTint("var(--mantine-color-gray-1)"),
     },
   };

@@ -1,14 +1,22 @@
 // The gateway as a module: everything that a client's request passes before a module sees it, in this order:
 // request id, refusal of ambiguous HTTP, CORS, authentication, rate limits, routing.
+import { randomUUIDv7 } from "node:crypto";
 import { existsSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import cors from "@fastify/cors";
 import { KeysService } from "@gr/proto/keys";
-import { closeHttpApp, createHttpApp, defineModule, listenError, openRedis } from "@gr/runtime";
+import {
+  closeHttpApp,
+  createHttpApp,
+  defineModule,
+  drainHttpApp,
+  LAST_WORDS_MS,
+  listenError,
+  openRedis,
+} from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import { v7 as uuidv7 } from "uuid";
 import { admitRequests } from "./admit-request.ts";
 import { REFERENCE_PATHS, serveReference } from "./api-reference.ts";
 import { authenticator, strangerFinder } from "./authenticate.ts";
@@ -53,7 +61,7 @@ export const gatewayModule = defineModule({
   async create({ config, log, clock, metrics, tracing, dial, mount, describeRest }) {
     const { UPLOAD_STALL_MS: stallMs, UPLOAD_MIN_BYTES_PER_SECOND: bytesPerSecond } = config;
     const uploads = { stallMs, bytesPerSecond };
-    const app = createHttpApp({ log, requestId: () => uuidv7(), uploads, tracing });
+    const app = createHttpApp({ log, requestId: () => randomUUIDv7(), uploads, tracing });
     countRequests(app, metrics);
     boundConnections(app, config, metrics);
     // A key is sent by the script itself and never by the browser, so any origin may call.
@@ -93,8 +101,9 @@ export const gatewayModule = defineModule({
     return {
       start: () => listen(app, config),
       publicUrl: () => urlOf(config.HOST, (app.server.address() as AddressInfo).port),
+      drain: () => drainHttpApp(app, config.STOP_DRAIN_MS),
       stop: async () => {
-        await closeHttpApp(app, config.STOP_GRACE_MS);
+        await closeHttpApp(app, config.STOP_GRACE_MS + LAST_WORDS_MS);
         redis?.disconnect();
       },
     };

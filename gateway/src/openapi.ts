@@ -18,6 +18,7 @@ interface MediaTypes {
 }
 
 interface Response extends MediaTypes {
+  readonly description?: string;
   readonly headers?: Record<string, object>;
 }
 
@@ -66,7 +67,11 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
       securitySchemes,
       schemas: Object.fromEntries(schemas),
       parameters: { IdempotencyKey: idempotencyKey, MaxCost: maxCost },
-      headers: { IdempotencyReplayed: idempotencyReplayed },
+      headers: {
+        IdempotencyReplayed: idempotencyReplayed,
+        RequestId: requestId,
+        RetryAfter: retryAfter,
+      },
       responses: errorResponses(),
     },
   };
@@ -76,8 +81,9 @@ function completeOperation(operation: Operation, id: string, row: RouteRow, sche
   // What spends does so once per Idempotency-Key, whichever module it is in.
   const once = row.spends && operation.requestBody !== undefined;
   const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => {
+    if (Number(status) >= 400) return [status, asError(status, response)];
     const hoisted = hoistContent(response, `${id}_${status}`, schemas);
-    return [status, once && status.startsWith("2") ? withReplayedHeader(hoisted) : hoisted];
+    return [status, withHeaders(hoisted, once && status.startsWith("2"))];
   });
   const failures = statusesOf(row, operation.requestBody !== undefined).map((status) => [
     String(status),
@@ -97,8 +103,19 @@ function completeOperation(operation: Operation, id: string, row: RouteRow, sche
   };
 }
 
-function withReplayedHeader(response: Response): Response {
-  return { ...response, headers: { ...response.headers, "Idempotency-Replayed": IDEMPOTENCY_REPLAYED } };
+function withHeaders(response: Response, mayBeReplayed: boolean): Response {
+  const headers = {
+    ...response.headers,
+    "x-request-id": REQUEST_ID,
+    ...(mayBeReplayed ? { "Idempotency-Replayed": IDEMPOTENCY_REPLAYED } : {}),
+  };
+  return { ...response, headers };
+}
+
+/** Whatever a module says of a refusal, it is rendered in one place: every one has the same body and headers. */
+function asError(status: string, { headers, ...response }: Response): Response {
+  const retry = RETRIED.has(Number(status)) ? { "Retry-After": RETRY_AFTER } : {};
+  return { ...response, headers: { ...headers, "x-request-id": REQUEST_ID, ...retry }, content: ERROR_BODY };
 }
 
 function hoistContent<Part extends MediaTypes>(part: Part, name: string, schemas: Map<string, object>): Part {
@@ -119,9 +136,10 @@ function statusesOf(row: RouteRow, hasBody: boolean): number[] {
     400,
     404,
     429,
+    431,
     500,
     503,
-    ...(hasBody ? [413, 415] : []),
+    ...(hasBody ? [408, 413, 415] : []),
     ...(row.access === "public" ? [] : [401]),
     ...(row.spends ? [402, 409, 422, 502, 504] : []),
   ];
@@ -143,6 +161,11 @@ function securityOf(access: Access): object[] {
 const IDEMPOTENCY_KEY = { $ref: "#/components/parameters/IdempotencyKey" };
 const MAX_COST = { $ref: "#/components/parameters/MaxCost" };
 const IDEMPOTENCY_REPLAYED = { $ref: "#/components/headers/IdempotencyReplayed" };
+const REQUEST_ID = { $ref: "#/components/headers/RequestId" };
+const RETRY_AFTER = { $ref: "#/components/headers/RetryAfter" };
+const ERROR_BODY = { "application/json": { schema: { $ref: "#/components/schemas/Error" } } };
+/** Statuses that may say when to come again. */
+const RETRIED: ReadonlySet<number> = new Set([409, 429, 503]);
 
 const idempotencyKey = {
   name: "Idempotency-Key",
@@ -168,6 +191,16 @@ const maxCost = {
 const idempotencyReplayed = {
   description: "Present when this is the answer of an earlier request with the same Idempotency-Key.",
   schema: { type: "string", enum: ["true"] },
+};
+
+const requestId = {
+  description: "Names this request, in the log of the account and to whoever is asked about it.",
+  schema: { type: "string", format: "uuid" },
+};
+
+const retryAfter = {
+  description: "After how many seconds it may be worth to come again, where that is known.",
+  schema: { type: "integer", minimum: 1 },
 };
 
 const securitySchemes = {
@@ -199,9 +232,11 @@ function errorResponses(): Record<string, object> {
     const known = codes.get(row.status) ?? new Set();
     codes.set(row.status, known.add("code" in row ? row.code : row.type));
   }
-  const content = { "application/json": { schema: { $ref: "#/components/schemas/Error" } } };
   return Object.fromEntries(
-    [...codes].map(([status, known]) => [status, { description: [...known].join(", "), content }]),
+    [...codes].map(([status, known]) => [
+      status,
+      asError(String(status), { description: [...known].join(", ") }),
+    ]),
   );
 }
 

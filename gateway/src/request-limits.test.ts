@@ -40,7 +40,7 @@ describe.each(RINGS)(
     let ring: Ring;
     const url = (path: string) => `${ring.baseUrl}${path}`;
     const start = async (settings: Record<string, string> = {}) => {
-      const redis = shared ? { REDIS_URL: (await testRedis()).url } : {};
+      const redis = shared ? { REDIS_URL: (await testRedis()).url, REDIS_TIMEOUT_MS: "10000" } : {};
       // One second's worth at once; bursts are used up at once, so little comes back in the meantime.
       ring = await startRing(topology, { ...TIGHT, RATE_LIMIT_BURST_SECONDS: "1", ...redis, ...settings });
     };

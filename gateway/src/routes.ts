@@ -78,6 +78,16 @@ export const routeTable: readonly RouteRow[] = [
     keeps: ["cookie", "origin", "sec-fetch-site", CLIENT_NETWORK_HEADER],
     internal: true,
   },
+  {
+    prefix: "/webhooks/stripe",
+    module: "console",
+    access: "public",
+    ...other,
+    // It asks Stripe, then billing.
+    longestSilenceMs: 20_000,
+    keeps: ["stripe-signature"],
+    internal: true,
+  },
   { prefix: "/v1/credits", module: "billing", access: "normal", ...other, failure: creditsFailure },
 ];
 

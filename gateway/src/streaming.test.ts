@@ -1,4 +1,5 @@
 // Bodies flow: nothing waits for the end of anything, a client that leaves is noticed, a stop lets answers finish.
+import { LAST_WORDS_MS } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { call, errorOf, open } from "./test/call.ts";
 import type { Seen } from "./test/fake-modules.ts";
@@ -113,7 +114,7 @@ describe.each(topologies)("bodies, %s", (topology) => {
   });
 });
 
-test("a stop cuts what has not ended within STOP_GRACE_MS", async () => {
+test("a stop cuts what has not ended within STOP_GRACE_MS and the time for last words", async () => {
   const ring = await startRing("one process", { STOP_GRACE_MS: "17" });
   const { secret } = ring.keys.add("normal");
   const answer = await open(`${ring.baseUrl}${CHAT}`, { key: secret, body: { do: "stream" } });
@@ -122,7 +123,7 @@ test("a stop cuts what has not ended within STOP_GRACE_MS", async () => {
   const timers = jest.spyOn(globalThis, "setTimeout");
   try {
     await ring.stopGateway();
-    expect(timers.mock.calls.map(([, delay]) => delay)).toContain(17);
+    expect(timers.mock.calls.map(([, delay]) => delay)).toContain(17 + LAST_WORDS_MS);
   } finally {
     timers.mockRestore();
     await ring.stop();

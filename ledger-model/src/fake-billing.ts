@@ -11,6 +11,8 @@ import {
   type Spender,
   SpenderSchema,
   SpendPeriod,
+  type TextLine,
+  TextLogService,
 } from "@gr/proto/billing";
 import { type Clock, defineModule, implement, type Module, type RpcService, systemClock } from "@gr/runtime";
 import { z } from "zod";
@@ -30,6 +32,7 @@ export interface BillingCall {
     | "checkSpender"
     | "readAnswer"
     | "openAccount"
+    | "setSuspended"
     | "putSpender"
     | "putDeposit"
     | "putAdjustment"
@@ -72,6 +75,8 @@ const DONE: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.DONE, OutcomeCode.AL
 export class FakeBilling {
   /** All that was carried out, in order: not what was refused, and nothing about holds that do not exist. */
   readonly calls: BillingCall[] = [];
+  /** The log of text requests, as it was written. */
+  readonly textLines: TextLine[] = [];
   /** Runs before a call is carried out, for each of its operations. A rejection fails the whole call, nothing of it is done. */
   before: (call: BillingCall) => Promise<void> = async () => undefined;
   /** Runs when the call was carried out, before its answer. A rejection is what the caller gets instead. */
@@ -92,7 +97,7 @@ export class FakeBilling {
       name: "billing",
       needs: [],
       config: z.object({}),
-      create: async () => ({ rpc: [this.service] }),
+      create: async () => ({ rpc: [this.service, this.#serveTextLog()] }),
     });
   }
 
@@ -182,6 +187,11 @@ export class FakeBilling {
           ledger.openAccount(accountId);
           return {};
         }),
+      setSuspended: ({ accountId, suspended }) =>
+        this.#run({ kind: "setSuspended", accountId }, () => {
+          ledger.setSuspended(accountId, suspended);
+          return {};
+        }),
       putSpender: ({ spender }) =>
         this.#run({ kind: "putSpender", accountId: spender?.accountId ?? "", spender }, () => {
           if (spender === undefined) throw new Error("PutSpender without a spender");
@@ -221,9 +231,10 @@ export class FakeBilling {
       getCredits: (request) =>
         this.#run({ kind: "getCredits", accountId: request.accountId }, () => ledger.getCredits(request)),
       listHolds: (request) =>
-        this.#run({ kind: "listHolds", accountId: request.accountId }, () => ({
-          holds: ledger.listHolds(request).map(messageOf),
-        })),
+        this.#run({ kind: "listHolds", accountId: request.accountId }, () => {
+          const { holds, hasMore } = ledger.listHolds(request);
+          return { holds: holds.map(messageOf), hasMore };
+        }),
       leaseExpiredHolds: (request) =>
         this.#run({ kind: "leaseExpiredHolds" }, () => ({
           holds: ledger.leaseExpired(request).map((hold) => {
@@ -233,6 +244,46 @@ export class FakeBilling {
           }),
         })),
       verifyLedger: () => this.#run({ kind: "verifyLedger" }, () => this.#report()),
+    });
+  }
+
+  #serveTextLog(): RpcService {
+    const textOf = (line: TextLine) => {
+      const { requestId, spenderId, model } = line;
+      const { state, chargedCredits, costPicoUsd, priceVersion, provider, placedAt } =
+        this.hold(requestId) ?? {};
+      return {
+        ...{
+          requestId,
+          spenderId,
+          model,
+          line,
+          placedAt: placedAt ?? 0n,
+          state: state ?? HoldState.CAPTURED,
+        },
+        ...{ chargedCredits: chargedCredits ?? 0n, costPicoUsd: costPicoUsd ?? 0n },
+        ...{ priceVersion: priceVersion ?? "", provider: provider ?? "" },
+      };
+    };
+    const linesOf = (accountId: string, spenderId: string) =>
+      this.textLines.filter(
+        (line) => line.accountId === accountId && (spenderId === "" || line.spenderId === spenderId),
+      );
+    return implement(TextLogService, {
+      writeTexts: async ({ lines }) => {
+        this.textLines.push(...lines);
+        return {};
+      },
+      listTexts: async ({ accountId, spenderId }) => ({
+        texts: linesOf(accountId, spenderId).toReversed().map(textOf),
+        hasMore: false,
+      }),
+      findText: async ({ accountId, spenderId, requestId }) => {
+        const line = linesOf(accountId, spenderId).find((one) => one.requestId === requestId);
+        return line === undefined ? {} : { text: textOf(line) };
+      },
+      getTextRetention: async () => ({ days: 0, own: false }),
+      setTextRetention: async () => ({ days: 0, own: false }),
     });
   }
 

@@ -208,7 +208,7 @@ export class FakeLedger {
     });
   }
 
-  #next({ attempt, costPicoUsd: cost, ...named }: NextAttempt, known: HoldFields): LedgerOutcome {
+  #next({ attempt, costPicoUsd: cost, billedBy, ...named }: NextAttempt, known: HoldFields): LedgerOutcome {
     const before = this.model.holds.get(known.number)?.attempt;
     const outcome = this.#run({
       kind: "next",
@@ -216,6 +216,7 @@ export class FakeLedger {
       attempt,
       cost,
       provider: named.provider,
+      billedBy: billedBy || undefined,
     });
     if (this.model.holds.get(known.number)?.attempt === before) return outcome;
     known.provider = named.provider;
@@ -230,6 +231,11 @@ export class FakeLedger {
     this.#accountNumbers.set(accountId, number);
     const account = this.model.accounts[number];
     if (account !== undefined) account.deposited = this.#options.credit ?? 0n;
+  }
+
+  setSuspended(accountId: string, suspended: boolean): void {
+    const account = this.model.accounts[this.#requireAccount(accountId)];
+    if (account !== undefined) account.suspended = suspended;
   }
 
   putSpender(spender: Spender): void {
@@ -326,7 +332,7 @@ export class FakeLedger {
   getCredits(request: GetCreditsRequest): MessageInitShape<typeof GetCreditsResponseSchema> {
     const { accountId, bySpender, spenderId, after } = request;
     const account = this.model.accounts[this.#requireAccount(accountId)];
-    const { deposited, charged, held } = account ?? { deposited: 0n, charged: 0n, held: 0n };
+    const { deposited, charged, held, suspended } = account ?? NOTHING_THERE;
     const own = [...this.spenders.values()]
       .filter((spender) => bySpender && spender.accountId === accountId)
       .sort((a, b) => Number(a.createdAt - b.createdAt) || (a.spenderId < b.spenderId ? -1 : 1));
@@ -340,6 +346,7 @@ export class FakeLedger {
       heldCredits: held,
       usage: entries.map((spender) => this.#usageOf(spender)),
       hasMore,
+      suspended,
     };
   }
 
@@ -358,12 +365,17 @@ export class FakeLedger {
     };
   }
 
-  listHolds({ accountId, state, limit }: ListHoldsRequest): FakeHold[] {
-    return this.holds()
+  listHolds({ accountId, state, limit, after }: ListHoldsRequest): { holds: FakeHold[]; hasMore: boolean } {
+    const most = limit === 0 ? 100 : limit;
+    const order = (a: FakeHold, b: FakeHold) =>
+      Number(a.placedAt - b.placedAt) || Number(a.holdId > b.holdId) - Number(a.holdId < b.holdId);
+    const last = after === "" ? undefined : this.hold(after);
+    const found = this.holds()
       .filter((hold) => accountId === "" || hold.accountId === accountId)
       .filter((hold) => state === HoldState.UNSPECIFIED || hold.state === state)
-      .sort((a, b) => Number(a.placedAt - b.placedAt) || (a.holdId < b.holdId ? -1 : 1))
-      .slice(0, limit === 0 ? 100 : limit);
+      .filter((hold) => after === "" || (last !== undefined && order(hold, last) > 0))
+      .sort(order);
+    return { holds: found.slice(0, most), hasMore: found.length > most };
   }
 
   leaseExpired({ service, limit, leaseMs }: LeaseExpiredHoldsRequest): FakeHold[] {
@@ -421,6 +433,7 @@ export class FakeLedger {
 }
 
 const ANY_SPENDER: SpenderFields = { cap: undefined, period: "lifetime", expiresAt: undefined, active: true };
+const NOTHING_THERE = { deposited: 0n, charged: 0n, held: 0n, suspended: false };
 const NOTHING_USED = { used: 0n, requests: 0n, window: { start: undefined, used: 0n } };
 
 function claimOf({ key, fingerprint }: Claim) {

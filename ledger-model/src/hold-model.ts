@@ -10,6 +10,8 @@ export interface ModelAccount {
   deposited: bigint;
   charged: bigint;
   held: bigint;
+  /** Nothing of it is spent but what was held before. */
+  suspended: boolean;
 }
 
 interface Window {
@@ -44,7 +46,8 @@ interface ModelHold {
   attempt: number;
   /** Of the current attempt. */
   provider: string;
-  lateBooked: boolean;
+  /** What is booked of each attempt, by its number: as charged, failed or late. */
+  readonly booked: Map<number, bigint>;
   /** Somebody was told to resolve it. */
   leased: boolean;
 }
@@ -63,7 +66,15 @@ export type ModelOperation =
   | { kind: "capture"; hold: number; credits: bigint; cost: bigint }
   | { kind: "release" | "abandon"; hold: number; cost: bigint; provider?: string | undefined }
   | { kind: "extend"; hold: number; credits: bigint; most?: bigint | undefined }
-  | { kind: "next"; hold: number; attempt: number; cost: bigint; provider: string };
+  | {
+      kind: "next";
+      hold: number;
+      attempt: number;
+      cost: bigint;
+      provider: string;
+      /** Whose cost it is when that attempt has begun already. */
+      billedBy?: string | undefined;
+    };
 
 type Extend = Extract<ModelOperation, { kind: "extend" }>;
 type Resolution = Extract<ModelOperation, { kind: "capture" | "release" | "abandon" }>;
@@ -76,6 +87,8 @@ export interface ModelOutcome {
   readonly period?: Period;
   readonly resetsAt?: number;
   readonly expiresAt?: number;
+  /** Nothing but that keeps the spender from spending. */
+  readonly suspended?: boolean;
   /** Of a hold that may be larger than was asked for at least. */
   readonly held?: bigint;
 }
@@ -98,7 +111,7 @@ export class HoldModel {
 
   /** @returns its number */
   addAccount(): number {
-    return this.accounts.push({ deposited: 0n, charged: 0n, held: 0n }) - 1;
+    return this.accounts.push({ deposited: 0n, charged: 0n, held: 0n, suspended: false }) - 1;
   }
 
   /** @returns its number */
@@ -123,7 +136,6 @@ export class HoldModel {
     if (operation.kind === "capture") this.#resolve(hold, "captured", operation.credits, operation.cost);
     else this.#resolve(hold, "released", 0n, operation.cost);
     if (operation.kind !== "capture") this.lost += operation.cost;
-    if (operation.kind === "abandon" && operation.cost > 0n) hold.lateBooked = true;
     return done;
   }
 
@@ -155,7 +167,7 @@ export class HoldModel {
       cost: 0n,
       attempt: 1,
       provider: operation.provider,
-      lateBooked: false,
+      booked: new Map(),
       leased: false,
     });
     return doneWith(operation, credits);
@@ -217,15 +229,17 @@ export class HoldModel {
 
   #next(
     hold: ModelHold,
-    { attempt, cost, provider }: Extract<ModelOperation, { kind: "next" }>,
+    { attempt, cost, provider, billedBy }: Extract<ModelOperation, { kind: "next" }>,
   ): ModelOutcome {
+    if (attempt <= hold.attempt && billedBy !== undefined) this.#bookLate(hold, attempt - 1, cost);
     if (hold.state === "open" && hold.attempt === attempt) return done;
     if (hold.attempt !== attempt - 1) return alreadyResolved;
     if (hold.state !== "open") {
-      this.#bookLate(hold, cost);
+      this.#bookLate(hold, hold.attempt, cost);
       return alreadyResolved;
     }
     if (hold.leased) return alreadyResolved;
+    hold.booked.set(hold.attempt, cost);
     Object.assign(hold, { attempt, provider });
     this.lost += cost;
     return done;
@@ -242,6 +256,7 @@ export class HoldModel {
     const { account: owner, fields } = at(this.spenders, spender);
     const { active, expiresAt } = fields;
     if (owner !== account || !active) return { code: OutcomeCode.SPENDER_INACTIVE };
+    if (at(this.accounts, account).suspended) return { code: OutcomeCode.SPENDER_INACTIVE, suspended: true };
     if (expiresAt !== undefined && expiresAt <= now) return { code: OutcomeCode.SPENDER_EXPIRED, expiresAt };
     return undefined;
   }
@@ -285,6 +300,7 @@ export class HoldModel {
     const spender = at(this.spenders, hold.spender);
     const account = at(this.accounts, hold.account);
     Object.assign(hold, { state, charge, cost });
+    hold.booked.set(hold.attempt, cost);
     account.held -= hold.amount;
     account.charged += charge;
     hold.window.held -= hold.amount;
@@ -293,15 +309,16 @@ export class HoldModel {
     if (state === "captured") spender.requests += 1n;
   }
 
-  /** A cost beyond the booked one, once. */
-  #bookLate(hold: ModelHold, cost: bigint): void {
-    if (cost <= hold.cost || hold.lateBooked) return;
-    this.lost += cost - hold.cost;
-    hold.lateBooked = true;
+  /** @param cost of this attempt, in all */
+  #bookLate({ booked }: ModelHold, attempt: number, cost: bigint): void {
+    const before = booked.get(attempt) ?? 0n;
+    if (cost <= before) return;
+    this.lost += cost - before;
+    booked.set(attempt, cost);
   }
 
   #tooLate(hold: ModelHold, operation: Resolution): ModelOutcome {
-    this.#bookLate(hold, operation.cost);
+    this.#bookLate(hold, hold.attempt, operation.cost);
     if (operation.kind !== "capture") return hold.state === "released" ? done : alreadyResolved;
     const same = hold.charge === operation.credits && hold.cost === operation.cost;
     return hold.state === "captured" && same ? done : alreadyResolved;

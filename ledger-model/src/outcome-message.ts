@@ -12,7 +12,8 @@ const PERIODS = {
 } as const;
 
 export function outcomeMessage(outcome: LedgerOutcome, idOfHold: (hold: number) => string): Outcome {
-  const { code, inFlight, available, cap, period, resetsAt, expiresAt, earlierHold, held } = outcome;
+  const { code, inFlight, available, cap, period, resetsAt, expiresAt, suspended, earlierHold, held } =
+    outcome;
   return create(OutcomeSchema, {
     code,
     earlierHoldId: earlierHold === undefined ? "" : idOfHold(earlierHold),
@@ -22,6 +23,7 @@ export function outcomeMessage(outcome: LedgerOutcome, idOfHold: (hold: number) 
     period: period === undefined ? SpendPeriod.UNSPECIFIED : PERIODS[period],
     resetsAt: BigInt(resetsAt ?? 0),
     expiresAt: BigInt(expiresAt ?? 0),
+    suspended: suspended ?? false,
     heldCredits: held ?? 0n,
   });
 }

@@ -2,6 +2,7 @@
 // time after a request was released without one. Durable records and deadlines do not depend on it; it frees money
 // earlier, and books costs that nobody else would look for.
 import { type Billing, ReleaseReason } from "@gr/clients";
+import type { PicoUsd } from "@gr/money";
 import type { Timer } from "@gr/runtime";
 import { BILLED_WITHOUT_ANSWER } from "./lost-request.ts";
 import type { Released, Route } from "./order.ts";
@@ -32,6 +33,8 @@ export interface Searched {
   readonly billId: string;
   /** As of its order. */
   readonly severalBills: boolean | undefined;
+  /** What is in our books of it already; undefined while its hold is open. */
+  readonly booked: PicoUsd | undefined;
 }
 
 export class BillSearch<K extends Kinds> {
@@ -40,7 +43,6 @@ export class BillSearch<K extends Kinds> {
   readonly #events: PaidRequestEvents<K>;
   readonly #clock: Timer;
   readonly #pauses: SearchPauses;
-  readonly #graceMs: number;
   readonly #stopping = new AbortController();
   #running = 0;
 
@@ -50,14 +52,12 @@ export class BillSearch<K extends Kinds> {
     events: PaidRequestEvents<K>,
     clock: Timer,
     pauses: SearchPauses,
-    graceMs: number,
   ) {
     this.#billing = billing;
     this.#lookUp = lookUp;
     this.#events = events;
     this.#clock = clock;
     this.#pauses = pauses;
-    this.#graceMs = graceMs;
   }
 
   /** @param found ends the request with what was found */
@@ -75,17 +75,18 @@ export class BillSearch<K extends Kinds> {
     });
   }
 
-  forFailed(searched: Searched): void {
-    void this.#search(searched, this.#pauses.failed, (cost) => this.#bookLate(searched, cost));
+  /** Of a request that has ended, before all of its bills were known: it failed, or its cost was metered. */
+  forEnded(searched: Searched): void {
+    void this.#search(searched, this.#pauses.failed, this.#late(searched));
   }
 
-  /** Of a request that was charged before all of its bills were known. */
-  forRest(searched: Searched): void {
-    void this.#search(searched, this.#pauses.failed, (cost) => this.#bookLate(searched, cost));
+  /** Of an attempt whose cost was metered, and after which another one has begun. @param book tells billing its cost */
+  forEarlier(searched: Searched, book: (cost: PicoUsd) => Promise<unknown>): void {
+    void this.#search(searched, this.#pauses.failed, this.#late(searched, book));
   }
 
   forUnresolved(searched: Searched): void {
-    void this.#search(searched, this.#pauses.unresolved, (cost) => this.#bookLate(searched, cost));
+    void this.#search(searched, this.#pauses.unresolved, this.#late(searched));
   }
 
   stop(): void {
@@ -93,22 +94,27 @@ export class BillSearch<K extends Kinds> {
   }
 
   async #search(
-    { id, route: { provider }, billId, severalBills }: Searched,
+    { id, route: { provider }, billId, severalBills, booked: before }: Searched,
     pauses: readonly number[],
-    book: (cost: bigint) => Promise<void>,
+    book: (cost: PicoUsd, more: PicoUsd) => Promise<void>,
   ): Promise<void> {
     if (this.#running >= MOST_SEARCHES || !this.#lookUp.canAsk(provider)) return;
     this.#running += 1;
-    let waited = 0;
+    let booked = before;
     try {
       for (const pause of pauses) {
         await this.#clock.sleep(pause, this.#stopping.signal);
         if (this.#stopping.signal.aborted) return;
-        waited += pause;
-        // A bill may come so much later: what is found before may not be all, and more is booked only once.
-        if (severalBills === true && waited < this.#graceMs) continue;
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
-        if (typeof found === "object" && (await this.#booked(id, () => book(found.cost)))) return;
+        if (typeof found !== "object") continue;
+        const { cost } = found;
+        if (booked === undefined || cost > booked) {
+          const more = cost - (booked ?? 0n);
+          if (!(await this.#booked(id, () => book(cost, more)))) continue;
+          booked = cost;
+        }
+        // What is found of several may not be all.
+        if (severalBills !== true) return;
       }
     } finally {
       this.#running -= 1;
@@ -126,9 +132,15 @@ export class BillSearch<K extends Kinds> {
     }
   }
 
-  /** The hold is resolved already: billing books what is more than its cost as late. */
-  async #bookLate({ id, route }: Searched, cost: bigint): Promise<void> {
-    await this.#billing.release(id, ReleaseReason.FAILED, cost, route.provider);
-    if (cost > 0n) this.#events.lateBill(id, cost);
+  /** The hold is resolved already, or at a later attempt: billing books what is more than it knows of as late. */
+  #late(
+    { id, route }: Searched,
+    book = (cost: PicoUsd): Promise<unknown> =>
+      this.#billing.release(id, ReleaseReason.FAILED, cost, route.provider),
+  ) {
+    return async (cost: PicoUsd, more: PicoUsd) => {
+      await book(cost);
+      this.#events.lateBill(id, more);
+    };
   }
 }

@@ -48,7 +48,10 @@ export class HoldRecord<K extends Kinds> implements RequestRecord<K> {
       return "recorded";
     }
     const { charge: credits, cost } = ending.bill;
-    const kept = await this.#billing.keepAnswer({ holdId: order.id, credits, cost }, answer);
+    const kept = await this.#billing.keepAnswer(
+      { accountId: order.accountId, holdId: order.id, credits, cost },
+      answer,
+    );
     // Whoever resolves the hold was told that nothing is kept, and releases it.
     return kept ? "recorded" : "void";
   }

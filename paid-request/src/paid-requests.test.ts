@@ -192,6 +192,32 @@ describe("who pays", () => {
     expect(told).toEqual(["metered"]);
   });
 
+  test("a bill that comes after the answer was metered is in the books; what it is more is our loss", async () => {
+    const one = order();
+    let asked = 0;
+    lookUp = () => {
+      asked += 1;
+      return asked > 3 ? { cost: 3n * COST } : "unknown";
+    };
+    await serve(one, async () => delivered(undefined));
+    await soon(() => told.includes(`late ${2n * COST}`));
+    expect(fake.hold(one.id)).toMatchObject({ chargedCredits: 3n, costPicoUsd: COST });
+    expect(fake.model.lost).toBe(2n * COST);
+  });
+
+  test("of a request with several bills each is booked, whenever it comes", async () => {
+    const one = { ...order(), severalBills: true };
+    let cost = 0n;
+    lookUp = () => {
+      cost += COST;
+      return { cost };
+    };
+    await reasonOf(serve(one, async () => failed(undefined)));
+    await soon(() => told.length === 2);
+    expect(told).toEqual([`late ${COST}`, `late ${COST}`]);
+    expect(fake.model.lost).toBe(2n * COST);
+  });
+
   test("a failure is free, and its cost our loss", async () => {
     const one = order();
     expect(await reasonOf(serve(one, async () => failed(COST)))).toBe("provider_error");
@@ -367,6 +393,32 @@ describe("attempts", () => {
       { kind: "capture", cost: COST },
     ]);
     expect(fake.model.lost).toBe(7n);
+  });
+
+  test("the bill of a metered attempt is booked to it when it is found, while the next one runs", async () => {
+    const one = order();
+    lookUp = (billId) => (billId === "bill" ? { cost: 30n } : "unknown");
+    await serve(
+      one,
+      async ({ provider }) => {
+        if (provider === "first") return { ...unavailable(7n), metered: true, billId: "bill" };
+        await soon(() => told.includes("late 23"));
+        expect(fake.hold(one.id)).toMatchObject({ provider: "second", attempt: 2, state: HoldState.OPEN });
+        expect(fake.model.lost).toBe(30n);
+        return delivered(billOf(COST));
+      },
+      [first, second],
+    );
+    expect(fake.hold(one.id)).toMatchObject({ state: HoldState.CAPTURED, costPicoUsd: COST });
+    expect(fake.model.lost).toBe(30n);
+  });
+
+  test("the bill of a metered attempt that nobody could go on with is booked, too", async () => {
+    const one = order();
+    lookUp = () => ({ cost: 30n });
+    await reasonOf(serve(one, async () => ({ ...unavailable(7n), metered: true })));
+    await soon(() => told.includes("late 23"));
+    expect(fake.model.lost).toBe(30n);
   });
 
   test.each([

@@ -68,7 +68,7 @@ export class PaidRequests<K extends Kinds> {
     this.running = new RunningRequests(settings.mostRunning);
     this.#booking = new Booking(billing, record, events);
     const pauses = settings.searchPauses ?? SEARCH_PAUSES;
-    this.#search = new BillSearch(billing, lookUp, events, clock, pauses, settings.graceMs);
+    this.#search = new BillSearch(billing, lookUp, events, clock, pauses);
     this.resolver = new Resolver({
       ...options,
       booking: this.#booking,
@@ -229,7 +229,7 @@ export class PaidRequests<K extends Kinds> {
       const next = producer.routes[number];
       const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
       if (!safe || next === undefined || gone()) return this.#conclude(order, route, end);
-      const went = await this.#goOn(order, number + 1, next, end);
+      const went = await this.#goOn(order, number + 1, next, { ...end, route });
       if (went?.kind === "unknown") throw await this.#leaveOpen(order, undefined, went);
       if (went !== undefined) return this.#conclude(order, route, went);
       this.#options.events.fellBack(order, end, next);
@@ -258,15 +258,22 @@ export class PaidRequests<K extends Kinds> {
     order: K["order"],
     attempt: number,
     route: Route,
-    failed: Failed,
+    { route: before, ...failed }: Failed & { readonly route: Route },
   ): Promise<Failed | Unknown | undefined> {
     const { billing, record } = this.#options;
-    const { id: holdId, deadlineAt } = order;
-    const { cost = 0n } = failed;
+    const { id: holdId, deadlineAt, severalBills } = order;
+    const { cost = 0n, billId, metered } = failed;
+    const next = { ...route, holdId, attempt, deadlineAt };
     try {
-      if (!(await billing.nextAttempt({ ...route, holdId, attempt, cost, deadlineAt }))) return failed;
+      if (!(await billing.nextAttempt({ ...next, cost }))) return failed;
+      if (metered === true) {
+        const searched = { id: holdId, route: before, billId, severalBills, booked: cost };
+        this.#search.forEarlier(searched, (found) =>
+          billing.nextAttempt({ ...next, cost: found, billedBy: before.provider }),
+        );
+      }
       if (await record.next(order, route)) return undefined;
-      return { ...failed, cost: 0n };
+      return { ...failed, cost: 0n, metered: false };
     } catch (error) {
       this.#options.events.notBooked(holdId, error);
       // Nobody knows which attempt the hold is at: whoever resolves it asks the provider that it names, and nobody else does.
@@ -288,7 +295,10 @@ export class PaidRequests<K extends Kinds> {
 
   async #charge(order: K["order"], route: Route, delivered: Delivered<K>): Promise<Answered<K>> {
     const { events, billing } = this.#options;
-    const bill = delivered.bill ?? (await this.#findBill(order, route, delivered));
+    const { bill, isAll } =
+      delivered.bill === undefined
+        ? await this.#findBill(order, route, delivered)
+        : { bill: delivered.bill, isAll: true };
     const held = this.#heldFor(order);
     if (bill.charge > held) events.chargedAboveHold(order, bill, held);
     const product = delivered.productOf(bill);
@@ -296,10 +306,9 @@ export class PaidRequests<K extends Kinds> {
       events.notCaptured(order, error);
       throw unknownOutcome("The request was carried out, but could not be charged for yet.", error);
     });
-    const resolved = booked === "booked" || booked === "refused";
-    if (resolved && delivered.bill === undefined && order.severalBills === true) {
+    if (booked !== "passed" && !isAll) {
       const { id, severalBills } = order;
-      this.#search.forRest({ id, route, billId: delivered.billId, severalBills });
+      this.#search.forEnded({ id, route, billId: delivered.billId, severalBills, booked: bill.cost });
     }
     switch (booked) {
       case "booked":
@@ -317,28 +326,29 @@ export class PaidRequests<K extends Kinds> {
     }
   }
 
+  /** @returns the bill, and whether it is surely all of it */
   async #findBill(
     order: K["order"],
     { provider }: Route,
     { billId, billOf }: Delivered<K>,
-  ): Promise<K["bill"]> {
+  ): Promise<{ readonly bill: K["bill"]; readonly isAll: boolean }> {
     const { lookUp, clock, events } = this.#options;
     for (const pause of lookUp.canAsk(provider) ? BILL_PAUSES_MS : []) {
       if (pause > 0) await clock.sleep(pause);
       const found = await lookUp.ask(provider, billId === "" ? order.id : billId);
       if (typeof found !== "object") continue;
       events.billLookedUp(order);
-      return billOf(found);
+      return { bill: billOf(found), isAll: order.severalBills !== true };
     }
     events.billMetered(order);
-    return billOf(undefined);
+    return { bill: billOf(undefined), isAll: false };
   }
 
   /** The resolver repeats what did not work. @returns what the caller is told */
   async #free(order: K["order"], route: Route, failed: Failed): Promise<ServiceError> {
     const { record, events } = this.#options;
     const { id, severalBills } = order;
-    const { notSent, cost, why, message, billId } = failed;
+    const { notSent, cost, metered, why, message, billId } = failed;
     const reason = notSent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
     const { provider } = route;
     const ending: Ending = { kind: "released", reason, cost: cost ?? 0n, provider, why, message };
@@ -352,7 +362,9 @@ export class PaidRequests<K extends Kinds> {
     }
     if (recorded === "passed") return takenOver();
     await this.#booking.book(id, ending).catch((error) => events.notBooked(id, error));
-    if (cost === undefined) this.#search.forFailed({ id, route, billId, severalBills });
+    if (cost === undefined || metered === true) {
+      this.#search.forEnded({ id, route, billId, severalBills, booked: cost ?? 0n });
+    }
     return failed.error;
   }
 
@@ -368,7 +380,8 @@ export class PaidRequests<K extends Kinds> {
     }
     if (left === "search" && route !== undefined) {
       const { id, severalBills } = order;
-      this.#search.forOpen({ id, route, billId: unknown.billId, severalBills }, async (released) => {
+      const searched = { id, route, billId: unknown.billId, severalBills, booked: undefined };
+      this.#search.forOpen(searched, async (released) => {
         await this.#booking.end(order, released, undefined);
         events.resolved(id, released);
       });

@@ -66,6 +66,8 @@ export interface Failed {
   readonly error: ServiceError;
   /** What the provider billed all the same; undefined when nobody knows yet: then it is searched for afterwards. */
   readonly cost: PicoUsd | undefined;
+  /** The cost is as metered, since the provider did not say: its bill is searched for afterwards, too. */
+  readonly metered?: boolean;
   readonly billId: string;
   /** Nothing left this process. */
   readonly notSent: boolean;
@@ -183,7 +185,7 @@ export interface PaidRequestEvents<K extends Kinds> {
   notBooked(id: string, error: unknown): void;
   /** A request that was left open has ended. */
   resolved(id: string, ending: Ending): void;
-  /** A bill turned up for a request that had been released. */
+  /** A bill turned up for a request that had ended. @param cost beyond what was known */
   lateBill(id: string, cost: PicoUsd): void;
   /** A round of background work failed; the next one goes on. */
   roundFailed(error: unknown): void;

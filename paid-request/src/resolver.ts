@@ -133,6 +133,7 @@ export class Resolver<K extends Kinds> {
       return;
     }
     const ended = await end(verdict);
-    if (ended && verdict.why === UNRESOLVED) search.forUnresolved({ id, route, billId: "", severalBills });
+    const isAll = verdict.why !== UNRESOLVED && severalBills !== true;
+    if (ended && !isAll) search.forUnresolved({ id, route, billId: "", severalBills, booked: verdict.cost });
   }
 }

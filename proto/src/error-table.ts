@@ -34,6 +34,10 @@ export const errorTable = {
   rejected_by_provider: { ...badRequest, code: "rejected_by_provider", retry: "never" },
   /** Of a link that the console mailed: unknown, used, or expired. */
   invalid_link: { ...badRequest, code: "invalid_link" },
+  /** Of a sign-in that has two halves: the second came too late, twice, or from another browser. */
+  sign_in_expired: { ...badRequest, code: "sign_in_expired" },
+  /** Somebody tells of a payment who is not the payment service. */
+  invalid_signature: { ...badRequest, code: "invalid_signature" },
   /** The bound of what it costs is higher than the header x-max-cost; nothing was sent. */
   max_cost_exceeded: { ...badRequest, code: "max_cost_exceeded", retry: "never" },
   invalid_api_key: { ...unauthorized, code: "invalid_api_key" },
@@ -41,9 +45,17 @@ export const errorTable = {
   wrong_key_kind: { ...unauthorized, code: "wrong_key_kind" },
   not_signed_in: { ...unauthorized, code: "not_signed_in" },
   invalid_credentials: { ...unauthorized, code: "invalid_credentials" },
+  /** By the operator: it may spend nothing until that is lifted. */
+  account_suspended: { ...forbidden, code: "account_suspended" },
   email_not_verified: { ...forbidden, code: "email_not_verified" },
+  /** What is worth as much as a password takes a session that has just begun. */
+  session_too_old: { ...forbidden, code: "session_too_old" },
   role_required: { ...forbidden, code: "role_required" },
+  /** The issuer has refused, or what it says does not let anybody in. */
+  sign_in_refused: { ...forbidden, code: "sign_in_refused" },
   sign_up_closed: { ...forbidden, code: "sign_up_closed" },
+  /** Where accounts cannot pay by themselves. */
+  payments_not_taken: { ...forbidden, code: "payments_not_taken" },
   /** A browser sent it on behalf of a page that is not the console's. */
   cross_site_request: { ...forbidden, code: "cross_site_request" },
   insufficient_credits: { ...payment, type: "insufficient_credits", code: "insufficient_credits" },
@@ -66,6 +78,7 @@ export const errorTable = {
   },
   account_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   person_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  passkey_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
   invitation_not_found: {
     rpc: Code.NotFound,
     status: 404,

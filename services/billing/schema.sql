@@ -20,6 +20,7 @@ CREATE TABLE account (
   held bigint NOT NULL DEFAULT 0 /* Credits of open holds. */,
   free_day date /* The UTC day that free_used counts; it never moves back. */,
   free_used integer NOT NULL DEFAULT 0 /* Places of nothing on that day, while there was a limit; not given back. */,
+  suspended boolean NOT NULL DEFAULT false /* Nothing more is held for it; what is held already is charged or freed as ever. */,
   CONSTRAINT account_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=50);
 
@@ -61,8 +62,7 @@ CREATE TABLE entry (
   kind entry_kind NOT NULL,
   provider text /* Who billed the cost: the provider of this attempt of the hold. */,
   attempt integer /* Of the hold, whose cost this is. */,
-  adjustment_id uuid,
-  CONSTRAINT entry_hold_id_kind_attempt_key UNIQUE (hold_id, kind, attempt)
+  adjustment_id uuid
 );
 
 -- Credits reserved for one request: open, then captured or released, once.
@@ -123,6 +123,36 @@ CREATE TABLE spender (
   CONSTRAINT spender_pkey PRIMARY KEY (id)
 ) WITH (fillfactor=50);
 
+-- Text requests that are over. No money depends on it, and its rows go after a time.
+CREATE TABLE text_request (
+  id uuid NOT NULL /* Also of its hold, which says what it cost. */,
+  account_id uuid NOT NULL,
+  spender_id uuid NOT NULL,
+  model text NOT NULL,
+  api text NOT NULL,
+  stream boolean NOT NULL,
+  began_at timestamp with time zone NOT NULL,
+  took_ms integer NOT NULL,
+  first_byte_ms integer,
+  finish_reason text NOT NULL,
+  user_tag text NOT NULL,
+  usage json,
+  attempts json NOT NULL,
+  error_reason text NOT NULL /* Empty, as its message is, when its caller was told no error. */,
+  error_message text NOT NULL,
+  CONSTRAINT text_request_pkey PRIMARY KEY (id)
+);
+
+-- Accounts whose lines of the log of text requests are not kept as long as the installation's.
+CREATE TABLE text_retention (
+  account_id uuid NOT NULL,
+  days integer NOT NULL,
+  changed_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT text_retention_days_check CHECK (days >= 0 AND days <= 36500),
+  CONSTRAINT text_retention_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT text_retention_pkey PRIMARY KEY (account_id)
+);
+
 -- Charges by the UTC day of their capture.
 CREATE TABLE usage_daily (
   account_id uuid NOT NULL,
@@ -146,11 +176,25 @@ CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
 
 CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
 
+CREATE INDEX text_request_began_at ON text_request USING brin (began_at);
+
+CREATE INDEX text_request_of_account ON text_request USING btree (account_id, began_at, id);
+
+CREATE INDEX text_request_of_model ON text_request USING btree (account_id, model, began_at, id);
+
+CREATE INDEX text_request_of_spender ON text_request USING btree (spender_id, began_at, id);
+
 CREATE INDEX usage_of_spender ON usage_daily USING btree (spender_id, day);
 
 CREATE UNIQUE INDEX entry_of_adjustment ON entry USING btree (adjustment_id) WHERE adjustment_id IS NOT NULL;
 
 CREATE UNIQUE INDEX entry_of_deposit ON entry USING btree (deposit_id, kind) WHERE deposit_id IS NOT NULL;
+
+CREATE UNIQUE INDEX entry_of_hold ON entry USING btree (hold_id, attempt, kind, (
+CASE
+    WHEN kind = 'late'::entry_kind THEN id
+    ELSE 0::bigint
+END)) WHERE hold_id IS NOT NULL;
 
 -- cash, cust:<account>, revenue in credits; cogs:<provider>, cogs:failed, cogs:late, payable:<provider> in pico.
 CREATE VIEW posting AS

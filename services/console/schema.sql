@@ -27,6 +27,16 @@ CREATE TABLE audit (
   CONSTRAINT audit_pkey PRIMARY KEY (id)
 );
 
+-- What a browser has begun and must come back with, once; it has the token in a cookie.
+CREATE TABLE challenge (
+  token_digest bytea NOT NULL /* SHA-256 of the token in the cookie. */,
+  purpose text NOT NULL,
+  secrets jsonb NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT challenge_token_digest_check CHECK (octet_length(token_digest) = 32),
+  CONSTRAINT challenge_pkey PRIMARY KEY (token_digest)
+);
+
 CREATE TABLE credential (
   id uuid NOT NULL,
   person_id uuid NOT NULL,
@@ -43,6 +53,20 @@ CREATE TABLE credential (
   updated_at timestamp with time zone NOT NULL,
   CONSTRAINT credential_person_id_fkey FOREIGN KEY (person_id) REFERENCES person(id) ON DELETE CASCADE,
   CONSTRAINT credential_pkey PRIMARY KEY (id)
+);
+
+-- Who a person is at an issuer: its subject, never its e-mail address, which may become somebody else's.
+CREATE TABLE identity (
+  id uuid NOT NULL,
+  person_id uuid NOT NULL,
+  issuer text NOT NULL,
+  subject text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  last_used_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT identity_person_id_fkey FOREIGN KEY (person_id) REFERENCES person(id) ON DELETE CASCADE,
+  CONSTRAINT identity_pkey PRIMARY KEY (id),
+  CONSTRAINT identity_issuer_subject_key UNIQUE (issuer, subject),
+  CONSTRAINT identity_person_id_issuer_key UNIQUE (person_id, issuer)
 );
 
 CREATE TABLE invitation (
@@ -73,6 +97,61 @@ CREATE TABLE membership (
   CONSTRAINT membership_pkey PRIMARY KEY (account_id, person_id)
 );
 
+CREATE TABLE operator (
+  person_id uuid NOT NULL,
+  added_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT operator_person_id_fkey FOREIGN KEY (person_id) REFERENCES person(id) ON DELETE CASCADE,
+  CONSTRAINT operator_pkey PRIMARY KEY (person_id)
+);
+
+CREATE TABLE passkey (
+  id uuid NOT NULL,
+  person_id uuid NOT NULL,
+  credential_id text NOT NULL /* As the authenticator names it, in base64url. */,
+  public_key bytea NOT NULL /* A COSE key. */,
+  counter bigint NOT NULL /* Of signatures, as the authenticator has said last; most say 0. */,
+  transports text[] NOT NULL,
+  name text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  last_used_at timestamp with time zone,
+  CONSTRAINT passkey_person_id_fkey FOREIGN KEY (person_id) REFERENCES person(id) ON DELETE CASCADE,
+  CONSTRAINT passkey_pkey PRIMARY KEY (id),
+  CONSTRAINT passkey_credential_id_key UNIQUE (credential_id)
+);
+
+CREATE TABLE payment (
+  id uuid NOT NULL /* A UUID of version 7, so their order is that of time. */,
+  account_id uuid NOT NULL,
+  credits bigint NOT NULL /* 1e-4 USD. */,
+  status text NOT NULL,
+  asked_by text NOT NULL /* E-mail address; kept when the person is gone. */,
+  session_id text /* Of the Checkout at Stripe; null until it is open there. */,
+  checkout_url text,
+  intent_id text /* Of the PaymentIntent, once Stripe has said it. */,
+  receipt_url text,
+  problem text /* Why it was not booked although it was paid, for the operator; null = nothing is wrong. */,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  changed_at timestamp with time zone NOT NULL DEFAULT now(),
+  checked_at timestamp with time zone NOT NULL DEFAULT now() /* When Stripe was last asked about it. */,
+  CONSTRAINT payment_credits_check CHECK (credits > 0),
+  CONSTRAINT payment_status_check CHECK (status = ANY (ARRAY['pending'::text, 'completed'::text, 'failed'::text, 'refunded'::text])),
+  CONSTRAINT payment_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),
+  CONSTRAINT payment_pkey PRIMARY KEY (id),
+  CONSTRAINT payment_intent_id_key UNIQUE (intent_id),
+  CONSTRAINT payment_session_id_key UNIQUE (session_id)
+);
+
+-- Partial refunds and disputes: which adjustment of billing belongs to which payment.
+CREATE TABLE payment_reversal (
+  adjustment_id uuid NOT NULL,
+  payment_id uuid NOT NULL,
+  credits bigint NOT NULL /* Below zero took credit, above zero gave it back. */,
+  reason text NOT NULL,
+  created_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT payment_reversal_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES payment(id),
+  CONSTRAINT payment_reversal_pkey PRIMARY KEY (adjustment_id)
+);
+
 CREATE TABLE person (
   id uuid NOT NULL,
   name text NOT NULL,
@@ -99,9 +178,16 @@ CREATE TABLE session (
   CONSTRAINT session_token_key UNIQUE (token)
 );
 
+-- What Stripe has told us and we have done; it tells some things again, for three days.
+CREATE TABLE stripe_event (
+  id text NOT NULL,
+  received_at timestamp with time zone NOT NULL DEFAULT now(),
+  CONSTRAINT stripe_event_pkey PRIMARY KEY (id)
+);
+
 -- Links that work once: to set a password, to sign in.
 CREATE TABLE verification (
-  id uuid NOT NULL,
+  id text NOT NULL,
   identifier text NOT NULL,
   value text NOT NULL,
   expires_at timestamp with time zone NOT NULL,
@@ -110,9 +196,13 @@ CREATE TABLE verification (
   CONSTRAINT verification_pkey PRIMARY KEY (id)
 );
 
+CREATE INDEX account_newest ON account USING btree (created_at, id);
+
 CREATE INDEX attempt_window ON attempt USING btree (window_ends_at);
 
 CREATE INDEX audit_of_account ON audit USING btree (account_id, id);
+
+CREATE INDEX challenge_expires_at ON challenge USING btree (expires_at);
 
 CREATE INDEX credential_of_person ON credential USING btree (person_id);
 
@@ -120,6 +210,18 @@ CREATE INDEX invitation_by_email ON invitation USING btree (email);
 
 CREATE INDEX membership_of_person ON membership USING btree (person_id);
 
+CREATE INDEX passkey_of_person ON passkey USING btree (person_id);
+
+CREATE INDEX payment_of_account ON payment USING btree (account_id, id);
+
+CREATE INDEX payment_pending ON payment USING btree (checked_at) WHERE status = 'pending'::text;
+
+CREATE INDEX payment_with_problem ON payment USING btree (id) WHERE problem IS NOT NULL;
+
+CREATE INDEX reversal_of_payment ON payment_reversal USING btree (payment_id);
+
 CREATE INDEX session_of_person ON session USING btree (person_id);
+
+CREATE INDEX stripe_event_received_at ON stripe_event USING btree (received_at);
 
 CREATE INDEX verification_by_identifier ON verification USING btree (identifier);

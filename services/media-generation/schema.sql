@@ -61,10 +61,14 @@ CREATE TABLE media_retention (
 
 CREATE INDEX generation_claim ON generation USING btree (claim_key) WHERE claim_key IS NOT NULL AND booked_at IS NULL;
 
+CREATE INDEX generation_failed ON generation USING btree (account_id, created_at, id) WHERE state = ANY (ARRAY['failed'::text, 'blocked'::text, 'unknown'::text]);
+
 CREATE INDEX generation_kept ON generation USING btree (account_id, finished_at) WHERE state = 'succeeded'::text AND booked_at IS NOT NULL AND deleted_at IS NULL AND expired_at IS NULL AND json_array_length(outputs) > 0;
 
 CREATE INDEX generation_of_account ON generation USING btree (account_id, created_at, id);
 
 CREATE INDEX generation_of_key ON generation USING btree (account_id, key_id, created_at, id);
+
+CREATE INDEX generation_of_model ON generation USING btree (account_id, model, created_at, id);
 
 CREATE INDEX generation_open ON generation USING btree (due_at) WHERE booked_at IS NULL;

@@ -58,7 +58,6 @@ export interface AuditedHold {
   /** As it was resolved with. */
   cost: bigint;
   readonly attempts: AuditedAttempt[];
-  lateBooked: boolean;
   /** Somebody was told to resolve it. */
   leased: boolean;
   /** By true time. */
@@ -178,23 +177,23 @@ export class Audit {
   }
 
   /** The beginning of another attempt, as it was asked for. @returns what of its cost is a new loss of ours */
-  nextAttempt({ hold: id, attempt, provider, cost, deadlineAt }: Next): bigint {
+  nextAttempt({ hold: id, attempt, provider, cost, billedBy, deadlineAt }: Next): bigint {
     const hold = present(this.holds.get(id));
-    if (attempt !== hold.attempts.length + 1) return 0n;
-    if (hold.state !== "open") return this.#bookLate(hold, cost);
+    const { length } = hold.attempts;
+    if (attempt <= length && billedBy !== undefined) {
+      const earlier = present(hold.attempts[attempt - 2]);
+      if (earlier.provider !== billedBy) {
+        throw new Violation("simulation", `attempt ${attempt - 1} of ${id} was not made by ${billedBy}`);
+      }
+      return bookLate(earlier, cost);
+    }
+    if (attempt !== length + 1) return 0n;
+    if (hold.state !== "open") return bookLate(present(hold.attempts.at(-1)), cost);
     if (hold.leased) return 0n;
     present(hold.attempts.at(-1)).booked = cost;
     hold.attempts.push({ provider, booked: 0n });
     hold.deadlineAt = Math.max(hold.deadlineAt, deadlineAt);
     return cost;
-  }
-
-  /** The first to report a cost beyond the booked one wins. */
-  #bookLate(hold: AuditedHold, cost: bigint): bigint {
-    if (cost <= hold.cost || hold.lateBooked) return 0n;
-    hold.lateBooked = true;
-    present(hold.attempts.at(-1)).booked = cost;
-    return cost - hold.cost;
   }
 
   #judgeClaim({ claim, hold }: Place, at: number): Outcome["code"] | undefined {
@@ -277,7 +276,6 @@ export class Audit {
       charge: 0n,
       cost: 0n,
       attempts: [{ provider: place.provider, booked: 0n }],
-      lateBooked: false,
       leased: false,
       reservedAt: now,
       resolution: undefined,
@@ -306,7 +304,6 @@ export class Audit {
       hold.charge = charge;
       hold.cost = operation.cost;
       present(hold.attempts.at(-1)).booked = operation.cost;
-      hold.lateBooked = operation.kind === "abandon" && operation.cost > 0n;
       hold.window.held -= hold.amount;
       hold.window.used += charge;
       account.held -= hold.amount;
@@ -318,9 +315,17 @@ export class Audit {
       : hold.state === "released";
     return {
       verdict: again ? DONE.code : "already resolved",
-      loss: this.#bookLate(hold, operation.cost),
+      loss: bookLate(present(hold.attempts.at(-1)), operation.cost),
     };
   }
+}
+
+/** @param cost of the attempt in all. @returns what of it is new */
+function bookLate(attempt: AuditedAttempt, cost: bigint): bigint {
+  const more = cost - attempt.booked;
+  if (more <= 0n) return 0n;
+  attempt.booked = cost;
+  return more;
 }
 
 function newWindow(start: number): AuditedWindow {

@@ -36,13 +36,15 @@ export function checkAnswer(
       violated("I8", `${request.hold} is answered with charge ${answer.charge}, its hold is ${state}`),
     );
   }
-  const { provider, booked } = present(hold.attempts.at(-1));
+  const { provider } = present(hold.attempts.at(-1));
   const bill = sumOf(upstreams.get(provider)?.jobs.get(request.hold) ?? []);
-  if (hold.charge !== chargeFor(request, booked, answer.made)) {
+  if (request.carried > 0n) world.count("streams that went on elsewhere, charged");
+  // What was booked late was not known when it was charged.
+  if (hold.charge !== chargeFor(request, hold.cost + request.carried, answer.made)) {
     throw world.fail(
       violated(
         "I8",
-        `${request.hold} is charged ${hold.charge} for ${answer.made} of ${request.n} at a cost of ${booked} pico, billed ${bill}`,
+        `${request.hold} is charged ${hold.charge} for ${answer.made} of ${request.n} at a cost of ${hold.cost} pico, billed ${bill}`,
       ),
     );
   }
@@ -114,10 +116,12 @@ function checkBill(
   if (hold === undefined || attempt === undefined) {
     throw violated("I6", `${request.hold} went to ${provider} without a hold that names it`);
   }
-  const askable = surroundings.upstreams.get(provider)?.askable !== false;
+  const askable = surroundings.upstreams.get(provider)?.tells(request.service) !== false;
   const billed = jobs.filter(({ bill }) => bill > 0n).sort((one, other) => one.visibleAt - other.visibleAt);
   const [first] = billed;
-  const freed = hold.state === "released" && hold.cost === 0n && request.failedAt === undefined;
+  // A part of a stream after which no other attempt could begin has failed, whatever it cost.
+  const failed = request.failedAt !== undefined || request.partsAt.has(provider);
+  const freed = hold.state === "released" && hold.cost === 0n && !failed;
   const couldBeAsked = askable && !request.silenced && !request.paused;
   const gaveUp = attempt === hold.attempts.at(-1) && freed && couldBeAsked;
   if (gaveUp && first !== undefined && first.visibleAt <= lastLookUp(hold)) {
@@ -126,10 +130,10 @@ function checkBill(
   const bill = sumOf(billed);
   if (attempt.booked === bill) return;
   const what = `${request.hold} is booked with ${attempt.booked} pico by ${provider}, its bill is ${bill}`;
-  if (wasMetered(surroundings, request, billed, attempt, askable)) return;
+  if (wasMetered(surroundings, request, billed, attempt, { askable, hold, what })) return;
   const missing = missingOf(billed, attempt.booked);
   if (missing === undefined) throw violated("I1", what);
-  if (askable) checkMissing(surroundings, request, missing, hold, what);
+  if (askable) checkMissing(surroundings, request, missing, { hold, provider, what });
   else surroundings.world.count("bills of who cannot be asked");
 }
 
@@ -143,57 +147,52 @@ function missingOf(billed: readonly Job[], booked: bigint): Job | undefined {
   return undefined;
 }
 
-/** The bill of a delivered answer was looked for as long as promised, and could not be found. */
+/** The bill of a delivered answer was looked for as long as promised, and what could be found is not more than is booked. */
 function wasMetered(
-  { world }: Surroundings,
+  surroundings: Surroundings,
   request: Request,
   billed: readonly Job[],
-  { booked }: AuditedAttempt,
-  askable: boolean,
+  { provider, booked }: AuditedAttempt,
+  { askable, hold, what }: { readonly askable: boolean; readonly hold: AuditedHold; readonly what: string },
 ): boolean {
-  const { deliveredAt, silenced, n } = request;
+  const { partsAt, silenced, n } = request;
+  const deliveredAt = partsAt.get(provider) ?? request.deliveredAt;
   const all = Array.from({ length: n }, (_, index) => metered(request, index + 1));
   if (deliveredAt === undefined || !all.includes(booked)) return false;
   const [first] = billed;
   if (silenced || first === undefined || !askable) return true;
   if (first.visibleAt <= deliveredAt + BILL_LOOKED_FOR_MS) return false;
-  world.count("bills that came after the answer was metered");
+  surroundings.world.count("bills that came after the answer was metered");
+  let found = 0n;
+  for (const job of billed) {
+    found += job.bill;
+    if (found > booked) checkSearched(surroundings, request, job, { hold, provider, what });
+  }
   return true;
+}
+
+/** What of the books does not hold a bill. */
+interface Missing {
+  readonly hold: AuditedHold;
+  readonly provider: string;
+  readonly what: string;
 }
 
 /** A bill that is not in the books: nobody may have been able to find it in the time that was promised. */
 function checkMissing(
-  { world }: Surroundings,
+  surroundings: Surroundings,
   request: Request,
-  { visibleAt, delayed }: Job,
-  hold: AuditedHold,
-  what: string,
+  job: Job,
+  { hold, provider, what }: Missing,
 ): void {
-  const { givenUpAt, searcher, resolvedBy } = request;
-  const failedAt = hold.state === "captured" ? request.restAt : request.failedAt;
+  const { world } = surroundings;
+  const { givenUpAt, resolvedBy } = request;
+  const { visibleAt, delayed } = job;
   if (request.silenced) {
     world.count("bills that nobody would say");
     return;
   }
-  if (failedAt !== undefined) {
-    // What another process captures is searched for by nobody.
-    if (hold.state === "captured" && request.notBookedAt > 0) {
-      world.count("bills whose searcher died");
-      return;
-    }
-    if (searcher?.steady !== true || request.paused) {
-      world.count("bills whose searcher died");
-      return;
-    }
-    if (request.recordLost) {
-      world.count("bills that nobody searched for: it was not known how their request had ended");
-      return;
-    }
-    const until = failedAt + sum(SEARCH_PAUSES.failed) - SLACK_MS;
-    if (visibleAt <= until && request.notBookedAt < until) throw violated("I11", what);
-    world.count("bills that came too late for the books");
-    return;
-  }
+  if (checkSearched(surroundings, request, job, { hold, provider, what })) return;
   if (visibleAt <= lastLookUp(hold)) throw violated(hold.state === "released" ? "I7" : "I1", what);
   if (!delayed && !request.paused) throw violated("I11", what);
   if (givenUpAt !== undefined && resolvedBy?.steady === true) {
@@ -201,6 +200,32 @@ function checkMissing(
     if (visibleAt <= until && !request.paused && request.notBookedAt < until) throw violated("I11", what);
   } else if (givenUpAt !== undefined) world.count("bills whose searcher died");
   world.count("bills that came too late for the books");
+}
+
+/**
+ * Of what ended before its bill was known: whoever ended it looked for the bill as long as promised.
+ * @returns false when it is no such thing
+ */
+function checkSearched(
+  { world }: Surroundings,
+  request: Request,
+  { visibleAt }: Job,
+  { hold, provider, what }: Missing,
+): boolean {
+  const { servedBy, searcher, partsAt, deliveredAt, failedAt, notBookedAt, paused, recordLost } = request;
+  const partAt = partsAt.get(provider);
+  const since = partAt ?? (hold.state === "captured" ? deliveredAt : failedAt);
+  if (since === undefined) return false;
+  const steady = (partAt === undefined ? searcher : servedBy)?.steady === true;
+  // What another process captures is searched for by nobody, and neither is a part of which nobody knows what followed it.
+  const passed = notBookedAt > 0 && (partAt !== undefined || hold.state === "captured");
+  const until = since + sum(SEARCH_PAUSES.failed) - SLACK_MS;
+  if (!steady || paused || passed) world.count("bills whose searcher died");
+  else if (recordLost) {
+    world.count("bills that nobody searched for: it was not known how their request had ended");
+  } else if (visibleAt <= until && notBookedAt < until) throw violated("I11", what);
+  else world.count("bills that came too late for the books");
+  return true;
 }
 
 /**
@@ -259,7 +284,11 @@ function checkFate({ world }: Surroundings, request: Request, hold: AuditedHold)
     throw violated("I13", `${request.hold} was free in the log, and was charged ${hold.charge}`);
   }
   const { servedBy, paused, notBookedAt } = request;
-  if (answer?.kind === "late" && delivered && servedBy?.steady === true && !paused && notBookedAt === 0) {
+  const undisturbed = servedBy?.steady === true && !paused && notBookedAt === 0;
+  if (request.turnedAway && answer?.kind === "failed" && undisturbed && !request.left) {
+    throw violated("I18", `${request.hold} failed without a try of its next route`);
+  }
+  if (answer?.kind === "late" && delivered && undisturbed) {
     throw violated("I13", `${request.hold} was withheld, though its process was at work all the time`);
   }
   const certain = answer !== undefined && answer.kind !== "unknown" && answer.kind !== "late";

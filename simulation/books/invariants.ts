@@ -1,5 +1,5 @@
-// The invariants of the money, I1 to I16: each with why it matters and where production keeps it. Numbers and sense are those
-// of the research that the design rests on; I13 is who pays, I14 how much, I15 and I16 are of media.
+// The invariants of the money, I1 to I18: each with why it matters and where production keeps it. Numbers and sense are those
+// of the research that the design rests on; I13 is who pays, I14 how much, I15 and I16 are of media, I17 and I18 of text.
 // This file and end-of-history.ts are all that can fail a history,
 // apart from a defect of the code or of the simulation.
 import type { LedgerModel } from "@gr/ledger-model";
@@ -43,6 +43,10 @@ const INVARIANTS = {
   I15: "media goes to a second provider only when the first has surely billed nothing",
   // Otherwise what somebody wanted gone can still be fetched. Kept by: GenerationRecord removes what was deleted meanwhile.
   I16: "what a caller has had removed is gone",
+  // Otherwise a client reads the beginning of two answers. Kept by: asBilled, the relay of a stream.
+  I17: "text goes to another route only while its client has got nothing of an answer, or goes on with what it has got",
+  // Otherwise one upstream's failure is everybody's. Kept by: notAsked, asBilled, carriedOn, the attempts of paid-request.
+  I18: "text whose attempt has surely cost nothing, or that is to go on elsewhere, goes to the next route if there is one",
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;

@@ -94,6 +94,9 @@ export class BillingStores {
 
   readonly accounts: AccountStore = {
     open: async () => undefined,
+    setSuspended: async () => {
+      throw new Error("nobody suspends an account here");
+    },
     putSpender: (spender) => this.#run(() => this.#putSpender(spender)),
     putDeposit: (deposit) => this.#run(() => this.#putDeposit(deposit)),
     readCredits: async () => {
@@ -151,7 +154,7 @@ export class BillingStores {
     );
 
   readonly holds: HoldStore = {
-    list: async () => [],
+    list: async () => ({ holds: [], hasMore: false }),
     countOpen: async () => [],
     leaseExpired: (lease) => this.#run(() => this.#lease(lease)),
   };
@@ -244,6 +247,7 @@ function operationOf(operation: BillingOperation): Operation {
         hold,
         attempt: operation.attempt ?? 0,
         provider: present(operation.tag).provider,
+        billedBy: operation.billedBy?.provider,
         cost,
         deadlineAt,
       };

@@ -177,7 +177,7 @@ export class Ledger {
       const open = present(this.open.get(id));
       open.provider = provider;
       open.deadlineAt = Math.max(open.deadlineAt, deadlineAt);
-    }
+    } else if (loss > 0n) this.#world.count("costs booked as late, of an earlier attempt");
     checkSums(model, audit, hold.place.account, hold.place.spender, model.lost - lost - loss);
     return outcome;
   }
@@ -219,7 +219,11 @@ export class Ledger {
       }
       return;
     }
-    if (operation.cost > hold.cost && !hold.lateBooked) world.count("costs booked as late");
+    const { booked } = present(hold.attempts.at(-1));
+    if (operation.cost > booked) {
+      world.count("costs booked as late");
+      if (booked > hold.cost) world.count("second late bills booked");
+    }
     if (operation.kind === "capture") {
       world.count(hold.state === "captured" ? "captures repeated" : "captures after a release");
     }

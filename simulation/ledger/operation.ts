@@ -59,6 +59,8 @@ export interface Next {
   readonly provider: string;
   /** Of the attempt that has ended. */
   readonly cost: bigint;
+  /** Who made that one, of an attempt that has begun already. */
+  readonly billedBy: string | undefined;
   readonly deadlineAt: number;
 }
 

@@ -141,11 +141,12 @@ export class RealLedger {
       case "extend":
         return wallet.extend(holdId, one.credits, BigInt(one.deadlineAt), one.most);
       case "next": {
-        const { attempt, provider, cost: costPicoUsd, deadlineAt } = one;
+        const { attempt, provider, billedBy = "", cost: costPicoUsd, deadlineAt } = one;
         const value = {
           holdId,
           attempt,
           provider,
+          billedBy,
           upstreamModel: "model",
           costPicoUsd,
           deadlineAt: BigInt(deadlineAt),

@@ -215,6 +215,7 @@ export class Customers {
       ephemeral,
       huge: service === "text" && random.chance(0.03),
       streamed: service === "text" && random.chance(0.4),
+      continues: service === "text" && random.chance(0.8),
       providers: random.chance(0.5) ? [first, second] : [second],
       left: false,
       answer: undefined,
@@ -225,6 +226,9 @@ export class Customers {
       toldFree: false,
       removed: undefined,
       silenced: false,
+      turnedAway: false,
+      carried: 0n,
+      partsAt: new Map(),
       paused: false,
       notBookedAt: 0,
       recordLost: false,
@@ -233,7 +237,6 @@ export class Customers {
       resolvedBy: undefined,
       failedAt: undefined,
       deliveredAt: undefined,
-      restAt: undefined,
       givenUpAt: undefined,
     };
     this.#requests.push(request);

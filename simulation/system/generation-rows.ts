@@ -213,6 +213,8 @@ function entryOf(row: Row): LogEntry {
     previews: [],
     error: undefined,
     progress: undefined,
+    priceVersion: order.priceVersion,
+    price: order.price,
     charge: status === "running" ? undefined : charge,
     createdAt,
     finishedAt: ended?.finishedAt,

@@ -43,6 +43,8 @@ export interface Request {
   readonly huge: boolean;
   /** Of text. */
   readonly streamed: boolean;
+  /** Of a stream: it is to go on elsewhere when it breaks off. */
+  readonly continues: boolean;
   /** Who may do it, best first. */
   readonly providers: readonly string[];
   /** The client does not wait any more. */
@@ -62,6 +64,12 @@ export interface Request {
   removed: "ended" | "running" | undefined;
   /** A look-up of it was not answered, so that its cost may have been metered or stay unknown. */
   silenced: boolean;
+  /** Of text: there is another route, and its latest attempt has surely cost nothing, or is to be gone on with there. */
+  turnedAway: boolean;
+  /** Of a stream that went on elsewhere: what its parts before the last cost. */
+  carried: bigint;
+  /** When each part ended that is not the last, by its provider. */
+  readonly partsAt: Map<string, number>;
   /** Its router stood still meanwhile. */
   paused: boolean;
   /** When something of it could last not be told to billing; 0 = never. */
@@ -75,8 +83,6 @@ export interface Request {
   /** When each ended: its attempt failed at an unknown cost; its answer was delivered without a bill; it was given up. */
   failedAt: number | undefined;
   deliveredAt: number | undefined;
-  /** Of several jobs: when it was delivered before all of their bills were known, and who looks for the rest. */
-  restAt: number | undefined;
   givenUpAt: number | undefined;
 }
 

@@ -12,6 +12,8 @@ import {
   UNRESOLVED,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
+import { chooseRoutes } from "@gr/text-proxy/src/upstream/choose-routes.ts";
+import { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
 import { violated } from "../books/invariants.ts";
 import { numberOf } from "../ledger/ids.ts";
 import type { Refusal } from "../ledger/operation.ts";
@@ -19,6 +21,7 @@ import type { Covered } from "../world/coverage.ts";
 import { type Caller, silence } from "../world/network.ts";
 import { idleRounds, type Life, Process } from "../world/process.ts";
 import {
+  BREAKER,
   CLAIM_LIFETIME_MS,
   HOLD_FOR_MS,
   HOLD_GRACE_MS,
@@ -32,7 +35,7 @@ import { billingClient } from "./billing-process.ts";
 import { MediaDesk, type Removed } from "./media-desk.ts";
 import { type Answer, orderOf, type Request } from "./request.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { type TextKinds, type TextOrder, TextProducer } from "./text-producer.ts";
+import { routeOf, type TextKinds, type TextOrder, TextProducer } from "./text-producer.ts";
 import { isTrouble, watchProducer } from "./watch-attempt.ts";
 
 type Refused = { readonly code: Refusal; readonly counted: Covered };
@@ -53,6 +56,8 @@ interface Memory {
   readonly life: Life;
   readonly billing: ReturnType<typeof createBilling>;
   readonly text: PaidRequests<TextKinds>;
+  /** Of each upstream, for its one model. */
+  readonly breakers: ReadonlyMap<string, CircuitBreaker>;
   readonly media: MediaDesk;
 }
 
@@ -109,15 +114,25 @@ export class Router {
       requestOf: (id) => this.#request(id),
       expected: (error) => this.#expected(error),
     });
-    this.#memory = { life, billing, text, media };
+    this.#memory = { life, billing, text, breakers: this.#breakers(life), media };
     text.start();
     media.start();
+  }
+
+  #breakers(life: Life): ReadonlyMap<string, CircuitBreaker> {
+    const { world, upstreams } = this.#surroundings;
+    const events = {
+      opened: () => world.count("breakers opened"),
+      closed: () => world.count("breakers closed"),
+    };
+    const breaker = () => new CircuitBreaker(BREAKER, () => life.now(), events);
+    return new Map([...upstreams.keys()].map((provider) => [provider, breaker()]));
   }
 
   #lookUp<K extends Kinds>(life: Life): LookUp<K> {
     const { upstreams } = this.#surroundings;
     return {
-      canAsk: (provider) => upstreams.get(provider)?.askable === true,
+      canAsk: (provider) => upstreams.get(provider)?.tells("text") === true,
       ask: async (provider, id) => upstreams.get(provider)?.lookUp(life, numberOf(id)) ?? "silent",
     };
   }
@@ -160,11 +175,9 @@ export class Router {
       world.count("resolver: holds without a row");
       return;
     }
-    if (ending.why !== UNRESOLVED) {
-      world.count("resolver: costs found");
-      return;
-    }
-    world.count("resolver: given up");
+    world.count(ending.why === UNRESOLVED ? "resolver: given up" : "resolver: costs found");
+    // What is found of several may not be all.
+    if (ending.why !== UNRESOLVED && request.n === 1) return;
     request.resolvedBy = life;
     request.givenUpAt = world.now;
   }
@@ -235,13 +248,22 @@ export class Router {
   }
 
   async #answerText(
-    { life, text, billing }: Memory,
+    { life, text, billing, breakers }: Memory,
     request: Request,
     madeAt: number,
   ): Promise<Answer | undefined> {
     const { ledger, upstreams } = this.#surroundings;
     const order: TextOrder = { ...orderOf(life, request, madeAt), request };
-    const made = new TextProducer({ life, ledger, upstreams, order });
+    const asked = new Map([...breakers].map(([name, breaker]) => [name, { breaker: () => breaker }]));
+    const [first, ...others] = chooseRoutes(
+      { id: "model", routes: request.providers.map(routeOf) },
+      asked,
+    ).routes;
+    if (first === undefined) {
+      this.#surroundings.world.count("text refused, since all of its upstreams fail");
+      return { kind: "failed" };
+    }
+    const made = new TextProducer({ life, ledger, upstreams, breakers, routes: [first, ...others], order });
     const producer = watchProducer(life, request, made);
     const served = await text.serve(order, producer, () => request.left);
     switch (served.kind) {

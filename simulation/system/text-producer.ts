@@ -1,7 +1,7 @@
 // How the simulated text service produces an answer: whole or streamed, with or without its usage, cut by our own limits,
 // for a client that may leave. A stream's hold grows while it runs, and it is cut when that is refused. What it delivers
 // is charged by the library.
-import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
+import { type Credits, chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import type {
   AttemptContext,
   AttemptEnd,
@@ -15,16 +15,21 @@ import type {
   Unknown,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
+import { carriedOn, chargeOfParts, type PartCost } from "@gr/text-proxy/src/answer/carried-part.ts";
 import { StreamSpending } from "@gr/text-proxy/src/answer/stream-spending.ts";
-import { checkCovered, checkDispatch } from "../books/invariants.ts";
+import { asBilled, notAsked } from "@gr/text-proxy/src/answer/unbilled-attempt.ts";
+import type { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
+import { checkCovered, checkDispatch, violated } from "../books/invariants.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Life } from "../world/process.ts";
-import { DRAIN_MS, STREAM_TIMEOUT_MS } from "../world/timing.ts";
+import { DRAIN_MS, REST_MS, STREAM_TIMEOUT_MS } from "../world/timing.ts";
 import type { Request } from "./request.ts";
-import { chargeFor, metered, type Upstream, type UpstreamReply } from "./upstream.ts";
+import { metered, type Upstream, type UpstreamReply } from "./upstream.ts";
 
 /** Here a token is a pico-USD, and a request costs what its tokens do. */
 const SIZE = { inputCost: 0n, tokenCost: 1n, stepCredits: 1n };
+/** Before each look-up of what a part of a stream cost. */
+const PART_PAUSES_MS = [0, 500, 1_500] as const;
 /** Between two looks whether a stream is still wanted. */
 const LOOK_MS = 700;
 
@@ -44,23 +49,43 @@ export interface TextProducerOptions {
   readonly life: Life;
   readonly ledger: Ledger;
   readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** By the upstream's name. */
+  readonly breakers: ReadonlyMap<string, CircuitBreaker>;
+  readonly routes: readonly [Route, ...Route[]];
   readonly order: TextOrder;
 }
 
 export class TextProducer implements Producer<TextKinds> {
   readonly routes: readonly [Route, ...Route[]];
   readonly #options: TextProducerOptions;
+  /** The client has got something of an answer. */
+  #given = false;
+  /** The stream of this attempt broke off: what was held for it by then. */
+  #brokeOff: Credits | undefined;
+  /** What the client has got from attempts before. */
+  #carried: { readonly cost: PicoUsd } | undefined;
+  /** The next attempt goes on with it. */
+  #goesOn = false;
 
   constructor(options: TextProducerOptions) {
     this.#options = options;
-    const [first = "", ...others] = options.order.request.providers;
-    this.routes = [routeOf(first), ...others.map(routeOf)];
+    this.routes = options.routes;
   }
 
   readonly attempt = async (route: Route, context: AttemptContext): Promise<End> => {
-    const { world } = this.#options.life;
+    const { life, order } = this.#options;
+    const { world } = life;
+    const { request } = order;
     if (context.number > 1) world.count("attempts of a second route of text");
-    const end = await this.#attempt(route, context);
+    if (this.#given && !this.#goesOn) {
+      throw world.fail(violated("I17", `${request.hold} goes to ${route.provider}`));
+    }
+    this.#brokeOff = undefined;
+    this.#goesOn = false;
+    request.turnedAway = false;
+    const tried = await this.#tryRoute(route, context);
+    const end = await this.#goOn(route, context, tried.end);
+    request.turnedAway = (tried.free || this.#goesOn) && this.routes.length > context.number;
     const mayBeBilled = end.kind === "unknown" || (end.kind === "failed" && end.cost === undefined);
     if (mayBeBilled && this.routes.length > context.number) {
       world.count("text that ended with its first route, which may have billed it");
@@ -68,25 +93,99 @@ export class TextProducer implements Producer<TextKinds> {
     return end;
   };
 
-  async #attempt(route: Route, context: AttemptContext): Promise<End> {
-    const { life, ledger, upstreams, order } = this.#options;
-    const { request } = order;
+  /** @returns with how it ended, and whether that has surely cost nothing, and was no fault of the request itself */
+  async #tryRoute(route: Route, context: AttemptContext): Promise<{ end: End; free: boolean }> {
+    const { life, upstreams, breakers } = this.#options;
+    const { world } = life;
     const upstream = upstreams.get(route.provider);
-    if (upstream === undefined) throw new Error(`there is no provider ${route.provider}`);
+    const breaker = breakers.get(route.provider);
+    if (upstream === undefined || breaker === undefined) throw new Error(`there is no ${route.provider}`);
+    // Since the route was chosen, a request that is not played here has failed there.
+    if (world.random.chance(0.04)) breaker.enter()?.failed();
+    const passage = breaker.enter();
+    if (passage === undefined) {
+      if (this.routes.length > context.number) world.count("text that went on from an open breaker");
+      return { end: notAsked(breaker.waitMs), free: true };
+    }
+    const made = await this.#attempt(route, upstream, context, (first) => {
+      if (first === undefined || FAILURES.has(first.kind)) passage.failed();
+      else if (first.kind === "refused") passage.left();
+      else passage.succeeded();
+      if (first?.kind === "refused" && first.elsewhere) breaker.rest(REST_MS);
+    });
+    const end = asBilled(upstream, made, this.#given);
+    const refused = made.kind === "failed" && made.cost === 0n;
+    if (refused || upstream.billed) return { end, free: refused && made.fallBack };
+    const free = made.kind !== "delivered" && !this.#given;
+    if (free && this.routes.length > context.number) {
+      world.count("text that went on, since nobody bills for its first route");
+    }
+    return { end, free };
+  }
+
+  /** As the router does with a stream that broke off: its part is looked up, the hold grows by it, and the next route goes on. */
+  async #goOn(route: Route, context: AttemptContext, end: End): Promise<End> {
+    const { life, upstreams, order } = this.#options;
+    const { request } = order;
+    const { world } = life;
+    const upstream = upstreams.get(route.provider);
+    const held = this.#brokeOff;
+    if (upstream === undefined || held === undefined || end.kind === "delivered" || !request.continues)
+      return end;
+    if (this.routes[context.number] === undefined || context.signal.aborted) return end;
+    request.partsAt.set(route.provider, world.now);
+    const part = await this.#costOfPart(upstream);
+    const carried = { cost: (this.#carried?.cost ?? 0n) + part.cost };
+    if ("refused" in (await context.extend(held + chargeOf(carried.cost)))) {
+      world.count("streams that could not go on for want of money");
+      request.partsAt.delete(route.provider);
+      return end;
+    }
+    world.count("streams that went on elsewhere");
+    this.#carried = carried;
+    request.carried = carried.cost;
+    this.#goesOn = true;
+    return carriedOn(upstream, end, part);
+  }
+
+  async #costOfPart(upstream: Upstream): Promise<PartCost> {
+    const { life, order } = this.#options;
+    for (const pause of upstream.tells("text") ? PART_PAUSES_MS : []) {
+      if (pause > 0) await life.sleep(pause);
+      const found = await upstream.lookUp(life, order.request.hold);
+      if (typeof found === "object") return { cost: found.cost, metered: false };
+    }
+    return { cost: metered(order.request, 1), metered: true };
+  }
+
+  /** @param begun hears of the first reply */
+  async #attempt(
+    route: Route,
+    upstream: Upstream,
+    context: AttemptContext,
+    begun: (first: UpstreamReply | undefined) => void,
+  ): Promise<End> {
+    const { life, ledger, order } = this.#options;
+    const { request } = order;
     checkDispatch(life.world, ledger, request.hold, route.provider);
     // What streams is cut when its hold is used up; what comes in one piece is told where to end.
     const limit = request.streamed || request.most === undefined ? undefined : context.held * PICO_PER_CREDIT;
     if (limit !== undefined) checkCovered(life.world, ledger, request.hold, limit);
     const exchange = upstream.send(life, request, limit);
     const first = await exchange.first.promise.catch(() => undefined);
+    begun(first);
     if (first?.kind !== "begun") return this.#endOf(first);
-    const last = await this.#read(exchange.last.promise, upstream, context);
+    this.#given = true;
+    const { last, held } = await this.#read(exchange.last.promise, upstream, context);
     if (last === "cut") {
       upstream.cut(request.hold);
       life.world.count("streams cut by us");
       return this.#deliver(undefined);
     }
-    if (last.kind === "broken" && last.cost === undefined) return failedSilently();
+    if (last.kind === "broken" && last.cost === undefined) {
+      this.#brokeOff = held();
+      return failedSilently();
+    }
     return this.#deliver(last.kind === "answer" || last.kind === "broken" ? last.cost : undefined);
   }
 
@@ -95,10 +194,12 @@ export class TextProducer implements Producer<TextKinds> {
     ended: Promise<UpstreamReply | undefined>,
     upstream: Upstream,
     context: AttemptContext,
-  ): Promise<UpstreamReply | "cut"> {
+  ): Promise<{ last: UpstreamReply | "cut"; held: () => Credits }> {
     const { life, ledger, order } = this.#options;
     const { world } = life;
     const { hold } = order.request;
+    const before = this.#carried?.cost ?? 0n;
+    const { mostCredits } = order;
     const over = new AbortController();
     let last: UpstreamReply | "cut" | undefined;
     let waiting = false;
@@ -110,7 +211,11 @@ export class TextProducer implements Producer<TextKinds> {
     void ended.then(end);
     context.signal.addEventListener("abort", () => end("cut"), { once: true });
     const spending = new StreamSpending({
-      order: { ...order, size: SIZE },
+      order: {
+        ...order,
+        mostCredits: mostCredits === undefined ? undefined : mostCredits + chargeOf(before),
+        size: { ...SIZE, inputCost: before },
+      },
       context,
       limited: order.mostCredits === undefined,
       meter: { events: 0, tokens: () => Number(used) },
@@ -136,14 +241,14 @@ export class TextProducer implements Producer<TextKinds> {
       // A stream that is held back gives nothing to count.
       if (!waiting) {
         // Whoever lets it go on has found that what was used is covered.
-        checkCovered(world, ledger, hold, used);
+        checkCovered(world, ledger, hold, before + used);
         used = upstream.used(hold);
         spending.look();
       }
       await life.sleep(LOOK_MS, over.signal);
     }
     spending.stop();
-    return last ?? "cut";
+    return { last: last ?? "cut", held: () => spending.held };
   }
 
   #endOf(reply: UpstreamReply | undefined): End {
@@ -165,7 +270,7 @@ export class TextProducer implements Producer<TextKinds> {
 
   #deliver(told: PicoUsd | undefined): Delivered<TextKinds> {
     const { request } = this.#options.order;
-    const billOf = (cost: PicoUsd) => ({ charge: chargeFor(request, cost, 1), cost });
+    const billOf = (cost: PicoUsd) => ({ charge: chargeOfParts(cost, this.#carried), cost });
     return {
       kind: "delivered",
       bill: told === undefined ? undefined : billOf(told),
@@ -176,10 +281,17 @@ export class TextProducer implements Producer<TextKinds> {
   }
 }
 
-function routeOf(provider: string): Route {
+export function routeOf(provider: string): Route {
   return { provider, upstreamModel: "model" };
 }
 
+/** Replies that speak against an upstream. */
+const FAILURES: ReadonlySet<UpstreamReply["kind"]> = new Set([
+  "not sent",
+  "failed",
+  "failed silently",
+  "broken",
+]);
 const PROBLEM = { billId: "", why: "failed", message: "the provider failed" } as const;
 
 function failed(cost: PicoUsd | undefined): Failed {

@@ -3,6 +3,7 @@
 // packet arrives; a text is one job, media are as many as it wants. There are two providers; each bills what it did.
 import { chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import type { LookUpResult } from "@gr/paid-request";
+import type { Service } from "../ledger/operation.ts";
 import { silence, timedCall } from "../world/network.ts";
 import { type Life, Waiting } from "../world/process.ts";
 import { HOLD_GRACE_MS, RPC_TIMEOUT_MS, STREAM_TIMEOUT_MS, UPSTREAM_TIMEOUT_MS } from "../world/timing.ts";
@@ -81,6 +82,8 @@ export class Upstream {
   readonly askable: boolean;
   /** So many pictures it makes in one job. */
   readonly mostAtOnce: number;
+  /** Whether anybody bills us for its text; else whatever fails there costs nothing. */
+  readonly billed: boolean;
   /** By hold. */
   readonly jobs = new Map<number, Job[]>();
   /** Requests that were sent, whether they arrived or not. */
@@ -91,12 +94,23 @@ export class Upstream {
 
   constructor(
     world: World,
-    { provider, askable, mostAtOnce }: Pick<Upstream, "provider" | "askable" | "mostAtOnce">,
+    {
+      provider,
+      askable,
+      mostAtOnce,
+      billed,
+    }: Pick<Upstream, "provider" | "askable" | "mostAtOnce" | "billed">,
   ) {
     this.#world = world;
     this.provider = provider;
     this.askable = askable;
     this.mostAtOnce = mostAtOnce;
+    this.billed = billed;
+  }
+
+  /** Whether it can be asked what it billed. */
+  tells(service: Service): boolean {
+    return this.askable && (service === "media" || this.billed);
   }
 
   /** Sends a job; the reply comes as long as somebody waits. @param limit it works for no more than that */
@@ -185,8 +199,17 @@ export class Upstream {
     const { hold } = job.request;
     const { part } = job.piece;
     job.bill = bill;
-    job.visibleAt = world.now + world.random.between(0, 800);
+    job.visibleAt = world.now + this.#billingMs(job);
     if (world.tracing) world.note(`${this.provider}: part ${part} of ${hold} ends, bills ${bill}`);
+  }
+
+  /** Within the grace. That of a part that broke off may come when another upstream has long gone on. */
+  #billingMs({ request, plan: { begins, reply } }: Job): number {
+    const { random } = this.#world;
+    const brokeOff = begins && request.continues && reply !== "hangs" && reply.kind === "broken";
+    if (!brokeOff || !random.chance(0.3)) return random.between(0, 800);
+    this.#world.count("upstream: bills of parts that came late");
+    return random.between(2_500, 9_000);
   }
 
   #tell(waiting: Waiting<UpstreamReply | undefined>, reply: UpstreamReply): void {
@@ -303,7 +326,7 @@ function limited(world: World, plan: Plan, limit: PicoUsd | undefined): Plan {
 
 function endingOf(
   world: World,
-  { service, credits, most = credits, n }: Request,
+  { service, credits, most = credits, n, streamed }: Request,
   { count }: Piece,
 ): Pick<Plan, "reply" | "bill"> {
   const { random } = world;
@@ -330,7 +353,7 @@ function endingOf(
     world.count(billed ? "upstream: failed and billed" : "upstream: failed and not billed");
     return { reply: { kind: "failed silently" }, bill: billed ? bill : 0n };
   }
-  const reply = random.chance(0.5) ? "hangs" : { kind: "broken" as const, cost: undefined };
+  const reply = random.chance(streamed ? 0.2 : 0.5) ? "hangs" : { kind: "broken" as const, cost: undefined };
   if (dice < 0.95) {
     world.count("upstream: failed and billed");
     return { reply, bill };

@@ -26,7 +26,6 @@ export async function watchAttempt<K extends Kinds>(
   if (world.tracing) world.note(`attempt of ${request.hold} ends: ${end.kind}`);
   if (end.kind === "delivered" && end.bill === undefined) {
     request.deliveredAt = world.now;
-    if (request.n > 1) request.restAt = world.now;
     request.searcher = life;
   }
   if (end.kind === "failed") {

@@ -36,5 +36,10 @@ export const CLAIM_LIFETIME_MS = 86_400_000;
 export const MIRROR_FRESH_MS = 1_000;
 export const REDIS_TIMEOUT_MS = 100;
 
+/** When an upstream is not asked for a while, and for how long at first. A history has too few requests for failures in a row. */
+export const BREAKER = { failures: 1, pauseMs: 4_000 } as const;
+/** How long one that asks for patience is the last choice. */
+export const REST_MS = 2_000;
+
 /** Requests of one process: more than a history sends at once. */
 export const MOST_RUNNING = 1_000;

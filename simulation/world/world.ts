@@ -79,24 +79,27 @@ export class World {
     return failure;
   }
 
-  /** Runs the next event, and all that follows from it at once. @returns false when there is none. @throws Violation */
-  async step(): Promise<boolean> {
+  /** Runs the next event; what follows from it at once waits for `settle`. @returns false when there is none */
+  step(): boolean {
     const event = this.#queue.pop();
     if (event === undefined) return false;
     // What was due while everything slept happens late, in its order.
     if (event.at > this.now) this.now = event.at;
     this.events += 1;
     event.run();
-    await this.settle();
     return true;
   }
 
-  /** Lets all promises go on that can. @throws Violation */
-  async settle(): Promise<void> {
-    if (this.touched) {
-      this.touched = false;
-      await nextTurn();
-    }
+  /** Lets all promises go on that can. Most events touch none: then there is nothing to wait for. @throws Violation */
+  settle(): Promise<void> | undefined {
+    if (this.touched) return this.#goOn();
+    if (this.failure !== undefined) throw this.failure;
+    return undefined;
+  }
+
+  async #goOn(): Promise<void> {
+    this.touched = false;
+    await microtasksDone();
     if (this.failure !== undefined) throw this.failure;
   }
 
@@ -115,7 +118,7 @@ export class World {
   }
 }
 
-/** The event loop takes its next turn when no microtask is left. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** A tick begins when no microtask is left. A turn of the event loop would, too, and takes many times as long. */
+function microtasksDone(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
 }

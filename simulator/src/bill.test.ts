@@ -1,6 +1,6 @@
 // Durability of the bill.
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { Bill, type BillItem } from "./bill.ts";
 import { withFolder } from "./test-client.ts";
@@ -45,6 +45,19 @@ describe("the bill", () => {
     expect(bill.find("gen-2").map(({ picoUsd }) => picoUsd)).toEqual([2n]);
     expect(bill.find("nobody")).toEqual([]);
   });
+
+  test("is its owner's only, also one that was made for everybody", () =>
+    withFolder(async (folder) => {
+      for (const mode of [0o644, undefined]) {
+        const file = join(folder, String(mode), "bill.jsonl");
+        if (mode !== undefined) {
+          mkdirSync(dirname(file));
+          writeFileSync(file, "", { mode });
+        }
+        (await Bill.open(dirname(file))).close();
+        expect(statSync(file).mode & 0o777).toBe(0o600);
+      }
+    }));
 
   test("drops a line whose write was interrupted, and goes on from there", () =>
     withFolder(async (folder) => {

@@ -1,7 +1,16 @@
 // The provider's own bill: what each request really cost, kept apart from whatever the router believes.
 // Invariant: an item is in the file, by one write, before the last byte of its answer leaves; nothing is
 // changed or removed afterwards. Survives a killed process (the file is not synced against power loss).
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fchmodSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  writeSync,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
@@ -42,6 +51,8 @@ const lineSchema = z.object({
 });
 
 const FILE_NAME = "bill.jsonl";
+/** What was asked for is nobody else's business. */
+const FILE_MODE = 0o600;
 const NEWLINE = 10;
 
 export class Bill {
@@ -61,7 +72,9 @@ export class Bill {
     if (dataDir === undefined) return new Bill(undefined);
     mkdirSync(dataDir, { recursive: true });
     const path = join(dataDir, FILE_NAME);
-    const file = openSync(path, "a+");
+    const file = openSync(path, "a+", FILE_MODE);
+    // One that an earlier version has left may be open to others.
+    fchmodSync(file, FILE_MODE);
     const bill = new Bill(file);
     try {
       bill.#size = dropTornLine(file);

@@ -71,7 +71,7 @@ describe("the simulator", () => {
   test("stops on SIGINT with code 0, also while a stream runs", () =>
     withFolder(async (folder) => {
       const { child, client } = await start(folder);
-      const response = await client.open(CHAT, chat("sandbox/chat", "hi #tokens=60", { stream: true }));
+      const response = await client.open(CHAT, chat("sandbox/chat", "hi #tokens=15", { stream: true }));
       const text = response.text();
       expect(await end(child, "SIGINT")).toBe(0);
       expect(await text).toContain("[DONE]");

@@ -46,8 +46,10 @@ export class TestClient {
     });
   }
 
+  /** On a connection of its own: a kept one may be ended by the simulator at the moment when it is used again. */
   async get(path: string): Promise<Answer> {
-    const response = await fetch(`${this.#url}${path}`, { headers: { authorization: "Bearer test" } });
+    const headers = { authorization: "Bearer test", connection: "close" };
+    const response = await fetch(`${this.#url}${path}`, { headers });
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 

@@ -1,13 +1,16 @@
 // `npm run bench:connections`: what a router holds, in descriptors and memory, under crowds that only hold connections: readers
 // of a large file that do not read, and clients that say nothing. Beside them one customer, whose requests must succeed.
+// Linux only.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@gr/testing";
 import { call } from "../e2e/http.ts";
 import { type Router, startRouter } from "../e2e/topology.ts";
+import { collectedMemory, inspectable } from "./heap-of.ts";
 import { quantile } from "./load.ts";
 import { residentMegabytes } from "./processes.ts";
 
@@ -16,13 +19,14 @@ const CROWD = fileURLToPath(new URL("./crowd.ts", import.meta.url));
 const OF_ONE_PROCESS = 5_000;
 const FILE_BYTES = 17 * 1024 * 1024;
 const FILE = `${"ab".repeat(20)}.mp4`;
-/** Downloads that stand still are cut after 30 s. */
-const AFTERWARDS_MS = 45_000;
+/** Downloads that stand still are cut after 30 to 60 s. */
+const AFTERWARDS_MS = 75_000;
+/** Until nothing is left of a crowd that has gone. */
+const GONE_MS = 5_000;
 const REQUEST_EVERY_MS = 250;
 
 interface Crowd {
   opened(): Promise<void>;
-  open(): Promise<number>;
   leave(): void;
 }
 
@@ -34,15 +38,6 @@ function gather(kind: "idle" | "reader", url: string, count: number): Crowd {
   const ready = children.map((child) => once(child, "message"));
   return {
     opened: async () => void (await Promise.all(ready)),
-    open: async () => {
-      const counts = children.map(async (child) => {
-        const answer = once(child, "message");
-        child.send("how many");
-        const [{ open }] = (await answer) as [{ open: number }];
-        return open;
-      });
-      return (await Promise.all(counts)).reduce((sum, open) => sum + open, 0);
-    },
     leave: () => {
       for (const child of children) child.disconnect();
     },
@@ -79,36 +74,85 @@ function startCustomer(router: Router) {
   };
 }
 
-const descriptors = async (pid: number) => (await readdir(`/proc/${pid}/fd`)).length;
+/** What the router holds: connections of its port, descriptors in all, resident memory in MB. */
+type Held = readonly [connections: number, descriptors: number, megabytes: number];
 
-async function measure(kind: "idle" | "reader", count: number): Promise<string> {
-  const router = await startRouter("all-in-one", { env: { RATE_LIMIT_DOWNLOADS_PER_SECOND: "0" } });
+async function heldBy({ pid, baseUrl }: Router): Promise<Held> {
+  const port = Number(new URL(baseUrl).port).toString(16).toUpperCase().padStart(4, "0");
+  const established = new RegExp(`^ *\\d+: [0-9A-F]+:${port} [0-9A-F:]+ 01 `, "gm");
+  const sockets = await readFile(`/proc/${pid}/net/tcp`, "utf8");
+  const descriptors = await readdir(`/proc/${pid}/fd`);
+  return [sockets.match(established)?.length ?? 0, descriptors.length, residentMegabytes(pid)];
+}
+
+/** The most that is seen of each, every second. */
+function watchMost(router: Router) {
+  let most: Held = [0, 0, 0];
+  let watching = true;
+  const watch = async () => {
+    while (watching) {
+      const now = await heldBy(router);
+      most = most.map((value, index) => Math.max(value, now[index] ?? 0)) as unknown as Held;
+      await sleep(1_000);
+    }
+  };
+  const done = watch();
+  return async () => {
+    watching = false;
+    await done;
+    return most;
+  };
+}
+
+const told = (held: Held) => held.map((value) => value.toFixed(0)).join(" / ");
+
+/** A row for each time that the crowd comes to the same router. */
+async function* measure(kind: "idle" | "reader", count: number, times: number): AsyncGenerator<string> {
+  const inspector = await freePort();
+  const env = { ...inspectable(inspector), RATE_LIMIT_DOWNLOADS_PER_SECOND: "0" };
+  const router = await startRouter("all-in-one", { env });
   try {
     const folder = join(router.dataDir, "media", FILE.slice(0, 2));
     await mkdir(folder, { recursive: true });
     await writeFile(join(folder, FILE), Buffer.alloc(FILE_BYTES));
-    const look = async () => [await descriptors(router.pid), residentMegabytes(router.pid).toFixed(0)];
-    const before = await look();
-    const stop = startCustomer(router);
-    const crowd = gather(kind, `${router.baseUrl}/media/${FILE}`, count);
-    await crowd.opened();
-    await sleep(2_000);
-    const [held, open] = [await look(), await crowd.open()];
-    await sleep(AFTERWARDS_MS);
-    const [later, left] = [await look(), await crowd.open()];
-    crowd.leave();
-    const { requests, failures, p99 } = await stop();
-    const name = kind === "idle" ? "clients that say nothing" : "readers that do not read";
-    const cells = [`${count} ${name}`, before.join(" / "), open, held.join(" / "), left, later.join(" / ")];
-    return `| ${[...cells, `${requests - failures} of ${requests}`, p99.toFixed(0)].join(" | ")} |`;
+    for (let time = 1; time <= times; time += 1) {
+      const { objects } = await withoutGarbage(router, inspector);
+      const figures = await endure(router, gather(kind, `${router.baseUrl}/media/${FILE}`, count));
+      const after = await withoutGarbage(router, inspector);
+      const who = kind === "idle" ? "clients that say nothing" : "readers that do not read";
+      const name = `${count} ${who}${time === 1 ? "" : ", again"}`;
+      yield `| ${[name, ...figures, `${after.resident} (${objects} → ${after.objects})`].join(" | ")} |`;
+    }
   } finally {
     await router.dispose();
   }
 }
 
+/** What the router holds before, with and after the crowd, and what its customer had of it. */
+async function endure(router: Router, crowd: Crowd): Promise<string[]> {
+  const before = await heldBy(router);
+  const stop = startCustomer(router);
+  const watched = watchMost(router);
+  await crowd.opened();
+  await sleep(2_000);
+  const most = await watched();
+  await sleep(AFTERWARDS_MS);
+  const later = await heldBy(router);
+  crowd.leave();
+  const { requests, failures, p99 } = await stop();
+  await sleep(GONE_MS);
+  return [told(before), told(most), told(later), `${requests - failures} of ${requests}`, p99.toFixed(0)];
+}
+
+/** In MB: what is resident, and what of that JavaScript's objects need, their buffers included. */
+async function withoutGarbage({ pid }: Router, inspector: number) {
+  const { resident, heap, external } = await collectedMemory(pid, inspector);
+  return { resident: resident.toFixed(0), objects: (heap + external).toFixed(0) };
+}
+
 console.log(
-  "| crowd | descriptors / MB before | let in | descriptors / MB | 45 s later | descriptors / MB | the customer's requests answered | p99, ms |",
+  "| crowd | connections / descriptors / MB before | at most | 75 s later | the customer's requests answered | p99, ms | MB without garbage (of objects, before → after) |",
 );
-console.log("|---|--:|--:|--:|--:|--:|--:|--:|");
-console.log(await measure("reader", Number(process.argv[2] ?? 10_000)));
-console.log(await measure("idle", Number(process.argv[3] ?? 20_000)));
+console.log("|---|--:|--:|--:|--:|--:|--:|");
+for await (const row of measure("reader", Number(process.argv[2] ?? 10_000), 2)) console.log(row);
+for await (const row of measure("idle", Number(process.argv[3] ?? 20_000), 1)) console.log(row);

@@ -1,5 +1,7 @@
-// `npm run bench`: what a request costs us with everything switched on, beside two proxies that do nothing but
-// proxy, in one run on one machine. Figures are medians of interleaved rounds; compare within a run only.
+// `npm run bench`: what a request costs us with everything switched on, in one process and in one for each service, beside two
+// proxies that do nothing but proxy and a gateway of others, and what an image costs, in one run on one machine. Figures are medians of rounds; compare within a run only.
+// `npm run bench -- text`, `-- images` and `-- money` are its parts. `-- profile` runs only when
+// it is named: it says where the processor's time of a request goes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -13,13 +15,27 @@ import { BillingService } from "@gr/proto/billing";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
 import { startSimulator } from "@gr/simulator";
 import { freePort } from "@gr/testing";
-import { closedLoop, firstBytes, openLoop, quantile, type Target } from "./load.ts";
-import { canPin, cpuMicros, LOAD_CORE, onCore, pin, ROUTER_CORE, residentMegabytes } from "./processes.ts";
+import { compareImages, startPictureProvider } from "./images.ts";
+import { closedLoop, firstBytes, openLoop, type Target } from "./load.ts";
+import { PORTKEY_NAME, portkeyHeaders, startPortkey } from "./portkey.ts";
+import {
+  canPin,
+  cpuMicrosUnder,
+  LOAD_CORE,
+  onCore,
+  pin,
+  ROUTER_CORE,
+  residentMegabytes,
+} from "./processes.ts";
+import { profileRequests } from "./profile.ts";
+import { medians, type Row, table } from "./table.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 3);
 const CONNECTIONS = [1, 10, 64];
 const OPEN_RATE = 500;
+/** All, unless one is named. */
+const PARTS = process.argv.length > 2 ? process.argv.slice(2) : ["text", "images", "money"];
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const chatBody = JSON.stringify({
@@ -46,10 +62,32 @@ async function main(): Promise<void> {
     closers.push(() => postgres.stop());
     pin(postgres.pid, `${ROUTER_CORE},${LOAD_CORE}`);
 
-    const upstream = { simulatorUrl: simulator.url, databaseUrl: postgres.url };
-    const router = await startRouterPinned("generation router, everything on", { ...upstream, dataDir });
+    process.stdout.write(
+      `Node ${process.version}, ${ROUNDS} rounds of ${SECONDS} s, ` +
+        `${canPin() ? "router on core 0, upstream and load on core 1" : "processes not pinned (no taskset)"}\n\n`,
+    );
+    const upstream = { simulatorUrl: simulator.url, databaseUrl: postgres.url, dataDir };
+    if (PARTS.includes("text")) await compareText(upstream);
+    if (PARTS.includes("images")) await measureImages(upstream);
+    if (PARTS.includes("profile")) await profileText(upstream);
+  } finally {
+    for (const close of closers.toReversed()) await close();
+  }
+}
+
+async function compareText(upstream: Upstreams): Promise<void> {
+  const { dataDir, simulatorUrl } = upstream;
+  const closers: (() => Promise<unknown>)[] = [];
+  try {
+    const router = await startRouterPinned("generation router, everything on", upstream);
     closers.push(() => endChild(router.child));
     const idle = residentMegabytes(router.contestant.pid);
+    const split = await startRouterPinned("the same, a process a service", {
+      ...upstream,
+      dataDir: join(dataDir, "split"),
+      launcher: "split.ts",
+    });
+    closers.push(() => endChild(split.child));
     const receiver = await startReceiver();
     closers.push(() => receiver.close());
     const traced = await startRouterPinned(
@@ -58,28 +96,77 @@ async function main(): Promise<void> {
       { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, TRACE_SAMPLE_RATIO: "0.01" },
     );
     closers.push(() => endChild(traced.child));
-    const undici = await startYardstick("undici", simulator.url);
+    const undici = await startYardstick("undici", simulatorUrl);
     closers.push(() => endChild(undici.child));
-    const fastifyProxy = await startYardstick("fastify", simulator.url);
+    const fastifyProxy = await startYardstick("fastify", simulatorUrl);
     closers.push(() => endChild(fastifyProxy.child));
-    const contestants = [router.contestant, traced.contestant, undici.contestant, fastifyProxy.contestant];
+    const portkey = await startPortkey(ROUTER_CORE);
+    closers.push(() => endChild(portkey.child));
+    const { target } = undici.contestant;
+    const contestants: readonly Contestant[] = [
+      router.contestant,
+      split.contestant,
+      traced.contestant,
+      undici.contestant,
+      fastifyProxy.contestant,
+      {
+        name: PORTKEY_NAME,
+        pid: portkey.child.pid ?? 0,
+        target: {
+          ...target,
+          origin: portkey.origin,
+          path: "/v1/chat/completions",
+          headers: { ...target.headers, ...portkeyHeaders(`${simulatorUrl}/openrouter/api/v1`) },
+        },
+      },
+    ];
 
-    process.stdout.write(
-      `Node ${process.version}, ${ROUNDS} rounds of ${SECONDS} s, ` +
-        `${canPin() ? "router on core 0, upstream and load on core 1" : "processes not pinned (no taskset)"}\n\n`,
-    );
     for (const contestant of contestants) await closedLoop(contestant.target, 32, 2);
     for (const connections of CONNECTIONS) {
       process.stdout.write(await compareClosed(contestants, connections));
     }
-    process.stdout.write(
-      await compareOpen(contestants, { ...undici.contestant.target, origin: simulator.url }),
-    );
-    process.stdout.write(await compareStreams(router.contestant, simulator.url));
+    const direct = { ...target, origin: simulatorUrl };
+    process.stdout.write(await compareOpen(contestants, direct));
+    process.stdout.write(await compareStreams(contestants, direct));
     process.stdout.write(await listModels(router.contestant));
-    process.stdout.write(`idle memory of the router: ${idle.toFixed(0)} MB\n`);
+    process.stdout.write(`idle memory of the router: ${idle.toFixed(0)} MB\n\n`);
   } finally {
     for (const close of closers.toReversed()) await close();
+  }
+}
+
+async function measureImages(upstream: Upstreams): Promise<void> {
+  const provider = await startPictureProvider();
+  try {
+    const { child, contestant } = await startRouterPinned(
+      "images",
+      { ...upstream, dataDir: join(upstream.dataDir, "images") },
+      { OPENAI_BASE_URL: provider.url },
+    );
+    try {
+      const { pid, target } = contestant;
+      process.stdout.write(
+        await compareImages({ pid, target, provider, rounds: ROUNDS, seconds: 2 * SECONDS }),
+      );
+    } finally {
+      await endChild(child);
+    }
+  } finally {
+    await provider.close();
+  }
+}
+
+async function profileText(upstream: Upstreams): Promise<void> {
+  const router = await startRouterPinned("profiled", { ...upstream, nodeOptions: ["--inspect=127.0.0.1:0"] });
+  try {
+    const { pid, target } = router.contestant;
+    await closedLoop(target, 32, 4);
+    for (const connections of CONNECTIONS) {
+      const profiled = { pid, target, inspector: router.inspector };
+      process.stdout.write(await profileRequests(profiled, connections, 2 * SECONDS));
+    }
+  } finally {
+    await endChild(router.child);
   }
 }
 
@@ -101,15 +188,20 @@ interface Upstreams {
   readonly dataDir: string;
   readonly simulatorUrl: string;
   readonly databaseUrl: string;
+  /** Of one process, unless another is named. */
+  readonly launcher?: "split.ts";
+  readonly nodeOptions?: readonly string[];
 }
 
 async function startRouterPinned(
   name: string,
-  { dataDir, simulatorUrl, databaseUrl }: Upstreams,
+  { dataDir, simulatorUrl, databaseUrl, launcher, nodeOptions = [] }: Upstreams,
   env: Readonly<Record<string, string>> = {},
 ) {
   const port = await freePort();
-  const [command, args] = onCore(ROUTER_CORE, process.execPath, [source("../../all-in-one/src/main.ts")]);
+  const script = source(`../../all-in-one/src/${launcher ?? "main.ts"}`);
+  const [command, args] = onCore(ROUTER_CORE, process.execPath, [...nodeOptions, script]);
+  const inspected = nodeOptions.length > 0;
   const child = spawn(command, args, {
     env: {
       PATH: process.env["PATH"],
@@ -119,16 +211,21 @@ async function startRouterPinned(
       LOG_LEVEL: "error",
       // On, and beyond reach.
       RATE_LIMIT_TEXT_PER_SECOND: "100000",
+      RATE_LIMIT_MEDIA_PER_SECOND: "100000",
       RATE_LIMIT_OTHER_PER_SECOND: "100000",
       RATE_LIMIT_ANONYMOUS_PER_SECOND: "100000",
       ...sandboxEnvironment(simulatorUrl),
       ...env,
     },
-    stdio: ["ignore", "pipe", "inherit"],
+    stdio: ["ignore", "pipe", inspected ? "pipe" : "inherit"],
+  });
+  let said = "";
+  child.stderr?.on("data", (chunk) => {
+    said += String(chunk);
   });
   await new Promise<void>((resolve, reject) => {
     child.once("exit", (code) => reject(new Error(`the router ended with exit code ${code}`)));
-    child.stdout.on("data", (chunk) => {
+    child.stdout?.on("data", (chunk) => {
       if (String(chunk).includes("Ctrl-C stops everything")) resolve();
     });
   });
@@ -141,7 +238,8 @@ async function startRouterPinned(
     headers,
     body: chatBody,
   };
-  return { child, contestant: { name, pid: child.pid ?? 0, target } };
+  const inspector = /ws:\/\/\S+/.exec(said)?.[0] ?? "";
+  return { child, contestant: { name, pid: child.pid ?? 0, target }, inspector };
 }
 
 /** The demo account's 10 USD would not outlast the run. */
@@ -195,9 +293,9 @@ async function compareClosed(contestants: readonly Contestant[], connections: nu
   const rounds = new Map(contestants.map(({ name }) => [name, [] as Row["values"][]]));
   for (let round = 0; round < ROUNDS; round += 1) {
     for (const { name, pid, target } of contestants) {
-      const before = cpuMicros(pid);
+      const before = cpuMicrosUnder(pid);
       const result = await closedLoop(target, connections, SECONDS);
-      const micros = (cpuMicros(pid) - before) / result.requests;
+      const micros = (cpuMicrosUnder(pid) - before) / result.requests;
       rounds.get(name)?.push([micros, result.perSecond, result.p50, result.p99, result.failures]);
     }
   }
@@ -216,41 +314,25 @@ async function compareOpen(contestants: readonly Contestant[], direct: Target): 
   return table(`chat, not streamed, open loop at ${OPEN_RATE} req/s`, ["p50 ms", "p99 ms", "failed"], rows);
 }
 
-async function compareStreams(router: Contestant, simulatorUrl: string): Promise<string> {
-  const streamed = JSON.stringify({ ...JSON.parse(chatBody), stream: true });
-  const direct: Target = {
-    origin: simulatorUrl,
-    path: "/openrouter/api/v1/chat/completions",
-    headers: { authorization: "Bearer sandbox", "content-type": "application/json" },
-    body: streamed,
-  };
-  const rows: Row[] = [
-    { name: "upstream itself", values: [await firstBytes(direct, 200)] },
-    { name: router.name, values: [await firstBytes({ ...router.target, body: streamed }, 200)] },
-  ];
+async function compareStreams(contestants: readonly Contestant[], direct: Target): Promise<string> {
+  const body = JSON.stringify({ ...JSON.parse(chatBody), stream: true });
+  const rows: Row[] = [];
+  for (const { name, target } of [{ name: "upstream itself", target: direct }, ...contestants]) {
+    rows.push({ name, values: [await firstBytes({ ...target, body }, 200)] });
+  }
   return table("time to the first byte of a stream, one at a time", ["p50 ms"], rows);
 }
 
 async function listModels(router: Contestant): Promise<string> {
   const { origin } = router.target;
   const target = { origin, path: "/v1/models?type=image&sort=price", headers: {} };
-  const before = cpuMicros(router.pid);
+  const before = cpuMicrosUnder(router.pid);
   const result = await closedLoop(target, 32, SECONDS);
-  const micros = (cpuMicros(router.pid) - before) / result.requests;
+  const micros = (cpuMicrosUnder(router.pid) - before) / result.requests;
   return table(
     "GET /v1/models",
     ["CPU µs/req", "req/s"],
     [{ name: router.name, values: [micros, result.perSecond] }],
-  );
-}
-
-function medians(rounds: readonly (readonly number[])[]): number[] {
-  const width = rounds[0]?.length ?? 0;
-  return Array.from({ length: width }, (_, column) =>
-    quantile(
-      rounds.map((round) => round[column] ?? 0),
-      0.5,
-    ),
   );
 }
 
@@ -265,23 +347,5 @@ async function ledger(): Promise<void> {
   if (code !== 0) throw new Error(`the ledger's bench ended with exit code ${code}`);
 }
 
-interface Row {
-  readonly name: string;
-  readonly values: readonly number[];
-}
-
-function table(title: string, columns: readonly string[], rows: readonly Row[]): string {
-  const head = `${"".padEnd(36)}${columns.map((column) => column.padStart(12)).join("")}`;
-  const lines = rows.map(
-    ({ name, values }) => `${name.padEnd(36)}${values.map((value) => format(value).padStart(12)).join("")}`,
-  );
-  return `${title}\n${[head, ...lines].join("\n")}\n\n`;
-}
-
-function format(value: number): string {
-  if (!Number.isFinite(value)) return "–";
-  return value >= 100 || Number.isInteger(value) ? Math.round(value).toString() : value.toPrecision(3);
-}
-
-await main();
-await ledger();
+if (PARTS.some((part) => part !== "money")) await main();
+if (PARTS.includes("money")) await ledger();

@@ -2,7 +2,7 @@
 // PostgreSQL on both), and what each of them costs. Without taskset (macOS) everything floats, and the report says so;
 // the costs are the kernel's figures, on Linux only.
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 export const ROUTER_CORE = "0";
 export const LOAD_CORE = "1";
@@ -32,13 +32,49 @@ const TICKS_PER_SECOND = 100;
 
 /** CPU time of a process so far, user and system, in microseconds. Resolution 10 ms: measure over seconds. */
 export function cpuMicros(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const fields = statOf(pid);
   return ((Number(fields[11]) + Number(fields[12])) * 1_000_000) / TICKS_PER_SECOND;
+}
+
+/** The same of a process and of all below it that run Node: of a router in several processes, without its Redis. */
+export function cpuMicrosUnder(pid: number): number {
+  const below = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && isNodeBelow(Number(name), pid))
+    .map(Number);
+  return below.reduce((sum, one) => sum + cpuMicrosUnder(one), cpuMicros(pid));
+}
+
+/** False of one that has ended meanwhile. */
+function isNodeBelow(pid: number, parent: number): boolean {
+  try {
+    const program = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0] ?? "";
+    return Number(statOf(pid)[1]) === parent && program.endsWith("node");
+  } catch {
+    return false;
+  }
+}
+
+/** The fields after the name, which may have blanks in it. */
+function statOf(pid: number): string[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /** Resident memory in MB. */
 export function residentMegabytes(pid: number): number {
-  const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
-  return Number(line?.[1] ?? Number.NaN) / 1024;
+  return megabytesOf(pid, /^VmRSS:\s+(\d+) kB$/m);
+}
+
+/** The most that it was since its start, or since the peak was forgotten. */
+export function peakMegabytes(pid: number): number {
+  return megabytesOf(pid, /^VmHWM:\s+(\d+) kB$/m);
+}
+
+export function forgetPeak(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+function megabytesOf(pid: number, line: RegExp): number {
+  const found = line.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(found?.[1] ?? Number.NaN) / 1024;
 }

@@ -50,6 +50,7 @@ export class BillingDoor {
       readAnswer: (request) => billing.readAnswer(request),
       leaseExpiredHolds: (request) => billing.leaseExpiredHolds(request),
       openAccount: unused,
+      setSuspended: unused,
       putSpender: unused,
       putDeposit: unused,
       putAdjustment: unused,

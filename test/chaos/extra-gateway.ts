@@ -23,5 +23,5 @@ export async function startGateway(router: Router, env: Readonly<Record<string, 
     HOST: "127.0.0.1",
     PORT: port,
   });
-  return { baseUrl: `http://127.0.0.1:${port}`, stop };
+  return { baseUrl: `http://127.0.0.1:${port}`, stop: async () => void (await stop()) };
 }

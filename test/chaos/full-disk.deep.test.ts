@@ -37,13 +37,13 @@ beforeEach(async () => {
   const log = createLogger("silent", "test");
   session = await connectPostgres({ url: database.url, poolSize: 1, schema: "operator", log });
   router = await startRouter("all-in-one", { env: { ...upstream.env, ...ENV, DATABASE_URL: database.url } });
-}, 240_000);
+});
 afterEach(async () => {
   await router?.dispose();
   await session?.end();
   await database?.close();
   await upstream?.close();
-}, 120_000);
+});
 
 /** Begins new files of the log until there is no room for one; the server dies of that. */
 async function exhaustLog(session: Pool): Promise<void> {
@@ -86,4 +86,4 @@ test("a full disk refuses, forgets nothing, and with room again needs no restart
   }
   await noOpenHolds(router.dataDir, PATIENCE.timeoutMs);
   await expectExactMoney(router.dataDir, upstream, customers, load.sent);
-}, 300_000);
+});

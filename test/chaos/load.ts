@@ -34,12 +34,15 @@ export interface LoadBounds {
   readonly together?: number;
   /** How long a caller that has failed waits before its place is taken by the next; 0 by default. */
   readonly backOffMs?: number;
+  /** How long a connection that nobody uses is kept; by default as long as the gateway says. */
+  readonly idleMs?: number;
 }
 
 /** @param next makes the order number `index` */
 export function startLoad(next: (index: number) => Order, bounds: LoadBounds): RunningLoad {
-  const { perSecond, most, together = most, backOffMs = 0 } = bounds;
-  const agent = new Agent({ pipelining: 1 });
+  const { perSecond, most, together = most, backOffMs = 0, idleMs } = bounds;
+  const kept = idleMs === undefined ? {} : { keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs };
+  const agent = new Agent({ pipelining: 1, ...kept });
   const sent: Sent[] = [];
   const running = new Set<Promise<void>>();
   const everyOne = Promise.withResolvers<void>();

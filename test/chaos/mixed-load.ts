@@ -50,6 +50,9 @@ export function mixOf(
   };
 }
 
+/** It was sent again before its answer had come, as this mix does. */
+export const isOwnRepeat = ({ error }: Sent) => error?.code === "idempotency_in_progress";
+
 /**
  * Once no hold is open. Orders with an Idempotency-Key whose outcome is unknown are sent again first; answers how often
  * that was.

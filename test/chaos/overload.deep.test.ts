@@ -24,7 +24,7 @@ beforeAll(async () => {
   upstream = await startUpstream({ tokenDelayMs: 10 });
   const env = { ...upstream.env, TEXT_MAX_RUNNING: String(PLACES), RATE_LIMIT_TEXT_PER_SECOND: "0" };
   router = await startRouter("all-in-one", { sharedPostgres: true, env });
-}, 240_000);
+});
 afterAll(async () => {
   await router?.dispose();
   await upstream?.close();
@@ -80,4 +80,4 @@ test(`${TIMES} times as many callers as places: refusals are free, what is begun
     answers: tally(crowded.sent),
   };
   process.stdout.write(`${JSON.stringify(facts)}\n`);
-}, 400_000);
+});

@@ -18,7 +18,7 @@ const UNHINDERED = {
   LOG_LEVEL: "error",
 };
 const SETTLED_MS = 60_000;
-const TEST_MS = 240_000;
+const TEST_MS = 600_000;
 
 describe("a key with a limit of 0.01 USD, and no limit on output", () => {
   let upstream: Upstream;

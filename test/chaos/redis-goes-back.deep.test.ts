@@ -27,7 +27,7 @@ const CROWD = 60;
 const BACKGROUND = { perSecond: 5, most: 900, together: 20 };
 const SOME = 15;
 const ENV = { RATE_LIMIT_MEDIA_PER_SECOND: "1000", RATE_LIMIT_TEXT_PER_SECOND: "1000" };
-const PATIENCE = { timeoutMs: 60_000 };
+const PATIENCE = { timeoutMs: 180_000 };
 
 /** A Redis that remembers, and can be made to go back to a moment before. */
 interface GoingBack {
@@ -120,7 +120,7 @@ afterEach(async () => {
   await router?.dispose();
   await redis?.close();
   await upstream?.close();
-}, 120_000);
+});
 
 async function more(load: RunningLoad, count: number): Promise<void> {
   const wanted = load.sent.length + count;
@@ -130,77 +130,73 @@ async function more(load: RunningLoad, count: number): Promise<void> {
 test.each([
   ["whose file is rolled back", rolledBack],
   ["whose lagging replica takes over", replacedByReplica],
-])(
-  "a Redis %s brings back neither credit nor keys, and refuses nobody",
-  async (_how, start) => {
-    redis = await start();
-    router = await startRouter("split", {
-      sharedPostgres: true,
-      env: { ...upstream.env, ...ENV, REDIS_URL: redis.url },
+])("a Redis %s brings back neither credit nor keys, and refuses nobody", async (_how, start) => {
+  redis = await start();
+  router = await startRouter("split", {
+    sharedPostgres: true,
+    env: { ...upstream.env, ...ENV, REDIS_URL: redis.url },
+  });
+  const { dataDir, baseUrl } = router;
+  const [busy, capped, revoked, poor] = [
+    await openAccount(dataDir, creditsOf("10")),
+    await openAccount(dataDir, creditsOf("10")),
+    await openAccount(dataDir, creditsOf("10")),
+    await openAccount(dataDir, IMAGE_CREDITS),
+  ];
+  const key = {
+    busy: await mintKey(dataDir, busy),
+    capped: await mintKey(dataDir, capped, { cap: IMAGE_CREDITS * BigInt(ALLOWED) }),
+    revoked: await mintKey(dataDir, revoked),
+    poor: await mintKey(dataDir, poor),
+  };
+  const images = ({ secret }: { secret: string }, count: number) =>
+    sendAll(
+      Array.from({ length: count }, (_, index) => ({ ...image(`image ${index}`), baseUrl, secret })),
+    ).all();
+  const answers = new Map<string, Sent[]>();
+  const note = (account: string, sent: readonly Sent[]) => {
+    answers.set(account, [...(answers.get(account) ?? []), ...sent]);
+    return tally(sent);
+  };
+
+  const load = startLoad(
+    (index) => ({ ...chat(10, index % 2 === 0), baseUrl, secret: key.busy.secret }),
+    BACKGROUND,
+  );
+  try {
+    await more(load, SOME);
+    expect(note(revoked, await images(key.revoked, 1))).toEqual({ 200: 1 });
+    await redis.mark();
+    // From here on Redis will have heard nothing.
+    expect(note(capped, await images(key.capped, CROWD))).toEqual({
+      200: ALLOWED,
+      "402 spend_limit_exceeded": CROWD - ALLOWED,
     });
-    const { dataDir, baseUrl } = router;
-    const [busy, capped, revoked, poor] = [
-      await openAccount(dataDir, creditsOf("10")),
-      await openAccount(dataDir, creditsOf("10")),
-      await openAccount(dataDir, creditsOf("10")),
-      await openAccount(dataDir, IMAGE_CREDITS),
-    ];
-    const key = {
-      busy: await mintKey(dataDir, busy),
-      capped: await mintKey(dataDir, capped, { cap: IMAGE_CREDITS * BigInt(ALLOWED) }),
-      revoked: await mintKey(dataDir, revoked),
-      poor: await mintKey(dataDir, poor),
-    };
-    const images = ({ secret }: { secret: string }, count: number) =>
-      sendAll(
-        Array.from({ length: count }, (_, index) => ({ ...image(`image ${index}`), baseUrl, secret })),
-      ).all();
-    const answers = new Map<string, Sent[]>();
-    const note = (account: string, sent: readonly Sent[]) => {
-      answers.set(account, [...(answers.get(account) ?? []), ...sent]);
-      return tally(sent);
-    };
+    expect(note(poor, await images(key.poor, 1))).toEqual({ 200: 1 });
+    expect(note(poor, await images(key.poor, 3))).toEqual({ "402 insufficient_credits": 3 });
+    await (await keysOf(dataDir)).deleteKey({ accountId: revoked, keyId: key.revoked.keyId });
+    await (await billingOf(dataDir)).putDeposit({
+      depositId: "b1a2c3d4-0000-4000-8000-000000000001",
+      accountId: poor,
+      credits: 2n * IMAGE_CREDITS,
+      status: DepositStatus.COMPLETED,
+      source: "test",
+    });
+    await more(load, SOME);
+    await redis.goBack();
 
-    const load = startLoad(
-      (index) => ({ ...chat(10, index % 2 === 0), baseUrl, secret: key.busy.secret }),
-      BACKGROUND,
-    );
-    try {
-      await more(load, SOME);
-      expect(note(revoked, await images(key.revoked, 1))).toEqual({ 200: 1 });
-      await redis.mark();
-      // From here on Redis will have heard nothing.
-      expect(note(capped, await images(key.capped, CROWD))).toEqual({
-        200: ALLOWED,
-        "402 spend_limit_exceeded": CROWD - ALLOWED,
-      });
-      expect(note(poor, await images(key.poor, 1))).toEqual({ 200: 1 });
-      expect(note(poor, await images(key.poor, 3))).toEqual({ "402 insufficient_credits": 3 });
-      await (await keysOf(dataDir)).deleteKey({ accountId: revoked, keyId: key.revoked.keyId });
-      await (await billingOf(dataDir)).putDeposit({
-        depositId: "b1a2c3d4-0000-4000-8000-000000000001",
-        accountId: poor,
-        credits: 2n * IMAGE_CREDITS,
-        status: DepositStatus.COMPLETED,
-        source: "test",
-      });
-      await more(load, SOME);
-      await redis.goBack();
-
-      expect(note(revoked, await images(key.revoked, 10))).toEqual({ "401 unauthorized": 10 });
-      expect(note(capped, await images(key.capped, CROWD))).toEqual({ "402 spend_limit_exceeded": CROWD });
-      // The credit that came meanwhile is there, and not one credit more.
-      expect(note(poor, await images(key.poor, 2))).toEqual({ 200: 2 });
-      expect(note(poor, await images(key.poor, 10))).toEqual({ "402 insufficient_credits": 10 });
-      await more(load, SOME);
-    } finally {
-      note(busy, await load.end());
-    }
-    // Nobody is refused for want of Redis, nor for what it remembers.
-    expect(tally(answers.get(busy) ?? [])).toEqual({ 200: load.started() });
-    await noOpenHolds(dataDir, PATIENCE.timeoutMs);
-    for (const [account, sent] of answers) await expectHonestAnswers(dataDir, account, sent);
-    await expectExactBooks(dataDir, upstream, [busy, capped, revoked, poor]);
-  },
-  240_000,
-);
+    expect(note(revoked, await images(key.revoked, 10))).toEqual({ "401 unauthorized": 10 });
+    expect(note(capped, await images(key.capped, CROWD))).toEqual({ "402 spend_limit_exceeded": CROWD });
+    // The credit that came meanwhile is there, and not one credit more.
+    expect(note(poor, await images(key.poor, 2))).toEqual({ 200: 2 });
+    expect(note(poor, await images(key.poor, 10))).toEqual({ "402 insufficient_credits": 10 });
+    await more(load, SOME);
+  } finally {
+    note(busy, await load.end());
+  }
+  // Nobody is refused for want of Redis, nor for what it remembers.
+  expect(tally(answers.get(busy) ?? [])).toEqual({ 200: load.started() });
+  await noOpenHolds(dataDir, PATIENCE.timeoutMs);
+  for (const [account, sent] of answers) await expectHonestAnswers(dataDir, account, sent);
+  await expectExactBooks(dataDir, upstream, [busy, capped, revoked, poor]);
+});

@@ -56,7 +56,7 @@ beforeAll(async () => {
   const { port: here } = gate.address() as AddressInfo;
   const env = { ...sandboxEnvironment(`http://127.0.0.1:${here}`), ...ENV } as Record<string, string>;
   router = await startRouter("all-in-one", { sharedPostgres: true, env });
-}, 240_000);
+});
 afterAll(async () => {
   await router?.dispose();
   gate?.closeAllConnections();
@@ -98,4 +98,4 @@ test(`${STORM} requests to upstreams that only answer 503 are ${STORM} attempts 
   const answered = tally([...before, ...after])[200];
   expect(await expectHonestAnswers(router.dataDir, account, [...before, ...storm, ...after])).toBe(answered);
   await expectExactBooks(router.dataDir, upstream, [account]);
-}, 240_000);
+});

@@ -20,8 +20,8 @@ import { type Order, type Sent, send } from "./send-order.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const SIMULATOR = fileURLToPath(new URL("../../simulator/src/main.ts", import.meta.url));
-const PATIENCE = { timeoutMs: 90_000 };
-const TEST_MS = 400_000;
+const PATIENCE = { timeoutMs: 180_000 };
+const TEST_MS = 600_000;
 const MODEL = "own/chat";
 /** One account shows a thousand holds. */
 const LOAD = { perSecond: 30, most: 600, together: 24 };

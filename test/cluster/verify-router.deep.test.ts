@@ -1,5 +1,7 @@
 // The program that verifies a router in a cluster finds nothing wrong with one that is right.
+import { once } from "node:events";
 import { readFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Router, startRouter } from "../e2e/topology.ts";
@@ -13,12 +15,42 @@ afterAll(async () => {
   await router?.dispose();
 });
 
-test("a router whose services are processes of their own passes every step", async () => {
+/** As the network of a pod that is new: who calls is cut off, the first times. @returns where it is, and how to end it */
+async function shutAtFirst(url: string, times: number) {
+  let calls = 0;
+  const front = createServer((caller) => {
+    calls += 1;
+    caller.on("error", () => undefined);
+    if (calls <= times) {
+      caller.destroy();
+      return;
+    }
+    const { hostname, port } = new URL(url);
+    const behind = connect(Number(port), hostname);
+    behind.on("error", () => caller.destroy());
+    caller.once("close", () => behind.destroy());
+    caller.pipe(behind).pipe(caller);
+  });
+  await once(front.listen(0, "127.0.0.1"), "listening");
+  const { port } = front.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, end: () => front.close(), calls: () => calls };
+}
+
+test("a router whose services are processes of their own passes every step, once it can be reached", async () => {
   const { rpc_urls: urls, internal_auth_secret: secret } = JSON.parse(
     await readFile(join(router.dataDir, "runtime.json"), "utf8"),
   );
+  const fronts = await Promise.all(
+    [router.baseUrl, urls.keys, urls.billing].map((url) => shutAtFirst(url, 2)),
+  );
+  const [gateway, keys, billing] = fronts.map(({ url }) => url);
+  const place = { baseUrl: gateway ?? "", keysRpcUrl: keys ?? "", billingRpcUrl: billing ?? "", secret };
   const steps: string[] = [];
-  const place = { baseUrl: router.baseUrl, keysRpcUrl: urls.keys, billingRpcUrl: urls.billing, secret };
-  await verifyRouter(place, (step) => steps.push(step));
+  try {
+    await verifyRouter(place, (step) => steps.push(step));
+  } finally {
+    for (const { end } of fronts) end();
+  }
   expect(steps).toHaveLength(6);
+  for (const { calls } of fronts) expect(calls()).toBeGreaterThan(2);
 });

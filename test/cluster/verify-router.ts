@@ -2,9 +2,11 @@
 // charge counted, then the books. Against the sandbox's models, so it costs nothing.
 import { randomUUID } from "node:crypto";
 import { chargeOf, creditsOf, formatCredits, parsePicoUsd } from "@gr/money";
+import { ServiceError } from "@gr/proto";
 import { BillingService, DepositStatus } from "@gr/proto/billing";
 import { KeyKind, KeysService } from "@gr/proto/keys";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
+import { until } from "./commands.ts";
 
 export interface RouterPlace {
   /** Of its public API. */
@@ -17,6 +19,8 @@ export interface RouterPlace {
 const DEPOSIT = creditsOf("1");
 const MESSAGES = [{ role: "user", content: "Tell me about lighthouses." }];
 const VERIFY_TIMEOUT_MS = 60_000;
+/** How long a new pod may be shut off: its network policies open its ways some moments after it has started. */
+const ANSWER_SECONDS = 300;
 
 /** @param say is told each step that has gone well. @throws Error at the first that has not */
 export async function verifyRouter(place: RouterPlace, say: (step: string) => void): Promise<void> {
@@ -28,6 +32,14 @@ export async function verifyRouter(place: RouterPlace, say: (step: string) => vo
   );
   const toBilling = createRemoteTransport(billingRpcUrl, secret, systemClock);
   const billing = createServiceClient(BillingService, "billing", toBilling);
+
+  // Nobody's account: whatever they say of it, they answer.
+  const nobody = { accountId: randomUUID() };
+  await Promise.all([
+    untilAnswered("the keys service", () => keys.listKeys(nobody)),
+    untilAnswered("the billing service", () => billing.getCredits(nobody)),
+    untilAnswered("the gateway", () => fetch(`${place.baseUrl}/v1/models`)),
+  ]);
 
   const { accountId } = await keys.createAccount({ name: "verification" });
   const deposit = { depositId: randomUUID(), accountId, credits: DEPOSIT, source: "verification" };
@@ -64,6 +76,16 @@ export async function verifyRouter(place: RouterPlace, say: (step: string) => vo
   const { differences, accounts } = await billing.verifyLedger({}, { timeoutMs: VERIFY_TIMEOUT_MS });
   check(differences.length, 0, "the differences in the ledger");
   say(`the ledger is right, accounts: ${accounts}`);
+}
+
+/** @param call throws when nobody answers, or what the other side answered @throws Error when nobody answers for long */
+async function untilAnswered(who: string, call: () => Promise<unknown>): Promise<void> {
+  await until(`an answer of ${who}`, ANSWER_SECONDS, () =>
+    call().catch((error: unknown) => {
+      const refused = error instanceof ServiceError && error.reason !== "service_unavailable";
+      if (!refused) throw error;
+    }),
+  );
 }
 
 function costOfStream(text: string): bigint {

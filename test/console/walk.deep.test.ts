@@ -1,123 +1,32 @@
-// Every screen of the console in a real browser, against a router that runs: what a new owner does on the first day. No
-// page breaks its own policy, throws, or has a serious accessibility finding, at the size of a desk and of a hand, light
-// and dark.
-import { readFileSync } from "node:fs";
-import { mkdir } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { join } from "node:path";
-import { ConsoleOperatorService } from "@gr/proto/console";
+// What people do with the console, in a real browser, against a router that runs: a new owner on the first day, somebody who
+// looks at what runs. No page breaks its own policy or throws on the way.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import type { Browser, BrowserContext, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { call } from "../e2e/http.ts";
-import { serviceOf } from "../e2e/operator.ts";
-import { type Router, startRouter } from "../e2e/topology.ts";
-import { openBrowser } from "./browser.ts";
+import { ConsoleInBrowser } from "./console-in-browser.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-const PATIENCE_MS = 60_000;
-/** A folder for pictures of each screen, for whoever wants to look. */
-const PICTURES = process.env["CONSOLE_PICTURES"];
-
-const PAGES = [
-  "",
-  "keys",
-  "credits",
-  "usage",
-  "logs",
-  "logs?view=gallery",
-  "playground",
-  "team",
-  "audit",
-  "person",
-];
-const LOOKS = [
-  { name: "desk, light", viewport: { width: 1280, height: 860 }, colorScheme: "light" },
-  { name: "hand, dark", viewport: { width: 390, height: 844 }, colorScheme: "dark" },
-] as const;
-
-let router: Router;
-let browser: Browser;
-let context: BrowserContext;
+let at: ConsoleInBrowser;
 let page: Page;
-let troubles: string[];
-
 beforeAll(async () => {
-  router = await startRouter("all-in-one", {
-    sharedPostgres: true,
-    env: { RATE_LIMIT_ANONYMOUS_PER_SECOND: "0" },
-  });
-  browser = await openBrowser();
+  at = await ConsoleInBrowser.start();
 });
-afterAll(async () => {
-  await browser?.close();
-  await router?.dispose();
+afterAll(() => at?.stop());
+beforeEach(async () => {
+  page = await at.open();
 });
-
-const open = async (look: { viewport: { width: number; height: number }; colorScheme: "light" | "dark" }) => {
-  context = await browser.newContext({ ...look, baseURL: router.baseUrl });
-  context.setDefaultTimeout(PATIENCE_MS);
-  page = await context.newPage();
-  troubles = [];
-  page.on("pageerror", (error) => troubles.push(error.message));
-  page.on("console", (message) => {
-    if (message.type() === "error" && !/status of 40[123]/.test(message.text()))
-      troubles.push(message.text());
-  });
-};
-const signIn = async () => {
-  const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);
-  const { url } = await people.createSignInLink({ email: "demo@router.localhost" });
-  const { pathname, hash } = new URL(url);
-  await page.goto(`${pathname}${hash}`);
-  await page.getByText("Balance").waitFor();
-};
-const to = async (part: string) => {
-  await page.goto(`/accounts/${router.accountId}/${part}`);
-  await page.locator("h1").waitFor();
-  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-};
-const shoot = async (name: string) => {
-  if (PICTURES === undefined) return;
-  await mkdir(PICTURES, { recursive: true });
-  await page.screenshot({
-    path: join(PICTURES, `${name.replaceAll(/[^a-z0-9]+/g, "-")}.png`),
-    fullPage: true,
-  });
-};
-
-describe.each(LOOKS)("at $name", (look) => {
-  beforeEach(() => open(look));
-  afterEach(() => context.close());
-
-  test("every screen can be read, is within its policy, and has no serious accessibility finding", async () => {
-    await page.goto("/sign-in");
-    await page.getByLabel("E-mail address").waitFor();
-    const findings = await findingsOf("sign-in");
-    await signIn();
-    for (const part of PAGES) {
-      await to(part);
-      await shoot(`${look.name} ${part || "home"}`);
-      findings.push(...(await findingsOf(part)));
-    }
-    for (const path of ["/models", "/models/sandbox/image"]) {
-      await page.goto(path);
-      await page.locator("h1").waitFor();
-      await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-      await shoot(`${look.name} ${path}`);
-      findings.push(...(await findingsOf(path)));
-    }
-    expect(findings).toEqual([]);
-    expect(troubles).toEqual([]);
-  });
-});
+afterEach(() => at.close());
 
 describe("the first day", () => {
-  beforeEach(() => open(LOOKS[0]));
-  afterEach(() => context.close());
-
-  test("a key is made, used, capped, switched off, and refused", async () => {
-    await signIn();
-    await to("keys");
+  test("who signs up pays, makes a key, uses it, caps it, switches it off, and is refused", async () => {
+    const account = await signUp();
+    await page.getByText("Send the first request").waitFor();
+    await at.to("credits", account);
+    await page.getByRole("button", { name: "Top up" }).click();
+    await page.getByLabel("Amount, USD").fill("5");
+    await page.getByRole("button", { name: "Go to payment" }).click();
+    await page.getByRole("button", { name: "Pay" }).click();
+    await page.getByText("completed").waitFor();
+    await at.to("keys", account);
     await page.getByRole("button", { name: "New key" }).click();
     await page.getByLabel("Name").fill("first");
     await page.getByLabel("Spend limit, USD").fill("1.50");
@@ -126,11 +35,11 @@ describe("the first day", () => {
     expect(secret).toMatch(/^gr_live_/);
     await page.getByRole("button", { name: "I have it" }).click();
 
-    await to("");
+    await at.to("", account);
     const step = page.getByText("Send the first request").locator("xpath=..");
     await step.getByRole("img", { name: "not done yet" }).waitFor();
     const ask = () =>
-      call(router, "POST", "/v1/compat/images/generations", {
+      call(at.router, "POST", "/v1/compat/images/generations", {
         key: secret,
         body: { model: "sandbox/image", prompt: "a lighthouse at dawn", size: "1024x1024" },
       });
@@ -138,20 +47,24 @@ describe("the first day", () => {
     // The page asks again by itself, and then has no first steps any more.
     await step.waitFor({ state: "detached" });
 
-    await to("logs?view=gallery");
+    await at.to("logs?view=gallery", account);
     const picture = page.getByRole("img", { name: /a lighthouse at dawn/ });
     await picture.waitFor();
-    const width = await picture.evaluate(async (element) => {
-      const image = element as unknown as { decode(): Promise<void>; naturalWidth: number };
-      await image.decode();
-      return image.naturalWidth;
-    });
-    expect(width).toBe(1024);
+    expect(await picture.evaluate(widthOf)).toBe(1024);
     await picture.click();
     await page.getByText("Open in the playground").waitFor();
-    await shoot("generation");
+    await page.getByText("Why it cost that").waitFor();
+    await at.shoot("generation");
+    expect(await at.findings("generation")).toEqual([]);
+    await page.getByRole("button", { name: "Delete files and prompt" }).click();
+    await page.getByText("Nothing brings them back.").waitFor();
+    await at.shoot("delete-media");
+    expect(await at.findings("delete media")).toEqual([]);
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByText("Its files and its prompt were removed.").waitFor();
+    await page.getByRole("img", { name: /a lighthouse at dawn/ }).waitFor({ state: "detached" });
 
-    await to("keys");
+    await at.to("keys", account);
     await page.getByRole("button", { name: "What to do with first" }).click();
     await page.getByRole("menuitem", { name: "Edit" }).click();
     await page.getByLabel("Spend limit, USD").fill("0");
@@ -162,25 +75,119 @@ describe("the first day", () => {
     await page.getByLabel("first may be used").click({ force: true });
     await page.getByText("switched off").waitFor();
     expect((await ask()).status).toBe(401);
-    expect(troubles).toEqual([]);
+    expect(at.troubles).toEqual([]);
+  });
+
+  test("an amount is paid at Stripe, is there, and its line leads to the payment", async () => {
+    await at.signIn();
+    await at.to("credits");
+    await page.getByRole("button", { name: "Top up" }).click();
+    await page.getByLabel("Amount, USD").fill("0.5");
+    await page.getByRole("button", { name: "Go to payment" }).click();
+    await page.getByText("It must be from 1 to 10000 USD").waitFor();
+    await page.getByLabel("Amount, USD").fill("7.77");
+    await at.shoot("top-up");
+    await page.getByRole("button", { name: "Go to payment" }).click();
+    await page.getByRole("button", { name: "Pay" }).click();
+    await page.getByText("completed").waitFor();
+    await page.getByRole("link", { name: "Receipt" }).waitFor();
+    await at.shoot("payment");
+    await at.to("credits");
+    const line = page.getByRole("row").filter({ hasText: "$7.77" });
+    await line.getByRole("link", { name: "Payment" }).click();
+    await page.getByRole("button", { name: "Show all payments" }).waitFor();
+    await page.getByRole("cell", { name: "$7.77" }).waitFor();
+    expect(at.troubles).toEqual([]);
   });
 
   test("the playground makes a picture and writes a text, and says what each cost", async () => {
-    await signIn();
-    await to("playground?model=sandbox/image&prompt=a+kite");
+    await at.signIn();
+    await at.to("playground?model=sandbox/image&prompt=a+kite");
+    const quoted = (await page.getByText(/^Costs \$/).textContent()) ?? "";
     await page.getByRole("button", { name: "Make it" }).click();
-    await page.getByText(/^Charged \$/).waitFor();
+    const charged = (await page.getByText(/^Charged \$/).textContent()) ?? "";
+    const amount = (text: string) => Number(/\$([\d.]+)/.exec(text)?.[1]);
+    expect(amount(charged)).toBe(amount(quoted));
     await page.getByRole("img", { name: /a kite/ }).waitFor();
-    await to("playground?model=sandbox/chat");
+    await at.to("playground?model=sandbox/chat");
     await page.getByLabel("Message").fill("Hello #tokens=40");
+    await page.getByText(/^Costs at most \$/).waitFor();
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText(/· \$0/).waitFor();
-    await shoot("playground-text");
-    expect(troubles).toEqual([]);
+    await at.shoot("playground-text");
+    // Its line comes a moment after it is over.
+    const row = page.getByRole("button", { name: /^Chat, / });
+    for (let seen = 0; seen === 0; seen = await row.count()) await at.to("logs?kind=text");
+    await at.to("logs");
+    await row.click();
+    await page.getByText("What was asked and answered is not kept.").waitFor();
+    await page.getByText("Rounded up to $0.0001, once.").waitFor();
+    await at.shoot("text-request");
+    expect(await at.findings("text request")).toEqual([]);
+    expect(at.troubles).toEqual([]);
+  });
+
+  test("what runs says so, and turns into what came of it while somebody looks", async () => {
+    await at.signIn();
+    const make = (model: string, prompt: string) =>
+      call(at.router, "POST", "/v1/compat/videos/generations", {
+        body: { model, prompt, seconds: 1 },
+        headers: { prefer: "respond-async" },
+      });
+    const stuck = await make("sandbox/video-hang", "A stuck film");
+    await at.to("logs");
+    const row = page.getByRole("row").filter({ hasText: "A stuck film" });
+    await row.getByText("running").waitFor();
+    await at.to("logs?view=gallery");
+    await page.getByRole("button", { name: "A stuck film, runs" }).waitFor();
+    // From here on nobody touches the page.
+    const done = await make("sandbox/video", "A short film");
+    expect([stuck.status, done.status]).toEqual([202, 202]);
+    await page.locator("video[poster][aria-label='A short film, 1 of 1']").waitFor();
+    await at.to("logs");
+    const preview = page.getByRole("row").filter({ hasText: "A short film" }).locator("img");
+    expect(await preview.evaluate(widthOf)).toBeGreaterThan(0);
+    expect(at.troubles).toEqual([]);
+  });
+
+  test("a suspended account is told so, why, and whom to ask, until an operator lifts it", async () => {
+    const operator = "lifts@example.com";
+    await (await at.people()).addOperator({ email: operator });
+    const change = async (button: string, reason: string) => {
+      await at.open();
+      await at.signIn(operator);
+      await at.goto(`/operator/accounts/${at.router.accountId}`);
+      await at.page.getByRole("button", { name: button }).click();
+      await at.page.getByLabel("Reason").fill(reason);
+      await at.page.getByRole("dialog").getByRole("button", { name: button }).click();
+      await at.page.getByRole("cell", { name: reason }).first().waitFor();
+      await at.close();
+    };
+    await at.close();
+    await change("Suspend", "An invoice is not paid");
+    page = await at.open();
+    await at.signIn();
+    const banner = page.getByRole("alert").filter({ hasText: "This account is suspended" });
+    await banner.getByText("An invoice is not paid").waitFor();
+    await banner.getByRole("link", { name: "help@example.com" }).waitFor();
+    expect(await at.findings("suspended, home")).toEqual([]);
+    await at.to("playground?model=sandbox/image&prompt=a+kite");
+    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByText("The operator has suspended this account").waitFor();
+    await at.shoot("suspended, playground");
+    await at.close();
+    await change("Let it spend again", "It was paid");
+    page = await at.open();
+    await at.signIn();
+    await at.to("playground?model=sandbox/image&prompt=a+kite");
+    expect(await page.getByText("This account is suspended").count()).toBe(0);
+    await page.getByRole("button", { name: "Make it" }).click();
+    await page.getByText(/^Charged \$/).waitFor();
+    expect(at.troubles).toEqual([]);
   });
 
   test("who is not signed in is led to the sign-in page, and back", async () => {
-    await page.goto(`/accounts/${router.accountId}/usage`);
+    await page.goto(`/accounts/${at.router.accountId}/usage`);
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     await page.getByLabel("E-mail address").fill("demo@router.localhost");
     await page.getByLabel("Password", { exact: true }).fill("not the password");
@@ -190,21 +197,26 @@ describe("the first day", () => {
   });
 });
 
-/** Serious findings of axe, one line each. */
-async function findingsOf(where: string): Promise<string[]> {
-  // Pages take no script from elsewhere; the browser's own evaluation is not bound by that.
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run();
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-  });
-  return found.map((finding) => `${where}: ${finding}`);
+/** As somebody who knows nothing but the address of the router. @returns the account that was opened */
+async function signUp(): Promise<string> {
+  const email = "first-day@example.com";
+  await page.goto("/sign-up");
+  await page.getByLabel("Name").fill("Somebody");
+  await page.getByLabel("E-mail address").fill(email);
+  await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
+  await page.getByRole("button", { name: "Sign up" }).click();
+  const { pathname, hash } = new URL(await at.mails.linkTo(email));
+  await page.goto(`${pathname}${hash}`);
+  await page.getByRole("button", { name: "It is mine: go on" }).click();
+  await page.getByLabel("Name of the account").fill("First day");
+  await page.getByRole("button", { name: "Open it" }).click();
+  await page.getByText("Balance").waitFor();
+  return /accounts\/([^/]+)/.exec(page.url())?.[1] ?? "";
 }
 
-interface Axe {
-  run(): Promise<{
-    violations: { id: string; impact: string | null; nodes: { html: string }[] }[];
-  }>;
+/** Of a picture, when the browser has read it. */
+async function widthOf(element: unknown): Promise<number> {
+  const image = element as { decode(): Promise<void>; naturalWidth: number };
+  await image.decode();
+  return image.naturalWidth;
 }

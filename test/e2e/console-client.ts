@@ -1,8 +1,8 @@
 // A browser of the console, as far as its API goes: keeps cookies, says where it comes from. And a mail server that keeps
-// what it is given.
-
-import type { AddressInfo } from "node:net";
-import { createServer, type Socket } from "node:net";
+// what it is given. Each success must be as the table of routes describes it.
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { type ConsoleRoute, consoleRoutes } from "@gr/console-api";
+import { z } from "zod";
 import { type Answer, call } from "./http.ts";
 import type { Router } from "./topology.ts";
 
@@ -31,6 +31,7 @@ export class Browser {
         ...headers,
       },
     });
+    checkAnswer(method, path, answer);
     this.lastCookies = answer.headers.getSetCookie();
     for (const line of this.lastCookies) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
@@ -46,6 +47,26 @@ export class Browser {
 
   post(path: string, body?: unknown): Promise<Answer> {
     return this.ask("POST", path, { body });
+  }
+}
+
+const described = Object.values<ConsoleRoute>(consoleRoutes).map(({ method, path, answer, status }) => ({
+  method,
+  status: status ?? 200,
+  path: new RegExp(`^${path.replaceAll(/:\w+/g, "[^/?]+")}(\\?.*)?$`),
+  // Closed: a member that nobody described is a mistake, whatever a client would make of it.
+  check: answer && z.fromJSONSchema(z.toJSONSchema(answer, { io: "output" })),
+}));
+
+/** @throws Error when a success is not as the table of routes has it, to the last member */
+function checkAnswer(method: string, path: string, { status, body }: Answer): void {
+  if (status >= 300) return;
+  const whole = path.startsWith("/") ? path : `/console/api/${path}`;
+  const route = described.find((one) => one.method === method && one.path.test(whole));
+  if (route?.check === undefined) return;
+  const { error } = route.check.safeParse(body);
+  if (error !== undefined || status !== route.status) {
+    throw new Error(`${method} ${path} has answered ${status}, not as described: ${error?.message}`);
   }
 }
 

@@ -3,6 +3,7 @@
 import { type ConsoleRoute, consoleRoutes, type Role, roles } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
 import { ConsoleOperatorService } from "@gr/proto/console";
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Browser, type MailServer, startMailServer, tokenOf } from "./console-client.ts";
 import { call } from "./http.ts";
@@ -301,6 +302,24 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
     });
   });
 
+  test("an admin renames the account, everybody sees it, and the audit log has both names", async () => {
+    const admin = await join("renaming-admin@example.com", "admin");
+    const developer = await join("renaming-developer@example.com", "developer");
+    const rename = (browser: Browser, name: string) => browser.ask("PATCH", of("name"), { body: { name } });
+    expect((await rename(developer, "Ours")).body.error.code).toBe("role_required");
+    const bad = await rename(admin, " ");
+    expect([bad.status, bad.body.error.param]).toEqual([400, "name"]);
+    expect((await rename(admin, "Ours")).status).toBe(204);
+    expect((await developer.get("session")).body.accounts).toMatchObject([{ account_name: "Ours" }]);
+    const [entry] = (await owner.get(of("audit?limit=1"))).body.data;
+    expect(entry).toMatchObject({
+      actor: "renaming-admin@example.com",
+      action: "account.renamed",
+      detail: { from: "Demo", to: "Ours" },
+    });
+    expect((await rename(owner, "Demo")).status).toBe(204);
+  });
+
   describe("money", () => {
     test("home, ledger, usage and log say what the requests were charged", async () => {
       const made = await call(router, "POST", "/v1/compat/images/generations", { body: image });
@@ -354,21 +373,109 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       );
       expect((await owner.get(of("usage?from=2026-02-30"))).body.error.param).toBe("from");
 
-      const log = (await owner.get(of("generations?limit=1"))).body;
+      const log = (await owner.get(of("requests?limit=1"))).body;
       expect(log.data).toMatchObject([
         {
           id: lines[0].request_id,
           key_id: "web_token",
           status: "succeeded",
+          progress: null,
+          preview_urls: [expect.stringMatching(/^http.*\.preview\.webp$/)],
+          is_deleted: false,
+          is_expired: false,
           parameters: { prompt: "a kite" },
         },
       ]);
-      const rest = (await owner.get(of(`generations?after=${log.next}&status=succeeded&kind=image`))).body;
+      const rest = (await owner.get(of(`requests?after=${log.next}&status=succeeded&kind=image`))).body;
       expect(rest.data.map(({ charged }: { charged: string }) => charged)).toEqual([
         formatCredits(creditsOf(String(made.body.cost))),
       ]);
-      const elsewhere = (await stranger.get(`accounts/${strangersAccount}/generations`)).body;
+      const elsewhere = (await stranger.get(`accounts/${strangersAccount}/requests`)).body;
       expect(elsewhere).toEqual({ data: [], next: null });
+    });
+
+    test("text requests stand among images in one log, with what they did and cost", async () => {
+      const chat = await call(router, "POST", "/v1/compat/chat/completions", {
+        body: { model: "sandbox/chat", user: "anna", messages: [{ role: "user", content: "a lighthouse" }] },
+      });
+      const later = await call(router, "POST", "/v1/compat/images/generations", { body: image });
+      const id = chat.headers.get("x-request-id") ?? "";
+      const texts = async () => (await owner.get(of("requests?kind=text"))).body.data;
+      // Its line comes a moment after it is over.
+      await until(async () => (await texts()).length > 0, { timeoutMs: 60_000 });
+      const all = (await owner.get(of("requests"))).body;
+      expect(all).toMatchObject({ data: [{ kind: "image" }, { kind: "text" }, {}, {}], next: null });
+      expect([all.data[0].id, all.data[1].id]).toEqual([later.headers.get("x-request-id"), id]);
+      expect(all.data[1]).toMatchObject({
+        ...{ model: "sandbox/chat", status: "succeeded", api: "chat", stream: false, user: "anna" },
+        charged: formatCredits(creditsOf(String(chat.body.cost))),
+        usage: { input_tokens: chat.body.usage.prompt_tokens, tool_calls: {} },
+        attempts: [{ outcome: "delivered" }],
+      });
+      const paged: unknown[] = [];
+      for (let after: string | null = ""; after !== null; ) {
+        const page: { data: unknown[]; next: string | null } = (
+          await owner.get(of(`requests?limit=1${after && `&after=${after}`}`))
+        ).body;
+        paged.push(...page.data);
+        after = page.next;
+      }
+      expect(paged).toEqual(all.data);
+      const idsOf = async (query: string) =>
+        (await owner.get(of(`requests?${query}`))).body.data.map(({ id: each }: { id: string }) => each);
+      const [key, today] = [all.data[1].key_id, all.data[1].created_at.slice(0, 10)];
+      for (const query of ["kind=text", "model=sandbox/chat", `kind=text&key_id=${key}&status=succeeded`]) {
+        expect([query, await idsOf(query)]).toEqual([query, [id]]);
+      }
+      expect(await idsOf("kind=media")).toHaveLength(3);
+      expect(await idsOf(`from=${today}&to=${today}`)).toContain(id);
+      for (const query of ["kind=text&status=blocked", "kind=text&key_id=web_token", "to=2020-01-01"]) {
+        expect([query, await idsOf(query)]).toEqual([query, []]);
+      }
+      const whole = (await owner.get(of(`requests/${id}`))).body;
+      expect(whole.request).toEqual(all.data[1]);
+      expect(whole.price).toMatchObject({
+        lines: [
+          { unit: "input_tokens", count: String(chat.body.usage.prompt_tokens), unit_price: "0.0000005" },
+          { unit: "output_tokens", unit_price: "0.0000015" },
+        ],
+        adjustments: [{ reason: "rounded_up" }],
+        charged: all.data[1].charged,
+      });
+      const bad = await owner.get(of("requests?after=x"));
+      expect([bad.status, bad.body.error.param]).toEqual([400, "after"]);
+      expect((await stranger.get(`accounts/${strangersAccount}/requests`)).body.data).toEqual([]);
+      const strangers = (each: string) => `accounts/${strangersAccount}/requests/${each}`;
+      for (const each of [id, all.data[0].id, NOBODY, "x"]) {
+        expect((await stranger.get(strangers(each))).status).toBe(404);
+        expect((await stranger.ask("DELETE", `${strangers(each)}/media`)).status).toBe(404);
+      }
+    });
+
+    test("what was made is removed by a developer, its cost stays, and the audit log says who did it", async () => {
+      const made = await call(router, "POST", "/v1/compat/images/generations", { body: image });
+      const id = made.headers.get("x-request-id") ?? "";
+      const [{ url }] = made.body.data;
+      const viewer = await join("media-viewer@example.com", "viewer");
+      expect((await viewer.ask("DELETE", of(`requests/${id}/media`))).body.error.code).toBe("role_required");
+      expect((await fetch(url)).status).toBe(200);
+      const developer = await join("media-developer@example.com", "developer");
+      const removed = await developer.ask("DELETE", of(`requests/${id}/media`));
+      expect([removed.status, removed.body]).toEqual([200, { is_given_up: false }]);
+      expect((await fetch(url)).status).toBe(404);
+      expect((await viewer.get(of(`requests/${id}`))).body).toMatchObject({
+        request: { is_deleted: true, urls: [], parameters: { prompt: null }, status: "succeeded" },
+        price: {
+          lines: [{ unit: "image", count: "1" }],
+          charged: formatCredits(creditsOf(String(made.body.cost))),
+        },
+      });
+      const [entry] = (await owner.get(of("audit?limit=1"))).body.data;
+      expect(entry).toMatchObject({
+        actor: "media-developer@example.com",
+        action: "media.removed",
+        subject: id,
+      });
     });
   });
 });

@@ -8,7 +8,8 @@ import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 describe.each(topologiesByDepth)("the log of generations (%s)", (topology) => {
   let router: Router;
   beforeAll(async () => {
-    router = await startRouter(topology, { sharedPostgres: true });
+    const env = { RATE_LIMIT_OTHER_PER_SECOND: "100000" };
+    router = await startRouter(topology, { sharedPostgres: true, env });
   });
   afterAll(async () => {
     await router?.dispose();
@@ -50,5 +51,32 @@ describe.each(topologiesByDepth)("the log of generations (%s)", (topology) => {
     await gone.arrayBuffer();
     expect((await look()).body).toMatchObject({ deleted: true, data: [], cost: entry.cost });
     expect(before - (await remainingCredits(router))).toBe(charged);
+  });
+
+  test("a text request is found under its id, with what it cost and why, by its key only", async () => {
+    const answer = await call(router, "POST", "/v1/compat/chat/completions", {
+      body: { model: "sandbox/chat", user: "anna", messages: [{ role: "user", content: "a lighthouse" }] },
+    });
+    const id = answer.headers.get("x-request-id") ?? "";
+    const look = (key = router.apiKey) => call(router, "GET", `/v1/generations/${id}`, { key });
+    // Its hold is there at once, its line a moment later.
+    expect((await look()).body).toMatchObject({ id, status: "succeeded", cost: answer.body.cost });
+    await until(async () => (await look()).body.usage != null, { timeoutMs: 60_000 });
+    const { body: entry } = await look();
+    const { prompt_tokens: input, completion_tokens: output, cost } = answer.body.usage;
+    expect(entry).toMatchObject({
+      ...{ kind: "text", model: "sandbox/chat", api: "chat", stream: false, user: "anna", error: null },
+      ...{ finish_reason: "stop", upstream_cost: String(cost), cost: answer.body.cost },
+      usage: { input_tokens: input, output_tokens: output },
+      unit_prices: { input_tokens: "0.0000005", output_tokens: "0.0000015" },
+      attempts: [{ outcome: "delivered", model: "sandbox/chat" }],
+    });
+    expect(JSON.stringify(entry)).not.toContain("lighthouse");
+    const list = await call(router, "GET", "/v1/generations?kind=text");
+    expect(list.body).toMatchObject({ data: [{ id, cost: entry.cost }], has_more: false });
+    const minted = { key: router.managementKey, body: { name: "yet another" } };
+    const { key: foreign } = (await call(router, "POST", "/v1/api-keys", minted)).body;
+    expect((await look(foreign)).status).toBe(404);
+    expect((await call(router, "GET", "/v1/generations?kind=text", { key: foreign })).body.data).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
 /** Long enough to make a key with that expiry on a slow machine, short enough to wait for. */
-const SOON_MS = 3_000;
+const SOON_MS = 10_000;
 
 const image = {
   model: "sandbox/image",

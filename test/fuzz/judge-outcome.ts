@@ -12,7 +12,8 @@ const LEAK =
   /\bat .*\.ts:\d|node:internal|postgres(ql)?:\/\/|\.pg\/|\bECONN|SELECT |INSERT INTO|x-gr-principal/;
 
 /** What is wrong; undefined when nothing is. */
-export function judge({ operation, conduct }: FuzzCase, outcome: Outcome, world: World): string | undefined {
+export function judge(one: FuzzCase, outcome: Outcome, world: World): string | undefined {
+  const { operation, conduct } = one;
   const { sent, answers, failure } = outcome;
   if (failure !== undefined) return conduct === "leaves" ? undefined : `no answer: ${failure}`;
   for (const answer of answers) {
@@ -26,11 +27,23 @@ export function judge({ operation, conduct }: FuzzCase, outcome: Outcome, world:
   const { status, text } = answer;
   if (!operation.statuses.has(status) && !ANYWHERE.has(status))
     return `status ${status}, which is not described`;
+  if (status >= 200 && status < 300) {
+    const complaint = complaintOfAccepted(one);
+    if (complaint !== undefined) return complaint;
+  }
   const isJson = String(answer.headers["content-type"]).startsWith("application/json");
   const wanted = operation.answers.get(status);
   if (wanted === undefined || !isJson || sent.method === "HEAD") return undefined;
   const { error } = wanted.safeParse(JSON.parse(text));
   return error === undefined ? undefined : `not as described: ${error.message}`;
+}
+
+/** What is accepted is what the description calls valid, so that who keeps to it is kept from nothing. */
+function complaintOfAccepted({ operation, headers, body }: FuzzCase): string | undefined {
+  const isJson = headers["content-type"]?.startsWith("application/json") === true;
+  if (operation?.accepts === undefined || body === undefined || !isJson) return undefined;
+  const { error } = operation.accepts.safeParse(JSON.parse(body.toString()));
+  return error === undefined ? undefined : `accepted, and not as described: ${error.message}`;
 }
 
 function judgeAnswer(

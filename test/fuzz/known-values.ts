@@ -160,6 +160,7 @@ const fields: Readonly<Record<string, fc.Arbitrary<string>>> = {
   image: pictures,
   "image[]": pictures,
   mask: pictures,
+  "mask[]": pictures,
   name: fc.string({ minLength: 1, maxLength: 30 }).map((text) => JSON.stringify(`k${text}`)),
   spend_limit: oneOf([
     [2, "null"],

@@ -26,6 +26,8 @@ export interface Operation {
   readonly query: readonly { readonly name: string; readonly schema: Schema }[];
   /** Of its body; undefined when it takes none. */
   readonly body: Schema | undefined;
+  /** Checks it. */
+  readonly accepts: z.ZodType | undefined;
   readonly takesForms: boolean;
   readonly spends: boolean;
   /** That the description names. */
@@ -79,10 +81,13 @@ function operationOf(
   { parameters = [], requestBody, responses, security }: RawOperation,
   schemas: Readonly<Record<string, Schema>>,
 ): Operation {
+  const closedSchemas = closed({ $defs: schemas }) as { $defs: Readonly<Record<string, Schema>> };
   const answers = Object.entries(responses).flatMap(([status, { content }]): [number, z.ZodType][] => {
     const schema = content?.["application/json"]?.schema;
-    return schema === undefined ? [] : [[Number(status), checkOf(schema, schemas)]];
+    if (schema === undefined) return [];
+    return [[Number(status), checkOf(closed(schema) as Schema, closedSchemas.$defs)]];
   });
+  const body = requestBody?.content["application/json"]?.schema;
   const [access] = security.length === 1 ? security : [];
   const kind = access === undefined ? "anybody" : "managementKey" in access ? "management" : "normal";
   return {
@@ -91,12 +96,31 @@ function operationOf(
     path,
     access: kind,
     query: parameters.filter((parameter) => parameter.in === "query"),
-    body: requestBody?.content["application/json"]?.schema,
+    body,
+    accepts: body && checkOf(body, schemas),
     takesForms: requestBody?.content["multipart/form-data"] !== undefined,
     spends: "402" in responses,
     statuses: new Set(Object.keys(responses).map(Number)),
     answers: new Map(answers),
   };
+}
+
+/**
+ * For our own answers: without the room that a description leaves for members which come later. So what is answered and not
+ * described is noticed. Parts of an intersection know half of the members each, and stay open.
+ */
+export function closed(schema: unknown, isPart = false): unknown {
+  if (Array.isArray(schema)) return schema.map((one) => closed(one, isPart));
+  if (typeof schema !== "object" || schema === null) return schema;
+  const entries = Object.entries(schema).map(([key, value]): [string, unknown] => {
+    if (["enum", "const", "example", "examples", "default"].includes(key)) return [key, value];
+    const isMap = key === "properties" || key === "$defs";
+    if (!isMap) return [key, closed(value, key === "allOf")];
+    const inner = Object.entries(value as object).map(([name, one]) => [name, closed(one)]);
+    return [key, Object.fromEntries(inner)];
+  });
+  const isOpen = "properties" in schema && !("additionalProperties" in schema) && !isPart;
+  return { ...Object.fromEntries(entries), ...(isOpen && { additionalProperties: false }) };
 }
 
 /** The described schema as one that checks values. */

@@ -9,6 +9,7 @@ import {
   type PutAdjustmentRequest,
   type PutDepositRequest,
   type Spender,
+  TextLogService,
   type VerifyLedgerResponseSchema,
 } from "@gr/proto/billing";
 import {
@@ -26,8 +27,6 @@ export interface FakePeers {
   readonly billingModule: Module;
   readonly catalogModule: Module;
   readonly mediaModule: Module;
-  /** Days that the files of accounts are kept, where they have a term of their own. */
-  readonly retentions: Map<string, number>;
   readonly deposits: PutDepositRequest[];
   readonly adjustments: PutAdjustmentRequest[];
   readonly holdRequests: ListHoldsRequest[];
@@ -51,7 +50,6 @@ export function createFakePeers(): FakePeers {
     deposits: [],
     adjustments: [],
     holdRequests: [],
-    retentions: new Map(),
     credits: {},
     holds: {},
     ledger: { chargedCostPicoUsd: "0", lostCostPicoUsd: "0" },
@@ -65,7 +63,7 @@ export function createFakePeers(): FakePeers {
       name: "billing",
       needs: [],
       config: z.object({}),
-      create: async () => ({ rpc: [billing] }),
+      create: async () => ({ rpc: [billing, texts] }),
     }),
     catalogModule: defineModule({
       name: "catalog",
@@ -82,6 +80,7 @@ export function createFakePeers(): FakePeers {
   };
   const billing = implement(BillingService, {
     openAccount: async () => ({}),
+    setSuspended: async () => ({}),
     async putSpender({ spender }) {
       await peers.beforePutSpender(spender);
       return {};
@@ -121,18 +120,37 @@ export function createFakePeers(): FakePeers {
     syncCatalog: unused,
     getPriceVersion: unused,
   });
-  const retentionOf = (accountId: string) => {
-    const days = peers.retentions.get(accountId);
-    return { days: days ?? 30, own: days !== undefined };
-  };
+  const [files, lines] = [termsOf(30), termsOf(90)];
   const media = implement(MediaGenerationService, {
     listGenerations: unused,
-    getMediaRetention: async ({ accountId }) => retentionOf(accountId),
-    async setMediaRetention({ accountId, days }) {
-      if (days === undefined) peers.retentions.delete(accountId);
-      else peers.retentions.set(accountId, days);
-      return retentionOf(accountId);
-    },
+    findGeneration: unused,
+    removeGeneration: unused,
+    getMediaRetention: files.get,
+    setMediaRetention: files.set,
+  });
+  const texts = implement(TextLogService, {
+    writeTexts: unused,
+    listTexts: unused,
+    findText: unused,
+    getTextRetention: lines.get,
+    setTextRetention: lines.set,
   });
   return peers;
+}
+
+/** How long something of accounts is kept. */
+function termsOf(byDefault: number) {
+  const own = new Map<string, number>();
+  const get = async ({ accountId }: { accountId: string }) => {
+    const days = own.get(accountId);
+    return { days: days ?? byDefault, own: days !== undefined };
+  };
+  return {
+    get,
+    set: (request: { accountId: string; days?: number | undefined }) => {
+      if (request.days === undefined) own.delete(request.accountId);
+      else own.set(request.accountId, request.days);
+      return get(request);
+    },
+  };
 }

@@ -1,11 +1,7 @@
 // Calls of the console's own API, by the table of routes that the server checks them with.
-import {
-  type AnswerOf,
-  type BodyOf,
-  type ConsoleRouteName,
-  consoleRoutes,
-  type QueryOf,
-} from "@gr/console-api";
+
+import { addresses } from "virtual:console-addresses";
+import type { AnswerOf, BodyOf, ConsoleRouteName, QueryOf } from "@gr/console-api";
 import { ApiError, errorOf, NO_ANSWER } from "./api-error.ts";
 
 export interface CallOptions<Name extends ConsoleRouteName> {
@@ -21,7 +17,7 @@ export async function call<Name extends ConsoleRouteName>(
   name: Name,
   { path = {}, query, body, signal }: CallOptions<Name> = {},
 ): Promise<AnswerOf<Name>> {
-  const { method } = consoleRoutes[name];
+  const { method } = addresses[name];
   const response = await send(urlOf(name, path, query as object | undefined), {
     method,
     ...(signal && { signal }),
@@ -41,7 +37,7 @@ export function urlOf(
   path: Readonly<Record<string, string>>,
   query?: object,
 ): string {
-  const filled = consoleRoutes[name].path.replace(/:([a-z]+)/g, (_, part: string) =>
+  const filled = addresses[name].path.replace(/:([a-z]+)/g, (_, part: string) =>
     encodeURIComponent(path[part] ?? ""),
   );
   const search = new URLSearchParams();

@@ -1,13 +1,22 @@
 // The name of the product, which leads to the start.
-import { Anchor, Group, Image } from "@mantine/core";
+import { Anchor, Group, Image, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 
-export function Brand() {
+/** @param short its sign alone on a phone */
+export function Brand({ short = false }: { short?: boolean }) {
   return (
-    <Anchor renderRoot={(props) => <Link to="/" {...props} />} underline="never" c="inherit" fw={650}>
+    <Anchor
+      renderRoot={(props) => <Link to="/" {...props} />}
+      underline="never"
+      c="inherit"
+      fw={650}
+      aria-label="Generation Router"
+    >
       <Group gap="xs" wrap="nowrap">
         <Image src="/icon.svg" alt="" w={24} h={24} />
-        Generation Router
+        <Text span inherit {...(short && { visibleFrom: "xs" })}>
+          Generation Router
+        </Text>
       </Group>
     </Anchor>
   );

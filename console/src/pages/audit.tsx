@@ -1,10 +1,15 @@
 // Who changed what in the account.
-import { Code, Stack, Table, Text, Title } from "@mantine/core";
+import type { AnswerOf } from "@gr/console-api";
+import { Stack, Table, Text, Title } from "@mantine/core";
 import { call } from "../api/console-client.ts";
+import { deedText, moneyText } from "../parts/figure-text.ts";
 import { Time } from "../parts/figures.tsx";
 import { Empty, NotAllowed } from "../parts/page-states.tsx";
 import { PagedRows } from "../parts/paged-rows.tsx";
+import { RowsTable } from "../parts/rows-table.tsx";
 import { useAccount } from "../session.ts";
+
+type AuditEntry = AnswerOf<"readAudit">["data"][number];
 
 export function Audit() {
   const { account_id: account, may } = useAccount();
@@ -21,43 +26,44 @@ export function Audit() {
         }
         empty={<Empty title="Nothing was changed yet" />}
       >
-        {(entries) => (
-          <Table.ScrollContainer minWidth={640}>
-            <Table>
-              <Table.Thead>
-                <Table.Tr>
-                  <Table.Th>When</Table.Th>
-                  <Table.Th>Who</Table.Th>
-                  <Table.Th>What</Table.Th>
-                </Table.Tr>
-              </Table.Thead>
-              <Table.Tbody>
-                {entries.map((entry) => (
-                  <Table.Tr key={entry.id}>
-                    <Table.Td>
-                      <Time at={entry.at} />
-                    </Table.Td>
-                    <Table.Td className="break-anywhere">
-                      {entry.actor ?? "the operator"}
-                      <Text size="xs" c="dimmed">
-                        {entry.address}
-                      </Text>
-                    </Table.Td>
-                    <Table.Td className="break-anywhere">
-                      {entry.action} {entry.subject !== null && <Code>{entry.subject}</Code>}
-                      <Text size="xs" c="dimmed">
-                        {Object.entries(entry.detail)
-                          .map(([name, value]) => `${name}: ${value}`)
-                          .join(", ")}
-                      </Text>
-                    </Table.Td>
-                  </Table.Tr>
-                ))}
-              </Table.Tbody>
-            </Table>
-          </Table.ScrollContainer>
-        )}
+        {(entries) => <AuditTable entries={entries} />}
       </PagedRows>
     </Stack>
   );
+}
+
+export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
+  return (
+    <RowsTable heads={["When", "Who", "From", "What was done", "Details"]} minWidth={1000}>
+      {entries.map((entry) => (
+        <Table.Tr key={entry.id}>
+          <Table.Td>
+            <Time at={entry.at} />
+          </Table.Td>
+          <Table.Td className="break-anywhere">{entry.actor ?? "the operator"}</Table.Td>
+          <Table.Td className="break-anywhere">{entry.address ?? "–"}</Table.Td>
+          <Table.Td>
+            {deedText(entry.action)}
+            <Text size="xs" c="dimmed" ff="monospace">
+              {entry.action}
+            </Text>
+          </Table.Td>
+          <Table.Td className="break-anywhere">
+            <Text size="sm">{detailText(entry.detail)}</Text>
+            {entry.subject !== null && (
+              <Text size="xs" c="dimmed" ff="monospace">
+                {entry.subject}
+              </Text>
+            )}
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </RowsTable>
+  );
+}
+
+function detailText(detail: AuditEntry["detail"]): string {
+  return Object.entries(detail)
+    .map(([name, value]) => `${name}: ${name === "amount" ? moneyText(value) : value}`)
+    .join(", ");
 }

@@ -1,13 +1,15 @@
 // Every change of the balance, each with what it was for.
 import type { LedgerLine, QueryOf } from "@gr/console-api";
-import { Badge, Button, Code, Group, Stack, Table, Text, Title } from "@mantine/core";
-import { useSearch } from "@tanstack/react-router";
+import { Anchor, Badge, Button, Group, SegmentedControl, Stack, Table, Text, Title } from "@mantine/core";
+import { Link, useSearch } from "@tanstack/react-router";
 import { call, urlOf } from "../api/console-client.ts";
 import { Money, Time } from "../parts/figures.tsx";
-import { ChoiceFilter, Filters, TextFilter } from "../parts/filters.tsx";
+import { ChoiceFilter, Filters, TextFilter, useFilter } from "../parts/filters.tsx";
 import { Empty } from "../parts/page-states.tsx";
 import { PagedRows } from "../parts/paged-rows.tsx";
-import { useAccount } from "../session.ts";
+import { RowsTable } from "../parts/rows-table.tsx";
+import { useAccount, useSession } from "../session.ts";
+import { Payments, TopUp } from "./payments.tsx";
 
 const KINDS = [
   { value: "deposit", label: "Deposits" },
@@ -19,18 +21,44 @@ const COLORS = { deposit: "green", charge: "gray", refund: "orange", adjustment:
 
 export function Credits() {
   const { account_id: account } = useAccount();
-  const { kind, from, to } = useSearch({ strict: false });
+  const { takes_payments } = useSession();
+  const { view, payment, kind, from, to } = useSearch({ strict: false });
   const query = { kind, from, to } as QueryOf<"readLedger">;
+  const filter = useFilter();
   return (
     <Stack>
       <Group justify="space-between">
         <Title order={1} size="h2">
           Credits
         </Title>
-        <Button component="a" variant="default" href={urlOf("exportLedger", { account }, query)} download>
-          CSV
-        </Button>
+        <Group gap="xs">
+          {(takes_payments || view === "payments") && (
+            <SegmentedControl
+              aria-label="Shown"
+              value={view === "payments" ? "payments" : "ledger"}
+              data={[
+                { value: "ledger", label: "Ledger" },
+                { value: "payments", label: "Payments" },
+              ]}
+              onChange={(next) => void filter({ view: next === "ledger" ? null : next, payment: null })}
+            />
+          )}
+          <Button component="a" variant="default" href={urlOf("exportLedger", { account }, query)} download>
+            CSV
+          </Button>
+          <TopUp />
+        </Group>
       </Group>
+      {view === "payments" ? <Payments only={payment} /> : <Ledger account={account} query={query} />}
+    </Stack>
+  );
+}
+
+function Ledger({ account, query }: { account: string; query: QueryOf<"readLedger"> }) {
+  const { takes_payments } = useSession();
+  const { kind, from, to } = query;
+  return (
+    <>
       <Text size="sm" c="dimmed">
         The sum of all lines is the balance. What failed is free: it has no line.
       </Text>
@@ -45,51 +73,74 @@ export function Credits() {
           call("readLedger", { path: { account }, query: { ...query, ...(after && { after }) }, signal })
         }
         empty={
-          <Empty title="No line">A deposit is the first one. The operator of this router makes it.</Empty>
+          <Empty title="No line">
+            A deposit is the first one. {!takes_payments && "The operator of this router makes it."}
+          </Empty>
         }
       >
-        {(lines) => <Lines lines={lines} />}
+        {(lines) => <Lines account={account} lines={lines} />}
       </PagedRows>
-    </Stack>
+    </>
   );
 }
 
-function Lines({ lines }: { lines: readonly LedgerLine[] }) {
+function Lines({ account, lines }: { account: string; lines: readonly LedgerLine[] }) {
   return (
-    <Table.ScrollContainer minWidth={640}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>When</Table.Th>
-            <Table.Th>Kind</Table.Th>
-            <Table.Th>For</Table.Th>
-            <Table.Th ta="right">Amount</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {lines.map((line) => (
-            <Table.Tr key={line.id}>
-              <Table.Td>
-                <Time at={line.at} />
-              </Table.Td>
-              <Table.Td>
-                <Badge variant="light" color={COLORS[line.kind]}>
-                  {line.kind}
-                </Badge>
-              </Table.Td>
-              <Table.Td>
-                <Text size="sm" className="break-anywhere">
-                  {line.model ?? line.reason ?? line.source}
-                </Text>
-                {line.request_id !== null && <Code>{line.request_id}</Code>}
-              </Table.Td>
-              <Table.Td ta="right">
-                <Money usd={line.amount} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <RowsTable heads={["When", "Kind", "What for", "Amount, USD"]} figures={1} minWidth={640}>
+      {lines.map((line) => (
+        <Table.Tr key={line.id}>
+          <Table.Td>
+            <Time at={line.at} />
+          </Table.Td>
+          <Table.Td>
+            <Badge variant="light" color={COLORS[line.kind]}>
+              {line.kind}
+            </Badge>
+          </Table.Td>
+          <Table.Td>
+            <Text size="sm" className="break-anywhere">
+              {line.model ?? line.reason ?? line.source}
+            </Text>
+            {line.request_id !== null && <RequestLink account={account} request={line.request_id} />}
+            {line.payment_id !== null && <PaymentLink account={account} payment={line.payment_id} />}
+          </Table.Td>
+          <Table.Td ta="right">
+            <Money usd={line.amount} />
+          </Table.Td>
+        </Table.Tr>
+      ))}
+    </RowsTable>
+  );
+}
+
+function RequestLink({ account, request }: { account: string; request: string }) {
+  return (
+    <Anchor
+      size="sm"
+      title={request}
+      renderRoot={(props) => (
+        <Link to="/accounts/$account/logs" params={{ account }} search={{ request }} {...props} />
+      )}
+    >
+      Request
+    </Anchor>
+  );
+}
+
+function PaymentLink({ account, payment }: { account: string; payment: string }) {
+  return (
+    <Anchor
+      size="sm"
+      renderRoot={(props) => (
+        <Link
+          to="/accounts/$account/credits"
+          params={{ account }}
+          search={{ view: "payments", payment }}
+          {...props}
+        />
+      )}
+    >
+      Payment
+    </Anchor>
   );
 }

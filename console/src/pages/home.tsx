@@ -7,7 +7,8 @@ import type { ReactNode } from "react";
 import { call } from "../api/console-client.ts";
 import { CodeBlock } from "../parts/copy-text.tsx";
 import { Money, Time } from "../parts/figures.tsx";
-import { Failure, RowsWaiting } from "../parts/page-states.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { RowsTable } from "../parts/rows-table.tsx";
 import { useAccount } from "../session.ts";
 
 /** Often enough that the first request turns green while its sender still looks. */
@@ -16,7 +17,7 @@ const USUAL_MS = 30_000;
 
 export function Home() {
   const { account_id: account, account_name } = useAccount();
-  const { data, error, refetch } = useQuery({
+  const home = useQuery({
     queryKey: ["home", account],
     queryFn: ({ signal }) => call("readHome", { path: { account }, signal }),
     refetchInterval: ({ state }) =>
@@ -27,9 +28,7 @@ export function Home() {
       <Title order={1} size="h2">
         {account_name}
       </Title>
-      {data === undefined && error === null && <RowsWaiting />}
-      {error !== null && <Failure error={error} retry={() => void refetch()} />}
-      {data !== undefined && <Content account={account} home={data} />}
+      <Loaded of={home}>{(data) => <Content account={account} home={data} />}</Loaded>
     </Stack>
   );
 }
@@ -157,28 +156,17 @@ function Failures({ failures }: { failures: HomeRecord["last_failures"] }) {
       <Text size="sm" c="dimmed" mb="xs">
         What failed is free.
       </Text>
-      <Table.ScrollContainer minWidth={500}>
-        <Table>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>When</Table.Th>
-              <Table.Th>Model</Table.Th>
-              <Table.Th>Why</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {failures.map((failure) => (
-              <Table.Tr key={failure.id}>
-                <Table.Td>
-                  <Time at={failure.at} />
-                </Table.Td>
-                <Table.Td>{failure.model}</Table.Td>
-                <Table.Td>{failure.message}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <RowsTable heads={["When", "Model", "Why"]} minWidth={500}>
+        {failures.map((failure) => (
+          <Table.Tr key={failure.id}>
+            <Table.Td>
+              <Time at={failure.at} />
+            </Table.Td>
+            <Table.Td>{failure.model}</Table.Td>
+            <Table.Td>{failure.message}</Table.Td>
+          </Table.Tr>
+        ))}
+      </RowsTable>
     </Card>
   );
 }

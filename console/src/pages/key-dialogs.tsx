@@ -5,7 +5,8 @@ import { useForm } from "@mantine/form";
 import { call } from "../api/console-client.ts";
 import { useAct } from "../parts/act.ts";
 import { CopyField } from "../parts/copy-text.tsx";
-import { byRules, showAtField } from "../parts/form-rules.ts";
+import { showAtField } from "../parts/field-errors.ts";
+import { byRules } from "../parts/form-rules.ts";
 import { useAccount } from "../session.ts";
 
 /** As inputs hold them: text, and "" for what is not set. */

@@ -5,10 +5,11 @@ import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../api/console-client.ts";
 import { useAct } from "../parts/act.ts";
-import { fromNow, moneyText } from "../parts/figure-text.ts";
+import { countText, fromNow, moneyText } from "../parts/figure-text.ts";
 import { Money, Time } from "../parts/figures.tsx";
 import { Empty } from "../parts/page-states.tsx";
 import { PagedRows } from "../parts/paged-rows.tsx";
+import { RowsTable } from "../parts/rows-table.tsx";
 import { useAccount } from "../session.ts";
 import { DeleteKey, EditKey, NewKey, RotateKey, Secret } from "./key-dialogs.tsx";
 
@@ -92,47 +93,35 @@ interface TableProps {
 
 function KeyTable({ keys, mayChange, open }: TableProps) {
   return (
-    <Table.ScrollContainer minWidth={820}>
-      <Table verticalSpacing="sm">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Spent / limit</Table.Th>
-            <Table.Th>Can spend now</Table.Th>
-            <Table.Th>Expires</Table.Th>
-            <Table.Th>On</Table.Th>
-            <Table.Th>
-              <span aria-hidden>⋯</span>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {keys.map((key) => (
-            <Table.Tr key={key.id}>
-              <Table.Td>
-                <Text fw={600} className="break-anywhere">
-                  {key.name}
-                </Text>
-                <Text size="xs" c="dimmed" ff="monospace">
-                  {key.hint}
-                </Text>
-              </Table.Td>
-              <Table.Td>
-                <Spent of={key} />
-              </Table.Td>
-              <Table.Td>
-                <CanSpend of={key} />
-              </Table.Td>
-              <Table.Td>{key.expires_at === null ? "never" : <Time at={key.expires_at} />}</Table.Td>
-              <Table.Td>
-                <OnSwitch of={key} mayChange={mayChange} />
-              </Table.Td>
-              <Table.Td>{mayChange && <KeyMenu of={key} open={open} />}</Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <RowsTable
+      heads={["Name", "Spent of its limit, USD", "Can spend now, USD", "Expires", "On"]}
+      deeds
+      minWidth={820}
+    >
+      {keys.map((key) => (
+        <Table.Tr key={key.id}>
+          <Table.Td>
+            <Text fw={600} className="break-anywhere">
+              {key.name}
+            </Text>
+            <Text size="xs" c="dimmed" ff="monospace">
+              {key.hint}
+            </Text>
+          </Table.Td>
+          <Table.Td>
+            <Spent of={key} />
+          </Table.Td>
+          <Table.Td>
+            <CanSpend of={key} />
+          </Table.Td>
+          <Table.Td>{key.expires_at === null ? "never" : <Time at={key.expires_at} />}</Table.Td>
+          <Table.Td>
+            <OnSwitch of={key} mayChange={mayChange} />
+          </Table.Td>
+          <Table.Td>{mayChange && <KeyMenu of={key} open={open} />}</Table.Td>
+        </Table.Tr>
+      ))}
+    </RowsTable>
   );
 }
 
@@ -152,7 +141,7 @@ function Spent({ of: key }: { of: KeyRecord }) {
         />
       )}
       <Text size="xs" c="dimmed">
-        {key.total_requests} requests
+        {countText(key.total_requests)} requests
         {key.last_used_on !== null && `, last used ${key.last_used_on}`}
         {key.resets_at !== null && `, starts again ${fromNow(key.resets_at)}`}
       </Text>

@@ -20,6 +20,7 @@ import { generate, type ModelRecord } from "../api/public-api.ts";
 import { MaskPainter } from "../parts/mask-painter.tsx";
 import { Media } from "../parts/media.tsx";
 import { Failure } from "../parts/page-states.tsx";
+import { formOf, QuotedPrice } from "../parts/quoted-price.tsx";
 import { PATHS } from "../sample-code.ts";
 import { useAccount } from "../session.ts";
 import { Samples } from "./samples.tsx";
@@ -60,6 +61,7 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
   const [running, setRunning] = useState<AbortController>();
   useEffect(() => () => running?.abort(), [running]);
   const body = bodyOf(model, fields);
+  const path = model.type === "video" ? PATHS.video : PATHS.image;
 
   const make = async () => {
     const control = new AbortController();
@@ -68,7 +70,6 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
     setResult(undefined);
     try {
       const sent = pictures.length === 0 ? body : formOf(body, pictures, mask);
-      const path = model.type === "video" ? PATHS.video : PATHS.image;
       const response = await generate(account, path, sent, control.signal);
       setResult((await response.json()) as Result);
     } catch (problem) {
@@ -108,6 +109,9 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
         <Button disabled={running !== undefined} onClick={() => void make()}>
           {model.type === "video" ? "Make the video" : "Make it"}
         </Button>
+        {running === undefined && fields.prompt !== "" && (
+          <QuotedPrice account={account} path={path} body={body} pictures={pictures} />
+        )}
         {running !== undefined && (
           <>
             <Loader size="sm" aria-label="Working" />
@@ -146,14 +150,6 @@ function bodyOf(model: ModelRecord, { prompt, size, quality, seconds, n, audio }
     ...(n > 1 && { n }),
     ...(audio && { audio }),
   };
-}
-
-function formOf(body: object, pictures: readonly File[], mask: Blob | undefined): FormData {
-  const form = new FormData();
-  for (const [name, value] of Object.entries(body)) form.append(name, String(value));
-  for (const picture of pictures) form.append("image[]", picture);
-  if (mask !== undefined) form.append("mask", mask, "mask.png");
-  return form;
 }
 
 function ParameterForm(props: {
@@ -226,15 +222,18 @@ function Shown({ result, model, prompt }: { result: Result; model: ModelRecord; 
           {result.latency !== undefined && ` · ${(result.latency / 1_000).toFixed(1)} s`}
         </Text>
         <div className="gallery">
-          {result.data.map(({ url }, index) => (
-            <Media
-              key={url ?? index}
-              kind={model.type === "video" ? "video" : "image"}
-              url={url}
-              controls
-              label={`${prompt || model.name}, ${index + 1} of ${result.data.length}`}
-            />
-          ))}
+          {result.data.map(
+            ({ url }, index) =>
+              url !== undefined && (
+                <Media
+                  key={url}
+                  kind={model.type === "video" ? "video" : "image"}
+                  url={url}
+                  controls
+                  label={`${prompt || model.name}, ${index + 1} of ${result.data.length}`}
+                />
+              ),
+          )}
         </div>
       </Stack>
     </Card>

@@ -1,15 +1,18 @@
-// The own password and the own sessions.
+// The own password, the own passkeys, the own identities at issuers, and the own sessions.
 import { changePasswordBody, PASSWORD_MIN } from "@gr/console-api";
 import { Badge, Button, Card, Group, PasswordInput, Stack, Table, Text, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/console-client.ts";
 import { useAct } from "../parts/act.ts";
+import { showAtField } from "../parts/field-errors.ts";
 import { fromNow } from "../parts/figure-text.ts";
-import { byRules, showAtField } from "../parts/form-rules.ts";
+import { byRules } from "../parts/form-rules.ts";
 import { Failure, RowsWaiting } from "../parts/page-states.tsx";
 import { useSession } from "../session.ts";
+import { Passkeys } from "./passkeys.tsx";
 
+const IDENTITIES = ["identities"];
 const SESSIONS = [["sessions"]];
 
 export function PersonPage() {
@@ -21,6 +24,8 @@ export function PersonPage() {
       </Title>
       <Text c="dimmed">{person?.email}</Text>
       <Password />
+      <Passkeys />
+      <Identities />
       <Sessions />
     </Stack>
   );
@@ -65,6 +70,45 @@ function Password() {
           </Button>
         </Stack>
       </form>
+    </Card>
+  );
+}
+
+/** Nothing for whoever never signs in elsewhere. */
+function Identities() {
+  const { single_sign_on } = useSession();
+  const { data, error, refetch } = useQuery({
+    queryKey: IDENTITIES,
+    queryFn: ({ signal }) => call("listIdentities", { signal }),
+  });
+  const remove = useAct({
+    send: (id: string) => call("removeIdentity", { path: { id } }),
+    changes: [IDENTITIES],
+    done: "The identity is forgotten.",
+  });
+  if (single_sign_on === null && data?.data.length === 0) return null;
+  return (
+    <Card withBorder component="section" aria-label="Single sign-on">
+      <Title order={2} size="h4" mb="sm">
+        Single sign-on
+      </Title>
+      {error !== null && <Failure error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <RowsWaiting rows={1} />}
+      {data?.data.length === 0 && (
+        <Text size="sm">
+          Sign in with {single_sign_on} once, with the address above, and it is linked to you.
+        </Text>
+      )}
+      {data?.data.map((identity) => (
+        <Group key={identity.id} justify="space-between">
+          <Text size="sm" className="break-anywhere">
+            {identity.issuer}, used {fromNow(identity.last_used_at)}
+          </Text>
+          <Button variant="default" size="compact-sm" onClick={() => remove.mutate(identity.id)}>
+            Remove
+          </Button>
+        </Group>
+      ))}
     </Card>
   );
 }

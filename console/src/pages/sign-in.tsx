@@ -1,48 +1,106 @@
-// Signing in: by e-mail address and password, or by the token of a one-time link.
-import { signInBody } from "@gr/console-api";
-import { Alert, Anchor, Button, PasswordInput, Text, TextInput } from "@mantine/core";
+// Signing in: by e-mail address and password, by a passkey, at the issuer of an organization, or by the token of a one-time
+// link.
+import type { SessionState } from "@gr/console-api";
+import { Alert, Anchor, Button, Divider, PasswordInput, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useRouter, useSearch } from "@tanstack/react-router";
-import { useEffect, useRef, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import type { ApiError } from "../api/api-error.ts";
 import { call } from "../api/console-client.ts";
 import { useAct } from "../parts/act.ts";
-import { byRules, showAtField } from "../parts/form-rules.ts";
+import { showAtField } from "../parts/field-errors.ts";
+import { issuerAnswer, rememberBack, rememberedBack } from "../parts/issuer-answer.ts";
 import { useLinkToken } from "../parts/link-token.ts";
 import { Failure } from "../parts/page-states.tsx";
+import { usePasskey } from "../parts/passkey-prompt.ts";
 import { SmallForm } from "../parts/small-form.tsx";
 import { SESSION_KEY } from "../queries.ts";
 import { useSession } from "../session.ts";
 
+/** What an issuer has sent along is posted once, however often the page is drawn or comes again. */
 export function SignIn() {
   const token = useLinkToken();
-  return token === undefined ? <ByPassword /> : <ByLink key={token} token={token} />;
+  const [answer] = useState(issuerAnswer);
+  if (token !== undefined) return <ByLink key={token} token={token} />;
+  return answer === undefined ? <ByHand /> : <ByIssuer answer={answer} />;
 }
 
 /** To where the person wanted to go. Only paths of this application: an address from outside would lead away. */
 function useGoOn() {
   const { history } = useRouter();
   const { back } = useSearch({ strict: false });
-  return () => history.push(back?.startsWith("/accounts/") ? back : "/");
+  return (to = back) => history.push(to?.startsWith("/accounts/") ? to : "/");
 }
 
-function ByLink({ token }: { token: string }) {
+/** For what works once: it must not be sent twice, however often the page is drawn. @returns what it was refused with */
+function useSentOnce(send: () => Promise<SessionState>, back?: string): unknown {
   const queries = useQueryClient();
   const goOn = useGoOn();
   const [error, setError] = useState<unknown>();
-  // A token works once: it must not be sent twice, however often the page is drawn.
   const isSent = useRef(false);
   useEffect(() => {
     if (isSent.current) return;
     isSent.current = true;
-    call("signInByLink", { body: { token } })
+    send()
       .then((session) => {
         queries.setQueryData(SESSION_KEY, session);
-        return goOn();
+        return goOn(back);
       })
       .catch(setError);
   });
+  return error;
+}
+
+function ByIssuer({ answer }: { answer: string }) {
+  const error = useSentOnce(() => call("finishOidc", { body: { answer } }), rememberedBack());
+  if (error !== undefined) return <ByHand failure={<Failure error={error} />} />;
+  return (
+    <SmallForm title="Signing in">
+      <Text>One moment…</Text>
+    </SmallForm>
+  );
+}
+
+/** Leads the browser to the issuer. */
+function AtIssuer({ name }: { name: string }) {
+  const { back } = useSearch({ strict: false });
+  const begin = useAct({
+    send: () => call("beginOidc"),
+    after: ({ url }) => {
+      rememberBack(back);
+      window.location.assign(url);
+    },
+  });
+  return (
+    <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate()}>
+      Sign in with {name}
+    </Button>
+  );
+}
+
+function ByPasskey() {
+  const queries = useQueryClient();
+  const goOn = useGoOn();
+  const signIn = useAct({
+    send: async () => {
+      const { options } = await call("beginPasskeySignIn");
+      return call("finishPasskeySignIn", { body: { passkey: await usePasskey(options) } });
+    },
+    after: (session) => {
+      queries.setQueryData(SESSION_KEY, session);
+      return goOn();
+    },
+  });
+  return (
+    <Button variant="default" loading={signIn.isPending} onClick={() => signIn.mutate()}>
+      Sign in with a passkey
+    </Button>
+  );
+}
+
+function ByLink({ token }: { token: string }) {
+  const error = useSentOnce(() => call("signInByLink", { body: { token } }));
   return (
     <SmallForm title="Signing in">
       {error === undefined ? <Text>One moment…</Text> : <Failure error={error} />}
@@ -55,14 +113,13 @@ function ByLink({ token }: { token: string }) {
   );
 }
 
-function ByPassword() {
-  const { sign_up } = useSession();
+function ByHand({ failure }: { failure?: ReactNode }) {
+  const { sign_up, single_sign_on, takes_passkeys } = useSession();
   const queries = useQueryClient();
   const goOn = useGoOn();
   const [refusal, setRefusal] = useState<ApiError>();
   const form = useForm({
     initialValues: { email: "", password: "" },
-    validate: byRules(signInBody),
   });
   const signIn = useAct({
     send: (body: { email: string; password: string }) => call("signIn", { body }),
@@ -77,6 +134,10 @@ function ByPassword() {
   });
   return (
     <SmallForm title="Sign in" onSubmit={form.onSubmit((values) => signIn.mutate(values))}>
+      {failure}
+      {single_sign_on !== null && <AtIssuer name={single_sign_on} />}
+      {takes_passkeys && <ByPasskey />}
+      {(single_sign_on !== null || takes_passkeys) && <Divider label="or" />}
       {refusal !== undefined && refusal.param === undefined && (
         <Alert color="red" role="alert">
           {refusal.message} {refusal.code === "email_not_verified" && <SendAgain email={form.values.email} />}

@@ -6,7 +6,8 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 import { call } from "../api/console-client.ts";
 import { useAct } from "../parts/act.ts";
-import { byRules, showAtField } from "../parts/form-rules.ts";
+import { showAtField } from "../parts/field-errors.ts";
+import { byRules } from "../parts/form-rules.ts";
 import { SmallForm } from "../parts/small-form.tsx";
 import { useSession } from "../session.ts";
 

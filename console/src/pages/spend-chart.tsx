@@ -1,4 +1,5 @@
 // Spend as bars. A picture only: the exact figures stand in the table below it.
+import "@mantine/core/styles/ColorSwatch.css";
 import "@mantine/charts/styles.css";
 import type { UsageAnswer } from "@gr/console-api";
 import { BarChart } from "@mantine/charts";

@@ -8,12 +8,15 @@ import { useState } from "react";
 import { call } from "../api/console-client.ts";
 import { useAct } from "../parts/act.ts";
 import { CopyField } from "../parts/copy-text.tsx";
+import { showAtField } from "../parts/field-errors.ts";
 import { fromNow } from "../parts/figure-text.ts";
 import { Time } from "../parts/figures.tsx";
-import { byRules, showAtField } from "../parts/form-rules.ts";
-import { Failure, RowsWaiting } from "../parts/page-states.tsx";
+import { byRules } from "../parts/form-rules.ts";
+import { Loaded } from "../parts/loaded.tsx";
+import { RowsTable } from "../parts/rows-table.tsx";
 import { SESSION_KEY } from "../queries.ts";
 import { useAccount, useSession } from "../session.ts";
+import { RenameAccount } from "./rename-account.tsx";
 
 type Members = AnswerOf<"listMembers">;
 type Member = Members["data"][number];
@@ -21,7 +24,7 @@ type Member = Members["data"][number];
 export function Team() {
   const { account_id: account, may } = useAccount();
   const [isInviting, { open, close }] = useDisclosure(false);
-  const { data, error, refetch } = useQuery({
+  const members = useQuery({
     queryKey: ["members", account],
     queryFn: ({ signal }) => call("listMembers", { path: { account }, signal }),
   });
@@ -31,16 +34,25 @@ export function Team() {
         <Title order={1} size="h2">
           Team
         </Title>
-        {may("admin") && <Button onClick={open}>Invite</Button>}
+        {may("admin") && (
+          <Group gap="xs">
+            <RenameAccount />
+            <Button onClick={open}>Invite</Button>
+          </Group>
+        )}
       </Group>
       <Text size="sm" c="dimmed">
         A viewer sees everything, a developer also has keys and the playground, an admin members and
         management keys, an owner all of it.
       </Text>
-      {error !== null && <Failure error={error} retry={() => void refetch()} />}
-      {data === undefined && error === null && <RowsWaiting />}
-      {data !== undefined && <MemberTable members={data.data} />}
-      {data !== undefined && data.invitations.length > 0 && <Invitations invitations={data.invitations} />}
+      <Loaded of={members}>
+        {({ data, invitations }) => (
+          <>
+            <MemberTable members={data} />
+            {invitations.length > 0 && <Invitations invitations={invitations} />}
+          </>
+        )}
+      </Loaded>
       {isInviting && <Invite close={close} />}
     </Stack>
   );
@@ -48,25 +60,11 @@ export function Team() {
 
 function MemberTable({ members }: { members: readonly Member[] }) {
   return (
-    <Table.ScrollContainer minWidth={600}>
-      <Table>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Who</Table.Th>
-            <Table.Th>Role</Table.Th>
-            <Table.Th>Since</Table.Th>
-            <Table.Th>
-              <span aria-hidden>⋯</span>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {members.map((member) => (
-            <MemberRow key={member.person_id} member={member} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+    <RowsTable heads={["Who", "Role", "Since"]} deeds minWidth={600}>
+      {members.map((member) => (
+        <MemberRow key={member.person_id} member={member} />
+      ))}
+    </RowsTable>
   );
 }
 
@@ -142,18 +140,23 @@ function Invitations({ invitations }: { invitations: Members["invitations"] }) {
       <Title order={2} size="h4">
         Invited
       </Title>
-      {invitations.map(({ id, email, role, expires_at }) => (
-        <Group key={id} justify="space-between">
-          <Text size="sm" className="break-anywhere">
-            {email} as {role}, ends {fromNow(expires_at)}
-          </Text>
-          {may("admin") && (
-            <Button variant="default" size="compact-sm" onClick={() => withdraw.mutate(id)}>
-              Withdraw
-            </Button>
-          )}
-        </Group>
-      ))}
+      <RowsTable heads={["Address", "Role", "Invited by", "Ends"]} deeds={may("admin")} minWidth={600}>
+        {invitations.map(({ id, email, role, invited_by, expires_at }) => (
+          <Table.Tr key={id}>
+            <Table.Td className="break-anywhere">{email}</Table.Td>
+            <Table.Td>{role}</Table.Td>
+            <Table.Td className="break-anywhere">{invited_by}</Table.Td>
+            <Table.Td>{fromNow(expires_at)}</Table.Td>
+            {may("admin") && (
+              <Table.Td>
+                <Button variant="default" size="compact-sm" onClick={() => withdraw.mutate(id)}>
+                  Withdraw
+                </Button>
+              </Table.Td>
+            )}
+          </Table.Tr>
+        ))}
+      </RowsTable>
     </Stack>
   );
 }

@@ -6,6 +6,7 @@ import type { ModelRecord } from "../api/public-api.ts";
 import { generate } from "../api/public-api.ts";
 import { readChat } from "../api/read-chat.ts";
 import { Failure } from "../parts/page-states.tsx";
+import { QuotedPrice } from "../parts/quoted-price.tsx";
 import { PATHS } from "../sample-code.ts";
 import { useAccount } from "../session.ts";
 import { Samples } from "./samples.tsx";
@@ -37,12 +38,9 @@ export function TextPlayground({ model, prompt }: { model: ModelRecord; prompt: 
   const change = (id: number, fields: (message: Message) => Partial<Message>) =>
     setMessages((before) => before.map((each) => (each.id === id ? { ...each, ...fields(each) } : each)));
 
+  const sent = [...messages, { role: "user", content: text }].map(({ role, content }) => ({ role, content }));
   const ask = async () => {
     const control = new AbortController();
-    const sent = [...messages, { role: "user", content: text }].map(({ role, content }) => ({
-      role,
-      content,
-    }));
     setRunning(control);
     setError(undefined);
     add({ role: "user", content: text });
@@ -97,6 +95,9 @@ export function TextPlayground({ model, prompt }: { model: ModelRecord; prompt: 
         <Button disabled={text === "" || running !== undefined} onClick={() => void ask()}>
           Send
         </Button>
+        {running === undefined && text !== "" && (
+          <QuotedPrice account={account} path={PATHS.text} body={{ model: model.id, messages: sent }} />
+        )}
         {running !== undefined && (
           <Button variant="default" onClick={() => running.abort()}>
             Stop

@@ -5,9 +5,12 @@ import { useQuery } from "@tanstack/react-query";
 import { useSearch } from "@tanstack/react-router";
 import { lazy, Suspense } from "react";
 import { call, urlOf } from "../api/console-client.ts";
+import { countText } from "../parts/figure-text.ts";
 import { Money } from "../parts/figures.tsx";
 import { Filters, TextFilter, useFilter } from "../parts/filters.tsx";
-import { Empty, Failure, RowsWaiting } from "../parts/page-states.tsx";
+import { Loaded } from "../parts/loaded.tsx";
+import { Empty, RowsWaiting } from "../parts/page-states.tsx";
+import { RowsTable } from "../parts/rows-table.tsx";
 import { useAccount } from "../session.ts";
 
 /** Charts are large, and the table stands without them. */
@@ -28,7 +31,7 @@ export function Usage() {
   const group_by = GROUPS.find(({ value }) => value === search.group_by)?.value ?? "day";
   const query = { from, to, key_id, model, group_by } as QueryOf<"readUsage">;
   const filter = useFilter();
-  const { data, error, refetch } = useQuery({
+  const usage = useQuery({
     queryKey: ["usage", account, query],
     queryFn: ({ signal }) => call("readUsage", { path: { account }, query, signal }),
   });
@@ -54,9 +57,7 @@ export function Usage() {
         <TextFilter name="model" label="Model" value={model} />
         <TextFilter name="key_id" label="Key id" value={key_id} />
       </Filters>
-      {error !== null && <Failure error={error} retry={() => void refetch()} />}
-      {data === undefined && error === null && <RowsWaiting />}
-      {data !== undefined && <Sums usage={data} groupBy={group_by} />}
+      <Loaded of={usage}>{(data) => <Sums usage={data} groupBy={group_by} />}</Loaded>
     </Stack>
   );
 }
@@ -72,8 +73,8 @@ function Sums({ usage, groupBy }: { usage: UsageAnswer; groupBy: string }) {
   return (
     <>
       <Text>
-        <Money usd={usage.total.spend} strong /> for {usage.total.requests} requests, from {usage.from} to{" "}
-        {usage.to}
+        <Money usd={usage.total.spend} strong /> for {countText(usage.total.requests)} requests, from{" "}
+        {usage.from} to {usage.to}
       </Text>
       {usage.is_cut && (
         <Alert color="yellow">There are more rows than are shown. The CSV of a shorter time has all.</Alert>
@@ -81,30 +82,23 @@ function Sums({ usage, groupBy }: { usage: UsageAnswer; groupBy: string }) {
       <Suspense fallback={<RowsWaiting rows={4} />}>
         <SpendChart rows={usage.data} />
       </Suspense>
-      <Table.ScrollContainer minWidth={420}>
-        <Table>
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{GROUPS.find(({ value }) => value === groupBy)?.label}</Table.Th>
-              <Table.Th ta="right">Requests</Table.Th>
-              <Table.Th ta="right">Spend</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {usage.data.map((row) => (
-              <Table.Tr key={`${row.group} ${row.day ?? ""}`}>
-                <Table.Td className="break-anywhere">{row.label}</Table.Td>
-                <Table.Td ta="right" className="figures">
-                  {row.requests}
-                </Table.Td>
-                <Table.Td ta="right">
-                  <Money usd={row.spend} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <RowsTable
+        heads={[GROUPS.find(({ value }) => value === groupBy)?.label ?? "", "Requests", "Spend, USD"]}
+        figures={2}
+        minWidth={300}
+      >
+        {usage.data.map((row) => (
+          <Table.Tr key={`${row.group} ${row.day ?? ""}`}>
+            <Table.Td className="break-anywhere">{row.label}</Table.Td>
+            <Table.Td ta="right" className="figures">
+              {countText(row.requests)}
+            </Table.Td>
+            <Table.Td ta="right">
+              <Money usd={row.spend} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </RowsTable>
     </>
   );
 }

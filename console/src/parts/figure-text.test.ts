@@ -1,6 +1,6 @@
 // Money is shown exactly, and times from now in words.
 import { expect, test } from "@jest/globals";
-import { fromNow, moneyText } from "./figure-text.ts";
+import { deedText, fromNow, moneyText } from "./figure-text.ts";
 
 test.each([
   ["0.0000", "$0.00"],
@@ -20,4 +20,8 @@ test.each([
   [NOW + 90_000, "in 1 minute"],
 ])("%d is %s", (at, words) => {
   expect(fromNow(new Date(at).toISOString(), NOW, "en")).toBe(words);
+});
+
+test("deeds are shown as words", () => {
+  expect(deedText("member.role_changed")).toBe("Member role changed");
 });

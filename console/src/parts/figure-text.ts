@@ -1,4 +1,4 @@
-// Money and times as text. Money comes as a decimal string and is never made a number.
+// Money, times and deeds as text. Money comes as a decimal string and is never made a number.
 
 /** Two decimals, and all four where the last two say something. @param usd such as "12.3400" or "-0.0012" */
 export function moneyText(usd: string): string {
@@ -7,6 +7,16 @@ export function moneyText(usd: string): string {
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
   const decimals = fraction.padEnd(4, "0").replace(/00$/, "");
   return `${sign}$${grouped}.${decimals}`;
+}
+
+/** 1234567 as "1,234,567". */
+export function countText(count: number | string): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** "820 ms" or "1.2 s". */
+export function secondsText(ms: number): string {
+  return ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
 /** "in 3 hours", "2 days ago". @param now Unix milliseconds */
@@ -22,4 +32,10 @@ export function fromNow(at: string, now = Date.now(), locale?: string): string {
     if (Math.abs(seconds) >= size) return words.format(Math.trunc(seconds / size), unit);
   }
   return words.format(seconds, "second");
+}
+
+/** "member.role_changed" as "Member role changed". */
+export function deedText(action: string): string {
+  const words = action.replace(/[._]/g, " ");
+  return words.slice(0, 1).toUpperCase() + words.slice(1);
 }

@@ -1,5 +1,8 @@
-// Forms are checked by the schemas that the server checks them with, and show what the server refuses at its field.
-import type { ApiError } from "../api/api-error.ts";
+// Forms are checked by the schemas that the server checks them with.
+import { config } from "zod";
+
+// Scripts are not made from text here: the policy of the page refuses it.
+config({ jitless: true });
 
 interface Schema {
   safeParse(values: unknown): {
@@ -18,16 +21,4 @@ export function byRules<Values>(schema: Schema, toBody: (values: Values) => unkn
     }
     return errors;
   };
-}
-
-interface FormWithErrors {
-  getValues(): object;
-  setFieldError(field: string, error: string): void;
-}
-
-/** @returns true when the form has the field at fault, which now shows the message */
-export function showAtField(form: FormWithErrors, error: ApiError): boolean {
-  if (error.param === undefined || !(error.param in form.getValues())) return false;
-  form.setFieldError(error.param, error.message);
-  return true;
 }

@@ -14,22 +14,24 @@ export interface PagedRowsProps<Row> {
   readonly read: (after: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
   readonly empty: ReactNode;
   readonly children: (rows: readonly Row[]) => ReactNode;
-  /** Asked again so often while somebody looks. */
-  readonly everyMs?: number;
+  /** When to ask again, in ms, by the rows that are shown; never while the page is hidden. */
+  readonly again?: (rows: readonly Row[]) => number;
 }
 
-export function PagedRows<Row>({ queryKey, read, empty, children, everyMs }: PagedRowsProps<Row>) {
+export function PagedRows<Row>({ queryKey, read, empty, children, again }: PagedRowsProps<Row>) {
   const { data, error, isPending, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } =
     useInfiniteQuery({
       queryKey,
       queryFn: ({ pageParam, signal }) => read(pageParam, signal),
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }) => next ?? undefined,
-      ...(everyMs !== undefined && { refetchInterval: everyMs }),
+      // All pages are asked for again, one after the other: the more they are, the less often.
+      refetchInterval: ({ state: { data: shown } }) =>
+        again !== undefined && shown !== undefined && again(rowsOf(shown.pages)) * shown.pages.length,
     });
   if (isPending) return <RowsWaiting />;
   if (data === undefined) return <Failure error={error} retry={() => void refetch()} />;
-  const rows = data.pages.flatMap((page) => page.data);
+  const rows = rowsOf(data.pages);
   if (rows.length === 0) return empty;
   return (
     <Stack>
@@ -44,4 +46,8 @@ export function PagedRows<Row>({ queryKey, read, empty, children, everyMs }: Pag
       )}
     </Stack>
   );
+}
+
+function rowsOf<Row>(pages: readonly Page<Row>[]): readonly Row[] {
+  return pages.flatMap((page) => page.data);
 }

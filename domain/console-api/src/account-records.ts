@@ -81,6 +81,18 @@ export const webToken = z.object({
   expires_at: time.describe("five minutes at most"),
 });
 
+export const accountStanding = z.object({
+  suspension: z
+    .object({
+      since: time.nullable().describe("null = not known, as the reason: it was not done in the console"),
+      reason: z.string().nullable(),
+      contact: z.string().nullable().describe("an e-mail address or a URL of the operator, where one is set"),
+    })
+    .nullable()
+    .describe("null = it may spend; else it spends nothing, and reads on"),
+});
+export type AccountStanding = z.infer<typeof accountStanding>;
+
 export const homeRecord = z.object({
   balance: usd,
   held: usd.describe("reserved by running requests"),
@@ -109,6 +121,37 @@ export const homeRecord = z.object({
 });
 export type HomeRecord = z.infer<typeof homeRecord>;
 
+/** In USD; what a payment service takes at least, and what nobody pays by mistake. */
+export const TOP_UP_MIN = 1;
+export const TOP_UP_MAX = 10_000;
+const topUpRange = `It must be from ${TOP_UP_MIN} to ${TOP_UP_MAX} USD`;
+
+export const paymentBody = z.object({
+  amount: z
+    .string({ error: 'It must be an amount of USD as a string, such as "25.00"' })
+    .regex(/^\d{1,11}(\.\d{1,2})?$/, 'It must be an amount of USD with at most two decimals, such as "25.00"')
+    .refine((usd) => Number(usd) >= TOP_UP_MIN && Number(usd) <= TOP_UP_MAX, topUpRange),
+});
+
+export const paymentStatus = z
+  .enum(["pending", "completed", "failed", "refunded"])
+  .describe("pending: not paid yet, or on its way; failed: given up; refunded: as a whole");
+export const payment = z.object({
+  id: z.string(),
+  amount: usd,
+  status: paymentStatus,
+  reversed: usd.describe("of it, what refunds and disputes have taken back"),
+  asked_by: z.string().describe("e-mail address"),
+  created_at: time,
+  changed_at: time.describe("when it got its status"),
+  checkout_url: z.string().nullable().describe("where it can be paid, while it is pending"),
+  receipt_url: z.string().nullable(),
+  needs_operator: z.boolean().describe("it is not booked as it was paid; the operator looks at it"),
+});
+export type PaymentRecord = z.infer<typeof payment>;
+export const paymentPage = page(payment);
+export const newPayment = z.object({ payment, url: z.string().describe("where to pay") });
+
 export const ledgerKind = z.enum(["deposit", "refund", "adjustment", "charge"], {
   error: "It must be deposit, refund, adjustment or charge",
 });
@@ -122,6 +165,7 @@ export const ledgerLine = z.object({
   key_id: z.string().nullable().describe("web_token = the playground"),
   source: z.string().nullable().describe("where a deposit came from"),
   reason: z.string().nullable().describe("of an adjustment"),
+  payment_id: z.string().nullable().describe("of a payment that the line came from"),
 });
 export type LedgerLine = z.infer<typeof ledgerLine>;
 export const ledgerPage = page(ledgerLine);

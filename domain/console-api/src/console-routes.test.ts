@@ -1,7 +1,8 @@
 // The contract's table and what is written about it are the same.
 import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
-import { type ConsoleRoute, consoleRoutes } from "./console-routes.ts";
+import type { ConsoleRoute } from "./console-route.ts";
+import { consoleRoutes } from "./console-routes.ts";
 
 test("docs/console-api.md lists every route as the table has it, and no other", async () => {
   const text = await readFile(new URL("../../../docs/console-api.md", import.meta.url), "utf8");
@@ -15,6 +16,8 @@ test("docs/console-api.md lists every route as the table has it, and no other", 
 
 test("a route takes a role exactly where it names an account", () => {
   for (const { path, access } of Object.values<ConsoleRoute>(consoleRoutes)) {
-    expect([path, access !== "open" && access !== "person"]).toEqual([path, path.includes("/:account/")]);
+    const isRole = !["open", "person", "operator"].includes(access);
+    expect([path, isRole]).toEqual([path, path.includes("/:account/")]);
+    expect([path, access === "operator"]).toEqual([path, path.includes("/operator/")]);
   }
 });

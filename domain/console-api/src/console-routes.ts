@@ -2,28 +2,14 @@
 // anybody else it does not exist.
 import { z } from "zod";
 import * as account from "./account-records.ts";
+import { routes } from "./console-route.ts";
 import { day, pageQuery } from "./fields.ts";
+import * as operator from "./operator-records.ts";
 import * as people from "./people.ts";
-import type { Role } from "./roles.ts";
+import { personRoutes } from "./person-routes.ts";
+import * as requests from "./request-records.ts";
+import * as router from "./router-records.ts";
 import * as usage from "./usage-records.ts";
-
-/** open: everybody; person: whoever is signed in; a role: members of the account who may act as that. */
-export type ConsoleAccess = "open" | "person" | Role;
-
-export interface ConsoleRoute {
-  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
-  readonly path: `/console/api/${string}`;
-  readonly access: ConsoleAccess;
-  readonly summary: string;
-  readonly query?: z.ZodType;
-  readonly body?: z.ZodType;
-  /** Of success; 200 unless said otherwise. */
-  readonly status?: 201 | 202 | 204;
-  /** JSON; absent = no body, or the CSV that the path names. */
-  readonly answer?: z.ZodType;
-}
-
-const routes = <Table extends Record<string, ConsoleRoute>>(table: Table) => table;
 
 const ledgerFilter = {
   kind: account.ledgerKind.optional(),
@@ -31,129 +17,16 @@ const ledgerFilter = {
   to: day.optional().describe("last day, UTC"),
 };
 
-/** People and sessions. */
-const personRoutes = routes({
-  readSession: {
-    method: "GET",
-    path: "/console/api/session",
-    access: "open",
-    summary: "Who is signed in, and what they belong to",
-    answer: people.sessionState,
-  },
-  signUp: {
-    method: "POST",
-    path: "/console/api/sign-up",
-    access: "open",
-    summary:
-      "Ask for a person; a link to verify the address follows. The answer is the same for a known address",
-    body: people.signUpBody,
-    status: 202,
-  },
-  sendVerification: {
-    method: "POST",
-    path: "/console/api/verify-email/send",
-    access: "open",
-    summary: "Send the link to verify an address again, if there is one to verify",
-    body: people.emailBody,
-    status: 202,
-  },
-  verifyEmail: {
-    method: "POST",
-    path: "/console/api/verify-email",
-    access: "open",
-    summary: "Verify an address by the token of its link, and sign in",
-    body: people.tokenBody,
-    answer: people.sessionState,
-  },
-  signIn: {
-    method: "POST",
-    path: "/console/api/sign-in",
-    access: "open",
-    summary: "Sign in by e-mail address and password",
-    body: people.signInBody,
-    answer: people.sessionState,
-  },
-  signInByLink: {
-    method: "POST",
-    path: "/console/api/sign-in/link",
-    access: "open",
-    summary: "Sign in by the token of a one-time link",
-    body: people.tokenBody,
-    answer: people.sessionState,
-  },
-  signOut: {
-    method: "POST",
-    path: "/console/api/sign-out",
-    access: "open",
-    summary: "End this session",
-    status: 204,
-  },
-  askPasswordReset: {
-    method: "POST",
-    path: "/console/api/password-reset",
-    access: "open",
-    summary: "Send a link to set a new password, if the address is known; the answer does not tell",
-    body: people.emailBody,
-    status: 202,
-  },
-  resetPassword: {
-    method: "POST",
-    path: "/console/api/password-reset/confirm",
-    access: "open",
-    summary: "Set a new password by the token of a link; all sessions of the person end",
-    body: people.newPasswordBody,
-    status: 204,
-  },
-  changePassword: {
-    method: "POST",
-    path: "/console/api/password",
-    access: "person",
-    summary: "Change the own password; all other sessions end",
-    body: people.changePasswordBody,
-    status: 204,
-  },
-  listSessions: {
-    method: "GET",
-    path: "/console/api/sessions",
-    access: "person",
-    summary: "The own sessions",
-    answer: people.sessionList,
-  },
-  endSession: {
-    method: "DELETE",
-    path: "/console/api/sessions/:id",
-    access: "person",
-    summary: "End one of the own sessions",
-    status: 204,
-  },
-  endOtherSessions: {
-    method: "DELETE",
-    path: "/console/api/sessions",
-    access: "person",
-    summary: "End all own sessions but this one",
-    status: 204,
-  },
-  createAccount: {
-    method: "POST",
-    path: "/console/api/accounts",
-    access: "person",
-    summary: "Open an account and own it, where sign-up is open",
-    body: people.newAccountBody,
-    status: 201,
-    answer: people.membership,
-  },
-  acceptInvitation: {
-    method: "POST",
-    path: "/console/api/invitations/accept",
-    access: "person",
-    summary: "Join an account by the token of an invitation to the own address",
-    body: people.tokenBody,
-    answer: people.membership,
-  },
-});
-
-/** Members of an account, and what they did. */
+/** An account's name, its members, and what they did. */
 const memberRoutes = routes({
+  renameAccount: {
+    method: "PATCH",
+    path: "/console/api/accounts/:account/name",
+    access: "admin",
+    summary: "Give the account another name",
+    body: people.newAccountBody,
+    status: 204,
+  },
   listMembers: {
     method: "GET",
     path: "/console/api/accounts/:account/members",
@@ -204,6 +77,13 @@ const memberRoutes = routes({
 
 /** Keys, money, usage. */
 const accountRoutes = routes({
+  readStanding: {
+    method: "GET",
+    path: "/console/api/accounts/:account/standing",
+    access: "viewer",
+    summary: "Whether the operator has suspended the account, why, and whom to ask",
+    answer: account.accountStanding,
+  },
   readHome: {
     method: "GET",
     path: "/console/api/accounts/:account/home",
@@ -274,6 +154,23 @@ const accountRoutes = routes({
     summary: "The same as CSV, oldest of the newest 100,000 lines last",
     query: z.object(ledgerFilter),
   },
+  listPayments: {
+    method: "GET",
+    path: "/console/api/accounts/:account/payments",
+    access: "viewer",
+    summary: "Top-ups, newest first",
+    query: z.object({ ...pageQuery, id: z.string().min(1).max(100).optional().describe("only this one") }),
+    answer: account.paymentPage,
+  },
+  createPayment: {
+    method: "POST",
+    path: "/console/api/accounts/:account/payments",
+    access: "admin",
+    summary: "Begin a top-up; the answer says where to pay",
+    body: account.paymentBody,
+    status: 201,
+    answer: account.newPayment,
+  },
   readUsage: {
     method: "GET",
     path: "/console/api/accounts/:account/usage",
@@ -289,25 +186,106 @@ const accountRoutes = routes({
     summary: "The same as CSV",
     query: usage.usageQuery,
   },
-  listGenerations: {
+  listRequests: {
     method: "GET",
-    path: "/console/api/accounts/:account/generations",
+    path: "/console/api/accounts/:account/requests",
     access: "viewer",
-    summary: "The log of images and videos, newest first",
-    query: z.object({
-      ...pageQuery,
-      kind: usage.generationKind.optional(),
-      model: z.string().min(1).max(300).optional(),
-      status: usage.generationStatus.optional(),
-      key_id: z.string().min(1).max(100).optional(),
-      from: day.optional(),
-      to: day.optional(),
-    }),
-    answer: usage.generationPage,
+    summary: "The log of images, videos and text requests, newest first",
+    query: requests.requestQuery,
+    answer: requests.requestPage,
+  },
+  readRequest: {
+    method: "GET",
+    path: "/console/api/accounts/:account/requests/:id",
+    access: "viewer",
+    summary: "One request, and how its charge came about",
+    answer: requests.wholeRequest,
+  },
+  removeMedia: {
+    method: "DELETE",
+    path: "/console/api/accounts/:account/requests/:id/media",
+    access: "developer",
+    summary: "Remove the files and the prompt of an image or a video for good; what it cost stays",
+    answer: requests.removedMedia,
   },
 });
 
-export const consoleRoutes = { ...personRoutes, ...memberRoutes, ...accountRoutes };
+/** For whoever runs the router. `:id` is any account that the console knows. */
+const operatorRoutes = routes({
+  findAccounts: {
+    method: "GET",
+    path: "/console/api/operator/accounts",
+    access: "operator",
+    summary: "Accounts, newest first, all or by id, name or a member's address",
+    query: z.object({ ...pageQuery, text: z.string().min(1).max(200).optional() }),
+    answer: operator.foundAccountPage,
+  },
+  readAccountAsOperator: {
+    method: "GET",
+    path: "/console/api/operator/accounts/:id",
+    access: "operator",
+    summary: "An account, its credit and its people",
+    answer: operator.operatedAccount,
+  },
+  bookDeposit: {
+    method: "POST",
+    path: "/console/api/operator/accounts/:id/deposits",
+    access: "operator",
+    summary: "Book money that came in another way, with a reason",
+    body: operator.depositBody,
+    status: 201,
+    answer: operator.operatedAccount,
+  },
+  bookAdjustment: {
+    method: "POST",
+    path: "/console/api/operator/accounts/:id/adjustments",
+    access: "operator",
+    summary: "Give credit, or take it, with a reason",
+    body: operator.adjustmentBody,
+    status: 201,
+    answer: operator.operatedAccount,
+  },
+  suspendAccount: {
+    method: "PATCH",
+    path: "/console/api/operator/accounts/:id",
+    access: "operator",
+    summary: "Stop an account from spending, or let it again, with a reason",
+    body: operator.suspensionBody,
+    answer: operator.operatedAccount,
+  },
+  readAuditAsOperator: {
+    method: "GET",
+    path: "/console/api/operator/accounts/:id/audit",
+    access: "operator",
+    summary: "The audit log of an account, newest first",
+    query: z.object(pageQuery),
+    answer: people.auditPage,
+  },
+  listOpenRequests: {
+    method: "GET",
+    path: "/console/api/operator/requests",
+    access: "operator",
+    summary:
+      "Requests of all accounts that hold credit now, oldest first, so that what is stuck is at the top",
+    answer: router.openRequests,
+  },
+  readProviders: {
+    method: "GET",
+    path: "/console/api/operator/providers",
+    access: "operator",
+    summary: "Who makes what, and how the last import of text models went",
+    answer: router.routerProviders,
+  },
+  previewCatalogue: {
+    method: "POST",
+    path: "/console/api/operator/catalogue/preview",
+    access: "operator",
+    summary: "What the catalogue would change to by its files and a fresh import; changes nothing",
+    answer: router.catalogueChanges,
+  },
+});
+
+export const consoleRoutes = { ...personRoutes, ...memberRoutes, ...accountRoutes, ...operatorRoutes };
 export type ConsoleRouteName = keyof typeof consoleRoutes;
 
 type Part<Name extends ConsoleRouteName, Key extends "query" | "body" | "answer"> =

@@ -1,5 +1,6 @@
 // Fields that many requests and answers have: money, times, ids, pages.
 import { z } from "zod";
+import { roles } from "./roles.ts";
 
 /** USD with four decimals, as a string: money is never a floating-point number here. */
 export const usd = z.string().regex(/^-?\d+\.\d{4}$/);
@@ -69,3 +70,5 @@ export const consoleError = z.object({
   }),
 });
 export type ConsoleError = z.infer<typeof consoleError>;
+
+export const role = z.enum(roles, { error: "It must be viewer, developer, admin or owner" });

@@ -1,14 +1,13 @@
 // People, their sessions, and which accounts they belong to.
 import { z } from "zod";
-import { email, name, page, password, time } from "./fields.ts";
-import { roleField } from "./roles.ts";
+import { email, name, page, password, role, time } from "./fields.ts";
 
 export const person = z.object({ id: z.string(), email: z.string(), name: z.string() });
 
 export const membership = z.object({
   account_id: z.string(),
   account_name: z.string(),
-  role: roleField,
+  role,
 });
 export type Membership = z.infer<typeof membership>;
 
@@ -20,6 +19,13 @@ export const sessionState = z.object({
   sends_mail: z
     .boolean()
     .describe("false = no mail server is set: links are shown to the operator, and invitations show theirs"),
+  is_operator: z.boolean().describe("may use the operator area; no role of an account gives that"),
+  single_sign_on: z
+    .string()
+    .nullable()
+    .describe("what the issuer is called where people may sign in; null = none is set"),
+  takes_passkeys: z.boolean().describe("false = switched off, or browsers would refuse them at this address"),
+  takes_payments: z.boolean().describe("false = only the operator gives credits"),
 });
 export type SessionState = z.infer<typeof sessionState>;
 
@@ -36,6 +42,45 @@ export const newPasswordBody = z.object({ token, password });
 export const changePasswordBody = z.object({ current_password: knownPassword, new_password: password });
 export const newAccountBody = z.object({ name });
 
+/** The browser goes to the issuer's page, which sends it back to `/sign-in/oidc` with its answer in the query. */
+export const oidcBegun = z.object({ url: z.string() });
+export const oidcAnswer = z.object({
+  answer: z
+    .string({ error: "It must be the query that the issuer has sent along" })
+    .min(1)
+    .max(8_000)
+    .describe("such as code=…&state=…, as it is"),
+});
+export const identity = z.object({
+  id: z.string(),
+  issuer: z.string(),
+  created_at: time,
+  last_used_at: time,
+});
+export const identityList = z.object({ data: z.array(identity) });
+
+/** For navigator.credentials; the standard says what is in it. */
+export const passkeyOptions = z.object({ options: z.record(z.string(), z.unknown()) });
+/** What navigator.credentials has answered, as JSON. */
+const passkeyAnswer = z.looseObject(
+  {
+    id: z.string().min(1).max(2_000),
+    type: z.literal("public-key"),
+    response: z.looseObject({ clientDataJSON: z.string() }),
+  },
+  { error: "It must be what the browser has answered" },
+);
+export const passkeySignIn = z.object({ passkey: passkeyAnswer });
+export const newPasskeyBody = z.object({ name, passkey: passkeyAnswer });
+export const passkeyNameBody = z.object({ name });
+export const passkey = z.object({
+  id: z.string(),
+  name: z.string(),
+  created_at: time,
+  last_used_at: time.nullable(),
+});
+export const passkeyList = z.object({ data: z.array(passkey) });
+
 export const session = z.object({
   id: z.string(),
   created_at: time,
@@ -51,23 +96,23 @@ export const member = z.object({
   person_id: z.string(),
   email: z.string(),
   name: z.string(),
-  role: roleField,
+  role,
   joined_at: time,
 });
 export const invitation = z.object({
   id: z.string(),
   email: z.string(),
-  role: roleField,
+  role,
   invited_by: z.string().describe("e-mail address"),
   created_at: time,
   expires_at: time,
 });
 export const memberList = z.object({ data: z.array(member), invitations: z.array(invitation) });
-export const invitationBody = z.object({ email, role: roleField });
+export const invitationBody = z.object({ email, role });
 export const newInvitation = invitation.extend({
   link: z.string().nullable().describe("for the inviter to hand on; null = it was mailed"),
 });
-export const roleBody = z.object({ role: roleField });
+export const roleBody = z.object({ role });
 
 export const auditEntry = z.object({
   id: z.string(),

@@ -1,6 +1,6 @@
-// What was used: sums by day, key, model, provider and kind, and the log of generations.
+// What was used: sums by day, key, model, provider and kind.
 import { z } from "zod";
-import { day, page, time, usd } from "./fields.ts";
+import { day, usd } from "./fields.ts";
 
 export const usageGroup = z.enum(["day", "key", "model", "provider", "kind"], {
   error: "It must be day, key, model, provider or kind",
@@ -35,35 +35,3 @@ export const usageAnswer = z.object({
   is_cut: z.boolean().describe(`there were more than ${USAGE_ROWS_MAX} rows`),
 });
 export type UsageAnswer = z.infer<typeof usageAnswer>;
-
-export const generationKind = z.enum(["image", "video"], { error: "It must be image or video" });
-export const generationStatus = z.enum(["running", "succeeded", "failed", "blocked", "cancelled"], {
-  error: "It must be running, succeeded, failed, blocked or cancelled",
-});
-
-export const generation = z.object({
-  id: z.string().describe("of the request, and of its charge in the ledger"),
-  key_id: z.string().describe("web_token = the playground"),
-  kind: generationKind,
-  model: z.string(),
-  status: generationStatus,
-  parameters: z.object({
-    prompt: z.string().nullable().describe("null = not kept, or removed"),
-    count: z.number().int(),
-    size: z.string().nullable(),
-    quality: z.string().nullable(),
-    seconds: z.number().nullable(),
-    audio: z.boolean().nullable(),
-    input_images: z.number().int(),
-    output_format: z.string(),
-    response_format: z.string(),
-  }),
-  urls: z.array(z.string()).describe("empty unless it succeeded and its files were kept"),
-  error: z.object({ message: z.string(), type: z.string(), code: z.string().nullable() }).nullable(),
-  created_at: time,
-  finished_at: time.nullable(),
-  charged: usd.nullable().describe("null while it runs"),
-  is_deleted: z.boolean().describe("its files and its prompt were removed"),
-});
-export type GenerationRecord = z.infer<typeof generation>;
-export const generationPage = page(generation);

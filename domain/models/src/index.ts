@@ -3,8 +3,8 @@
 export { type AskedTogether, acceptsTogether, type DefaultValues, defaultsOf } from "./accepted.ts";
 export { acceptedInputs, needsImage, TAKES_IMAGES } from "./inputs.ts";
 export {
-  type ImageMeters,
   isExact,
+  linesOfRequest,
   priceOf,
   priceOfImageRequest,
   priceOfImages,
@@ -13,10 +13,17 @@ export {
   priceOfVideoRequest,
   type Quote,
   type Reported,
+} from "./price.ts";
+export {
+  type ImageMeters,
+  linesOfTokens,
+  type PriceLine,
+  type PriceLines,
+  sumOf,
   type TokenMeters,
   type VideoMeters,
-} from "./price.ts";
+} from "./price-lines.ts";
 export { charactersOf, MOST_PROMPT_CHARACTERS } from "./prompt.ts";
 export { PROVIDER_ABILITIES, type ProviderAbility } from "./provider-ability.ts";
 export { acceptsSize, makesSize, parseSize, type Size } from "./size.ts";
-export { dearestTokenPrice, tokenPriceAt } from "./token-price.ts";
+export { dearestTokenPrice, tokenPriceAt, withOwnPrice } from "./token-price.ts";

@@ -1,61 +1,31 @@
 // The one price function: a price rule and what was asked for give an exact amount, or a bound. The list, the hold and the
 // charge all come from here, so they cannot differ.
-import { ceilDiv, type PicoUsd } from "@gr/money";
+import type { PicoUsd } from "@gr/money";
 import type {
   ClipPrice,
-  ClipTier,
   ImagePrice,
-  ImageTier,
-  InputCounting,
   MegapixelPrice,
   MeteredPrice,
-  MeteredTier,
   Model,
   Price,
   SecondPrice,
-  SecondTier,
   TokenPrice,
 } from "@gr/proto/catalog";
-import { parseSize } from "./size.ts";
-
-/** What a request asks for, every "auto" resolved. */
-interface Asked {
-  /** As validated: a named quality and WIDTHxHEIGHT, or "auto" where the model takes none. */
-  readonly quality: string;
-  readonly size: string;
-  /** Images that the request brings along; none when absent. */
-  readonly inputImages?: number;
-  /** The pixels of each of them; one whose pixels are not known counts as the largest. */
-  readonly inputPixels?: readonly number[];
-  /** Of the prompt, in UTF-8; none when absent. */
-  readonly promptBytes?: number;
-}
-
-export interface ImageMeters extends Asked {
-  readonly images: number;
-}
-
-export interface VideoMeters extends Asked {
-  readonly seconds: number;
-  /** Whether the video is asked for with sound; false when absent. */
-  readonly audio?: boolean;
-}
-
-export interface TokenMeters {
-  /** All input tokens; cached, cache-written, image and audio tokens included. */
-  readonly inputTokens: number;
-  /** All output tokens; reasoning, images and audio included. */
-  readonly outputTokens: number;
-  readonly cachedInputTokens?: number;
-  readonly cacheWriteTokens?: number;
-  readonly imageInputTokens?: number;
-  readonly audioInputTokens?: number;
-  readonly reasoningTokens?: number;
-  readonly imageOutputTokens?: number;
-  readonly audioOutputTokens?: number;
-  /** Calls of tools that the provider ran, by their type in the output. */
-  readonly toolCalls?: Readonly<Record<string, number>>;
-}
+import {
+  type Asked,
+  count,
+  holds,
+  type ImageMeters,
+  linesOfClip,
+  linesOfImages,
+  linesOfMegapixels,
+  linesOfSeconds,
+  linesOfTokens,
+  type PriceLines,
+  sumOf,
+  type TokenMeters,
+  type VideoMeters,
+} from "./price-lines.ts";
 
 /** What a provider says that it used or billed; absent parts were not reported. */
 export interface Reported {
@@ -130,33 +100,29 @@ export function priceOfVideoRequest({ rule }: Price, meters: VideoMeters): PicoU
   }
 }
 
-/** The first tier whose conditions all hold, times the number of images, plus the input images. */
 export function priceOfImages(price: ImagePrice, meters: ImageMeters): PicoUsd | undefined {
-  const tier = price.tiers.find((candidate) => holds(candidate, meters));
-  if (tier === undefined) return undefined;
-  return tier.picoUsd * count(meters.images) + inputsOf(price, meters, meters.images);
+  return sumOf(linesOfImages(price, meters));
 }
 
-/** Each started unit of area costs; the first has its own price. Undefined when the size is not known. */
 export function priceOfMegapixels(price: MegapixelPrice, meters: ImageMeters): PicoUsd | undefined {
-  const pixels = pixelsOf(meters.size);
-  if (pixels === undefined || price.unitPixels <= 0n) return undefined;
-  const further = ceilDiv(pixels, price.unitPixels) - 1n;
-  const each = price.firstPicoUsd + further * price.furtherPicoUsd;
-  return each * count(meters.images) + inputsOf(price, meters, meters.images);
+  return sumOf(linesOfMegapixels(price, meters));
 }
 
-/** Seconds times the price of the first tier whose conditions all hold, plus the input images. */
 export function priceOfSeconds(price: SecondPrice, meters: VideoMeters): PicoUsd | undefined {
-  const tier = price.tiers.find((candidate) => holds(candidate, meters));
-  if (tier === undefined) return undefined;
-  return tier.picoUsd * count(meters.seconds) + inputsOf(price, meters, 1);
+  return sumOf(linesOfSeconds(price, meters));
 }
 
-/** The first tier whose conditions all hold, plus the input images. */
 export function priceOfClip(price: ClipPrice, meters: VideoMeters): PicoUsd | undefined {
-  const tier = price.tiers.find((candidate) => holds(candidate, meters));
-  return tier === undefined ? undefined : tier.picoUsd + inputsOf(price, meters, 1);
+  return sumOf(linesOfClip(price, meters));
+}
+
+/** What a request by units that are known before is made up of; undefined when the rule has no price for it, or has none such. */
+export function linesOfRequest({ rule }: Price, meters: ImageMeters | VideoMeters): PriceLines | undefined {
+  if (rule.case === "image" && "images" in meters) return linesOfImages(rule.value, meters);
+  if (rule.case === "megapixel" && "images" in meters) return linesOfMegapixels(rule.value, meters);
+  if (rule.case === "second" && "seconds" in meters) return linesOfSeconds(rule.value, meters);
+  if (rule.case === "clip" && "seconds" in meters) return linesOfClip(rule.value, meters);
+  return undefined;
 }
 
 /**
@@ -177,98 +143,11 @@ function mostOfTokens(price: MeteredPrice, meters: Asked, images: number, second
   return each * count(images) + tokens.requestPicoUsd * count(images);
 }
 
-/** What the input images cost beyond the free ones. @param images how many are made */
-function inputsOf(
-  price: { inputImagePicoUsd: PicoUsd; freeInputImages: number; inputs?: InputCounting | undefined },
-  meters: Asked,
-  images: number,
-): PicoUsd {
-  const { inputImagePicoUsd: each, freeInputImages: free, inputs } = price;
-  const number = Number(count(meters.inputImages ?? 0));
-  let units = 0n;
-  for (let index = free; index < number; index += 1) units += unitsOf(meters.inputPixels?.[index], inputs);
-  return units * each * (inputs?.once === true ? 1n : count(images));
-}
-
-function unitsOf(pixels: number | undefined, counting: InputCounting | undefined): bigint {
-  if (counting === undefined || counting.unitPixels <= 0n) return 1n;
-  const most = counting.maxPixels;
-  const known = pixels === undefined ? most : count(pixels);
-  const counted = most > 0n && known > most ? most : known;
-  return counted === 0n ? 1n : ceilDiv(counted, counting.unitPixels);
-}
-
 /** Tokens of each meter times its price; a meter without a price of its own is billed as its parent. */
 export function priceOfTokens(price: TokenPrice, meters: TokenMeters): PicoUsd {
-  const cached = count(meters.cachedInputTokens ?? 0);
-  const written = count(meters.cacheWriteTokens ?? 0);
-  const image = count(meters.imageInputTokens ?? 0);
-  const audio = count(meters.audioInputTokens ?? 0);
-  const reasoning = count(meters.reasoningTokens ?? 0);
-  const made = count(meters.imageOutputTokens ?? 0);
-  const spoken = count(meters.audioOutputTokens ?? 0);
-  // When a part is larger than its whole, the provider has miscounted the whole. The parts are billed then.
-  const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - image - audio);
-  const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - made - spoken);
-  return (
-    plainInput * price.inputPicoUsd +
-    cached * (price.cachedInputPicoUsd ?? price.inputPicoUsd) +
-    written * (price.cacheWritePicoUsd ?? price.inputPicoUsd) +
-    image * (price.imageInputPicoUsd ?? price.inputPicoUsd) +
-    audio * (price.audioInputPicoUsd ?? price.inputPicoUsd) +
-    plainOutput * price.outputPicoUsd +
-    reasoning * (price.reasoningPicoUsd ?? price.outputPicoUsd) +
-    made * (price.imageOutputPicoUsd ?? price.outputPicoUsd) +
-    spoken * (price.audioOutputPicoUsd ?? price.outputPicoUsd) +
-    feesOf(price, meters) +
-    price.requestPicoUsd
-  );
-}
-
-function feesOf({ toolFees }: TokenPrice, { toolCalls = {} }: TokenMeters): PicoUsd {
-  return toolFees.reduce((sum, { call, picoUsd }) => sum + count(toolCalls[call] ?? 0) * picoUsd, 0n);
-}
-
-type Tier = ImageTier | SecondTier | ClipTier | MeteredTier;
-
-/** Whether all conditions of a tier hold; one that it leaves out always does. */
-function holds(tier: Tier, asked: Asked & { seconds?: number; audio?: boolean }): boolean {
-  return (
-    (tier.quality === "" || tier.quality === asked.quality) &&
-    (tier.sizes.length === 0 || tier.sizes.includes(asked.size)) &&
-    (!("maxPixels" in tier) || fits(tier.maxPixels, asked.size)) &&
-    (!("seconds" in tier) || tier.seconds.length === 0 || tier.seconds.includes(asked.seconds ?? 0)) &&
-    (!("audio" in tier) || (tier.audio ?? asked.audio ?? false) === (asked.audio ?? false)) &&
-    (!("inputImages" in tier) || (tier.inputImages ?? hasInputs(asked)) === hasInputs(asked))
-  );
-}
-
-function hasInputs({ inputImages = 0 }: Asked): boolean {
-  return inputImages > 0;
-}
-
-/** A tier bounded in pixels never holds for a size that is not known. */
-function fits(maxPixels: bigint, size: string): boolean {
-  if (maxPixels === 0n) return true;
-  const pixels = pixelsOf(size);
-  return pixels !== undefined && pixels <= maxPixels;
+  return sumOf(linesOfTokens(price, meters));
 }
 
 function largest(first: PicoUsd, ...others: readonly (PicoUsd | undefined)[]): PicoUsd {
   return others.reduce<PicoUsd>((most, other) => (other !== undefined && other > most ? other : most), first);
-}
-
-function pixelsOf(text: string): bigint | undefined {
-  const size = parseSize(text);
-  return size === undefined ? undefined : BigInt(size.width) * BigInt(size.height);
-}
-
-/** Counts come from JSON. The caller checks them: anything but a whole number from 0 is its mistake. */
-function count(value: number): bigint {
-  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a count`);
-  return BigInt(value);
-}
-
-function atLeastZero(value: bigint): bigint {
-  return value < 0n ? 0n : value;
 }

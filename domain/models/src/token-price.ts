@@ -1,14 +1,30 @@
 // The price of a text model that several upstreams serve: each bills by its own rates, and a hold must cover them all.
 import type { PicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
+import type { TokenMeters } from "./price-lines.ts";
 
 /** What the upstream of this name bills. */
 export function tokenPriceAt(price: TokenPrice, provider: string): TokenPrice {
   return price.upstreams.find((each) => each.provider === provider)?.price ?? price;
 }
 
+/**
+ * Tokens of images and audio count apart only where they have a price of their own: some are reported as cached too, and
+ * would be billed twice.
+ */
+export function withOwnPrice(meters: TokenMeters, price: TokenPrice): TokenMeters {
+  return {
+    ...meters,
+    ...(price.imageInputPicoUsd === undefined ? { imageInputTokens: 0 } : {}),
+    ...(price.audioInputPicoUsd === undefined ? { audioInputTokens: 0 } : {}),
+    ...(price.imageOutputPicoUsd === undefined ? { imageOutputTokens: 0 } : {}),
+    ...(price.audioOutputPicoUsd === undefined ? { audioOutputTokens: 0 } : {}),
+  };
+}
+
 /** The dearest of each meter over these upstreams: no request costs more at any of them. */
 export function dearestTokenPrice(price: TokenPrice, providers: readonly string[]): TokenPrice {
+  if (price.upstreams.length === 0) return price;
   const prices = new Set(providers.map((provider) => tokenPriceAt(price, provider)));
   const [first = price, ...others] = prices;
   return others.reduce(dearerOf, first);

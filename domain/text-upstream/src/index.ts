@@ -2,6 +2,7 @@
 export { withoutUnshown } from "./shown-name.ts";
 export type { TextModel, TextPrices } from "./text-model.ts";
 export {
+  type Continues,
   type PriceSource,
   type TextUpstream,
   textUpstreamConfig,

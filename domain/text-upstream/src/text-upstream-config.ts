@@ -14,6 +14,13 @@ import { UPSTREAM_KINDS } from "./upstream-kinds.ts";
 export const PRICE_SOURCES = ["listed", "price-list", "catalogue"] as const;
 export type PriceSource = (typeof PRICE_SOURCES)[number];
 
+/**
+ * - assistant: from a last message of the assistant's
+ * - vllm: the same, when two fields of its own say so
+ */
+export const CONTINUES = ["assistant", "vllm"] as const;
+export type Continues = (typeof CONTINUES)[number];
+
 export interface TextUpstream {
   /** What routes of models call it. */
   readonly name: string;
@@ -24,6 +31,8 @@ export interface TextUpstream {
   readonly prices: PriceSource;
   /** False: nobody bills us for what it does, as for a server of one's own. So what was lost there has cost nothing. */
   readonly billed: boolean;
+  /** How it goes on with an answer whose beginning it is given; undefined when it cannot. */
+  readonly continues: Continues | undefined;
   /** Where they differ from the settings for all upstreams; milliseconds. */
   readonly timers: UpstreamTimerSettings;
 }
@@ -49,6 +58,7 @@ const listed = z.strictObject({
   base_url: httpUrl().optional(),
   prices: z.enum(PRICE_SOURCES).optional(),
   billed: z.boolean().default(true),
+  continues: z.enum(CONTINUES).optional(),
   connect_ms: timer,
   first_byte_ms: timer,
   idle_ms: timer,
@@ -133,6 +143,7 @@ function upstreamOf(
     apiKey,
     prices,
     billed: said.billed,
+    continues: said.continues,
     timers: { connectMs: said.connect_ms, firstByteMs: said.first_byte_ms, idleMs: said.idle_ms },
   };
 }

@@ -159,7 +159,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
       rpc: [keys.service()],
       rest: { routes: [get("/v1/api-keys"), restRoute(mint), restRoute(remove), restRoute(test), inside] },
     }),
-    fake("console", { rest: { routes: [get("/console/api/session")] } }),
+    fake("console", { rest: { routes: [get("/console/api/session"), get("/webhooks/stripe")] } }),
     fake("billing", { rest: { routes: [get("/v1/credits")] } }),
     fake("catalog", { rest: { routes: [get("/v1/models"), get("/v1/models/*"), get("/v1/compat/models")] } }),
     fake("text-proxy", {

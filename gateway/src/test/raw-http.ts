@@ -8,7 +8,7 @@ export interface RawAnswer {
 }
 
 /** As long as a test may take, more or less: who waits longer on a slow machine gets no better result. */
-const PATIENCE_MS = 25_000;
+const PATIENCE_MS = 120_000;
 
 /** Sends the bytes and reads until the server closes or is quiet after a whole answer; answers in the order they came. */
 export function sendRaw(baseUrl: string, bytes: string, quietMs = 150): Promise<RawAnswer[]> {

@@ -1,5 +1,5 @@
 // The guarantees of the data directory's lock, between real processes.
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
@@ -41,6 +41,16 @@ test("a directory that is made is its owner's: nobody else can list it", async (
   const made = join(dir, "data");
   const lock = await lockDataDir(made);
   expect((await stat(made)).mode & 0o066).toBe(0);
+  await lock.release();
+});
+
+test("the files of the lock are their owner's, also in a directory that others may look into", async () => {
+  await chmod(dir, 0o755);
+  for (const left of ["lock", "lock.pid"]) await writeFile(join(dir, left), "", { mode: 0o644 });
+  const lock = await lockDataDir(dir);
+  const files = await readdir(dir);
+  expect(files).toEqual(expect.arrayContaining(["lock", "lock.pid"]));
+  for (const file of files) expect([file, (await stat(join(dir, file))).mode & 0o077]).toEqual([file, 0]);
   await lock.release();
 });
 

@@ -1,7 +1,7 @@
 // One process per data directory. The lock is the kernel's own, on a file that SQLite opens exclusively: it ends
 // with its holder, kill -9 included, so there are no stale locks to judge and no moment in which two can win.
 // The pid beside it is for the message only.
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -15,6 +15,8 @@ const PATIENCE_MS = 1_000;
 /** Nobody else may look into it; the account that PostgreSQL gets from root must come through it. */
 const MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
 const PARENT_MODE = 0o755;
+/** Also in a directory that others may look into: whoever could read the lock could take it. */
+const FILE_MODE = 0o600;
 
 export interface DataDirLock {
   release(): Promise<void>;
@@ -31,7 +33,8 @@ export async function lockDataDir(dir: string): Promise<DataDirLock> {
     const handle = await acquire(join(dir, "lock"));
     if (handle !== undefined) {
       held.add(handle);
-      await writeFile(pidFile, `${process.pid}\n`);
+      await writeFile(pidFile, `${process.pid}\n`, { mode: FILE_MODE });
+      await chmod(pidFile, FILE_MODE);
       return { release: async () => void (held.delete(handle) && handle.close()) };
     }
   } catch (error) {
@@ -60,6 +63,8 @@ async function makeFolder(dir: string, mode: number = MODE): Promise<void> {
 /** Undefined when another holds the lock. */
 async function acquire(path: string): Promise<DatabaseSync | undefined> {
   const handle = new DatabaseSync(path);
+  // Not by opening it once more: to close a file gives up all locks that the process has on it.
+  await chmod(path, FILE_MODE);
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {
     try {

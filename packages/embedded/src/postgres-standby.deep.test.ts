@@ -54,7 +54,7 @@ test("a promoted standby has what its primary confirmed before kill -9, and can 
   await query(standby.url, "SELECT pg_promote()");
   await expect(query(standby.url, "SELECT text FROM note")).resolves.toEqual([{ text: "kept" }]);
   await query(standby.url, "CREATE TABLE other ()");
-}, 60_000);
+});
 
 test("a running primary is not copied, and no database is overwritten", async () => {
   const first = await start(primaryDir, {});
@@ -63,4 +63,4 @@ test("a running primary is not copied, and no database is overwritten", async ()
   await first.stop();
   await makeStandby(options);
   await expect(makeStandby(options)).rejects.toThrow("There is a database in");
-}, 60_000);
+});

@@ -1,7 +1,7 @@
 // Collects operations while a call is in flight and sends them as one. No timer: an idle batcher sends at once,
 // a busy one sends everything that has gathered. Results keep the order of the operations. While calls fail nobody waits
 // for more than two of them, however many operations come. One bad operation fails nobody else.
-import { currentRequest, inRequest, type Trace } from "./current-request.ts";
+import { currentRequest, outsideRequests, type Trace } from "./current-request.ts";
 import { inTraces } from "./spans.ts";
 
 export interface BatcherOptions {
@@ -86,7 +86,7 @@ export function createBatcher<Operation, Result>(
       if (running) return;
       running = true;
       // Not a part of the request that happens to come first: the others wait for it, too.
-      void inRequest(undefined, drain);
+      void outsideRequests(drain);
     });
   return Object.assign(batcher, { waiting: () => queue.length });
 }

@@ -20,6 +20,7 @@ const FOR_MODULES = new Set([
   "range",
   "transfer-encoding",
   "user-agent",
+  "x-continue-elsewhere",
   "x-max-cost",
 ]);
 

@@ -18,6 +18,8 @@ const NO_MILLISECONDS = "must be milliseconds, a whole number above 0";
 export const milliseconds = (byDefault: number) =>
   z.coerce.number(NO_MILLISECONDS).int(NO_MILLISECONDS).min(1, NO_MILLISECONDS).default(byDefault);
 
+const NO_DRAIN = "must be milliseconds, a whole number from 0";
+
 /** Config fragment of every module that keeps tables. */
 export const postgresConfig = z.object({
   DATABASE_URL: z
@@ -47,7 +49,20 @@ export const dataDirConfig = z.object({
 /** Config fragment of whatever lets running requests end before it stops. */
 export const stopConfig = z.object({
   STOP_GRACE_MS: milliseconds(20_000).describe("how long running requests may go on after SIGTERM"),
+  STOP_DRAIN_MS: z.coerce
+    .number(NO_DRAIN)
+    .int(NO_DRAIN)
+    .min(0, NO_DRAIN)
+    .default(0)
+    .describe("how long after SIGTERM, before that, a process takes one more request from each connection"),
 });
+
+/** What is given up when STOP_GRACE_MS are over has so long to say so; then its connection is cut. */
+export const LAST_WORDS_MS = 1_000;
+
+/** How long running requests may go on after a stop was asked for. */
+export const longestStopMs = (config: { STOP_DRAIN_MS: number; STOP_GRACE_MS: number }): number =>
+  config.STOP_DRAIN_MS + config.STOP_GRACE_MS;
 
 /** Config fragment of whatever tells others how it is doing. */
 export const telemetryConfig = z.object({
@@ -89,11 +104,22 @@ export const processConfig = z.object({
     .string()
     .min(32, "must have at least 32 characters")
     .describe("signs calls between services"),
+  INTERNAL_AUTH_SECRET_OTHER: z
+    .string()
+    .min(32, "must have at least 32 characters")
+    .optional()
+    .describe("believed like INTERNAL_AUTH_SECRET, and not signed with: while that is changed"),
   SERVICE_HOST: z.string().default("127.0.0.1").describe("address that the two internal ports listen on"),
   SERVICE_HTTP_PORT: port(8081).describe("REST for the gateway, /livez, /readyz, /metrics"),
   SERVICE_RPC_PORT: port(8082).describe("Connect and gRPC, health, reflection"),
 });
 export type ProcessConfig = z.infer<typeof processConfig>;
+
+/** What a call of another process may be signed with. */
+export function believedSecrets(config: ProcessConfig): readonly string[] {
+  const { INTERNAL_AUTH_SECRET: ours, INTERNAL_AUTH_SECRET_OTHER: other } = config;
+  return other === undefined ? [ours] : [ours, other];
+}
 
 /** Reads one schema; problems are sentences such as `DATABASE_URL is required (billing)`. */
 export function readConfig<Shape extends z.ZodObject>(

@@ -1,6 +1,6 @@
 // Which request the work at hand belongs to, known wherever it is done: log lines name it, and the spans of a sampled
 // trace follow one another. Few facts and no bodies, since a pooled connection keeps what it was opened for.
-import { AsyncLocalStorage } from "node:async_hooks";
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import type { Link, Span, Tracer } from "@opentelemetry/api";
 
 /** Of a request that is traced: where its next span belongs. */
@@ -24,14 +24,29 @@ export function currentRequest(): CurrentRequest | undefined {
   return requests.getStore();
 }
 
-/** @param request undefined for work that belongs to no request, or to many */
 export function inRequest<Args extends unknown[], Result>(
-  request: CurrentRequest | undefined,
+  request: CurrentRequest,
   work: (...args: Args) => Result,
   ...args: Args
 ): Result {
   return requests.run(request, work, ...args);
 }
+
+/** Does work as a part of the request that was current when it was made. */
+export type Within = <Args extends unknown[], Result>(
+  work: (...args: Args) => Result,
+  ...args: Args
+) => Result;
+
+/** For what is called back by whatever belongs to other requests, such as a pooled connection. */
+export function withinCurrentRequest(): Within {
+  // As AsyncLocalStorage.snapshot() does it, at a third of its price.
+  const resource = new AsyncResource("CurrentRequest");
+  return (work, ...args) => resource.runInAsyncScope(work, undefined, ...args);
+}
+
+/** For work that belongs to no request, or to many. */
+export const outsideRequests: Within = AsyncLocalStorage.snapshot();
 
 /** The same request, but what is done now comes below this span. */
 export function withinTrace<Result>(trace: Trace, work: () => Result): Result {

@@ -97,7 +97,7 @@ describe("a forwarded request", () => {
       "x-request-id": "the-id",
     });
     const token = String(received[0]?.headers[PRINCIPAL_HEADER]);
-    expect(readPrincipal(SECRET, "things", token, systemClock)).toBeNull();
+    expect(readPrincipal([SECRET], "things", token, systemClock)).toBeNull();
   });
 
   test("its path is the client's own, whatever characters are in it", async () => {

@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Dispatcher, Pool } from "undici";
 import { headersForModules } from "./client-headers.ts";
 import { callForBody, isWaiting, questionHeaders } from "./expected-bodies.ts";
+import { keepConnection } from "./http-app.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const LONGEST_SILENCE_MS = 4 * 3_600_000;
@@ -107,7 +108,7 @@ export async function forwardRequests(
           rewriteHeaders: withoutHops,
           onResponse: (_request, reply, { stream }) => {
             // The library closes connections that are still uploading; see linger in http-app.ts.
-            reply.removeHeader("connection");
+            keepConnection(reply);
             reply.send(stream);
           },
           onError: (reply, { error }) => reply.send(lost(reply.request.method, error.cause)),

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
-import { closeHttpApp, createHttpApp } from "./http-app.ts";
+import { closeHttpApp, createHttpApp, drainHttpApp } from "./http-app.ts";
 import { createLogger } from "./logger.ts";
 
 describe("an HTTP app", () => {
@@ -101,6 +101,31 @@ describe("an HTTP app", () => {
     const closed = closeHttpApp(app, 60_000);
     goOn.resolve();
     await closed;
+    expect(await all).toMatch(/begunended$/);
+  });
+
+  test("draining answers each connection once more and says that it was the last, then there is none", async () => {
+    const waiting = open("");
+    await new Promise((resolve) => waiting.socket.once("connect", resolve));
+    const running = open("GET /begun HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+    await entered.promise;
+    const drained = drainHttpApp(app, 3_600_000);
+    waiting.socket.write("GET /now HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+    expect(await waiting.all).toMatch(/^HTTP\/1.1 200 OK\r\n[^{]*connection: close\r\n[^{]*\{"ok":true\}$/i);
+    expect(await open("GET /now HTTP/1.1\r\nHost: x\r\n\r\n").all).toMatch(/connection: close\r\n/i);
+    goOn.resolve();
+    // It was answered before it could be told; its next answer is its last.
+    running.socket.write("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
+    expect(await running.all).toMatch(/begunendedHTTP\/1.1 404 Not Found\r\n[^{]*connection: close\r\n/i);
+    await drained;
+  });
+
+  test("draining ends with its time where somebody stays", async () => {
+    const { all } = open("GET /begun HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\n\r\n");
+    await entered.promise;
+    await drainHttpApp(app, 10);
+    goOn.resolve();
+    await closeHttpApp(app, 60_000);
     expect(await all).toMatch(/begunended$/);
   });
 

@@ -1,12 +1,13 @@
 // The Fastify app that every HTTP port of ours is: request ids, the one error renderer, 404 and 405 in our envelope,
 // limits against slow, oversized and ambiguous requests. Routes are added by the callers.
-import type { IncomingMessage, Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { ServiceError } from "@gr/proto";
 import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import { holdExpectedBodies } from "./expected-bodies.ts";
 import type { Logger } from "./logger.ts";
 import { mostConnections, readLimits } from "./most-connections.ts";
+import { pause } from "./pause.ts";
 import { refuseAmbiguous } from "./refuse-ambiguous.ts";
 import { renderError, renderRawHttp } from "./render-error.ts";
 import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
@@ -17,6 +18,10 @@ import type { Origin, Tracing } from "./tracing.ts";
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 /** How long the rest of a body is read and thrown away after the answer has been sent. */
 const LINGER_MS = 5_000;
+/** Longer than proxies in front keep theirs. */
+const OUTSIDE_IDLE_MS = 75_000;
+/** It is announced, so that gateways drop a connection before a drain (STOP_DRAIN_MS) is over. */
+const INSIDE_IDLE_MS = 5_000;
 /** How often connections that have become idle are looked for while the app closes. */
 const IDLE_SWEEP_MS = 50;
 
@@ -50,7 +55,7 @@ export function createHttpApp({
     requestIdHeader: false,
     // A client gets 10 s to send its headers and two minutes for a large body.
     requestTimeout: 120_000,
-    keepAliveTimeout: 75_000,
+    keepAliveTimeout: origin === "inside" ? INSIDE_IDLE_MS : OUTSIDE_IDLE_MS,
     connectionTimeout: 0,
     forceCloseConnections: "idle",
     return503OnClosing: false,
@@ -93,7 +98,7 @@ export function createHttpApp({
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, "request failed");
     }
     // Fastify closes the connection on bodies that are too large; see linger.
-    reply.removeHeader("connection");
+    keepConnection(reply);
     // Whoever meant to answer something else, such as a file, has said so before it failed.
     reply.removeHeader("cache-control").removeHeader("etag").type("application/json; charset=utf-8");
     return reply.status(rendered.status).headers(rendered.headers).send(rendered.body);
@@ -105,6 +110,22 @@ export function createHttpApp({
   if (uploads !== undefined) cutStalledUploads(app, uploads);
   answerUnknownRoutes(app);
   return app;
+}
+
+/** Of a reply, whatever kind of server its type says. */
+interface AnyReply {
+  readonly raw: object;
+  removeHeader(name: string): unknown;
+  header(name: string, value: string): unknown;
+}
+
+/**
+ * Undoes what a library has said of the connection. Node would say nothing of one that has to end where the header was
+ * removed.
+ */
+export function keepConnection(reply: AnyReply): void {
+  if ((reply.raw as ServerResponse).shouldKeepAlive) reply.removeHeader("connection");
+  else reply.header("connection", "close");
 }
 
 function cutStalledUploads(app: FastifyInstance, limits: UploadLimits): void {
@@ -139,6 +160,21 @@ function linger(request: IncomingMessage): void {
   }, LINGER_MS).unref();
   request.unpipe();
   request.resume();
+}
+
+/**
+ * Answers everybody once more, with the word that the connection was good for this answer only, until there are no
+ * connections or the time is over. One that is closed while it is idle may carry a request at that very moment, whose sender
+ * cannot know what became of it; one whose end was announced carries none.
+ */
+export async function drainHttpApp({ server }: FastifyInstance, forMs: number): Promise<void> {
+  if (forMs === 0 || !server.listening) return;
+  server.prependListener("request", (_request, response) => {
+    response.shouldKeepAlive = false;
+  });
+  const over = AbortSignal.timeout(forMs);
+  const connections = () => new Promise<number>((resolve) => server.getConnections((_e, n) => resolve(n)));
+  while (!over.aborted && (await connections()) > 0) await pause(IDLE_SWEEP_MS, over);
 }
 
 /** Stops accepting, lets running requests finish for at most `graceMs`, then cuts their connections. */

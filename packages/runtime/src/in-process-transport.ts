@@ -1,14 +1,7 @@
-// A Connect transport that calls implementations in this process. Messages are serialised and read back, so both
+// A Connect transport that calls implementations in this process. Messages are copied, so both
 // sides keep the network's guarantees: no shared memory, the same byte limit, the same interceptors and deadlines.
 // Connect's own in-memory transport is slower and leaves the implementation of a stream behind when its reader goes.
-import {
-  create,
-  type DescMessage,
-  type DescMethod,
-  fromBinary,
-  type MessageInitShape,
-  toBinary,
-} from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, MessageInitShape } from "@bufbuild/protobuf";
 import {
   Code,
   ConnectError,
@@ -20,8 +13,8 @@ import {
   type UnaryRequest,
 } from "@connectrpc/connect";
 import { Deadline } from "./deadline.ts";
+import { copyMessage } from "./message-copy.ts";
 import type { RpcService } from "./module.ts";
-import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
 
 type Implementation = (request: object, context: HandlerContext) => unknown;
 type AnyRequest = UnaryRequest | StreamRequest;
@@ -55,7 +48,7 @@ export function createInProcessTransport(
         const request = {
           ...requestOf(method, deadline, header, contextValues),
           stream: false,
-          message: copy(method.input, message),
+          message: copyMessage(method.input, message),
         } as UnaryRequest;
         const call = intercepted((incoming) => answerUnary(implementation, incoming, timeoutMs));
         return (await Promise.race([call(request), deadline.passed])) as never;
@@ -135,7 +128,7 @@ async function answerUnary(
 ) {
   const context = contextOf(request, timeoutMs);
   const output = await implementation(request.message, context);
-  const message = copy(request.method.output, output as MessageInitShape<DescMessage>);
+  const message = copyMessage(request.method.output, output as MessageInitShape<DescMessage>);
   return { ...answerOf(context), stream: false, message } as never;
 }
 
@@ -147,7 +140,7 @@ async function answerStream(
   const context = contextOf(request, timeoutMs);
   let only: MessageInitShape<DescMessage> | undefined;
   for await (const message of request.message as AsyncIterable<MessageInitShape<DescMessage>>) only = message;
-  const output = implementation(copy(request.method.input, only ?? {}), context);
+  const output = implementation(copyMessage(request.method.input, only ?? {}), context);
   const message = copies(request.method.output, output as AsyncIterable<MessageInitShape<DescMessage>>);
   return { ...answerOf(context), stream: true, message } as never;
 }
@@ -156,17 +149,8 @@ function answerOf({ service, method, responseHeader, responseTrailer }: HandlerC
   return { service, method, header: responseHeader, trailer: responseTrailer };
 }
 
-/** A message as the other side would read it. */
-function copy(desc: DescMessage, message: MessageInitShape<DescMessage>) {
-  const bytes = toBinary(desc, create(desc, message));
-  if (bytes.byteLength > MAX_MESSAGE_BYTES) {
-    throw new ConnectError(`message is larger than ${MAX_MESSAGE_BYTES} bytes`, Code.ResourceExhausted);
-  }
-  return fromBinary(desc, bytes);
-}
-
 async function* copies(desc: DescMessage, messages: AsyncIterable<MessageInitShape<DescMessage>>) {
-  for await (const message of messages) yield copy(desc, message);
+  for await (const message of messages) yield copyMessage(desc, message);
 }
 
 /** Passes messages on; when the reader leaves, so does the implementation, wherever it stands. */

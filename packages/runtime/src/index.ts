@@ -5,6 +5,8 @@ export { type Clock, systemClock, type Timer } from "./clock.ts";
 export {
   dataDirConfig,
   type Environment,
+  LAST_WORDS_MS,
+  longestStopMs,
   milliseconds,
   port,
   postgresConfig,
@@ -13,9 +15,9 @@ export {
   redisConfig,
   stopConfig,
 } from "./config.ts";
-export { currentRequest, inRequest } from "./current-request.ts";
+export { inRequest, type Within, withinCurrentRequest } from "./current-request.ts";
 export type { MountPoint } from "./forward-request.ts";
-export { closeHttpApp, createHttpApp } from "./http-app.ts";
+export { closeHttpApp, createHttpApp, drainHttpApp } from "./http-app.ts";
 export { allowanceOf, type BodyRules, incomingBodyOf } from "./incoming-body.ts";
 export { parseJsonBytes } from "./json-body.ts";
 export { endOfJsonString, guardJson } from "./json-guard.ts";
@@ -31,7 +33,7 @@ export {
   type RpcService,
 } from "./module.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
-export { LONGEST_PAGE, type Page, pageFields, pageOf } from "./page-fields.ts";
+export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./page-fields.ts";
 export { parseRequest } from "./parse-request.ts";
 export { pause } from "./pause.ts";
 export { addressVariables, createRemoteTransport } from "./peers.ts";
@@ -60,7 +62,7 @@ export {
   type StartOptions,
   startProcess,
 } from "./run.ts";
-export { openPool, type PostgresConfig, type Schema } from "./schema.ts";
+export { openPool, type PostgresConfig, requireSchema } from "./schema.ts";
 export { type CallOptions, createServiceClient, type ServiceClient } from "./service-client.ts";
 export {
   type Attributes,

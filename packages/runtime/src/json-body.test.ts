@@ -22,7 +22,7 @@ describe("a request", () => {
         summary: "Take a body",
         body: z.unknown(),
         bodyAs,
-        bodyLimit: 3 * MB,
+        bodyLimit: 6 * MB,
         responses: { 200: { description: "Taken" } },
         handle: async ({ body }) => ({
           taken: bodyAs === "parsed" ? body : parseJsonBytes(body as Buffer),
@@ -65,9 +65,24 @@ describe("a request", () => {
       const notText = Buffer.from(JSON.stringify(long));
       notText[20] = 0xff;
       expect((await send(notText, url)).status).toBe(400);
-      expect((await send(`[${" ".repeat(3 * MB)}]`, url)).status).toBe(413);
+      expect((await send(`[${" ".repeat(6 * MB)}]`, url)).status).toBe(413);
     },
   );
+
+  test("with a body of many MB is UTF-8 as a whole, wherever it is looked at in parts", async () => {
+    const padded = (before: string) => Buffer.from(`"${before}${"😀".repeat(1.01 * MB)}"`);
+    for (const before of ["", "x", "xx", "xxx"]) {
+      const bytes = padded(before);
+      expect((await send(bytes, "/bytes")).body).toEqual({ taken: JSON.parse(bytes.toString()) });
+    }
+    // A character that is broken at the end of the first part, or on either side of it.
+    for (const at of [4 * MB - 4, 4 * MB - 1, 4 * MB, 4 * MB + 1]) {
+      const broken = padded("");
+      broken[at] = 0x78;
+      const { status, body } = await send(broken, "/bytes");
+      expect([status, body.error]).toMatchObject([400, { message: "The body is not valid JSON." }]);
+    }
+  });
 
   test.each([
     ["nested too deep", "[".repeat(200), "nested more than 128"],

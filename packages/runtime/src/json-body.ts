@@ -4,12 +4,15 @@ import { isUtf8 } from "node:buffer";
 import { setImmediate as otherWork } from "node:timers/promises";
 import { ServiceError } from "@gr/proto";
 import type { FastifyRequest } from "fastify";
+import { ArrivingBytes } from "./arriving-bytes.ts";
 import { announcedLength, incomingBodyOf } from "./incoming-body.ts";
 import { guardJson, JsonGuard } from "./json-guard.ts";
 import { parseInSlices } from "./parse-in-slices.ts";
 
 /** Up to here JSON.parse takes a few milliseconds at most. */
 const LONG_BODY = 256 * 1024;
+/** Of a long body, so much is looked at a time for what is no UTF-8. */
+const UTF8_SLICE = 4 * 1024 * 1024;
 /** Room for so much is made first, and more as it comes: what is announced need not come. */
 const FIRST_ROOM = { announced: 1024 * 1024, unannounced: 16 * 1024 };
 
@@ -71,10 +74,8 @@ function readGuarded(request: FastifyRequest, payload: NodeJS.ReadableStream): P
     // Throws as `reject` does.
     incoming?.expect(announced ?? 0);
     const guard = new JsonGuard();
-    const most = announced ?? limit;
     const first = announced === undefined ? FIRST_ROOM.unannounced : FIRST_ROOM.announced;
-    let bytes: Buffer = Buffer.allocUnsafe(Math.min(first, most));
-    let length = 0;
+    const arriving = new ArrivingBytes(first, announced ?? limit);
     const stop = () => {
       payload.off("data", take);
       payload.off("end", end);
@@ -87,32 +88,24 @@ function readGuarded(request: FastifyRequest, payload: NodeJS.ReadableStream): P
     };
     const take = (chunk: Buffer) => {
       try {
-        if (length + chunk.length > limit) throw tooLarge(limit);
+        if (arriving.length + chunk.length > limit) throw tooLarge(limit);
         incoming?.take(chunk.length);
         guard.push(chunk);
-        if (length + chunk.length > bytes.length) bytes = grown(bytes, length, length + chunk.length, most);
-        chunk.copy(bytes, length);
-        length += chunk.length;
+        arriving.push(chunk);
       } catch (error) {
         fail(error);
       }
     };
     const end = () => {
       stop();
-      if (announced !== undefined && announced !== length) reject(wrongLength());
-      else resolve(bytes.subarray(0, length));
+      if (announced !== undefined && announced !== arriving.length) reject(wrongLength());
+      else resolve(arriving.whole());
     };
     payload.on("data", take);
     payload.once("end", end);
     payload.once("error", fail);
     payload.resume();
   });
-}
-
-function grown(bytes: Buffer, length: number, needed: number, most: number): Buffer {
-  const larger = Buffer.allocUnsafe(Math.min(most, Math.max(needed, 2 * bytes.length)));
-  bytes.copy(larger, 0, 0, length);
-  return larger;
 }
 
 function parseLong(bytes: Buffer): Promise<unknown> {
@@ -124,8 +117,7 @@ function parseLong(bytes: Buffer): Promise<unknown> {
 async function parseSlowly(bytes: Buffer): Promise<unknown> {
   refuseByteOrderMark(bytes);
   try {
-    if (!isUtf8(bytes)) throw new SyntaxError("not UTF-8");
-    await otherWork();
+    await refuseOtherEncodings(bytes);
     const slices = parseInSlices(bytes);
     for (;;) {
       const slice = slices.next();
@@ -135,6 +127,23 @@ async function parseSlowly(bytes: Buffer): Promise<unknown> {
   } catch (error) {
     throw invalid(error);
   }
+}
+
+/** @throws SyntaxError when the bytes are not UTF-8 */
+async function refuseOtherEncodings(bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const full = Math.min(bytes.length, at + UTF8_SLICE);
+    let end = full;
+    // No character is cut in two: it has three bytes at most behind its first.
+    while (end < bytes.length && end > full - 3 && isWithinCharacter(bytes[end] as number)) end -= 1;
+    if (!isUtf8(bytes.subarray(at, end))) throw new SyntaxError("not UTF-8");
+    at = end;
+    await otherWork();
+  }
+}
+
+function isWithinCharacter(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
 }
 
 const BYTE_ORDER_MARK = Buffer.from("\ufeff");

@@ -9,8 +9,8 @@ import type { Timer } from "./clock.ts";
 import type { MountPoint } from "./forward-request.ts";
 import type { Logger } from "./logger.ts";
 import type { RestApi } from "./rest-api.ts";
-import type { Schema } from "./schema.ts";
 import type { ServiceClient } from "./service-client.ts";
+import type { Schema } from "./sql-files.ts";
 import type { Tracing } from "./tracing.ts";
 
 /** One RPC service and its implementation. */
@@ -48,6 +48,16 @@ export interface ModuleInstance {
   ready?(): Promise<true | string>;
   /** Where the module listens for the public, if it does; known once it has started. */
   publicUrl?(): string;
+  /**
+   * Goes on answering while it tells everybody who is connected to go elsewhere. Called first of all when the process
+   * stops; it is not ready any more.
+   */
+  drain?(): Promise<void>;
+  /**
+   * Ends what still runs and says so to whoever waits for it. Called while the process stops, when running requests have had
+   * STOP_GRACE_MS; their connections are cut LAST_WORDS_MS later.
+   */
+  giveUp?(): void;
   /** Stops accepting, finishes what runs, closes. Called in reverse order of start. */
   stop?(): Promise<void>;
 }

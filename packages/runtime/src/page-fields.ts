@@ -12,6 +12,14 @@ export interface Page {
   readonly after: string | undefined;
 }
 
+/** How a whole number that is read from a text is described: its pattern says the same to nobody but us. */
+export const wholeNumber = (most?: number) => ({
+  type: "integer",
+  minimum: 1,
+  ...(most === undefined ? {} : { maximum: most }),
+  pattern: undefined,
+});
+
 /** Query parameters of a list. */
 export const pageFields = {
   limit: z
@@ -20,7 +28,10 @@ export const pageFields = {
     .transform(Number)
     .refine((limit) => limit <= LONGEST_PAGE, NO_LIMIT)
     .optional()
-    .describe(`most entries of the answer, 1 to ${LONGEST_PAGE}; ${LONGEST_PAGE} when absent`),
+    .meta({
+      ...wholeNumber(LONGEST_PAGE),
+      description: `most entries of the answer; ${LONGEST_PAGE} when absent`,
+    }),
   after: z.string().min(1).optional().describe("id of the last entry of the page before"),
 };
 

@@ -1,6 +1,6 @@
 // Reaches other modules: in this process when they are here, else over the network. The only place that knows which.
 import type { DescService } from "@bufbuild/protobuf";
-import type { Interceptor, Transport } from "@connectrpc/connect";
+import { ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
@@ -18,6 +18,10 @@ import { signToken } from "./service-token.ts";
 import { traceCalls } from "./trace-calls.ts";
 
 const TOKEN_REFRESH_MS = 20_000;
+/** Of one call: several processes may go away one after the other. */
+const MOST_TRIES = 3;
+/** As the library or Node says it, which is in words only. */
+const REFUSED_STREAM = /^(http\/2 s|S)tream closed with error code (NGHTTP2_)?REFUSED_STREAM\b/;
 
 interface PeerAddress {
   readonly rpcUrl: string;
@@ -120,9 +124,26 @@ export function createRemoteTransport(rpcUrl: string, secret: string, clock: Clo
     readMaxBytes: MAX_MESSAGE_BYTES,
     writeMaxBytes: MAX_MESSAGE_BYTES,
     pingIntervalMs: 30_000,
-    interceptors: [traceCalls, bearServiceToken(secret, clock)],
+    interceptors: [traceCalls, bearServiceToken(secret, clock), repeatRefused],
   });
 }
+
+/**
+ * HTTP/2 lets a server that goes away refuse what it has not looked at. That was never carried out, so it may be sent again:
+ * on a new connection, to another process.
+ */
+const repeatRefused: Interceptor = (next) => async (request) => {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await next(request);
+    } catch (error) {
+      if (request.stream || tries === MOST_TRIES || !isRefusedStream(error)) throw error;
+    }
+  }
+};
+
+const isRefusedStream = (error: unknown) =>
+  error instanceof ConnectError && REFUSED_STREAM.test(error.rawMessage);
 
 /** Adds the service token to every call; one token serves one method for a while. */
 function bearServiceToken(secret: string, clock: Clock): Interceptor {

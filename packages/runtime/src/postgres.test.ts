@@ -85,7 +85,7 @@ test("a server that says nothing any more is given up, and the next connection i
       process.kill(pid, "SIGCONT");
     }
   }, SILENCE_MS);
-}, 60_000);
+});
 
 test("no connection is made to a server that takes no writes, and none has to be ended when it does", async () => {
   await withPool(async (pool) => {

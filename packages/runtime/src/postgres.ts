@@ -11,6 +11,8 @@ export interface PostgresOptions {
   readonly poolSize: number;
   /** The service's schema; its tables are found without a prefix, and nobody else's are. */
   readonly schema: string;
+  /** Where else names are looked up; the schema alone when absent. */
+  readonly searchPath?: readonly string[];
   readonly log: Logger;
   /** How long a query may take before its connection is given up; another than 35 s for tests only. */
   readonly answerTimeoutMs?: number;
@@ -42,7 +44,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
     query_timeout: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
     verify: refuseReadOnly,
     application_name: `generation-router ${options.schema}`,
-    options: `-c search_path=${options.schema} -c timezone=UTC ${TIMEOUTS}`,
+    options: `-c search_path=${(options.searchPath ?? [options.schema]).join(",")} -c timezone=UTC ${TIMEOUTS}`,
     types: {
       getTypeParser: ((oid: number, format?: "text" | "binary") =>
         oid === INT8_OID

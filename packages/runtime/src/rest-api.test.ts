@@ -38,16 +38,23 @@ const api: RestApi = {
       summary: "Take bytes",
       body: thing,
       bodyAs: "bytes",
-      otherBodyTypes: ["multipart/form-data"],
+      otherBodies: { "multipart/form-data": thing.extend({ file: z.file() }) },
       bodyLimit: 40,
-      responses: { 200: { description: "Taken", contentType: "text/plain" } },
+      responses: {
+        200: {
+          description: "Taken",
+          schema: z.object({ length: z.int() }),
+          others: { "text/plain": { schema: z.string(), example: "12" } },
+          headers: { Location: "where it is" },
+        },
+      },
       handle: async ({ body }) => ({ length: (body as unknown as Buffer).length }),
     }),
     restRoute({
       method: "GET",
       path: "/files/*",
       summary: "A file",
-      responses: { 200: { description: "The file", contentType: "image/webp" } },
+      responses: { 200: { description: "The file", others: { "image/webp": { schema: z.file() } } } },
       handle: async () => ({}),
     }),
     restRoute({
@@ -238,12 +245,36 @@ describe("the description", () => {
       204: { description: "Not needed" },
     });
     expect(paths["/files/{path}"]?.["get"]?.["responses"]).toEqual({
-      200: { description: "The file", content: { "image/webp": {} } },
+      200: {
+        description: "The file",
+        content: {
+          "image/webp": { schema: { type: "string", format: "binary", contentEncoding: "binary" } },
+        },
+      },
+    });
+    expect(paths["/bytes"]?.["post"]?.["responses"]).toMatchObject({
+      200: {
+        headers: { Location: { description: "where it is", schema: { type: "string" } } },
+        content: {
+          "application/json": { schema: { type: "object" } },
+          "text/plain": { schema: { type: "string" }, example: "12" },
+        },
+      },
     });
   });
 
+  test("leaves room for members that an answer has tomorrow", () => {
+    expect(JSON.stringify(paths)).not.toContain("additionalProperties");
+  });
+
   test("names every content type that a body may have", () => {
-    const body = paths["/bytes"]?.["post"]?.["requestBody"] as { content: object } | undefined;
-    expect(Object.keys(body?.content ?? {})).toEqual(["application/json", "multipart/form-data"]);
+    expect(paths["/bytes"]?.["post"]?.["requestBody"]).toMatchObject({
+      content: {
+        "application/json": { schema: { required: ["name"] } },
+        "multipart/form-data": {
+          schema: { required: ["name", "file"], properties: { file: { type: "string", format: "binary" } } },
+        },
+      },
+    });
   });
 });

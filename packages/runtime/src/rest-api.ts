@@ -30,16 +30,24 @@ export interface RestRoute {
    * json-guard.ts has let pass, and checks the rest itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
-  /** Content types that `setup` has taught the scope besides JSON; for the OpenAPI document. */
-  readonly otherBodyTypes?: readonly string[];
+  /** What is sent in the content types that `setup` has taught the scope besides JSON; for the OpenAPI document. */
+  readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
   /** Bytes; 1 MB when absent. */
   readonly bodyLimit?: number;
   /** Documented answers by status. */
-  readonly responses: Readonly<
-    Record<number, { description: string; schema?: z.ZodType; contentType?: string }>
-  >;
+  readonly responses: Readonly<Record<number, RestAnswer>>;
   /** Returns the JSON answer, or sends it through `reply` and returns `reply`. */
   readonly handle: (request: RestRequest<never, never>) => Promise<unknown>;
+}
+
+export interface RestAnswer {
+  readonly description: string;
+  /** Of a JSON answer. */
+  readonly schema?: z.ZodType;
+  /** What it may be besides or instead, by content type. */
+  readonly others?: Readonly<Record<string, { readonly schema: z.ZodType; readonly example?: string }>>;
+  /** What its headers say, by their names. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface RestApi {
@@ -144,33 +152,46 @@ function describeRoute(route: RestRoute, pathNames: readonly string[]): object {
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined
       ? {}
-      : { requestBody: describeBody(route.body, ["application/json", ...(route.otherBodyTypes ?? [])]) }),
+      : { requestBody: describeBody({ "application/json": route.body, ...route.otherBodies }) }),
     responses: Object.fromEntries(
-      Object.entries(route.responses).map(([status, { description, schema, contentType }]) => [
-        status,
-        {
-          description,
-          ...(schema === undefined && contentType === undefined
-            ? {}
-            : {
-                content: {
-                  [contentType ?? "application/json"]:
-                    schema === undefined ? {} : { schema: jsonSchema(schema, "output") },
-                },
-              }),
-        },
-      ]),
+      Object.entries(route.responses).map(([status, answer]) => [status, describeAnswer(answer)]),
     ),
   };
 }
 
-function describeBody(body: z.ZodType, contentTypes: readonly string[]): object {
-  const schema = jsonSchema(body, "input");
-  return { required: true, content: Object.fromEntries(contentTypes.map((type) => [type, { schema }])) };
+function describeBody(bodies: Readonly<Record<string, z.ZodType>>): object {
+  const content = Object.entries(bodies).map(([type, body]) => [type, { schema: jsonSchema(body, "input") }]);
+  return { required: true, content: Object.fromEntries(content) };
+}
+
+function describeAnswer({ description, schema, others = {}, headers = {} }: RestAnswer): object {
+  const kinds = [
+    ...(schema === undefined ? [] : [["application/json", { schema: jsonSchema(schema, "output") }]]),
+    ...Object.entries(others).map(([type, other]) => [
+      type,
+      { ...other, schema: jsonSchema(other.schema, "output") },
+    ]),
+  ];
+  const said = Object.entries(headers).map(([name, words]) => [
+    name,
+    { description: words, schema: { type: "string" } },
+  ]);
+  return {
+    description,
+    ...(said.length === 0 ? {} : { headers: Object.fromEntries(said) }),
+    ...(kinds.length === 0 ? {} : { content: Object.fromEntries(kinds) }),
+  };
 }
 
 function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    // An answer may have a new member tomorrow, which breaks nobody who reads it by today's description.
+    override: ({ jsonSchema: part }) => {
+      if (io === "output" && part.additionalProperties === false) delete part.additionalProperties;
+    },
+  });
   return rest;
 }
 

@@ -54,11 +54,11 @@ interface CalledMethod {
  * Lets a call pass only with a service token for its method, before its body is read.
  * Health and reflection (grpc.*) are open: platforms and tools ask them.
  */
-export function requireServiceToken(secret: string, clock: Clock) {
+export function requireServiceToken(believed: readonly string[], clock: Clock) {
   return (context: HandlerContext): void => {
     if (context.service.typeName.startsWith("grpc.")) return;
     const token = context.requestHeader.get("authorization")?.replace(/^Bearer /, "") ?? "";
-    if (readToken(secret, audienceOf(context), token, clock) !== undefined) return;
+    if (readToken(believed, audienceOf(context), token, clock) !== undefined) return;
     throw new ConnectError("a service token for this method is required on this port", Code.Unauthenticated);
   };
 }

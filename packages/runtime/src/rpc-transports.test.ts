@@ -1,6 +1,10 @@
 // A call within the process and a call over the network cannot be told apart by what comes back.
 
+import { once } from "node:events";
+import { connect, constants, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
 import type { Transport } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ServiceError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
@@ -35,7 +39,7 @@ describe.each(kinds)("%s transport", (kind) => {
       port: 0,
       services: probe.services(),
       interceptors,
-      gate: requireServiceToken(SECRET, systemClock),
+      gate: requireServiceToken([SECRET], systemClock),
     });
     transport = createRemoteTransport(`http://127.0.0.1:${server.port}`, SECRET, systemClock);
   });
@@ -189,6 +193,65 @@ describe("network transport alone", () => {
       message: expect.stringContaining("billing"),
       retryAfterMs: 1_000,
     });
+  });
+
+  test("calls that a server refuses unseen while it goes away are made again, on a new connection", async () => {
+    const probe = new Probe();
+    const going = createServer();
+    const real = connectNodeAdapter({
+      routes: (router) => {
+        for (const { desc, impl } of probe.services()) router.service(desc, impl);
+      },
+    });
+    let refusals = 0;
+    going.on("session", (session) => {
+      if (refusals > 0) return;
+      // As Node does with what comes after it has closed a session.
+      session.on("stream", (stream) => {
+        refusals += 1;
+        stream.close(constants.NGHTTP2_REFUSED_STREAM);
+        session.close();
+      });
+    });
+    going.on("request", (request, response) => {
+      if (!request.stream.destroyed) real(request, response);
+    });
+    await new Promise<void>((resolve) => going.listen(0, "127.0.0.1", resolve));
+    try {
+      const { port } = going.address() as AddressInfo;
+      const transport = createRemoteTransport(`http://127.0.0.1:${port}`, SECRET, systemClock);
+      const answer = await createServiceClient(BillingService, "billing", transport).getCredits({
+        accountId: "a",
+      });
+      expect({ refusals, deposited: answer.depositedCredits }).toEqual({ refusals: 1, deposited: 5n });
+    } finally {
+      going.close();
+    }
+  });
+
+  test("a server that stops serves what clients send until they have heard of it", async () => {
+    const probe = new Probe();
+    const serve = () =>
+      startRpcServer({
+        host: "127.0.0.1",
+        port: 0,
+        services: probe.services(),
+        interceptors: [],
+        gate: () => undefined,
+      });
+    const server = await serve();
+    const client = connect(`http://127.0.0.1:${server.port}`);
+    try {
+      await once(client, "connect");
+      const told = once(client, "goaway");
+      const stopping = server.close(60_000);
+      const [code, lastStream] = await told;
+      expect({ code, lastStream }).toEqual({ code: constants.NGHTTP2_NO_ERROR, lastStream: 2 ** 31 - 1 });
+      client.close();
+      await stopping;
+    } finally {
+      client.destroy();
+    }
   });
 
   test("a server that stops ends its streams and lets its calls finish", async () => {

@@ -6,7 +6,15 @@ import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { buildInfo } from "./build-info.ts";
 import { type Clock, systemClock, type Timer } from "./clock.ts";
 import { inStartOrder, remoteNeeds } from "./compose.ts";
-import { type Environment, type ProcessConfig, processConfig, readConfig, refuseProblems } from "./config.ts";
+import {
+  believedSecrets,
+  type Environment,
+  longestStopMs,
+  type ProcessConfig,
+  processConfig,
+  readConfig,
+  refuseProblems,
+} from "./config.ts";
 import { createLogger, type Logger } from "./logger.ts";
 import type { Module, ModuleInstance } from "./module.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
@@ -81,6 +89,7 @@ export async function startProcess(
   const running: { module: Module; instance: ModuleInstance }[] = [];
   // Last of all: what modules do while they stop is told, too.
   const closers: (() => Promise<void>)[] = [telemetry.close];
+  const drains: (() => Promise<void>)[] = [];
   let stopping = false;
 
   const problems = async (): Promise<string[]> => {
@@ -100,7 +109,13 @@ export async function startProcess(
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => {
     stopping = true;
-    stopped ??= stopInReverse(closers, log);
+    stopped ??= drainAll(drains, log).then(() => {
+      const giveUp = () => {
+        for (const { instance } of running) instance.giveUp?.();
+      };
+      const over = setTimeout(giveUp, config.STOP_GRACE_MS).unref();
+      return stopInReverse(closers, log).finally(() => clearTimeout(over));
+    });
     return stopped;
   };
 
@@ -123,13 +138,16 @@ export async function startProcess(
     const ports = await openPorts(running, { config, clock, log, metrics, tracing, interceptors, problems });
     // Ports close first on stop, so that no new work arrives while modules finish theirs.
     closers.push(ports.close);
+    drains.push(ports.drain, async () => {
+      await Promise.all(running.map(({ instance }) => instance.drain?.()));
+    });
     for (const { instance } of running) await instance.start?.();
     return {
       ...ports,
       log,
       dial: (name, service) => peers.dial(name, service),
       publicUrl: (name) => running.find(({ module }) => module.name === name)?.instance.publicUrl?.(),
-      stopGraceMs: config.STOP_GRACE_MS,
+      stopGraceMs: longestStopMs(config),
       stop,
     };
   } catch (error) {
@@ -188,27 +206,35 @@ async function openPorts(
     port: config.SERVICE_RPC_PORT,
     services: [...described, reflectionService(described)],
     interceptors,
-    gate: requireServiceToken(config.INTERNAL_AUTH_SECRET, clock),
+    gate: requireServiceToken(believedSecrets(config), clock),
   });
   try {
     const http = await startServiceHttp({
       host,
       port: config.SERVICE_HTTP_PORT,
       modules: running.map(({ module, instance }) => ({ name: module.name, rest: instance.rest })),
-      trust: { secret: config.INTERNAL_AUTH_SECRET, clock },
+      trust: { believed: believedSecrets(config), clock },
       readiness: { problems },
       log,
       metrics,
       tracing,
     });
+    const drain = () => http.drain(config.STOP_DRAIN_MS);
     const close = async () => {
       const graceMs = config.STOP_GRACE_MS + PORTS_LATER_MS;
       await Promise.all([http.close(graceMs), rpc.close(graceMs)]);
     };
-    return { rpcPort: rpc.port, httpPort: http.port, close };
+    return { rpcPort: rpc.port, httpPort: http.port, drain, close };
   } catch (error) {
     await rpc.close(0);
     throw error;
+  }
+}
+
+async function drainAll(drains: (() => Promise<void>)[], log: Logger): Promise<void> {
+  const results = await Promise.allSettled(drains.map((drain) => drain()));
+  for (const result of results) {
+    if (result.status === "rejected") log.error({ err: result.reason }, "a part did not drain cleanly");
   }
 }
 

@@ -4,6 +4,7 @@ import { Gauge, type Registry } from "prom-client";
 import type { z } from "zod";
 import type { Timer } from "./clock.ts";
 import {
+  believedSecrets,
   type Environment,
   type ProcessConfig,
   postgresConfig,
@@ -16,16 +17,11 @@ import type { Module } from "./module.ts";
 import { sentenceOf } from "./operator-error.ts";
 import { connectPostgres, type Pool } from "./postgres.ts";
 import { startServiceHttp } from "./service-http.ts";
+import { type Schema, searchPathOf } from "./sql-files.ts";
 
 const LOOK_EVERY_MS = 1_000;
 
 export type PostgresConfig = z.infer<typeof postgresConfig>;
-
-export interface Schema {
-  readonly name: string;
-  /** Absolute path of the folder with the numbered SQL files. */
-  readonly migrations: string;
-}
 
 /** A module's schema and where it is. */
 export interface PlacedSchema {
@@ -39,12 +35,19 @@ export interface PlacedSchema {
  */
 export async function openPool(
   config: PostgresConfig,
-  { name }: Schema,
+  schema: Schema,
   log: Logger,
   metrics?: Registry,
 ): Promise<Pool> {
   const { DATABASE_URL: url, DATABASE_POOL_SIZE: poolSize } = config;
-  const pool = await connectPostgres({ url, poolSize, schema: name, log });
+  const { name } = schema;
+  const pool = await connectPostgres({
+    url,
+    poolSize,
+    schema: name,
+    searchPath: await searchPathOf(schema),
+    log,
+  });
   if (metrics !== undefined) countConnections(metrics, name, pool);
   return pool;
 }
@@ -93,7 +96,7 @@ export function placedSchemas(modules: readonly Module[], env: Environment): Pla
 export async function migrateSchemas(placed: readonly PlacedSchema[], log: Logger): Promise<string[]> {
   const said: string[] = [];
   for (const { schema, config } of placed) {
-    const applied = await withPool({ schema, config }, log, (pool) => migrate(pool, schema.migrations));
+    const applied = await withPool({ schema, config }, log, (pool) => migrate(pool, schema));
     said.push(`${schema.name}: ${applied.length === 0 ? "nothing to do" : `applied ${applied.join(", ")}`}.`);
   }
   return said;
@@ -119,7 +122,7 @@ export async function awaitSchemas(placed: readonly PlacedSchema[], waiting: Wai
     host: config.SERVICE_HOST,
     port: config.SERVICE_HTTP_PORT,
     modules: [],
-    trust: { secret: config.INTERNAL_AUTH_SECRET, clock },
+    trust: { believed: believedSecrets(config), clock },
     readiness: { problems: async () => problems },
     log,
     metrics,
@@ -138,14 +141,28 @@ export async function awaitSchemas(placed: readonly PlacedSchema[], waiting: Wai
 
 /** A server that does not answer is waited for like a migration. */
 async function problemOf(placed: PlacedSchema, log: Logger): Promise<string[]> {
-  const { name, migrations } = placed.schema;
+  const { name } = placed.schema;
   try {
-    const pending = await withPool(placed, log, (pool) => pendingFiles(pool, migrations));
-    if (pending.length === 0) return [];
-    return [`the schema ${name} lacks ${pending.join(", ")}; run its service with the argument "migrate"`];
+    const lack = await withPool(placed, log, (pool) => lackOf(pool, placed.schema));
+    return lack === undefined ? [] : [lack];
   } catch (error) {
     return [`the schema ${name} cannot be used: ${sentenceOf(error)}`];
   }
+}
+
+async function lackOf(pool: Pool, schema: Schema): Promise<string | undefined> {
+  const pending = await pendingFiles(pool, schema);
+  if (pending.length === 0) return undefined;
+  return `the schema ${schema.name} lacks ${pending.join(", ")}; run its service with the argument "migrate"`;
+}
+
+/**
+ * For a process that runs: another database may have come back from a backup, or a newer version have taken something away.
+ * @throws Error that says what is wrong with it
+ */
+export async function requireSchema(pool: Pool, schema: Schema): Promise<void> {
+  const lack = await lackOf(pool, schema);
+  if (lack !== undefined) throw new Error(lack);
 }
 
 async function withPool<T>(

@@ -7,7 +7,7 @@ import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { buildInfo } from "./build-info.ts";
 import type { Clock } from "./clock.ts";
-import { closeHttpApp, createHttpApp } from "./http-app.ts";
+import { closeHttpApp, createHttpApp, drainHttpApp } from "./http-app.ts";
 import { listenError } from "./listen.ts";
 import type { Logger } from "./logger.ts";
 import { describeRoutes, type RestApi } from "./rest-api.ts";
@@ -21,7 +21,7 @@ export interface ServiceHttpOptions {
   readonly host: string;
   readonly port: number;
   readonly modules: readonly { name: string; rest: RestApi | undefined }[];
-  readonly trust: { secret: string; clock: Clock };
+  readonly trust: { believed: readonly string[]; clock: Clock };
   readonly readiness: Readiness;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -56,6 +56,7 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
   }
   return {
     port: (app.server.address() as AddressInfo).port,
+    drain: (forMs: number) => drainHttpApp(app, forMs),
     close: (graceMs: number) => closeHttpApp(app, graceMs),
   };
 }

@@ -13,11 +13,21 @@ describe("service tokens", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.string(), fc.string(), (payload, audience, other) => {
         const token = signToken(SECRET, audience, payload, clockAt(NOW));
-        expect(readToken(SECRET, audience, token, clockAt(NOW))).toBe(payload);
-        expect(readToken(`${SECRET}x`, audience, token, clockAt(NOW))).toBeUndefined();
-        if (other !== audience) expect(readToken(SECRET, other, token, clockAt(NOW))).toBeUndefined();
+        expect(readToken([SECRET], audience, token, clockAt(NOW))).toBe(payload);
+        expect(readToken([`${SECRET}x`], audience, token, clockAt(NOW))).toBeUndefined();
+        if (other !== audience) expect(readToken([SECRET], other, token, clockAt(NOW))).toBeUndefined();
       }),
     );
+  });
+
+  test("while the secret is changed both are believed, and no third", () => {
+    const NEXT = "the next secret for tests, long enough";
+    for (const secret of [SECRET, NEXT]) {
+      const token = signToken(secret, "rpc", "payload", clockAt(NOW));
+      expect(readToken([SECRET, NEXT], "rpc", token, clockAt(NOW))).toBe("payload");
+      expect(readToken([NEXT, SECRET], "rpc", token, clockAt(NOW))).toBe("payload");
+      expect(readToken([`${SECRET}x`, `${NEXT}x`], "rpc", token, clockAt(NOW))).toBeUndefined();
+    }
   });
 
   test("any change makes a token worthless", () => {
@@ -25,7 +35,7 @@ describe("service tokens", () => {
     fc.assert(
       fc.property(fc.nat(token.length - 1), fc.constantFrom(..."abcXYZ019._-".split("")), (at, character) => {
         const changed = token.slice(0, at) + character + token.slice(at + 1);
-        if (changed !== token) expect(readToken(SECRET, "rpc", changed, clockAt(NOW))).toBeUndefined();
+        if (changed !== token) expect(readToken([SECRET], "rpc", changed, clockAt(NOW))).toBeUndefined();
       }),
     );
     for (const broken of [
@@ -38,22 +48,23 @@ describe("service tokens", () => {
       token.slice(0, -1),
       `.${token}`,
     ]) {
-      expect(readToken(SECRET, "rpc", broken, clockAt(NOW))).toBeUndefined();
+      expect(readToken([SECRET], "rpc", broken, clockAt(NOW))).toBeUndefined();
     }
   });
 
   test("a token lives four minutes, and none comes from the far future", () => {
     const token = signToken(SECRET, "rpc", "", clockAt(NOW));
-    expect(readToken(SECRET, "rpc", token, clockAt(NOW + 239_999))).toBe("");
-    expect(readToken(SECRET, "rpc", token, clockAt(NOW + 240_000))).toBeUndefined();
-    expect(readToken(SECRET, "rpc", token, clockAt(NOW - 240_001))).toBeUndefined();
+    expect(readToken([SECRET], "rpc", token, clockAt(NOW + 239_999))).toBe("");
+    expect(readToken([SECRET], "rpc", token, clockAt(NOW + 240_000))).toBeUndefined();
+    expect(readToken([SECRET], "rpc", token, clockAt(NOW - 240_001))).toBeUndefined();
   });
 
   test("two minutes between the clocks of two processes do no harm, to a token that is used again either", () => {
     const REUSED_MS = 21_000;
     for (const skew of [-120_000, 120_000]) {
       const token = signToken(SECRET, "rpc", "", clockAt(NOW + skew));
-      for (const age of [0, REUSED_MS]) expect(readToken(SECRET, "rpc", token, clockAt(NOW + age))).toBe("");
+      for (const age of [0, REUSED_MS])
+        expect(readToken([SECRET], "rpc", token, clockAt(NOW + age))).toBe("");
     }
   });
 });
@@ -63,19 +74,19 @@ describe("principals", () => {
 
   test("a principal arrives at the module that it was signed for and at no other", () => {
     const token = signPrincipal(SECRET, "billing", principal, clockAt(NOW));
-    expect(readPrincipal(SECRET, "billing", token, clockAt(NOW))).toEqual(principal);
-    expect(readPrincipal(SECRET, "keys", token, clockAt(NOW))).toBeUndefined();
-    expect(readPrincipal(SECRET, "billing", token, clockAt(NOW + 240_000))).toBeUndefined();
+    expect(readPrincipal([SECRET], "billing", token, clockAt(NOW))).toEqual(principal);
+    expect(readPrincipal([SECRET], "keys", token, clockAt(NOW))).toBeUndefined();
+    expect(readPrincipal([SECRET], "billing", token, clockAt(NOW + 240_000))).toBeUndefined();
   });
 
   test("nobody is told apart from a token that is not to be trusted", () => {
     const token = signPrincipal(SECRET, "billing", null, clockAt(NOW));
-    expect(readPrincipal(SECRET, "billing", token, clockAt(NOW))).toBeNull();
-    expect(readPrincipal(SECRET, "billing", "forged", clockAt(NOW))).toBeUndefined();
+    expect(readPrincipal([SECRET], "billing", token, clockAt(NOW))).toBeNull();
+    expect(readPrincipal([SECRET], "billing", "forged", clockAt(NOW))).toBeUndefined();
   });
 
   test("a token for calls between services is no principal", () => {
     const token = signToken(SECRET, "rpc", JSON.stringify(principal), clockAt(NOW));
-    expect(readPrincipal(SECRET, "billing", token, clockAt(NOW))).toBeUndefined();
+    expect(readPrincipal([SECRET], "billing", token, clockAt(NOW))).toBeUndefined();
   });
 });

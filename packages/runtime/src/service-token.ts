@@ -1,5 +1,6 @@
 // Proof that a call comes from one of our own processes: a short-lived HMAC over its purpose and expiry.
-// One secret per deployment (INTERNAL_AUTH_SECRET); nothing else is trusted between processes.
+// One secret per deployment (INTERNAL_AUTH_SECRET), and a second one that is believed while it is changed; nothing else
+// is trusted between processes.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "./clock.ts";
 
@@ -13,13 +14,21 @@ export function signToken(secret: string, audience: string, payload: string, clo
 }
 
 /** The payload, or undefined when the token is malformed, forged, for another audience, or expired. */
-export function readToken(secret: string, audience: string, token: string, clock: Clock): string | undefined {
+export function readToken(
+  believed: readonly string[],
+  audience: string,
+  token: string,
+  clock: Clock,
+): string | undefined {
   const [payload, expiry, given, ...more] = token.split(".");
   if (payload === undefined || expiry === undefined || given === undefined || more.length > 0)
     return undefined;
-  const expected = Buffer.from(signature(secret, audience, `${payload}.${expiry}`));
   const actual = Buffer.from(given);
-  if (expected.length !== actual.length || !timingSafeEqual(expected, actual)) return undefined;
+  const isOurs = believed.some((secret) => {
+    const expected = Buffer.from(signature(secret, audience, `${payload}.${expiry}`));
+    return expected.length === actual.length && timingSafeEqual(expected, actual);
+  });
+  if (!isOurs) return undefined;
   const expiresAt = Number(expiry);
   if (!(expiresAt > clock.now() && expiresAt <= clock.now() + 2 * LIFETIME_MS)) return undefined;
   return Buffer.from(payload, "base64url").toString();

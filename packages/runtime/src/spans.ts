@@ -14,7 +14,7 @@ import {
   SpanStatusCode,
   trace as traces,
 } from "@opentelemetry/api";
-import { currentRequest, inRequest, type Trace, withinTrace } from "./current-request.ts";
+import { currentRequest, inRequest, outsideRequests, type Trace, withinTrace } from "./current-request.ts";
 
 export { type Attributes, type Span, SpanKind };
 
@@ -95,7 +95,7 @@ function traceParentOf({ traceId, spanId, traceFlags }: SpanContext): string {
 /** Work that is done once for several requests: it belongs to the first that is sampled, and is linked to the others. */
 export function inTraces<T>(sampled: readonly (Trace | undefined)[], work: () => T): T {
   const [first, ...others] = sampled.filter((trace) => trace !== undefined);
-  if (first === undefined) return inRequest(undefined, work);
+  if (first === undefined) return currentRequest() === undefined ? work() : outsideRequests(work);
   const links: Link[] = others.map(({ span }) => ({ context: span.spanContext() }));
   return inRequest({ id: "", principal: null, trace: { ...first, links } }, work);
 }

@@ -6,12 +6,15 @@ import { closeHttpApp, createHttpApp } from "./http-app.ts";
 import { createLogger } from "./logger.ts";
 
 const STALL_MS = 200;
+/** What does not come to a stall has so long for each byte, and in all takes longer. */
+const PATIENT_STALL_MS = 1_500;
+const TRICKLE_MS = 50;
 let app: FastifyInstance;
 afterEach(() => closeHttpApp(app, 0));
 
 /** @param readAfterMs how long nobody reads a body */
-async function start(bytesPerSecond: number, readAfterMs = 0): Promise<void> {
-  const uploads = { stallMs: STALL_MS, bytesPerSecond };
+async function start(bytesPerSecond: number, readAfterMs = 0, stallMs = STALL_MS): Promise<void> {
+  const uploads = { stallMs, bytesPerSecond };
   app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id", uploads });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, payload, done) => {
@@ -51,14 +54,15 @@ test.each(["content-length: 100", "transfer-encoding: chunked"])(
 );
 
 test.each([
-  ["is cut", 1_000_000, STALLED],
-  ["is not, where any speed will do", 0, /^HTTP\/1\.1 200 .*\{"length":40\}$/s],
-])("an upload that trickles %s", async (_, bytesPerSecond, expected) => {
-  await start(bytesPerSecond);
-  const { socket, all } = upload("content-length: 40", "");
-  for (let sent = 0; sent < 40; sent += 1) {
+  // Longer than a slow machine takes to see that it trickles.
+  ["is cut", 1_000_000, 1_000_000, STALLED],
+  ["is not, where any speed will do", 0, 40, /^HTTP\/1\.1 200 .*\{"length":40\}$/s],
+])("an upload that trickles %s", async (_, bytesPerSecond, length, expected) => {
+  await start(bytesPerSecond, 0, PATIENT_STALL_MS);
+  const { socket, all } = upload(`content-length: ${length}`, "");
+  for (let sent = 0; sent < length && !socket.closed; sent += 1) {
     socket.write("x");
-    await new Promise((resolve) => setTimeout(resolve, STALL_MS / 10));
+    await new Promise((resolve) => setTimeout(resolve, TRICKLE_MS));
   }
   expect(await all).toMatch(expected);
 });

@@ -1,11 +1,13 @@
 // Before all tests: one PostgreSQL and one Redis for the whole run, whose URLs the workers find in the environment.
 // Missing parts fail here, with the remedy. Both servers end with jest, however that ends, and leave no files.
+// A run that a test starts, on sources that are wrong on purpose, uses the servers of the run around it.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startPostgres, startRedis } from "@gr/embedded";
 import { infrastructure } from "./infrastructure.ts";
+import { OWN_TEMPLATES } from "./test-database.ts";
 import { COMPILED_BY_CHILDREN } from "./warm-start.ts";
 
 const CACHE = fileURLToPath(new URL("../../../.tools", import.meta.url));
@@ -13,6 +15,7 @@ const CACHE = fileURLToPath(new URL("../../../.tools", import.meta.url));
 const REDIS_DATABASES = 4096;
 
 export default async function setUp(): Promise<void> {
+  if (process.env[OWN_TEMPLATES] !== undefined) return;
   const dataDir = await mkdtemp(join(tmpdir(), "generation-router-tests-"));
   const [postgres, redis] = await Promise.all([
     startPostgres({ dataDir, durable: false, temporary: true }),

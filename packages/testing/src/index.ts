@@ -7,7 +7,7 @@ export { type RawAnswer, RawUpload, type RawUploadOptions } from "./raw-upload.t
 export { RedisLine } from "./redis-line.ts";
 export { type ReplicatedPostgres, startReplicatedPostgres } from "./replicated-postgres.ts";
 export { startChild, type TestChild } from "./start-child.ts";
-export { type TestDatabase, testDatabase } from "./test-database.ts";
+export { OWN_TEMPLATES, type TestDatabase, testDatabase } from "./test-database.ts";
 export { testRedis } from "./test-redis.ts";
 export { until } from "./until.ts";
 export { warmStart } from "./warm-start.ts";

@@ -5,7 +5,7 @@ import { freePort } from "@gr/embedded";
 import { until } from "./until.ts";
 import { warmStart } from "./warm-start.ts";
 
-const READY_TIMEOUT_MS = 60_000;
+const READY_TIMEOUT_MS = 300_000;
 
 export interface TestChild {
   /** Of its internal HTTP port. */
@@ -17,8 +17,8 @@ export interface TestChild {
   resume(): void;
   /** SIGKILL, then waits. */
   kill(): Promise<void>;
-  /** SIGTERM, then waits. */
-  stop(): Promise<void>;
+  /** SIGTERM, then waits; answers the exit code. */
+  stop(): Promise<number | null>;
 }
 
 /**
@@ -39,11 +39,12 @@ export async function startChild(
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const exited = once(child, "exit");
-  const end = async (signal: NodeJS.Signals) => {
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
-    await exited;
+    const [code] = (await exited) as [number | null];
+    return code;
   };
-  const kill = () => end("SIGKILL");
+  const kill = async () => void (await end("SIGKILL"));
   try {
     await until(async () => (await fetch(`${url}/readyz`)).ok, { timeoutMs: READY_TIMEOUT_MS });
   } catch (error) {

@@ -3,6 +3,12 @@
 import { randomUUID } from "node:crypto";
 import pg from "pg";
 
+/**
+ * In the environment of a jest run that another one has started, and whose servers it uses: what its templates are called,
+ * since its sources prepare them in their own way.
+ */
+export const OWN_TEMPLATES = "TEST_TEMPLATES";
+
 export interface TestDatabase {
   readonly url: string;
   drop(): Promise<void>;
@@ -20,7 +26,8 @@ export async function testDatabase(
   const server = process.env["TEST_POSTGRES_URL"];
   if (server === undefined)
     throw new Error("tests need PostgreSQL: run them with `npm test`, which starts one");
-  const template = `template_${name.replaceAll(/[^a-z0-9]/gi, "_").toLowerCase()}`;
+  const run = process.env[OWN_TEMPLATES] ?? "";
+  const template = `template_${run}${name.replaceAll(/[^a-z0-9]/gi, "_").toLowerCase()}`;
   const database = `test_${randomUUID().replaceAll("-", "")}`;
   await withAdmin(server, async (admin) => {
     // Two workers may want the same template at the same time: the second waits and finds it made.

@@ -9,6 +9,8 @@
 --   op_deadline  place, extend, next: Unix milliseconds
 --   op_tag       place, next: index into the tag_ arrays, which have each combination once; release, abandon: whose cost it is
 --   op_attempt   next: number of the attempt that begins. Null when no operation has one
+--   op_billed_by next: index into the tag_ arrays, whose cost it is when that attempt has begun already. Null when no operation
+--                has one
 --   claim_key    place: the key that it claims, if any; claim_fingerprint: for what. Both null when no place claims one
 --   asked_at     the time; null = the clock of this server
 --   free_limit   most places of nothing (requests to free models) of an account in a UTC day; null = no limit
@@ -19,7 +21,7 @@
 CREATE FUNCTION post(
   op_kind operation_kind[], op_hold uuid[], op_account uuid[], op_spender uuid[], op_credits bigint[],
   op_most bigint[], op_cost bigint[],
-  op_deadline bigint[], op_tag integer[], op_attempt integer[],
+  op_deadline bigint[], op_tag integer[], op_attempt integer[], op_billed_by integer[],
   tag_service text[], tag_provider text[], tag_upstream_model text[], tag_model text[], tag_price_version text[],
   claim_key bytea[], claim_fingerprint bytea[], asked_at timestamptz, free_limit integer,
   OUT outcomes outcome[], OUT remarks jsonb[]
@@ -112,12 +114,16 @@ BEGIN
       IF code = 'done' AND kind = 'place' AND op_most[i] IS NOT NULL THEN
         remarks := remarks || jsonb_build_object('i', i - 1, 'held', h.credits::text);
       END IF;
-      -- A cost beyond the booked one is our loss. The first to report it wins.
-      IF op_cost[i] > h.cost AND (kind <> 'next' OR h.attempt = op_attempt[i] - 1) THEN
-        IF NOT EXISTS (SELECT FROM entry e WHERE e.hold_id = h.id AND e.kind = 'late' AND e.attempt = h.attempt) THEN
-          booked := booked || ROW(NULL, moment, h.account_id, h.id, NULL, 0, op_cost[i] - h.cost, 'late', h.provider,
-                                  h.attempt, NULL)::entry;
-          remarks := remarks || jsonb_build_object('i', i - 1, 'late', (op_cost[i] - h.cost)::text);
+      -- A report says what an attempt has cost in all: what is beyond the booked cost is our loss, whoever says it and
+      -- however often. An attempt that has ended can be reported whatever has become of its hold.
+      n := CASE kind WHEN 'next' THEN op_attempt[i] - 1 ELSE h.attempt END;
+      IF n = h.attempt AND op_cost[i] > h.cost OR n < h.attempt AND op_cost[i] > 0 AND op_billed_by[i] IS NOT NULL THEN
+        SELECT op_cost[i] - coalesce(sum(e.cost), 0) INTO more FROM entry e WHERE e.hold_id = h.id AND e.attempt = n;
+        IF more > 0 THEN
+          booked := booked || ROW(NULL, moment, h.account_id, h.id, NULL, 0, more, 'late',
+                                  CASE WHEN n < h.attempt THEN tag_provider[op_billed_by[i]] ELSE h.provider END,
+                                  n, NULL)::entry;
+          remarks := remarks || jsonb_build_object('i', i - 1, 'late', more::text);
         END IF;
       END IF;
       CONTINUE;
@@ -181,7 +187,7 @@ BEGIN
     in_flight := false;
     code := CASE
       WHEN kind = 'extend' AND more = 0 THEN 'done'::outcome
-      WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer AND sp.active THEN
+      WHEN sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer AND sp.active AND NOT acc.suspended THEN
         CASE WHEN sp.expires_at <= moment THEN 'spender_expired'::outcome END
       ELSE 'spender_inactive' END;
     IF code IS NULL AND i = ANY (taken) THEN
@@ -275,7 +281,9 @@ BEGIN
         'resetsAt', CASE code
           WHEN 'spend_limit_exceeded' THEN unix_ms(end_of_window(sp.period, greatest(start, sp.window_start)))
           WHEN 'free_limit_exceeded' THEN unix_ms((acc.free_day + 1)::timestamp AT TIME ZONE 'UTC') END,
-        'expiresAt', CASE code WHEN 'spender_expired' THEN unix_ms(sp.expires_at) END);
+        'expiresAt', CASE code WHEN 'spender_expired' THEN unix_ms(sp.expires_at) END,
+        'suspended', CASE code WHEN 'spender_inactive' THEN
+          sp.id = coalesce(h.spender_id, op_spender[i]) AND sp.account_id = payer AND sp.active AND acc.suspended END);
     END IF;
   END LOOP;
 

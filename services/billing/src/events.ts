@@ -87,11 +87,6 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
     help: "Places refused by what PostgreSQL said within the last second, without asking it again",
     registers,
   });
-  const differences = new Counter({
-    name: "billing_ledger_differences_total",
-    help: "Differences that verifications of the ledger found",
-    registers,
-  });
   const open = new Gauge({
     name: "billing_open_holds",
     help: "Holds that are open, by the service that placed them",
@@ -151,18 +146,33 @@ export function createBillingEvents(log: Logger, metrics: Registry, waiting: () 
     },
     refusedByMirror: (places) => mirrorRefusals.inc(places),
     notMirrored: (error) => log.warn({ err: error }, "a refusal could not be mirrored"),
-    ledgerVerified(found) {
-      differences.inc(found.length);
-      for (const difference of found.slice(0, MOST_LOGGED)) {
-        log.error({ ...difference, differences: found.length }, "the ledger does not add up");
-      }
-    },
+    ledgerVerified: verificationEvents(log, registers),
     creditsUnreadable: (accountId, error) =>
       log.error({ accountId, err: error }, "credits could not be read"),
     mayForget: (settings) => {
       if (settings.length === 0) return;
       log.warn({ settings }, "PostgreSQL may lose charges that it has confirmed, because of these settings");
     },
+  };
+}
+
+function verificationEvents(log: Logger, registers: Registry[]): BillingEvents["ledgerVerified"] {
+  const differences = new Counter({
+    name: "billing_ledger_differences_total",
+    help: "Differences that verifications of the ledger found",
+    registers,
+  });
+  const verifiedAt = new Gauge({
+    name: "billing_ledger_verified_timestamp_seconds",
+    help: "When a verification that this process made found the ledger right; 0 = none has",
+    registers,
+  });
+  return (found) => {
+    differences.inc(found.length);
+    if (found.length === 0) verifiedAt.setToCurrentTime();
+    for (const difference of found.slice(0, MOST_LOGGED)) {
+      log.error({ ...difference, differences: found.length }, "the ledger does not add up");
+    }
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type Logger,
   openPool,
   openRedis,
+  requireSchema,
   startRounds,
 } from "@gr/runtime";
 import { createAccountStore } from "./accounts/account-store.ts";
@@ -26,6 +27,8 @@ import { billingReportRpc } from "./reports/report-rpc.ts";
 import { createReportStore } from "./reports/report-store.ts";
 import { billingRest } from "./rpc/rest.ts";
 import { billingRpc } from "./rpc/rpc.ts";
+import { textLogRpc } from "./text-log/text-log-rpc.ts";
+import { createTextLogStore } from "./text-log/text-log-store.ts";
 import { unsafeSettings } from "./verify/database-health-store.ts";
 import { verifyLedger } from "./verify/ledger-invariants-store.ts";
 import { LedgerConnection } from "./writer/ledger-connection.ts";
@@ -37,6 +40,8 @@ const SWEEP_EVERY_MS = 300_000;
 /** Between two looks at the holds that are open. */
 const LOOK_EVERY_MS = 15_000;
 const READY_FOR_MS = 1_000;
+/** Tables change rarely, and are looked at in files and a transaction. */
+const TABLES_FOR_MS = 15_000;
 
 const schema = { name: "billing", migrations: join(import.meta.dirname, "../migrations") };
 
@@ -64,7 +69,21 @@ export const billingModule = defineModule({
     });
     const judge = (claiming: ClaimingSpender) => judgeClaim(pool, readNumbers, claiming, time());
     const holds = createHoldStore(pool, time);
+    const texts = createTextLogStore(pool);
+    const textDays = config.TEXT_LOG_DAYS;
     const rounds: (() => Promise<void>)[] = [];
+    const answers = createReadyCheck({
+      work: () => accounts.ping(),
+      problem: "PostgreSQL does not answer",
+      keptMs: READY_FOR_MS,
+      clock,
+    });
+    const hasTables = createReadyCheck({
+      work: () => requireSchema(pool, schema),
+      problem: "The tables cannot be used",
+      keptMs: TABLES_FOR_MS,
+      clock,
+    });
     const rpc = billingRpc({
       writer,
       accounts,
@@ -77,7 +96,11 @@ export const billingModule = defineModule({
       events,
     });
     return {
-      rpc: [rpc, billingReportRpc({ reports: createReportStore(pool), accounts })],
+      rpc: [
+        rpc,
+        billingReportRpc({ reports: createReportStore(pool), accounts }),
+        textLogRpc(texts, textDays),
+      ],
       rest: billingRest({ accounts, events }),
       start: async () => {
         events.mayForget(await unsafeSettings(pool));
@@ -93,14 +116,18 @@ export const billingModule = defineModule({
           round: async () => events.holdsSeen(await holds.countOpen()),
           failed: (err) => log.warn({ err }, "open holds could not be counted; the next round tries again"),
         });
-        rounds.push(sweep, look);
+        const forget = startRounds({
+          clock,
+          pauseMs: SWEEP_EVERY_MS,
+          round: (stopping) => texts.removeOld(textDays, new Date(clock.now()), stopping),
+          failed: (err) => log.warn({ err }, "old lines of the text log stay; the next round tries again"),
+        });
+        rounds.push(sweep, look, forget);
       },
-      ready: createReadyCheck({
-        work: () => accounts.ping(),
-        problem: "PostgreSQL does not answer",
-        keptMs: READY_FOR_MS,
-        clock,
-      }),
+      ready: async () => {
+        const answer = await answers();
+        return answer === true ? await hasTables() : answer;
+      },
       stop: async () => {
         await Promise.all(rounds.map((stop) => stop()));
         connection.close();

@@ -1,6 +1,7 @@
 // Which models a query asks for, and in which order. Missing sort values come last; ties go by id.
 import type { PicoUsd } from "@gr/money";
 import type { Model } from "@gr/proto/catalog";
+import { wholeNumber } from "@gr/runtime";
 import { z } from "zod";
 import { defaultPriceOf, isFree } from "./model-pricing.ts";
 import { type ModelRecord, providersOf, typeOf } from "./model-record.ts";
@@ -36,7 +37,7 @@ export const modelQuery = z.object({
     .regex(/^0*[1-9]\d*$/, "The limit must be a whole number of at least 1")
     .transform(Number)
     .optional()
-    .describe("how many models at most"),
+    .meta({ ...wholeNumber(), description: "how many models at most" }),
 });
 export type ModelQuery = z.infer<typeof modelQuery>;
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
   database = await testDatabase("catalog-prices");
   const log = createLogger("silent", "test");
   pool = await connectPostgres({ url: database.url, poolSize: 8, schema: "catalog", log });
-  await migrate(pool, join(import.meta.dirname, "../migrations"));
+  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../migrations") });
 });
 afterAll(async () => {
   await pool?.end();

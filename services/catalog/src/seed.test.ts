@@ -74,7 +74,7 @@ describe("the shipped seed", () => {
         "bytedance/seedance-1.5-pro",
       ],
     ];
-    const unpriced = ["black-forest-labs/flux-3-video", "luma/uni-1"];
+    const unpriced = ["black-forest-labs/flux-kontext-dev", "luma/uni-1"];
     expect(ids.filter((id) => [...gone, ...unpriced].includes(id))).toEqual([]);
   });
 

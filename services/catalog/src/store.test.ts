@@ -13,6 +13,7 @@ const upstream: TextUpstream = {
   kind: UPSTREAM_KINDS.openrouter,
   prices: "listed",
   billed: true,
+  continues: undefined,
   timers: {},
   baseUrl: "http://upstream.test/v1",
   apiKey: undefined,
@@ -25,7 +26,7 @@ let store: TextStore;
 beforeAll(async () => {
   database = await testDatabase("catalog-store");
   pool = await connectPostgres({ url: database.url, poolSize: 8, schema: "catalog", log });
-  await migrate(pool, join(import.meta.dirname, "../migrations"));
+  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../migrations") });
   store = createTextStore(pool);
 });
 afterAll(async () => {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type FakeUpstream, json, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
 
-const PATIENCE = { timeoutMs: 25_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 const atPrice = (id: string, prompt: string) =>
   openRouterRow(id, { pricing: { prompt, completion: "0.0000015" } });
 const row = (id: string) => openRouterRow(id);
@@ -59,7 +59,7 @@ describe("a sync", () => {
   });
 
   test("of an upstream that fails says why in one sentence, and the last good listing stays", async () => {
-    world = await start({ TEXT_IMPORT_TIMEOUT_MS: "1000" });
+    world = await start({ TEXT_IMPORT_TIMEOUT_MS: "6000" });
     await until(async () => (await textIds()).length === 2, PATIENCE);
     const was = await versionOf();
     const failures: [FakeUpstream["respond"], RegExp][] = [
@@ -67,7 +67,7 @@ describe("a sync", () => {
       [json("<html>"), /stay: the answer is not JSON\.$/],
       [listing(), /stay: none of its models can be used/],
       [(response) => response.destroy(), /stay: the upstream was not reached/],
-      [() => undefined, /stay: there was no whole answer within 1000 ms\.$/],
+      [() => undefined, /stay: there was no whole answer within 6000 ms\.$/],
     ];
     for (const [respond, sentence] of failures) {
       upstream.respond = respond;

@@ -8,7 +8,7 @@ import { z } from "zod";
 import { type FakeUpstream, json, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
 
-const PATIENCE = { timeoutMs: 25_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 const rows = (count: number) => Array.from({ length: count }, (_, i) => openRouterRow(`vendor/model-${i}`));
 
 /** What the seed offers where OpenAI is configured. */

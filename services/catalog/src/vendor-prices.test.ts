@@ -326,6 +326,18 @@ const rows: readonly (readonly [source: string, day: string, Row[]])[] = [
     ],
   ],
   [
+    "https://bfl.ai/pricing",
+    "2026-10-08",
+    [
+      {
+        model: "black-forest-labs/flux-3-video",
+        asked: { size: "1080x1920", seconds: 20, audio: true, inputImages: 1 },
+        rule: "HD 0.17 a second, FHD 0.29, from text or pictures",
+        expected: 20n * usd("0.29"),
+      },
+    ],
+  ],
+  [
     "https://fal.ai/models/blackforestlabs/flux-3-max/text-to-video/llms.txt",
     "2026-11-07",
     [

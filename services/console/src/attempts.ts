@@ -23,6 +23,9 @@ const MAILS = {
   person: { most: 5, windowMs: HOUR_MS },
   network: { most: 30, windowMs: HOUR_MS },
 } as const satisfies Record<string, Limit>;
+/** Sign-ins that have no password to guess: there is nothing to find by trying, and no reason to be flooded. */
+const SIGN_INS: Limit = { most: 100, windowMs: 15 * MINUTE_MS };
+const PAYMENTS: Limit = { most: 30, windowMs: HOUR_MS };
 const ACCOUNTS: Limit = { most: 5, windowMs: 24 * HOUR_MS };
 
 export interface Attempts {
@@ -34,7 +37,11 @@ export interface Attempts {
   /** @throws ServiceError too_many_attempts */
   countMail(email: string, network: string): Promise<void>;
   /** @throws ServiceError too_many_attempts */
+  countSignIn(network: string): Promise<void>;
+  /** @throws ServiceError too_many_attempts */
   countAccount(personId: string): Promise<void>;
+  /** @throws ServiceError too_many_attempts */
+  countPayment(accountId: string): Promise<void>;
 }
 
 export function createAttempts(store: ConsoleStore, clock: Clock): Attempts {
@@ -65,6 +72,8 @@ export function createAttempts(store: ConsoleStore, clock: Clock): Attempts {
       await count(`mail:@${network}`, MAILS.network);
       await count(`mail:${digestText(email)}`, MAILS.person);
     },
+    countSignIn: (network) => count(`sign-in:@${network}`, SIGN_INS),
     countAccount: (personId) => count(`account:${personId}`, ACCOUNTS),
+    countPayment: (accountId) => count(`payment:${accountId}`, PAYMENTS),
   };
 }

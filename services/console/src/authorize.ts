@@ -4,6 +4,7 @@ import { type ConsoleRoute, consoleRoutes, mayActAs, type Role } from "@gr/conso
 import { ServiceError } from "@gr/proto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type CallerFacts, setCookies } from "./console-call.ts";
+import type { OperatorStore } from "./operators/operator-store.ts";
 import type { People } from "./people.ts";
 import type { ConsoleStore } from "./store.ts";
 
@@ -16,13 +17,14 @@ const routes = new Map<string, ConsoleRoute>(
 export interface AuthorizeDeps {
   readonly people: People;
   readonly store: Pick<ConsoleStore, "roleOf">;
+  readonly operators: Pick<OperatorStore, "isOperator">;
   /** Whose pages may change something. */
   readonly origin: string;
 }
 
 /** @throws ServiceError cross_site_request, not_signed_in, account_not_found, role_required */
 export async function authorize(
-  { people, store, origin }: AuthorizeDeps,
+  { people, store, operators, origin }: AuthorizeDeps,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<CallerFacts> {
@@ -37,6 +39,11 @@ export async function authorize(
   if (route.access === "open") return { headers, network, signedIn, role: undefined };
   if (signedIn === undefined) throw new ServiceError("not_signed_in", "Sign in first.");
   if (route.access === "person") return { headers, network, signedIn, role: undefined };
+  if (route.access === "operator") {
+    if (await operators.isOperator(signedIn.person.id))
+      return { headers, network, signedIn, role: undefined };
+    throw new ServiceError("role_required", "Only operators of this router may do this.");
+  }
   const { account = "" } = request.params as { account?: string };
   const role = UUID.test(account) ? await store.roleOf(account, signedIn.person.id) : undefined;
   if (role === undefined) {

@@ -1,5 +1,6 @@
 // What the handlers of the console work with; module.ts makes one of these.
-import type { BillingReportService, BillingService } from "@gr/proto/billing";
+import type { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
 import type { Clock, ServiceClient } from "@gr/runtime";
@@ -9,12 +10,22 @@ import type { ConsoleEvents } from "./events.ts";
 import type { Links } from "./links.ts";
 import type { Mailer } from "./mailer.ts";
 import type { ModelKinds } from "./model-kinds.ts";
+import type { OperatorStore } from "./operators/operator-store.ts";
+import type { PaymentStore } from "./payments/payment-store.ts";
+import type { SettlePayments } from "./payments/settle-payment.ts";
+import type { Stripe } from "./payments/stripe.ts";
 import type { People } from "./people.ts";
+import type { Challenges } from "./sign-in/challenges.ts";
+import type { Issuer } from "./sign-in/issuer.ts";
+import type { PasskeyStore } from "./sign-in/passkey-store.ts";
+import type { Passkeys } from "./sign-in/passkeys.ts";
+import type { SignInStore } from "./sign-in/sign-in-store.ts";
 import type { ConsoleStore } from "./store.ts";
 
 export interface ConsoleDeps {
   readonly config: ConsoleConfig;
   readonly store: ConsoleStore;
+  readonly operators: OperatorStore;
   readonly people: People;
   readonly attempts: Attempts;
   readonly mailer: Mailer;
@@ -23,7 +34,21 @@ export interface ConsoleDeps {
   readonly billing: ServiceClient<typeof BillingService>;
   readonly reports: ServiceClient<typeof BillingReportService>;
   readonly media: ServiceClient<typeof MediaGenerationService>;
+  readonly texts: ServiceClient<typeof TextLogService>;
+  readonly catalog: ServiceClient<typeof CatalogService>;
+  readonly catalogOperator: ServiceClient<typeof CatalogOperatorService>;
   readonly modelKinds: ModelKinds;
+  readonly signIns: SignInStore;
+  readonly challenges: Challenges;
+  /** Undefined where people sign in here only. */
+  readonly issuer: Issuer | undefined;
+  /** Undefined where there are none. */
+  readonly passkeys: Passkeys | undefined;
+  readonly passkeyStore: PasskeyStore;
+  readonly payments: PaymentStore;
+  /** Undefined where no payments are taken, as `settling` is. */
+  readonly stripe: Stripe | undefined;
+  readonly settling: SettlePayments | undefined;
   readonly events: ConsoleEvents;
   readonly clock: Clock;
 }

@@ -3,31 +3,80 @@
 import type { Reason } from "@gr/proto";
 import type { Logger } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
+import type { PaymentStatus } from "./payments/payment-bookings.ts";
+
+const STRIPE_OUTCOMES = ["done", "repeated", "not_ours", "bad_signature", "failed"] as const;
+export type StripeOutcome = (typeof STRIPE_OUTCOMES)[number];
+
+const WAYS_IN = ["password", "link", "issuer", "passkey"] as const;
+const ISSUER_FAILURES = ["away", "not_believed"] as const;
+export type IssuerFailure = (typeof ISSUER_FAILURES)[number];
+/** How somebody has proved who they are. */
+export type WayIn = (typeof WAYS_IN)[number];
 
 export interface ConsoleEvents {
-  signedIn(personId: string): void;
+  signedIn(personId: string, by: WayIn): void;
+  /** Somebody could not sign in at the issuer: it does not answer, or what it says is not enough. */
+  issuerFailed(issuer: string, outcome: IssuerFailure, problem: string): void;
   /** A request was refused, for whatever reason; many of one reason are worth a look. */
   refused(reason: Reason): void;
+  /** An event of Stripe was dealt with, or not; "failed" ones come again. */
+  stripeTold(outcome: StripeOutcome): void;
+  paymentSettled(paymentId: string, status: PaymentStatus): void;
+  /** Money came, or went, that the books do not have. */
+  paymentNotBooked(paymentId: string, problem: string): void;
 }
 
 export function createConsoleEvents(log: Logger, metrics: Registry): ConsoleEvents {
   const registers = [metrics];
   const signIns = new Counter({
     name: "console_sign_ins_total",
-    help: "Sessions that were begun",
+    help: "Sessions that were begun, by how",
+    labelNames: ["by"],
     registers,
   });
+  for (const by of WAYS_IN) signIns.inc({ by }, 0);
+  const issuerFailures = new Counter({
+    name: "console_issuer_failures_total",
+    help: "Times that the issuer where people sign in did not answer, or not what lets anybody in",
+    labelNames: ["outcome"],
+    registers,
+  });
+  for (const outcome of ISSUER_FAILURES) issuerFailures.inc({ outcome }, 0);
   const refusals = new Counter({
     name: "console_refusals_total",
     help: "Requests to the console that were refused, by reason",
     labelNames: ["reason"],
     registers,
   });
+  const stripe = new Counter({
+    name: "console_stripe_events_total",
+    help: "Events of Stripe, by what was done with them",
+    labelNames: ["outcome"],
+    registers,
+  });
+  for (const outcome of STRIPE_OUTCOMES) stripe.inc({ outcome }, 0);
+  const notBooked = new Counter({
+    name: "console_payments_not_booked_total",
+    help: "Times that Stripe had money of a payment which the books do not have",
+    registers,
+  });
   return {
-    signedIn: (personId) => {
-      signIns.inc();
-      log.info({ personId }, "signed in");
+    signedIn: (personId, by) => {
+      signIns.inc({ by });
+      log.info({ personId, by }, "signed in");
+    },
+    issuerFailed: (issuer, outcome, problem) => {
+      issuerFailures.inc({ outcome });
+      const away = "the issuer of single sign-on does not answer; people cannot sign in there";
+      log.warn({ issuer, problem }, outcome === "away" ? away : "an answer of the issuer lets nobody in");
     },
     refused: (reason) => refusals.inc({ reason }),
+    stripeTold: (outcome) => stripe.inc({ outcome }),
+    paymentSettled: (paymentId, status) => log.info({ paymentId, status }, "a payment has changed"),
+    paymentNotBooked: (paymentId, problem) => {
+      notBooked.inc();
+      log.error({ paymentId, problem }, "a payment is not booked as Stripe has it");
+    },
   };
 }

@@ -1,25 +1,36 @@
-// Members of an account and their roles. An owner is made and changed by owners only, and one always stays.
+// The name of an account, its members and their roles. An owner is made and changed by owners only, and one always stays.
 import { randomUUID } from "node:crypto";
 import { mayActAs, type Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
-import { recordDeed } from "./audit.ts";
+import { readAuditPage, recordDeed } from "./audit.ts";
 import { requireRole } from "./authorize.ts";
 import { accountOf, type Handlers, signedInOf } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { digestOfToken, makeToken } from "./invitation-token.ts";
-import { bigintCursor, pageLimit } from "./pages.ts";
 import type { Invitation, Member } from "./store.ts";
 
 const INVITATION_MS = 7 * 86_400_000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 type MemberRoutes = Handlers<
-  "listMembers" | "invite" | "withdrawInvitation" | "changeRole" | "removeMember" | "readAudit"
+  | "renameAccount"
+  | "listMembers"
+  | "invite"
+  | "withdrawInvitation"
+  | "changeRole"
+  | "removeMember"
+  | "readAudit"
 >;
 
 export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
   const { store, mailer, links, clock } = deps;
   return {
+    renameAccount: async (call) => {
+      const { name } = call.body;
+      const before = await store.renameAccount(accountOf(call), name);
+      await recordDeed(deps, call, { action: "account.renamed", detail: { from: before, to: name } });
+      return undefined;
+    },
     listMembers: async (call) => {
       const accountId = accountOf(call);
       const [members, invitations] = await Promise.all([
@@ -95,14 +106,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
       await recordDeed(deps, call, { action: isSelf ? "member.left" : "member.removed", subject: personId });
       return undefined;
     },
-    readAudit: async (call) => {
-      const limit = pageLimit(call.query);
-      const found = await store.listAudit(accountOf(call), limit + 1, bigintCursor(call.query.after));
-      const data = found.slice(0, limit).map(({ id, at, ...entry }) => {
-        return { id: String(id), at: at.toISOString(), ...entry, detail: { ...entry.detail } };
-      });
-      return { data, next: found.length > limit ? (data.at(-1)?.id ?? null) : null };
-    },
+    readAudit: (call) => readAuditPage(deps, accountOf(call), call.query),
   };
 }
 

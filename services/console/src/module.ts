@@ -1,7 +1,7 @@
 // The console module: opens its schema, then serves the web application's API through the gateway, and operators over RPC.
 import { join } from "node:path";
-import { BillingReportService, BillingService } from "@gr/proto/billing";
-import { CatalogService } from "@gr/proto/catalog";
+import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
+import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
 import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runtime";
@@ -12,9 +12,18 @@ import { createConsoleEvents } from "./events.ts";
 import { linksTo } from "./links.ts";
 import { createMailer } from "./mailer.ts";
 import { createModelKinds } from "./model-kinds.ts";
+import { createOperatorStore } from "./operators/operator-store.ts";
+import { createPaymentStore } from "./payments/payment-store.ts";
+import { createSettlePayments } from "./payments/settle-payment.ts";
+import { createStripe } from "./payments/stripe.ts";
 import { createPeople } from "./people.ts";
 import { consoleRest } from "./rest.ts";
 import { consoleRpc } from "./rpc.ts";
+import { createChallenges } from "./sign-in/challenges.ts";
+import { createIssuer } from "./sign-in/issuer.ts";
+import { createPasskeyStore } from "./sign-in/passkey-store.ts";
+import { createPasskeys } from "./sign-in/passkeys.ts";
+import { createSignInStore } from "./sign-in/sign-in-store.ts";
 import { createConsoleStore } from "./store.ts";
 import { terminal } from "./terminal.ts";
 
@@ -33,19 +42,39 @@ export const consoleModule = defineModule({
     const store = createConsoleStore(pool);
     const mailer = createMailer(config, { log, terminal });
     const links = linksTo(config.CONSOLE_URL);
+    const payments = createPaymentStore(pool);
+    const stripe = createStripe(config, clock);
+    const signIns = createSignInStore(pool);
+    const billing = dial("billing", BillingService);
+    const catalog = dial("catalog", CatalogService);
+    const events = createConsoleEvents(log, metrics);
+    const issuer = createIssuer({ config, events, clock });
+    const settling = stripe && createSettlePayments({ stripe, payments, billing, events });
     const deps: ConsoleDeps = {
       config,
       store,
+      operators: createOperatorStore(pool),
       people: createPeople({ config, pool, mailer, links, log }),
       attempts: createAttempts(store, clock),
       mailer,
       links,
       keys: dial("keys", KeysService),
-      billing: dial("billing", BillingService),
+      billing,
       reports: dial("billing", BillingReportService),
       media: dial("media-generation", MediaGenerationService),
-      modelKinds: createModelKinds(dial("catalog", CatalogService), clock),
-      events: createConsoleEvents(log, metrics),
+      texts: dial("billing", TextLogService),
+      catalog,
+      catalogOperator: dial("catalog", CatalogOperatorService),
+      modelKinds: createModelKinds(catalog, clock),
+      signIns,
+      challenges: createChallenges(signIns, config.CONSOLE_URL),
+      issuer,
+      passkeys: createPasskeys(config),
+      passkeyStore: createPasskeyStore(pool),
+      payments,
+      stripe,
+      settling,
+      events,
       clock,
     };
     let stopSweeping: (() => Promise<void>) | undefined;
@@ -53,12 +82,18 @@ export const consoleModule = defineModule({
       rpc: [consoleRpc(deps)],
       rest: consoleRest(deps),
       start: async () => {
+        // Nobody waits for it: only the log does.
+        void issuer?.lookUp();
         stopSweeping = startRounds({
           clock,
           pauseMs: SWEEP_EVERY_MS,
-          round: () => store.sweep(),
-          failed: (err) =>
-            log.warn({ err }, "what has expired could not be deleted; the next round tries again"),
+          round: async () => {
+            await store.sweep();
+            await signIns.sweep();
+            await payments.sweep();
+            await settling?.settleStale();
+          },
+          failed: (err) => log.warn({ err }, "a round of upkeep was not finished; the next one goes on"),
         });
       },
       ready: createReadyCheck({

@@ -46,7 +46,7 @@ export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
       const request = { accountId, ...entryFilter(call.query), limit: pageLimit(call.query) };
       const after = bigintCursor(call.query.after) ?? 0n;
       const { entries, hasMore } = await reports.listEntries({ ...request, after });
-      const data = entries.map((entry) => lineOf(entry, accountId));
+      const data = await linesOf(deps, entries, accountId);
       return { data, next: hasMore ? (data.at(-1)?.id ?? null) : null };
     },
     exportLedger: async (call) => {
@@ -136,17 +136,29 @@ function entryFilter({ kind, from, to }: LedgerFilter) {
 }
 
 async function* ledgerCsv(
-  { reports }: ConsoleDeps,
+  deps: ConsoleDeps,
   request: { readonly accountId: string; readonly limit: number },
 ): AsyncGenerator<string> {
-  yield csvLine(["id", "time", "kind", "amount_usd", "request_id", "model", "key_id", "source", "reason"]);
+  const { reports } = deps;
+  yield csvLine([
+    "id",
+    "time",
+    "kind",
+    "amount_usd",
+    "request_id",
+    "model",
+    "key_id",
+    "source",
+    "reason",
+    "payment_id",
+  ]);
   let after = 0n;
   for (let lines = 0; lines < EXPORT_LINES; lines += EXPORT_PAGE) {
     const { entries, hasMore } = await reports.listEntries({ ...request, after });
-    const page = entries.map((entry) => lineOf(entry, request.accountId));
+    const page = await linesOf(deps, entries, request.accountId);
     yield page
-      .map(({ id, at, kind, amount, request_id, model, key_id, source, reason }) =>
-        csvLine([id, at, kind, amount, request_id, model, key_id, source, reason]),
+      .map(({ id, at, kind, amount, request_id, model, key_id, source, reason, payment_id }) =>
+        csvLine([id, at, kind, amount, request_id, model, key_id, source, reason, payment_id]),
       )
       .join("");
     if (!hasMore) return;
@@ -154,7 +166,17 @@ async function* ledgerCsv(
   }
 }
 
-function lineOf(entry: Entry, accountId: string): LedgerLine {
+async function linesOf(
+  { payments }: ConsoleDeps,
+  entries: readonly Entry[],
+  accountId: string,
+): Promise<LedgerLine[]> {
+  const bookings = entries.flatMap(({ bookingId }) => (bookingId === "" ? [] : [bookingId]));
+  const found = await payments.ofBookings(bookings);
+  return entries.map((entry) => lineOf(entry, accountId, found.get(entry.bookingId)));
+}
+
+function lineOf(entry: Entry, accountId: string, paymentId: string | undefined): LedgerLine {
   const { entryId, kind, at, credits, holdId, model, spenderId, source, reason } = entry;
   const names = Object.keys(LEDGER_KINDS) as (keyof typeof LEDGER_KINDS)[];
   const name = names.find((one) => LEDGER_KINDS[one] === kind);
@@ -169,6 +191,7 @@ function lineOf(entry: Entry, accountId: string): LedgerLine {
     key_id: spenderId === "" ? null : spenderIdOf(spenderId, accountId),
     source: source || null,
     reason: reason || null,
+    payment_id: paymentId ?? null,
   };
 }
 

@@ -1,11 +1,10 @@
 // Sign-up, sign-in and sessions. Answers tell a stranger nothing about which addresses are known.
-import type { SessionState } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { recordDeed } from "./audit.ts";
-import { type CallerFacts, type Handlers, setCookies, signedInOf } from "./console-call.ts";
+import { type Handlers, setCookies, signedInOf } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { digestOfToken } from "./invitation-token.ts";
-import type { Person, WithCookies } from "./people.ts";
+import { beginSession, stateOf } from "./sign-in/session-state.ts";
 
 type PersonRoutes = Handlers<
   | "readSession"
@@ -46,13 +45,18 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
       return undefined;
     },
     verifyEmail: async ({ headers, body, reply }) =>
-      signIn(deps, { headers, reply }, people.verifyEmail(headers, body.token)),
+      beginSession(deps, { headers, reply }, "link", people.verifyEmail(headers, body.token)),
     signIn: async ({ headers, network, body, reply }) => {
       const check = () => people.signIn(headers, body);
-      return signIn(deps, { headers, reply }, attempts.guardPassword(body.email, network, check));
+      return beginSession(
+        deps,
+        { headers, reply },
+        "password",
+        attempts.guardPassword(body.email, network, check),
+      );
     },
     signInByLink: async ({ headers, body, reply }) =>
-      signIn(deps, { headers, reply }, people.signInByLink(headers, body.token)),
+      beginSession(deps, { headers, reply }, "link", people.signInByLink(headers, body.token)),
     signOut: async ({ headers, signedIn, reply }) => {
       if (signedIn !== undefined) setCookies(reply, (await people.signOut(headers)).cookies);
       return undefined;
@@ -116,32 +120,5 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
       await recordDeed(deps, call, { action: "member.joined", subject: id }, joined.account_id);
       return joined;
     },
-  };
-}
-
-/** The answer of whoever has just signed in: what the new session sees. */
-async function signIn(
-  deps: ConsoleDeps,
-  { headers, reply }: Pick<CallerFacts, "headers"> & { readonly reply: Parameters<typeof setCookies>[0] },
-  signingIn: Promise<WithCookies<void>>,
-): Promise<SessionState> {
-  const { cookies } = await signingIn;
-  setCookies(reply, cookies);
-  const next = new Headers(headers);
-  next.set("cookie", cookies.map((cookie) => cookie.split(";", 1)[0]).join("; "));
-  const { value } = await deps.people.readSession(next);
-  if (value !== undefined) deps.events.signedIn(value.person.id);
-  return stateOf(deps, value?.person);
-}
-
-async function stateOf(
-  { store, config, mailer }: ConsoleDeps,
-  person: Person | undefined,
-): Promise<SessionState> {
-  return {
-    person: person ?? null,
-    accounts: person === undefined ? [] : await store.membershipsOf(person.id),
-    sign_up: config.CONSOLE_SIGN_UP,
-    sends_mail: mailer.sends,
   };
 }

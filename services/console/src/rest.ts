@@ -7,27 +7,44 @@ import type { z } from "zod";
 import { authorize } from "./authorize.ts";
 import type { CallerFacts, Handler, Handlers } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { generationRoutes } from "./generation-routes.ts";
 import { keyRoutes } from "./key-routes.ts";
 import { memberRoutes } from "./member-routes.ts";
 import { moneyRoutes } from "./money-routes.ts";
+import { operatorRoutes } from "./operators/operator-routes.ts";
+import { routerRoutes } from "./operators/router-routes.ts";
+import { paymentRoutes } from "./payments/payment-routes.ts";
+import { STRIPE_WEBHOOK_PATH, stripeWebhook } from "./payments/stripe-webhook.ts";
 import { personRoutes } from "./person-routes.ts";
+import { requestRoutes } from "./requests/request-routes.ts";
+import { issuerRoutes } from "./sign-in/issuer-routes.ts";
+import { passkeyRoutes } from "./sign-in/passkey-routes.ts";
+import { standingRoutes } from "./standing.ts";
 
 const BODY_LIMIT = 64 * 1024;
 
 export function consoleRest(deps: ConsoleDeps): RestApi {
   const handlers: Handlers = {
     ...personRoutes(deps),
+    ...issuerRoutes(deps),
+    ...passkeyRoutes(deps),
     ...memberRoutes(deps),
     ...keyRoutes(deps),
     ...moneyRoutes(deps),
-    ...generationRoutes(deps),
+    ...standingRoutes(deps),
+    ...requestRoutes(deps),
+    ...paymentRoutes(deps),
+    ...operatorRoutes(deps),
+    ...routerRoutes(deps),
   };
   const callers = new WeakMap<FastifyRequest, CallerFacts>();
-  const { people, store, config, events } = deps;
+  const { people, store, operators, config, events } = deps;
   const names = Object.keys(consoleRoutes) as ConsoleRouteName[];
+  const { stripe, settling, payments } = deps;
   return {
-    routes: names.map((name) => routeOf(consoleRoutes[name], handlers[name] as Handler<never>, callers)),
+    routes: [
+      ...names.map((name) => routeOf(consoleRoutes[name], handlers[name] as Handler<never>, callers)),
+      ...(stripe && settling ? [stripeWebhook({ stripe, settling, payments, events })] : []),
+    ],
     setup: async (scope) => {
       scope.addHook("onError", async (_request, _reply, error) => {
         if (error instanceof ServiceError) events.refused(error.reason);
@@ -35,7 +52,12 @@ export function consoleRest(deps: ConsoleDeps): RestApi {
       scope.addHook("onRequest", async (request, reply) => {
         // Also of refusals: what somebody may see changes with the session.
         reply.header("cache-control", "no-store");
-        callers.set(request, await authorize({ people, store, origin: config.CONSOLE_URL }, request, reply));
+        // Stripe has no session, and is known by its signature.
+        if (request.routeOptions.url === STRIPE_WEBHOOK_PATH) return;
+        callers.set(
+          request,
+          await authorize({ people, store, operators, origin: config.CONSOLE_URL }, request, reply),
+        );
       });
     },
   };

@@ -9,8 +9,9 @@ import { SIGN_IN_LINK_S } from "./people.ts";
 
 const ownerFields = z.object({ email, account_name: name, name: name.optional() });
 const linkFields = z.object({ email });
+const operatorFields = z.object({ email, name: name.optional() });
 
-export function consoleRpc({ people, store, keys, links, clock }: ConsoleDeps): RpcService {
+export function consoleRpc({ people, store, operators, keys, links, clock }: ConsoleDeps): RpcService {
   return implement(ConsoleOperatorService, {
     async addOwner({ accountId, ...given }) {
       const fields = parseRequest(ownerFields, {
@@ -32,13 +33,29 @@ export function consoleRpc({ people, store, keys, links, clock }: ConsoleDeps): 
     },
     async createSignInLink(request) {
       const fields = parseRequest(linkFields, { email: request.email });
-      if ((await people.find(fields.email)) === undefined) {
-        throw new ServiceError("person_not_found", `Nobody has the address ${fields.email}.`, {
-          param: "email",
-        });
-      }
+      if ((await people.find(fields.email)) === undefined) throw nobody(fields.email);
       const url = links.signIn(await people.makeSignInToken(fields.email));
       return { url, expiresAt: BigInt(clock.now() + SIGN_IN_LINK_S * 1_000) };
     },
+    async addOperator(given) {
+      const fields = parseRequest(operatorFields, {
+        email: given.email,
+        ...(given.name === "" ? {} : { name: given.name }),
+      });
+      const person = await people.findOrMake(fields.email, fields.name ?? fields.email);
+      await operators.add(person.id);
+      return { personId: person.id };
+    },
+    async removeOperator(request) {
+      const fields = parseRequest(linkFields, { email: request.email });
+      const person = await people.find(fields.email);
+      if (person === undefined) throw nobody(fields.email);
+      await operators.remove(person.id);
+      return {};
+    },
   });
+}
+
+function nobody(address: string): ServiceError {
+  return new ServiceError("person_not_found", `Nobody has the address ${address}.`, { param: "email" });
 }

@@ -42,6 +42,8 @@ export interface ConsoleStore {
   ping(): Promise<void>;
   /** Does nothing when the account is known. */
   addAccount(accountId: string, name: string): Promise<void>;
+  /** @returns the name that it had */
+  renameAccount(accountId: string, name: string): Promise<string>;
   membershipsOf(personId: string): Promise<Membership[]>;
   roleOf(accountId: string, personId: string): Promise<Role | undefined>;
   members(accountId: string): Promise<Member[]>;
@@ -107,6 +109,14 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
     },
     membershipsOf: (personId) =>
       rowsOf<Membership>(`${MEMBERSHIP} WHERE m.person_id = $1 ORDER BY a.created_at, a.id`, [personId]),
+    renameAccount: async (accountId, name) => {
+      const [before] = await rowsOf<{ name: string }>(
+        `UPDATE account a SET name = $2 FROM (SELECT id, name FROM account WHERE id = $1 FOR UPDATE) b
+         WHERE a.id = b.id RETURNING b.name`,
+        [accountId, name],
+      );
+      return before?.name ?? "";
+    },
     roleOf: async (accountId, personId) => {
       const sql = "SELECT role FROM membership WHERE account_id = $1 AND person_id = $2";
       return (await rowsOf<{ role: Role }>(sql, [accountId, personId]))[0]?.role;

@@ -6,6 +6,15 @@ import { z } from "zod";
 /** The lines of a PEM around its base64, and line ends, also as some env files write them. */
 const ARMOUR = /-----[A-Z ]+-----|\\n|\s/g;
 
+/** What zod makes of the text of an Ed25519 key. */
+function toSigningKey(text: string, context: z.RefinementCtx): KeyObject {
+  const key = ed25519Key(text);
+  if (key !== undefined) return key;
+  const message = "must be an Ed25519 private key as PKCS#8, in PEM or its base64";
+  context.issues.push({ code: "custom", message, input: undefined });
+  return z.NEVER;
+}
+
 export const keysConfig = z.object({
   ...postgresConfig.shape,
   ...redisConfig.shape,
@@ -14,18 +23,22 @@ export const keysConfig = z.object({
     .string()
     .min(32, "must have at least 32 characters")
     .describe("keys the digests under which API keys are stored"),
+  KEY_PEPPER_OTHER: z
+    .string()
+    .min(32, "must have at least 32 characters")
+    .optional()
+    .describe("keys stored under it are found, too, and stored under KEY_PEPPER then: while that is changed"),
   /** An Ed25519 key as PKCS#8: PEM, or the base64 between its first and last line. Changing it ends all web tokens. */
   WEB_TOKEN_PRIVATE_KEY: z
     .string()
-    .transform((text, context): KeyObject => {
-      const key = ed25519Key(text);
-      if (key !== undefined) return key;
-      const message = "must be an Ed25519 private key as PKCS#8, in PEM or its base64";
-      context.issues.push({ code: "custom", message, input: undefined });
-      return z.NEVER;
-    })
+    .transform(toSigningKey)
     .optional()
     .describe("signs web tokens; without it none are issued, and none are valid"),
+  WEB_TOKEN_PRIVATE_KEY_OTHER: z
+    .string()
+    .transform(toSigningKey)
+    .optional()
+    .describe("web tokens that it signed are valid, too: while WEB_TOKEN_PRIVATE_KEY is changed"),
   MAX_KEYS_PER_ACCOUNT: z.coerce
     .number()
     .int()

@@ -12,6 +12,8 @@ export interface KeyEvents {
   /** @param fields names of what was given. */
   keyUpdated(key: ApiKey, fields: readonly string[]): void;
   keyDeleted(key: ApiKey): void;
+  /** It was stored under the other pepper, and is under ours now. */
+  keyMoved(): void;
   webTokenIssued(accountId: string, expiresAt: number): void;
   /** @param key the key, when the secret belongs to one. */
   keyRefused(cause: RefusalCause, key?: ApiKey): void;
@@ -32,6 +34,11 @@ export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
   const updated = new Counter({ name: "keys_updated_total", help: "Changes of API keys", registers });
   const issued = new Counter({ name: "keys_web_tokens_issued_total", help: "Web tokens issued", registers });
   const deleted = new Counter({ name: "keys_deleted_total", help: "API keys deleted", registers });
+  const moved = new Counter({
+    name: "keys_moved_total",
+    help: "Keys that were found under KEY_PEPPER_OTHER, and are stored under KEY_PEPPER since",
+    registers,
+  });
   const refused = new Counter({
     name: "keys_refused_total",
     help: "Secrets refused, by cause",
@@ -56,6 +63,7 @@ export function createKeyEvents(log: Logger, metrics: Registry): KeyEvents {
       deleted.inc();
       log.info({ keyId: id, accountId }, "key deleted");
     },
+    keyMoved: () => moved.inc(),
     keyRefused: (cause, key) => {
       refused.inc({ cause });
       log.debug({ cause, keyId: key?.id, accountId: key?.accountId }, "key refused");

@@ -12,6 +12,8 @@ export interface KeyDeps {
   readonly billing: ServiceClient<typeof BillingService>;
   readonly clock: Clock;
   readonly digestOf: DigestOf;
+  /** While the pepper is changed: under what else keys may be stored. */
+  readonly otherDigestOf: DigestOf | undefined;
   readonly unknownDigests: UnknownDigests;
   /** Undefined without a key to sign them: no web token is issued or valid then. */
   readonly webTokens: WebTokens | undefined;

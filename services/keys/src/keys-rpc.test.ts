@@ -410,6 +410,32 @@ describe("VerifyKey", () => {
     expect((await world.keys.verifyKey({ secret })).key?.accountId).toBe(accountId);
   });
 
+  test("while the pepper is changed a key is found under both, and is under the new one from its first use on", async () => {
+    const NEXT = "the-next-pepper-of-the-keys-tests-0123456789";
+    const changing = await startKeys({ KEY_PEPPER: NEXT, KEY_PEPPER_OTHER: PEPPER });
+    const changed = await startKeys({ KEY_PEPPER: NEXT });
+    try {
+      for (const { keys, db, name } of [
+        { ...changing, name: "changing" },
+        { ...changed, name: "changed" },
+      ]) {
+        const { accountId } = await keys.createAccount({ name: "Acme" });
+        const { secret } = await keys.mintKey({ accountId, name: "old", kind: KeyKind.NORMAL });
+        const under = (pepper: string) => createHmac("sha256", pepper).update(secret).digest();
+        const stored = async () => (await db.query("SELECT digest FROM keys.api_key")).rows[0]?.digest;
+        expect(await stored()).toEqual(under(NEXT));
+        await db.query("UPDATE keys.api_key SET digest = $1", [under(PEPPER)]);
+        const uses = Array.from({ length: 20 }, () => keys.verifyKey({ secret }));
+        const found = (await Promise.allSettled(uses)).filter(({ status }) => status === "fulfilled");
+        expect({ name, found: found.length }).toEqual({ name, found: name === "changing" ? 20 : 0 });
+        expect(await stored()).toEqual(under(name === "changing" ? NEXT : PEPPER));
+      }
+    } finally {
+      await changing.stop();
+      await changed.stop();
+    }
+  });
+
   test("a planted plain hash of a secret opens nothing", async () => {
     const secret = makeKeySecret("normal");
     const { key } = await mint();

@@ -22,14 +22,16 @@ export const keysModule = defineModule({
   async create({ config, log, clock, metrics, dial }) {
     const pool = await openPool(config, schema, log, metrics);
     const redis = await openRedis(config, { name: "generation-router keys", log });
-    const { WEB_TOKEN_PRIVATE_KEY: tokenKey } = config;
+    const { WEB_TOKEN_PRIVATE_KEY: tokenKey, WEB_TOKEN_PRIVATE_KEY_OTHER: otherTokenKey } = config;
+    const otherPepper = config.KEY_PEPPER_OTHER;
     const deps: KeyDeps = {
       store: createKeyStore(pool),
       billing: dial("billing", BillingService),
       clock,
       digestOf: digestWith(config.KEY_PEPPER),
+      otherDigestOf: otherPepper === undefined ? undefined : digestWith(otherPepper),
       unknownDigests: createUnknownDigests(clock),
-      webTokens: tokenKey === undefined ? undefined : createWebTokens(tokenKey),
+      webTokens: tokenKey === undefined ? undefined : createWebTokens(tokenKey, otherTokenKey),
       revocations: createRevocations(redis, clock, log),
       events: createKeyEvents(log, metrics),
       mostKeys: config.MAX_KEYS_PER_ACCOUNT,

@@ -15,7 +15,10 @@ export interface KeyStore {
   addAccount(account: Account): Promise<void>;
   findAccount(accountId: string): Promise<Account | undefined>;
   addKey(key: ApiKey, digest: Buffer): Promise<void>;
-  findByDigest(digest: Buffer): Promise<ApiKey | undefined>;
+  /** Under either of them, whoever moves it meanwhile. */
+  findByDigest(digest: Buffer, other?: Buffer): Promise<FoundKey | undefined>;
+  /** A key that is no longer under the first one is left alone. */
+  moveDigest(from: Buffer, to: Buffer): Promise<void>;
   findById(keyId: string): Promise<ApiKey | undefined>;
   /** Keys of an account that are not deleted, newest first; `after` is the id of a key of the account, deleted or not. */
   list(accountId: string, kind: KeyKind | undefined, page: Page): Promise<KeyPage>;
@@ -29,6 +32,12 @@ export interface KeyStore {
   change(keyId: string, change: StoredChange): Promise<ApiKey>;
   /** Rejects when Postgres does not answer. */
   ping(): Promise<void>;
+}
+
+export interface FoundKey {
+  readonly key: ApiKey;
+  /** Under which it is stored. */
+  readonly digest: Buffer;
 }
 
 export interface KeyPage {
@@ -69,6 +78,8 @@ interface KeyRow {
 
 const COLUMNS =
   "id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at, revision";
+
+const FIND_BY_DIGEST = `SELECT ${COLUMNS}, digest FROM api_key WHERE digest IN ($1, $2)`;
 
 const LISTED = `account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, kind)
   AND ($3::uuid IS NULL OR ordinal < (SELECT k.ordinal FROM api_key k WHERE k.id = $3 AND k.account_id = $1))
@@ -111,7 +122,15 @@ export function createKeyStore(pool: Pool): KeyStore {
         [...valuesOf(key), digest],
       );
     },
-    findByDigest: async (digest) => (await keys("digest = $1", [digest]))[0],
+    findByDigest: async (digest, other = digest) => {
+      const { rows } = await reading(
+        pool.query<KeyRow & { digest: Buffer }>(FIND_BY_DIGEST, [digest, other]),
+      );
+      return rows.map((row) => ({ key: keyOf(row), digest: row.digest }))[0];
+    },
+    moveDigest: async (from, to) => {
+      await reading(pool.query("UPDATE api_key SET digest = $2 WHERE digest = $1", [from, to]));
+    },
     findById: async (keyId) => (await keys("id = $1", [keyId]))[0],
     list: async (accountId, kind, { limit, after }) => {
       const found = await keys(LISTED, [accountId, kind ?? null, after ?? null, limit + 1]);

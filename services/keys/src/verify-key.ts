@@ -8,19 +8,34 @@ import type { WebToken } from "./web-token.ts";
 
 /** @throws ServiceError invalid_api_key, api_key_expired, service_unavailable */
 export async function verifyKey(deps: KeyDeps, secret: string): Promise<ApiKey> {
-  const { store, digestOf, unknownDigests, events } = deps;
+  const { digestOf, unknownDigests, events } = deps;
   if (!isWellFormedKey(secret)) {
     events.keyRefused("malformed");
     throw invalidKey();
   }
   const digest = digestOf(secret);
   if (!unknownDigests.has(digest)) {
-    const key = await store.findByDigest(digest);
+    const key = await findKey(deps, secret, digest);
     if (key !== undefined) return requireUsable(deps, key);
     unknownDigests.add(digest);
   }
   events.keyRefused("unknown");
   throw invalidKey();
+}
+
+/** A key that is found by its other digest is stored under the one of today, so that the other pepper can go. */
+async function findKey(
+  { store, otherDigestOf, events }: KeyDeps,
+  secret: string,
+  digest: Buffer,
+): Promise<ApiKey | undefined> {
+  const other = otherDigestOf?.(secret);
+  const found = await store.findByDigest(digest, other);
+  if (other !== undefined && found?.digest.equals(other)) {
+    await store.moveDigest(other, digest);
+    events.keyMoved();
+  }
+  return found?.key;
 }
 
 /** @throws ServiceError invalid_api_key, api_key_expired */

@@ -53,6 +53,21 @@ describe("a web token", () => {
     expect(await read((await stranger.sign(accountId, NOW, LIFETIME)).token)).toBeUndefined();
   });
 
+  test("is read with the other key, too, while the key is changed", async () => {
+    const next = generateKeyPairSync("ed25519").privateKey;
+    const before = createWebTokens(privateKey, next);
+    const after = createWebTokens(next, privateKey);
+    for (const issuer of [before, after]) {
+      const { token, expiresAt } = await issuer.sign(accountId, NOW, LIFETIME);
+      for (const reader of [before, after]) {
+        expect(await reader.read(token, NOW)).toEqual({ accountId, issuedAt: NOW, expiresAt });
+        expect(await reader.read(`${token.slice(0, -4)}AAAA`, NOW)).toBeUndefined();
+      }
+    }
+    const { token } = await after.sign(accountId, NOW, LIFETIME);
+    expect(await read(token)).toBeUndefined();
+  });
+
   test("has the claims of a JWT, an id of its own, and no secret in it", async () => {
     const [one, other] = [await fresh(), await fresh()];
     const [head = "", body = ""] = one.split(".");

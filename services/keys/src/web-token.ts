@@ -38,9 +38,13 @@ const claims = z.object({
   jti: z.string().min(1),
 });
 
-/** @param privateKey an Ed25519 key. */
-export function createWebTokens(privateKey: KeyObject): WebTokens {
-  const publicKey = createPublicKey(privateKey);
+/**
+ * @param privateKey an Ed25519 key
+ * @param other tokens that it signed are read, too
+ */
+export function createWebTokens(privateKey: KeyObject, other?: KeyObject): WebTokens {
+  const believed = other === undefined ? [privateKey] : [privateKey, other];
+  const publicKeys = believed.map((key) => createPublicKey(key));
   return {
     sign: async (accountId, now, lifetimeMs) => {
       const expiresAtSeconds = Math.floor((now + lifetimeMs) / 1_000);
@@ -56,14 +60,19 @@ export function createWebTokens(privateKey: KeyObject): WebTokens {
       return { token, expiresAt: expiresAtSeconds * 1_000 };
     },
     read: async (text, now) => {
-      const payload = looksLikeWebToken(text) ? await payloadOf(text, publicKey, now) : undefined;
+      const payload = looksLikeWebToken(text) ? await payloadOf(text, publicKeys, now) : undefined;
       const parsed = claims.safeParse(payload);
       return parsed.success ? tokenOf(parsed.data, now) : undefined;
     },
   };
 }
 
-async function payloadOf(text: string, publicKey: KeyObject, now: number): Promise<JWTPayload | undefined> {
+async function payloadOf(
+  text: string,
+  [publicKey, ...others]: readonly KeyObject[],
+  now: number,
+): Promise<JWTPayload | undefined> {
+  if (publicKey === undefined) return undefined;
   try {
     const { payload } = await jwtVerify(text, publicKey, {
       algorithms: [ALGORITHM],
@@ -76,7 +85,7 @@ async function payloadOf(text: string, publicKey: KeyObject, now: number): Promi
   } catch (error) {
     // Signature, issuer and audience were right. The caller says when it expired.
     if (error instanceof errors.JWTExpired) return error.payload;
-    if (error instanceof errors.JOSEError) return undefined;
+    if (error instanceof errors.JOSEError) return await payloadOf(text, others, now);
     throw error;
   }
 }

@@ -55,7 +55,7 @@ export const mediaGenerationConfig = z.object({
     "generations that one process runs at the same time, most of them waiting; more are refused",
   ),
   MEDIA_MAX_IN_MEMORY: count(64).describe(
-    "generations whose media are in memory at the same time; others wait",
+    "places in memory: one for the pictures of a generation, sixteen for a video that must not be kept; others wait",
   ),
   MEDIA_MAX_FORM_BYTES: count(352 * MEGABYTE).describe(
     "longest multipart/form-data body; by default sixteen pictures of 20 MB fit",

@@ -10,7 +10,7 @@ import { answerOf, movesOf } from "./test/start-media.ts";
 import { mp4Of } from "./test/videos.ts";
 
 /** What nobody knows is given up when its deadline has passed, and not before. */
-const SOON_OVERDUE = { MEDIA_TIMEOUT_MS: "3000" };
+const SOON_OVERDUE = { MEDIA_TIMEOUT_MS: "8000" };
 
 let ring: CrashRing;
 beforeEach(async () => {
@@ -104,7 +104,8 @@ describe("kill -9 before anything is sent", () => {
     // Within a transaction PostgreSQL shows what it showed first.
     await ring.db.query("SELECT pg_stat_clear_snapshot()");
     const { rows } = await ring.db.query(
-      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO generation%'",
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+       AND query LIKE 'INSERT INTO generation%'`,
     );
     return rows.length > 0;
   }

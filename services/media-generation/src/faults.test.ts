@@ -13,7 +13,15 @@ import { ProviderError, type ProviderFailure } from "./providers/provider-error.
 import { fixedModels } from "./test/fixed-catalog.ts";
 import { artifactOf, drawPicture } from "./test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
-import { type Answer, type MediaUnderTest, movesOf, PATIENT, QUICK, startMedia } from "./test/start-media.ts";
+import {
+  type Answer,
+  type MediaUnderTest,
+  movesOf,
+  PATIENT,
+  QUICK,
+  startMedia,
+  UNDISTURBED,
+} from "./test/start-media.ts";
 
 const fox = { model: "sandbox/image", prompt: "a fox" };
 const onlyHold = (media: MediaUnderTest) => media.billing.holds[0];
@@ -66,7 +74,7 @@ describe("the simulator's faults", () => {
 
   test("a hang is 504; the hold stays open until two look-ups found no bill", async () => {
     await media.stop();
-    media = await startMedia({ upstreamUrl: simulator.url, env: QUICK });
+    media = await startMedia({ upstreamUrl: simulator.url, env: { ...QUICK, MEDIA_TIMEOUT_MS: "5000" } });
     const { status, body, headers } = await media.generate({ ...fox, model: "sandbox/image-hang" });
     expect(status).toBe(504);
     expect(body.error.code).toBe("provider_timeout");
@@ -91,7 +99,7 @@ describe("a scripted provider", () => {
   let media: MediaUnderTest;
   beforeEach(async () => {
     upstream = await startScriptedServer();
-    media = await startMedia({ upstreamUrl: upstream.url, env: PATIENT });
+    media = await startMedia({ upstreamUrl: upstream.url, env: UNDISTURBED });
   });
   afterEach(async () => {
     await media.stop();
@@ -268,7 +276,8 @@ describe("a scripted provider", () => {
 
   test("a process that stood still until its time was over sends nothing, and frees the hold", async () => {
     await media.stop();
-    media = await startMedia({ upstreamUrl: upstream.url, env: { ...QUICK, MEDIA_LEASE_MS: "60000" } });
+    const env = { ...UNDISTURBED, MEDIA_TIMEOUT_MS: QUICK.MEDIA_TIMEOUT_MS };
+    media = await startMedia({ upstreamUrl: upstream.url, env });
     media.billing.after = async ({ kind, deadlineAt }) => {
       if (kind !== "place") return;
       await until(() => BigInt(Date.now()) > deadlineAt, { timeoutMs: 60_000 });
@@ -380,7 +389,7 @@ describe("a model with two providers", () => {
     });
     const media = await startMedia({
       upstreamUrl: "http://127.0.0.1:9",
-      env: PATIENT,
+      env: UNDISTURBED,
       providers: () =>
         new Map([provider("first", first), provider("second", second)].map((p) => [p.name, p])),
     });
@@ -426,7 +435,7 @@ describe("a provider that cannot be asked", () => {
   let media: MediaUnderTest;
   beforeEach(async () => {
     upstream = await startScriptedServer();
-    const env = { ...QUICK, MEDIA_TIMEOUT_MS: "3000", MEDIA_LOOKUP_URL: "" };
+    const env = { ...QUICK, MEDIA_TIMEOUT_MS: "6000", MEDIA_LOOKUP_URL: "" };
     media = await startMedia({ upstreamUrl: upstream.url, env });
   });
   afterEach(async () => {

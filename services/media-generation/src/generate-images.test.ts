@@ -8,7 +8,7 @@ import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { caller, waiting } from "./test/edge.ts";
-import { type MediaUnderTest, movesOf, PATIENT, startMedia } from "./test/start-media.ts";
+import { type MediaUnderTest, movesOf, startMedia, UNDISTURBED } from "./test/start-media.ts";
 
 let simulator: RunningSimulator;
 let media: MediaUnderTest;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => simulator.close());
 beforeEach(async () => {
-  media = await startMedia({ upstreamUrl: simulator.url, env: PATIENT });
+  media = await startMedia({ upstreamUrl: simulator.url, env: UNDISTURBED });
 });
 afterEach(() => media.stop());
 

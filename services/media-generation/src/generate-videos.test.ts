@@ -197,6 +197,27 @@ describe("what is made", () => {
     expect(read).toBe(3);
   });
 
+  test("keeps its place in memory until its client has taken it, and needs none if it is hosted", async () => {
+    await restart({ MEDIA_MAX_IN_MEMORY: "1" });
+    // Larger than what lies in the sockets between the two.
+    queue.film = mp4Of("moving pictures".repeat(1_200_000));
+    const taken = async (response: Response) =>
+      ((await response.json()) as { data: [{ b64_json: string }] }).data[0].b64_json;
+    const ask = (response_format: string) =>
+      fetch(media.url() + PATH, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ ...fox, response_format }),
+      });
+    const untaken = await ask("b64_ephemeral");
+    const second = ask("b64_ephemeral");
+    const hosted = await taken(await ask("b64_json"));
+    expect(Buffer.from(hosted, "base64").equals(queue.film)).toBe(true);
+    expect(await Promise.race([second, ask("url").then(() => "has to wait")])).toBe("has to wait");
+    expect((await taken(untaken)) === hosted).toBe(true);
+    expect((await taken(await second)) === hosted).toBe(true);
+  });
+
   test("may take longer than a picture", async () => {
     await restart({ MEDIA_TIMEOUT_MS: "1", VIDEO_TIMEOUT_MS: "60000" });
     expect((await media.generate(fox, PATH)).status).toBe(200);

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { createBilling, createCatalogCopy } from "@gr/clients";
 import { PaidRequests } from "@gr/paid-request";
-import { BillingService } from "@gr/proto/billing";
-import { CatalogService } from "@gr/proto/catalog";
+import { BillingService, TextLogService } from "@gr/proto/billing";
+import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { createReadyCheck, defineModule, type Module, openPool, startRounds } from "@gr/runtime";
 import { type MediaGenerationConfig, mediaGenerationConfig } from "./config.ts";
 import { createGenerationEvents } from "./generation/events.ts";
@@ -110,6 +110,8 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
           ...parts,
           billing,
           generationLog,
+          texts: dial("billing", TextLogService),
+          prices: dial("catalog", CatalogOperatorService),
           requests,
           work,
           publicBaseUrl,
@@ -130,7 +132,10 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         });
         const retention = createRetentionStore(pool);
         const days = config.MEDIA_RETENTION_DAYS;
-        const rpc = mediaGenerationRpc({ generationLog, retention, retentionDays: days, publicBaseUrl });
+        const rpc = mediaGenerationRpc({
+          ...{ storage, events, work, generationLog, publicBaseUrl },
+          ...{ retention, retentionDays: days },
+        });
         const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
         const expire = (stopping: AbortSignal) => expireMedia(removal, stopping);
         return { rest, rpc, ...lifecycle({ ...parts, ...opened, requests, expire }, close) };

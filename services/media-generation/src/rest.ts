@@ -12,6 +12,7 @@ import {
   restRoute,
 } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
+import { giveText } from "./answer/give-text.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import type { GenerationEvents } from "./generation/events.ts";
 import type { MediaWork } from "./generation/media-work.ts";
@@ -66,13 +67,13 @@ export function mediaGenerationRest(deps: RestDeps): RestApi {
 }
 
 function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path: string): RestRoute {
-  const { summary, schema, things } = asked;
+  const { summary, schema, form, things } = asked;
   return restRoute({
     method: "POST",
     path,
     summary,
     body: schema,
-    otherBodyTypes: [MULTIPART],
+    otherBodies: { [MULTIPART]: form },
     bodyLimit: MAX_BODY_BYTES,
     headers: { Prefer: `${RESPOND_ASYNC}: answer 202 as soon as it is sure that the work begins` },
     responses: {
@@ -85,6 +86,7 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
       202: {
         description: `It is under way, as Prefer: ${RESPOND_ASYNC} asked; the Location header says where to look for it`,
         schema: generationSchema,
+        headers: { Location: "Where the generation is found", "Preference-Applied": RESPOND_ASYNC },
       },
     },
     handle: (request) => answerRequest(deps, bodies, asked, path, request),
@@ -98,7 +100,7 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
     path: path.replace("/v1/compat/", "/v1/quote/"),
     summary: "What this request would cost; nothing is held or sent",
     body: asked.schema,
-    otherBodyTypes: [MULTIPART],
+    otherBodies: { [MULTIPART]: asked.form },
     bodyLimit: MAX_BODY_BYTES,
     responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
     handle: async ({ body, http, reply }: RestRequest<MediaRequest>) => {
@@ -131,18 +133,20 @@ async function answerRequest(
     return "answer" in accepted ? give(accepted, reply) : accept(deps, principal, accepted, reply);
   }
   const gone = () => reply.raw.destroyed;
-  const given = await allowance.during(() =>
-    generateMedia(deps, asked, incoming, { ...caller, gone, asynchronous: false }),
-  );
-  return given === undefined ? reply.hijack() : give(given, reply);
+  return deps.memory.during(async () => {
+    const given = await allowance.during(() =>
+      generateMedia(deps, asked, incoming, { ...caller, gone, asynchronous: false }),
+    );
+    return given === undefined ? reply.hijack() : give(given, reply);
+  });
 }
 
-/** A replayed answer says whose it is, since its request has another id. */
-function give({ answer, replayed }: GivenAnswer, reply: FastifyReply): object {
+/** A replayed answer says whose it is, since its request has another id. Resolves when it is given. */
+async function give({ answer, replayed }: GivenAnswer, reply: FastifyReply): Promise<object> {
   if (replayed !== undefined) {
     reply.header("idempotency-replayed", "true").header("location", `${LOG_PATH}/${replayed}`);
   }
-  return answer;
+  return "pieces" in answer ? giveText(answer, reply) : answer;
 }
 
 async function accept(

@@ -8,6 +8,7 @@ import { artifactOf, drawPicture } from "./test/pictures.ts";
 import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
 
 const fox = { model: "sandbox/queue", prompt: "a fox" };
+const PATIENCE = { timeoutMs: 60_000 };
 
 /** Jobs stay pending until a test says otherwise. */
 class Queue {
@@ -55,7 +56,7 @@ beforeEach(async () => {
   queue = new Queue();
   media = await startMedia({
     upstreamUrl: "http://127.0.0.1:9",
-    env: { ...QUICK, MEDIA_TIMEOUT_MS: "20000" },
+    env: { ...QUICK, MEDIA_TIMEOUT_MS: "60000" },
     providers: () => new Map([["queue", queue.provider]]),
   });
 });
@@ -67,7 +68,7 @@ const succeed = async (): Promise<Progress> => ({
   usage: { billed: 5n },
 });
 const onlyHold = () => media.billing.holds[0];
-const settled = () => until(() => media.billing.openHolds.length === 0, { timeoutMs: 15_000 });
+const settled = () => until(() => media.billing.openHolds.length === 0, PATIENCE);
 
 /** Submits a job, lets it be polled, and restarts the process under it; its client has left by then. */
 async function restartUnder(body: object): Promise<void> {
@@ -78,7 +79,7 @@ async function restartUnder(body: object): Promise<void> {
     body: JSON.stringify(body),
     signal: leave.signal,
   }).catch(() => undefined);
-  await until(() => queue.polls > 1, { timeoutMs: 5_000 });
+  await until(() => queue.polls > 1, PATIENCE);
   leave.abort();
   await media.restart();
   await lost;
@@ -88,7 +89,7 @@ async function restartWithLittleTime(): Promise<void> {
   await media.stop();
   media = await startMedia({
     upstreamUrl: "http://127.0.0.1:9",
-    env: { ...QUICK, MEDIA_TIMEOUT_MS: "500" },
+    env: { ...QUICK, MEDIA_TIMEOUT_MS: "3000" },
     providers: () => new Map([["queue", queue.provider]]),
   });
 }
@@ -96,7 +97,7 @@ async function restartWithLittleTime(): Promise<void> {
 describe("a job in a provider's queue", () => {
   test("is polled until it is there, and then charged", async () => {
     const answer = media.generate(fox);
-    await until(() => queue.polls > 2, { timeoutMs: 5_000 });
+    await until(() => queue.polls > 2, PATIENCE);
     expect((await media.row())["operations"]).toEqual([{ job: `job-of-${queue.submissions[0]}` }]);
     queue.answer = succeed;
     expect((await answer).status).toBe(200);
@@ -105,7 +106,7 @@ describe("a job in a provider's queue", () => {
 
   test("is several jobs when more is asked for than the provider makes at once", async () => {
     const answer = media.generate({ ...fox, n: 3 });
-    await until(() => queue.polls > 4, { timeoutMs: 5_000 });
+    await until(() => queue.polls > 4, PATIENCE);
     const [id] = queue.submissions;
     expect((await media.row())["operations"]).toEqual([{ job: `job-of-${id}` }, { job: `job-2-of-${id}` }]);
     queue.answer = async (job) => ({

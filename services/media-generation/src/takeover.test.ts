@@ -51,11 +51,12 @@ describe("a job in a provider's queue", () => {
 
 describe("two processes on one database", () => {
   /** A busy machine lets a process stand still for a moment, which must not pass for its death. */
-  const startPatient = () => ring.startChild({ MEDIA_LEASE_MS: "2500" });
+  const startPatient = (leaseMs = 2_500) => ring.startChild({ MEDIA_LEASE_MS: String(leaseMs) });
 
   test("do not take a generation from each other while its process lives", async () => {
-    const children = [await startPatient(), await startPatient()];
-    const longerThanTheLease = 4_000;
+    const leaseMs = 10_000;
+    const children = [await startPatient(leaseMs), await startPatient(leaseMs)];
+    const longerThanTheLease = leaseMs + 2_000;
     ring.upstream.play(async (response) => {
       await new Promise((resolve) => setTimeout(resolve, longerThanTheLease));
       response.end(JSON.stringify((await pictureAnswer()).body));

@@ -7,7 +7,7 @@ import { startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
-import { ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
+import { type Script, ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
 const TOKENS = 10;
@@ -78,8 +78,10 @@ describe.each(["openrouter", "openai"] as const)("a client that leaves a stream 
 
 describe("a client that does not read", () => {
   const PIECE = `data: {"choices":[{"delta":{"content":"${"x".repeat(32 * 1024)}"}}]}\n\n`;
-  /** 48 MB: more than all buffers on the way, less than what is read for a client that has left. */
+  /** 48 MB: more than the usual buffers on the way, less than what is read for a client that has left. */
   const PIECES = 1_500;
+  /** 260 MB: more than any buffers hold, some of which take 33 MB each. */
+  const MANY_PIECES = 8_000;
   let upstream: ScriptedUpstream;
   let rig: Rig;
   /** Loses its patience soon, which the other must not do on a slow machine. */
@@ -88,21 +90,24 @@ describe("a client that does not read", () => {
   beforeAll(async () => {
     upstream = await new ScriptedUpstream().start();
     rig = await startRig(upstream.url);
-    hasty = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "1500" });
-    upstream.script(async (_, response) => {
-      startStream(response);
-      written = 0;
-      for (let piece = 0; piece < PIECES && !response.destroyed; piece += 1) {
-        written += PIECE.length;
-        if (!response.write(PIECE)) await new Promise((resolve) => response.once("drain", resolve));
-      }
-      response.end(USAGE + DONE);
-    });
+    hasty = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "5000" });
   });
   afterAll(async () => {
     await Promise.all([rig?.stop(), hasty?.stop()]);
     await upstream?.stop();
   });
+
+  function give(pieces: number): Script {
+    return async (_, response) => {
+      startStream(response);
+      written = 0;
+      for (let piece = 0; piece < pieces && !response.destroyed; piece += 1) {
+        written += PIECE.length;
+        if (!response.write(PIECE)) await new Promise((resolve) => response.once("drain", resolve));
+      }
+      response.end(USAGE + DONE);
+    };
+  }
 
   /** Writes until the reader's slowness stops it, waits longer than most upstreams would, and breaks off. */
   async function loseOnesPatience(_: unknown, response: ServerResponse): Promise<void> {
@@ -129,6 +134,7 @@ describe("a client that does not read", () => {
   }
 
   test("holds the upstream back, and gets every byte when it reads again", async () => {
+    upstream.script(give(MANY_PIECES));
     const { response } = await open(rig);
     let before = -1;
     await until(async () => {
@@ -137,18 +143,19 @@ describe("a client that does not read", () => {
       await new Promise((resolve) => setTimeout(resolve, 100));
       return still && written > 0;
     }, PATIENCE);
-    expect(written).toBeLessThan((PIECES * PIECE.length) / 2);
+    expect(written).toBeLessThan((MANY_PIECES * PIECE.length) / 2);
     let received = 0;
     let last = "";
     for await (const chunk of response) {
       received += (chunk as Buffer).length;
       last = (last + (chunk as Buffer).toString()).slice(-DONE.length);
     }
-    expect(received).toBe(PIECES * PIECE.length + USAGE.length + DONE.length);
+    expect(received).toBe(MANY_PIECES * PIECE.length + USAGE.length + DONE.length);
     expect(last).toBe(DONE);
   });
 
   test("for too long is taken for one that has left: the upstream is read to its end and charged", async () => {
+    upstream.script(give(PIECES));
     const { response, id } = await open(hasty);
     response.on("error", () => undefined);
     await until(() => hasty.billing.state(id) === HoldState.CAPTURED, PATIENCE);

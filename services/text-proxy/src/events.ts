@@ -30,6 +30,8 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   failed(order: TextOrder, problem: string): void;
   /** The answer of a claimed request is too large: it is charged, and cannot be given again. */
   notKept(): void;
+  /** Lines of the log that nobody will ever read. */
+  linesLost(lines: number, why: unknown): void;
   /** A kept answer was given again. */
   replayed(): void;
   /** What is believed of a cost is more than is held, and the hold could not grow: the rest is ours. */
@@ -86,6 +88,10 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
   );
   const replayed = counted("text_answers_replayed_total", "Kept answers that were given again");
   const notKept = counted("text_answers_not_kept_total", "Answers too large to be given again");
+  const linesLost = counted(
+    "text_log_lines_lost_total",
+    "Lines of the log of text requests that could not be written",
+  );
   const fellBack = counted("text_requests_fell_back_total", "Attempts after another provider had failed");
   const lateBills = counted("text_late_bills_total", "Bills that came after their request was released");
   const resolvedHolds = new Counter({
@@ -204,6 +210,10 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     },
     notKept: () => notKept.inc(),
     replayed: () => replayed.inc(),
+    linesLost: (lines, err) => {
+      linesLost.inc(lines);
+      log.warn({ err, lines }, "lines of the log of text requests are lost; no money depends on them");
+    },
     notBooked: (id, error) => log.warn({ requestId: id, err: error }, "the hold could not be resolved"),
     resolved: (id, ending) => {
       if (ending.kind === "captured") {

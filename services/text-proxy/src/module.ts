@@ -1,7 +1,7 @@
 // The text proxy as a module: no tables of its own, the upstreams, a copy of the catalogue, billing by RPC.
-import { createBilling, createCatalogCopy } from "@gr/clients";
+import { createBilling, createCatalogCopy, createTextLog } from "@gr/clients";
 import { HoldRecord, PaidRequests } from "@gr/paid-request";
-import { BillingService } from "@gr/proto/billing";
+import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { type Clock, defineModule } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
@@ -28,6 +28,7 @@ export const textProxyModule = defineModule({
       openBreakers: () => [...upstreams.values()].map(({ name, openBreakers }) => [name, openBreakers]),
     });
     const billing = createBilling(dial("billing", BillingService), clock);
+    const textLog = createTextLog(dial("billing", TextLogService), { lost: events.linesLost }, clock);
     const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
     const upstreams = openUpstreams(config, events, clock);
     const paid = new PaidRequests<TextKinds>({
@@ -48,14 +49,17 @@ export const textProxyModule = defineModule({
       settings: settingsOf(config),
     });
     return {
-      rest: textRest({ config, billing, catalog, upstreams, paid, events, clock }),
+      rest: textRest({ config, billing, catalog, upstreams, paid, events, textLog, clock }),
       start: async () => {
         await catalog.start();
+        textLog.start();
         paid.start();
       },
       ready: async () => catalog.version() !== "" || "the catalogue has not arrived yet",
+      giveUp: () => paid.running.giveUpAll("the process stops"),
       stop: async () => {
         await paid.stop();
+        await textLog.stop();
         await catalog.stop();
         await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
       },

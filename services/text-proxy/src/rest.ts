@@ -3,13 +3,25 @@ import { principalOf } from "@gr/identity";
 import { quoteSchema, rulesOfPaidBodies } from "@gr/paid-request";
 import { type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
+import { describedStream } from "./described-streams.ts";
+import { CONTINUE_HEADER } from "./request/continued-request.ts";
 import { CHAT_ROLES } from "./request/read-input.ts";
 import { TEXT_PATHS, type TextApi } from "./request/text-request.ts";
 import { quoteText, serveText, type TextDeps } from "./serve-text.ts";
 
+const CONTINUE_WORDS =
+  "true: a stream whose provider breaks off is gone on with by another, where one can; an event with `continued` says where, " +
+  "and all of it is charged. Otherwise such a stream ends with an error and costs nothing";
 const BODY_LIMIT = 20 * 1024 * 1024;
 
-const content = z.union([z.string(), z.array(z.looseObject({ type: z.string().optional() }))]);
+const content = z.union([
+  z.string(),
+  z.array(z.unknown()).describe('parts, such as { type: "text", text } and those with a picture'),
+]);
+const stream = z
+  .boolean()
+  .nullish()
+  .meta({ default: false, description: "true: the answer is text/event-stream" });
 const usage = (input: string, output: string) =>
   z.looseObject({
     [input]: z.int(),
@@ -31,7 +43,7 @@ const chatBody = z.looseObject({
       }),
     )
     .min(1),
-  stream: z.boolean().default(false).optional(),
+  stream,
 });
 
 const chatAnswer = z.looseObject({
@@ -54,9 +66,16 @@ const responsesBody = z.looseObject({
   model: z.string().min(1),
   input: z.union([
     z.string(),
-    z.array(z.looseObject({ role: z.string().optional(), content: content.optional() })),
+    z.array(
+      z.union([
+        z.looseObject({ type: z.literal("message").optional(), role: z.string().min(1), content }),
+        z
+          .looseObject({ type: z.string() })
+          .describe("calls of tools, what they answered, and others that are no messages"),
+      ]),
+    ),
   ]),
-  stream: z.boolean().default(false).optional(),
+  stream,
 });
 
 const responsesAnswer = z.looseObject({
@@ -142,7 +161,11 @@ function textRoute(
     body,
     bodyAs: "bytes",
     bodyLimit: BODY_LIMIT,
-    responses: { 200: { description: "The answer", schema: answer }, ...refusals },
+    ...(api === "chat" ? { headers: { [CONTINUE_HEADER]: CONTINUE_WORDS } } : {}),
+    responses: {
+      200: { description: "The answer", schema: answer, others: describedStream(api) },
+      ...refusals,
+    },
     handle: ({ http, reply }) => serveText(deps, api, http, reply),
   });
 }

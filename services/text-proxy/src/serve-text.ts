@@ -1,7 +1,7 @@
 // One text request from its accepted body to its answer. Everything that can refuse it comes first; then the library of
 // paid requests places the hold, has the answer made, and charges it. A repeated Idempotency-Key is answered from what
 // was kept.
-import type { Billing, CatalogCopy } from "@gr/clients";
+import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
 import { type Principal, principalOf } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
 import type { Credits } from "@gr/money";
@@ -21,14 +21,16 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import { STREAM_HEADERS } from "./answer/client-stream.ts";
 import { StreamProducer } from "./answer/stream-producer.ts";
 import type { TextKinds } from "./answer/text-kinds.ts";
+import { textLine } from "./answer/text-line.ts";
 import { WholeProducer } from "./answer/whole-producer.ts";
 import type { TextProxyConfig } from "./config.ts";
 import type { TextEvents } from "./events.ts";
+import { continuesElsewhere } from "./request/continued-request.ts";
 import { type HoldSize, holdSizeOf } from "./request/hold-size.ts";
 import { withAdvice } from "./request/refused-for-money.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./request/text-request.ts";
-import { chooseRoutes } from "./upstream/choose-routes.ts";
+import { type ChosenRoutes, chooseRoutes, knownRoutes } from "./upstream/choose-routes.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 
 export interface TextDeps {
@@ -39,6 +41,7 @@ export interface TextDeps {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly paid: PaidRequests<TextKinds>;
   readonly events: TextEvents;
+  readonly textLog: TextLog;
   readonly clock: Clock;
 }
 
@@ -68,15 +71,16 @@ export async function serveText(
   const request = readTextRequest(api, requireBytes(http.body));
   const claim = claimOf(http.headers, TEXT_PATHS[api], () => [request.bytes]);
   const maxCost = maxCostOf(http.headers);
+  const continues = continuesElsewhere(http.headers);
   const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () => {
     const target = findTarget(deps, request);
-    requireWithin(boundOf(request, target), maxCost);
-    return target;
+    const size = sizeOf(request, target);
+    requireWithin(boundOf(size), maxCost);
+    return { ...target, size };
   });
   if ("earlier" in found) return replay(deps, principal, request, found.earlier, reply);
-  const { price, priceVersion, routes } = found.prepared;
+  const { price, priceVersion, routes, size } = found.prepared;
   const { HOLD_LEASE_MS, HOLD_GRACE_MS } = deps.config;
-  const size = sizeOf(request, found.prepared);
   const order: TextOrder = {
     id: http.id,
     accountId,
@@ -91,18 +95,29 @@ export async function serveText(
     price,
     size,
     maxCost,
+    continues: continues && request.stream,
   };
   const producer = new (request.stream ? StreamProducer : WholeProducer)({ ...deps, order, routes, reply });
   try {
     const served = await deps.paid.serve(order, producer, () => reply.raw.destroyed);
     if (served.kind === "answered") {
       const { upstreamMs } = producer;
-      deps.events.timed(performance.now() - began - upstreamMs, upstreamMs);
+      const tookMs = performance.now() - began;
+      deps.events.timed(tookMs - upstreamMs, upstreamMs);
+      const { meters } = served.bill;
+      deps.textLog.add(textLine(order, producer.story, { tookMs, meters }, deps.clock.now()));
       return producer.give(served.product);
     }
     if (served.kind === "left") return reply.hijack();
     return await replay(deps, principal, request, served.id, reply);
   } catch (error) {
+    const { story } = producer;
+    // Otherwise it was refused, and has no hold.
+    if (story.attempts.length > 0) {
+      deps.textLog.add(
+        textLine(order, story, { tookMs: performance.now() - began, error }, deps.clock.now()),
+      );
+    }
     return producer.fail(withAdvice(error, order));
   }
 }
@@ -111,14 +126,17 @@ export async function serveText(
 export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
   requireNormalKey(principalOf(http));
   const request = readTextRequest(api, requireBytes(http.body));
-  const target = findTarget(deps, request);
-  const credits = boundOf(request, target);
+  // Nothing is sent, so it does not matter who could be asked now.
+  const target = findTarget(deps, request, (model) => ({
+    routes: knownRoutes(model, deps.upstreams),
+    waitMs: undefined,
+  }));
+  const credits = boundOf(sizeOf(request, target));
   const { model, priceVersion } = target;
   return quoteRecord({ model: model.id, credits, isExact: credits === 0n, priceVersion });
 }
 
-function boundOf(request: TextRequest, target: Target): Credits {
-  const { credits, mostCredits } = sizeOf(request, target);
+function boundOf({ credits, mostCredits }: HoldSize): Credits {
   return mostCredits ?? credits;
 }
 
@@ -152,7 +170,11 @@ async function replay(
 }
 
 /** @throws ServiceError model_not_found, wrong_endpoint, vision_not_supported, provider_unavailable */
-function findTarget({ catalog, upstreams }: TextDeps, request: TextRequest): Target {
+function findTarget(
+  { catalog, upstreams }: TextDeps,
+  request: TextRequest,
+  choose = (model: Model): ChosenRoutes => chooseRoutes(model, upstreams),
+): Target {
   const model = catalog.find(request.model);
   if (model === undefined) {
     const name = request.model.slice(0, LONGEST_NAME).toWellFormed();
@@ -166,7 +188,7 @@ function findTarget({ catalog, upstreams }: TextDeps, request: TextRequest): Tar
     const message = `The model "${model.id}" does not support image input.`;
     throw new ServiceError("vision_not_supported", message, { param: request.input.firstImage });
   }
-  const { routes, waitMs } = chooseRoutes(model, upstreams);
+  const { routes, waitMs } = choose(model);
   const [first, ...others] = routes;
   if (first === undefined || model.price?.rule.case !== "token") {
     throw new ServiceError("provider_unavailable", `No provider serves the model "${model.id}" now.`, {

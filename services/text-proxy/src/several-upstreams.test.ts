@@ -34,6 +34,16 @@ const refuses =
     response.writeHead(status, { "content-type": "application/json", ...headers }).end(body);
   };
 
+const refusalEvent = (code: number) =>
+  `data: {"id":"x","error":{"message":"no","code":${code}},"choices":[]}\n\n`;
+/** As gateways do that have begun their stream with a comment. */
+const refusesInStream =
+  (code: number): Script =>
+  (_, response) => {
+    startStream(response);
+    response.end(`: working\n\n${refusalEvent(code)}`);
+  };
+
 let first: ScriptedUpstream;
 let second: ScriptedUpstream;
 let clock: ManualClock;
@@ -136,6 +146,48 @@ describe("of two upstreams", () => {
     expect(asked()).toEqual([1, 0]);
   });
 
+  test.each([401, 402, 403, 404, 429, 503])(
+    "the second streams when the first refuses with %i in the first event of a stream, and nothing of it is seen",
+    async (code) => {
+      first.script(refusesInStream(code));
+      const response = await rig.post("chat/completions", asStream);
+      const text = await response.text();
+      expect(text).toMatch(/"model":"two".*data: \[DONE\]\n\n$/s);
+      expect(text).not.toContain("error");
+      expect(asked()).toEqual([1, 1]);
+      expect(movesOf(rig, response)).toEqual(["place", "nextAttempt second 0", "capture"]);
+    },
+  );
+
+  test("a refusal in the first event of both streams ends the answer with its error, and costs nothing", async () => {
+    first.script(refusesInStream(429));
+    second.script(refusesInStream(503));
+    const response = await rig.post("chat/completions", asStream);
+    expect(await response.text()).toMatch(/"finish_reason":"error".*overloaded/s);
+    await until(() => rig.billing.state(idOf(response)) === HoldState.RELEASED, PATIENCE);
+    expect(rig.billing.callsOf(idOf(response)).at(-1)?.cost).toBe(0n);
+  });
+
+  test.each<[string, string]>([
+    ["says that it failed", refusalEvent(500)],
+    ["refuses the request itself", refusalEvent(400)],
+    [
+      "refuses after a word",
+      `data: {"id":"x","choices":[{"delta":{"content":"o"}}]}\n\n${refusalEvent(429)}`,
+    ],
+    [
+      "has used something",
+      refusalEvent(429).replace("{", `{"usage":{"prompt_tokens":1,"completion_tokens":1},`),
+    ],
+  ])("the second is not asked when a stream %s", async (_what, event) => {
+    first.script((_, response) => {
+      startStream(response);
+      response.end(event);
+    });
+    expect(await (await rig.post("chat/completions", asStream)).text()).toContain('"finish_reason":"error"');
+    expect(asked()).toEqual([1, 0]);
+  });
+
   test("a key of ours that both refuse is 502 for the client, and an alarm for each", async () => {
     const count = async (upstream: string) =>
       Number(
@@ -166,6 +218,25 @@ describe("of two upstreams", () => {
     expect(await (await rig.post("chat/completions", hello)).json()).toMatchObject({ model: "one" });
     expect(asked()[1]).toBe(0);
   });
+
+  test.each([
+    [429, 1_000],
+    [503, 1_000],
+    [401, 30_000],
+    [402, 30_000],
+  ])(
+    "the one that refuses with %i in the first event of its stream is the last choice for %i ms",
+    async (code, ms) => {
+      first.script(refusesInStream(code));
+      await (await rig.post("chat/completions", asStream)).text();
+      first.script(answers);
+      second.script(answers);
+      expect(await (await rig.post("chat/completions", hello)).json()).toMatchObject({ model: "two" });
+      clock.advance(ms);
+      expect(await (await rig.post("chat/completions", hello)).json()).toMatchObject({ model: "one" });
+      expect(asked()).toEqual([1, 1]);
+    },
+  );
 
   test("the hold is enough for the dearer one", async () => {
     const many = { ...hello, max_tokens: 10_000 };
@@ -199,6 +270,13 @@ describe("after an upstream that nobody bills us for", () => {
     ["a page with 502", (_, response) => void response.writeHead(502).end("<html>")],
     ["an answer that is none", (_, response) => sendJson(response, "[]")],
     ["a first byte that does not come in its time", () => undefined],
+    [
+      "a stream that breaks off before anything of it is passed on",
+      (_, response) => {
+        startStream(response);
+        response.write(": working\n\n", () => response.destroy());
+      },
+    ],
   ])("the second is asked after %s", async (_what, script) => {
     first.script(script);
     for (const body of [hello, asStream]) {
@@ -209,6 +287,14 @@ describe("after an upstream that nobody bills us for", () => {
     }
     expect(asked()).toEqual([2, 2]);
   });
+});
+
+describe("after an upstream that has answered", () => {
+  let rig: Rig;
+  beforeAll(async () => {
+    rig = await startRig("", listOf({ billed: false }));
+  });
+  afterAll(() => rig?.stop());
 
   test("the second is not asked when the request itself is refused, nor when its stream has begun", async () => {
     first.script(refuses(400));
@@ -257,7 +343,7 @@ describe("an upstream that fails again and again", () => {
     expect(await rig.metrics()).toContain('text_upstream_breakers_open{upstream="first"} 0');
   });
 
-  test("and so does the other: requests are refused before their hold, with the time of the next try", async () => {
+  test("and so does the other: requests are refused before their hold, with the time of the next try; a quote is given all the same", async () => {
     first.script(refuses(500));
     second.script(refuses(500));
     for (let time = 0; time < 4; time += 1) await once();
@@ -265,6 +351,14 @@ describe("an upstream that fails again and again", () => {
     expect(refused.status).toBe(503);
     expect(refused.headers.get("retry-after")).toBe("5");
     expect(rig.billing.callsOf(idOf(refused))).toEqual([]);
+    expect(asked()).toEqual([2, 2]);
+    const quote = await fetch(`${rig.url}/v1/quote/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(hello),
+    });
+    expect(quote.status).toBe(200);
+    expect(await quote.json()).toMatchObject({ model: "shared/chat", cost: expect.any(Number) });
     expect(asked()).toEqual([2, 2]);
   });
 

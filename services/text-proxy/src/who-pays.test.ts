@@ -181,7 +181,7 @@ describe("an upstream that breaks off after its usage has delivered", () => {
   });
 
   test("by silence", async () => {
-    const impatient = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "1000" });
+    const impatient = await startRig(upstream.url, { TEXT_IDLE_TIMEOUT_MS: "5000" });
     try {
       upstream.script(stream([token("a"), usageEvent], endless));
       const { text, charged } = await run(hello, "chat/completions", impatient);
@@ -238,7 +238,7 @@ describe("a failure that was billed is free at once, and its bill our loss when 
     expect(response.status).toBe(502);
     expect(rig.billing.state(id)).toBe(HoldState.RELEASED);
     const releases = () => rig.billing.callsOf(id).filter(({ kind }) => kind === "release");
-    expect(releases()).toMatchObject([{ cost: 0n }]);
+    expect(releases()[0]).toMatchObject({ cost: 0n });
     await until(() => releases().length === 2, PATIENCE);
     expect(releases()).toMatchObject([{ cost: 0n }, { cost: BILL.cost }]);
     expect(await rig.metrics()).toMatch(/text_late_bills_total [1-9]/);
@@ -273,8 +273,10 @@ test("a hold is renewed as long as its stream runs", async () => {
     const reader = new StreamReader(response);
     await until(() => reader.done, PATIENCE);
     const id = idOf(response);
-    const [place, extend, capture] = lasting.billing.callsOf(id);
-    expect([place?.kind, extend?.kind, capture?.kind]).toEqual(["place", "extend", "capture"]);
+    const [place, extend, ...others] = lasting.billing.callsOf(id);
+    expect([place?.kind, extend?.kind, others.at(-1)?.kind]).toEqual(["place", "extend", "capture"]);
+    // More than once when the machine is slow.
+    expect(others.slice(0, -1).filter(({ kind }) => kind !== "extend")).toEqual([]);
     expect(Number(place?.deadlineAt)).toBeGreaterThanOrEqual(before + 300 + 1);
     expect(Number(extend?.deadlineAt)).toBeGreaterThan(Number(place?.deadlineAt));
     expect(extend?.credits).toBe(lasting.billing.hold(id)?.credits);

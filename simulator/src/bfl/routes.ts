@@ -9,7 +9,7 @@ import { linkTo } from "../media/result-files.ts";
 import { formatUsd } from "../prices.ts";
 import { unknownModel } from "../refusal.ts";
 import { callerRequestId, uniqueHex } from "../simulation.ts";
-import { BFL_MODELS, inputsOf, sizeOf } from "./models.ts";
+import { BFL_MODELS, inputsOf, sizeOf, USUAL_SECONDS } from "./models.ts";
 
 const REGION = "eu2";
 const PREFIX = "/bfl/v1";
@@ -46,15 +46,19 @@ export function bflRoutes(media: MediaRoom) {
       const model = BFL_MODELS.get(name);
       if (model === undefined) throw unknownModel(name);
       const asked = readBody(model.request, request.body);
-      const size = sizeOf(asked);
-      const price = model.price({ size, seconds: 0, quality: "" });
+      const size = sizeOf(model.kind, asked);
+      const seconds = asked.duration ?? USUAL_SECONDS;
+      const price = model.price({ size, seconds, quality: "" });
       const job = media.submit(
         {
           model: name,
           requestId: callerRequestId(request.headers) ?? uniqueHex(32),
           prompt: asked.prompt,
           size,
-          wanted: { kind: "image", count: 1, format: asked.output_format ?? "jpeg" },
+          wanted:
+            model.kind === "video"
+              ? { kind: "video", seconds }
+              : { kind: "image", count: 1, format: asked.output_format ?? "jpeg" },
           inputs: inputsOf(asked),
           bill: (made) => ({ picoUsd: price * BigInt(made) }),
         },

@@ -1,6 +1,6 @@
 // fal's endpoints: what each takes, and what it costs by fal's list (github.com/Portkey-AI/models@f654307e, 2026-08-21;
-// Marey: github.com/calesthio/generative-media-skills@8c85352, 2026-07-14; FLUX 3 Max: its page at fal, 2026-11-07). Its other
-// FLUX prices are those of their vendor.
+// Marey: github.com/calesthio/generative-media-skills@8c85352, 2026-07-14; FLUX 3 and FLUX 3 Max: their pages at fal,
+// 2026-11-07). Its other FLUX prices are those of their vendor.
 import { z } from "zod";
 import { readDataUri } from "../media/data-uri.ts";
 import type { MediaSize } from "../media/media-order.ts";
@@ -76,6 +76,18 @@ const marey = (more = {}): FalModel => ({
   }),
   price: bySecond(each("0.3")),
 });
+const flux3 = (more = {}): FalModel => ({
+  kind: "video",
+  request: z.strictObject({
+    ...common,
+    aspect_ratio: ratio.optional(),
+    resolution: z.enum(["720p", "1080p"]).optional(),
+    duration: z.int().min(5).max(20).optional(),
+    generate_audio: z.boolean().optional(),
+    ...more,
+  }),
+  price: bySecond(byPixels([1_280 * 720, "0.17"], [1_920 * 1_080, "0.29"])),
+});
 const gptImage = (more = {}): FalModel => ({
   kind: "image",
   request: z.strictObject({ ...image, ...imageSize, quality: falRequest.shape.quality, ...more }),
@@ -83,20 +95,9 @@ const gptImage = (more = {}): FalModel => ({
 });
 
 export const FAL_MODELS: ReadonlyMap<string, FalModel> = new Map<string, FalModel>([
-  [
-    "blackforestlabs/flux-3-max/text-to-video",
-    {
-      kind: "video",
-      request: z.strictObject({
-        ...common,
-        aspect_ratio: ratio.optional(),
-        resolution: z.enum(["720p", "1080p"]).optional(),
-        duration: z.int().min(5).max(20).optional(),
-        generate_audio: z.boolean().optional(),
-      }),
-      price: bySecond(byPixels([1_280 * 720, "0.17"], [1_920 * 1_080, "0.29"])),
-    },
-  ],
+  ["blackforestlabs/flux-3/image-to-video", flux3({ image_url: uri })],
+  ["blackforestlabs/flux-3/text-to-video", flux3()],
+  ["blackforestlabs/flux-3-max/text-to-video", flux3()],
   ["fal-ai/flux-2-pro", sized(byArea("0.03", "0.015"))],
   ["fal-ai/flux-pro/kontext", shaped(each("0.04"), { image_url: uri })],
   ["fal-ai/flux-pro/kontext/text-to-image", shaped(each("0.04"))],

@@ -36,6 +36,7 @@ export class Probe {
     const billing = implement(BillingService, {
       post: async ({ operations }) => ({ outcomes: operations.map(() => ({ code: 1 })) }),
       openAccount: async () => ({}),
+      setSuspended: unused,
       putSpender: unused,
       putDeposit: unused,
       listHolds: unused,

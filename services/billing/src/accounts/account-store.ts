@@ -15,6 +15,8 @@ export interface CreditSummary {
   /** Deposits and adjustments less charges; below zero after an overrun. */
   readonly remaining: Credits;
   readonly held: Credits;
+  /** It may spend nothing. */
+  readonly suspended: boolean;
   /** Oldest spender first; empty unless asked for. */
   readonly usage: readonly SpenderUsage[];
   /** There are more spenders, after the last of these. */
@@ -30,6 +32,8 @@ export interface UsagePage extends Page {
 export interface AccountStore {
   /** Does nothing when the account exists. */
   open(accountId: string): Promise<void>;
+  /** Waits for what is being placed; afterwards nothing is, or may be again. @throws ServiceError account_not_found */
+  setSuspended(accountId: string, suspended: boolean): Promise<void>;
   /**
    * Creates or replaces it; what it has used and holds stays.
    * @throws ServiceError account_not_found; invalid_value, with param spender.revision when a newer one is stored
@@ -68,7 +72,7 @@ const PUT_SPENDER = `INSERT INTO spender AS s
  * One statement, so that the account and its spenders are of the same moment.
  * $2 = how many spenders, null for none; $4 = only these; $5 = those after this one.
  */
-const READ_CREDITS = `SELECT a.credits, a.adjusted, a.debits, a.held AS account_held, s.*,
+const READ_CREDITS = `SELECT a.credits, a.adjusted, a.debits, a.held AS account_held, a.suspended, s.*,
     s.window_start >= start_of_window(s.period, coalesce($3::timestamptz, now())) AS window_is_current,
     $5::uuid IS NULL OR EXISTS (SELECT FROM spender f WHERE f.id = $5 AND f.account_id = $1) AS after_is_known
   FROM (SELECT *, (SELECT coalesce(sum(j.credits), 0)::bigint FROM adjustment j WHERE j.account_id = $1) AS adjusted
@@ -87,6 +91,7 @@ interface CreditRow {
   adjusted: bigint;
   debits: bigint;
   account_held: bigint;
+  suspended: boolean;
   /** Null, as all that follow, in the only row of an account without spenders. */
   id: string | null;
   account_id: string;
@@ -110,6 +115,10 @@ export function createAccountStore(pool: Pool, time: LedgerTime): AccountStore {
     open: async (accountId) => {
       await pool.query("INSERT INTO account (id) VALUES ($1) ON CONFLICT DO NOTHING", [accountId]);
     },
+    setSuspended: async (accountId, suspended) => {
+      const sql = "UPDATE account SET suspended = $2 WHERE id = $1";
+      if ((await pool.query(sql, [accountId, suspended])).rowCount === 0) throw noAccount(accountId);
+    },
     putSpender: (spender) => putSpender(pool, spender),
     putDeposit: (deposit) => inTransaction(pool, (client) => putDeposit(client, deposit, time)),
     readCredits: async (accountId, page) => {
@@ -125,6 +134,7 @@ export function createAccountStore(pool: Pool, time: LedgerTime): AccountStore {
         deposited: first.credits - first.adjusted,
         remaining: first.credits - first.debits,
         held: first.account_held,
+        suspended: first.suspended,
         usage: entries,
         hasMore,
       };

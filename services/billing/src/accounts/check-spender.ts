@@ -30,7 +30,10 @@ export function createSpenderCheck({ writer, readExpiry, judgeClaim }: SpenderCh
   };
 }
 
-function refusalOfSpender(expiresAt: bigint | undefined): Posted {
-  if (expiresAt === undefined) return { code: OutcomeCode.SPENDER_INACTIVE };
+function refusalOfSpender(expiresAt: bigint | "suspended" | undefined): Posted {
+  if (expiresAt === undefined || expiresAt === "suspended") {
+    const suspended = expiresAt === "suspended";
+    return { code: OutcomeCode.SPENDER_INACTIVE, refusal: { ...NO_REFUSAL, suspended } };
+  }
   return { code: OutcomeCode.SPENDER_EXPIRED, refusal: { ...NO_REFUSAL, expiresAt } };
 }

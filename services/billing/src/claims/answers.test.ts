@@ -1,9 +1,10 @@
 // Kept answers: whoever repeats a claimed request gets what was answered first, whatever died in between.
 import { randomBytes, randomUUID } from "node:crypto";
 import { OutcomeCode } from "@gr/proto/billing";
-import { connectPostgres, createLogger } from "@gr/runtime";
+import { createLogger, openPool } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { billingSchema } from "../test/migrated-database.ts";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
 import { capture, claiming, openWallet, place, post, postOne, release, type Wallet } from "../test/wallet.ts";
 import { sweepClaims } from "./claim-store.ts";
@@ -238,7 +239,7 @@ describe("the sweeper", () => {
     await post(ledger.inProcess, ...places.map(({ holdId }) => release(holdId)));
     ledger.clock.advance(DAY);
     const log = createLogger("silent", "test");
-    const pool = await connectPostgres({ url: ledger.url, poolSize: 1, schema: "billing", log });
+    const pool = await openPool({ DATABASE_URL: ledger.url, DATABASE_POOL_SIZE: 1 }, billingSchema, log);
     const time = () => new Date(ledger.clock.now());
     try {
       await sweepClaims(pool, time, AbortSignal.abort());

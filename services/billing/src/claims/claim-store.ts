@@ -17,13 +17,15 @@ const SLICE = 500;
 /** No row when the key is free; otherwise what `post` would answer: first for the spender, then for the key. */
 const JUDGE = `
   WITH t AS MATERIALIZED (SELECT coalesce($5::timestamptz, clock_timestamp()) AS moment)
-  SELECT c.hold_id, h.spender_id AS holder_spender_id, h.credits, unix_ms(s.expires_at) AS expires_at, CASE
-      WHEN s.account_id IS DISTINCT FROM c.account_id OR NOT s.active THEN 'spender_inactive'::outcome
+  SELECT c.hold_id, h.spender_id AS holder_spender_id, h.credits, unix_ms(s.expires_at) AS expires_at,
+    coalesce(s.account_id = c.account_id AND s.active AND a.suspended, false) AS suspended, CASE
+      WHEN s.account_id IS DISTINCT FROM c.account_id OR NOT s.active OR a.suspended THEN 'spender_inactive'::outcome
       WHEN s.expires_at <= t.moment THEN 'spender_expired'
       ELSE met.outcome END AS outcome
     FROM t CROSS JOIN idempotency c JOIN hold h ON h.id = c.hold_id
     CROSS JOIN LATERAL (SELECT claim_outcome(c, h.state, $3, t.moment) AS outcome) met
     LEFT JOIN spender s ON s.id = $4
+    LEFT JOIN account a ON a.id = s.account_id
    WHERE c.account_id = $1 AND c.key = $2 AND met.outcome IS NOT NULL`;
 
 /**
@@ -48,6 +50,7 @@ interface JudgeRow {
   holder_spender_id: string;
   credits: bigint;
   expires_at: bigint | null;
+  suspended: boolean;
   outcome: OutcomeName;
 }
 
@@ -67,6 +70,8 @@ export async function judgeClaim(
   if (row === undefined) return { code: OutcomeCode.DONE };
   const code = codeOf(row.outcome);
   switch (code) {
+    case OutcomeCode.SPENDER_INACTIVE:
+      return { code, refusal: { ...NO_REFUSAL, suspended: row.suspended } };
     case OutcomeCode.SPENDER_EXPIRED:
       return { code, refusal: { ...NO_REFUSAL, expiresAt: row.expires_at ?? 0n } };
     case OutcomeCode.CLAIM_FINISHED: {

@@ -7,6 +7,13 @@ export interface HoldFilter {
   readonly accountId: string | undefined;
   readonly state: HoldState | undefined;
   readonly limit: number;
+  /** Of a hold that comes before the first of the page. */
+  readonly after: string | undefined;
+}
+
+export interface HoldPage {
+  readonly holds: readonly Hold[];
+  readonly hasMore: boolean;
 }
 
 export interface Lease {
@@ -18,7 +25,7 @@ export interface Lease {
 
 export interface HoldStore {
   /** Oldest first. */
-  list(filter: HoldFilter): Promise<Hold[]>;
+  list(filter: HoldFilter): Promise<HoldPage>;
   /** Open holds past their deadline that nobody else has leased; oldest deadline first. With what was kept of them. */
   leaseExpired(lease: Lease): Promise<Hold[]>;
   countOpen(): Promise<OpenHolds[]>;
@@ -79,16 +86,21 @@ const COUNT_OPEN = `SELECT service, count(*)::int AS open,
 
 export function createHoldStore(pool: Pool, time: LedgerTime): HoldStore {
   return {
-    list: async ({ accountId, state, limit }) => {
+    list: async ({ accountId, state, limit, after }) => {
       // Conditions are spelt out, so that a list of open holds can use their index.
       const conditions = ["true"];
       if (state !== undefined) conditions.push(`state = '${state}'`);
-      if (accountId !== undefined) conditions.push("account_id = $2");
+      const values: (string | number)[] = [limit + 1];
+      if (accountId !== undefined) conditions.push(`account_id = $${values.push(accountId)}`);
+      if (after !== undefined) {
+        const last = `SELECT placed_at, id FROM hold WHERE id = $${values.push(after)}`;
+        conditions.push(`(placed_at, id) > (${last})`);
+      }
       const { rows } = await pool.query<HoldRow>(
         `SELECT ${COLUMNS} FROM hold WHERE ${conditions.join(" AND ")} ORDER BY placed_at, id LIMIT $1`,
-        accountId === undefined ? [limit] : [limit, accountId],
+        values,
       );
-      return rows.map((row) => holdOf(row));
+      return { holds: rows.slice(0, limit).map((row) => holdOf(row)), hasMore: rows.length > limit };
     },
     countOpen: async () => (await pool.query<OpenHolds>(COUNT_OPEN, [time()])).rows,
     leaseExpired: (lease) => inTransaction(pool, (client) => leaseExpired(client, lease, time())),

@@ -1,4 +1,5 @@
 // Listing holds, and leasing those past their deadline to whoever finds out what became of them.
+import { randomUUID } from "node:crypto";
 import { type Hold, HoldState } from "@gr/proto/billing";
 import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
@@ -64,6 +65,22 @@ describe("ListHolds", () => {
     expect(ids(await ledger.billing.listHolds({ accountId }))).toEqual([first, second, third]);
     expect(ids(await ledger.billing.listHolds({ accountId, state: HoldState.OPEN }))).toEqual([first, third]);
     expect(ids(await ledger.billing.listHolds({ state: HoldState.RELEASED }))).toEqual([second]);
+  });
+
+  test("goes on after the last one of a page, also among holds of one moment, until there are no more", async () => {
+    await placeDue("a", ...Array.from({ length: 7 }, () => 1));
+    const all = ids(await ledger.billing.listHolds({}));
+    const pages: string[][] = [];
+    for (let more = true; more; ) {
+      const page = await ledger.billing.listHolds({ limit: 3, after: pages.at(-1)?.at(-1) ?? "" });
+      pages.push(ids(page));
+      more = page.hasMore;
+    }
+    expect(pages).toEqual([all.slice(0, 3), all.slice(3, 6), all.slice(6)]);
+    expect(await ledger.billing.listHolds({ after: randomUUID() })).toMatchObject({
+      holds: [],
+      hasMore: false,
+    });
   });
 
   test("answers 100 holds when no limit is given", async () => {

@@ -1,4 +1,5 @@
 // The mirror of one process. Bounded: what is forgotten for lack of room is asked of PostgreSQL.
+import { randomUUID } from "node:crypto";
 import type { Clock } from "@gr/runtime";
 import { LRUCache } from "lru-cache";
 import type { Posted } from "../writer/post-store.ts";
@@ -24,7 +25,6 @@ export class LocalSpendMirror implements SpendMirror {
   readonly #stopwatch: Clock;
   readonly #epochs: LRUCache<string, string>;
   readonly #entries: LRUCache<string, Entry>;
-  #epochsBegun = 0;
 
   /**
    * @param clock that windows end by.
@@ -50,8 +50,7 @@ export class LocalSpendMirror implements SpendMirror {
   async begin(accountId: string): Promise<Epoch> {
     let id = this.#epochs.get(accountId);
     if (id === undefined) {
-      this.#epochsBegun += 1;
-      id = String(this.#epochsBegun);
+      id = randomUUID();
       this.#epochs.set(accountId, id);
     }
     return { id, begunAt: this.#stopwatch.now() };

@@ -27,6 +27,8 @@ const ENTRY = fileURLToPath(new URL("../main.ts", import.meta.url));
 const SECRET = "internal-secret-of-the-billing-tests-0123456789";
 const { DONE, INSUFFICIENT_CREDITS, SPEND_LIMIT_EXCEEDED } = OutcomeCode;
 
+const PATIENCE = { timeoutMs: 60_000 };
+
 let ledger: BillingUnderTest;
 let other: BillingProcess;
 let redisUrl: string;
@@ -90,7 +92,7 @@ test("C1: a crash after Redis was asked and before PostgreSQL committed leaves n
     await lock.end();
   }
   expect(await postOne(other.billing, youngPlace(mine, 100n))).toMatchObject({ code: DONE });
-}, 60_000);
+});
 
 test("C7: a crash after a commit and before Redis leaves at most numbers that die within a second", async () => {
   const mine = await openWallet(other.billing, 100n);
@@ -104,7 +106,7 @@ test("C7: a crash after a commit and before Redis leaves at most numbers that di
     const unanswered = deposit(dying.billing, mine.accountId, 100n).catch(() => undefined);
     await until(
       async () => (await other.billing.getCredits({ accountId: mine.accountId })).depositedCredits === 200n,
-      { timeoutMs: 10_000 },
+      PATIENCE,
     );
     await dying.kill();
     await unanswered;
@@ -114,9 +116,9 @@ test("C7: a crash after a commit and before Redis leaves at most numbers that di
   const [name = ""] = await redis.keys(`*{${mine.accountId}}*`);
   // Gone, or about to go by itself.
   if (name !== "") expect(await redis.pttl(name)).toBeLessThanOrEqual(NUMBERS_LIFETIME_MS);
-  await until(async () => (await redis.keys(`*{${mine.accountId}}*`)).length === 0, { timeoutMs: 10_000 });
+  await until(async () => (await redis.keys(`*{${mine.accountId}}*`)).length === 0, PATIENCE);
   expect(await postOne(other.billing, youngPlace(mine, 150n))).toMatchObject({ code: DONE });
-}, 60_000);
+});
 
 test("C11: a change that is made again, because its answer was lost, counts once and has nobody refused wrongly", async () => {
   const mine = await openWallet(other.billing, 100n);
@@ -131,13 +133,10 @@ test("C11: a change that is made again, because its answer was lost, counts once
   await dying.kill();
   const refused = youngPlace(mine, 160n);
   const numbers = `spend:{${mine.accountId}}`;
-  await until(
-    async () => {
-      expect(await postOne(other.billing, refused)).toMatchObject({ code: SPEND_LIMIT_EXCEEDED });
-      return (await redis.exists(numbers)) === 1;
-    },
-    { timeoutMs: 10_000 },
-  );
+  await until(async () => {
+    expect(await postOne(other.billing, refused)).toMatchObject({ code: SPEND_LIMIT_EXCEEDED });
+    return (await redis.exists(numbers)) === 1;
+  }, PATIENCE);
   await change(other.billing);
   expect(await redis.exists(numbers)).toBe(0);
   expect(await other.billing.getCredits({ accountId: mine.accountId })).toMatchObject({
@@ -145,4 +144,4 @@ test("C11: a change that is made again, because its answer was lost, counts once
   });
   expect(await postOne(other.billing, refused)).toMatchObject({ code: SPEND_LIMIT_EXCEEDED });
   expect(await postOne(other.billing, youngPlace(mine, 150n))).toMatchObject({ code: DONE });
-}, 60_000);
+});

@@ -20,11 +20,11 @@ const READ = `
       SELECT x.start, end_of_window(s.period, greatest(x.start, s.window_start)) AS ends
         FROM (SELECT start_of_window(s.period, t.moment) AS start) x
     ) w
-   WHERE s.active AND (s.expires_at IS NULL OR s.expires_at > t.moment)`;
+   WHERE s.active AND NOT a.suspended AND (s.expires_at IS NULL OR s.expires_at > t.moment)`;
 
 /** No row for a spender that is inactive, or not of this account. */
-const READ_EXPIRY =
-  "SELECT unix_ms(expires_at) AS expiry FROM spender WHERE id = $2 AND account_id = $1 AND active";
+const READ_EXPIRY = `SELECT unix_ms(s.expires_at) AS expiry, a.suspended FROM spender s JOIN account a ON a.id = s.account_id
+  WHERE s.id = $2 AND s.account_id = $1 AND s.active`;
 
 interface Row extends SpendNumbers {
   readonly id: string;
@@ -41,13 +41,18 @@ export function createReadSpendNumbers(pool: Pool, time: LedgerTime): ReadSpendN
 
 /**
  * Why a payer that has no numbers may not spend.
- * @returns Unix milliseconds of its expiry; undefined when it is unknown, inactive or another account's
+ * @returns Unix milliseconds of its expiry; suspended, where its account is; undefined when it is unknown, inactive or another
+ *   account's
  */
-export type ReadExpiry = (payer: Payer) => Promise<bigint | undefined>;
+export type ReadExpiry = (payer: Payer) => Promise<bigint | "suspended" | undefined>;
 
 export function createReadExpiry(pool: Pool): ReadExpiry {
   return async ({ accountId, spenderId }) => {
-    const { rows } = await pool.query<{ expiry: bigint | null }>(READ_EXPIRY, [accountId, spenderId]);
-    return rows[0]?.expiry ?? undefined;
+    const { rows } = await pool.query<{ expiry: bigint | null; suspended: boolean }>(READ_EXPIRY, [
+      accountId,
+      spenderId,
+    ]);
+    const [row] = rows;
+    return row?.suspended === true ? "suspended" : (row?.expiry ?? undefined);
   };
 }

@@ -126,7 +126,8 @@ function nameOf<Name extends string>(
   return found;
 }
 
-function entryMessage({ id, kind, at, credits, holdId, model, spenderId, source, reason }: Entry) {
+function entryMessage(entry: Entry) {
+  const { id, kind, at, credits, holdId, model, spenderId, source, reason, bookingId } = entry;
   return {
     entryId: id,
     kind: KINDS[kind],
@@ -137,5 +138,6 @@ function entryMessage({ id, kind, at, credits, holdId, model, spenderId, source,
     spenderId: spenderId ?? "",
     source: source ?? "",
     reason: reason ?? "",
+    bookingId: bookingId ?? "",
   };
 }

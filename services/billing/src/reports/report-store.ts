@@ -18,6 +18,8 @@ export interface Entry {
   readonly spenderId: string | null;
   readonly source: string | null;
   readonly reason: string | null;
+  /** Of the deposit or the adjustment; null for a charge. */
+  readonly bookingId: string | null;
 }
 
 export interface EntryFilter extends Omit<Page, "after"> {
@@ -71,6 +73,7 @@ export interface ReportStore {
  * Entries of an account are written under its lock, so the order of ids is that of time.
  */
 export const LIST_ENTRIES = `SELECT e.id, e.kind, e.at, e.hold_id, h.model, h.spender_id, d.source, a.reason,
+    coalesce(e.deposit_id, e.adjustment_id) AS booking_id,
     CASE WHEN e.kind IN ('charge', 'refund') THEN -e.credits ELSE e.credits END AS credits
   FROM (
     SELECT * FROM entry
@@ -122,6 +125,7 @@ interface EntryRow {
   spender_id: string | null;
   source: string | null;
   reason: string | null;
+  booking_id: string | null;
 }
 
 interface UsageRow {
@@ -156,6 +160,6 @@ export function createReportStore(pool: Pool): ReportStore {
   };
 }
 
-function entryOf({ hold_id: holdId, spender_id: spenderId, ...row }: EntryRow): Entry {
-  return { ...row, holdId, spenderId };
+function entryOf({ hold_id: holdId, spender_id: spenderId, booking_id: bookingId, ...row }: EntryRow): Entry {
+  return { ...row, holdId, spenderId, bookingId };
 }

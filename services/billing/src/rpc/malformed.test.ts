@@ -103,6 +103,7 @@ describe("Post", () => {
     [".next_attempt.deadline_at", nextAttempt(id, 2, 0n, 0n)],
     [".next_attempt.provider", nextWith({ provider: "" })],
     [".next_attempt.upstream_model", nextWith({ upstreamModel: "" })],
+    [".next_attempt.billed_by", nextWith({ billedBy: "\0" })],
   ])("names operations[1]%s", async (path, broken) => {
     const before = await rowCounts();
     const call = post(ledger.billing, place(mine, 1n), broken);
@@ -292,6 +293,7 @@ describe("the other calls", () => {
   test("ListHolds, GetCredits and OpenAccount name theirs", async () => {
     const { billing } = ledger;
     await expect(billing.listHolds({ accountId: "x" })).rejects.toMatchObject(refusal("account_id"));
+    await expect(billing.listHolds({ after: "x" })).rejects.toMatchObject(refusal("after"));
     await expect(billing.listHolds({ limit: 1_001 })).rejects.toMatchObject(refusal("limit"));
     await expect(billing.listHolds({ state: 7 as HoldState })).rejects.toMatchObject(refusal("state"));
     await expect(billing.getCredits({ accountId: "" })).rejects.toMatchObject(refusal("account_id"));

@@ -17,7 +17,7 @@ import { messageOfHoldState, messageOfPeriod } from "./message-names.ts";
 
 export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }: Posted): Outcome {
   if (refusal === undefined) return create(OutcomeSchema, { code, earlierHoldId, heldCredits: held });
-  const { inFlight, available, cap, period, resetsAt, expiresAt } = refusal;
+  const { inFlight, available, cap, period, resetsAt, expiresAt, suspended } = refusal;
   return create(OutcomeSchema, {
     code,
     inFlight,
@@ -26,6 +26,7 @@ export function outcomeMessage({ code, refusal, earlierHoldId = "", held = 0n }:
     ...(period === undefined ? {} : { period: messageOfPeriod(period) }),
     resetsAt,
     expiresAt,
+    suspended,
   });
 }
 
@@ -36,6 +37,7 @@ export function creditsMessage(summary: CreditSummary): MessageInitShape<typeof 
     heldCredits: summary.held,
     usage: summary.usage.map(usageMessage),
     hasMore: summary.hasMore,
+    suspended: summary.suspended,
   };
 }
 

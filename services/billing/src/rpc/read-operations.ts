@@ -39,6 +39,7 @@ function readOperation({ operation }: Message, path: string): Operation {
           priceVersion: text(`${at}.price_version`, value.priceVersion),
         },
         attempt: null,
+        billedBy: null,
         claim: value.claim === undefined ? null : readClaim(value.claim, `${at}.claim`),
       };
     }
@@ -54,7 +55,7 @@ function readOperation({ operation }: Message, path: string): Operation {
         ...ofHold(`${path}.release`, operation.value.holdId),
         kind: releaseKind(`${path}.release.reason`, operation.value.reason),
         cost: cost(`${path}.release.cost_pico_usd`, operation.value.costPicoUsd),
-        tag: releaseTag(`${path}.release.provider`, operation.value.provider),
+        tag: billerTag(`${path}.release.provider`, operation.value.provider),
       };
     case "extend":
       return {
@@ -80,6 +81,7 @@ function readOperation({ operation }: Message, path: string): Operation {
           priceVersion: "",
         },
         attempt: attempt(`${at}.attempt`, value.attempt),
+        billedBy: billerTag(`${at}.billed_by`, value.billedBy),
       };
     }
     default:
@@ -98,6 +100,7 @@ function ofHold(path: string, holdId: string): Omit<Operation, "kind"> {
     deadlineAt: null,
     tag: null,
     attempt: null,
+    billedBy: null,
     claim: null,
   };
 }
@@ -120,7 +123,7 @@ export function readClaim({ key, fingerprint }: ClaimMessage, path: string): Cla
 }
 
 /** Only the provider counts. */
-function releaseTag(field: string, provider: string): Operation["tag"] {
+function billerTag(field: string, provider: string): Operation["tag"] {
   if (provider === "") return null;
   return { service: "", provider: text(field, provider), upstreamModel: "", model: "", priceVersion: "" };
 }

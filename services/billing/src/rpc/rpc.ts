@@ -69,6 +69,10 @@ export function billingRpc(deps: BillingDeps): RpcService {
       await reaching(accounts.open(uuid("account_id", accountId)));
       return {};
     },
+    async setSuspended({ accountId, suspended }) {
+      await reaching(accounts.setSuspended(uuid("account_id", accountId), suspended));
+      return {};
+    },
     async putSpender(request) {
       await reaching(accounts.putSpender(readSpender(request)));
       return {};
@@ -101,14 +105,15 @@ export function billingRpc(deps: BillingDeps): RpcService {
     },
     async listHolds(request) {
       const { accountId, state } = request;
-      const found = await reaching(
+      const page = await reaching(
         holds.list({
           accountId: accountId === "" ? undefined : uuid("account_id", accountId),
           state: state === HoldStateMessage.UNSPECIFIED ? undefined : holdStateOf("state", state),
           limit: limit("limit", request.limit),
+          after: request.after === "" ? undefined : uuid("after", request.after),
         }),
       );
-      return { holds: found.map(holdMessage) };
+      return { holds: page.holds.map(holdMessage), hasMore: page.hasMore };
     },
     async leaseExpiredHolds(request) {
       return { holds: (await reaching(holds.leaseExpired(readLease(request)))).map(holdMessage) };

@@ -40,6 +40,7 @@ export type Step =
   | { readonly step: "spender"; readonly index: number; readonly change: Partial<SpenderFields> }
   | { readonly step: "deposit"; readonly account: number; readonly credits: bigint; readonly refund: boolean }
   | { readonly step: "adjustment"; readonly account: number; readonly credits: bigint }
+  | { readonly step: "suspend"; readonly account: number; readonly suspended: boolean }
   | { readonly step: "clock"; readonly ms: number };
 
 const likely = <T>(weight: number, arbitrary: fc.Arbitrary<T>) => ({ weight, arbitrary });
@@ -100,7 +101,10 @@ const operation = fc.oneof(
   likely(
     2,
     fc
-      .record({ kind: fc.constant("next" as const), hold, attempt: fc.constantFrom(2, 2, 2, 3, 3, 4), cost })
+      .record({
+        ...{ kind: fc.constant("next" as const), hold, attempt: fc.constantFrom(2, 2, 2, 3, 3, 4), cost },
+        billedBy: fc.constantFrom(undefined, undefined, "who made the one before"),
+      })
       .map((next) => ({ ...next, provider: providerOf(next.attempt) })),
   ),
 );
@@ -123,6 +127,9 @@ const deposit = fc
 const adjustment = fc
   .record({ account, credits: fc.bigInt({ min: -40n, max: 60n }).filter((amount) => amount !== 0n) })
   .map((put): Step => ({ step: "adjustment", ...put }));
+const suspend = fc
+  .record({ account, suspended: fc.constantFrom(true, false, false) })
+  .map((put): Step => ({ step: "suspend", ...put }));
 const keep = fc
   .record({ hold, answer: fc.record({ credits, cost }) })
   .map((put): Step => ({ step: "keep", ...put }));
@@ -144,6 +151,7 @@ export const history = fc.record({
       likely(2, spender),
       likely(1, deposit),
       likely(1, adjustment),
+      likely(1, suspend),
       likely(2, keep),
       likely(1, read),
       likely(1, judge),

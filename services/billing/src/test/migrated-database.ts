@@ -3,15 +3,20 @@ import { join } from "node:path";
 import { connectPostgres, createLogger, migrate } from "@gr/runtime";
 import { type TestDatabase, testDatabase } from "@gr/testing";
 
+export const billingSchema = {
+  name: "billing",
+  migrations: join(import.meta.dirname, "../../migrations"),
+} as const;
+
 export function migratedDatabase(): Promise<TestDatabase> {
   return testDatabase("billing", async (url) => {
     const pool = await connectPostgres({
       url,
       poolSize: 2,
-      schema: "billing",
+      schema: billingSchema.name,
       log: createLogger("silent", "test"),
     });
-    await migrate(pool, join(import.meta.dirname, "../../migrations"));
+    await migrate(pool, billingSchema);
     await pool.end();
   });
 }

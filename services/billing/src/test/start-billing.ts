@@ -2,7 +2,7 @@
 // RPC over the network with a service token, REST with a signed principal.
 import assert from "node:assert/strict";
 import type { Principal } from "@gr/identity";
-import { BillingReportService, BillingService } from "@gr/proto/billing";
+import { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
 import {
   type CallOptions,
   createRemoteTransport,
@@ -31,6 +31,7 @@ export interface BillingProcess {
   /** The same service without the network between, and so without tokens that a moved clock makes invalid. */
   readonly inProcess: BillingClient;
   readonly reports: ServiceClient<typeof BillingReportService>;
+  readonly texts: ServiceClient<typeof TextLogService>;
   rest(
     path: string,
     as: Principal | null,
@@ -138,6 +139,7 @@ export async function startBillingOn(
     billing: patient(createServiceClient(BillingService, "billing", transport)),
     inProcess: patient(running.dial("billing", BillingService)),
     reports: running.dial("billing", BillingReportService),
+    texts: running.dial("billing", TextLogService),
     rest: async (path, as, method = "GET") => {
       const headers = { [PRINCIPAL_HEADER]: signPrincipal(SECRET, "billing", as, clock) };
       const response = await fetch(httpUrl + path, { method, headers });

@@ -174,10 +174,12 @@ export function nextAttempt(
   attempt: number,
   costPicoUsd = 0n,
   deadlineAt = DEADLINE,
+  billedBy = "",
 ): OperationInit {
   const value = {
     holdId,
     attempt,
+    billedBy,
     provider: providerOf(attempt),
     upstreamModel: upstreamModelOf(attempt),
     costPicoUsd,

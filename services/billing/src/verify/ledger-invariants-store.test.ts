@@ -16,7 +16,7 @@ const OPEN = "00000000-0000-4000-8000-000000000001";
 const CAPTURED = "00000000-0000-4000-8000-000000000002";
 const RELEASED = "00000000-0000-4000-8000-000000000003";
 const ABANDONED = "00000000-0000-4000-8000-000000000004";
-const PATIENCE = { timeoutMs: 20_000 };
+const PATIENCE = { timeoutMs: 60_000 };
 const NOBODY = "00000000-0000-4000-8000-00000000000f";
 
 /** Small books with everything in them: one hold of each fate. */
@@ -186,7 +186,7 @@ const DAMAGES: readonly [string, string, string[]][] = [
   ],
   [
     "a second charge",
-    `ALTER TABLE entry DROP CONSTRAINT entry_hold_id_kind_attempt_key; ${entryOf(CAPTURED, "charge", "60, 5999999999")}`,
+    `DROP INDEX entry_of_hold; ${entryOf(CAPTURED, "charge", "60, 5999999999")}`,
     ["account.debits", "spender.used", "spender.requests", "a captured hold has one charge", "usage_daily"],
   ],
   [
@@ -199,7 +199,11 @@ const DAMAGES: readonly [string, string, string[]][] = [
     entryOf(NOBODY, "charge", "5, 0"),
     ["account.debits", "a charge is of a captured hold"],
   ],
-  ["a loss of a hold that is open", entryOf(OPEN, "late", "0, 5"), ["a loss is of a resolved hold"]],
+  [
+    "a late loss of the current attempt of an open hold",
+    entryOf(OPEN, "late", "0, 5"),
+    ["a loss is of a resolved hold"],
+  ],
   [
     "a loss of the current attempt of an open hold",
     entryOf(OPEN, "failed", "0, 5"),

@@ -94,14 +94,14 @@ const INVARIANTS: Readonly<Record<string, string>> = {
            coalesce(h.state::text, 'no hold') AS actual
       FROM entry e LEFT JOIN hold h ON h.id = e.hold_id
      WHERE e.kind IN ('failed', 'late')
-       AND (h.state IS NULL OR h.state = 'open' AND (e.kind = 'late' OR e.attempt >= h.attempt))`,
+       AND (h.state IS NULL OR h.state = 'open' AND e.attempt >= h.attempt)`,
   "a cost is of an attempt that its hold has made, and of that attempt's provider": `
     SELECT 'hold ' || h.id AS subject,
-           CASE e.kind WHEN 'failed' THEN 'at most ' ELSE '' END || format('attempt %s at %s', h.attempt, h.provider) AS expected,
+           CASE e.kind WHEN 'charge' THEN '' ELSE 'at most ' END || format('attempt %s at %s', h.attempt, h.provider) AS expected,
            format('%s of attempt %s at %s', e.kind, coalesce(e.attempt::text, '-'), coalesce(e.provider, '-')) AS actual
       FROM entry e JOIN hold h ON h.id = e.hold_id
      WHERE NOT coalesce(e.attempt BETWEEN 1 AND h.attempt, false)
-        OR e.kind <> 'failed' AND e.attempt <> h.attempt
+        OR e.kind = 'charge' AND e.attempt <> h.attempt
         OR e.attempt = h.attempt AND e.provider IS DISTINCT FROM h.provider`,
   "the cost of a released hold is booked as a loss": `
     SELECT 'hold ' || h.id AS subject, 'at least ' || h.cost AS expected, coalesce(sum(e.cost), 0) AS actual

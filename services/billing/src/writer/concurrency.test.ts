@@ -1,7 +1,7 @@
 // Many callers at once, several processes on one ledger, connections that die: nothing is lost, doubled or overrun.
 import { type Outcome, OutcomeCode, SpendPeriod } from "@gr/proto/billing";
 import { until } from "@gr/testing";
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   type BillingClient,
   type BillingUnderTest,
@@ -26,9 +26,6 @@ import {
 const { DONE, SPEND_LIMIT_EXCEEDED, INSUFFICIENT_CREDITS } = OutcomeCode;
 
 const RETRIES = /^billing_commit_retries_total (\d+)$/m;
-
-// Thousands of calls, on a machine that may be slow.
-jest.setTimeout(180_000);
 
 let ledger: BillingUnderTest;
 beforeAll(async () => {
@@ -122,7 +119,9 @@ test("a place that waited for a lock is decided by the time when it got it", asy
   const blocker = await ledger.transaction();
   try {
     await blocker.query("SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE", [accountId]);
-    const { rows } = await blocker.query("SELECT unix_ms(clock_timestamp()) AS now");
+    const { rows } = await blocker.query(
+      "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now",
+    );
     const expiresAt = BigInt(rows[0]?.now) + 2_000n;
     const spenderId = await putSpender(real.billing, accountId, { expiresAt });
     const placing = postOne(real.billing, place({ accountId, spenderId }, 1n));
@@ -170,6 +169,7 @@ describe("two processes on one database", () => {
   test("hammer the same accounts without a deadlock, and the books add up", async () => {
     const other = await startBillingOn(ledger.url, ledger.clock);
     try {
+      const before = await retriesOf(ledger, other);
       const wallets = await Promise.all(
         Array.from({ length: 6 }, () => openWallet(ledger.billing, 10_000_000n)),
       );
@@ -185,7 +185,7 @@ describe("two processes on one database", () => {
       );
       // 4 callers, 25 rounds, 12 of 18 holds captured at 3 credits each.
       expect(charged).toBe(4n * 25n * 12n * 3n);
-      expect(await retriesOf(ledger, other)).toEqual(["0", "0"]);
+      expect(await retriesOf(ledger, other)).toEqual(before);
     } finally {
       await other.stop();
     }

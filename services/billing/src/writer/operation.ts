@@ -44,6 +44,8 @@ export interface Operation {
   readonly tag: HoldTag | null;
   /** next: number of the attempt that begins, from 2. */
   readonly attempt: number | null;
+  /** next, of an attempt that has begun already: whose cost it is. Only the provider counts. */
+  readonly billedBy: HoldTag | null;
   /** place, when the client sent an Idempotency-Key */
   readonly claim: Claim | null;
 }

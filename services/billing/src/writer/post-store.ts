@@ -7,7 +7,7 @@ import type { Period } from "../accounts/spender.ts";
 import type { Claim, HoldTag, Operation } from "./operation.ts";
 
 const POST =
-  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+  "SELECT outcomes, remarks FROM post($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)";
 
 const LOCK = "SELECT lock_for_posts($1, $2, $3)";
 
@@ -25,6 +25,8 @@ export interface Refusal {
   readonly resetsAt: bigint;
   /** Unix milliseconds, when the spender has expired. */
   readonly expiresAt: bigint;
+  /** Nothing but the suspension of its account keeps the spender from spending. */
+  readonly suspended: boolean;
 }
 
 /** Of a refusal about which there is nothing to say. */
@@ -35,6 +37,7 @@ export const NO_REFUSAL: Refusal = {
   period: undefined,
   resetsAt: 0n,
   expiresAt: 0n,
+  suspended: false,
 };
 
 export interface Posted {
@@ -74,6 +77,7 @@ interface Remark {
   readonly period?: Period | null;
   readonly resetsAt?: number | null;
   readonly expiresAt?: number | null;
+  readonly suspended?: boolean | null;
   readonly failed?: string;
   readonly late?: string | null;
   readonly abandoned?: string;
@@ -128,6 +132,7 @@ export async function post(
     literal(operations, ({ deadlineAt }) => deadlineAt),
     literal(operations, ({ tag }) => (tag === null ? null : tags.indexOf(tag))),
     columnOfSome(operations, ({ attempt }) => attempt),
+    columnOfSome(operations, ({ billedBy }) => (billedBy === null ? null : tags.indexOf(billedBy))),
     ...tags.columns(),
     ...claimColumns(operations),
     at,
@@ -177,6 +182,7 @@ function readRemark(remark: Remark): Partial<Posted> {
       period: remark.period ?? undefined,
       resetsAt: BigInt(remark.resetsAt ?? 0),
       expiresAt: BigInt(remark.expiresAt ?? 0),
+      suspended: remark.suspended ?? false,
     },
   };
 }

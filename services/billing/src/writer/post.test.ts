@@ -14,6 +14,7 @@ import {
   openWallet,
   place,
   post,
+  providerOf,
   putSpender,
   release,
   type Wallet,
@@ -296,16 +297,18 @@ describe("an operation in a batch of many", () => {
       expect(await losses(hold.holdId)).toEqual([{ kind: "late", cost: 77n, credits: 0n }]);
     });
 
-    test("again with a higher cost books the difference once as late", async () => {
+    test("again with a higher cost books the difference as late, each time and once", async () => {
       const mine = await wallet(100n);
       const hold = place(mine, 60n);
       await run(hold);
       await run(release(hold.holdId, 70n));
-      expect(await code(release(hold.holdId, 77n))).toBe(DONE);
-      expect(await code(release(hold.holdId, 77n))).toBe(DONE);
+      for (const cost of [77n, 77n, 90n, 77n, 90n]) {
+        expect(await code(release(hold.holdId, cost))).toBe(DONE);
+      }
       expect(await losses(hold.holdId)).toEqual([
         { kind: "failed", cost: 70n, credits: 0n },
         { kind: "late", cost: 7n, credits: 0n },
+        { kind: "late", cost: 13n, credits: 0n },
       ]);
     });
 
@@ -370,6 +373,33 @@ describe("an operation in a batch of many", () => {
       expect(await costs(hold.holdId)).toMatchObject([{ attempt: 1, cost: 70n }]);
       expect(await holdOf(mine)).toMatchObject({ attempt: 2, deadlineAt: DEADLINE });
     });
+
+    test.each(["open", "captured", "released"] as const)(
+      "again, and naming who made the one before, books what that one cost more, once; its hold is %s",
+      async (state) => {
+        const mine = await wallet(100n);
+        const hold = place(mine, 60n);
+        const late = (attempt: number, cost: bigint) =>
+          nextAttempt(hold.holdId, attempt, cost, DEADLINE + 5n, providerOf(attempt - 1));
+        await run(hold);
+        await run(nextAttempt(hold.holdId, 2, 70n));
+        await run(nextAttempt(hold.holdId, 3));
+        if (state !== "open")
+          await run(state === "captured" ? capture(hold.holdId, 25n) : release(hold.holdId));
+        const before = await holdOf(mine);
+        for (const cost of [90n, 90n, 80n, 95n]) await run(late(2, cost));
+        for (const cost of [5n, 5n]) {
+          expect(await code(late(3, cost))).toBe(state === "open" ? DONE : ALREADY_RESOLVED);
+        }
+        expect((await costs(hold.holdId)).filter(({ attempt }) => attempt < 3)).toEqual([
+          { attempt: 1, kind: "failed", provider: "openrouter", cost: 70n },
+          { attempt: 1, kind: "late", provider: "openrouter", cost: 20n },
+          { attempt: 1, kind: "late", provider: "openrouter", cost: 5n },
+          { attempt: 2, kind: "late", provider: "provider-2", cost: 5n },
+        ]);
+        expect(await holdOf(mine)).toEqual(before);
+      },
+    );
 
     test("that is not the one after the current is refused", async () => {
       const mine = await wallet(100n);

@@ -18,6 +18,7 @@ export const GOLDEN_PRICES: readonly GoldenPrice[] = [
   ["black-forest-labs/flux-pro-1.0-fill", "image", "0.05", "", 3, 2, "0.15"],
   ["black-forest-labs/flux-1-schnell", "1024x1024", "0.003", "1024x1024", 3, 0, "0.009"],
   ["black-forest-labs/flux-1-dev", "1024x1024", "0.025", "1024x1024", 3, 0, "0.075"],
+  ["black-forest-labs/flux-3-video", "1280x720 5s", "0.85", "1080x1920 20s", 1, 1, "5.8"],
   ["black-forest-labs/flux-3-max", "1280x720 5s", "0.85", "1080x1920 20s", 1, 0, "5.8"],
   ["bria/fibo", "1024x1024", "0.03", "896x1088", 3, 2, "0.09"],
   ["bytedance/seedream-5.0-pro", "1024x1024", "0.045", "3136x1344", 3, 2, "0.279"],

@@ -16,7 +16,7 @@ export async function startConsoleDatabase(): Promise<ConsoleDatabase> {
   const connect = (url: string) => connectPostgres({ url, poolSize: 4, schema: "console", log });
   const database = await testDatabase("console", async (url) => {
     const pool = await connect(url);
-    await migrate(pool, join(import.meta.dirname, "../../migrations"));
+    await migrate(pool, { name: "console", migrations: join(import.meta.dirname, "../../migrations") });
     await pool.end();
   });
   const pool = await connect(database.url);

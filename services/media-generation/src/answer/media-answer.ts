@@ -4,6 +4,7 @@ import { type Credits, formatCredits } from "@gr/money";
 import { z } from "zod";
 import type { MediaOrder } from "../generation/generation.ts";
 import { MEDIA_PATH } from "../storage/media-routes.ts";
+import { type AnswerFile, base64Length, base64Of } from "./answer-files.ts";
 
 export const mediaAnswerSchema = z.object({
   created: z.number().int().describe("Unix seconds"),
@@ -12,6 +13,13 @@ export const mediaAnswerSchema = z.object({
   cost: z.number().describe("USD charged"),
 });
 export type MediaAnswer = z.infer<typeof mediaAnswerSchema>;
+
+/** The same as JSON text, for answers that have their files in them. */
+export interface MediaAnswerText {
+  /** In bytes. */
+  readonly length: number;
+  pieces(): AsyncGenerator<string>;
+}
 
 export interface Finished {
   readonly charge: Credits;
@@ -26,20 +34,49 @@ export interface Finished {
  * @param publicBaseUrl where clients reach the gateway
  */
 export function mediaAnswer(
-  { request, createdAt }: Pick<MediaOrder, "request" | "createdAt">,
-  { charge, finishedAt, outputs }: Finished,
-  files: readonly Buffer[],
+  order: Pick<MediaOrder, "request" | "createdAt">,
+  finished: Finished,
+  files: readonly AnswerFile[],
   publicBaseUrl: string,
+): MediaAnswer | MediaAnswerText {
+  if (order.request.response_format !== "url") return textOf(answerWith([], order, finished), files);
+  return answerWith(
+    finished.outputs.map((name) => ({ url: mediaUrl(publicBaseUrl, name) })),
+    order,
+    finished,
+  );
+}
+
+function answerWith(
+  data: MediaAnswer["data"],
+  { createdAt }: Pick<MediaOrder, "createdAt">,
+  { charge, finishedAt }: Finished,
 ): MediaAnswer {
   return {
     created: Math.floor(finishedAt / 1_000),
-    data:
-      request.response_format === "url"
-        ? outputs.map((name) => ({ url: mediaUrl(publicBaseUrl, name) }))
-        : files.map((bytes) => ({ b64_json: bytes.toString("base64") })),
+    data,
     latency: Math.max(0, finishedAt - createdAt),
     // Four decimals: the nearest double prints as exactly these.
     cost: Number(formatCredits(charge)),
+  };
+}
+
+function textOf(answer: MediaAnswer, files: readonly AnswerFile[]): MediaAnswerText {
+  const [before = "", after = ""] = JSON.stringify(answer).split("[]");
+  const [head, open, close, tail] = [`${before}[`, '{"b64_json":"', '"}', `]${after}`];
+  const texts = files.map(({ size }) => open.length + base64Length(size) + close.length);
+  const commas = Math.max(0, files.length - 1);
+  return {
+    length: head.length + texts.reduce((sum, length) => sum + length, commas) + tail.length,
+    pieces: async function* () {
+      yield head;
+      for (const [index, file] of files.entries()) {
+        yield index === 0 ? open : `,${open}`;
+        yield* base64Of(file);
+        yield close;
+      }
+      yield tail;
+    },
   };
 }
 

@@ -4,10 +4,9 @@ import { notReplayable } from "@gr/paid-request";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { GenerationStore } from "../generation/store.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
-import { type MediaAnswer, mediaAnswer } from "./media-answer.ts";
-import { type ReadFilesDeps, readFiles } from "./read-files.ts";
+import { type MediaAnswer, type MediaAnswerText, mediaAnswer } from "./media-answer.ts";
 
-export interface ReplayDeps extends ReadFilesDeps {
+export interface ReplayDeps {
   readonly store: Pick<GenerationStore, "find">;
   readonly storage: Pick<MediaStorage, "size" | "read">;
   readonly events: Pick<GenerationEvents, "replayed">;
@@ -16,10 +15,10 @@ export interface ReplayDeps extends ReadFilesDeps {
 
 /** @param id of a request that billing has charged. @throws ServiceError idempotency_not_replayable */
 export async function replayAnswer(
-  { store, storage, memory, events, publicBaseUrl }: ReplayDeps,
+  { store, storage, events, publicBaseUrl }: ReplayDeps,
   accountId: string,
   id: string,
-): Promise<MediaAnswer> {
+): Promise<MediaAnswer | MediaAnswerText> {
   const generation = await store.find(id);
   const ended = generation?.ended;
   if (generation?.order.accountId !== accountId || ended?.ending.kind !== "captured") {
@@ -29,12 +28,12 @@ export async function replayAnswer(
   if (request.response_format === "b64_ephemeral") {
     throw notReplayable("was not kept, as response_format b64_ephemeral asks");
   }
-  const sizes = await Promise.all(outputs.map((name) => storage.size(name)));
-  if (sizes.includes(undefined)) throw notReplayable("was deleted since");
-  const read = request.response_format === "url" ? [] : outputs;
-  const files = await readFiles(
-    { storage, memory },
-    read.map((storedAs) => ({ storedAs })),
+  const files = await Promise.all(
+    outputs.map(async (name) => {
+      const size = await storage.size(name);
+      if (size === undefined) throw notReplayable("was deleted since");
+      return { size, read: () => storage.read(name) };
+    }),
   );
   events.replayed(generation.order);
   const { finishedAt, ending } = ended;

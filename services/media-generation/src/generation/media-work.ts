@@ -81,6 +81,9 @@ export interface MediaLimits {
 /** Of one picture, as its provider made it. */
 const MOST_PICTURE_BYTES = 64 * 1024 * 1024;
 
+/** Places in memory of a video that is nowhere else: it may be as large as many pictures. */
+const PLACES_OF_VIDEO = 16;
+
 /** One attempt at an order. */
 interface Attempt {
   readonly order: MediaOrder;
@@ -253,7 +256,7 @@ export class MediaWork {
     const [name] = outputs;
     const made = await read(artifact, most, signal, async (chunks) => {
       if (name === undefined) {
-        await memory.take(signal);
+        await memory.take(signal, PLACES_OF_VIDEO);
         return { bytes: await collect(mp4Only(chunks)) };
       }
       await storage.put(name, mp4Only(chunks));

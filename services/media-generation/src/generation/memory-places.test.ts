@@ -41,6 +41,32 @@ test("who gives up before its turn costs nobody a place, nor does who fails with
   await places.during(() => places.take());
 });
 
+test("what is large takes several places, and nobody who came later goes before it", async () => {
+  const places = new MemoryPlaces(4);
+  const [first, large] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const began: string[] = [];
+  const work = (name: string, wanted: number, done: Promise<void>) =>
+    places.during(async () => {
+      await places.take(undefined, wanted);
+      began.push(name);
+      await done;
+    });
+  const all = [
+    work("first", 2, first.promise),
+    work("large", 3, large.promise),
+    work("small", 1, Promise.resolve()),
+  ];
+  await settled();
+  expect(began).toEqual(["first"]);
+  first.resolve();
+  await settled();
+  expect(began).toEqual(["first", "large", "small"]);
+  large.resolve();
+  await Promise.all(all);
+  await work("larger than all", 9, Promise.resolve());
+  await Promise.all([1, 2, 3, 4].map((name) => work(String(name), 1, Promise.resolve())));
+});
+
 test("outside of any work there is nothing to wait for", async () => {
   await new MemoryPlaces(0).take();
 });

@@ -1,55 +1,76 @@
 // How many generations have media in this process's memory at the same time. Those that only wait for a provider have none
-// and are not counted; one whose media come while all places are taken leaves them on the wire until a place is free.
+// and are not counted; one whose media come while all places are taken leaves them on the wire until a place is free. What is
+// large takes several.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 interface Work {
-  /** Its turn for a place, if it has asked for one. */
-  place: Promise<void> | undefined;
+  /** Its turn, if it has asked for a place. */
+  turn: Promise<void> | undefined;
+  /** How many it has then. */
+  places: number;
+}
+
+interface Waiting {
+  readonly places: number;
+  admit(): void;
 }
 
 export class MemoryPlaces {
   readonly #work = new AsyncLocalStorage<Work>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #waiting: Waiting[] = [];
+  readonly #all: number;
   #free: number;
 
   constructor(places: number) {
+    this.#all = places;
     this.#free = places;
   }
 
-  /** The work may take a place, wherever it comes to hold media; the place is given back at its end. */
+  /** The work may take places, wherever it comes to hold media; they are given back at its end. */
   async during<T>(work: () => Promise<T>): Promise<T> {
-    const own: Work = { place: undefined };
+    const own: Work = { turn: undefined, places: 0 };
     try {
       return await this.#work.run(own, work);
     } finally {
-      if (own.place !== undefined) void own.place.then(() => this.#giveBack());
+      if (own.turn !== undefined) void own.turn.then(() => this.#giveBack(own.places));
     }
   }
 
   /**
-   * Resolves when the work within which it is called has its place, at once if it has it already. Outside of any work
-   * there is nothing to wait for. @throws the signal's reason
+   * Resolves when the work within which it is called has its places, at once if it has some already: two that have some and
+   * want more could wait for each other for ever. Outside of any work there is nothing to wait for.
+   * @param places all that there are, if it wants more. @throws the signal's reason
    */
-  async take(signal?: AbortSignal): Promise<void> {
+  async take(signal?: AbortSignal, places = 1): Promise<void> {
     const work = this.#work.getStore();
     if (work === undefined) return;
-    work.place ??= this.#enter();
-    await (signal === undefined ? work.place : unlessAborted(work.place, signal));
+    if (work.turn === undefined) {
+      work.places = Math.min(places, this.#all);
+      work.turn = this.#enter(work.places);
+    }
+    await (signal === undefined ? work.turn : unlessAborted(work.turn, signal));
   }
 
-  #enter(): Promise<void> {
-    if (this.#free > 0) {
-      this.#free -= 1;
+  /** In the order in which they come, so that whoever wants many gets them, too. */
+  #enter(places: number): Promise<void> {
+    if (this.#waiting.length === 0 && this.#free >= places) {
+      this.#free -= places;
       return Promise.resolve();
     }
-    return new Promise((admit) => this.#waiting.push(admit));
+    return new Promise((admit) => this.#waiting.push({ places, admit }));
   }
 
-  /** The place is handed on, not freed and taken again, so that nobody slips in between. */
-  #giveBack(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#free += 1;
-    else next();
+  #giveBack(places: number): void {
+    this.#free += places;
+    for (
+      let next = this.#waiting[0];
+      next !== undefined && this.#free >= next.places;
+      [next] = this.#waiting
+    ) {
+      this.#waiting.shift();
+      this.#free -= next.places;
+      next.admit();
+    }
   }
 }
 

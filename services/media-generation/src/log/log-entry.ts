@@ -1,6 +1,6 @@
 // A generation as whoever asked for it sees it in the log: what was asked, what became of it, what it cost. Never who made
 // it, nor what that cost us.
-import type { Credits } from "@gr/money";
+import type { Credits, PicoUsd } from "@gr/money";
 import type { Reason } from "@gr/proto";
 import type { GenerationRequest, MediaOrder } from "../generation/generation.ts";
 import type { JobKind } from "../providers/provider.ts";
@@ -28,6 +28,9 @@ export interface LogEntry extends Pick<MediaOrder, "id" | "accountId" | "keyId" 
   readonly error: { readonly reason: Reason; readonly message: string } | undefined;
   /** Whole percent, while it runs, where its provider says. */
   readonly progress: number | undefined;
+  readonly priceVersion: string;
+  /** What the price makes of all that was asked for. */
+  readonly price: PicoUsd;
   /** Undefined while it runs. */
   readonly charge: Credits | undefined;
   /** Unix milliseconds. */

@@ -1,11 +1,12 @@
 // Which entries of the log a caller wants, over HTTP and over RPC, and the page that they make.
 import { ServiceError } from "@gr/proto";
+import { wholeNumber } from "@gr/runtime";
 import { z } from "zod";
 import { KINDS, type LogEntry, STATUSES } from "./log-entry.ts";
 import type { LogFilter, LogOwner, LogStore } from "./log-store.ts";
 
 export const MOST = 100;
-const DEFAULT = 20;
+export const USUAL_PAGE = 20;
 const LONGEST_MODEL = 200;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -41,11 +42,14 @@ export const logQuerySchema = z.object({
     .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
     .transform(Number)
     .optional()
-    .meta({ default: String(DEFAULT) }),
+    .meta({ ...wholeNumber(MOST), description: `most entries of the answer; ${USUAL_PAGE} when absent` }),
   after: idField("after").optional().describe("id of the last entry of the page before"),
   model: modelField.optional(),
   status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),
-  kind: z.enum(KINDS, { error: `kind must be one of ${KINDS.join(", ")}` }).optional(),
+  kind: z
+    .enum([...KINDS, "text"], { error: `kind must be one of ${KINDS.join(", ")}, text` })
+    .optional()
+    .describe("images and videos when it is absent"),
   created_after: instantField("created_after").describe("later than this; ISO 8601 with a zone"),
   created_before: instantField("created_before").describe("earlier than this; ISO 8601 with a zone"),
 });
@@ -61,7 +65,7 @@ export async function readPage(
   owner: LogOwner,
   filter: LogFilter,
   after: string | undefined,
-  limit = DEFAULT,
+  limit = USUAL_PAGE,
 ): Promise<LogPage> {
   const before = after === undefined ? undefined : await store.find(owner, after);
   if (after !== undefined && before === undefined) {
@@ -79,8 +83,24 @@ export async function readEntry(
   owner: LogOwner,
   id: string,
 ): Promise<LogEntry> {
-  const entry = UUID.test(id) ? await store.find(owner, id) : undefined;
-  if (entry !== undefined) return entry;
+  return (await findEntry(store, owner, id)) ?? refuseUnknown();
+}
+
+export async function findEntry(
+  store: Pick<LogStore, "find">,
+  owner: LogOwner,
+  id: string,
+): Promise<LogEntry | undefined> {
+  return isId(id) ? store.find(owner, id) : undefined;
+}
+
+/** Whether it can be the id of anything in a log. */
+export function isId(id: string): boolean {
+  return UUID.test(id);
+}
+
+/** @throws ServiceError generation_not_found */
+export function refuseUnknown(): never {
   throw new ServiceError("generation_not_found", "There is no generation with this id in the log.", {
     param: "id",
   });

@@ -6,13 +6,14 @@ import { type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { generationAnswer, generationSchema, pageAnswer, pageSchema } from "./log-answer.ts";
-import { logQuerySchema, readEntry, readPage } from "./log-query.ts";
+import { findEntry, isId, logQuerySchema, readPage, refuseUnknown, USUAL_PAGE } from "./log-query.ts";
 import type { LogStore } from "./log-store.ts";
 import { type RemovalDeps, removeContent } from "./remove-content.ts";
+import { findText, listTexts, type TextLogDeps, textPageSchema, textSchema } from "./text-entry.ts";
 
 export const LOG_PATH = "/v1/generations";
 
-export interface LogDeps extends RemovalDeps {
+export interface LogDeps extends RemovalDeps, TextLogDeps {
   readonly generationLog: LogStore;
   readonly publicBaseUrl: string;
 }
@@ -24,28 +25,50 @@ export function logRoutes(deps: LogDeps): RestRoute[] {
   return [listRoute(deps), entryRoute(deps), deleteRoute(deps)];
 }
 
-const listRoute = ({ generationLog, publicBaseUrl }: LogDeps) =>
+const listRoute = (deps: LogDeps) =>
   restRoute({
     method: "GET",
     path: LOG_PATH,
-    summary: "List the images and videos asked for with this key, newest first",
+    summary: "List the images and videos asked for with this key, or its text requests, newest first",
     query: logQuerySchema,
-    responses: { 200: { description: "A page of the log", schema: pageSchema } },
+    responses: {
+      200: { description: "A page of the log", schema: z.union([pageSchema, textPageSchema]) },
+    },
     handle: async ({ query, http }) => {
-      const { limit, after, created_after: createdAfter, created_before: createdBefore, ...rest } = query;
+      const { generationLog, publicBaseUrl } = deps;
+      const {
+        limit,
+        after,
+        kind,
+        created_after: createdAfter,
+        created_before: createdBefore,
+        ...rest
+      } = query;
       const filter = { ...rest, createdAfter, createdBefore };
-      return pageAnswer(await readPage(generationLog, callerOf(http), filter, after, limit), publicBaseUrl);
+      if (kind === "text") return listTexts(deps, callerOf(http), filter, after, limit ?? USUAL_PAGE);
+      return pageAnswer(
+        await readPage(generationLog, callerOf(http), { ...filter, kind }, after, limit),
+        publicBaseUrl,
+      );
     },
   });
 
-const entryRoute = ({ generationLog, publicBaseUrl }: LogDeps) =>
+const entryRoute = (deps: LogDeps) =>
   restRoute({
     method: "GET",
     path: `${LOG_PATH}/:id`,
-    summary: "A generation: what was asked for, how it is doing, what came of it",
-    responses: { 200: { description: "The generation", schema: generationSchema }, 404: notFound },
-    handle: async ({ http }) =>
-      generationAnswer(await readEntry(generationLog, callerOf(http), idOf(http)), publicBaseUrl),
+    summary:
+      "A generation: what was asked for, how it is doing, what came of it; or a text request and its cost",
+    responses: {
+      200: { description: "The generation", schema: z.union([generationSchema, textSchema]) },
+      404: notFound,
+    },
+    handle: async ({ http }) => {
+      const [caller, id] = [callerOf(http), idOf(http)];
+      const entry = await findEntry(deps.generationLog, caller, id);
+      if (entry !== undefined) return generationAnswer(entry, deps.publicBaseUrl);
+      return (isId(id) ? await findText(deps, caller, id) : undefined) ?? refuseUnknown();
+    },
   });
 
 const deleteRoute = (deps: LogDeps) =>

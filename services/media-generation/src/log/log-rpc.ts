@@ -2,10 +2,12 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { errorRow } from "@gr/proto";
 import {
+  type FindGenerationRequest,
   GenerationKind,
   type GenerationSchema,
   GenerationStatus,
   type ListGenerationsRequest,
+  type RemoveGenerationRequest,
 } from "@gr/proto/media";
 import { parseRequest } from "@gr/runtime";
 import { z } from "zod";
@@ -13,6 +15,7 @@ import { mediaUrl } from "../answer/media-answer.ts";
 import { filesOf, KINDS, type LogEntry, previewOf, STATUSES } from "./log-entry.ts";
 import { idField, MOST, modelField, readPage } from "./log-query.ts";
 import type { LogFilter, LogStore } from "./log-store.ts";
+import { type RemovalDeps, removeContent } from "./remove-content.ts";
 
 const STATUS = {
   running: GenerationStatus.RUNNING,
@@ -46,8 +49,26 @@ const requestFields = z.object({
   limit: z.number().int().min(1).max(MOST, `It must be from 1 to ${MOST}, or 0 for the default`).optional(),
 });
 
-export function logCalls(generationLog: LogStore, publicBaseUrl: string) {
+const entryFields = z.object({ account_id: idField("account_id"), id: idField("id") });
+
+export interface LogCallsDeps extends RemovalDeps {
+  readonly generationLog: LogStore;
+  readonly publicBaseUrl: string;
+}
+
+export function logCalls(deps: LogCallsDeps) {
+  const { generationLog, publicBaseUrl } = deps;
   return {
+    async findGeneration(request: FindGenerationRequest) {
+      const { account_id: accountId, id } = entryOf(request);
+      const entry = await generationLog.find({ accountId }, id);
+      return entry === undefined ? {} : { generation: messageOf(entry, publicBaseUrl) };
+    },
+    async removeGeneration(request: RemoveGenerationRequest) {
+      const { account_id: accountId, id } = entryOf(request);
+      const { removed } = await removeContent(deps, { accountId }, id);
+      return { givenUp: removed === "running" };
+    },
     async listGenerations(request: ListGenerationsRequest) {
       const { account_id: accountId, key_id: keyId, after, limit, ...rest } = fieldsOf(request);
       const { entries, hasMore } = await readPage(
@@ -60,6 +81,11 @@ export function logCalls(generationLog: LogStore, publicBaseUrl: string) {
       return { generations: entries.map((entry) => messageOf(entry, publicBaseUrl)), hasMore };
     },
   };
+}
+
+/** @throws ServiceError invalid_value */
+function entryOf({ accountId, id }: FindGenerationRequest | RemoveGenerationRequest) {
+  return parseRequest(entryFields, { account_id: accountId, id });
 }
 
 type Fields = z.infer<typeof requestFields>;
@@ -127,6 +153,9 @@ function messageOf(entry: LogEntry, publicBaseUrl: string): MessageInitShape<typ
     createdAt: BigInt(entry.createdAt),
     ...(finishedAt === undefined ? {} : { finishedAt: BigInt(finishedAt) }),
     ...(charge === undefined ? {} : { chargedCredits: charge }),
+    priceVersion: entry.priceVersion,
+    pricePicoUsd: entry.price,
+    inputPixels: pixels.map((each) => BigInt(each)),
     deleted: entry.deleted,
     expired: entry.expired,
   };

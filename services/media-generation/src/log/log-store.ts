@@ -51,6 +51,8 @@ interface LogRow {
   outputs: string[];
   previews: string[];
   progress: number | null;
+  price_version: string;
+  price_pico_usd: bigint;
   charge_credits: bigint | null;
   error_kind: string | null;
   error_message: string | null;
@@ -70,7 +72,10 @@ const STATUS = `CASE
   WHEN state = 'blocked' THEN 'blocked'
   WHEN told_reason = '${"generation_cancelled" satisfies Reason}' THEN 'cancelled'
   ELSE 'failed' END`;
-const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, previews, progress, charge_credits, error_kind,
+/** In the words of its index. */
+const NOT_SUCCEEDED = "state IN ('failed', 'blocked', 'unknown')";
+const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, previews, progress, price_version,
+  price_pico_usd, charge_credits, error_kind,
   error_message, told_reason, told_message, told_at, created_at, finished_at, deleted_at, expired_at`;
 
 export function createLogStore(pool: Pool): LogStore {
@@ -116,7 +121,7 @@ export interface Query {
   readonly values: unknown[];
 }
 
-/** A condition in front of its value, or with places for its values where it has `?`. */
+/** A condition in front of its value, with places for its values where it has `?`, or without any. */
 type Term = readonly [sql: string, ...values: unknown[]];
 
 export function pageQuery(
@@ -129,6 +134,10 @@ export function pageQuery(
   if (kind !== undefined) terms.push(["kind = ", kind]);
   if (model !== undefined) terms.push(["model = ", model]);
   if (status !== undefined) terms.push([`${STATUS} = `, status]);
+  // What it implies, in the words of the index of open rows, which are few among many.
+  if (status === "running") terms.push(["booked_at IS NULL"]);
+  // So have those that did not succeed.
+  else if (status !== undefined && status !== "succeeded") terms.push([NOT_SUCCEEDED]);
   if (createdAfter !== undefined) terms.push(["created_at > ", new Date(createdAfter)]);
   if (createdBefore !== undefined) terms.push(["created_at < ", new Date(createdBefore)]);
   if (before !== undefined) terms.push(["(created_at, id) < (?, ?)", new Date(before.createdAt), before.id]);
@@ -147,9 +156,10 @@ function ownerTerms({ accountId, keyId }: LogOwner): Term[] {
 function conditions(terms: readonly Term[]): Query {
   const values: unknown[] = [];
   const place = (value: unknown) => `$${values.push(value)}`;
-  const texts = terms.map(([sql, ...own]) =>
-    sql.includes("?") ? sql.replaceAll("?", () => place(own.shift())) : sql + place(own[0]),
-  );
+  const texts = terms.map(([sql, ...own]) => {
+    if (own.length === 0) return sql;
+    return sql.includes("?") ? sql.replaceAll("?", () => place(own.shift())) : sql + place(own[0]);
+  });
   return { text: texts.join(" AND "), values };
 }
 
@@ -168,6 +178,8 @@ function entryOf(row: LogRow): LogEntry {
     previews: row.previews,
     progress: ended ? undefined : (row.progress ?? undefined),
     error: ended && status !== "succeeded" ? errorOf(row) : undefined,
+    priceVersion: row.price_version,
+    price: row.price_pico_usd,
     charge: ended ? (row.charge_credits ?? 0n) : undefined,
     createdAt: row.created_at.getTime(),
     finishedAt: ended ? (row.told_at ?? row.finished_at)?.getTime() : undefined,

@@ -11,12 +11,13 @@ import {
   requireWithin,
 } from "@gr/paid-request";
 import type { Allowance, Clock } from "@gr/runtime";
-import { type MediaAnswer, mediaAnswer } from "../answer/media-answer.ts";
-import { readFiles } from "../answer/read-files.ts";
+import { answerFile } from "../answer/answer-files.ts";
+import { type MediaAnswer, type MediaAnswerText, mediaAnswer } from "../answer/media-answer.ts";
 import { type ReplayDeps, replayAnswer } from "../answer/replay-answer.ts";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { MediaKinds, MediaOrder, MediaProduct } from "../generation/generation.ts";
 import type { MediaWork } from "../generation/media-work.ts";
+import type { MemoryPlaces } from "../generation/memory-places.ts";
 import type { BringInputs } from "../inputs/bring-inputs.ts";
 import type { InputSource } from "../inputs/input-sources.ts";
 import type { JobKind, MediaProvider } from "../providers/provider.ts";
@@ -28,6 +29,7 @@ import type { MediaRequest, RequestKind } from "./request-kind.ts";
 export interface GenerateDeps extends ReplayDeps {
   readonly requests: PaidRequests<MediaKinds>;
   readonly work: MediaWork;
+  readonly memory: MemoryPlaces;
   readonly catalog: CatalogCopy;
   readonly providers: ReadonlyMap<string, MediaProvider>;
   readonly events: GenerationEvents;
@@ -53,7 +55,7 @@ export interface Caller {
 }
 
 export interface GivenAnswer {
-  readonly answer: MediaAnswer;
+  readonly answer: MediaAnswer | MediaAnswerText;
   /** Id of an earlier request with the same claim, whose answer it is: nothing was made or charged now. */
   readonly replayed: string | undefined;
 }
@@ -79,19 +81,11 @@ export interface Incoming {
 }
 
 /**
- * Resolves when the charge is committed, whether the caller still listens or not.
+ * Resolves when the charge is committed, whether the caller still listens or not. What the answer then has in memory is there
+ * until it has been given: it is for the caller to hold its place.
  * @returns undefined when the caller left before anything was sent. @throws ServiceError
  */
-export function generateMedia(
-  deps: GenerateDeps,
-  asked: RequestKind,
-  incoming: Incoming,
-  caller: Caller,
-): Promise<GivenAnswer | undefined> {
-  return deps.memory.during(() => generate(deps, asked, incoming, caller));
-}
-
-async function generate(
+export async function generateMedia(
   deps: GenerateDeps,
   asked: RequestKind,
   incoming: Incoming,
@@ -101,7 +95,7 @@ async function generate(
   if (begun === undefined || "answer" in begun) return begun;
   const { product, charge } = await begun.served;
   const wanted = begun.order.request.response_format === "url" ? [] : product.files;
-  const files = await readFiles(deps, wanted);
+  const files = await Promise.all(wanted.map((file) => answerFile(deps.storage, file)));
   const answer = mediaAnswer(begun.order, { ...product, charge }, files, deps.publicBaseUrl);
   return { answer, replayed: undefined };
 }

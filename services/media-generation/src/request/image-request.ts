@@ -2,7 +2,7 @@
 import { ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
 import { MOST_PARTS } from "../providers/provider.ts";
-import { choice, imageFields, maskFields, mediaFields } from "./media-fields.ts";
+import { choice, formInputs, imageFields, maskFields, mediaFields } from "./media-fields.ts";
 import type { RequestKind } from "./request-kind.ts";
 
 const BAD_COUNT = `n must be a whole number from 1 to ${MOST_PARTS}`;
@@ -25,6 +25,9 @@ export const imageRequestSchema = z.object({
   ...maskFields,
 });
 
+/** As a form has it; for the description only. */
+const imageForm = z.object({ ...imageRequestSchema.shape, ...formInputs });
+
 export const imageRequests: RequestKind = {
   kind: "image",
   modelKind: ModelKind.IMAGE,
@@ -32,4 +35,5 @@ export const imageRequests: RequestKind = {
   paths: ["/v1/compat/images/generations", "/v1/compat/images/edits"],
   summary: "Make images from a prompt",
   schema: imageRequestSchema,
+  form: imageForm,
 };

@@ -47,15 +47,28 @@ export const mediaFields = {
     .nullish(),
 };
 
-const input = (description: string) => z.unknown().optional().describe(description);
+const PICTURE = { type: "string", description: "a URL or a data URI" };
+const FILE = { type: "string", format: "binary", description: "a file" };
 
-/** What may stand in them, src/inputs knows. */
-export const imageFields = {
-  image: input("input image, as a URL, a data URI or a file of the form, or a list of at most 16 of them"),
-  "image[]": input("as image"),
-};
+/** One or a list of them, for the description only: what may stand in these fields, src/inputs knows. */
+function described(description: string, ...forms: readonly object[]) {
+  const list = { type: "array", items: forms.length === 1 ? forms[0] : { anyOf: forms }, maxItems: 16 };
+  return z
+    .unknown()
+    .optional()
+    .meta({ description, anyOf: [...forms, list, { type: "null" }] });
+}
 
-export const maskFields = {
-  mask: input("editing mask, as image"),
-  "mask[]": input("as mask"),
-};
+const inputs = (...forms: readonly object[]) => ({
+  image: described("input image, or a list of at most 16 of them", ...forms),
+  "image[]": described("as image", ...forms),
+  mask: described("editing mask, as image", ...forms),
+  "mask[]": described("as mask", ...forms),
+});
+
+const { image, "image[]": images, mask, "mask[]": masks } = inputs(PICTURE);
+export const imageFields = { image, "image[]": images };
+export const maskFields = { mask, "mask[]": masks };
+
+/** The same fields as a form has them. */
+export const formInputs = inputs(FILE, PICTURE);

@@ -24,6 +24,8 @@ export interface RequestKind {
   readonly paths: readonly [string, ...string[]];
   readonly summary: string;
   readonly schema: typeof imageRequestSchema | typeof videoRequestSchema;
+  /** The same as multipart/form-data, as it is described. */
+  readonly form: z.ZodType;
 }
 
 const ELSEWHERE: ReadonlySet<string> = new Set(INPUT_FIELDS);

@@ -1,7 +1,7 @@
 // What a caller may send to the video path.
 import { ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
-import { imageFields, mediaFields } from "./media-fields.ts";
+import { formInputs, imageFields, mediaFields } from "./media-fields.ts";
 import type { RequestKind } from "./request-kind.ts";
 
 const MAX_SECONDS = 60;
@@ -22,6 +22,10 @@ export const videoRequestSchema = z.object({
   ...imageFields,
 });
 
+const { image, "image[]": images } = formInputs;
+/** As a form has it; for the description only. */
+const videoForm = z.object({ ...videoRequestSchema.shape, image, "image[]": images });
+
 export const videoRequests: RequestKind = {
   kind: "video",
   modelKind: ModelKind.VIDEO,
@@ -29,4 +33,5 @@ export const videoRequests: RequestKind = {
   paths: ["/v1/compat/videos/generations"],
   summary: "Make a video from a prompt",
   schema: videoRequestSchema,
+  form: videoForm,
 };

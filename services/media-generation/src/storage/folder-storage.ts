@@ -1,10 +1,10 @@
 // Hosted files in a folder, spread over 256 subfolders. Several processes may share it. A file is written under
 // drafts/ and moved to its place when it is whole.
 import { randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type MediaStorage, StorageError } from "./media-storage.ts";
+import { readOnDemand } from "./read-on-demand.ts";
 
 /** A put that takes longer than this has died. */
 const DRAFT_LIFE_MS = 3_600_000;
@@ -39,7 +39,7 @@ export async function createFolderStorage(folder: string): Promise<MediaStorage>
         throw error;
       }
     },
-    read: (name, range) => createReadStream(pathOf(name), range),
+    read: (name, range) => readOnDemand(pathOf(name), range),
     delete: (name) => rm(pathOf(name), { force: true }),
     sweep: () => removeOld(drafts, Date.now() - DRAFT_LIFE_MS),
     check: () => tryToWrite(drafts),

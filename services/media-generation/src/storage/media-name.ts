@@ -20,6 +20,9 @@ const CONTENT_TYPE: Readonly<Record<string, string>> = {
   mp4: "video/mp4",
 };
 
+/** Of everything that is hosted. */
+export const HOSTED_TYPES: readonly string[] = [...new Set(Object.values(CONTENT_TYPE))];
+
 export function makeMediaName(format: FileFormat): string {
   return `${randomBytes(20).toString("hex")}.${EXTENSION[format]}`;
 }

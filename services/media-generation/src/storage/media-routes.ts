@@ -7,8 +7,9 @@ import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
 import { type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
 import { type ByteRange, readByteRange } from "./byte-range.ts";
-import { contentTypeOf } from "./media-name.ts";
+import { contentTypeOf, HOSTED_TYPES } from "./media-name.ts";
 import { type MediaStorage, StorageError } from "./media-storage.ts";
 
 export const MEDIA_PATH = "/media";
@@ -28,14 +29,21 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 };
 
+/** Of whatever type, it is bytes. */
+const FILE = Object.fromEntries(HOSTED_TYPES.map((type) => [type, { schema: z.file() }]));
+
 export function mediaRoute(storage: MediaStorage): RestRoute {
   return restRoute({
     method: "GET",
     path: `${MEDIA_PATH}/:name`,
     summary: "A generated image or video, for everybody who knows its URL",
     responses: {
-      200: { description: "The file", contentType: "*/*" },
-      206: { description: "The part named by the Range header", contentType: "*/*" },
+      200: { description: "The file", others: FILE },
+      206: {
+        description: "The part named by the Range header",
+        others: FILE,
+        headers: { "Content-Range": "Which bytes these are, and of how many" },
+      },
       304: { description: "The caller has it already" },
       404: { description: "There is no such file" },
       416: { description: "The Range header names a part beyond the end" },

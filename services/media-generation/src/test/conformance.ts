@@ -77,7 +77,7 @@ class Bench {
     this.elsewhere = elsewhere;
     this.outbound = createOutbound({
       maxAnswerBytes: MAX_ANSWER_BYTES,
-      connectTimeoutMs: 1_000,
+      connectTimeoutMs: 20_000,
       trustedOrigins: new Set([elsewhere.url]),
     });
     this.provider = this.another();

@@ -1,11 +1,7 @@
 // What sixteen pictures of 20 MB cost a media process: its memory at the peak of one such request after another, each
 // in another form, sent on to a provider as a form. Prints a table; run with: npm run bench:inputs
-import { mkdtemp, readFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { startPostgres } from "@gr/embedded";
 import sharp from "sharp";
-import { CrashRing } from "./crash-ring.ts";
+import { benchRing, memoryOf } from "./bench-ring.ts";
 import { drawPicture } from "./pictures.ts";
 
 const MB = 1024 * 1024;
@@ -27,28 +23,19 @@ async function noise(format: "png" | "jpeg", side: number, tagged = false): Prom
     : turned.jpeg({ quality: 98, chromaSubsampling: "4:4:4" }).toBuffer();
 }
 
-/** Of Linux, in MB. */
-async function memoryOf(pid: number, which: "VmRSS" | "VmHWM"): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Math.round(Number(new RegExp(`${which}:\\s+(\\d+) kB`).exec(status)?.[1] ?? 0) / 1024);
-}
-
 const cases: [string, () => Promise<Buffer>][] = [
   ["PNG, passed on", () => noise("png", 2_570)],
   ["JPEG, passed on", () => noise("jpeg", 2_910)],
   ["JPEG lying on its side, drawn anew", () => noise("jpeg", 2_910, true)],
 ];
 
-const dataDir = await mkdtemp(join(tmpdir(), "inputs-bench-"));
-const postgres = await startPostgres({ dataDir, durable: false, temporary: true });
-process.env["TEST_POSTGRES_URL"] = postgres.url;
-const ring = await CrashRing.start();
+const { ring, stop } = await benchRing();
 try {
   const answer = { data: [{ b64_json: (await drawPicture()).toString("base64") }] };
   for (const [name, draw] of cases) {
     const picture = await draw();
     const child = await ring.startChild();
-    const before = await memoryOf(child.pid, "VmRSS");
+    const before = await memoryOf(child.pid, "now");
     ring.upstream.play({ status: 200, body: answer });
     const form = new FormData();
     for (const [field, value] of Object.entries(ask)) form.append(field, value);
@@ -56,7 +43,7 @@ try {
     const started = performance.now();
     const response = await fetch(`${child.url}/v1/compat/images/edits`, { method: "POST", body: form });
     const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-    const peak = await memoryOf(child.pid, "VmHWM");
+    const peak = await memoryOf(child.pid, "peak");
     const size = (picture.length / MB).toFixed(1);
     process.stdout.write(
       `${name}: ${FILES} × ${size} MB, ${response.status} after ${seconds} s; ${before} MB before, ${peak} MB at the peak\n`,
@@ -66,6 +53,5 @@ try {
     ring.upstream.requests.length = 0;
   }
 } finally {
-  await ring.stop();
-  await postgres.stop();
+  await stop();
 }

@@ -9,7 +9,7 @@ export function migratedDatabase(): Promise<TestDatabase> {
   return testDatabase("media-generation", async (url) => {
     const log = createLogger("silent", "tests");
     const pool = await connectPostgres({ url, poolSize: 2, schema: "media_generation", log });
-    await migrate(pool, MIGRATIONS);
+    await migrate(pool, { name: "media_generation", migrations: MIGRATIONS });
     await pool.end();
   });
 }

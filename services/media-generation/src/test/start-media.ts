@@ -35,6 +35,9 @@ export const QUICK = {
 /** As QUICK, with time enough to work. */
 export const PATIENT = { ...QUICK, MEDIA_TIMEOUT_MS: "60000" };
 
+/** As PATIENT, and a process that stands still for a moment is not taken for dead, so that each move is made once. */
+export const UNDISTURBED = { ...PATIENT, MEDIA_LEASE_MS: "60000" };
+
 export interface MediaUnderTest {
   readonly billing: FakeBilling;
   readonly db: pg.Pool;

@@ -34,6 +34,7 @@ function orderOf(more: object = {}, rule = price, content: unknown = "hi") {
       price: rule,
       size,
       maxCost: undefined,
+      continues: false,
     },
     belief: { held: size.mostCredits ?? credits, limit: undefined as bigint | undefined, surplus: 25 },
   };

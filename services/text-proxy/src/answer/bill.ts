@@ -6,6 +6,7 @@ import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import type { Generation } from "../upstream/generation.ts";
 import { costOf, type Usage } from "../upstream/usage.ts";
 import { mostBelievable } from "./believed-cost.ts";
+import { chargeOfParts, sumOf } from "./carried-part.ts";
 import { chargeWithin } from "./covered-bill.ts";
 import type { Attempt } from "./failed-attempt.ts";
 import type { StreamMeter } from "./stream-meter.ts";
@@ -19,7 +20,13 @@ const USUAL_TOKENS_PER_IMAGE = 1_024;
 /** What is believed of it; the hold may not cover that yet. */
 export function billOfUsage(attempt: Attempt, usage: Usage): TextBill {
   const cost = costOf(usage, attempt.order.price);
-  return { cost, charge: chargeOf(believed(attempt, cost, usage.meters)), meters: usage.meters };
+  return withCarried(attempt, cost, believed(attempt, cost, usage.meters), usage.meters);
+}
+
+/** The customer pays for what came before, too; its cost is booked already. */
+function withCarried({ carried }: Attempt, cost: PicoUsd, paid: PicoUsd, meters: TokenMeters): TextBill {
+  const charge = chargeOfParts(paid, carried);
+  return { cost, charge, meters: carried === undefined ? meters : sumOf(meters, carried.meters) };
 }
 
 /**
@@ -28,10 +35,14 @@ export function billOfUsage(attempt: Attempt, usage: Usage): TextBill {
  */
 export function billOfFound(attempt: Attempt, found: Generation | undefined, outputTokens: number): TextBill {
   const metered = meteredBill(attempt, outputTokens);
-  if (found === undefined) return metered;
+  const { held } = attempt.terms();
+  if (found === undefined) {
+    const bill = withCarried(attempt, metered.cost, metered.cost, metered.meters);
+    return chargeWithin(attempt, held, bill);
+  }
   const { cost, meters } = found;
-  const charge = chargeOf(believed(attempt, cost, meters));
-  return chargeWithin(attempt, attempt.terms().held, { cost, charge, meters: meters ?? metered.meters });
+  const paid = believed(attempt, cost, meters);
+  return chargeWithin(attempt, held, withCarried(attempt, cost, paid, meters ?? metered.meters));
 }
 
 export function meteredBill({ order, terms }: Attempt, outputTokens: number): TextBill {

@@ -5,10 +5,12 @@ import { findMember, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { readUsage, writeUsage } from "../upstream/usage.ts";
 import { type DataSpan, firstData, parseData } from "./event-data.ts";
+import { lastWordAfter } from "./finish-reason.ts";
 import { dataOf } from "./sse-splitter.ts";
 import { EMPTY, PLAIN, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
 
 const DONE = Buffer.from("[DONE]");
+const FINISH_REASON = Buffer.from('"finish_reason"');
 
 export const chatStream: StreamDialect = {
   markers: [Buffer.from('"usage"'), Buffer.from('"error"'), DONE],
@@ -27,7 +29,7 @@ export const chatStream: StreamDialect = {
     const usage =
       member === undefined ? undefined : readUsage(kind, "chat", chunk["usage"], event, member, chunk);
     const problem = problemOf(chunk);
-    if (problem !== undefined) return { type: "failed", problem, usage, own: false };
+    if (problem !== undefined) return { type: "failed", problem, usage, own: false, status: statusOf(chunk) };
     return usage === undefined ? PLAIN : { type: "usage", usage };
   },
 
@@ -42,6 +44,14 @@ export const chatStream: StreamDialect = {
     const rest = { choices: [choice], error: { message: error.message, type, code } };
     const used = usage === undefined ? "" : `"usage":${usage},`;
     return Buffer.from(`data: ${head(soFar)},${used}${JSON.stringify(rest).slice(1)}\n\n`);
+  },
+
+  finishReason: (block) => lastWordAfter(FINISH_REASON, block),
+
+  continuedEvent(soFar, attempt) {
+    const choice = { index: 0, delta: { content: "" }, finish_reason: null };
+    const rest = JSON.stringify({ choices: [choice], continued: { attempt } });
+    return Buffer.from(`data: ${head(soFar)},${rest.slice(1)}\n\n`);
   },
 
   generationId(soFar) {
@@ -61,6 +71,11 @@ function problemOf({ error, choices }: JsonObject): string | undefined {
   }
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
   return isObject(first) && first["finish_reason"] === "error" ? "the model failed" : undefined;
+}
+
+function statusOf({ error }: JsonObject): number | undefined {
+  const code = isObject(error) ? error["code"] : undefined;
+  return typeof code === "number" ? code : undefined;
 }
 
 /** The members that every chunk of a stream repeats, without the closing brace. */

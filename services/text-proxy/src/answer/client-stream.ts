@@ -11,9 +11,14 @@ export const STREAM_HEADERS = {
   "x-accel-buffering": "no",
 } as const;
 
+export interface StreamSource {
+  pause(): void;
+  resume(): void;
+}
+
 export interface ClientStreamOptions {
   /** The source of what is written. */
-  readonly source: { pause(): void; resume(): void };
+  readonly source: StreamSource;
   /** How long a client may leave waiting data untouched. */
   readonly stallMs: number;
   /** How long a client may hold the source back in all. */
@@ -31,6 +36,7 @@ const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 export class ClientStream {
   readonly #raw: ServerResponse;
   readonly #options: ClientStreamOptions;
+  #source: StreamSource;
   #gone = false;
   #ended = false;
   #stall: NodeJS.Timeout | undefined;
@@ -43,6 +49,7 @@ export class ClientStream {
   constructor(raw: ServerResponse, options: ClientStreamOptions) {
     this.#raw = raw;
     this.#options = options;
+    this.#source = options.source;
     // A write that crosses the client's leaving fails; its "close" tells the rest.
     raw.on("error", ignore);
     raw.on("drain", this.#flow);
@@ -70,11 +77,17 @@ export class ClientStream {
     clearInterval(this.#keepAlive);
   }
 
+  /** What is written comes from another source from now on. */
+  follow(source: StreamSource): void {
+    this.#source = source;
+    if (this.#stall !== undefined) source.pause();
+  }
+
   write(bytes: Buffer): void {
     if (this.#gone || this.#raw.destroyed || bytes.length === 0) return;
     if (this.#raw.write(bytes) || this.#stall !== undefined) return;
-    const { source, stallMs, patienceMs } = this.#options;
-    source.pause();
+    const { stallMs, patienceMs } = this.#options;
+    this.#source.pause();
     this.#heldSince = performance.now();
     this.#stall = setTimeout(cut, Math.min(stallMs, patienceMs - this.#heldMs), this.#raw);
   }
@@ -90,7 +103,7 @@ export class ClientStream {
 
   readonly #flow = (): void => {
     this.#letGo();
-    this.#options.source.resume();
+    this.#source.resume();
   };
 
   readonly #close = (): void => {
@@ -99,7 +112,7 @@ export class ClientStream {
     if (this.#gone) return;
     this.#gone = true;
     if (!this.#ended) this.#options.onGone();
-    this.#options.source.resume();
+    this.#source.resume();
   };
 
   #letGo(): void {

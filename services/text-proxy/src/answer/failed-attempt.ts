@@ -12,19 +12,25 @@ import type { UpstreamLoss } from "../upstream/upstream-call.ts";
 import { refusalOf } from "../upstream/upstream-refusal.ts";
 import { costOf } from "../upstream/usage.ts";
 import type { Belief } from "./believed-cost.ts";
+import type { CarriedPart } from "./carried-part.ts";
 import type { WholeAnswer } from "./whole-answer.ts";
 
 export interface Attempt {
   readonly order: TextOrder;
   readonly upstream: Upstream;
   readonly events: TextEvents;
+  /** What there is of the answer already, from another upstream. */
+  readonly carried?: CarriedPart | undefined;
   /** What is held for it now, and how much it could use. */
   readonly terms: () => Belief;
+  /** The upstream wants to be left alone for so long. */
+  readonly rest: (ms: number) => void;
 }
 
 const NOT_REACHED = "The provider of this model cannot be reached; nothing was charged.";
 const TOO_LATE = "The provider of this model did not answer in time; nothing was charged.";
 const BROKEN = "The provider of this model broke off its answer; nothing was charged.";
+const GIVEN_UP = "This answer was given up on our side before its end; nothing was charged.";
 const UNUSABLE = "The provider of this model gave no usable answer.";
 const RETRY_MS = 1_000;
 /** Characters of the upstream's words in a log line. */
@@ -45,6 +51,9 @@ export function lostAttempt({ order, events }: Attempt, loss: UpstreamLoss, bill
 
 /** @param loss undefined when the upstream said itself that it failed */
 export function lossError(loss: UpstreamLoss | undefined): ServiceError {
+  if (loss?.kind === "given up") {
+    return new ServiceError("service_unavailable", GIVEN_UP, { retryAfterMs: RETRY_MS, cause: loss });
+  }
   const late = loss?.kind === "timeout" || loss?.kind === "total time";
   return late
     ? new ServiceError("provider_timeout", TOO_LATE, { cause: loss })

@@ -6,20 +6,20 @@ import { isObject, type JsonObject } from "../json/json-object.ts";
 import { setMember } from "../json/json-splice.ts";
 import { readUsage } from "../upstream/usage.ts";
 import { firstData, parseData } from "./event-data.ts";
+import { lastWordAfter } from "./finish-reason.ts";
 import { dataOf } from "./sse-splitter.ts";
 import { EMPTY, PLAIN, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
 
+const COMPLETED = Buffer.from('"response.completed"');
+const INCOMPLETE = Buffer.from('"response.incomplete"');
+const DETAILS = Buffer.from('"incomplete_details"');
+const REASON = Buffer.from('"reason"');
 /** Cannot occur within a string of JSON, whose quotes are escaped. */
 const NO_USAGE = '"usage":null';
 const SEQUENCE = /"sequence_number"\s*:\s*(\d{1,15})/g;
 
 export const responsesStream: StreamDialect = {
-  markers: [
-    Buffer.from('"response.completed"'),
-    Buffer.from('"response.incomplete"'),
-    Buffer.from('"response.failed"'),
-    Buffer.from('"error"'),
-  ],
+  markers: [COMPLETED, INCOMPLETE, Buffer.from('"response.failed"'), Buffer.from('"error"')],
   endsWithUsage: false,
 
   read(event, kind): Verdict {
@@ -76,6 +76,15 @@ export const responsesStream: StreamDialect = {
     const data = JSON.stringify(payload).replace(NO_USAGE, (none) => (usage ? `"usage":${usage}` : none));
     return Buffer.from(`event: response.failed\ndata: ${data}\n\n`);
   },
+
+  finishReason(block) {
+    if (block.includes(COMPLETED)) return "completed";
+    if (!block.includes(INCOMPLETE)) return "";
+    return lastWordAfter(REASON, block.subarray(block.lastIndexOf(DETAILS))) || "incomplete";
+  },
+
+  // None is gone on with: the API takes no beginning of an answer.
+  continuedEvent: () => Buffer.alloc(0),
 
   generationId(soFar) {
     const { id } = startedResponse(soFar);

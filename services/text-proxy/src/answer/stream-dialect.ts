@@ -20,6 +20,8 @@ export type Verdict =
       readonly problem: string;
       readonly usage: Usage | undefined;
       readonly own: boolean;
+      /** The HTTP status that the error has in its words, as gateways give it once their answer has begun. */
+      readonly status?: number | undefined;
     };
 
 export const PLAIN: Verdict = { type: "plain" };
@@ -45,6 +47,10 @@ export interface StreamDialect {
   usageEvent(soFar: StreamSoFar, meters: TokenMeters, cost: PicoUsd): Buffer;
   /** The event that ends a stream before its end. @param usage of ours, when the client pays for what it got */
   failureEvent(soFar: StreamSoFar, error: ServiceError, usage?: string): Buffer;
+  /** Why the upstream ended its answer, as a block of its events says it; empty when it does not. */
+  finishReason(block: Buffer): string;
+  /** Says that the answer goes on from another upstream. @param attempt its number */
+  continuedEvent(soFar: StreamSoFar, attempt: number): Buffer;
   /** The upstream's id of the generation, as its first event says it; empty when it does not. */
   generationId(soFar: StreamSoFar): string;
 }

@@ -1,10 +1,18 @@
 // Answers as a stream: once the upstream's head says that it streams, the client's answer begins and a relay takes
 // over; any other answer becomes a proper HTTP error.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { TokenMeters } from "@gr/models";
+import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import type { AttemptContext, AttemptEnd } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
+import { continuedRequest } from "../request/continued-request.ts";
+import type { TextOrder } from "../request/text-order.ts";
 import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 import { type AnswerReceiver, type UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
+import { billOfFound, meteredBill } from "./bill.ts";
+import { type CarriedPart, carriedCost, carriedOn, type PartCost, sumOf, wordsOf } from "./carried-part.ts";
 import { chatStream } from "./chat-stream.ts";
 import { ClientStream, STREAM_HEADERS } from "./client-stream.ts";
 import { growToCover } from "./covered-bill.ts";
@@ -16,9 +24,10 @@ import {
   refusedAttempt,
 } from "./failed-attempt.ts";
 import { responsesStream } from "./responses-stream.ts";
+import { StreamCopy } from "./stream-copy.ts";
 import { StreamRelay } from "./stream-relay.ts";
 import type { TextKinds, TextProduct } from "./text-kinds.ts";
-import { type ProducerParts, TextProducer } from "./text-producer.ts";
+import { type AnswerEnd, type ProducerParts, TextProducer } from "./text-producer.ts";
 import { UpstreamGate } from "./upstream-gate.ts";
 import { readWholeAnswer } from "./whole-answer.ts";
 
@@ -29,10 +38,27 @@ const PATIENCE_OF_STALLS = 5;
 
 export class StreamProducer extends TextProducer {
   /** Undefined until the client's stream has begun. */
+  #client: ClientStream | undefined;
+  #firstByteMs: number | undefined;
+  readonly #copy: StreamCopy | undefined;
+  /** What there is of the answer from upstreams that broke off. */
+  #carried: CarriedPart | undefined;
+  /** Of the last attempt that streamed. */
   #relay: StreamRelay | undefined;
 
-  protected get hasBegun(): boolean {
-    return this.#relay !== undefined;
+  constructor(parts: ProducerParts) {
+    super(parts);
+    const { claim, continues } = parts.order;
+    this.#copy = claim !== undefined || continues ? new StreamCopy() : undefined;
+  }
+
+  protected get ended(): AnswerEnd {
+    const { finishReason = "", cut } = this.#relay ?? {};
+    return { finishReason, cut, firstByteMs: this.#firstByteMs };
+  }
+
+  protected get hasGiven(): boolean {
+    return this.#relay?.hasGiven === true;
   }
 
   give(product: TextProduct): FastifyReply {
@@ -46,14 +72,56 @@ export class StreamProducer extends TextProducer {
     return this.parts.reply;
   }
 
+  protected override get carried(): CarriedPart | undefined {
+    return this.#carried;
+  }
+
+  protected override orderAt(upstream: Upstream, order: TextOrder): TextOrder | undefined {
+    const carried = this.#carried;
+    return carried === undefined ? order : continuedOrder(upstream, order, carried);
+  }
+
+  protected override async goOn(
+    attempt: Attempt,
+    context: AttemptContext,
+    end: AttemptEnd<TextKinds>,
+  ): Promise<AttemptEnd<TextKinds>> {
+    const relay = this.#relay;
+    const next = this.routes[context.number];
+    const isOfThis = relay?.brokeOff === true && relay.number === context.number;
+    const mayGoOn = this.parts.order.continues && isOfThis && next !== undefined;
+    if (end.kind === "delivered" || !mayGoOn || context.signal.aborted) return end;
+    const upstream = this.parts.upstreams.get(next.provider);
+    const events = this.#copy?.whole()?.body;
+    const text = events === undefined ? undefined : wordsOf(Buffer.from(events));
+    if (upstream === undefined || text === undefined) return end;
+    const bill = await billOfPart(relay);
+    const { cost, meters } = this.#carried ?? { cost: 0n, meters: { inputTokens: 0, outputTokens: 0 } };
+    const carried = {
+      text,
+      cost: cost + bill.cost,
+      meters: sumOf(bill.meters, meters),
+      from: relay.soFar,
+    };
+    if (continuedOrder(upstream, this.parts.order, carried) === undefined) return end;
+    const { held } = relay.attempt.terms();
+    const more = chargeOf(carriedCost(this.parts.order, carried));
+    if ("refused" in (await context.extend(held + more))) return end;
+    this.#carried = carried;
+    return carriedOn(attempt.upstream, end, bill.billed);
+  }
+
   protected async read(
     attempt: Attempt,
     context: AttemptContext,
     send: (receiver: AnswerReceiver) => void,
   ): Promise<AttemptEnd<TextKinds>> {
     const receiver = new StreamReceiver((call, generationId) => {
-      const began = { ...beginStream(this.parts, call), call, generationId };
-      this.#relay = new StreamRelay({ ...attempt, ...began, context });
+      const gate = new UpstreamGate(call);
+      const client = this.#clientOf(gate);
+      const dialect = attempt.order.request.api === "chat" ? chatStream : responsesStream;
+      const passing = { client, gate, dialect, call, generationId, context, copy: this.#copy };
+      this.#relay = new StreamRelay({ ...attempt, ...passing });
       return this.#relay;
     });
     const began = performance.now();
@@ -70,6 +138,71 @@ export class StreamProducer extends TextProducer {
       throw loss;
     }
   }
+
+  /** The stream begins once, whoever is asked for it afterwards. */
+  #clientOf(gate: UpstreamGate): ClientStream {
+    if (this.#client !== undefined) {
+      this.#client.follow(gate.handle());
+      return this.#client;
+    }
+    const client = beginStream(this.parts, gate);
+    this.#firstByteMs = this.parts.reply.elapsedTime;
+    this.parts.events.begun(this.#firstByteMs);
+    this.#client = client;
+    return client;
+  }
+}
+
+/** Before each look-up of what a part of an answer cost; its client waits meanwhile. */
+const PART_PAUSES_MS = [0, 500, 1_500] as const;
+
+interface PartBill {
+  /** What its upstream billed. */
+  readonly billed: PartCost;
+  /** What is believed of it. */
+  readonly cost: PicoUsd;
+  readonly meters: TokenMeters;
+}
+
+/** What an upstream billed for the part that it gave: as it says, else as metered. */
+async function billOfPart({ attempt: whole, billId, outputTokens }: StreamRelay): Promise<PartBill> {
+  const attempt = { ...whole, carried: undefined };
+  const { upstream } = attempt;
+  for (const pause of upstream.kind.generations === undefined || billId === "" ? [] : PART_PAUSES_MS) {
+    await sleep(pause);
+    const found = await upstream.lookUp(billId);
+    if (typeof found !== "object") continue;
+    const { charge, meters } = billOfFound(attempt, found, outputTokens);
+    return {
+      billed: { cost: found.cost, metered: false },
+      cost: smaller(found.cost, charge * PICO_PER_CREDIT),
+      meters,
+    };
+  }
+  const { cost, meters } = meteredBill(attempt, outputTokens);
+  return { billed: { cost, metered: true }, cost, meters };
+}
+
+function continuedOrder(upstream: Upstream, order: TextOrder, carried: CarriedPart): TextOrder | undefined {
+  const { continues } = upstream;
+  const { text, meters } = carried;
+  const part = { text, tokens: meters.outputTokens };
+  const request = continues && continuedRequest(order.request, part, continues);
+  if (request === undefined) return undefined;
+  const { size, mostCredits } = order;
+  const { outputLimit } = request;
+  const more = carriedCost(order, carried);
+  return {
+    ...order,
+    request,
+    size: {
+      ...size,
+      inputTokens: size.inputTokens + BigInt(Buffer.byteLength(text)),
+      inputCost: more,
+      mostTokens: outputLimit === undefined ? size.mostTokens : BigInt(outputLimit),
+    },
+    mostCredits: mostCredits === undefined ? undefined : mostCredits + chargeOf(more),
+  };
 }
 
 function notAStream(attempt: Attempt, answer: CollectedAnswer): AttemptEnd<TextKinds> {
@@ -124,19 +257,16 @@ function isEventStream({ "content-type": type = "" }: IncomingHttpHeaders): bool
 }
 
 /** The client's side of a stream, whose head is sent now. */
-function beginStream({ order, reply, events, config }: ProducerParts, call: UpstreamCall) {
+function beginStream({ reply, events, config }: ProducerParts, gate: UpstreamGate): ClientStream {
   const { raw } = reply.hijack();
   if (!raw.destroyed) raw.writeHead(200, headersOf(reply));
-  events.begun(reply.elapsedTime);
-  const gate = new UpstreamGate(call);
-  const client = new ClientStream(raw, {
+  return new ClientStream(raw, {
     source: gate.handle(),
     stallMs: config.TEXT_IDLE_TIMEOUT_MS,
     patienceMs: PATIENCE_OF_STALLS * config.TEXT_IDLE_TIMEOUT_MS,
     keepAliveMs: config.TEXT_KEEP_ALIVE_MS,
     onGone: () => events.clientLeft(),
   });
-  return { client, gate, dialect: order.request.api === "chat" ? chatStream : responsesStream };
 }
 
 /** The headers that the gateway has set already, and those of a stream. */

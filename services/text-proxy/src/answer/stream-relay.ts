@@ -2,16 +2,25 @@
 // held back until the hold is captured. While the hold is used up the upstream waits; when it may not grow the stream ends.
 // When the client leaves, the upstream is read on, so that the true cost is known. What was delivered is charged, but for
 // a stream that the upstream broke off before its usage was known.
-import { type KeptAnswer, MOST_KEPT_BYTES } from "@gr/clients";
 import type { AttemptContext, AttemptEnd, Delivered } from "@gr/paid-request";
 import { type Reason, ServiceError } from "@gr/proto";
 import { applySplices } from "../json/json-splice.ts";
+import type { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
-import { costOf, sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
+import { isRefusedHere, restOf } from "../upstream/upstream-refusal.ts";
+import { costOf, sayCost, sayUsage, type Usage, writeUsage } from "../upstream/usage.ts";
 import { billOfFound, billOfUsage, meteredBill, tokensOf, tokensOfStream } from "./bill.ts";
-import { type ClientStream, STREAM_TYPE } from "./client-stream.ts";
-import { type Attempt, failedAttempt, lossError, lostAttempt, unknownAttempt } from "./failed-attempt.ts";
-import { endOfEvent, SseSplitter } from "./sse-splitter.ts";
+import type { ClientStream } from "./client-stream.ts";
+import {
+  type Attempt,
+  failedAttempt,
+  lossError,
+  lostAttempt,
+  refusedAttempt,
+  unknownAttempt,
+} from "./failed-attempt.ts";
+import { dataOf, endOfEvent, SseSplitter } from "./sse-splitter.ts";
+import type { StreamCopy } from "./stream-copy.ts";
 import { matters, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
 import { StreamMeter } from "./stream-meter.ts";
 import { StreamSpending } from "./stream-spending.ts";
@@ -35,6 +44,8 @@ export interface RelayParts extends Attempt {
   readonly call: UpstreamCall;
   readonly gate: UpstreamGate;
   readonly context: AttemptContext;
+  /** What the client gets, from first to last, whoever it is from; undefined when nobody needs it. */
+  readonly copy: StreamCopy | undefined;
   /** From the head of the answer; empty when it had none. */
   readonly generationId: string;
 }
@@ -48,8 +59,9 @@ export class StreamRelay {
   readonly #splitter = new SseSplitter();
   readonly #meter: StreamMeter;
   readonly #spending: StreamSpending;
-  /** What the client gets, from first to last; of a claimed request only. */
   readonly #copy: StreamCopy | undefined;
+  /** The upstream did not end its answer, and nobody pays for it. */
+  #brokeOff = false;
   /**
    * - passing: events are passed on
    * - ending: nothing that matters can follow, but the copy waits for the upstream's last byte
@@ -61,6 +73,9 @@ export class StreamRelay {
   #tell: (end: AttemptEnd<TextKinds>) => void = () => undefined;
   #upstreamEnded = false;
   #drained = 0;
+  #finishReason = "";
+  /** The client has got something of the answer. */
+  #given = false;
   #soFar: StreamSoFar = { first: undefined, last: undefined };
   /** The latest event with a usage, which is held back, and what it says. */
   #usageEvent: Buffer | undefined;
@@ -86,10 +101,12 @@ export class StreamRelay {
       refused: ({ reason, message }) => this.#cutOff(reason, `${USED_UP} ${message}`),
     });
     this.#parts = { ...parts, terms: () => ({ ...terms(), held: this.#spending.held }) };
-    this.#copy = order.claim && new StreamCopy();
+    this.#copy = parts.copy;
     this.ended = new Promise((resolve) => {
       this.#tell = resolve;
     });
+    const { carried, dialect } = parts;
+    if (carried !== undefined) this.#write(dialect.continuedEvent(carried.from, context.number));
   }
 
   /** With what is held for it now. */
@@ -160,7 +177,47 @@ export class StreamRelay {
     }
   }
 
+  /** The client has a part of an answer whose upstream did not end it. */
+  get brokeOff(): boolean {
+    return this.#brokeOff && this.#given && this.#finishReason === "";
+  }
+
+  /** Of its attempt. */
+  get number(): number {
+    return this.#parts.context.number;
+  }
+
+  get soFar(): StreamSoFar {
+    return this.#soFar;
+  }
+
+  /** Tokens of output up to now. */
+  get outputTokens(): number {
+    return this.#outputTokens();
+  }
+
+  /** The upstream's id of the generation; empty when it has not said it. */
+  get billId(): string {
+    return this.#billId();
+  }
+
+  /** The upstream's word for why its answer ended; empty when it gave none. */
+  get finishReason(): string {
+    return this.#finishReason;
+  }
+
+  /** Why the answer was ended before its end, when what was delivered is charged. */
+  get cut(): ServiceError | undefined {
+    return this.#cut;
+  }
+
+  /** Whether the client has got something of the answer: more than a comment. */
+  get hasGiven(): boolean {
+    return this.#given;
+  }
+
   #write(bytes: Buffer): void {
+    if (!this.#given) this.#given = bytes.includes(DATA);
     this.#copy?.add(bytes);
     this.#parts.client.write(bytes);
   }
@@ -183,6 +240,9 @@ export class StreamRelay {
   /** The careful way: looks at each event of a block, and writes those between two that matter as one. */
   #passEvents(block: Buffer): void {
     const { dialect, upstream } = this.#parts;
+    const { last } = this.#soFar;
+    this.#finishReason =
+      dialect.finishReason(block) || this.#finishReason || (last ? dialect.finishReason(last) : "");
     let unwritten = 0;
     for (let at = 0; at < block.length && this.#state === "passing"; ) {
       const end = endOfEvent(block, at);
@@ -252,7 +312,7 @@ export class StreamRelay {
   /** The answer is whole. A copy of it must be so before the capture, so it waits for the upstream's last byte. */
   #deliver(): void {
     this.#spending.stop();
-    if (this.#copy !== undefined && !this.#upstreamEnded) this.#state = "ending";
+    if (this.#parts.order.claim !== undefined && !this.#upstreamEnded) this.#state = "ending";
     else this.#end(this.#delivered());
   }
 
@@ -266,8 +326,16 @@ export class StreamRelay {
   }
 
   /** The upstream says that it failed. */
-  #failed({ problem, usage, own }: Break, event: Buffer): void {
+  #failed({ problem, usage, own, status }: Break, event: Buffer): void {
     const { order, events } = this.#parts;
+    if (!this.#given && usage === undefined && status !== undefined && isRefusedHere(status)) {
+      const refusal = refusalIn(event, status, this.#billId());
+      const rest = restOf(status, refusal.headers);
+      if (rest !== undefined) this.#parts.rest(rest);
+      this.#end(refusedAttempt(this.#parts, refusal));
+      this.#stopUpstream();
+      return;
+    }
     if (own) this.#failureEvent = event;
     if (this.#usage !== undefined) {
       events.cutOff(order, "the upstream failed after its usage");
@@ -286,15 +354,19 @@ export class StreamRelay {
     const { upstream, client } = this.#parts;
     // The answer was there already.
     if (this.#usage !== undefined) this.#deliver();
-    else if (client.slow && this.#meter.any) {
+    else if (client.slow && this.#meter.any && loss?.kind !== "given up") {
       this.#cutOff("provider_error", "The answer broke off because it was read too slowly.");
     } else if (upstream.kind.generations !== undefined) {
+      this.#brokeOff = true;
       this.#end(
         loss === undefined
           ? unknownAttempt(this.#parts, problem, this.#billId(), lossError(undefined))
           : lostAttempt(this.#parts, loss, this.#billId()),
       );
-    } else this.#endFailed(problem, meteredBill(this.#parts, this.#outputTokens()).cost, loss);
+    } else {
+      this.#brokeOff = true;
+      this.#endFailed(problem, meteredBill(this.#parts, this.#outputTokens()).cost, loss);
+    }
     this.#stopUpstream();
   }
 
@@ -323,13 +395,15 @@ export class StreamRelay {
   }
 
   #productOf(bill: TextBill): TextProduct {
+    const { order } = this.#parts;
     const last = Buffer.concat([this.#pricedUsage(bill), ...this.#takeWaiting(), this.#cutEvent(bill)]);
     this.#copy?.add(last);
-    return { last, kept: this.#copy?.whole() };
+    return { last, kept: order.claim && this.#copy?.whole() };
   }
 
-  #pricedUsage({ cost, meters }: TextBill): Buffer {
-    const { dialect, order } = this.#parts;
+  #pricedUsage({ cost: last, meters }: TextBill): Buffer {
+    const { dialect, order, carried } = this.#parts;
+    const cost = last + (carried?.cost ?? 0n);
     if (this.#usageEvent === undefined) {
       // The client has the usage already, or gets it with the word that the answer was cut off.
       const told = this.#usage !== undefined || this.#cut !== undefined;
@@ -338,13 +412,16 @@ export class StreamRelay {
     const splices =
       this.#usage === undefined
         ? dialect.addUsage(this.#usageEvent, writeUsage(order.request.api, meters, cost))
-        : sayCost(this.#usage, cost);
+        : carried === undefined
+          ? sayCost(this.#usage, cost)
+          : sayUsage(order.request.api, this.#usage, meters, cost);
     return applySplices(this.#usageEvent, splices);
   }
 
-  #cutEvent({ cost, meters }: TextBill): Buffer {
+  #cutEvent({ cost: last, meters }: TextBill): Buffer {
     if (this.#cut === undefined) return NOTHING;
-    const { dialect, order } = this.#parts;
+    const { dialect, order, carried } = this.#parts;
+    const cost = last + (carried?.cost ?? 0n);
     const told = this.#usage !== undefined;
     const usage = told ? undefined : writeUsage(order.request.api, meters, cost);
     return dialect.failureEvent(this.#soFar, this.#cut, usage);
@@ -362,23 +439,11 @@ export class StreamRelay {
 
 const NOTHING = Buffer.alloc(0);
 
-/** A copy of what the client gets, whether it is still there or not. What is too large is not kept. */
-class StreamCopy {
-  #parts: Buffer[] = [];
-  #bytes = 0;
-
-  /** @param bytes must not change afterwards */
-  add(bytes: Buffer): void {
-    this.#bytes += bytes.length;
-    if (this.#bytes <= MOST_KEPT_BYTES) this.#parts.push(bytes);
-    else this.#parts = [];
-  }
-
-  /** Everything that was added; undefined when it is too much to be kept. */
-  whole(): KeptAnswer | undefined {
-    if (this.#bytes > MOST_KEPT_BYTES) return undefined;
-    return { contentType: STREAM_TYPE, body: Buffer.concat(this.#parts) };
-  }
+/** What an upstream refuses in the first event of a stream that it had begun, as if it had refused with that status. */
+function refusalIn(event: Buffer, status: number, generationId: string): CollectedAnswer {
+  const data = dataOf(event);
+  const body = data === undefined ? NOTHING : event.subarray(data.start, data.end);
+  return { status, headers: {}, body, cut: false, generationId };
 }
 
 function asServiceError(error: unknown): ServiceError {

@@ -10,10 +10,12 @@ import { upstreamBody } from "../request/upstream-body.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { AnswerReceiver } from "../upstream/upstream-call.ts";
 import { WatchedAnswer } from "../upstream/watched-answer.ts";
+import type { CarriedPart } from "./carried-part.ts";
 import type { Attempt } from "./failed-attempt.ts";
 import { payableContext } from "./payable-context.ts";
 import type { TextKinds, TextProduct } from "./text-kinds.ts";
-import { notAsked, unbilled } from "./unbilled-attempt.ts";
+import type { AttemptStory, TextStory } from "./text-line.ts";
+import { asBilled, cannotGoOn, notAsked } from "./unbilled-attempt.ts";
 
 export interface ProducerParts {
   readonly order: TextOrder;
@@ -25,12 +27,20 @@ export interface ProducerParts {
   readonly config: TextProxyConfig;
 }
 
+export type AnswerEnd = Omit<TextStory, "attempts">;
+
 export abstract class TextProducer implements Producer<TextKinds> {
   protected readonly parts: ProducerParts;
+  readonly #attempts: AttemptStory[] = [];
   #upstreamMs = 0;
 
   constructor(parts: ProducerParts) {
     this.parts = parts;
+  }
+
+  /** How it went, as far as it has come. */
+  get story(): TextStory {
+    return { attempts: this.#attempts, ...this.ended };
   }
 
   /** Of all attempts together. */
@@ -49,7 +59,8 @@ export abstract class TextProducer implements Producer<TextKinds> {
     if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
     // What it costs there.
     const price = tokenPriceAt(this.parts.order.price, route.provider);
-    const order = { ...this.parts.order, price };
+    const order = this.orderAt(upstream, { ...this.parts.order, price });
+    if (order === undefined) return cannotGoOn();
     const { request, size } = order;
     const { api, stream } = request;
     const added = limitToAdd(request, size, context.held);
@@ -60,24 +71,54 @@ export abstract class TextProducer implements Producer<TextKinds> {
       limit: request.outputLimit === undefined ? added : size.mostTokens,
       surplus: config.TEXT_COST_SURPLUS_PERCENT,
     };
-    const attempt = { order, upstream, events, terms: () => terms };
     const breaker = upstream.breaker(route.upstreamModel);
+    const rest = (ms: number) => breaker.rest(ms);
+    const attempt = { order, upstream, events, terms: () => terms, carried: this.carried, rest };
     const passage = breaker.enter();
-    if (passage === undefined) return notAsked(breaker.waitMs);
+    if (passage === undefined) {
+      this.#attempts.push({ ...route, outcome: "not_asked", tookMs: 0 });
+      return notAsked(breaker.waitMs);
+    }
     const began = performance.now();
+    let outcome = "defect";
     try {
       const end = await this.read(attempt, context, (receiver) => {
         const watched = new WatchedAnswer(receiver, breaker, passage, context.signal);
         upstream.post({ api, stream, body, id: order.id, signal: context.signal }, watched);
       });
-      return upstream.billed ? end : unbilled(end, !this.hasBegun);
+      outcome = end.kind === "delivered" ? "delivered" : end.why;
+      return await this.goOn(attempt, context, asBilled(upstream, end, this.hasGiven));
     } finally {
-      this.#upstreamMs += performance.now() - began;
+      const tookMs = performance.now() - began;
+      this.#upstreamMs += tookMs;
+      this.#attempts.push({ ...route, outcome, tookMs });
     }
   }
 
-  /** Whether the client has got something. */
-  protected abstract readonly hasBegun: boolean;
+  /** What there is of the answer already. */
+  protected get carried(): CarriedPart | undefined {
+    return undefined;
+  }
+
+  /** What this upstream is asked for; undefined when it cannot go on with what there is already. */
+  protected orderAt(_upstream: Upstream, order: TextOrder): TextOrder | undefined {
+    return order;
+  }
+
+  /** Decides whether another upstream goes on with what this attempt gave. */
+  protected async goOn(
+    _attempt: Attempt,
+    _context: AttemptContext,
+    end: AttemptEnd<TextKinds>,
+  ): Promise<AttemptEnd<TextKinds>> {
+    return end;
+  }
+
+  /** How the answer ended, as far as one is there. */
+  protected abstract readonly ended: AnswerEnd;
+
+  /** Whether the client has got something of an answer. */
+  protected abstract readonly hasGiven: boolean;
 
   /** Gives the last of an answer that is paid for. @returns what the request is answered with */
   abstract give(product: TextProduct): unknown;

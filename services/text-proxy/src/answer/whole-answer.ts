@@ -17,6 +17,8 @@ export interface WholeAnswer {
   readonly usage: Usage | undefined;
   /** Bytes of the part that holds the output. */
   readonly outputBytes: number;
+  /** The upstream's word for why it ended; empty when it gave none. */
+  readonly finishReason: string;
   /** The upstream's words for a failure that it answered with status 200. */
   readonly failure: string | undefined;
 }
@@ -35,6 +37,7 @@ export function readWholeAnswer(api: TextApi, kind: UpstreamKind, bytes: Buffer)
     id: typeof id === "string" ? id : "",
     usage: usage === undefined ? undefined : readUsage(kind, api, body["usage"], bytes, usage, body),
     outputBytes: output === undefined ? 0 : output.valueEnd - output.valueStart,
+    finishReason: finishReasonOf(api, body),
     failure: failureOf(api, body),
   };
 }
@@ -74,6 +77,17 @@ function failureOf(api: TextApi, body: JsonObject): string | undefined {
   if (!isObject(first)) return "the first choice is no object";
   if (first["error"] != null) return messageOf(first["error"]);
   return first["finish_reason"] === "error" ? "the model failed" : undefined;
+}
+
+function finishReasonOf(api: TextApi, body: JsonObject): string {
+  const choices = body["choices"];
+  const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  const details = body["incomplete_details"];
+  const reason =
+    api === "chat"
+      ? isObject(first) && first["finish_reason"]
+      : ((isObject(details) ? details["reason"] : undefined) ?? body["status"]);
+  return typeof reason === "string" ? reason : "";
 }
 
 function messageOf(error: unknown): string {

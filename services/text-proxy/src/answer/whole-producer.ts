@@ -12,14 +12,20 @@ import {
   refusedAttempt,
 } from "./failed-attempt.ts";
 import type { TextBill, TextKinds, TextProduct } from "./text-kinds.ts";
-import { TextProducer } from "./text-producer.ts";
+import { type AnswerEnd, TextProducer } from "./text-producer.ts";
 import { pricedAnswer, readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
 
 export const WHOLE_TYPE = "application/json; charset=utf-8";
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
 
 export class WholeProducer extends TextProducer {
-  protected readonly hasBegun = false;
+  protected readonly hasGiven = false;
+
+  #finishReason = "";
+
+  protected get ended(): AnswerEnd {
+    return { finishReason: this.#finishReason, firstByteMs: undefined, cut: undefined };
+  }
 
   give({ last }: TextProduct): unknown {
     const { reply, events } = this.parts;
@@ -50,6 +56,7 @@ export class WholeProducer extends TextProducer {
     if (cut) return nonsenseAttempt(attempt, "the answer is larger than 32 MB", generationId);
     const answer = readWholeAnswer(attempt.order.request.api, attempt.upstream.kind, body);
     if (answer === undefined) return nonsenseAttempt(attempt, "the answer is no JSON object", generationId);
+    this.#finishReason = answer.finishReason;
     if (answer.failure !== undefined) return failedAnswer(attempt, answer, answer.failure);
     const { usage, id } = answer;
     const bill = usage && (await growToCover(attempt, context, billOfUsage(attempt, usage)));

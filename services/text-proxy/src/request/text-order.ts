@@ -9,6 +9,8 @@ export interface TextOrder extends Order {
   readonly request: TextRequest;
   readonly price: TokenPrice;
   readonly size: HoldSize;
+  /** A stream that breaks off is to be gone on with elsewhere, where that is possible. */
+  readonly continues: boolean;
   /** What its caller has said to pay at most. */
   readonly maxCost: Credits | undefined;
 }

@@ -29,6 +29,7 @@ export async function startRig(
       SERVICE_RPC_PORT: "0",
       INTERNAL_AUTH_SECRET: "a secret for tests that is long enough",
       LOG_LEVEL: "silent",
+      STOP_GRACE_MS: "3000",
       TEXT_UPSTREAM_BASE_URL: upstreamUrl,
       TEXT_UPSTREAM_API_KEY: upstreamUrl === "" ? "" : "sk-upstream-key-0123456789",
       // One upstream serves tests that have it fail, one after the other.

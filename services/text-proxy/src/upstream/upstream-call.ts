@@ -1,15 +1,16 @@
 // One request on its way to the upstream and its answer on the way back. Tells the ways of losing it apart:
 // never sent, silent, cut off by us, broken off. Nothing is ever sent again.
 import type { IncomingHttpHeaders } from "node:http";
-import { currentRequest, inRequest } from "@gr/runtime";
+import { currentSpan, withinCurrentRequest } from "@gr/runtime";
 import type { Dispatcher } from "undici";
 
 /**
  * - not sent: the upstream cannot have begun; otherwise what it did is not known
  * - timeout: it was silent for too long
  * - total time: it went on for longer than we let it
+ * - given up: nobody here waits for its end any more
  */
-export type LossKind = "not sent" | "timeout" | "total time" | "broken";
+export type LossKind = "not sent" | "timeout" | "total time" | "given up" | "broken";
 
 export class UpstreamLoss extends Error {
   override readonly name = "UpstreamLoss";
@@ -37,7 +38,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly #total: NodeJS.Timeout;
   readonly #signal: AbortSignal;
   /** What undici calls belongs to whatever request its connection was opened for. */
-  readonly #request = currentRequest();
+  readonly #within = withinCurrentRequest();
+  readonly #span = currentSpan();
   #controller: Dispatcher.DispatchController | undefined;
   #sent = false;
   #expired = false;
@@ -83,16 +85,16 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return;
-    this.#request?.trace?.span.setAttribute("http.response.status_code", status);
-    inRequest(this.#request, () => this.#receiver.head(this, status, headers));
+    this.#span?.setAttribute("http.response.status_code", status);
+    this.#within(() => this.#receiver.head(this, status, headers));
   }
 
   onResponseData(_: Dispatcher.DispatchController, chunk: Buffer): void {
-    inRequest(this.#request, giveData, this.#receiver, chunk);
+    this.#within(giveData, this.#receiver, chunk);
   }
 
   onResponseEnd(): void {
-    if (this.#finish()) inRequest(this.#request, () => this.#receiver.end());
+    if (this.#finish()) this.#within(() => this.#receiver.end());
   }
 
   onResponseError(_: Dispatcher.DispatchController, error: Error): void {
@@ -102,12 +104,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   #lose(error: Error): void {
     if (!this.#finish()) return;
     const loss = new UpstreamLoss(this.#kindOf(error), error);
-    inRequest(this.#request, () => this.#receiver.lost(loss));
+    this.#within(() => this.#receiver.lost(loss));
   }
 
   #kindOf(error: Error): LossKind {
     if (!this.#sent) return "not sent";
     if (this.#expired) return "total time";
+    if (this.#signal.aborted) return "given up";
     return TIMEOUTS.has((error as NodeJS.ErrnoException).code) ? "timeout" : "broken";
   }
 

@@ -24,6 +24,7 @@ const LONGEST_RETRY_MS = 60_000;
 const DEFAULT_RETRY_MS = 1_000;
 /** Our key or credit is refused: somebody has to do something first. */
 const REST_OF_KEY_MS = 30_000;
+const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
 const POLICY_CODES: ReadonlySet<unknown> = new Set([
   "content_policy_violation",
   "content_filter",
@@ -43,8 +44,12 @@ export function refusalOf(answer: CollectedAnswer, redact: (text: string) => str
     return { error, outcome, elsewhere: false, ourFault: false };
   }
   const ourFault = status === 401 || status === 402 || status === 403;
-  const elsewhere = ourFault || status === 404 || status === 429 || status === 503;
-  return { error: errorOf(answer, message), outcome, elsewhere, ourFault };
+  return { error: errorOf(answer, message), outcome, elsewhere: isRefusedHere(status), ourFault };
+}
+
+/** Nothing was run, for a reason that another provider may not have. */
+export function isRefusedHere(status: number): boolean {
+  return REFUSED_HERE.has(status);
 }
 
 /** Statuses that say without further words that nothing was run. */

@@ -2,7 +2,7 @@
 // client sends reaches it but the body.
 import type { LookUpResult } from "@gr/paid-request";
 import { currentSpan, outwardTraceHeaders, serverOf } from "@gr/runtime";
-import type { TextUpstream, UpstreamKind } from "@gr/text-upstream";
+import type { Continues, TextUpstream, UpstreamKind } from "@gr/text-upstream";
 import { type Dispatcher, Pool } from "undici";
 import type { TextApi } from "../request/text-request.ts";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
@@ -39,6 +39,8 @@ export class Upstream {
   readonly kind: UpstreamKind;
   /** False: nobody bills us for what it does. */
   readonly billed: boolean;
+  /** How it goes on with an answer whose beginning it is given; undefined when it cannot. */
+  readonly continues: Continues | undefined;
   readonly #apiKey: string | undefined;
   readonly #pool: Pool;
   readonly #basePath: string;
@@ -63,6 +65,7 @@ export class Upstream {
     this.name = upstream.name;
     this.kind = upstream.kind;
     this.billed = upstream.billed;
+    this.continues = upstream.continues;
     this.#newBreaker = newBreaker;
     this.#apiKey = upstream.apiKey;
     this.#basePath = url.pathname === "/" ? "" : url.pathname;

@@ -1,6 +1,6 @@
 // What an upstream says that a request used, read exactly: token counts as whole numbers, the cost from its source
 // text and never through a floating-point number. Counts that cannot be counts make the whole usage missing.
-import { priceOfTokens, type TokenMeters } from "@gr/models";
+import { priceOfTokens, type TokenMeters, withOwnPrice } from "@gr/models";
 import { formatPicoUsd, type PicoUsd, parsePicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { AmountReader, UpstreamKind } from "@gr/text-upstream";
@@ -82,23 +82,25 @@ export function costOf({ reportedCost, meters }: Usage, price: TokenPrice): Pico
   return reportedCost ?? priceOfTokens(price, withOwnPrice(meters, price));
 }
 
-/**
- * Tokens of images and audio count apart only where they have a price of their own: some are reported as cached too, and
- * would be billed twice.
- */
-function withOwnPrice(meters: TokenMeters, price: TokenPrice): TokenMeters {
-  return {
-    ...meters,
-    ...(price.imageInputPicoUsd === undefined ? { imageInputTokens: 0 } : {}),
-    ...(price.audioInputPicoUsd === undefined ? { audioInputTokens: 0 } : {}),
-    ...(price.imageOutputPicoUsd === undefined ? { imageOutputTokens: 0 } : {}),
-    ...(price.audioOutputPicoUsd === undefined ? { audioOutputTokens: 0 } : {}),
-  };
-}
-
 /** Makes the bytes say the true cost; nothing to do where they already do. */
 export function sayCost(usage: Usage, cost: PicoUsd): Splice[] {
   return usage.saysCost ? [] : [setMember(usage.json, usage.layout, "cost", formatPicoUsd(cost))];
+}
+
+/** Makes the bytes say another usage: that of all upstreams that had a part in the answer. */
+export function sayUsage(
+  api: TextApi,
+  { json, layout }: Usage,
+  { inputTokens, outputTokens }: TokenMeters,
+  cost: PicoUsd,
+): Splice[] {
+  const { input, output } = FIELDS[api];
+  return [
+    setMember(json, layout, input, String(inputTokens)),
+    setMember(json, layout, output, String(outputTokens)),
+    setMember(json, layout, "total_tokens", String(inputTokens + outputTokens)),
+    setMember(json, layout, "cost", formatPicoUsd(cost)),
+  ];
 }
 
 /** A usage object of our own, for answers that came without. */

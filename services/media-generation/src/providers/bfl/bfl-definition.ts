@@ -5,10 +5,10 @@ import { BFL, createBflProvider } from "./bfl-provider.ts";
 
 export const bfl = defineProvider({
   name: BFL,
-  abilities: ["image", "image-input"],
-  reports: { image: "cost" },
+  abilities: ["image", "video", "image-input"],
+  reports: { image: "cost", video: "cost" },
   settings: z.object({
-    BFL_API_KEY: z.string().optional().describe("switches Black Forest Labs' image models on"),
+    BFL_API_KEY: z.string().optional().describe("switches Black Forest Labs' image and video models on"),
     BFL_BASE_URL: baseUrl("https://api.bfl.ai/v1"),
   }),
   credential: "BFL_API_KEY",

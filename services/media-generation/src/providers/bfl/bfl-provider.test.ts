@@ -5,7 +5,7 @@ import { jobOf, useAdapter } from "../../test/adapter-bench.ts";
 import { describeConformance, type ProviderUnderTest } from "../../test/conformance.ts";
 import { noOutbound } from "../../test/no-outbound.ts";
 import { drawPicture } from "../../test/pictures.ts";
-import type { ImageJob, InputPicture } from "../provider.ts";
+import type { ImageJob, InputPicture, MediaJob, VideoJob } from "../provider.ts";
 import { createBflProvider } from "./bfl-provider.ts";
 
 const answers = JSON.parse(await readFile(new URL("./fixtures/answers.json", import.meta.url), "utf8"));
@@ -13,6 +13,10 @@ const answers = JSON.parse(await readFile(new URL("./fixtures/answers.json", imp
 const create: ProviderUnderTest["create"] = ({ secret, ...rest }) =>
   createBflProvider({ apiKey: secret, ...rest });
 const job = jobOf<ImageJob>("image", { model: "flux-kontext-pro", fields: { aspect_ratio: "16:9" } });
+const videoJob = jobOf<VideoJob>("video", {
+  model: "flux-3-video",
+  fields: { resolution: "hd", seconds: 5 },
+});
 const submitted = (poll: string, cost: number | null = answers.submitted.cost) => ({
   ...answers.submitted,
   polling_url: poll,
@@ -24,28 +28,33 @@ const ready = ([sample]: readonly string[]) => ({
 });
 const ok = (body: object) => ({ status: 200, body });
 
-describeConformance({
-  name: "bfl",
-  create,
-  job,
-  submitted: () => ok(submitted("/get_result?id=7")),
-  invalid: (quoting) => ({
-    status: 422,
-    body: { detail: [{ ...answers.invalid.detail[0], msg: quoting }] },
-  }),
-  queue: {
-    pending: [ok(answers.pending), ok({ ...answers.pending, status: "Reticulating" })],
-    done: (_made, links) => ok(ready(links)),
-    ended: [
-      [ok(answers.moderated), "blocked"],
-      [ok({ ...answers.moderated, status: "Content Moderated" }), "blocked"],
-      [ok({ ...answers.pending, status: "Error" }), "failed"],
-      [ok({ ...answers.pending, status: "Failed" }), "failed"],
-      [ok({ ...answers.pending, status: "Task not found" }), "failed"],
-    ],
-    polledAt: (url) => ok(submitted(url)),
-    neverCancels: true,
-  },
+describe.each<[string, MediaJob]>([
+  ["images", job],
+  ["videos", videoJob],
+])("%s", (what, job) => {
+  describeConformance({
+    name: `bfl, for ${what},`,
+    create,
+    job,
+    submitted: () => ok(submitted("/get_result?id=7")),
+    invalid: (quoting) => ({
+      status: 422,
+      body: { detail: [{ ...answers.invalid.detail[0], msg: quoting }] },
+    }),
+    queue: {
+      pending: [ok(answers.pending), ok({ ...answers.pending, status: "Reticulating" })],
+      done: (_made, links) => ok(ready(links)),
+      ended: [
+        [ok(answers.moderated), "blocked"],
+        [ok({ ...answers.moderated, status: "Content Moderated" }), "blocked"],
+        [ok({ ...answers.pending, status: "Error" }), "failed"],
+        [ok({ ...answers.pending, status: "Failed" }), "failed"],
+        [ok({ ...answers.pending, status: "Task not found" }), "failed"],
+      ],
+      polledAt: (url) => ok(submitted(url)),
+      neverCancels: true,
+    },
+  });
 });
 
 describe("bfl", () => {
@@ -73,6 +82,28 @@ describe("bfl", () => {
     expect(bench.asked().json).toMatchObject({ input_image: first, input_image_2: second });
     await run({ model: "flux-pro-1.0-fill", fields: {}, inputs: pictures.filter((_, at) => at !== 1) });
     expect(bench.asked(2).json).toEqual({ prompt: "a fox", output_format: "png", image: first, mask });
+  });
+
+  test("asks for a video in its own words, from a first frame if there is one", async () => {
+    const film = (asked: Partial<VideoJob>) =>
+      bench.run({ ...videoJob, ...asked }, ok(submitted("/get_result?id=7", 85)), ok(ready([link])));
+    const made = await film({});
+    const json = { mode: "t2v", prompt: "a fox", resolution: "hd", duration: 5 };
+    expect(bench.asked()).toMatchObject({ path: "/flux-3-video", json });
+    expect(made.artifacts).toEqual([{ url: link, type: "video/mp4" }]);
+    expect(made.usage).toEqual({ billed: 850_000_000_000n });
+    const bytes = await drawPicture("png");
+    const fields = { resolution: "fhd", aspect_ratio: "9:16", seconds: 20, audio: true };
+    await film({ fields, inputs: [{ role: "image", bytes, type: "image/png" }] });
+    expect(bench.asked(2).json).toEqual({
+      mode: "i2v",
+      prompt: "a fox",
+      resolution: "fhd",
+      aspect_ratio: "9:16",
+      duration: 20,
+      generate_audio: true,
+      keyframes: [bytes.toString("base64")],
+    });
   });
 
   test.each([

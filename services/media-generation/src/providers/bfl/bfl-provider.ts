@@ -1,4 +1,4 @@
-// Black Forest Labs: each model has its own path, a job makes one picture, and it is polled at the address that its
+// Black Forest Labs: each model has its own path, a job makes one picture or video, and it is polled at the address that its
 // submission was answered with, since only the region that has it knows it.
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type PicoUsd, parseDecimal } from "@gr/money";
@@ -8,7 +8,15 @@ import { base64, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
 import { percentOf } from "../percent.ts";
-import type { ImageJob, MediaProvider, Operation, Progress, ReportedUsage } from "../provider.ts";
+import type {
+  ImageJob,
+  MediaJob,
+  MediaProvider,
+  Operation,
+  Progress,
+  ReportedUsage,
+  VideoJob,
+} from "../provider.ts";
 import { ProviderError, type ProviderFailure } from "../provider-error.ts";
 import { createProviderHttp } from "../provider-http.ts";
 
@@ -37,7 +45,9 @@ const PICTURE_FIELDS: Readonly<Record<string, string>> = {
   "flux-pro-1.1-ultra": "image_prompt",
 };
 
-/** How a job ends without a picture; any other status but "Ready" says that it has not ended. */
+const TYPES = { image: "image/png", video: "video/mp4" } as const;
+
+/** How a job ends without a result; any other status but "Ready" says that it has not ended. */
 const ENDED: Readonly<Record<string, ProviderFailure>> = {
   "Request Moderated": "blocked",
   "Content Moderated": "blocked",
@@ -64,15 +74,15 @@ export function createBflProvider({ apiKey: secret, baseUrl, outbound }: BflOpti
     outbound,
   });
 
-  async function submit(job: ImageJob, signal: AbortSignal): Promise<Progress> {
+  async function submit(job: MediaJob, json: JsonObject, signal: AbortSignal): Promise<Progress> {
     const headers = { "x-request-id": job.requestId };
-    const request = { method: "POST", to: `/${job.model}`, headers, json: await bodyOf(job) } as const;
+    const request = { method: "POST", to: `/${job.model}`, headers, json } as const;
     const answer = await http.send("submit", request, signal);
     if (answer.status !== 200) throw http.failure("submit", answer, readDetail(answer)?.message);
     const submitted = submittedSchema.safeParse(answer.json());
     if (!submitted.success) throw unreadable();
     const { polling_url: poll, cost } = submitted.data;
-    return pending({ poll, billed: billedOf(cost)?.toString() ?? null });
+    return pending({ poll, billed: billedOf(cost)?.toString() ?? null, type: TYPES[job.kind] });
   }
 
   async function poll(operation: Operation, signal: AbortSignal): Promise<Progress> {
@@ -83,14 +93,17 @@ export function createBflProvider({ apiKey: secret, baseUrl, outbound }: BflOpti
 
   return {
     name: BFL,
-    makes: { image: { mostAtOnce: 1, submit } },
+    makes: {
+      image: { mostAtOnce: 1, submit: async (job, signal) => submit(job, await pictureOf(job), signal) },
+      video: { mostAtOnce: 1, submit: (job, signal) => submit(job, videoOf(job), signal) },
+    },
     poll,
     cancel: async () => undefined,
   };
 }
 
 /** PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants. */
-async function bodyOf({ model, prompt, fields, inputs }: ImageJob): Promise<JsonObject> {
+async function pictureOf({ model, prompt, fields, inputs }: ImageJob): Promise<JsonObject> {
   const { size, others } = readJobFields(fields);
   const { images, mask } = sortPictures(inputs);
   const field = PICTURE_FIELDS[model] ?? "input_image";
@@ -108,6 +121,19 @@ async function bodyOf({ model, prompt, fields, inputs }: ImageJob): Promise<Json
   };
 }
 
+/** The first picture is the first frame, a second one the last. */
+function videoOf({ prompt, fields, inputs }: VideoJob): JsonObject {
+  const { seconds, audio, others } = readJobFields(fields);
+  return {
+    mode: inputs.length === 0 ? "t2v" : "i2v",
+    prompt,
+    ...(seconds === undefined ? {} : { duration: seconds }),
+    ...(audio === undefined ? {} : { generate_audio: audio }),
+    ...others,
+    ...(inputs.length === 0 ? {} : { keyframes: inputs.map(base64) }),
+  };
+}
+
 function progressOf(answer: OutboundAnswer, operation: Operation): Progress {
   const parsed = resultSchema.safeParse(answer.json());
   if (!parsed.success) throw unreadable();
@@ -119,11 +145,11 @@ function progressOf(answer: OutboundAnswer, operation: Operation): Progress {
   if (kind !== undefined) throw new ProviderError(kind, `bfl: ${status}`, { accepted: true });
   if (status !== "Ready") return { ...pending(operation), percent: percentOf(progress, 1) };
   if (result == null) throw unreadable(usage);
-  const artifacts = [{ url: result.sample, type: "image/png" }];
+  const artifacts = [{ url: result.sample, type: String(operation["type"] ?? TYPES.image) }];
   return { state: "succeeded", artifacts, ...(usage === undefined ? {} : { usage }) };
 }
 
-/** Undefined when it is none: the picture is good all the same. */
+/** Undefined when it is none: what was made is good all the same. */
 function billedOf(credits: number | null | undefined): PicoUsd | undefined {
   const billed = credits == null ? undefined : parseDecimal(credits, CREDIT_SCALE, "up");
   return billed === undefined || billed < 0n ? undefined : billed;

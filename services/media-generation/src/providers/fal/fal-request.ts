@@ -16,6 +16,10 @@ interface PictureEndpoint {
 
 /** Where requests with pictures go, by the path of those without. */
 const WITH_PICTURES: Readonly<Record<string, PictureEndpoint>> = {
+  "blackforestlabs/flux-3/text-to-video": {
+    path: "blackforestlabs/flux-3/image-to-video",
+    image: "image_url",
+  },
   "fal-ai/flux-2-pro": { path: "fal-ai/flux-2-pro/edit", image: "image_urls", takesList: true },
   "fal-ai/flux-pro/kontext/text-to-image": { path: "fal-ai/flux-pro/kontext", image: "image_url" },
   "moonvalley/marey/t2v": { path: "moonvalley/marey/i2v", image: "image_url" },

@@ -12,7 +12,78 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file router/console/v1/console.proto.
  */
 export const file_router_console_v1_console: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY29uc29sZS92MS9jb25zb2xlLnByb3RvEhFyb3V0ZXIuY29uc29sZS52MSJYCg9BZGRPd25lclJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxhY2NvdW50X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSDAoEbmFtZRgEIAEoCSIlChBBZGRPd25lclJlc3BvbnNlEhEKCXBlcnNvbl9pZBgBIAEoCSIoChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVlbWFpbBgBIAEoCSI7ChhDcmVhdGVTaWduSW5MaW5rUmVzcG9uc2USCwoDdXJsGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMy2gEKFkNvbnNvbGVPcGVyYXRvclNlcnZpY2USUwoIQWRkT3duZXISIi5yb3V0ZXIuY29uc29sZS52MS5BZGRPd25lclJlcXVlc3QaIy5yb3V0ZXIuY29uc29sZS52MS5BZGRPd25lclJlc3BvbnNlEmsKEENyZWF0ZVNpZ25JbkxpbmsSKi5yb3V0ZXIuY29uc29sZS52MS5DcmVhdGVTaWduSW5MaW5rUmVxdWVzdBorLnJvdXRlci5jb25zb2xlLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Ch9yb3V0ZXIvY29uc29sZS92MS9jb25zb2xlLnByb3RvEhFyb3V0ZXIuY29uc29sZS52MSIxChJBZGRPcGVyYXRvclJlcXVlc3QSDQoFZW1haWwYASABKAkSDAoEbmFtZRgCIAEoCSIoChNBZGRPcGVyYXRvclJlc3BvbnNlEhEKCXBlcnNvbl9pZBgBIAEoCSImChVSZW1vdmVPcGVyYXRvclJlcXVlc3QSDQoFZW1haWwYASABKAkiGAoWUmVtb3ZlT3BlcmF0b3JSZXNwb25zZSJYCg9BZGRPd25lclJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxhY2NvdW50X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSDAoEbmFtZRgEIAEoCSIlChBBZGRPd25lclJlc3BvbnNlEhEKCXBlcnNvbl9pZBgBIAEoCSIoChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVlbWFpbBgBIAEoCSI7ChhDcmVhdGVTaWduSW5MaW5rUmVzcG9uc2USCwoDdXJsGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMynwMKFkNvbnNvbGVPcGVyYXRvclNlcnZpY2USUwoIQWRkT3duZXISIi5yb3V0ZXIuY29uc29sZS52MS5BZGRPd25lclJlcXVlc3QaIy5yb3V0ZXIuY29uc29sZS52MS5BZGRPd25lclJlc3BvbnNlEmsKEENyZWF0ZVNpZ25JbkxpbmsSKi5yb3V0ZXIuY29uc29sZS52MS5DcmVhdGVTaWduSW5MaW5rUmVxdWVzdBorLnJvdXRlci5jb25zb2xlLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZRJcCgtBZGRPcGVyYXRvchIlLnJvdXRlci5jb25zb2xlLnYxLkFkZE9wZXJhdG9yUmVxdWVzdBomLnJvdXRlci5jb25zb2xlLnYxLkFkZE9wZXJhdG9yUmVzcG9uc2USZQoOUmVtb3ZlT3BlcmF0b3ISKC5yb3V0ZXIuY29uc29sZS52MS5SZW1vdmVPcGVyYXRvclJlcXVlc3QaKS5yb3V0ZXIuY29uc29sZS52MS5SZW1vdmVPcGVyYXRvclJlc3BvbnNlYgZwcm90bzM");
+
+/**
+ * @generated from message router.console.v1.AddOperatorRequest
+ */
+export type AddOperatorRequest = Message<"router.console.v1.AddOperatorRequest"> & {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email: string;
+
+  /**
+   * Of a new person; empty = the address.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message router.console.v1.AddOperatorRequest.
+ * Use `create(AddOperatorRequestSchema)` to create a new message.
+ */
+export const AddOperatorRequestSchema: GenMessage<AddOperatorRequest> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 0);
+
+/**
+ * @generated from message router.console.v1.AddOperatorResponse
+ */
+export type AddOperatorResponse = Message<"router.console.v1.AddOperatorResponse"> & {
+  /**
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+};
+
+/**
+ * Describes the message router.console.v1.AddOperatorResponse.
+ * Use `create(AddOperatorResponseSchema)` to create a new message.
+ */
+export const AddOperatorResponseSchema: GenMessage<AddOperatorResponse> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 1);
+
+/**
+ * @generated from message router.console.v1.RemoveOperatorRequest
+ */
+export type RemoveOperatorRequest = Message<"router.console.v1.RemoveOperatorRequest"> & {
+  /**
+   * @generated from field: string email = 1;
+   */
+  email: string;
+};
+
+/**
+ * Describes the message router.console.v1.RemoveOperatorRequest.
+ * Use `create(RemoveOperatorRequestSchema)` to create a new message.
+ */
+export const RemoveOperatorRequestSchema: GenMessage<RemoveOperatorRequest> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 2);
+
+/**
+ * @generated from message router.console.v1.RemoveOperatorResponse
+ */
+export type RemoveOperatorResponse = Message<"router.console.v1.RemoveOperatorResponse"> & {
+};
+
+/**
+ * Describes the message router.console.v1.RemoveOperatorResponse.
+ * Use `create(RemoveOperatorResponseSchema)` to create a new message.
+ */
+export const RemoveOperatorResponseSchema: GenMessage<RemoveOperatorResponse> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 3);
 
 /**
  * @generated from message router.console.v1.AddOwnerRequest
@@ -48,7 +119,7 @@ export type AddOwnerRequest = Message<"router.console.v1.AddOwnerRequest"> & {
  * Use `create(AddOwnerRequestSchema)` to create a new message.
  */
 export const AddOwnerRequestSchema: GenMessage<AddOwnerRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 0);
+  messageDesc(file_router_console_v1_console, 4);
 
 /**
  * @generated from message router.console.v1.AddOwnerResponse
@@ -65,7 +136,7 @@ export type AddOwnerResponse = Message<"router.console.v1.AddOwnerResponse"> & {
  * Use `create(AddOwnerResponseSchema)` to create a new message.
  */
 export const AddOwnerResponseSchema: GenMessage<AddOwnerResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 1);
+  messageDesc(file_router_console_v1_console, 5);
 
 /**
  * @generated from message router.console.v1.CreateSignInLinkRequest
@@ -82,7 +153,7 @@ export type CreateSignInLinkRequest = Message<"router.console.v1.CreateSignInLin
  * Use `create(CreateSignInLinkRequestSchema)` to create a new message.
  */
 export const CreateSignInLinkRequestSchema: GenMessage<CreateSignInLinkRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 2);
+  messageDesc(file_router_console_v1_console, 6);
 
 /**
  * @generated from message router.console.v1.CreateSignInLinkResponse
@@ -106,7 +177,7 @@ export type CreateSignInLinkResponse = Message<"router.console.v1.CreateSignInLi
  * Use `create(CreateSignInLinkResponseSchema)` to create a new message.
  */
 export const CreateSignInLinkResponseSchema: GenMessage<CreateSignInLinkResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 3);
+  messageDesc(file_router_console_v1_console, 7);
 
 /**
  * @generated from service router.console.v1.ConsoleOperatorService
@@ -132,6 +203,27 @@ export const ConsoleOperatorService: GenService<{
     methodKind: "unary";
     input: typeof CreateSignInLinkRequestSchema;
     output: typeof CreateSignInLinkResponseSchema;
+  },
+  /**
+   * Lets somebody into the operator area, and makes a person if the address is new. The same again changes nothing.
+   * Errors: invalid_value.
+   *
+   * @generated from rpc router.console.v1.ConsoleOperatorService.AddOperator
+   */
+  addOperator: {
+    methodKind: "unary";
+    input: typeof AddOperatorRequestSchema;
+    output: typeof AddOperatorResponseSchema;
+  },
+  /**
+   * Takes that away again; at once, also for sessions that are open. Errors: person_not_found.
+   *
+   * @generated from rpc router.console.v1.ConsoleOperatorService.RemoveOperator
+   */
+  removeOperator: {
+    methodKind: "unary";
+    input: typeof RemoveOperatorRequestSchema;
+    output: typeof RemoveOperatorResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_router_console_v1_console, 0);

@@ -13,7 +13,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/media/v1/media.proto.
  */
 export const file_router_media_v1_media: GenFile = /*@__PURE__*/
-  fileDesc("Chtyb3V0ZXIvbWVkaWEvdjEvbWVkaWEucHJvdG8SD3JvdXRlci5tZWRpYS52MSKpAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhoKDWNyZWF0ZWRfYWZ0ZXIYBiABKANIAIgBARIbCg5jcmVhdGVkX2JlZm9yZRgHIAEoA0gBiAEBEg0KBWFmdGVyGAggASgJEg0KBWxpbWl0GAkgASgFQhAKDl9jcmVhdGVkX2FmdGVyQhEKD19jcmVhdGVkX2JlZm9yZSJdChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uEhAKCGhhc19tb3JlGAIgASgIIt8DCgpHZW5lcmF0aW9uEgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEjkKCnBhcmFtZXRlcnMYBiABKAsyJS5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvblBhcmFtZXRlcnMSDAoEdXJscxgHIAMoCRIvCgVlcnJvchgIIAEoCzIgLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uRXJyb3ISEgoKY3JlYXRlZF9hdBgJIAEoAxIYCgtmaW5pc2hlZF9hdBgKIAEoA0gAiAEBEhwKD2NoYXJnZWRfY3JlZGl0cxgLIAEoA0gBiAEBEg8KB2RlbGV0ZWQYDCABKAgSDwoHZXhwaXJlZBgNIAEoCBIUCgxwcmV2aWV3X3VybHMYDiADKAkSFQoIcHJvZ3Jlc3MYDyABKAVIAogBAUIOCgxfZmluaXNoZWRfYXRCEgoQX2NoYXJnZWRfY3JlZGl0c0ILCglfcHJvZ3Jlc3MiiQIKFEdlbmVyYXRpb25QYXJhbWV0ZXJzEhMKBnByb21wdBgBIAEoCUgAiAEBEg0KBWNvdW50GAIgASgFEhEKBHNpemUYAyABKAlIAYgBARIUCgdxdWFsaXR5GAQgASgJSAKIAQESFAoHc2Vjb25kcxgFIAEoAUgDiAEBEhIKBWF1ZGlvGAYgASgISASIAQESFAoMaW5wdXRfaW1hZ2VzGAcgASgFEhUKDW91dHB1dF9mb3JtYXQYCCABKAkSFwoPcmVzcG9uc2VfZm9ybWF0GAkgASgJQgkKB19wcm9tcHRCBwoFX3NpemVCCgoIX3F1YWxpdHlCCgoIX3NlY29uZHNCCAoGX2F1ZGlvIj4KD0dlbmVyYXRpb25FcnJvchIPCgdtZXNzYWdlGAEgASgJEgwKBHR5cGUYAiABKAkSDAoEY29kZRgDIAEoCSIuChhHZXRNZWRpYVJldGVudGlvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI2ChlHZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIIkoKGFNldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGRheXMYAiABKAVIAIgBAUIHCgVfZGF5cyI2ChlTZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIKmcKDkdlbmVyYXRpb25LaW5kEh8KG0dFTkVSQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEhkKFUdFTkVSQVRJT05fS0lORF9JTUFHRRABEhkKFUdFTkVSQVRJT05fS0lORF9WSURFTxACKtMBChBHZW5lcmF0aW9uU3RhdHVzEiEKHUdFTkVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZR0VORVJBVElPTl9TVEFUVVNfUlVOTklORxABEh8KG0dFTkVSQVRJT05fU1RBVFVTX1NVQ0NFRURFRBACEhwKGEdFTkVSQVRJT05fU1RBVFVTX0ZBSUxFRBADEh0KGUdFTkVSQVRJT05fU1RBVFVTX0JMT0NLRUQQBBIfChtHRU5FUkFUSU9OX1NUQVRVU19DQU5DRUxMRUQQBTLWAgoWTWVkaWFHZW5lcmF0aW9uU2VydmljZRJkCg9MaXN0R2VuZXJhdGlvbnMSJy5yb3V0ZXIubWVkaWEudjEuTGlzdEdlbmVyYXRpb25zUmVxdWVzdBooLnJvdXRlci5tZWRpYS52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZRJqChFHZXRNZWRpYVJldGVudGlvbhIpLnJvdXRlci5tZWRpYS52MS5HZXRNZWRpYVJldGVudGlvblJlcXVlc3QaKi5yb3V0ZXIubWVkaWEudjEuR2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZRJqChFTZXRNZWRpYVJldGVudGlvbhIpLnJvdXRlci5tZWRpYS52MS5TZXRNZWRpYVJldGVudGlvblJlcXVlc3QaKi5yb3V0ZXIubWVkaWEudjEuU2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZWIGcHJvdG8z");
+  fileDesc("Chtyb3V0ZXIvbWVkaWEvdjEvbWVkaWEucHJvdG8SD3JvdXRlci5tZWRpYS52MSKpAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEhoKDWNyZWF0ZWRfYWZ0ZXIYBiABKANIAIgBARIbCg5jcmVhdGVkX2JlZm9yZRgHIAEoA0gBiAEBEg0KBWFmdGVyGAggASgJEg0KBWxpbWl0GAkgASgFQhAKDl9jcmVhdGVkX2FmdGVyQhEKD19jcmVhdGVkX2JlZm9yZSJdChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIwCgtnZW5lcmF0aW9ucxgBIAMoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uEhAKCGhhc19tb3JlGAIgASgIIjcKFUZpbmRHZW5lcmF0aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgoKAmlkGAIgASgJIkkKFkZpbmRHZW5lcmF0aW9uUmVzcG9uc2USLwoKZ2VuZXJhdGlvbhgBIAEoCzIbLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uIjkKF1JlbW92ZUdlbmVyYXRpb25SZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSCgoCaWQYAiABKAkiLAoYUmVtb3ZlR2VuZXJhdGlvblJlc3BvbnNlEhAKCGdpdmVuX3VwGAEgASgIIqQECgpHZW5lcmF0aW9uEgoKAmlkGAEgASgJEg4KBmtleV9pZBgCIAEoCRItCgRraW5kGAMgASgOMh8ucm91dGVyLm1lZGlhLnYxLkdlbmVyYXRpb25LaW5kEg0KBW1vZGVsGAQgASgJEjEKBnN0YXR1cxgFIAEoDjIhLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uU3RhdHVzEjkKCnBhcmFtZXRlcnMYBiABKAsyJS5yb3V0ZXIubWVkaWEudjEuR2VuZXJhdGlvblBhcmFtZXRlcnMSDAoEdXJscxgHIAMoCRIvCgVlcnJvchgIIAEoCzIgLnJvdXRlci5tZWRpYS52MS5HZW5lcmF0aW9uRXJyb3ISEgoKY3JlYXRlZF9hdBgJIAEoAxIYCgtmaW5pc2hlZF9hdBgKIAEoA0gAiAEBEhwKD2NoYXJnZWRfY3JlZGl0cxgLIAEoA0gBiAEBEg8KB2RlbGV0ZWQYDCABKAgSDwoHZXhwaXJlZBgNIAEoCBIUCgxwcmV2aWV3X3VybHMYDiADKAkSFQoIcHJvZ3Jlc3MYDyABKAVIAogBARIVCg1wcmljZV92ZXJzaW9uGBAgASgJEhYKDnByaWNlX3BpY29fdXNkGBEgASgDEhQKDGlucHV0X3BpeGVscxgSIAMoA0IOCgxfZmluaXNoZWRfYXRCEgoQX2NoYXJnZWRfY3JlZGl0c0ILCglfcHJvZ3Jlc3MiiQIKFEdlbmVyYXRpb25QYXJhbWV0ZXJzEhMKBnByb21wdBgBIAEoCUgAiAEBEg0KBWNvdW50GAIgASgFEhEKBHNpemUYAyABKAlIAYgBARIUCgdxdWFsaXR5GAQgASgJSAKIAQESFAoHc2Vjb25kcxgFIAEoAUgDiAEBEhIKBWF1ZGlvGAYgASgISASIAQESFAoMaW5wdXRfaW1hZ2VzGAcgASgFEhUKDW91dHB1dF9mb3JtYXQYCCABKAkSFwoPcmVzcG9uc2VfZm9ybWF0GAkgASgJQgkKB19wcm9tcHRCBwoFX3NpemVCCgoIX3F1YWxpdHlCCgoIX3NlY29uZHNCCAoGX2F1ZGlvIj4KD0dlbmVyYXRpb25FcnJvchIPCgdtZXNzYWdlGAEgASgJEgwKBHR5cGUYAiABKAkSDAoEY29kZRgDIAEoCSIuChhHZXRNZWRpYVJldGVudGlvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCSI2ChlHZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIIkoKGFNldE1lZGlhUmV0ZW50aW9uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGRheXMYAiABKAVIAIgBAUIHCgVfZGF5cyI2ChlTZXRNZWRpYVJldGVudGlvblJlc3BvbnNlEgwKBGRheXMYASABKAUSCwoDb3duGAIgASgIKmcKDkdlbmVyYXRpb25LaW5kEh8KG0dFTkVSQVRJT05fS0lORF9VTlNQRUNJRklFRBAAEhkKFUdFTkVSQVRJT05fS0lORF9JTUFHRRABEhkKFUdFTkVSQVRJT05fS0lORF9WSURFTxACKtMBChBHZW5lcmF0aW9uU3RhdHVzEiEKHUdFTkVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHQoZR0VORVJBVElPTl9TVEFUVVNfUlVOTklORxABEh8KG0dFTkVSQVRJT05fU1RBVFVTX1NVQ0NFRURFRBACEhwKGEdFTkVSQVRJT05fU1RBVFVTX0ZBSUxFRBADEh0KGUdFTkVSQVRJT05fU1RBVFVTX0JMT0NLRUQQBBIfChtHRU5FUkFUSU9OX1NUQVRVU19DQU5DRUxMRUQQBTKiBAoWTWVkaWFHZW5lcmF0aW9uU2VydmljZRJkCg9MaXN0R2VuZXJhdGlvbnMSJy5yb3V0ZXIubWVkaWEudjEuTGlzdEdlbmVyYXRpb25zUmVxdWVzdBooLnJvdXRlci5tZWRpYS52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZRJhCg5GaW5kR2VuZXJhdGlvbhImLnJvdXRlci5tZWRpYS52MS5GaW5kR2VuZXJhdGlvblJlcXVlc3QaJy5yb3V0ZXIubWVkaWEudjEuRmluZEdlbmVyYXRpb25SZXNwb25zZRJnChBSZW1vdmVHZW5lcmF0aW9uEigucm91dGVyLm1lZGlhLnYxLlJlbW92ZUdlbmVyYXRpb25SZXF1ZXN0Gikucm91dGVyLm1lZGlhLnYxLlJlbW92ZUdlbmVyYXRpb25SZXNwb25zZRJqChFHZXRNZWRpYVJldGVudGlvbhIpLnJvdXRlci5tZWRpYS52MS5HZXRNZWRpYVJldGVudGlvblJlcXVlc3QaKi5yb3V0ZXIubWVkaWEudjEuR2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZRJqChFTZXRNZWRpYVJldGVudGlvbhIpLnJvdXRlci5tZWRpYS52MS5TZXRNZWRpYVJldGVudGlvblJlcXVlc3QaKi5yb3V0ZXIubWVkaWEudjEuU2V0TWVkaWFSZXRlbnRpb25SZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message router.media.v1.ListGenerationsRequest
@@ -111,6 +111,88 @@ export const ListGenerationsResponseSchema: GenMessage<ListGenerationsResponse> 
   messageDesc(file_router_media_v1_media, 1);
 
 /**
+ * @generated from message router.media.v1.FindGenerationRequest
+ */
+export type FindGenerationRequest = Message<"router.media.v1.FindGenerationRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message router.media.v1.FindGenerationRequest.
+ * Use `create(FindGenerationRequestSchema)` to create a new message.
+ */
+export const FindGenerationRequestSchema: GenMessage<FindGenerationRequest> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 2);
+
+/**
+ * @generated from message router.media.v1.FindGenerationResponse
+ */
+export type FindGenerationResponse = Message<"router.media.v1.FindGenerationResponse"> & {
+  /**
+   * Absent when the account has no such generation.
+   *
+   * @generated from field: router.media.v1.Generation generation = 1;
+   */
+  generation?: Generation | undefined;
+};
+
+/**
+ * Describes the message router.media.v1.FindGenerationResponse.
+ * Use `create(FindGenerationResponseSchema)` to create a new message.
+ */
+export const FindGenerationResponseSchema: GenMessage<FindGenerationResponse> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 3);
+
+/**
+ * @generated from message router.media.v1.RemoveGenerationRequest
+ */
+export type RemoveGenerationRequest = Message<"router.media.v1.RemoveGenerationRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: string id = 2;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message router.media.v1.RemoveGenerationRequest.
+ * Use `create(RemoveGenerationRequestSchema)` to create a new message.
+ */
+export const RemoveGenerationRequestSchema: GenMessage<RemoveGenerationRequest> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 4);
+
+/**
+ * @generated from message router.media.v1.RemoveGenerationResponse
+ */
+export type RemoveGenerationResponse = Message<"router.media.v1.RemoveGenerationResponse"> & {
+  /**
+   * It ran and is given up; should that come too late, it is charged and its files are removed then.
+   *
+   * @generated from field: bool given_up = 1;
+   */
+  givenUp: boolean;
+};
+
+/**
+ * Describes the message router.media.v1.RemoveGenerationResponse.
+ * Use `create(RemoveGenerationResponseSchema)` to create a new message.
+ */
+export const RemoveGenerationResponseSchema: GenMessage<RemoveGenerationResponse> = /*@__PURE__*/
+  messageDesc(file_router_media_v1_media, 5);
+
+/**
  * @generated from message router.media.v1.Generation
  */
 export type Generation = Message<"router.media.v1.Generation"> & {
@@ -206,6 +288,27 @@ export type Generation = Message<"router.media.v1.Generation"> & {
    * @generated from field: optional int32 progress = 15;
    */
   progress?: number | undefined;
+
+  /**
+   * What it is charged by, of the catalogue.
+   *
+   * @generated from field: string price_version = 16;
+   */
+  priceVersion: string;
+
+  /**
+   * What that price makes of its parameters, for all that were asked for: the most that it is charged.
+   *
+   * @generated from field: int64 price_pico_usd = 17;
+   */
+  pricePicoUsd: bigint;
+
+  /**
+   * Of each input image.
+   *
+   * @generated from field: repeated int64 input_pixels = 18;
+   */
+  inputPixels: bigint[];
 };
 
 /**
@@ -213,7 +316,7 @@ export type Generation = Message<"router.media.v1.Generation"> & {
  * Use `create(GenerationSchema)` to create a new message.
  */
 export const GenerationSchema: GenMessage<Generation> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 2);
+  messageDesc(file_router_media_v1_media, 6);
 
 /**
  * As it was carried out: every "auto" is resolved. What the model does not take, or is not given the choice of, is absent.
@@ -274,7 +377,7 @@ export type GenerationParameters = Message<"router.media.v1.GenerationParameters
  * Use `create(GenerationParametersSchema)` to create a new message.
  */
 export const GenerationParametersSchema: GenMessage<GenerationParameters> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 3);
+  messageDesc(file_router_media_v1_media, 7);
 
 /**
  * What its caller was told.
@@ -305,7 +408,7 @@ export type GenerationError = Message<"router.media.v1.GenerationError"> & {
  * Use `create(GenerationErrorSchema)` to create a new message.
  */
 export const GenerationErrorSchema: GenMessage<GenerationError> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 4);
+  messageDesc(file_router_media_v1_media, 8);
 
 /**
  * @generated from message router.media.v1.GetMediaRetentionRequest
@@ -322,7 +425,7 @@ export type GetMediaRetentionRequest = Message<"router.media.v1.GetMediaRetentio
  * Use `create(GetMediaRetentionRequestSchema)` to create a new message.
  */
 export const GetMediaRetentionRequestSchema: GenMessage<GetMediaRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 5);
+  messageDesc(file_router_media_v1_media, 9);
 
 /**
  * @generated from message router.media.v1.GetMediaRetentionResponse
@@ -348,7 +451,7 @@ export type GetMediaRetentionResponse = Message<"router.media.v1.GetMediaRetenti
  * Use `create(GetMediaRetentionResponseSchema)` to create a new message.
  */
 export const GetMediaRetentionResponseSchema: GenMessage<GetMediaRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 6);
+  messageDesc(file_router_media_v1_media, 10);
 
 /**
  * @generated from message router.media.v1.SetMediaRetentionRequest
@@ -372,7 +475,7 @@ export type SetMediaRetentionRequest = Message<"router.media.v1.SetMediaRetentio
  * Use `create(SetMediaRetentionRequestSchema)` to create a new message.
  */
 export const SetMediaRetentionRequestSchema: GenMessage<SetMediaRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 7);
+  messageDesc(file_router_media_v1_media, 11);
 
 /**
  * @generated from message router.media.v1.SetMediaRetentionResponse
@@ -396,7 +499,7 @@ export type SetMediaRetentionResponse = Message<"router.media.v1.SetMediaRetenti
  * Use `create(SetMediaRetentionResponseSchema)` to create a new message.
  */
 export const SetMediaRetentionResponseSchema: GenMessage<SetMediaRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_router_media_v1_media, 8);
+  messageDesc(file_router_media_v1_media, 12);
 
 /**
  * @generated from enum router.media.v1.GenerationKind
@@ -498,6 +601,27 @@ export const MediaGenerationService: GenService<{
     methodKind: "unary";
     input: typeof ListGenerationsRequestSchema;
     output: typeof ListGenerationsResponseSchema;
+  },
+  /**
+   * One of them. Errors: invalid_value.
+   *
+   * @generated from rpc router.media.v1.MediaGenerationService.FindGeneration
+   */
+  findGeneration: {
+    methodKind: "unary";
+    input: typeof FindGenerationRequestSchema;
+    output: typeof FindGenerationResponseSchema;
+  },
+  /**
+   * Removes the files and the prompt of one, or gives up one that runs and that nobody waits for. What it cost stays.
+   * Errors: generation_not_found, generation_running, invalid_value.
+   *
+   * @generated from rpc router.media.v1.MediaGenerationService.RemoveGeneration
+   */
+  removeGeneration: {
+    methodKind: "unary";
+    input: typeof RemoveGenerationRequestSchema;
+    output: typeof RemoveGenerationResponseSchema;
   },
   /**
    * How long the hosted files of an account are kept. Errors: invalid_value.

@@ -1,0 +1,54 @@
+// What a browser has to load before it shows something, and that nothing of it is without its style.
+import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { buildConsole } from "./build.ts";
+
+/** Bytes, compressed. The first page may be any; that of signing in is what somebody new sees. */
+const FIRST_LOAD_MOST = 250_000;
+const MANTINE = dirname(createRequire(import.meta.url).resolve("@mantine/core/styles.css"));
+
+describe("the build of the web application", () => {
+  let folder: string;
+  let files: string[];
+  const text = (name: string) => readFile(join(folder, "assets", name), "utf8");
+
+  beforeAll(async () => {
+    folder = await buildConsole(() => undefined);
+    files = await readdir(join(folder, "assets"));
+  });
+
+  test("shows its first page after 250 kB", async () => {
+    const index = await readFile(join(folder, "index.html"), "utf8");
+    const loaded = new Set([...index.matchAll(/assets\/([\w-]+\.(?:js|css))/g)].map(([, name = ""]) => name));
+    expect(loaded.size).toBeGreaterThan(1);
+    const page = files.filter((name) => /^sign-in-.*\.js$/.test(name));
+    expect(page).toHaveLength(1);
+    for (const name of page) loaded.add(name);
+    // A set goes on over what is added meanwhile.
+    for (const name of loaded) {
+      if (!name.endsWith(".js")) continue;
+      for (const [, needed = ""] of (await text(name)).matchAll(
+        /(?:from|import)\s*["']\.\/([\w-]+\.js)["']/g,
+      )) {
+        loaded.add(needed);
+      }
+    }
+    const sizes = await Promise.all([...loaded].map(async (name) => gzipSync(await text(name)).length));
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(FIRST_LOAD_MOST);
+  });
+
+  test("has a rule for each class of Mantine that it uses", async () => {
+    const classes = async (names: readonly string[]) =>
+      new Set(
+        (await Promise.all(names.map(text))).flatMap((found) => found.match(/\bm_[0-9a-f]{6,8}\b/g) ?? []),
+      );
+    const used = await classes(files.filter((name) => name.endsWith(".js")));
+    const ruled = await classes(files.filter((name) => name.endsWith(".css")));
+    const all = new Set((await readFile(join(MANTINE, "styles.css"), "utf8")).match(/\bm_[0-9a-f]{6,8}\b/g));
+    expect(used.size).toBeGreaterThan(100);
+    expect([...used].filter((name) => all.has(name) && !ruled.has(name))).toEqual([]);
+  });
+});

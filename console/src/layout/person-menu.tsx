@@ -1,0 +1,46 @@
+// Who is signed in, and what concerns them alone.
+import { Button, Menu, Text } from "@mantine/core";
+import { useQueryClient } from "@tanstack/react-query";
+import { Link, useNavigate } from "@tanstack/react-router";
+import { call } from "../api/console-client.ts";
+import { sayRefusal } from "../parts/act.ts";
+import { useSession } from "../session.ts";
+
+/** @param of the account that is looked at, where there is one */
+export function PersonMenu({ of: account }: { of?: { readonly account_id: string; readonly role: string } }) {
+  const { person } = useSession();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const signOut = async () => {
+    await call("signOut");
+    queries.clear();
+    await navigate({ to: "/sign-in" });
+  };
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <Button variant="subtle" size="compact-sm" maw={{ base: 110, xs: 200 }}>
+          <Text size="sm" truncate>
+            {person?.name || person?.email}
+          </Text>
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {person?.email}
+          {account && ` · ${account.role}`}
+        </Menu.Label>
+        {account && (
+          <Menu.Item
+            renderRoot={(props) => (
+              <Link to="/accounts/$account/person" params={{ account: account.account_id }} {...props} />
+            )}
+          >
+            Password and sessions
+          </Menu.Item>
+        )}
+        <Menu.Item onClick={() => void signOut().catch(sayRefusal)}>Sign out</Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,43 @@
+// What members of a suspended account see above each of its pages: that it spends nothing, why, and whom to ask.
+import { Alert, Anchor, Text } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { call } from "../api/console-client.ts";
+import { Time } from "../parts/figures.tsx";
+import { useAccount } from "../session.ts";
+
+const AGAIN_MS = 60_000;
+
+export function Suspended() {
+  const { account_id: account } = useAccount();
+  const { data } = useQuery({
+    queryKey: ["standing", account],
+    queryFn: ({ signal }) => call("readStanding", { path: { account }, signal }),
+    refetchInterval: AGAIN_MS,
+  });
+  // Where the question fails, so does the page, which says so.
+  if (!data?.suspension) return null;
+  const { since, reason, contact } = data.suspension;
+  return (
+    <Alert color="red" title="This account is suspended" role="alert" mb="md">
+      <Text size="sm">
+        The operator of this router has suspended it
+        {since !== null && (
+          <>
+            {" "}
+            on <Time at={since} />
+          </>
+        )}
+        {reason !== null && `: ${reason}`}. Its keys and the playground spend nothing; what runs goes on, and
+        everything can be read.
+      </Text>
+      <Text size="sm" mt="xs">
+        {contact === null ? "Only the operator can lift it." : "Only the operator can lift it: "}
+        {contact !== null && (
+          <Anchor c="inherit" href={contact.includes("://") ? contact : `mailto:${contact}`}>
+            {contact}
+          </Anchor>
+        )}
+      </Text>
+    </Alert>
+  );
+}

@@ -1,0 +1,44 @@
+// The browser's own dialog for passkeys, which it shows when a page asks for one.
+import type { AnswerOf, BodyOf } from "@gr/console-api";
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from "@simplewebauthn/browser";
+
+type Options = AnswerOf<"beginPasskey">["options"];
+export type PasskeyAnswer = BodyOf<"finishPasskeySignIn">["passkey"];
+
+/** Shown as it is. */
+export class NoPasskey extends Error {}
+
+/** Loaded when somebody wants it: most never do. */
+const library = () => import("@simplewebauthn/browser");
+
+/** @throws NoPasskey when the person gives up, or the browser cannot */
+export async function makePasskey(options: Options): Promise<PasskeyAnswer> {
+  const { startRegistration } = await library();
+  const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
+  return answered(
+    startRegistration({ optionsJSON }),
+    "No passkey was made. Perhaps this device has one of yours already.",
+  );
+}
+
+/** @throws NoPasskey when the person gives up, or the browser cannot */
+export async function usePasskey(options: Options): Promise<PasskeyAnswer> {
+  const { startAuthentication } = await library();
+  const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
+  return answered(
+    startAuthentication({ optionsJSON }),
+    "No passkey was used. Perhaps this device has none of yours.",
+  );
+}
+
+async function answered(answer: Promise<object>, otherwise: string): Promise<PasskeyAnswer> {
+  try {
+    return (await answer) as PasskeyAnswer;
+  } catch (cause) {
+    // Browsers do not tell which of the two it was, so that a page learns nothing.
+    throw new NoPasskey(otherwise, { cause });
+  }
+}

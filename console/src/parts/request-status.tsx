@@ -1,0 +1,29 @@
+// How a request stands, in one coloured word.
+import type { RequestRecord } from "@gr/console-api";
+import { Badge } from "@mantine/core";
+
+const COLORS = {
+  running: "blue",
+  succeeded: "green",
+  failed: "red",
+  blocked: "orange",
+  cancelled: "gray",
+} as const;
+
+export const REQUEST_STATUSES = Object.keys(COLORS);
+
+export function RequestStatus({ of: request }: { of: RequestRecord }) {
+  const progress = progressOf(request);
+  return (
+    <Badge variant="light" color={COLORS[request.status]}>
+      {request.status}
+      {progress !== undefined && ` ${progress} %`}
+    </Badge>
+  );
+}
+
+/** Percent, while it runs and where its provider says how far it is. */
+export function progressOf(request: RequestRecord): number | undefined {
+  if (request.kind === "text" || request.status !== "running") return undefined;
+  return request.progress ?? undefined;
+}

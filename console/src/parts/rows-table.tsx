@@ -1,0 +1,34 @@
+// A table with a head, which is scrolled sideways where it is wider than the screen. Columns of money name their unit.
+import { Table } from "@mantine/core";
+import type { ReactNode } from "react";
+
+export interface RowsTableProps {
+  readonly heads: readonly string[];
+  /** How many of the last columns hold figures, which stand at the right. */
+  readonly figures?: number;
+  /** A last column holds what can be done with a row. */
+  readonly deeds?: boolean;
+  readonly minWidth: number;
+  /** Rows. */
+  readonly children: ReactNode;
+}
+
+export function RowsTable({ heads, figures = 0, deeds = false, minWidth, children }: RowsTableProps) {
+  return (
+    <Table.ScrollContainer minWidth={minWidth}>
+      <Table>
+        <Table.Thead>
+          <Table.Tr>
+            {heads.map((head, index) => (
+              <Table.Th key={head} scope="col" {...(index >= heads.length - figures && { ta: "right" })}>
+                {head}
+              </Table.Th>
+            ))}
+            {deeds && <Table.Th scope="col" aria-label="What can be done" />}
+          </Table.Tr>
+        </Table.Thead>
+        <Table.Tbody>{children}</Table.Tbody>
+      </Table>
+    </Table.ScrollContainer>
+  );
+}

@@ -1,0 +1,45 @@
+// The operator area: accounts, and what is done to them with a reason.
+import { z } from "zod";
+import { page, role, time, usd, usdInput } from "./fields.ts";
+
+/** Made by the page when its dialog opens: sent twice, it is booked once. */
+const bookingId = z.uuid({ error: "It must be a UUID" });
+const REASON_MAX = 150;
+const reason = z
+  .string({ error: "It must be a reason" })
+  .trim()
+  .min(3, "It must have at least 3 characters")
+  .max(REASON_MAX, `It must have at most ${REASON_MAX} characters`)
+  .refine((text) => !text.includes("\0") && text.isWellFormed(), "It must be Unicode text without NUL");
+/** Below zero takes credit. */
+const signedUsd = z
+  .string({ error: 'It must be an amount of USD as a string, such as "-12.50"' })
+  .regex(
+    /^-?\d{1,10}(\.\d{1,4})?$/,
+    'It must be an amount of USD with at most four decimals, such as "-12.50"',
+  );
+
+export const depositBody = z.object({ id: bookingId, amount: usdInput, reason });
+export const adjustmentBody = z.object({ id: bookingId, amount: signedUsd, reason });
+export const suspensionBody = z.object({
+  is_suspended: z.boolean({ error: "It must be true or false" }),
+  reason,
+});
+
+export const foundAccount = z.object({
+  id: z.string(),
+  name: z.string(),
+  created_at: time,
+  members: z.number().int(),
+});
+export type FoundAccountRecord = z.infer<typeof foundAccount>;
+export const foundAccountPage = page(foundAccount);
+
+export const operatedAccount = foundAccount.extend({
+  is_suspended: z.boolean().describe("it may spend nothing; its keys go on reading"),
+  balance: usd,
+  deposited: usd,
+  held: usd,
+  people: z.array(z.object({ email: z.string(), role })),
+});
+export type OperatedAccount = z.infer<typeof operatedAccount>;

@@ -1,0 +1,48 @@
+// What the operator area shows of the router itself.
+import { z } from "zod";
+import { time, usd } from "./fields.ts";
+
+export const openRequest = z.object({
+  id: z.string(),
+  account_id: z.string(),
+  service: z.string().describe("which service works on it, or looks up what became of it"),
+  provider: z.string().describe("who was asked last"),
+  attempt: z.number().int().describe("from 1"),
+  model: z.string(),
+  held: usd,
+  placed_at: time,
+  deadline_at: time.describe("from then on its outcome is looked up at the provider"),
+  is_overdue: z.boolean().describe("its deadline has passed, and nobody knows yet what became of it"),
+});
+export type OpenRequestRecord = z.infer<typeof openRequest>;
+export const openRequests = z.object({
+  data: z.array(openRequest).describe("oldest first"),
+  is_cut: z.boolean().describe("there are more"),
+});
+
+const count = z.number().int();
+export const routerProviders = z.object({
+  catalogue_version: z.string(),
+  providers: z.array(
+    z.object({
+      name: z.string(),
+      images: count.describe("models that make images"),
+      videos: count,
+      texts: count,
+      alone: count.describe("models that nobody else serves"),
+    }),
+  ),
+  text_import: z.object({
+    state: z.enum(["none", "running", "done", "failed"]).describe("none = no text upstream is configured"),
+    problem: z.string().nullable().describe("why the last import failed"),
+  }),
+});
+export type RouterProviders = z.infer<typeof routerProviders>;
+
+export const catalogueChanges = z.object({
+  added: z.array(z.string()),
+  removed: z.array(z.string()),
+  repriced: z.array(z.string()).describe("ids of models whose price is another one"),
+  notes: z.array(z.string()),
+});
+export type CatalogueChanges = z.infer<typeof catalogueChanges>;

@@ -1,0 +1,53 @@
+// Migrations since the last release: those that are released are as they were, and those that follow let its processes
+// go on. Whatever takes something away says since which released migration nobody uses it.
+import { readFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { digestsOfMigrations, lastRelease } from "./last-release.ts";
+import { takesAway } from "./takes-away.ts";
+import { ROOT } from "./tool.ts";
+
+test("released migrations are there as they were released", async () => {
+  const { migrations } = await lastRelease();
+  expect(Object.keys(migrations).length).toBeGreaterThan(10);
+  expect(await digestsOfMigrations(ROOT)).toMatchObject(migrations);
+});
+
+test("migrations that follow take nothing away, or say since when nobody uses it", async () => {
+  const { migrations } = await lastRelease();
+  const fresh = Object.keys(await digestsOfMigrations(ROOT)).filter((path) => !(path in migrations));
+  const wrong: string[] = [];
+  for (const path of fresh) {
+    const sql = await readFile(join(ROOT, path), "utf8");
+    const [, since] = /^-- contract: (\S+)\n/.exec(sql) ?? [];
+    const isReleased = since !== undefined && `${dirname(path)}/${basename(since)}` in migrations;
+    if (takesAway(sql).length > 0 && !isReleased) wrong.push(`${path} ${takesAway(sql).join(", ")}`);
+  }
+  expect(wrong).toEqual([]);
+});
+
+test.each([
+  "ALTER TABLE hold DROP COLUMN cost",
+  "ALTER TABLE hold DROP cost",
+  "ALTER TABLE hold\n  -- no more\n  RENAME COLUMN cost TO price",
+  "ALTER TABLE hold ALTER COLUMN cost TYPE numeric",
+  "ALTER TABLE hold ADD COLUMN cost bigint NOT NULL",
+  "ALTER TABLE hold ADD cost bigint DEFAULT 0 NOT NULL, ADD price bigint NOT NULL",
+  "ALTER TABLE hold ALTER cost SET NOT NULL",
+  "ALTER TABLE hold ADD CHECK (cost > 0)",
+  "CREATE UNIQUE INDEX one_each ON hold (cost)",
+  "DROP TABLE hold",
+])("%s takes something away", (sql) => {
+  expect(takesAway(sql)).not.toEqual([]);
+});
+
+test.each([
+  "CREATE TABLE dropped (id uuid PRIMARY KEY, renamed text NOT NULL, CHECK (renamed <> ''))",
+  "ALTER TABLE hold ADD COLUMN cost bigint",
+  "ALTER TABLE hold ADD COLUMN cost bigint NOT NULL DEFAULT 0 CHECK (cost >= 0)",
+  "ALTER TABLE hold DROP CONSTRAINT hold_cost_check, ALTER COLUMN cost DROP NOT NULL",
+  "CREATE INDEX by_cost ON hold (cost); DROP INDEX by_price",
+  "-- DROP TABLE hold\nALTER TYPE outcome ADD VALUE 'later'",
+])("%s takes nothing away", (sql) => {
+  expect(takesAway(sql)).toEqual([]);
+});

@@ -1,0 +1,191 @@
+// TextLogService: messages to lines and back. What a caller of ours writes about its own callers is cut to what is worth
+// keeping; what cannot be right refuses the whole call.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import {
+  HoldState,
+  type ListTextsRequest,
+  TextApi,
+  type TextLine as TextLineMessage,
+  TextLogService,
+  type TextSchema,
+  type TextUsage as TextUsageMessage,
+} from "@gr/proto/billing";
+import { implement, pageOf, type RpcService } from "@gr/runtime";
+import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
+import { holdStateOf, messageOfHoldState } from "../rpc/message-names.ts";
+import { ledgerError } from "../writer/ledger-error.ts";
+import {
+  type Days,
+  type LoggedText,
+  MOST_DAYS,
+  type TextFilter,
+  type TextLine,
+  type TextLogStore,
+  type TextUsage,
+} from "./text-log-store.ts";
+
+const MOST_LINES = 1_000;
+const MOST_MODEL_CHARACTERS = 300;
+const MOST_ATTEMPTS = 100;
+/** Of what is kept of a text whose length others decide. */
+const MOST_CHARACTERS = 500;
+/** The largest 32-bit integer. */
+const MOST_MS = 2_147_483_647;
+
+/** @param byDefault how long accounts keep their lines that have no term of their own */
+export function textLogRpc(store: TextLogStore, byDefault: Days): RpcService {
+  const termOf = async (accountId: string) => {
+    const own = await reaching(store.daysOf(accountId));
+    return { days: own ?? byDefault, own: own !== undefined };
+  };
+  return implement(TextLogService, {
+    async writeTexts({ lines }) {
+      if (lines.length > MOST_LINES) throw invalid("lines", `At most ${MOST_LINES} lines fit in one call`);
+      const read = lines.map((line, index) => readLine(line, `lines[${index}]`));
+      if (read.length > 0) await reaching(store.write(read, byDefault));
+      return {};
+    },
+    async listTexts(request) {
+      const filter = await readFilter(store, request);
+      const { entries, hasMore } = pageOf(await reaching(store.list(filter)), filter.limit);
+      return { texts: entries.map(messageOf), hasMore };
+    },
+    async findText({ accountId, spenderId, requestId }) {
+      const account = uuid("account_id", accountId);
+      const spender = optionalUuid("spender_id", spenderId);
+      const found = await reaching(store.find(account, uuid("request_id", requestId)));
+      if (found === undefined || (spender !== undefined && found.spenderId !== spender)) return {};
+      return { text: messageOf(found) };
+    },
+    getTextRetention: ({ accountId }) => termOf(uuid("account_id", accountId)),
+    async setTextRetention({ accountId, days }) {
+      const account = uuid("account_id", accountId);
+      if (days !== undefined && (days < 0 || days > MOST_DAYS)) {
+        throw invalid("days", `It must be from 0 to ${MOST_DAYS}`);
+      }
+      await reaching(store.setDaysOf(account, days));
+      return termOf(account);
+    },
+  });
+}
+
+async function reaching<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((error) => {
+    throw ledgerError(error);
+  });
+}
+
+function optionalUuid(field: string, value: string): string | undefined {
+  return value === "" ? undefined : uuid(field, value);
+}
+
+async function readFilter(store: TextLogStore, request: ListTextsRequest): Promise<TextFilter> {
+  const { accountId, spenderId, model, state, beganAfter, beganBefore, after, limit: most } = request;
+  const account = uuid("account_id", accountId);
+  const moment = (field: string, value: bigint | undefined) =>
+    value === undefined ? undefined : new Date(Number(instant(field, value)));
+  return {
+    accountId: account,
+    spenderId: optionalUuid("spender_id", spenderId),
+    model: model === "" ? undefined : text("model", model, MOST_MODEL_CHARACTERS),
+    state: state === HoldState.UNSPECIFIED ? undefined : holdStateOf("state", state),
+    beganAfter: moment("began_after", beganAfter),
+    beganBefore: moment("began_before", beganBefore),
+    before: after === "" ? undefined : await lineOf(store, account, uuid("after", after)),
+    limit: limit("limit", most),
+  };
+}
+
+async function lineOf(store: TextLogStore, accountId: string, id: string): Promise<TextLine> {
+  const found = await reaching(store.find(accountId, id));
+  if (found?.line === undefined) throw invalid("after", "It must be the id of a request of this list");
+  return found.line;
+}
+
+function readLine(line: TextLineMessage, at: string): TextLine {
+  if (line.api !== TextApi.CHAT && line.api !== TextApi.RESPONSES) {
+    throw invalid(`${at}.api`, "It must be chat or responses");
+  }
+  if (line.attempts.length > MOST_ATTEMPTS) {
+    throw invalid(`${at}.attempts`, `At most ${MOST_ATTEMPTS} attempts fit in a line`);
+  }
+  return {
+    id: uuid(`${at}.request_id`, line.requestId),
+    accountId: uuid(`${at}.account_id`, line.accountId),
+    spenderId: uuid(`${at}.spender_id`, line.spenderId),
+    model: text(`${at}.model`, line.model, MOST_MODEL_CHARACTERS),
+    api: line.api === TextApi.CHAT ? "chat" : "responses",
+    stream: line.stream,
+    beganAt: new Date(Number(instant(`${at}.began_at`, line.beganAt))),
+    tookMs: milliseconds(line.tookMs),
+    firstByteMs: line.firstByteMs === undefined ? null : milliseconds(line.firstByteMs),
+    finishReason: short(line.finishReason),
+    userTag: short(line.userTag),
+    usage: line.usage === undefined ? null : usageOf(line.usage),
+    attempts: line.attempts.map(({ provider, upstreamModel, outcome, tookMs }) => ({
+      provider: short(provider),
+      upstreamModel: short(upstreamModel),
+      outcome: short(outcome),
+      tookMs: milliseconds(tookMs),
+    })),
+    errorReason: short(line.errorReason),
+    errorMessage: short(line.errorMessage),
+  };
+}
+
+function milliseconds(value: bigint): number {
+  return Number(value < 0n ? 0n : value > MOST_MS ? BigInt(MOST_MS) : value);
+}
+
+/** PostgreSQL has no NUL, neither has its JSON; half a character has no place in either. */
+function short(value: string): string {
+  return value.slice(0, MOST_CHARACTERS).replaceAll("\0", "").toWellFormed();
+}
+
+/** Without the counts that are zero, which most are. */
+function usageOf({ $typeName: _, toolCalls, ...counts }: TextUsageMessage): TextUsage {
+  const entries = Object.entries(counts).flatMap(([name, count]) =>
+    typeof count === "bigint" && count !== 0n ? [[name, Number(count)]] : [],
+  );
+  const calls = Object.entries(toolCalls).map(([name, count]) => [short(name), Number(count)]);
+  return {
+    ...Object.fromEntries(entries),
+    ...(calls.length === 0 ? {} : { toolCalls: Object.fromEntries(calls) }),
+  };
+}
+
+function messageOf(logged: LoggedText): MessageInitShape<typeof TextSchema> {
+  const { id, spenderId, model, state, placedAt, charge, cost, priceVersion, provider, line } = logged;
+  return {
+    ...{ requestId: id, spenderId, model, priceVersion, provider },
+    state: messageOfHoldState(state),
+    placedAt: BigInt(placedAt.getTime()),
+    chargedCredits: charge,
+    costPicoUsd: cost,
+    ...(line === undefined ? {} : { line: lineMessage(line) }),
+  };
+}
+
+function lineMessage({
+  id,
+  api,
+  usage,
+  ...line
+}: TextLine): NonNullable<MessageInitShape<typeof TextSchema>["line"]> {
+  return {
+    requestId: id,
+    ...line,
+    api: api === "chat" ? TextApi.CHAT : TextApi.RESPONSES,
+    beganAt: BigInt(line.beganAt.getTime()),
+    tookMs: BigInt(line.tookMs),
+    ...(line.firstByteMs === null ? { firstByteMs: undefined } : { firstByteMs: BigInt(line.firstByteMs) }),
+    attempts: line.attempts.map((attempt) => ({ ...attempt, tookMs: BigInt(attempt.tookMs) })),
+    ...(usage === null ? {} : { usage: usageMessage(usage) }),
+  };
+}
+
+function usageMessage({ toolCalls = {}, ...counts }: TextUsage) {
+  const big = (record: object) =>
+    Object.fromEntries(Object.entries(record).map(([name, count]) => [name, BigInt(count)]));
+  return { ...big(counts), toolCalls: big(Object(toolCalls)) };
+}

@@ -1,0 +1,234 @@
+// The SQL of the log of text requests: lines written by the hundred, pages found in an index, and the removal of old ones. A
+// line is not waited for by anybody and is no money, so its commit does not wait for the disk.
+import type { Credits, PicoUsd } from "@gr/money";
+import type { Pool } from "@gr/runtime";
+import { noAccount } from "../accounts/account-store.ts";
+import type { HoldState } from "../holds/hold.ts";
+
+export interface TextLine {
+  readonly id: string;
+  readonly accountId: string;
+  readonly spenderId: string;
+  readonly model: string;
+  readonly api: "chat" | "responses";
+  readonly stream: boolean;
+  readonly beganAt: Date;
+  readonly tookMs: number;
+  readonly firstByteMs: number | null;
+  readonly finishReason: string;
+  readonly userTag: string;
+  readonly usage: TextUsage | null;
+  readonly attempts: readonly TextAttempt[];
+  readonly errorReason: string;
+  readonly errorMessage: string;
+}
+
+/** Counts that are zero may be absent. */
+export type TextUsage = Readonly<Record<string, number | Readonly<Record<string, number>>>>;
+
+export interface TextAttempt {
+  readonly provider: string;
+  readonly upstreamModel: string;
+  readonly outcome: string;
+  readonly tookMs: number;
+}
+
+/** What the hold says, and the line, where there is one. */
+export interface LoggedText {
+  readonly id: string;
+  readonly accountId: string;
+  readonly spenderId: string;
+  readonly model: string;
+  readonly state: HoldState;
+  readonly placedAt: Date;
+  readonly charge: Credits;
+  readonly cost: PicoUsd;
+  readonly priceVersion: string;
+  readonly provider: string;
+  readonly line: TextLine | undefined;
+}
+
+export interface TextFilter {
+  readonly accountId: string;
+  readonly spenderId: string | undefined;
+  readonly model: string | undefined;
+  readonly state: HoldState | undefined;
+  /** Those of that very moment are not among them. */
+  readonly beganAfter: Date | undefined;
+  readonly beganBefore: Date | undefined;
+  /** Older than this one. */
+  readonly before: Pick<TextLine, "id" | "beganAt"> | undefined;
+  readonly limit: number;
+}
+
+/** 0 = none is kept. */
+export type Days = number;
+
+export const MOST_DAYS = 36_500;
+
+export interface TextLogStore {
+  /** Those of accounts that keep none are left out. @param byDefault of accounts without a term of their own */
+  write(lines: readonly TextLine[], byDefault: Days): Promise<void>;
+  /** Newest first, one more than the limit when there are more. */
+  list(filter: TextFilter): Promise<readonly LoggedText[]>;
+  find(accountId: string, id: string): Promise<LoggedText | undefined>;
+  /** Lines that have been kept as long as their account keeps them go. @param byDefault as for `write` */
+  removeOld(byDefault: Days, now: Date, stopping: AbortSignal): Promise<void>;
+  /** Undefined when the account has no term of its own. */
+  daysOf(accountId: string): Promise<Days | undefined>;
+  /** @param days undefined takes away what it has. @throws ServiceError account_not_found */
+  setDaysOf(accountId: string, days: Days | undefined): Promise<void>;
+}
+
+const SLICE = 5_000;
+/** Service of the holds that are text requests. */
+const TEXT_SERVICE = "text-proxy";
+
+const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+  INSERT INTO text_request (id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason,
+    user_tag, usage, attempts, error_reason, error_message)
+  SELECT id, "accountId", "spenderId", model, api, stream, "beganAt", "tookMs", "firstByteMs", "finishReason",
+    "userTag", usage, attempts, "errorReason", "errorMessage"
+    FROM unhurried, json_to_recordset($1) AS line (id uuid, "accountId" uuid, "spenderId" uuid, model text, api text,
+      stream boolean, "beganAt" timestamptz, "tookMs" integer, "firstByteMs" integer, "finishReason" text, "userTag" text,
+      usage json, attempts json, "errorReason" text, "errorMessage" text)
+      LEFT JOIN text_retention own ON own.account_id = line."accountId"
+    WHERE coalesce(own.days, $2) > 0
+  ON CONFLICT (id) DO NOTHING`;
+
+const COLUMNS = `h.id, h.account_id, h.spender_id, h.model, h.state, h.placed_at, h.charge, h.cost, h.price_version, h.provider,
+  t.id AS line_id, t.api, t.stream, t.began_at, t.took_ms, t.first_byte_ms, t.finish_reason, t.user_tag, t.usage, t.attempts,
+  t.error_reason, t.error_message`;
+
+const FIND = `SELECT ${COLUMNS} FROM hold h LEFT JOIN text_request t ON t.id = h.id
+  WHERE h.id = $1 AND h.account_id = $2 AND h.service = '${TEXT_SERVICE}'`;
+
+// From one account to the next in the index, so that the lines of those who keep them for long are not read through.
+const REMOVE = `WITH RECURSIVE keeper AS (
+    (SELECT account_id FROM text_request ORDER BY account_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT account_id FROM text_request WHERE account_id > keeper.account_id ORDER BY account_id LIMIT 1)
+    FROM keeper WHERE keeper.account_id IS NOT NULL
+  ), term AS (
+    SELECT keeper.account_id, coalesce(own.days, $1) AS days
+    FROM keeper LEFT JOIN text_retention own USING (account_id) WHERE keeper.account_id IS NOT NULL
+  )
+  DELETE FROM text_request WHERE ctid = ANY (ARRAY(
+    SELECT old.ctid FROM term, LATERAL (
+      SELECT ctid FROM text_request
+      WHERE account_id = term.account_id AND began_at < $2::timestamptz - term.days * interval '1 day'
+      LIMIT ${SLICE} FOR UPDATE SKIP LOCKED
+    ) old LIMIT ${SLICE}))`;
+
+const SET_DAYS = `INSERT INTO text_retention (account_id, days) SELECT id, $2 FROM account WHERE id = $1
+  ON CONFLICT (account_id) DO UPDATE SET days = excluded.days, changed_at = now()`;
+
+interface TextRow {
+  id: string;
+  account_id: string;
+  spender_id: string;
+  model: string;
+  state: HoldState;
+  placed_at: Date;
+  charge: bigint | null;
+  cost: bigint | null;
+  price_version: string;
+  provider: string;
+  line_id: string | null;
+  api: TextLine["api"];
+  stream: boolean;
+  began_at: Date;
+  took_ms: number;
+  first_byte_ms: number | null;
+  finish_reason: string;
+  user_tag: string;
+  usage: TextUsage | null;
+  attempts: readonly TextAttempt[];
+  error_reason: string;
+  error_message: string;
+}
+
+export function createTextLogStore(pool: Pool): TextLogStore {
+  return {
+    write: async (lines, byDefault) => {
+      await pool.query(WRITE, [JSON.stringify(lines), byDefault]);
+    },
+    list: async (filter) => {
+      const { text, values } = pageQuery(filter);
+      return (await pool.query<TextRow>(text, values)).rows.map(textOf);
+    },
+    find: async (accountId, id) => {
+      const { rows } = await pool.query<TextRow>(FIND, [id, accountId]);
+      return rows[0] && textOf(rows[0]);
+    },
+    removeOld: async (byDefault, now, stopping) => {
+      for (let removed: number | null = SLICE; removed === SLICE && !stopping.aborted; ) {
+        removed = (await pool.query(REMOVE, [byDefault, now])).rowCount;
+      }
+    },
+    daysOf: async (accountId) => {
+      const text = "SELECT days FROM text_retention WHERE account_id = $1";
+      return (await pool.query<{ days: Days }>(text, [accountId])).rows[0]?.days;
+    },
+    setDaysOf: async (accountId, days) => {
+      if (days === undefined) {
+        await pool.query("DELETE FROM text_retention WHERE account_id = $1", [accountId]);
+      } else if ((await pool.query(SET_DAYS, [accountId, days])).rowCount === 0) {
+        throw noAccount(accountId);
+      }
+    },
+  };
+}
+
+/** Each term as it is asked for, so that the index of the spender serves whoever asks for one. */
+export function pageQuery(filter: TextFilter): { text: string; values: unknown[] } {
+  const { accountId, spenderId, model, state, beganAfter, beganBefore, before, limit } = filter;
+  const values: unknown[] = [accountId];
+  const terms = ["t.account_id = $1"];
+  const add = (term: string, value: unknown) => {
+    if (value === undefined) return;
+    values.push(value);
+    terms.push(`${term} $${values.length}`);
+  };
+  add("t.spender_id =", spenderId);
+  add("t.model =", model);
+  add("h.state =", state);
+  add("t.began_at >", beganAfter);
+  add("t.began_at <", beganBefore);
+  if (before !== undefined) {
+    values.push(before.beganAt, before.id);
+    terms.push(`(t.began_at, t.id) < ($${values.length - 1}, $${values.length})`);
+  }
+  values.push(limit + 1);
+  const text = `SELECT ${COLUMNS} FROM text_request t JOIN hold h ON h.id = t.id
+    WHERE ${terms.join(" AND ")} ORDER BY t.began_at DESC, t.id DESC LIMIT $${values.length}`;
+  return { text, values };
+}
+
+function textOf(row: TextRow): LoggedText {
+  const { id, account_id: accountId, spender_id: spenderId, model, state, provider } = row;
+  return {
+    ...{ id, accountId, spenderId, model, state, provider },
+    placedAt: row.placed_at,
+    charge: row.charge ?? 0n,
+    cost: row.cost ?? 0n,
+    priceVersion: row.price_version,
+    line:
+      row.line_id === null
+        ? undefined
+        : {
+            ...{ id, accountId, spenderId, model },
+            api: row.api,
+            stream: row.stream,
+            beganAt: row.began_at,
+            tookMs: row.took_ms,
+            firstByteMs: row.first_byte_ms,
+            finishReason: row.finish_reason,
+            userTag: row.user_tag,
+            usage: row.usage,
+            attempts: row.attempts,
+            errorReason: row.error_reason,
+            errorMessage: row.error_message,
+          },
+  };
+}

@@ -1,0 +1,318 @@
+// What the log of text requests keeps is found again by its account only, in pages, with what the hold says it cost; a request is
+// found from its hold on, whether its line came or not; what is old goes.
+import { randomUUID } from "node:crypto";
+import { HoldState, TextApi } from "@gr/proto/billing";
+import { until } from "@gr/testing";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { type BillingUnderTest, startBilling, startBillingOn, THURSDAY } from "../test/start-billing.ts";
+import { capture, openWallet, place, post, release, type Wallet } from "../test/wallet.ts";
+import { createTextLogStore, pageQuery, type TextFilter } from "./text-log-store.ts";
+
+const DAY_MS = 86_400_000;
+const NO_FILTER = {
+  ...{ spenderId: undefined, model: undefined, state: undefined },
+  ...{ beganAfter: undefined, beganBefore: undefined, before: undefined },
+} as const;
+
+let ledger: BillingUnderTest;
+beforeAll(async () => {
+  ledger = await startBilling({ TEXT_LOG_DAYS: "30" });
+});
+beforeEach(() => ledger.clock.set(THURSDAY));
+afterAll(() => ledger.stopSound());
+
+const lineOf = ({ accountId, spenderId }: Wallet, requestId: string, fields: object = {}) => ({
+  ...{ requestId, accountId, spenderId, model: "m" },
+  api: TextApi.CHAT,
+  stream: true,
+  beganAt: BigInt(THURSDAY),
+  tookMs: 1_200n,
+  ...fields,
+});
+
+async function held(from: Wallet): Promise<string> {
+  const hold = place(from, 40n, { model: "m" });
+  await post(ledger.inProcess, hold);
+  return hold.holdId;
+}
+
+async function charged(from: Wallet, fields: object = {}): Promise<string> {
+  const id = await held(from);
+  await post(ledger.inProcess, capture(id, 7n));
+  await ledger.texts.writeTexts({ lines: [lineOf(from, id, fields)] });
+  return id;
+}
+
+describe("a line", () => {
+  test("is found with every field, beside what its hold says", async () => {
+    const mine = await openWallet(ledger.inProcess, 1_000n);
+    const usage = {
+      inputTokens: 10n,
+      outputTokens: 5n,
+      reasoningTokens: 2n,
+      toolCalls: { web_search_call: 1n },
+    };
+    const said = {
+      firstByteMs: 90n,
+      finishReason: "stop",
+      userTag: "Ä\u0000 user",
+      usage,
+      attempts: [
+        { provider: "one", upstreamModel: "a", outcome: "refused", tookMs: 3n },
+        { provider: "two", upstreamModel: "b", outcome: "delivered", tookMs: 1_000n },
+      ],
+      errorReason: "provider_timeout",
+      errorMessage: "It took too long.",
+    };
+    const id = await charged(mine, said);
+    const { text } = await ledger.texts.findText({ accountId: mine.accountId, requestId: id });
+    expect(text).toMatchObject({
+      ...{ requestId: id, spenderId: mine.spenderId, model: "m", state: HoldState.CAPTURED },
+      ...{ chargedCredits: 7n, priceVersion: expect.any(String), placedAt: BigInt(THURSDAY) },
+      line: { ...lineOf(mine, id), ...said, userTag: "Ä user" },
+    });
+    // Whoever writes it again changes nothing.
+    await ledger.texts.writeTexts({ lines: [lineOf(mine, id, { model: "other" })] });
+    expect((await ledger.texts.findText({ accountId: mine.accountId, requestId: id })).text).toEqual(text);
+  });
+
+  test("that never came leaves the request findable, with what it cost", async () => {
+    const mine = await openWallet(ledger.inProcess, 1_000n);
+    const id = await held(mine);
+    const find = async () =>
+      (await ledger.texts.findText({ accountId: mine.accountId, spenderId: mine.spenderId, requestId: id }))
+        .text;
+    expect(await find()).toMatchObject({ state: HoldState.OPEN, chargedCredits: 0n });
+    await post(ledger.inProcess, release(id));
+    expect(await find()).toMatchObject({ state: HoldState.RELEASED, chargedCredits: 0n });
+    expect((await find())?.line).toBeUndefined();
+  });
+
+  test("is nobody else's: not another account's, nor another key's", async () => {
+    const mine = await openWallet(ledger.inProcess, 1_000n);
+    const id = await charged(mine);
+    const find = async (accountId: string, spenderId = "") =>
+      (await ledger.texts.findText({ accountId, spenderId, requestId: id })).text;
+    expect(await find(mine.accountId)).toBeDefined();
+    expect(await find(randomUUID())).toBeUndefined();
+    expect(await find(mine.accountId, randomUUID())).toBeUndefined();
+    expect((await ledger.texts.listTexts({ accountId: randomUUID() })).texts).toEqual([]);
+  });
+
+  test.each<[string, object, string]>([
+    ["an API that there is not", { api: TextApi.UNSPECIFIED }, "lines[0].api"],
+    ["an id that is none", { requestId: "x" }, "lines[0].request_id"],
+    ["no model", { model: "" }, "lines[0].model"],
+  ])("with %s is refused, and so are its neighbours", async (_what, fields, param) => {
+    const mine = await openWallet(ledger.inProcess, 1_000n);
+    const [bad, good] = [await held(mine), await held(mine)];
+    const lines = [lineOf(mine, bad, fields), lineOf(mine, good)];
+    await expect(ledger.texts.writeTexts({ lines })).rejects.toMatchObject({
+      reason: "invalid_value",
+      param,
+    });
+    expect((await ledger.texts.listTexts({ accountId: mine.accountId })).texts).toEqual([]);
+    for (const id of [bad, good]) await post(ledger.inProcess, release(id));
+  });
+});
+
+test("pages have each line once, newest first, also those of one moment", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const ids: string[] = [];
+  for (const later of [0, 1, 1, 1, 2]) ids.push(await charged(mine, { beganAt: BigInt(THURSDAY + later) }));
+  const read: string[] = [];
+  for (let after = "", more = true; more; after = read.at(-1) ?? "") {
+    const page = await ledger.texts.listTexts({ accountId: mine.accountId, limit: 2, after });
+    read.push(...page.texts.map(({ requestId }) => requestId));
+    more = page.hasMore;
+  }
+  expect(new Set(read)).toEqual(new Set(ids));
+  expect([read[0], read.at(-1), read.length]).toEqual([ids.at(-1), ids[0], ids.length]);
+  await expect(
+    ledger.texts.listTexts({ accountId: mine.accountId, after: randomUUID() }),
+  ).rejects.toMatchObject({
+    param: "after",
+  });
+});
+
+test("pages are of a key, a model, a state and a time when asked for", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const old = await charged(mine, { beganAt: BigInt(THURSDAY - DAY_MS) });
+  const other = await charged(mine, { model: "other" });
+  const failed = await held(mine);
+  await post(ledger.inProcess, release(failed));
+  await ledger.texts.writeTexts({ lines: [lineOf(mine, failed)] });
+  const { accountId, spenderId } = mine;
+  const idsOf = async (filter: object) =>
+    new Set((await ledger.texts.listTexts({ accountId, ...filter })).texts.map(({ requestId }) => requestId));
+  expect(await idsOf({ spenderId })).toEqual(new Set([old, other, failed]));
+  expect(await idsOf({ spenderId: randomUUID() })).toEqual(new Set());
+  expect(await idsOf({ model: "other" })).toEqual(new Set([other]));
+  expect(await idsOf({ state: HoldState.RELEASED })).toEqual(new Set([failed]));
+  expect(await idsOf({ beganBefore: BigInt(THURSDAY) })).toEqual(new Set([old]));
+  expect(await idsOf({ beganAfter: BigInt(THURSDAY - DAY_MS) })).toEqual(new Set([other, failed]));
+});
+
+test("a page of a large log is read from an index and never sorted, by account and by key, with filters and without", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const db = await ledger.transaction();
+  try {
+    await db.query(
+      `INSERT INTO hold SELECT gen_random_uuid(), CASE WHEN n % 2 = 0 THEN $1 ELSE gen_random_uuid() END,
+         CASE WHEN n % 4 = 0 THEN $2 ELSE gen_random_uuid() END, 1, now() - n * interval '1 second', now(), NULL, 1, 1, 0, 1,
+         (CASE WHEN n % 20 = 2 THEN 'released' ELSE 'captured' END)::hold_state, 'text-proxy', 'p', 'p', 'm' || n % 7, '1'
+         FROM generate_series(1, 20000) n`,
+      [mine.accountId, mine.spenderId],
+    );
+    await db.query(
+      `INSERT INTO text_request SELECT id, account_id, spender_id, model, 'chat', false, placed_at, 1, NULL, '', '', NULL, '[]',
+         '', '' FROM hold WHERE account_id = $1`,
+      [mine.accountId],
+    );
+    await db.query("ANALYZE text_request, hold");
+    const planOf = async (filter: Partial<TextFilter>) => {
+      const { text, values } = pageQuery({ ...NO_FILTER, accountId: mine.accountId, limit: 20, ...filter });
+      const { rows } = await db.query<{ "QUERY PLAN": string }>(`EXPLAIN ${text}`, values);
+      return rows.map((row) => row["QUERY PLAN"]).join("\n");
+    };
+    const now = new Date();
+    for (const filter of [
+      {},
+      { before: { id: randomUUID(), beganAt: now } },
+      { model: "m1" },
+      { model: "rare" },
+      { state: "released" },
+      { beganAfter: new Date(0), beganBefore: now, model: "m1" },
+    ] satisfies Partial<TextFilter>[]) {
+      const byModel = "model" in filter;
+      for (const [index, owner] of [
+        [byModel ? "text_request_of_model" : "text_request_of_account", {}],
+        // A key's lines of a model are few in either index.
+        [
+          byModel ? "text_request_of_(spender|model)" : "text_request_of_spender",
+          { spenderId: mine.spenderId },
+        ],
+      ] as const) {
+        const plan = await planOf({ ...owner, ...filter });
+        expect([filter, plan]).toEqual([filter, expect.stringMatching(`Backward using ${index} `)]);
+        expect([filter, plan]).toEqual([filter, expect.not.stringMatching(/Seq Scan|Sort/)]);
+      }
+    }
+  } finally {
+    await db.query("ROLLBACK");
+    await db.end();
+  }
+});
+
+test("lines that are older than they are kept go, and what they cost stays", async () => {
+  const mine = await openWallet(ledger.inProcess, 1_000n);
+  const id = await charged(mine, { beganAt: BigInt(THURSDAY - 31 * DAY_MS) });
+  const kept = await charged(mine, { beganAt: BigInt(THURSDAY - 29 * DAY_MS) });
+  // A round begins with the process.
+  const process = await startBillingOn(ledger.url, ledger.clock, { TEXT_LOG_DAYS: "30" });
+  const find = async (requestId: string) =>
+    (await ledger.texts.findText({ accountId: mine.accountId, requestId })).text;
+  await until(async () => (await find(id))?.line === undefined, { timeoutMs: 60_000 });
+  expect(await find(id)).toMatchObject({ chargedCredits: 7n });
+  expect((await find(kept))?.line).toBeDefined();
+  await process.stop();
+});
+
+describe("an account's own term", () => {
+  const DAYS_AGO = (days: number) => ({ beganAt: BigInt(THURSDAY - days * DAY_MS) });
+  const round = (days: number) =>
+    createTextLogStore(ledger.db).removeOld(days, new Date(ledger.clock.now()), new AbortController().signal);
+  const isKept = async ({ accountId }: Wallet, requestId: string) =>
+    (await ledger.texts.findText({ accountId, requestId })).text?.line !== undefined;
+
+  test("goes before the installation's, in both directions, and for lines that are there already", async () => {
+    const short = await openWallet(ledger.inProcess, 1_000n);
+    const usual = await openWallet(ledger.inProcess, 1_000n);
+    const long = await openWallet(ledger.inProcess, 1_000n);
+    const ids = await Promise.all([short, usual, long].map((wallet) => charged(wallet, DAYS_AGO(10))));
+    const young = await charged(short, DAYS_AGO(4));
+    await ledger.texts.setTextRetention({ accountId: short.accountId, days: 5 });
+    await ledger.texts.setTextRetention({ accountId: long.accountId, days: 90 });
+    const kept = () => Promise.all([short, usual, long].map((wallet, at) => isKept(wallet, ids[at] ?? "")));
+    await round(30);
+    expect(await kept()).toEqual([false, true, true]);
+    await round(7);
+    expect(await kept()).toEqual([false, false, true]);
+    expect(await isKept(short, young)).toBe(true);
+  });
+
+  test("of 0 days keeps no line, and what a request cost stays findable", async () => {
+    const mine = await openWallet(ledger.inProcess, 1_000n);
+    const before = await charged(mine);
+    await ledger.texts.setTextRetention({ accountId: mine.accountId, days: 0 });
+    const after = await charged(mine);
+    ledger.clock.advance(1);
+    await round(30);
+    expect([await isKept(mine, before), await isKept(mine, after)]).toEqual([false, false]);
+    const { text } = await ledger.texts.findText({ accountId: mine.accountId, requestId: after });
+    expect(text).toMatchObject({ chargedCredits: 7n });
+  });
+
+  test("keeps lines where the installation keeps none", async () => {
+    const [mine, other] = [
+      await openWallet(ledger.inProcess, 1_000n),
+      await openWallet(ledger.inProcess, 1_000n),
+    ];
+    await ledger.texts.setTextRetention({ accountId: mine.accountId, days: 5 });
+    const process = await startBillingOn(ledger.url, ledger.clock, { TEXT_LOG_DAYS: "0" });
+    const [kept, not] = [await held(mine), await held(other)];
+    await process.texts.writeTexts({ lines: [lineOf(mine, kept), lineOf(other, not)] });
+    expect([await isKept(mine, kept), await isKept(other, not)]).toEqual([true, false]);
+    await process.stop();
+  });
+
+  test("is looked up from one account to the next in an index, among many lines that are kept", async () => {
+    const transaction = await ledger.transaction();
+    try {
+      await transaction.query(
+        `INSERT INTO text_request SELECT gen_random_uuid(), ('00000000-0000-4000-8000-' || lpad((n % 5)::text, 12, '0'))::uuid,
+           gen_random_uuid(), 'm', 'chat', false, now() - n * interval '1 minute', 1, NULL, '', '', NULL, '[]', '', ''
+           FROM generate_series(1, 20000) n`,
+      );
+      await transaction.query("ANALYZE text_request");
+      const plans: string[] = [];
+      const spy = {
+        query: async (text: string, values: unknown[]) => {
+          const { rows } = await transaction.query<{ "QUERY PLAN": string }>(`EXPLAIN ${text}`, values);
+          plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+          return { rowCount: 0 };
+        },
+      };
+      const store = createTextLogStore(spy as unknown as typeof ledger.db);
+      await store.removeOld(30, new Date(), new AbortController().signal);
+      expect(plans).toEqual([expect.stringContaining("text_request_of_account")]);
+      expect(plans).toEqual([expect.not.stringContaining("Seq Scan on text_request")]);
+    } finally {
+      await transaction.query("ROLLBACK");
+      await transaction.end();
+    }
+  });
+
+  test("is told, and can be taken back", async () => {
+    const { accountId } = await openWallet(ledger.inProcess, 1_000n);
+    const term = async () => {
+      const { days, own } = await ledger.texts.getTextRetention({ accountId });
+      return { days, own };
+    };
+    expect(await term()).toEqual({ days: 30, own: false });
+    expect(await ledger.texts.setTextRetention({ accountId, days: 0 })).toMatchObject({ days: 0, own: true });
+    expect(await term()).toEqual({ days: 0, own: true });
+    expect(await ledger.texts.setTextRetention({ accountId })).toMatchObject({ days: 30, own: false });
+  });
+
+  test.each([
+    [{ days: -1 }, "invalid_value"],
+    [{ days: 36_501 }, "invalid_value"],
+    [{ accountId: "7", days: 1 }, "invalid_value"],
+    [{ accountId: randomUUID(), days: 1 }, "account_not_found"],
+  ])("%j is refused", async (fields, reason) => {
+    const { accountId } = await openWallet(ledger.inProcess, 1_000n);
+    await expect(ledger.texts.setTextRetention({ accountId, ...fields })).rejects.toMatchObject({ reason });
+    expect(await ledger.texts.getTextRetention({ accountId })).toMatchObject({ own: false });
+  });
+});

@@ -1,0 +1,113 @@
+// What the books shall have of a payment, from what Stripe has of it now. Pure, and the same for the same state: whatever was
+// booked before is booked under the same ids, so it does not matter how often, when and in which order we are told.
+import { type Credits, formatCredits } from "@gr/money";
+import { v5 } from "uuid";
+
+export type PaymentStatus = "pending" | "completed" | "failed" | "refunded";
+
+/** Cents, or the smallest unit of another currency. */
+export interface Amount {
+  readonly cents: number;
+  /** "usd" */
+  readonly currency: string;
+}
+
+export interface Reversal extends Amount {
+  readonly id: string;
+  /** As Stripe names it. */
+  readonly status: string;
+}
+
+/** A payment as Stripe has it at one moment. */
+export interface PaymentState {
+  readonly session: "open" | "complete" | "expired";
+  readonly total: Amount;
+  readonly isPaid: boolean;
+  /** A payment that takes days has failed in the end. */
+  readonly hasFailed: boolean;
+  /** Oldest first, so that the first of them stays the first. */
+  readonly refunds: readonly Reversal[];
+  readonly disputes: readonly Reversal[];
+  readonly intentId: string | null;
+  readonly receiptUrl: string | null;
+}
+
+export interface ReversalBooking {
+  /** Of the adjustment in billing. */
+  readonly id: string;
+  readonly credits: Credits;
+  readonly reason: string;
+}
+
+export interface PaymentBookings {
+  readonly status: PaymentStatus;
+  readonly reversals: readonly ReversalBooking[];
+  /** What an operator has to look at; then what is in question is not booked. */
+  readonly problem: string | null;
+}
+
+/** Of the ids of adjustments; another one would book everything again. */
+const NAMESPACE = "0f6f2a5e-6d0b-5d0c-9b53-3c1d6f3f6a11";
+const CREDITS_PER_CENT = 100n;
+
+/** Money that has left us, or is leaving. Of "failed" and "canceled" ones it has come back. */
+const REFUNDS_RETURNED = new Set(["failed", "canceled"]);
+/** Of inquiries nothing is taken. */
+const DISPUTES_TAKEN = new Set(["needs_response", "under_review", "lost", "won"]);
+
+export function creditsOfCents(cents: number): Credits {
+  return BigInt(cents) * CREDITS_PER_CENT;
+}
+
+export function paymentBookings(
+  payment: { readonly id: string; readonly credits: Credits },
+  state: PaymentState,
+): PaymentBookings {
+  if (!state.isPaid) return { status: unpaidStatus(state), reversals: [], problem: null };
+  if (!isDollars(state.total) || creditsOfCents(state.total.cents) !== payment.credits) {
+    const problem = `Stripe has ${textOf(state.total)} of a payment of ${formatCredits(payment.credits)} usd`;
+    return { status: "pending", reversals: [], problem };
+  }
+  const whole = state.refunds.find((refund) => isDollars(refund) && refund.cents === state.total.cents);
+  const strange = [...state.refunds, ...state.disputes].filter((one) => !isDollars(one));
+  return {
+    status: whole === undefined ? "completed" : "refunded",
+    reversals: [
+      ...state.refunds.filter(isDollars).flatMap((refund) => {
+        const returned = REFUNDS_RETURNED.has(refund.status);
+        // The deposit itself is taken back as a whole.
+        const taken = refund === whole ? [] : [booking(payment.id, refund, "refund", -1n)];
+        return returned ? [...taken, booking(payment.id, refund, "failed refund", 1n)] : taken;
+      }),
+      ...state.disputes.filter(isDollars).flatMap((dispute) => {
+        if (!DISPUTES_TAKEN.has(dispute.status)) return [];
+        const taken = booking(payment.id, dispute, "dispute", -1n);
+        return dispute.status === "won" ? [taken, booking(payment.id, dispute, "won dispute", 1n)] : [taken];
+      }),
+    ],
+    problem:
+      strange.length === 0
+        ? null
+        : `Stripe has ${strange.map((one) => `${one.id} of ${textOf(one)}`).join(", ")}, which is not booked`,
+  };
+}
+
+function unpaidStatus({ session, hasFailed }: PaymentState): PaymentStatus {
+  return session === "expired" || hasFailed ? "failed" : "pending";
+}
+
+function booking(paymentId: string, { id, cents }: Reversal, what: string, sign: 1n | -1n): ReversalBooking {
+  return {
+    id: v5(`${id} ${sign < 0n ? "taken" : "returned"}`, NAMESPACE),
+    credits: sign * creditsOfCents(cents),
+    reason: `${what} ${id} of payment ${paymentId}`,
+  };
+}
+
+function isDollars({ currency }: Amount): boolean {
+  return currency === "usd";
+}
+
+function textOf({ cents, currency }: Amount): string {
+  return `${cents} ${currency} cents`;
+}

@@ -1,0 +1,147 @@
+// Statements on payments, their reversals, and the events of Stripe that were dealt with.
+import type { Credits } from "@gr/money";
+import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
+import type { PaymentBookings, PaymentStatus } from "./payment-bookings.ts";
+
+export interface Payment {
+  readonly id: string;
+  readonly accountId: string;
+  readonly credits: Credits;
+  readonly status: PaymentStatus;
+  readonly askedBy: string;
+  readonly sessionId: string | null;
+  readonly checkoutUrl: string | null;
+  readonly receiptUrl: string | null;
+  readonly problem: string | null;
+  readonly createdAt: Date;
+  readonly changedAt: Date;
+}
+
+export interface ListedPayment extends Payment {
+  /** Taken back by partial refunds and disputes, less what was given back. */
+  readonly reversed: Credits;
+}
+
+export interface PaymentPage {
+  readonly accountId: string;
+  readonly id: string | undefined;
+  readonly after: string | undefined;
+  readonly limit: number;
+}
+
+/** What has come of asking Stripe. */
+export interface PaymentChange extends PaymentBookings {
+  readonly intentId: string | null;
+  readonly receiptUrl: string | null;
+}
+
+export interface PaymentStore {
+  add(payment: Pick<Payment, "id" | "accountId" | "credits" | "askedBy">): Promise<void>;
+  setCheckout(id: string, sessionId: string, checkoutUrl: string): Promise<Payment>;
+  /**
+   * Runs while no other process settles this payment.
+   * @param settle what it comes to; when it throws, nothing is changed
+   * @returns undefined when there is no such payment
+   */
+  settle(id: string, settle: (payment: Payment) => Promise<PaymentChange>): Promise<Payment | undefined>;
+  findBySession(sessionId: string): Promise<string | undefined>;
+  findByIntent(intentId: string): Promise<string | undefined>;
+  /** Newest first. */
+  list(page: PaymentPage): Promise<ListedPayment[]>;
+  /** Ids of payments by the ids of the deposits and adjustments that they have made. */
+  ofBookings(bookingIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Pending ones that nobody has asked about for an hour, the longest first. */
+  stale(limit: number): Promise<string[]>;
+  /** As if it had been asked about just now. */
+  postpone(id: string): Promise<void>;
+  knowsEvent(eventId: string): Promise<boolean>;
+  keepEvent(eventId: string): Promise<void>;
+  sweep(): Promise<void>;
+}
+
+const COLUMNS = `p.id, p.account_id AS "accountId", p.credits, p.status, p.asked_by AS "askedBy", p.session_id AS "sessionId",
+  p.checkout_url AS "checkoutUrl", p.receipt_url AS "receiptUrl", p.problem, p.created_at AS "createdAt",
+  p.changed_at AS "changedAt"`;
+
+const LIST = `SELECT ${COLUMNS}, coalesce((SELECT -sum(r.credits) FROM payment_reversal r WHERE r.payment_id = p.id), 0)::bigint
+    AS reversed
+  FROM payment p
+ WHERE p.account_id = $1 AND ($2::uuid IS NULL OR p.id = $2) AND ($3::uuid IS NULL OR p.id < $3)
+ ORDER BY p.id DESC LIMIT $4`;
+
+const CHANGE = `UPDATE payment AS p SET status = $2, problem = $3, intent_id = coalesce($4, p.intent_id),
+    receipt_url = coalesce($5, p.receipt_url), checked_at = now(),
+    checkout_url = CASE WHEN $2 = 'pending' THEN p.checkout_url END,
+    changed_at = CASE WHEN p.status = $2 THEN p.changed_at ELSE now() END
+  WHERE p.id = $1 RETURNING ${COLUMNS}`;
+
+export function createPaymentStore(pool: Pool): PaymentStore {
+  const idOf = async (sql: string, values: readonly unknown[]): Promise<string | undefined> =>
+    (await pool.query<{ id: string }>(sql, [...values])).rows[0]?.id;
+  return {
+    add: async ({ id, accountId, credits, askedBy }) => {
+      const sql = `INSERT INTO payment (id, account_id, credits, status, asked_by) VALUES ($1, $2, $3, 'pending', $4)`;
+      await pool.query(sql, [id, accountId, credits, askedBy]);
+    },
+    setCheckout: async (id, sessionId, checkoutUrl) => {
+      const sql = `UPDATE payment AS p SET session_id = $2, checkout_url = $3 WHERE p.id = $1 RETURNING ${COLUMNS}`;
+      return onlyOf((await pool.query<Payment>(sql, [id, sessionId, checkoutUrl])).rows);
+    },
+    settle: (id, settle) => inTransaction(pool, (client) => settleIn(client, id, settle)),
+    findBySession: (sessionId) => idOf("SELECT id FROM payment WHERE session_id = $1", [sessionId]),
+    findByIntent: (intentId) => idOf("SELECT id FROM payment WHERE intent_id = $1", [intentId]),
+    list: async ({ accountId, id, after, limit }) =>
+      (await pool.query<ListedPayment>(LIST, [accountId, id ?? null, after ?? null, limit])).rows,
+    ofBookings: async (bookingIds) => {
+      if (bookingIds.length === 0) return new Map();
+      const { rows } = await pool.query<{ booking: string; payment: string }>(
+        `SELECT id AS booking, id AS payment FROM payment WHERE id = ANY ($1::uuid[])
+         UNION ALL SELECT adjustment_id, payment_id FROM payment_reversal WHERE adjustment_id = ANY ($1::uuid[])`,
+        [bookingIds],
+      );
+      return new Map(rows.map(({ booking, payment }) => [booking, payment]));
+    },
+    stale: async (limit) => {
+      const sql = `SELECT id FROM payment WHERE status = 'pending' AND checked_at < now() - interval '1 hour'
+        ORDER BY checked_at LIMIT $1`;
+      return (await pool.query<{ id: string }>(sql, [limit])).rows.map(({ id }) => id);
+    },
+    postpone: async (id) => {
+      await pool.query("UPDATE payment SET checked_at = now() WHERE id = $1", [id]);
+    },
+    knowsEvent: async (eventId) =>
+      (await pool.query("SELECT FROM stripe_event WHERE id = $1", [eventId])).rowCount === 1,
+    keepEvent: async (eventId) => {
+      await pool.query("INSERT INTO stripe_event (id) VALUES ($1) ON CONFLICT DO NOTHING", [eventId]);
+    },
+    sweep: async () => {
+      await pool.query("DELETE FROM stripe_event WHERE received_at < now() - interval '30 days'");
+    },
+  };
+}
+
+async function settleIn(
+  client: PoolClient,
+  id: string,
+  settle: (payment: Payment) => Promise<PaymentChange>,
+): Promise<Payment | undefined> {
+  const locked = await client.query<Payment>(`SELECT ${COLUMNS} FROM payment p WHERE id = $1 FOR UPDATE`, [
+    id,
+  ]);
+  const [payment] = locked.rows;
+  if (payment === undefined) return undefined;
+  const { status, problem, intentId, receiptUrl, reversals } = await settle(payment);
+  for (const reversal of reversals) {
+    await client.query(
+      `INSERT INTO payment_reversal (adjustment_id, payment_id, credits, reason) VALUES ($1, $2, $3, $4)
+       ON CONFLICT DO NOTHING`,
+      [reversal.id, id, reversal.credits, reversal.reason],
+    );
+  }
+  return onlyOf((await client.query<Payment>(CHANGE, [id, status, problem, intentId, receiptUrl])).rows);
+}
+
+function onlyOf<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error("a statement has answered no row");
+  return row;
+}

@@ -1,0 +1,104 @@
+// Brings the books to what Stripe has of a payment. Events only say when to look: what is booked is what Stripe's API says now, so
+// one that comes twice, late, or before the one it follows does no harm.
+import type { BillingService } from "@gr/proto/billing";
+import { DepositStatus } from "@gr/proto/billing";
+import type { ServiceClient } from "@gr/runtime";
+import type { ConsoleEvents } from "../events.ts";
+import { type PaymentStatus, paymentBookings } from "./payment-bookings.ts";
+import type { Payment, PaymentChange, PaymentStore } from "./payment-store.ts";
+import type { Stripe } from "./stripe.ts";
+
+/** What a round looks at. */
+const MOST_STALE = 20;
+
+export interface SettleDeps {
+  readonly stripe: Pick<Stripe, "readPayment">;
+  readonly payments: Pick<PaymentStore, "settle" | "stale" | "postpone">;
+  readonly billing: Pick<ServiceClient<typeof BillingService>, "putDeposit" | "putAdjustment">;
+  readonly events: ConsoleEvents;
+}
+
+export interface SettlePayments {
+  /** @throws ServiceError service_unavailable, or what billing throws; nothing is lost then, and it can be done again. */
+  settle(paymentId: string): Promise<void>;
+  /** Looks after payments whose events did not arrive. @throws AggregateError of those that failed, when it is through */
+  settleStale(): Promise<void>;
+}
+
+const STATUSES: Readonly<Record<PaymentStatus, DepositStatus>> = {
+  pending: DepositStatus.PENDING,
+  completed: DepositStatus.COMPLETED,
+  failed: DepositStatus.FAILED,
+  refunded: DepositStatus.REFUNDED,
+};
+
+export function createSettlePayments(deps: SettleDeps): SettlePayments {
+  const { payments, events } = deps;
+  let last: Promise<unknown> = Promise.resolve();
+  const settleNow = async (paymentId: string): Promise<void> => {
+    let before: PaymentStatus | undefined;
+    const settled = await payments.settle(paymentId, (payment) => {
+      before = payment.status;
+      return changeOf(deps, payment);
+    });
+    if (settled === undefined) return;
+    if (settled.problem !== null) events.paymentNotBooked(paymentId, settled.problem);
+    if (settled.status !== before) events.paymentSettled(paymentId, settled.status);
+  };
+  // One after the other: each keeps a connection while it asks Stripe, and people wait for connections, too.
+  const settle = (paymentId: string): Promise<void> => {
+    const mine = last.then(() => settleNow(paymentId));
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+  return {
+    settle,
+    settleStale: async () => {
+      const stale = await payments.stale(MOST_STALE);
+      const failures: unknown[] = [];
+      for (const id of stale) {
+        try {
+          await settle(id);
+        } catch (error) {
+          failures.push(error);
+          // The round begins with those that have waited longest: one that fails each time would be before all others for ever.
+          await payments.postpone(id);
+        }
+      }
+      if (failures.length === 0) return;
+      const message = `${failures.length} of ${stale.length} payments could not be looked after; they come again in an hour`;
+      throw new AggregateError(failures, message);
+    },
+  };
+}
+
+async function changeOf({ stripe, billing }: SettleDeps, payment: Payment): Promise<PaymentChange> {
+  const { sessionId } = payment;
+  // Nobody was ever given an address to pay at.
+  if (sessionId === null) {
+    await putDeposit(billing, payment, "failed");
+    return { status: "failed", reversals: [], problem: null, intentId: null, receiptUrl: null };
+  }
+  const state = await stripe.readPayment(sessionId);
+  const bookings = paymentBookings(payment, state);
+  if (bookings.status !== "pending") await putDeposit(billing, payment, bookings.status);
+  for (const { id, credits, reason } of bookings.reversals) {
+    await billing.putAdjustment({ adjustmentId: id, accountId: payment.accountId, credits, reason });
+  }
+  return { ...bookings, intentId: state.intentId, receiptUrl: state.receiptUrl };
+}
+
+/** The deposit of a payment has its id. */
+export async function putDeposit(
+  billing: SettleDeps["billing"],
+  { id, accountId, credits }: Pick<Payment, "id" | "accountId" | "credits">,
+  status: PaymentStatus,
+): Promise<void> {
+  await billing.putDeposit({
+    depositId: id,
+    accountId,
+    credits,
+    status: STATUSES[status],
+    source: `stripe payment ${id}`,
+  });
+}

@@ -1,0 +1,69 @@
+// What Stripe tells us. Only its signature over the very bytes says that it is Stripe; the answer says whether it may stop telling.
+import { ServiceError } from "@gr/proto";
+import { type RestRoute, restRoute } from "@gr/runtime";
+import { z } from "zod";
+import type { ConsoleEvents } from "../events.ts";
+import type { PaymentStore } from "./payment-store.ts";
+import type { SettlePayments } from "./settle-payment.ts";
+import type { Stripe, StripeEvent } from "./stripe.ts";
+
+export const STRIPE_WEBHOOK_PATH = "/webhooks/stripe";
+
+const BODY_LIMIT = 512 * 1024;
+
+export interface StripeWebhookDeps {
+  readonly stripe: Stripe;
+  readonly payments: Pick<PaymentStore, "findBySession" | "findByIntent" | "knowsEvent" | "keepEvent">;
+  readonly settling: Pick<SettlePayments, "settle">;
+  readonly events: ConsoleEvents;
+}
+
+export function stripeWebhook({ stripe, payments, settling, events }: StripeWebhookDeps): RestRoute {
+  return restRoute({
+    method: "POST",
+    path: STRIPE_WEBHOOK_PATH,
+    summary: "Events of Stripe",
+    body: z.unknown(),
+    bodyAs: "bytes",
+    bodyLimit: BODY_LIMIT,
+    responses: { 200: { description: "Stripe need not tell it again" } },
+    handle: async ({ http }) => {
+      const { "stripe-signature": signature } = http.headers;
+      const event = readEvent(http.body as Buffer, typeof signature === "string" ? signature : undefined);
+      if (await payments.knowsEvent(event.id)) {
+        events.stripeTold("repeated");
+        return { received: true };
+      }
+      try {
+        const paymentId = await paymentOf(event);
+        if (paymentId !== undefined) await settling.settle(paymentId);
+        await payments.keepEvent(event.id);
+        events.stripeTold(paymentId === undefined ? "not_ours" : "done");
+      } catch (error) {
+        events.stripeTold("failed");
+        throw error;
+      }
+      return { received: true };
+    },
+  });
+
+  function readEvent(body: Buffer, signature: string | undefined): StripeEvent {
+    try {
+      return stripe.readEvent(body, signature);
+    } catch (error) {
+      if (error instanceof ServiceError) events.stripeTold("bad_signature");
+      throw error;
+    }
+  }
+
+  /** Undefined: of a payment for something else, or of none. */
+  async function paymentOf({ sessionId, intentId }: StripeEvent): Promise<string | undefined> {
+    if (sessionId !== undefined) return payments.findBySession(sessionId);
+    if (intentId === undefined) return undefined;
+    const known = await payments.findByIntent(intentId);
+    if (known !== undefined) return known;
+    // It has overtaken the event from which we would know the intent.
+    const session = await stripe.sessionOf(intentId);
+    return session === undefined ? undefined : payments.findBySession(session);
+  }
+}

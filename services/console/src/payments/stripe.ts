@@ -1,0 +1,179 @@
+// Stripe, as far as we need it: opens a Checkout, says what has become of it, and tells whether an event is from Stripe.
+// https://docs.stripe.com/checkout/fulfillment
+import { ServiceError } from "@gr/proto";
+import { type Clock, OperatorError } from "@gr/runtime";
+import StripeClient from "stripe";
+import type { ConsoleConfig } from "../config.ts";
+import type { PaymentState, Reversal } from "./payment-bookings.ts";
+
+/** Two such calls follow each other while a row is locked. */
+const CALL_TIMEOUT_MS = 5_000;
+const SESSIONS = ["complete", "expired"] as const;
+/** Older signatures may be somebody's who has recorded them. */
+const SIGNATURE_TOLERANCE_S = 300;
+
+/** What is paid for with these is ours to look at; whatever else an event says is asked anew. */
+const OF_PAYMENTS = /^(checkout\.session|refund|charge\.(refunded|refund|dispute)|payment_intent)\b/;
+
+export interface CheckoutOrder {
+  readonly paymentId: string;
+  readonly accountId: string;
+  readonly cents: number;
+  readonly email: string;
+  /** Where the customer comes back to. */
+  readonly returnUrl: string;
+}
+
+/** What an event is about. */
+export interface StripeEvent {
+  readonly id: string;
+  readonly sessionId: string | undefined;
+  readonly intentId: string | undefined;
+}
+
+export interface Stripe {
+  /** @throws ServiceError service_unavailable */
+  openCheckout(order: CheckoutOrder): Promise<{ sessionId: string; url: string }>;
+  /** @throws ServiceError service_unavailable */
+  readPayment(sessionId: string): Promise<PaymentState>;
+  /** The Checkout that an intent came from; undefined = from none. @throws ServiceError service_unavailable */
+  sessionOf(intentId: string): Promise<string | undefined>;
+  /** @throws ServiceError invalid_signature */
+  readEvent(body: Buffer, signature: string | undefined): StripeEvent;
+}
+
+/** Undefined where no payments are taken. @throws OperatorError when half of the settings is missing */
+export function createStripe(config: ConsoleConfig, clock: Clock): Stripe | undefined {
+  const { STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_URL: url } = config;
+  if ((key === undefined) !== (webhookSecret === undefined)) {
+    throw new OperatorError("STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET go together: set both, or neither.");
+  }
+  if (key === undefined || webhookSecret === undefined) return undefined;
+  const { protocol, hostname, port } = new URL(url);
+  const client = new StripeClient(key, {
+    protocol: protocol === "http:" ? "http" : "https",
+    host: hostname,
+    ...(port === "" ? {} : { port }),
+    timeout: CALL_TIMEOUT_MS,
+    // Whoever asks us asks again.
+    maxNetworkRetries: 0,
+    telemetry: false,
+  });
+  return {
+    openCheckout: (order) => asking(openCheckout(client, order)),
+    readPayment: (sessionId) => asking(readPayment(client, sessionId)),
+    sessionOf: async (intentId) => {
+      const { data } = await asking(client.checkout.sessions.list({ payment_intent: intentId, limit: 1 }));
+      return data[0]?.id;
+    },
+    readEvent: (body, signature) => {
+      const event = verified(client, body, { signature, webhookSecret, now: clock.now() });
+      const object = event.data.object as { id?: string; payment_intent?: string | { id: string } | null };
+      if (!OF_PAYMENTS.test(event.type)) return { id: event.id, sessionId: undefined, intentId: undefined };
+      const isSession = event.type.startsWith("checkout.session.");
+      const isIntent = event.type.startsWith("payment_intent.");
+      return {
+        id: event.id,
+        sessionId: isSession ? object.id : undefined,
+        intentId: isIntent ? object.id : isSession ? undefined : idOf(object.payment_intent),
+      };
+    },
+  };
+}
+
+async function openCheckout(
+  client: StripeClient,
+  { paymentId, accountId, cents, email, returnUrl }: CheckoutOrder,
+): Promise<{ sessionId: string; url: string }> {
+  const metadata = { payment_id: paymentId, account_id: accountId };
+  const session = await client.checkout.sessions.create(
+    {
+      mode: "payment",
+      line_items: [
+        {
+          quantity: 1,
+          price_data: { currency: "usd", unit_amount: cents, product_data: { name: "Generation credits" } },
+        },
+      ],
+      // Paid is what was asked for: a refund must be as exact as the payment.
+      adaptive_pricing: { enabled: false },
+      client_reference_id: paymentId,
+      customer_email: email,
+      metadata,
+      payment_intent_data: { metadata },
+      success_url: returnUrl,
+      cancel_url: returnUrl,
+    },
+    { idempotencyKey: paymentId },
+  );
+  if (session.url === null) throw new Error(`Stripe has opened ${session.id} without an address`);
+  return { sessionId: session.id, url: session.url };
+}
+
+async function readPayment(client: StripeClient, sessionId: string): Promise<PaymentState> {
+  const session = await client.checkout.sessions.retrieve(sessionId, {
+    expand: ["payment_intent.latest_charge"],
+  });
+  const { payment_intent: intent, status, payment_status: paid } = session;
+  const intentId = idOf(intent) ?? null;
+  const [refunds, disputes] =
+    intentId === null || paid !== "paid"
+      ? [[], []]
+      : await Promise.all([
+          client.refunds.list({ payment_intent: intentId, limit: 100 }).autoPagingToArray({ limit: 1_000 }),
+          client.disputes.list({ payment_intent: intentId, limit: 100 }).autoPagingToArray({ limit: 1_000 }),
+        ]);
+  const charge = typeof intent === "object" ? intent?.latest_charge : null;
+  return {
+    session: SESSIONS.find((one) => one === status) ?? "open",
+    total: { cents: session.amount_total ?? 0, currency: session.currency ?? "none" },
+    isPaid: paid === "paid",
+    hasFailed:
+      status === "complete" &&
+      typeof intent === "object" &&
+      ["requires_payment_method", "canceled"].includes(intent?.status ?? ""),
+    refunds: refunds.toSorted((a, b) => a.created - b.created || a.id.localeCompare(b.id)).map(reversalOf),
+    disputes: disputes.map(reversalOf),
+    intentId,
+    receiptUrl: (typeof charge === "object" ? charge?.receipt_url : null) ?? null,
+  };
+}
+
+function reversalOf(one: { id: string; amount: number; currency: string; status: string | null }): Reversal {
+  return { id: one.id, cents: one.amount, currency: one.currency, status: one.status ?? "pending" };
+}
+
+interface Signed {
+  readonly signature: string | undefined;
+  readonly webhookSecret: string;
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+function verified(client: StripeClient, body: Buffer, { signature, webhookSecret, now }: Signed) {
+  try {
+    return client.webhooks.constructEvent(
+      body,
+      signature ?? "",
+      webhookSecret,
+      SIGNATURE_TOLERANCE_S,
+      undefined,
+      now,
+    );
+  } catch (cause) {
+    const message = "The signature is not Stripe's, or too old.";
+    throw new ServiceError("invalid_signature", message, { cause });
+  }
+}
+
+function idOf(object: string | { readonly id: string } | null | undefined): string | undefined {
+  return typeof object === "string" ? object : object?.id;
+}
+
+async function asking<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((cause: unknown) => {
+    if (!(cause instanceof StripeClient.errors.StripeError)) throw cause;
+    const message = "The payment service does not answer as it should; try again shortly.";
+    throw new ServiceError("service_unavailable", message, { retryAfterMs: 1_000, cause });
+  });
+}

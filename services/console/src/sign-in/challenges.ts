@@ -1,0 +1,55 @@
+// What a browser begins in one request and ends in another: it has a token in a cookie that no script and no other site can
+// use, we have what the answer must fit. Whichever request takes it first is the only one.
+import { ServiceError } from "@gr/proto";
+import type { FastifyReply } from "fastify";
+import { setCookies } from "../console-call.ts";
+import { digestOfToken, makeToken } from "../invitation-token.ts";
+import type { ChallengePurpose, SignInStore } from "./sign-in-store.ts";
+
+const LASTS_MS = 600_000;
+
+export interface Challenges {
+  begin(
+    reply: FastifyReply,
+    purpose: ChallengePurpose,
+    secrets: Readonly<Record<string, string>>,
+  ): Promise<void>;
+  /** Once. @throws ServiceError sign_in_expired */
+  take(
+    headers: Headers,
+    reply: FastifyReply,
+    purpose: ChallengePurpose,
+  ): Promise<Readonly<Record<string, string>>>;
+}
+
+/** @param origin of the console */
+export function createChallenges(store: SignInStore, origin: string): Challenges {
+  const isSecure = origin.startsWith("https:");
+  const name = isSecure ? "__Host-gr_challenge" : "gr_challenge";
+  const cookie = (token: string, seconds: number) =>
+    `${name}=${token}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`;
+  return {
+    begin: async (reply, purpose, secrets) => {
+      const token = makeToken();
+      await store.addChallenge({ tokenDigest: digestOfToken(token), purpose, secrets, lastsMs: LASTS_MS });
+      setCookies(reply, [cookie(token, LASTS_MS / 1_000)]);
+    },
+    take: async (headers, reply, purpose) => {
+      const token = cookieOf(headers, name);
+      setCookies(reply, [cookie("", 0)]);
+      const secrets =
+        token === undefined ? undefined : await store.takeChallenge(digestOfToken(token), purpose);
+      if (secrets !== undefined) return secrets;
+      const message = "This was begun in another browser, too long ago, or is done already; begin again.";
+      throw new ServiceError("sign_in_expired", message);
+    },
+  };
+}
+
+function cookieOf(headers: Headers, name: string): string | undefined {
+  for (const pair of (headers.get("cookie") ?? "").split(";")) {
+    const [key = "", value = ""] = pair.trim().split("=", 2);
+    if (key === name && value !== "") return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,201 @@
+// The OpenID Connect issuer of an organization: where people are sent to sign in, and what it says of whoever comes back.
+// The authorization code flow with PKCE, state and nonce; an ID token counts when its signature, issuer, audience and
+// nonce do. Asked when somebody signs in, so that an issuer that is away keeps nothing from starting.
+import { ServiceError } from "@gr/proto";
+import { type Clock, OperatorError } from "@gr/runtime";
+import * as client from "openid-client";
+import type { ConsoleConfig } from "../config.ts";
+import type { ConsoleEvents } from "../events.ts";
+
+/** Of one call. To sign somebody in may take four. */
+const CALL_TIMEOUT_S = 4;
+/** Then what the issuer says of itself is read again; while it is away, the old counts. */
+const READ_AGAIN_AFTER_MS = 3_600_000;
+const SCOPE = "openid email profile";
+/** Page of the application that the issuer sends people back to. */
+const RETURN_PAGE = "/sign-in/oidc";
+
+export interface Begun {
+  /** Of the issuer's page. */
+  readonly url: string;
+  /** What the answer must fit. */
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
+/** Who somebody is, as the issuer says it. */
+export interface IssuerClaims {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly email: string | undefined;
+  readonly isEmailVerified: boolean;
+  readonly name: string | undefined;
+}
+
+export interface Issuer {
+  /** As people call it. */
+  readonly name: string;
+  /** Asks once, so that the log says at the start what would fail later. */
+  lookUp(): Promise<void>;
+  /** @throws ServiceError service_unavailable */
+  begin(): Promise<Begun>;
+  /**
+   * @param answer the query that the issuer has sent the browser back with
+   * @throws ServiceError sign_in_refused, service_unavailable
+   */
+  finish(answer: string, secrets: Begun["secrets"]): Promise<IssuerClaims>;
+}
+
+export interface IssuerOptions {
+  readonly config: ConsoleConfig;
+  readonly events: Pick<ConsoleEvents, "issuerFailed">;
+  readonly clock: Clock;
+}
+
+/** Undefined where none is set. @throws OperatorError when a part of the settings is missing */
+export function createIssuer({ config, events, clock }: IssuerOptions): Issuer | undefined {
+  const {
+    CONSOLE_OIDC_ISSUER: url,
+    CONSOLE_OIDC_CLIENT_ID: clientId,
+    CONSOLE_OIDC_CLIENT_SECRET: clientSecret,
+    CONSOLE_OIDC_NAME: name,
+  } = config;
+  const given = [url, clientId, clientSecret].filter((value) => value !== undefined).length;
+  if (given !== 0 && given !== 3) {
+    throw new OperatorError(
+      "CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET go together: set all, or none.",
+    );
+  }
+  if (url === undefined || clientId === undefined || clientSecret === undefined) return undefined;
+  const redirectUri = config.CONSOLE_URL + RETURN_PAGE;
+  const asking = async <T>(answer: Promise<T>, refusal = (error: unknown) => refusalOf(error, name)) => {
+    try {
+      return await answer;
+    } catch (error) {
+      const refused = refusal(error);
+      const outcome = refused.reason === "service_unavailable" ? "away" : "not_believed";
+      events.issuerFailed(url, outcome, problemOf(error));
+      throw refused;
+    }
+  };
+  const discover = () => discoverIssuer(new URL(url), clientId, clientSecret);
+  let known: { readonly config: client.Configuration; readonly until: number } | undefined;
+  const read = async (): Promise<client.Configuration> => {
+    if (known !== undefined && clock.now() < known.until) return known.config;
+    const before = known?.config;
+    const found = await asking(discover(), (error) => awayOf(error, name)).catch((error: unknown) => {
+      if (before === undefined) throw error;
+      return before;
+    });
+    known = { config: found, until: clock.now() + READ_AGAIN_AFTER_MS };
+    return found;
+  };
+  return {
+    name,
+    lookUp: async () => {
+      await read().catch(() => undefined);
+    },
+    begin: async () => {
+      const secrets = {
+        state: client.randomState(),
+        nonce: client.randomNonce(),
+        verifier: client.randomPKCECodeVerifier(),
+      };
+      const address = client.buildAuthorizationUrl(await read(), {
+        redirect_uri: redirectUri,
+        scope: SCOPE,
+        response_type: "code",
+        state: secrets.state,
+        nonce: secrets.nonce,
+        code_challenge: await client.calculatePKCECodeChallenge(secrets.verifier),
+        code_challenge_method: "S256",
+      });
+      return { url: address.href, secrets };
+    },
+    finish: async (answer, secrets) => {
+      const issuer = await read();
+      const { state = "", nonce = "", verifier = "" } = secrets;
+      const checks = {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      };
+      const address = new URL(redirectUri);
+      address.search = answer;
+      return asking(claimsOf(issuer, await asking(client.authorizationCodeGrant(issuer, address, checks))));
+    },
+  };
+}
+
+function discoverIssuer(url: URL, clientId: string, clientSecret: string): Promise<client.Configuration> {
+  const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)];
+  // In the body where the issuer takes it there: how a secret is written in a header is understood in two ways.
+  const authenticate: client.ClientAuth = (server, ...rest) =>
+    (server.token_endpoint_auth_methods_supported?.includes("client_secret_post") ? post : basic)(
+      server,
+      ...rest,
+    );
+  return client.discovery(url, clientId, {}, authenticate, {
+    timeout: CALL_TIMEOUT_S,
+    // Plain HTTP is accepted on this machine only; the settings see to that.
+    execute: [
+      client.enableNonRepudiationChecks,
+      ...(url.protocol === "http:" ? [client.allowInsecureRequests] : []),
+    ],
+  });
+}
+
+type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>;
+
+/** Some issuers say the address in the ID token, some only when they are asked for it. */
+async function claimsOf(issuer: client.Configuration, tokens: Tokens): Promise<IssuerClaims> {
+  const token = tokens.claims();
+  if (token === undefined) throw new Error("the answer has no ID token");
+  const asked = token["email"] === undefined && issuer.serverMetadata().userinfo_endpoint !== undefined;
+  const said = asked ? await client.fetchUserInfo(issuer, tokens.access_token, token.sub) : token;
+  const { email, name, email_verified: verified } = said;
+  return {
+    issuer: token.iss,
+    subject: token.sub,
+    email: typeof email === "string" ? email : undefined,
+    // Some send it as text.
+    isEmailVerified: verified === true || verified === "true",
+    name: typeof name === "string" ? name : undefined,
+  };
+}
+
+/** Codes of an answer that is none: of a proxy, or of an issuer in trouble. */
+const AWAY = new Set(["OAUTH_TIMEOUT", "OAUTH_RESPONSE_IS_NOT_CONFORM", "OAUTH_RESPONSE_IS_NOT_JSON"]);
+
+function refusalOf(error: unknown, name: string): ServiceError {
+  const { code = "" } = error as { code?: string };
+  // What fetch throws when nobody is there.
+  if (AWAY.has(code) || (error instanceof TypeError && code === "")) return awayOf(error, name);
+  const message =
+    error instanceof client.AuthorizationResponseError && error.error === "access_denied"
+      ? `${name} has not let you in.`
+      : `The answer of ${name} does not prove who you are; begin again.`;
+  return new ServiceError("sign_in_refused", message, { cause: error });
+}
+
+function awayOf(cause: unknown, name: string): ServiceError {
+  const message = `${name} does not answer now; try again in a moment.`;
+  return new ServiceError("service_unavailable", message, { cause });
+}
+
+/** For the log: what answers contain stays out of it. */
+function problemOf(error: unknown): string {
+  const {
+    message,
+    code,
+    error: said,
+    cause,
+  } = error as {
+    readonly message?: string;
+    readonly code?: string;
+    readonly error?: string;
+    readonly cause?: { readonly code?: unknown };
+  };
+  const parts = [message, code, said, cause?.code];
+  return [...new Set(parts.filter((part) => typeof part === "string" && part !== ""))].join(", ");
+}

@@ -1,0 +1,39 @@
+// What was made, as the base64 of an answer: from memory, or from where it is hosted. It is turned into text piece by piece, as
+// its client takes it, so that an answer costs no more memory than its files do, and those that are hosted cost none.
+import { StringDecoder } from "node:string_decoder";
+import type { MadeFile } from "../generation/generation.ts";
+import type { MediaStorage } from "../storage/media-storage.ts";
+
+export interface AnswerFile {
+  /** In bytes. */
+  readonly size: number;
+  /** May fail when it is hosted: it can be deleted meanwhile. */
+  read(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
+}
+
+const PIECE_BYTES = 256 * 1024;
+
+export async function answerFile(
+  storage: Pick<MediaStorage, "size" | "read">,
+  file: MadeFile,
+): Promise<AnswerFile> {
+  if ("bytes" in file) return { size: file.bytes.length, read: () => piecesOf(file.bytes) };
+  const { storedAs } = file;
+  const size = await storage.size(storedAs);
+  if (size === undefined) throw new Error(`${storedAs} has gone before its answer was given`);
+  return { size, read: () => storage.read(storedAs) };
+}
+
+/** Characters of base64 for so many bytes. */
+export const base64Length = (bytes: number) => Math.ceil(bytes / 3) * 4;
+
+export async function* base64Of(file: AnswerFile): AsyncGenerator<string> {
+  const decoder = new StringDecoder("base64");
+  for await (const piece of file.read())
+    yield decoder.write(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength));
+  yield decoder.end();
+}
+
+function* piecesOf(bytes: Buffer): Generator<Buffer> {
+  for (let from = 0; from < bytes.length; from += PIECE_BYTES) yield bytes.subarray(from, from + PIECE_BYTES);
+}

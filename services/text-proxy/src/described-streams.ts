@@ -1,0 +1,43 @@
+// What the two APIs send as server-sent events, in words and by example, for the description of the API.
+import { z } from "zod";
+import type { TextApi } from "./request/text-request.ts";
+
+const ALIVE =
+  "Lines that begin with a colon say that the stream is alive; they carry nothing. What the provider sends is passed on as it is.";
+
+const WORDS: Readonly<Record<TextApi, string>> = {
+  chat:
+    `With stream: true. Each event is \`data:\` and a chunk of the chat completion as JSON. ${ALIVE} The last chunk before ` +
+    "`data: [DONE]` has `usage`: tokens, and `cost`, the true cost in USD. A stream that fails after it has begun ends with a " +
+    'chunk that has `error` and the finish_reason "error"; one without `usage` there cost nothing.',
+  responses:
+    `With stream: true. Each event has a name, and its \`data:\` is JSON with that name as \`type\`. ${ALIVE} The last event is ` +
+    "`response.completed`, or `response.incomplete`: its `response.usage` has tokens and `cost`, the true cost in USD. A stream " +
+    "that fails after it has begun ends with `response.failed`, whose `response.error` says why; one without `usage` there cost nothing.",
+};
+
+const CHAT_HEAD = '"id":"gen-1","object":"chat.completion.chunk","created":1767225600,"model":"vendor/model"';
+const CHAT_USAGE = '"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11,"cost":0.0000125}';
+const RESPONSE_HEAD = '"id":"resp_1","object":"response","created_at":1767225600,"model":"vendor/model"';
+const RESPONSE_USAGE = '"usage":{"input_tokens":9,"output_tokens":2,"total_tokens":11,"cost":0.0000125}';
+
+const EXAMPLES: Readonly<Record<TextApi, readonly string[]>> = {
+  chat: [
+    ": keep-alive",
+    `data: {${CHAT_HEAD},"choices":[{"index":0,"delta":{"role":"assistant","content":"Yes."},"finish_reason":null}]}`,
+    `data: {${CHAT_HEAD},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"stop"}]}`,
+    `data: {${CHAT_HEAD},"choices":[],${CHAT_USAGE}}`,
+    "data: [DONE]",
+  ],
+  responses: [
+    `event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{${RESPONSE_HEAD},"status":"in_progress"}}`,
+    'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":1,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"Yes."}',
+    `event: response.completed\ndata: {"type":"response.completed","sequence_number":2,"response":{${RESPONSE_HEAD},"status":"completed",${RESPONSE_USAGE}}}`,
+  ],
+};
+
+/** The answer to `stream: true`, by its content type. */
+export function describedStream(api: TextApi) {
+  const schema = z.string().describe(WORDS[api]);
+  return { "text/event-stream": { schema, example: EXAMPLES[api].map((event) => `${event}\n\n`).join("") } };
+}

@@ -1,0 +1,61 @@
+// What a Node process of the bench needs once its garbage is collected: asked through the inspector, which a process has
+// that was started with the environment of `inspectable`. Without this a look at its memory sees rubbish, too, of which a
+// process that has enough memory keeps as much as it likes.
+import { residentMegabytes } from "./processes.ts";
+
+const MB = 1024 * 1024;
+
+export interface Memory {
+  /** All in MB. What the system counts as resident. */
+  readonly resident: number;
+  /** Live objects of JavaScript. */
+  readonly heap: number;
+  /** Buffers and whatever else objects hold outside of the heap. */
+  readonly external: number;
+}
+
+/** For the environment of a process whose memory is to be asked for. */
+export function inspectable(port: number): { readonly NODE_OPTIONS: string } {
+  return { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` };
+}
+
+/** Collects all garbage of the process first. */
+export async function collectedMemory(pid: number, inspectorPort: number): Promise<Memory> {
+  const targets = await fetch(`http://127.0.0.1:${inspectorPort}/json/list`);
+  const [target] = (await targets.json()) as [{ webSocketDebuggerUrl: string }];
+  const socket = new WebSocket(target.webSocketDebuggerUrl);
+  try {
+    await new Promise((resolve, reject) => {
+      socket.addEventListener("open", resolve, { once: true });
+      socket.addEventListener("error", reject, { once: true });
+    });
+    await ask(socket, 1, "HeapProfiler.collectGarbage", {});
+    const expression = "JSON.stringify(process.memoryUsage())";
+    const { result } = (await ask(socket, 2, "Runtime.evaluate", { expression })) as {
+      result: { value: string };
+    };
+    const usage = JSON.parse(result.value) as NodeJS.MemoryUsage;
+    return {
+      resident: residentMegabytes(pid),
+      heap: usage.heapUsed / MB,
+      external: usage.external / MB,
+    };
+  } finally {
+    socket.close();
+  }
+}
+
+function ask(socket: WebSocket, id: number, method: string, params: object): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const hear = ({ data }: MessageEvent) => {
+      const answer = JSON.parse(String(data)) as { id?: number; result?: unknown; error?: object };
+      if (answer.id !== id) return;
+      socket.removeEventListener("message", hear);
+      if (answer.error === undefined) resolve(answer.result);
+      else reject(new Error(`${method}: ${JSON.stringify(answer.error)}`));
+    };
+    socket.addEventListener("message", hear);
+    socket.addEventListener("close", () => reject(new Error("the process has ended")), { once: true });
+    socket.send(JSON.stringify({ id, method, params }));
+  });
+}

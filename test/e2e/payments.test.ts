@@ -1,0 +1,293 @@
+// Top-ups through the whole router, with Stripe as packages/testing plays it: whatever Stripe says, however often and in which
+// order, the account is given what was paid, once, and what goes back is taken, once.
+import { consoleRoutes } from "@gr/console-api";
+import { creditsOf, formatCredits } from "@gr/money";
+import { ConsoleOperatorService } from "@gr/proto/console";
+import { type FakeCheckout, FakeStripe, type SignedEvent } from "@gr/testing/fake-stripe";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Browser, tokenOf } from "./console-client.ts";
+import { call } from "./http.ts";
+import { billingOf, serviceOf } from "./operator.ts";
+import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
+
+describe.each(topologiesByDepth)("payments (%s)", (topology) => {
+  let stripe: FakeStripe;
+  let router: Router;
+  let owner: Browser;
+
+  beforeAll(async () => {
+    stripe = await FakeStripe.start();
+    const env = { ...stripe.env, RATE_LIMIT_ANONYMOUS_PER_SECOND: "0" };
+    router = await startRouter(topology, { sharedPostgres: true, env });
+    owner = new Browser(router);
+    const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);
+    const { url } = await people.createSignInLink({ email: "demo@router.localhost" });
+    await owner.post("sign-in/link", { token: tokenOf(url) });
+  });
+  afterAll(async () => {
+    await router?.dispose();
+    await stripe?.close();
+  });
+
+  const of = (path: string) => `accounts/${router.accountId}/${path}`;
+  const tell = ({ body, signature }: SignedEvent, headers: Record<string, string> = {}) =>
+    call(router, "POST", "/webhooks/stripe", {
+      key: null,
+      body,
+      headers: { "stripe-signature": signature, ...headers },
+    });
+  const told = async (event: SignedEvent) => {
+    const answer = await tell(event);
+    expect([answer.status, answer.body]).toEqual([200, { received: true }]);
+  };
+  const credits = async () => {
+    const { body } = await call(router, "GET", "/v1/credits");
+    return { remaining: creditsOf(body.remaining_credits), deposited: creditsOf(body.total_deposits) };
+  };
+  /** What changed since, in USD. */
+  const watch = async () => {
+    const before = await credits();
+    return async () => {
+      const now = await credits();
+      return [
+        formatCredits(now.remaining - before.remaining),
+        formatCredits(now.deposited - before.deposited),
+      ];
+    };
+  };
+  const begin = async (amount = "25.00") => {
+    // Thirty an hour are enough for people.
+    const begun = await owner.post(of("payments"), { amount });
+    expect([begun.status, begun.body.payment?.status]).toEqual([201, "pending"]);
+    return { id: begun.body.payment.id as string, checkout: stripe.checkoutOf(begun.body.payment.id) };
+  };
+  const paid = async (amount?: string) => {
+    const begun = await begin(amount);
+    await told(stripe.eventOfCheckout("completed", stripe.pay(begun.checkout)));
+    return begun;
+  };
+  const read = async (id: string) => (await owner.get(of(`payments?id=${id}`))).body.data[0];
+  const linesOf = async (id: string) => {
+    const { data } = (await owner.get(of("ledger?limit=100"))).body;
+    return data
+      .filter((line: { payment_id: string | null }) => line.payment_id === id)
+      .map(({ kind, amount }: { kind: string; amount: string }) => [kind, amount]);
+  };
+
+  describe("a top-up", () => {
+    test("counts when it is paid and not before, and its line leads to it", async () => {
+      const changed = await watch();
+      const { id, checkout } = await begin("12.34");
+      expect(checkout).toMatchObject({ amount_total: 1234, currency: "usd" });
+      await told(stripe.eventOfCheckout("completed", checkout));
+      expect([await changed(), (await read(id)).status]).toEqual([["0.0000", "0.0000"], "pending"]);
+      await told(stripe.eventOfCheckout("completed", stripe.pay(checkout)));
+      expect(await changed()).toEqual(["12.3400", "12.3400"]);
+      expect(await read(id)).toMatchObject({
+        amount: "12.3400",
+        status: "completed",
+        reversed: "0.0000",
+        checkout_url: null,
+        receipt_url: expect.stringContaining("https://"),
+        needs_operator: false,
+      });
+      expect(await linesOf(id)).toEqual([["deposit", "12.3400"]]);
+      expect((await owner.get(of("ledger.csv"))).body).toContain(id);
+    });
+
+    test("is booked once, however often and by how many events at once we are told", async () => {
+      const changed = await watch();
+      const { id, checkout } = await begin();
+      stripe.pay(checkout);
+      const same = stripe.eventOfCheckout("completed", checkout, { id: "evt_same" });
+      const others = ["completed", "async_payment_succeeded"].flatMap((type) =>
+        [1, 2, 3].map(() => stripe.eventOfCheckout(type, checkout)),
+      );
+      const answers = await Promise.all([same, same, same, ...others].map((event) => tell(event)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+      await told(same);
+      expect([await changed(), await linesOf(id)]).toEqual([
+        ["25.0000", "25.0000"],
+        [["deposit", "25.0000"]],
+      ]);
+    });
+
+    test("that is given up, or fails after days, is failed and gives nothing", async () => {
+      const changed = await watch();
+      const expired = await begin();
+      expired.checkout.status = "expired";
+      await told(stripe.eventOfCheckout("expired", expired.checkout));
+      const late = await begin();
+      Object.assign(late.checkout, { status: "complete", intentStatus: "processing" });
+      await told(stripe.eventOfCheckout("completed", late.checkout));
+      expect((await read(late.id)).status).toBe("pending");
+      late.checkout.intentStatus = "requires_payment_method";
+      await told(stripe.eventOfCheckout("async_payment_failed", late.checkout));
+      expect([(await read(expired.id)).status, (await read(late.id)).status]).toEqual(["failed", "failed"]);
+      expect(await changed()).toEqual(["0.0000", "0.0000"]);
+    });
+
+    test("is not lost when Stripe or we were away: the event comes again", async () => {
+      const changed = await watch();
+      const { checkout } = await begin();
+      const event = stripe.eventOfCheckout("completed", stripe.pay(checkout));
+      stripe.isDown = true;
+      const refused = await tell(event);
+      stripe.isDown = false;
+      expect([refused.status, refused.body.error.code]).toEqual([503, "service_unavailable"]);
+      expect(await changed()).toEqual(["0.0000", "0.0000"]);
+      await told(event);
+      expect(await changed()).toEqual(["25.0000", "25.0000"]);
+    });
+
+    test("of which no Checkout could be opened is nobody's to pay", async () => {
+      stripe.isDown = true;
+      const refused = await owner.post(of("payments"), { amount: "10" });
+      stripe.isDown = false;
+      expect([refused.status, refused.body.error.code]).toEqual([503, "service_unavailable"]);
+      const [newest] = (await owner.get(of("payments?limit=1"))).body.data;
+      expect(newest).toMatchObject({ amount: "10.0000", status: "pending", checkout_url: null });
+    });
+
+    test.each(["0.99", "10000.01", "1e3", "-5", "5.001", 25, null])(
+      "of %j is refused, and the field named",
+      async (amount) => {
+        const opened = stripe.checkouts.length;
+        const refused = await owner.post(of("payments"), { amount });
+        expect([refused.status, refused.body.error.param]).toEqual([400, "amount"]);
+        expect(stripe.checkouts).toHaveLength(opened);
+      },
+    );
+  });
+
+  describe("what goes back", () => {
+    test("a whole refund takes the deposit back, however often we are told", async () => {
+      const changed = await watch();
+      const { id, checkout } = await paid();
+      const refund = stripe.refund(checkout, 2_500);
+      const events = [stripe.eventOfReversal(refund), stripe.event("charge.refunded", refund)];
+      await Promise.all(events.flatMap((event) => [told(event), told(event)]));
+      expect(await changed()).toEqual(["0.0000", "0.0000"]);
+      expect(await read(id)).toMatchObject({ status: "refunded", reversed: "25.0000" });
+      expect(await linesOf(id)).toEqual([
+        ["refund", "-25.0000"],
+        ["deposit", "25.0000"],
+      ]);
+    });
+
+    test("a refund that overtakes the payment takes nothing that was never given", async () => {
+      const changed = await watch();
+      const whole = await begin();
+      stripe.pay(whole.checkout);
+      await told(stripe.eventOfReversal(stripe.refund(whole.checkout, 2_500)));
+      await told(stripe.eventOfCheckout("completed", whole.checkout));
+      expect([(await read(whole.id)).status, await changed()]).toEqual(["refunded", ["0.0000", "0.0000"]]);
+      const part = await begin();
+      stripe.pay(part.checkout);
+      await told(stripe.eventOfReversal(stripe.refund(part.checkout, 500)));
+      await told(stripe.eventOfCheckout("completed", part.checkout));
+      expect([(await read(part.id)).status, await changed()]).toEqual(["completed", ["20.0000", "25.0000"]]);
+    });
+
+    test("parts go back exactly, in any order, and one that fails comes back", async () => {
+      const changed = await watch();
+      const { id, checkout } = await paid();
+      const [first, second] = [stripe.refund(checkout, 1), stripe.refund(checkout, 1_000, "pending")];
+      await told(stripe.eventOfReversal(second));
+      await told(stripe.eventOfReversal(first));
+      expect((await changed())[0]).toBe("14.9900");
+      second.status = "failed";
+      await told(stripe.eventOfReversal(second));
+      expect((await changed())[0]).toBe("24.9900");
+      expect(await read(id)).toMatchObject({ status: "completed", reversed: "0.0100" });
+      expect((await linesOf(id)).map(([kind]: [string]) => kind)).toEqual([
+        "adjustment",
+        "adjustment",
+        "adjustment",
+        "deposit",
+      ]);
+    });
+
+    test("a dispute takes its amount while it lasts; won, it comes back, and lost, it stays away", async () => {
+      const changed = await watch();
+      const { checkout } = await paid();
+      const dispute = stripe.dispute(checkout, 2_500, "warning_needs_response");
+      const say = () => told(stripe.eventOfReversal(dispute));
+      await say();
+      expect((await changed())[0]).toBe("25.0000");
+      for (const [status, left] of [
+        ["needs_response", "0.0000"],
+        ["under_review", "0.0000"],
+        ["won", "25.0000"],
+      ] as const) {
+        dispute.status = status;
+        await say();
+        await say();
+        expect([status, (await changed())[0]]).toEqual([status, left]);
+      }
+      const lost = stripe.dispute(checkout, 2_000, "lost");
+      await told(stripe.eventOfReversal(lost));
+      expect((await changed())[0]).toBe("5.0000");
+    });
+  });
+
+  describe("who tells", () => {
+    const untouched = async (checkout: FakeCheckout, send: () => ReturnType<typeof tell>) => {
+      stripe.pay(checkout);
+      const changed = await watch();
+      const answer = await send();
+      expect(await changed()).toEqual(["0.0000", "0.0000"]);
+      return answer;
+    };
+
+    test("is Stripe by the signature over the very bytes, and not for long", async () => {
+      const { checkout } = await begin();
+      const now = Math.floor(Date.now() / 1_000);
+      const event = (options: object) => stripe.eventOfCheckout("completed", checkout, options);
+      const right = event({});
+      const forged = [
+        event({ secret: "whsec_another" }),
+        event({ at: now - 3_600 }),
+        { ...right, body: `${right.body} ` },
+        { ...right, body: right.body.replace("evt_", "evt_x") },
+        { ...right, signature: right.signature.replace(/v1=.*/, "v1=00") },
+        { ...right, signature: "" },
+      ];
+      for (const one of forged) {
+        const refused = await untouched(checkout, () => tell(one));
+        expect([refused.status, refused.body.error.code]).toEqual([400, "invalid_signature"]);
+      }
+    });
+
+    test("of another amount or currency than was asked for is not believed, and an operator is asked for", async () => {
+      for (const change of [{ amount_total: 2_400 }, { currency: "eur" }]) {
+        const { id, checkout } = await begin();
+        Object.assign(checkout, change);
+        await untouched(checkout, () => tell(stripe.eventOfCheckout("completed", checkout)));
+        expect(await read(id)).toMatchObject({ status: "pending", needs_operator: true });
+      }
+    });
+
+    test("of what is not ours is heard and left alone", async () => {
+      const { checkout } = await begin();
+      const foreign = { ...checkout, id: "cs_test_of_somebody_else", intentId: "pi_of_somebody_else" };
+      const events = [
+        stripe.eventOfCheckout("completed", foreign),
+        stripe.eventOfReversal(stripe.refund(foreign, 2_500)),
+        stripe.event("customer.created", { id: "cus_1", object: "customer" }),
+      ];
+      for (const event of events) expect((await untouched(checkout, () => tell(event))).status).toBe(200);
+    });
+  });
+
+  test("members see the payments in pages, and the books are right after all of it", async () => {
+    const all = (await owner.get(of("payments?limit=100"))).body.data;
+    const first = (await owner.get(of("payments?limit=2"))).body;
+    const second = (await owner.get(of(`payments?limit=2&after=${first.next}`))).body;
+    expect([...first.data, ...second.data]).toEqual(all.slice(0, 4));
+    expect((await owner.get(of("payments?after=x"))).body.error.param).toBe("after");
+    expect(consoleRoutes.createPayment.access).toBe("admin");
+    const { differences } = await (await billingOf(router.dataDir)).verifyLedger({});
+    expect(differences).toEqual([]);
+  });
+});

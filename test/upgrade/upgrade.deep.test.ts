@@ -1,0 +1,85 @@
+// The last release and this version side by side: every service is replaced while customers go on, the new one first
+// beside the old callers, then with all of them, and back again. No request fails but where the last release itself ends
+// one; nothing is lost, each process ends by itself, the books are exact.
+import { execFile } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import { promisify } from "node:util";
+import { Random } from "@gr/testing/random";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { lastRelease } from "../../scripts/last-release.ts";
+import { answered } from "../chaos/answered.ts";
+import { noOpenHolds } from "../chaos/books.ts";
+import { startLoad } from "../chaos/load.ts";
+import { type Customer, expectExactMoney, isOwnRepeat, mixOf, openCustomer } from "../chaos/mixed-load.ts";
+import type { Sent } from "../chaos/send-order.ts";
+import { startUpstream, type Upstream } from "../chaos/upstream.ts";
+import { type Build, Fleet, ours, SERVICES } from "./fleet.ts";
+import { lastBuild } from "./last-build.ts";
+
+const SEED = 20_261_122;
+const LOAD = { perSecond: 6, most: 3_600, together: 24, idleMs: 2_000 };
+/** Orders that are answered by each mixture of versions, at least. */
+const ENOUGH = 15;
+const PATIENCE = { timeoutMs: 120_000 };
+
+let last: Build;
+let upstream: Upstream;
+let fleet: Fleet;
+
+beforeAll(async () => {
+  last = await lastBuild(SERVICES);
+  upstream = await startUpstream({ tokenDelayMs: 20, imageDelayMs: 500 });
+  fleet = await Fleet.plan({
+    ...upstream.env,
+    INTERNAL_AUTH_SECRET: "internal-secret-of-the-upgrade-test-0123456789",
+    KEY_PEPPER: "pepper-of-the-upgrade-test-0123456789-abcdef",
+    CONSOLE_SECRET: "console-secret-of-the-upgrade-test-0123456789",
+    WEB_TOKEN_PRIVATE_KEY: generateKeyPairSync("ed25519")
+      .privateKey.export({ format: "der", type: "pkcs8" })
+      .toString("base64"),
+    RESOLVE_INTERVAL_MS: "500",
+  });
+  await fleet.migrate(last);
+  await fleet.startAll(last);
+});
+afterAll(async () => {
+  await fleet?.close();
+  await upstream?.close();
+});
+
+test("the build beside ours is that of the last release", async () => {
+  const { version, commit } = await lastRelease();
+  const { stdout } = await promisify(execFile)(process.execPath, [last("billing"), "--version"]);
+  expect(stdout).toBe(`${version} (${commit.slice(0, 12)})\n`);
+});
+
+test("every service is replaced by ours and again by the last release under load: no request fails for it, nothing is lost, the books are exact", async () => {
+  const customers: Customer[] = [];
+  for (const careful of [true, false, true, false])
+    customers.push(await openCustomer(fleet.dataDir, { careful }));
+  const load = startLoad(mixOf(new Random(SEED), fleet.baseUrl, customers), LOAD);
+  /** What ran while a process of the last release stopped: that one drops idle connections without a word. */
+  const exposed = new Set<Sent>();
+  try {
+    await answered(load, ENOUGH);
+    await fleet.migrate(ours);
+    await answered(load, ENOUGH);
+    for (const build of [ours, last]) {
+      for (const service of SERVICES) {
+        const { answeredBefore, endedAt } = await fleet.replace(service, build, load, ENOUGH);
+        await answered(load, ENOUGH);
+        if (build === last) continue;
+        for (const one of load.sent.slice(answeredBefore)) if (one.startedAt <= endedAt) exposed.add(one);
+      }
+    }
+  } finally {
+    await load.end();
+  }
+  const failures = load.sent.filter((one) => one.conclusion !== "paid" && !isOwnRepeat(one));
+  process.stderr.write(
+    `SEEN ${load.sent.length} sent, ${exposed.size} exposed, ${load.sent.filter(isOwnRepeat).length} repeats, failures ${JSON.stringify(failures.map((f) => [f.status, f.error?.code]))}\n`,
+  );
+  expect(failures.filter((one) => !exposed.has(one))).toEqual([]);
+  await noOpenHolds(fleet.dataDir, PATIENCE.timeoutMs);
+  await expectExactMoney(fleet.dataDir, upstream, customers, load.sent);
+}, 1_800_000);
