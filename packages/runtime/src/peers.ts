@@ -9,6 +9,7 @@ import { type Environment, readConfig } from "./config.ts";
 import type { MountPoint } from "./forward-request.ts";
 import { createInProcessTransport } from "./in-process-transport.ts";
 import type { ModuleInstance } from "./module.ts";
+import { PeerSessions } from "./peer-sessions.ts";
 import { describeRoutes } from "./rest-api.ts";
 import { describeRemote, mountLocal, mountRemote, type RemoteRest } from "./rest-mount.ts";
 import { audienceOf } from "./rpc-interceptors.ts";
@@ -18,6 +19,8 @@ import { signToken } from "./service-token.ts";
 import { traceCalls } from "./trace-calls.ts";
 
 const TOKEN_REFRESH_MS = 20_000;
+/** Of a connection on which an answer is awaited. */
+const PING_INTERVAL_MS = 30_000;
 /** Of one call: several processes may go away one after the other. */
 const MOST_TRIES = 3;
 /** As the library or Node says it, which is in words only. */
@@ -123,7 +126,7 @@ export function createRemoteTransport(rpcUrl: string, secret: string, clock: Clo
     useBinaryFormat: true,
     readMaxBytes: MAX_MESSAGE_BYTES,
     writeMaxBytes: MAX_MESSAGE_BYTES,
-    pingIntervalMs: 30_000,
+    sessionManager: new PeerSessions(rpcUrl, { pingIntervalMs: PING_INTERVAL_MS }),
     interceptors: [traceCalls, bearServiceToken(secret, clock), repeatRefused],
   });
 }

@@ -14,9 +14,8 @@ const SESSION_AGE_MS = 10 * 60_000;
 const SESSION_JITTER_MS = 2 * 60_000;
 /** Of a session: all that may come is served. */
 const LAST_STREAM = 2 ** 31 - 1;
-/** A client leaves within a round trip, or when its last call is answered. */
-const LEAVING_MS = 1_000;
-const LOOK_EVERY_MS = 10;
+/** Until a client has heard that a session ends, though it is busy. */
+const HEARING_MS = 250;
 
 export interface RpcServer {
   readonly port: number;
@@ -31,6 +30,8 @@ export async function startRpcServer(options: {
   interceptors: readonly Interceptor[];
   /** Throws to refuse a call before its body is read. */
   gate: (context: HandlerContext) => void;
+  /** After which a session is sent away, 10 to 12 minutes by default. */
+  sessionAgeMs?: () => number;
 }): Promise<RpcServer> {
   const stopping = new AbortController();
   const handler = connectNodeAdapter({
@@ -43,7 +44,7 @@ export async function startRpcServer(options: {
     writeMaxBytes: MAX_MESSAGE_BYTES,
   });
   const server = createServer({}, handler);
-  const sessions = trackSessions(server);
+  const sessions = trackSessions(server, options.sessionAgeMs ?? aboutTenMinutes);
   await new Promise<void>((resolve, reject) => {
     const settings = { host: "SERVICE_HOST", port: "SERVICE_RPC_PORT" };
     server.once("error", (error) => reject(listenError(error, settings, options)));
@@ -54,7 +55,7 @@ export async function startRpcServer(options: {
     close: async (graceMs) => {
       stopping.abort();
       // Node closes the sessions of a server that it closes.
-      await sendAway(sessions);
+      await Promise.all([...sessions].map(sendAway));
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const session of sessions) session.close();
       const cut = setTimeout(() => {
@@ -67,21 +68,26 @@ export async function startRpcServer(options: {
 }
 
 /**
- * Tells clients to go elsewhere with further calls, and waits until they have. What they sent before they heard of it is
- * served; a session that is closed at once refuses that.
+ * Tells a client to go elsewhere with further calls, then closes the session. Node does not read a session without calls any
+ * more once it has said so: what crosses it on its way is refused when the session is closed, and sent again. After that it
+ * would be lost, so the client has time to hear.
  */
-async function sendAway(sessions: ReadonlySet<ServerHttp2Session>): Promise<void> {
-  for (const session of sessions) session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM);
-  const over = AbortSignal.timeout(LEAVING_MS);
-  while (sessions.size > 0 && !over.aborted) await pause(LOOK_EVERY_MS, over);
+async function sendAway(session: ServerHttp2Session): Promise<void> {
+  if (session.destroyed) return;
+  session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM);
+  const closed = new AbortController();
+  session.once("close", () => closed.abort());
+  await pause(HEARING_MS, closed.signal);
+  session.close();
 }
 
-function trackSessions(server: Http2Server): ReadonlySet<ServerHttp2Session> {
+const aboutTenMinutes = () => SESSION_AGE_MS + Math.random() * SESSION_JITTER_MS;
+
+function trackSessions(server: Http2Server, ageMs: () => number): ReadonlySet<ServerHttp2Session> {
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
-    const age = SESSION_AGE_MS + Math.random() * SESSION_JITTER_MS;
-    const retire = setTimeout(() => session.goaway(constants.NGHTTP2_NO_ERROR, LAST_STREAM), age).unref();
+    const retire = setTimeout(() => void sendAway(session), ageMs()).unref();
     session.once("close", () => {
       clearTimeout(retire);
       sessions.delete(session);

@@ -2,7 +2,7 @@
 
 import { once } from "node:events";
 import { connect, constants, createServer } from "node:http2";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect as connectSocket, createServer as createSocketServer } from "node:net";
 import type { Transport } from "@connectrpc/connect";
 import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { ServiceError } from "@gr/proto";
@@ -251,6 +251,31 @@ describe("network transport alone", () => {
       await stopping;
     } finally {
       client.destroy();
+    }
+  });
+
+  test("a session of which the client has gone is closed on this side, too", async () => {
+    const server = await startRpcServer({
+      host: "127.0.0.1",
+      port: 0,
+      services: [],
+      interceptors: [],
+      gate: () => undefined,
+      sessionAgeMs: () => 5,
+    });
+    const client = connectSocket(server.port, "127.0.0.1");
+    const between = createSocketServer({ allowHalfOpen: true }, (socket) => socket.pipe(client).pipe(socket));
+    between.listen(0, "127.0.0.1");
+    await once(between, "listening");
+    const closed = once(client, "end");
+    const { port } = between.address() as AddressInfo;
+    const session = connect(`http://127.0.0.1:${port}`);
+    try {
+      await closed;
+    } finally {
+      session.destroy();
+      between.close();
+      await server.close(0);
     }
   });
 
