@@ -125,21 +125,13 @@ export class Fleet {
   /**
    * One process for another, which must end with exit code 0.
    * @param count of the orders that are answered while both serve
-   * @returns how many answers there were when the old one was told to stop, and when it had ended
    */
-  async replace(
-    service: Service,
-    build: Build,
-    load: RunningLoad,
-    count: number,
-  ): Promise<{ answeredBefore: number; endedAt: number }> {
+  async replace(service: Service, build: Build, load: RunningLoad, count: number): Promise<void> {
     const old = this.#podOf(service);
     await this.#join(service, await this.#start(service, build));
     await answered(load, count);
     this.#leave(service, old);
-    const answeredBefore = load.sent.length;
     expect({ service, code: await old.child.stop() }).toEqual({ service, code: 0 });
-    return { answeredBefore, endedAt: Date.now() };
   }
 
   /** All at once: new processes of every service, then the old ones end. */
