@@ -3,16 +3,13 @@
 // `npm run bench -- text`, `-- images` and `-- money` are its parts. `-- profile` runs only when
 // it is named: it says where the processor's time of a request goes.
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { sandboxEnvironment } from "@gr/all-in-one";
 import { startPostgres } from "@gr/embedded";
-import { BillingService } from "@gr/proto/billing";
-import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
 import { startSimulator } from "@gr/simulator";
 import { freePort } from "@gr/testing";
 import { compareImages, startPictureProvider } from "./images.ts";
@@ -28,6 +25,7 @@ import {
   residentMegabytes,
 } from "./processes.ts";
 import { profileRequests } from "./profile.ts";
+import { type Contestant, chatBody, endChild, startRouterPinned, type Upstreams } from "./router.ts";
 import { medians, type Row, table } from "./table.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
@@ -38,18 +36,6 @@ const OPEN_RATE = 500;
 const PARTS = process.argv.length > 2 ? process.argv.slice(2) : ["text", "images", "money"];
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const chatBody = JSON.stringify({
-  model: "sandbox/chat",
-  max_tokens: 64,
-  messages: [{ role: "user", content: "Tell me about lighthouses. #tokens=32" }],
-});
-
-interface Contestant {
-  readonly name: string;
-  readonly pid: number;
-  readonly target: Target;
-}
-
 async function main(): Promise<void> {
   const closers: (() => Promise<unknown>)[] = [];
   try {
@@ -184,82 +170,6 @@ async function startReceiver() {
   return { url: `http://127.0.0.1:${port}`, close };
 }
 
-interface Upstreams {
-  readonly dataDir: string;
-  readonly simulatorUrl: string;
-  readonly databaseUrl: string;
-  /** Of one process, unless another is named. */
-  readonly launcher?: "split.ts";
-  readonly nodeOptions?: readonly string[];
-}
-
-async function startRouterPinned(
-  name: string,
-  { dataDir, simulatorUrl, databaseUrl, launcher, nodeOptions = [] }: Upstreams,
-  env: Readonly<Record<string, string>> = {},
-) {
-  const port = await freePort();
-  const script = source(`../../all-in-one/src/${launcher ?? "main.ts"}`);
-  const [command, args] = onCore(ROUTER_CORE, process.execPath, [...nodeOptions, script]);
-  const inspected = nodeOptions.length > 0;
-  const child = spawn(command, args, {
-    env: {
-      PATH: process.env["PATH"],
-      DATA_DIR: dataDir,
-      PORT: String(port),
-      DATABASE_URL: databaseUrl,
-      LOG_LEVEL: "error",
-      // On, and beyond reach.
-      RATE_LIMIT_TEXT_PER_SECOND: "100000",
-      RATE_LIMIT_MEDIA_PER_SECOND: "100000",
-      RATE_LIMIT_OTHER_PER_SECOND: "100000",
-      RATE_LIMIT_ANONYMOUS_PER_SECOND: "100000",
-      ...sandboxEnvironment(simulatorUrl),
-      ...env,
-    },
-    stdio: ["ignore", "pipe", inspected ? "pipe" : "inherit"],
-  });
-  let said = "";
-  child.stderr?.on("data", (chunk) => {
-    said += String(chunk);
-  });
-  await new Promise<void>((resolve, reject) => {
-    child.once("exit", (code) => reject(new Error(`the router ended with exit code ${code}`)));
-    child.stdout?.on("data", (chunk) => {
-      if (String(chunk).includes("Ctrl-C stops everything")) resolve();
-    });
-  });
-  const credentials = JSON.parse(await readFile(join(dataDir, "credentials.json"), "utf8"));
-  await fillAccount(dataDir, credentials.account_id);
-  const headers = { authorization: `Bearer ${credentials.api_key}`, "content-type": "application/json" };
-  const target = {
-    origin: credentials.base_url,
-    path: "/v1/compat/chat/completions",
-    headers,
-    body: chatBody,
-  };
-  const inspector = /ws:\/\/\S+/.exec(said)?.[0] ?? "";
-  return { child, contestant: { name, pid: child.pid ?? 0, target }, inspector };
-}
-
-/** The demo account's 10 USD would not outlast the run. */
-async function fillAccount(dataDir: string, accountId: string): Promise<void> {
-  const runtime = JSON.parse(await readFile(join(dataDir, "runtime.json"), "utf8"));
-  const transport = createRemoteTransport(
-    runtime.rpc_urls.billing,
-    runtime.internal_auth_secret,
-    systemClock,
-  );
-  const billing = createServiceClient(BillingService, "billing", transport);
-  await billing.putDeposit({
-    depositId: crypto.randomUUID(),
-    accountId,
-    credits: 10_000_000_000n,
-    status: 2,
-    source: "bench",
-  });
-}
-
 async function startYardstick(kind: "undici" | "fastify", upstream: string) {
   const port = await freePort();
   const [command, args] = onCore(ROUTER_CORE, process.execPath, [
@@ -278,14 +188,6 @@ async function startYardstick(kind: "undici" | "fastify", upstream: string) {
   };
   const name = kind === "undici" ? "bare undici proxy" : "@fastify/http-proxy";
   return { child, contestant: { name, pid: child.pid ?? 0, target } };
-}
-
-function endChild(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null) resolve();
-    child.once("exit", () => resolve());
-    child.kill("SIGTERM");
-  });
 }
 
 /** Rounds are interleaved, so that a noisy minute hits every contestant alike. */

@@ -36,6 +36,23 @@ export function cpuMicros(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1_000_000) / TICKS_PER_SECOND;
 }
 
+/** Of a process and of all below it, those that have ended included. */
+export function cpuMicrosOfTree(pid: number): number {
+  const fields = statOf(pid);
+  const ended = ((Number(fields[13]) + Number(fields[14])) * 1_000_000) / TICKS_PER_SECOND;
+  const children = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isBelow(Number(name), pid));
+  return children.reduce((sum, child) => sum + cpuMicrosOfTree(Number(child)), cpuMicros(pid) + ended);
+}
+
+function isBelow(pid: number, parent: number): boolean {
+  try {
+    return Number(statOf(pid)[1]) === parent;
+  } catch {
+    // It has ended meanwhile.
+    return false;
+  }
+}
+
 /** The same of a process and of all below it that run Node: of a router in several processes, without its Redis. */
 export function cpuMicrosUnder(pid: number): number {
   const below = readdirSync("/proc")

@@ -1,0 +1,104 @@
+// A router as the benches start one: on its own core, with everything switched on and no limit within reach, and money enough.
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { sandboxEnvironment } from "@gr/all-in-one";
+import { freePort } from "@gr/testing";
+import { ROOT } from "../../scripts/tool.ts";
+import type { Target } from "./load.ts";
+import { onCore, ROUTER_CORE } from "./processes.ts";
+
+const END_MS = 60_000;
+
+export const chatBody = JSON.stringify({
+  model: "sandbox/chat",
+  max_tokens: 64,
+  messages: [{ role: "user", content: "Tell me about lighthouses. #tokens=32" }],
+});
+
+export interface Contestant {
+  readonly name: string;
+  readonly pid: number;
+  readonly target: Target;
+}
+
+export interface Upstreams {
+  readonly dataDir: string;
+  readonly simulatorUrl: string;
+  readonly databaseUrl: string;
+  /** Of one process, unless another is named. */
+  readonly launcher?: "split.ts";
+  readonly nodeOptions?: readonly string[];
+  /** Of the tree whose router it is; this one by default. */
+  readonly root?: string;
+}
+
+export async function startRouterPinned(
+  name: string,
+  { dataDir, simulatorUrl, databaseUrl, launcher, nodeOptions = [], root = ROOT }: Upstreams,
+  env: Readonly<Record<string, string>> = {},
+) {
+  const port = await freePort();
+  const script = join(root, "all-in-one/src", launcher ?? "main.ts");
+  const [command, args] = onCore(ROUTER_CORE, process.execPath, [...nodeOptions, script]);
+  const inspected = nodeOptions.length > 0;
+  const child = spawn(command, args, {
+    env: {
+      PATH: process.env["PATH"],
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      DATABASE_URL: databaseUrl,
+      LOG_LEVEL: "error",
+      // On, and beyond reach.
+      RATE_LIMIT_TEXT_PER_SECOND: "100000",
+      RATE_LIMIT_MEDIA_PER_SECOND: "100000",
+      RATE_LIMIT_OTHER_PER_SECOND: "100000",
+      RATE_LIMIT_ANONYMOUS_PER_SECOND: "100000",
+      ...sandboxEnvironment(simulatorUrl),
+      ...env,
+    },
+    stdio: ["ignore", "pipe", inspected ? "pipe" : "inherit"],
+  });
+  let said = "";
+  child.stderr?.on("data", (chunk) => {
+    said += String(chunk);
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once("exit", (code) => reject(new Error(`the router ended with exit code ${code}`)));
+    child.stdout?.on("data", (chunk) => {
+      if (String(chunk).includes("Ctrl-C stops everything")) resolve();
+    });
+  });
+  const credentials = JSON.parse(await readFile(join(dataDir, "credentials.json"), "utf8"));
+  await fillAccount(root, dataDir, credentials.account_id);
+  const headers = { authorization: `Bearer ${credentials.api_key}`, "content-type": "application/json" };
+  const target = {
+    origin: credentials.base_url,
+    path: "/v1/compat/chat/completions",
+    headers,
+    body: chatBody,
+  };
+  const inspector = /ws:\/\/\S+/.exec(said)?.[0] ?? "";
+  return { child, contestant: { name, pid: child.pid ?? 0, target }, inspector };
+}
+
+/** The demo account's 10 USD would not outlast the run. By the tree's own command: older ones had other RPCs. */
+async function fillAccount(root: string, dataDir: string, accountId: string): Promise<void> {
+  const order = ["deposit", "add", "--data-dir", dataDir, "--account", accountId, "--usd", "100000"];
+  const cli = [join(root, "scripts/bootstrap.mjs"), join(root, "cli/src/main.ts")];
+  await promisify(execFile)(process.execPath, [...cli, ...order], { cwd: root, timeout: 60_000 });
+}
+
+/** Told to end, and ended the hard way when it does not. */
+export function endChild(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null) resolve();
+    const hard = setTimeout(() => child.kill("SIGKILL"), END_MS);
+    child.once("exit", () => {
+      clearTimeout(hard);
+      resolve();
+    });
+    child.kill("SIGTERM");
+  });
+}
