@@ -2,7 +2,7 @@
 // proxies that do nothing but proxy and a gateway of others, and what an image costs, in one run on one machine. Figures are medians of rounds; compare within a run only.
 // `npm run bench -- text`, `-- images` and `-- money` are its parts. `-- profile` runs only when
 // it is named: it says where the processor's time of a request goes.
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
