@@ -176,8 +176,6 @@ CREATE INDEX idempotency_claimed_at ON idempotency USING btree (claimed_at);
 
 CREATE INDEX spender_in_order ON spender USING btree (account_id, created_at, id);
 
-CREATE INDEX text_request_began_at ON text_request USING brin (began_at);
-
 CREATE INDEX text_request_of_account ON text_request USING btree (account_id, began_at, id);
 
 CREATE INDEX text_request_of_model ON text_request USING btree (account_id, model, began_at, id);

@@ -29,6 +29,8 @@ const MOST_MODEL_CHARACTERS = 300;
 const MOST_ATTEMPTS = 100;
 /** Of what is kept of a text whose length others decide. */
 const MOST_CHARACTERS = 500;
+/** As nearly every text is: with nothing in it that must go. */
+const PLAIN = /^[\x20-\x7e]*$/;
 /** The largest 32-bit integer. */
 const MOST_MS = 2_147_483_647;
 
@@ -139,19 +141,19 @@ function milliseconds(value: bigint): number {
 
 /** PostgreSQL has no NUL, neither has its JSON; half a character has no place in either. */
 function short(value: string): string {
-  return value.slice(0, MOST_CHARACTERS).replaceAll("\0", "").toWellFormed();
+  const kept = value.slice(0, MOST_CHARACTERS);
+  return PLAIN.test(kept) ? kept : kept.replaceAll("\0", "").toWellFormed();
 }
 
 /** Without the counts that are zero, which most are. */
-function usageOf({ $typeName: _, toolCalls, ...counts }: TextUsageMessage): TextUsage {
-  const entries = Object.entries(counts).flatMap(([name, count]) =>
-    typeof count === "bigint" && count !== 0n ? [[name, Number(count)]] : [],
-  );
-  const calls = Object.entries(toolCalls).map(([name, count]) => [short(name), Number(count)]);
-  return {
-    ...Object.fromEntries(entries),
-    ...(calls.length === 0 ? {} : { toolCalls: Object.fromEntries(calls) }),
-  };
+function usageOf(usage: TextUsageMessage): TextUsage {
+  const kept: Record<string, TextUsage[string]> = {};
+  for (const [name, count] of Object.entries(usage)) {
+    if (typeof count === "bigint" && count !== 0n) kept[name] = Number(count);
+  }
+  const calls = Object.entries(usage.toolCalls).map(([name, count]) => [short(name), Number(count)]);
+  if (calls.length > 0) kept["toolCalls"] = Object.fromEntries(calls);
+  return kept;
 }
 
 function messageOf(logged: LoggedText): MessageInitShape<typeof TextSchema> {

@@ -4,6 +4,7 @@ import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/account-store.ts";
 import type { HoldState } from "../holds/hold.ts";
+import { literal, quoted } from "../writer/array-literal.ts";
 
 export interface TextLine {
   readonly id: string;
@@ -87,13 +88,11 @@ const TEXT_SERVICE = "text-proxy";
 const WRITE = `WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
   INSERT INTO text_request (id, account_id, spender_id, model, api, stream, began_at, took_ms, first_byte_ms, finish_reason,
     user_tag, usage, attempts, error_reason, error_message)
-  SELECT id, "accountId", "spenderId", model, api, stream, "beganAt", "tookMs", "firstByteMs", "finishReason",
-    "userTag", usage, attempts, "errorReason", "errorMessage"
-    FROM unhurried, json_to_recordset($1) AS line (id uuid, "accountId" uuid, "spenderId" uuid, model text, api text,
-      stream boolean, "beganAt" timestamptz, "tookMs" integer, "firstByteMs" integer, "finishReason" text, "userTag" text,
-      usage json, attempts json, "errorReason" text, "errorMessage" text)
-      LEFT JOIN text_retention own ON own.account_id = line."accountId"
-    WHERE coalesce(own.days, $2) > 0
+  SELECT line.* FROM unhurried, unnest($2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::boolean[],
+      $8::timestamptz[], $9::integer[], $10::integer[], $11::text[], $12::text[], $13::json[], $14::json[], $15::text[],
+      $16::text[]) AS line (id, account_id)
+    LEFT JOIN text_retention own USING (account_id)
+    WHERE coalesce(own.days, $1) > 0
   ON CONFLICT (id) DO NOTHING`;
 
 const COLUMNS = `h.id, h.account_id, h.spender_id, h.model, h.state, h.placed_at, h.charge, h.cost, h.price_version, h.provider,
@@ -151,7 +150,7 @@ interface TextRow {
 export function createTextLogStore(pool: Pool): TextLogStore {
   return {
     write: async (lines, byDefault) => {
-      await pool.query(WRITE, [JSON.stringify(lines), byDefault]);
+      await pool.query({ name: "write_texts", text: WRITE, values: [byDefault, ...columnsOf(lines)] });
     },
     list: async (filter) => {
       const { text, values } = pageQuery(filter);
@@ -178,6 +177,28 @@ export function createTextLogStore(pool: Pool): TextLogStore {
       }
     },
   };
+}
+
+/** In the order of `WRITE`. */
+function columnsOf(lines: readonly TextLine[]): string[] {
+  const column = (read: Parameters<typeof literal<TextLine>>[1]) => literal(lines, read);
+  return [
+    column(({ id }) => id),
+    column(({ accountId }) => accountId),
+    column(({ spenderId }) => spenderId),
+    column(({ model }) => quoted(model)),
+    column(({ api }) => api),
+    column(({ stream }) => stream),
+    column(({ beganAt }) => quoted(beganAt.toISOString())),
+    column(({ tookMs }) => tookMs),
+    column(({ firstByteMs }) => firstByteMs),
+    column(({ finishReason }) => quoted(finishReason)),
+    column(({ userTag }) => quoted(userTag)),
+    column(({ usage }) => usage && quoted(JSON.stringify(usage))),
+    column(({ attempts }) => quoted(JSON.stringify(attempts))),
+    column(({ errorReason }) => quoted(errorReason)),
+    column(({ errorMessage }) => quoted(errorMessage)),
+  ];
 }
 
 /** Each term as it is asked for, so that the index of the spender serves whoever asks for one. */

@@ -54,11 +54,11 @@ describe("a line", () => {
     };
     const said = {
       firstByteMs: 90n,
-      finishReason: "stop",
-      userTag: "Ä\u0000 user",
+      finishReason: "NULL",
+      userTag: 'Ä\u0000 "u\\ser",\n{}',
       usage,
       attempts: [
-        { provider: "one", upstreamModel: "a", outcome: "refused", tookMs: 3n },
+        { provider: "one", upstreamModel: 'a"\\', outcome: "refused", tookMs: 3n },
         { provider: "two", upstreamModel: "b", outcome: "delivered", tookMs: 1_000n },
       ],
       errorReason: "provider_timeout",
@@ -69,11 +69,20 @@ describe("a line", () => {
     expect(text).toMatchObject({
       ...{ requestId: id, spenderId: mine.spenderId, model: "m", state: HoldState.CAPTURED },
       ...{ chargedCredits: 7n, priceVersion: expect.any(String), placedAt: BigInt(THURSDAY) },
-      line: { ...lineOf(mine, id), ...said, userTag: "Ä user" },
+      line: { ...lineOf(mine, id), ...said, userTag: 'Ä "u\\ser",\n{}' },
     });
     // Whoever writes it again changes nothing.
     await ledger.texts.writeTexts({ lines: [lineOf(mine, id, { model: "other" })] });
     expect((await ledger.texts.findText({ accountId: mine.accountId, requestId: id })).text).toEqual(text);
+  });
+
+  test("keeps the first 500 characters of a text, and no half of one", async () => {
+    const mine = await openWallet(ledger.inProcess, 1_000n);
+    const long = { errorMessage: "x".repeat(501), userTag: `${"x".repeat(499)}\u{1f600}` };
+    const id = await charged(mine, long);
+    const { text } = await ledger.texts.findText({ accountId: mine.accountId, requestId: id });
+    const kept = { errorMessage: "x".repeat(500), userTag: `${"x".repeat(499)}\ufffd` };
+    expect(text?.line).toMatchObject(kept);
   });
 
   test("that never came leaves the request findable, with what it cost", async () => {

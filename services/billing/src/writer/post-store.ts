@@ -4,6 +4,7 @@ import type { Credits, PicoUsd } from "@gr/money";
 import { OutcomeCode } from "@gr/proto/billing";
 import type { PoolClient } from "@gr/runtime";
 import type { Period } from "../accounts/spender.ts";
+import { literal, quoted } from "./array-literal.ts";
 import type { Claim, HoldTag, Operation } from "./operation.ts";
 
 const POST =
@@ -187,13 +188,6 @@ function readRemark(remark: Remark): Partial<Posted> {
   };
 }
 
-/** A PostgreSQL array of values that need no quotes. */
-function literal<T>(items: readonly T[], columnOf: (item: T) => string | bigint | number | null): string {
-  let text = "";
-  for (const item of items) text += `,${columnOf(item) ?? "NULL"}`;
-  return `{${text.slice(1)}}`;
-}
-
 /** Null when no operation has one. */
 function columnOfSome(
   operations: readonly Operation[],
@@ -240,8 +234,4 @@ class TagList {
       column(({ priceVersion }) => priceVersion),
     ];
   }
-}
-
-function quoted(value: string): string {
-  return `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
 }

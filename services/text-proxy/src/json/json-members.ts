@@ -73,8 +73,10 @@ function keyIs(json: Buffer, { keyStart, keyEnd }: Member, name: string): boolea
     return true;
   }
   // A longer key can still be the name when it is spelt with escapes.
-  const key = json.subarray(keyStart, keyEnd);
-  return key.includes(BACKSLASH) && JSON.parse(`"${key.toString()}"`) === name;
+  for (let at = keyStart; at < keyEnd; at += 1) {
+    if (json[at] === BACKSLASH) return JSON.parse(`"${json.toString("utf8", keyStart, keyEnd)}"`) === name;
+  }
+  return false;
 }
 
 function skipSpace(json: Buffer, from: number): number {
