@@ -16,4 +16,11 @@ export {
 } from "./billing.ts";
 export { BillingShards, partOf, shardOf } from "./billing-shards.ts";
 export { type CatalogCopy, createCatalogCopy } from "./catalog-copy.ts";
-export { createTextLog, TextApi, type TextLineInit, type TextLog, type TextLogEvents } from "./text-log.ts";
+export {
+  createTextLog,
+  TextApi,
+  type TextLineInit,
+  type TextLog,
+  type TextLogEvents,
+  usageRecord,
+} from "./text-log.ts";

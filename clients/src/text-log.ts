@@ -1,7 +1,7 @@
-// The log of text requests as whoever serves them writes it: lines gather and leave together, and nobody waits for them. No
+// The log of text requests. Whoever serves them writes it here: lines gather and leave together, and nobody waits for them. No
 // money depends on a line, so what cannot be written after a while is counted and forgotten.
 import type { MessageInitShape } from "@bufbuild/protobuf";
-import { TextApi, type TextLineSchema, type TextLogService } from "@gr/proto/billing";
+import { TextApi, type TextLineSchema, type TextLogService, type TextUsage } from "@gr/proto/billing";
 import { type ServiceClient, startRounds, type Timer } from "@gr/runtime";
 
 export { TextApi };
@@ -67,5 +67,22 @@ export function createTextLog(
       await stopRounds?.();
       await write().catch((error) => events.lost(waiting.length, error));
     },
+  };
+}
+
+/** What was metered, as accounts are shown it. */
+export function usageRecord(usage: TextUsage) {
+  const calls = Object.entries(usage.toolCalls).map(([call, count]) => [call, Number(count)]);
+  return {
+    input_tokens: Number(usage.inputTokens),
+    output_tokens: Number(usage.outputTokens),
+    cached_input_tokens: Number(usage.cachedInputTokens),
+    cache_write_tokens: Number(usage.cacheWriteTokens),
+    image_input_tokens: Number(usage.imageInputTokens),
+    audio_input_tokens: Number(usage.audioInputTokens),
+    reasoning_tokens: Number(usage.reasoningTokens),
+    image_output_tokens: Number(usage.imageOutputTokens),
+    audio_output_tokens: Number(usage.audioOutputTokens),
+    tool_calls: Object.fromEntries(calls),
   };
 }

@@ -1,15 +1,9 @@
 // Text requests of the account's log, as billing keeps them: what they did, and what their holds say they cost.
+import { usageRecord } from "@gr/clients";
 import type { TextRequestRecord } from "@gr/console-api";
 import { formatCredits } from "@gr/money";
 import { errorRow, isReason } from "@gr/proto";
-import {
-  HoldState,
-  type Text,
-  TextApi,
-  type TextLine,
-  type TextLogService,
-  type TextUsage,
-} from "@gr/proto/billing";
+import { HoldState, type Text, TextApi, type TextLine, type TextLogService } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
 import { spenderIdOf } from "../spenders.ts";
 import type { ReadEntries } from "./merged-page.ts";
@@ -77,7 +71,7 @@ function detailsOf(line: TextLine | undefined) {
     attempts: attempts.map(({ provider, upstreamModel, outcome, tookMs }) => {
       return { ...{ provider, model: upstreamModel, outcome }, took_ms: Number(tookMs) };
     }),
-    usage: usage === undefined ? null : usageOf(usage),
+    usage: usage === undefined ? null : usageRecord(usage),
   };
 }
 
@@ -85,20 +79,4 @@ function errorOf({ errorReason, errorMessage: message }: TextLine): TextRequestR
   if (!isReason(errorReason)) return null;
   const { type, code = null } = errorRow(errorReason);
   return { message, type, code };
-}
-
-function usageOf(usage: TextUsage): NonNullable<TextRequestRecord["usage"]> {
-  const calls = Object.entries(usage.toolCalls).map(([call, count]) => [call, Number(count)]);
-  return {
-    input_tokens: Number(usage.inputTokens),
-    output_tokens: Number(usage.outputTokens),
-    cached_input_tokens: Number(usage.cachedInputTokens),
-    cache_write_tokens: Number(usage.cacheWriteTokens),
-    image_input_tokens: Number(usage.imageInputTokens),
-    audio_input_tokens: Number(usage.audioInputTokens),
-    reasoning_tokens: Number(usage.reasoningTokens),
-    image_output_tokens: Number(usage.imageOutputTokens),
-    audio_output_tokens: Number(usage.audioOutputTokens),
-    tool_calls: Object.fromEntries(calls),
-  };
 }

@@ -1,10 +1,11 @@
 // A text request as the log shows it beside images and videos. Billing keeps its line, and says what it cost; nobody keeps what
 // was asked or answered.
+import { usageRecord } from "@gr/clients";
 import type { Principal } from "@gr/identity";
 import { tokenPriceAt } from "@gr/models";
 import { formatCredits, formatPicoUsd } from "@gr/money";
 import { isReason, ServiceError } from "@gr/proto";
-import { HoldState, type Text, TextApi, type TextLogService, type TextUsage } from "@gr/proto/billing";
+import { HoldState, type Text, TextApi, type TextLogService } from "@gr/proto/billing";
 import type { CatalogOperatorService, TokenPrice } from "@gr/proto/catalog";
 import { renderError, type ServiceClient } from "@gr/runtime";
 import { z } from "zod";
@@ -169,29 +170,13 @@ function textAnswer(text: Text, price: TokenPrice | undefined): TextAnswer {
       ...{ provider, model: upstreamModel, outcome },
       latency: Number(tookMs),
     })),
-    usage: usage === undefined ? null : usageAnswer(usage),
+    usage: usage === undefined ? null : usageRecord(usage),
     price_version: priceVersion,
     unit_prices: price === undefined ? null : unitPrices(tokenPriceAt(price, provider)),
     upstream_cost: isOver ? formatPicoUsd(text.costPicoUsd) : null,
     error: line === undefined ? null : errorOf(line.errorReason, line.errorMessage, id),
     // Four decimals: the nearest double prints as exactly these.
     cost: isOver ? Number(formatCredits(text.chargedCredits)) : null,
-  };
-}
-
-function usageAnswer(usage: TextUsage): NonNullable<TextAnswer["usage"]> {
-  const calls = Object.entries(usage.toolCalls).map(([call, count]) => [call, Number(count)]);
-  return {
-    input_tokens: Number(usage.inputTokens),
-    output_tokens: Number(usage.outputTokens),
-    cached_input_tokens: Number(usage.cachedInputTokens),
-    cache_write_tokens: Number(usage.cacheWriteTokens),
-    image_input_tokens: Number(usage.imageInputTokens),
-    audio_input_tokens: Number(usage.audioInputTokens),
-    reasoning_tokens: Number(usage.reasoningTokens),
-    image_output_tokens: Number(usage.imageOutputTokens),
-    audio_output_tokens: Number(usage.audioOutputTokens),
-    tool_calls: Object.fromEntries(calls),
   };
 }
 
