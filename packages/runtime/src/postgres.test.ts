@@ -1,6 +1,7 @@
 // Connections that break or lead to the wrong server: whoever uses one learns it, the process lives on, and the next
 // connection is a good one.
 import { randomUUID } from "node:crypto";
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { createLogger } from "./logger.ts";
 import { connectPostgres, inTransaction, isConnectionError, type Pool, type PoolClient } from "./postgres.ts";
@@ -50,6 +51,24 @@ const errorOf = (call: Promise<unknown>) =>
     () => undefined,
     (error: unknown) => error,
   );
+
+test("an idle connection that is lost is said, but not of a pool that ends", async () => {
+  const said: unknown[] = [];
+  const hearing = Object.assign(createLogger("silent", "test"), {
+    warn: (...words: unknown[]) => void said.push(words[1]),
+  });
+  const pool = await connectPostgres({ url: url.href, poolSize: 1, schema: "public", log: hearing });
+  const pid = await pidOf(pool);
+  await admin.query("SELECT pg_terminate_backend($1)", [pid]);
+  await until(() => said.length === 1, { timeoutMs: 60_000 });
+  expect(said).toEqual(["an idle postgres connection was lost"]);
+  const client = await pool.connect();
+  client.release();
+  const ended = pool.end();
+  pool.emit("error", new Error("the server stops"), client);
+  await ended;
+  expect(said).toHaveLength(1);
+});
 
 test("a connection that the server ends fails the transaction on it, and no other", async () => {
   await withPool(async (pool) => {

@@ -54,9 +54,10 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
   });
   // Without listeners, a connection that the server closes would end the process. Who uses it learns it from its query.
   pool.on("connect", (client) => client.on("error", () => undefined));
-  pool.on("error", (error) =>
-    options.log.warn({ err: error.message }, "an idle postgres connection was lost"),
-  );
+  pool.on("error", (error) => {
+    // A pool has ended before its connections have: a server that stops next may close them first, as wished.
+    if (!pool.ending) options.log.warn({ err: error.message }, "an idle postgres connection was lost");
+  });
   try {
     await createSchema(pool, options.schema);
   } catch (error) {
