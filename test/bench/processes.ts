@@ -40,32 +40,31 @@ export function cpuMicros(pid: number): number {
 export function cpuMicrosOfTree(pid: number): number {
   const fields = statOf(pid);
   const ended = ((Number(fields[13]) + Number(fields[14])) * 1_000_000) / TICKS_PER_SECOND;
-  const children = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && isBelow(Number(name), pid));
-  return children.reduce((sum, child) => sum + cpuMicrosOfTree(Number(child)), cpuMicros(pid) + ended);
-}
-
-function isBelow(pid: number, parent: number): boolean {
-  try {
-    return Number(statOf(pid)[1]) === parent;
-  } catch {
-    // It has ended meanwhile.
-    return false;
-  }
+  return childrenOf(pid).reduce((sum, child) => sum + cpuMicrosOfTree(child), cpuMicros(pid) + ended);
 }
 
 /** The same of a process and of all below it that run Node: of a router in several processes, without its Redis. */
 export function cpuMicrosUnder(pid: number): number {
-  const below = readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && isNodeBelow(Number(name), pid))
-    .map(Number);
-  return below.reduce((sum, one) => sum + cpuMicrosUnder(one), cpuMicros(pid));
+  return childrenOf(pid)
+    .filter(runsNode)
+    .reduce((sum, child) => sum + cpuMicrosUnder(child), cpuMicros(pid));
 }
 
-/** False of one that has ended meanwhile. */
-function isNodeBelow(pid: number, parent: number): boolean {
+function childrenOf(pid: number): number[] {
+  const all = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
+  return all.map(Number).filter((one) => isTrueOf(() => Number(statOf(one)[1]) === pid));
+}
+
+function runsNode(pid: number): boolean {
+  return isTrueOf(
+    () => readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0]?.endsWith("node") === true,
+  );
+}
+
+/** False of a process that has ended meanwhile. */
+function isTrueOf(question: () => boolean): boolean {
   try {
-    const program = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0")[0] ?? "";
-    return Number(statOf(pid)[1]) === parent && program.endsWith("node");
+    return question();
   } catch {
     return false;
   }
