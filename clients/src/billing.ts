@@ -259,9 +259,12 @@ export function createBilling(
   return {
     place: async ({ mostCredits, ...request }) => {
       const value = { ...request, ...upTo(mostCredits), deadlineAt: BigInt(request.deadlineAt) };
-      const outcome = await post({ operation: { case: "place", value } }).catch((error) => {
+      let outcome: Outcome;
+      try {
+        outcome = await post({ operation: { case: "place", value } });
+      } catch (error) {
         throw unavailable(error);
-      });
+      }
       const earlier = earlierHoldOf(outcome, clock.now());
       if (earlier !== undefined) return { earlier };
       return { held: mostCredits === undefined ? request.credits : outcome.heldCredits };

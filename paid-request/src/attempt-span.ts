@@ -1,5 +1,5 @@
 // The span of one attempt: a call of a generative model, named as OpenTelemetry's GenAI conventions say.
-import { type Attributes, failSpan, inSpan, type Span, SpanKind } from "@gr/runtime";
+import { type Attributes, currentSpan, failSpan, inSpan, type Span, SpanKind } from "@gr/runtime";
 import type { Order, Route } from "./order.ts";
 import type { AttemptEnd, Kinds } from "./ports.ts";
 
@@ -22,7 +22,7 @@ export function inAttemptSpan<K extends Kinds>(
   { route, number }: Attempt,
   attempt: () => Promise<AttemptEnd<K>>,
 ): Promise<AttemptEnd<K>> {
-  if (names === undefined) return attempt();
+  if (names === undefined || currentSpan() === undefined) return attempt();
   const describe = () => ({ kind: SpanKind.CLIENT, attributes: attributesOf(names, order, route, number) });
   return inSpan(`${names.operation} ${route.upstreamModel}`, describe, async (span) => {
     const end = await attempt();

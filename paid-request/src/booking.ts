@@ -36,7 +36,11 @@ export class Booking<K extends Kinds> {
       asRecorded = await this.#billing.capture({ holdId: id, credits, cost });
     } else await this.#billing.release(id, ending.reason, ending.cost, ending.provider);
     // The money is where it belongs; without the mark it is booked once more, which changes nothing.
-    await this.#record.booked(id, asRecorded).catch((error) => this.#events.notBooked(id, error));
+    try {
+      await this.#record.booked(id, asRecorded);
+    } catch (error) {
+      this.#events.notBooked(id, error);
+    }
     return asRecorded ? "booked" : "refused";
   }
 }

@@ -1,5 +1,5 @@
-// Where the processor's time of a request goes: samples of the router under load, added up by the folder of the
-// project whose code was running or had called what was running, and the functions that took the most themselves.
+// Where the processor's time and the garbage of a request come from: samples of the router under load, added up by the file
+// of the project whose code was running or had called what was running, and the functions that took the most themselves.
 import { closedLoop, type Target } from "./load.ts";
 import { cpuMicrosUnder } from "./processes.ts";
 import { table } from "./table.ts";
@@ -14,13 +14,25 @@ export interface ProfiledRouter {
   readonly inspector: string;
 }
 
-/** Microseconds a request, at so many connections. */
+/** Microseconds and kilobytes a request, at so many connections. */
 export async function profileRequests(
-  { pid, target, inspector }: ProfiledRouter,
+  router: ProfiledRouter,
   connections: number,
   seconds: number,
 ): Promise<string> {
-  const session = await openInspector(inspector);
+  const session = await openInspector(router.inspector);
+  const time = await profileTime(session, router, connections, seconds);
+  const garbage = await profileGarbage(session, router, connections, seconds);
+  session.close();
+  return time + garbage;
+}
+
+async function profileTime(
+  session: Inspector,
+  { pid, target }: ProfiledRouter,
+  connections: number,
+  seconds: number,
+): Promise<string> {
   await session.call("Profiler.enable");
   await session.call("Profiler.setSamplingInterval", { interval: 200 });
   await session.call("Profiler.start");
@@ -28,8 +40,7 @@ export async function profileRequests(
   const { requests } = await closedLoop(target, connections, seconds);
   const micros = (cpuMicrosUnder(pid) - before) / requests;
   const { profile } = (await session.call("Profiler.stop")) as { profile: Profile };
-  session.close();
-  const { places, functions } = sumOf(profile);
+  const { places, functions } = sumOf(timesOf(profile));
   const title = (what: string) =>
     `${what}, ${connections} connections: ${micros.toFixed(0)} µs of the processor a request, sampling included`;
   return (
@@ -38,10 +49,42 @@ export async function profileRequests(
   );
 }
 
+/** All that was allocated meanwhile, whatever has become of it; buffers outside of the heap are not among it. */
+async function profileGarbage(
+  session: Inspector,
+  { target }: ProfiledRouter,
+  connections: number,
+  seconds: number,
+): Promise<string> {
+  await session.call("HeapProfiler.enable");
+  await session.call("HeapProfiler.startSampling", {
+    samplingInterval: 8192,
+    includeObjectsCollectedByMajorGC: true,
+    includeObjectsCollectedByMinorGC: true,
+  });
+  const { requests } = await closedLoop(target, connections, seconds);
+  const { profile } = (await session.call("HeapProfiler.stopSampling")) as { profile: { head: Allocations } };
+  const { places, functions } = sumOf(allocationsOf(profile.head));
+  const kilobytes = [...functions.values()].reduce((sum, bytes) => sum + bytes, 0) / 1024 / requests;
+  const title = (what: string) =>
+    `${what}, ${connections} connections: ${kilobytes.toFixed(1)} KB allocated a request`;
+  return (
+    table(title("where the garbage comes from"), ["bytes/req"], rowsOf(places, requests, PARTS)) +
+    table(title("functions themselves"), ["bytes/req"], rowsOf(functions, requests, FUNCTIONS))
+  );
+}
+
 interface Frame {
   readonly functionName: string;
   readonly url: string;
   readonly lineNumber: number;
+}
+
+/** What was sampled in a function, and who had called it, the nearest first. */
+interface Sample {
+  readonly frame: Frame;
+  readonly callers: readonly Frame[];
+  readonly amount: number;
 }
 
 interface Profile {
@@ -54,29 +97,49 @@ interface Profile {
   readonly timeDeltas: readonly number[];
 }
 
-const ASLEEP = new Set(["(idle)", "(program)"]);
+interface Allocations {
+  readonly callFrame: Frame;
+  readonly selfSize: number;
+  readonly children: readonly Allocations[];
+}
 
-function sumOf({ nodes, samples, timeDeltas }: Profile) {
+function timesOf({ nodes, samples, timeDeltas }: Profile): Sample[] {
   const self = new Map<number, number>();
   for (const [index, id] of samples.entries()) self.set(id, (self.get(id) ?? 0) + (timeDeltas[index] ?? 0));
+  const byId = new Map(nodes.map((node) => [node.id, node]));
   const parents = new Map(nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
-  const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
+  return [...self].map(([id, amount]) => {
+    const callers: Frame[] = [];
+    for (let at = parents.get(id); at !== undefined; at = parents.get(at)) {
+      callers.push(byId.get(at)?.callFrame ?? NOBODY);
+    }
+    return { frame: byId.get(id)?.callFrame ?? NOBODY, callers, amount };
+  });
+}
+
+const NOBODY: Frame = { functionName: "", url: "", lineNumber: 0 };
+
+function allocationsOf(node: Allocations, callers: readonly Frame[] = []): Sample[] {
+  const inner = [node.callFrame, ...callers];
+  return [
+    { frame: node.callFrame, callers, amount: node.selfSize },
+    ...node.children.flatMap((child) => allocationsOf(child, inner)),
+  ];
+}
+
+const ASLEEP = new Set(["(idle)", "(program)"]);
+
+function sumOf(samples: readonly Sample[]) {
   const places = new Map<string, number>();
   const functions = new Map<string, number>();
-  const add = (to: Map<string, number>, name: string, micros: number) =>
-    to.set(name, (to.get(name) ?? 0) + micros);
-  for (const [id, micros] of self) {
-    const frame = frames.get(id);
-    if (frame === undefined || ASLEEP.has(frame.functionName)) continue;
-    let at: number | undefined = id;
-    let place: string | undefined;
-    while (place === undefined && at !== undefined) {
-      place = ownPlace(frames.get(at)?.url ?? "");
-      at = parents.get(at);
-    }
-    add(places, place ?? libraryOf(frame), micros);
+  const add = (to: Map<string, number>, name: string, amount: number) =>
+    to.set(name, (to.get(name) ?? 0) + amount);
+  for (const { frame, callers, amount } of samples) {
+    if (amount === 0 || ASLEEP.has(frame.functionName)) continue;
+    const own = [frame, ...callers].map(({ url }) => ownPlace(url)).find((place) => place !== undefined);
+    add(places, own ?? libraryOf(frame), amount);
     const where = ownPlace(frame.url) ?? libraryOf(frame);
-    add(functions, `${frame.functionName || "(anonymous)"}:${frame.lineNumber + 1} ${where}`, micros);
+    add(functions, `${frame.functionName || "(anonymous)"}:${frame.lineNumber + 1} ${where}`, amount);
   }
   return { places, functions };
 }
@@ -100,6 +163,8 @@ function rowsOf(sums: ReadonlyMap<string, number>, requests: number, most: numbe
     .slice(0, most)
     .map(([name, micros]) => ({ name, values: [micros / requests] }));
 }
+
+type Inspector = Awaited<ReturnType<typeof openInspector>>;
 
 async function openInspector(address: string) {
   const socket = new WebSocket(address);

@@ -34,6 +34,8 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
+const NOTHING = Buffer.alloc(0);
+
 /** An object that has begun and not ended. */
 interface OpenObject {
   /** Of the member that the scan is in; undefined before the first. */
@@ -147,29 +149,32 @@ export class JsonGuard {
     const end = endOfString(chunk, at);
     if (end < chunk.length) {
       this.#inString = false;
-      if (this.#named !== undefined) this.#name(this.#named, this.#wholeName(chunk.subarray(from, end)));
+      if (this.#named !== undefined) this.#name(this.#named, this.#wholeName(chunk, from, end));
       this.#named = undefined;
       return end + 1;
     }
     // A backslash at the very end escapes what comes next.
     this.#escaped = end > chunk.length;
-    if (this.#named !== undefined) this.#nameBefore = this.#wholeName(chunk.subarray(from));
+    if (this.#named !== undefined) this.#nameBefore = this.#nameSoFar(chunk, from, chunk.length);
     return chunk.length;
   }
 
-  #wholeName(last: Buffer): Buffer {
-    const before = this.#nameBefore;
+  /** As it is spelt; most lie within one chunk. */
+  #wholeName(chunk: Buffer, from: number, end: number): string {
+    if (this.#nameBefore !== undefined) return this.#nameSoFar(chunk, from, end).toString();
+    refuseLongName(end - from);
+    return chunk.toString("utf8", from, end);
+  }
+
+  #nameSoFar(chunk: Buffer, from: number, end: number): Buffer {
+    const before = this.#nameBefore ?? NOTHING;
     this.#nameBefore = undefined;
-    if (last.length + (before?.length ?? 0) > JSON_LIMITS.nameBytes) {
-      throw tooMuch(
-        `has a field whose name is longer than ${JSON_LIMITS.nameBytes.toLocaleString("en")} bytes`,
-      );
-    }
-    return before === undefined ? last : Buffer.concat([before, last]);
+    refuseLongName(before.length + end - from);
+    return Buffer.concat([before, chunk.subarray(from, end)]);
   }
 
   /** Goes on to the next member of the object. */
-  #name(object: OpenObject, spelt: Buffer): void {
+  #name(object: OpenObject, spelt: string): void {
     const name = readName(spelt);
     if (object.name !== undefined) {
       object.earlier ??= new Set();
@@ -183,6 +188,11 @@ export class JsonGuard {
     const isRepeated = object.earlier?.has(name) === true;
     if (isRepeated || name === "__proto__") throw unclear(this.#levels.map(placeIn), isRepeated);
   }
+}
+
+function refuseLongName(bytes: number): void {
+  if (bytes <= JSON_LIMITS.nameBytes) return;
+  throw tooMuch(`has a field whose name is longer than ${JSON_LIMITS.nameBytes.toLocaleString("en")} bytes`);
 }
 
 function tooMuch(what: string): ServiceError {
@@ -231,8 +241,7 @@ function endOfLongString(json: Buffer, at: number): number {
 }
 
 /** The name between two quotes, whichever way it is spelt. */
-function readName(bytes: Buffer): string {
-  const spelt = bytes.toString("utf8");
+function readName(spelt: string): string {
   if (!spelt.includes("\\")) return spelt;
   try {
     return JSON.parse(`"${spelt}"`) as string;

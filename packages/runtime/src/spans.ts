@@ -28,13 +28,21 @@ export interface SpanOptions {
  * Does the work, within a span if its request is sampled. The span ends with it; an error is named by its kind only.
  * @param describe asked only where there is a span
  */
-export async function inSpan<T>(
+export function inSpan<T>(
   name: string,
   describe: () => SpanOptions,
   work: (span: Span | undefined) => Promise<T>,
 ): Promise<T> {
   const trace = currentRequest()?.trace;
-  if (trace === undefined) return work(undefined);
+  return trace === undefined ? work(undefined) : inSpanBelow(trace, name, describe, work);
+}
+
+async function inSpanBelow<T>(
+  trace: Trace,
+  name: string,
+  describe: () => SpanOptions,
+  work: (span: Span) => Promise<T>,
+): Promise<T> {
   const { kind = SpanKind.INTERNAL, attributes = {} } = describe();
   const links = trace.links === undefined ? {} : { links: [...trace.links] };
   const below = traces.setSpan(ROOT_CONTEXT, trace.span);

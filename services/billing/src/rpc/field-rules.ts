@@ -20,6 +20,7 @@ export function invalid(field: string, what: string): ServiceError {
 
 /** Lower-case, so that one id has one spelling. */
 export function uuid(field: string, value: string): string {
+  if (UUID.test(value)) return value;
   const id = value.toLowerCase();
   if (!UUID.test(id)) throw invalid(field, "It must be a UUID");
   return id;

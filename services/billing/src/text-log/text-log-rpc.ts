@@ -148,7 +148,8 @@ function short(value: string): string {
 /** Without the counts that are zero, which most are. */
 function usageOf(usage: TextUsageMessage): TextUsage {
   const kept: Record<string, TextUsage[string]> = {};
-  for (const [name, count] of Object.entries(usage)) {
+  for (const name in usage) {
+    const count: unknown = usage[name as keyof TextUsageMessage];
     if (typeof count === "bigint" && count !== 0n) kept[name] = Number(count);
   }
   const calls = Object.entries(usage.toolCalls).map(([name, count]) => [short(name), Number(count)]);

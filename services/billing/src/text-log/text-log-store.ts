@@ -4,7 +4,7 @@ import type { Credits, PicoUsd } from "@gr/money";
 import type { Pool } from "@gr/runtime";
 import { noAccount } from "../accounts/account-store.ts";
 import type { HoldState } from "../holds/hold.ts";
-import { literal, quoted } from "../writer/array-literal.ts";
+import { literal, quoted, quotedJson } from "../writer/array-literal.ts";
 
 export interface TextLine {
   readonly id: string;
@@ -194,8 +194,8 @@ function columnsOf(lines: readonly TextLine[]): string[] {
     column(({ firstByteMs }) => firstByteMs),
     column(({ finishReason }) => quoted(finishReason)),
     column(({ userTag }) => quoted(userTag)),
-    column(({ usage }) => usage && quoted(JSON.stringify(usage))),
-    column(({ attempts }) => quoted(JSON.stringify(attempts))),
+    column(({ usage }) => usage && quotedJson(usage)),
+    column(({ attempts }) => quotedJson(attempts)),
     column(({ errorReason }) => quoted(errorReason)),
     column(({ errorMessage }) => quoted(errorMessage)),
   ];

@@ -11,7 +11,14 @@ export function literal<T>(
   return `{${text.slice(1)}}`;
 }
 
+const SPECIAL = /["\\]/;
+
 /** Any text. */
 export function quoted(value: string): string {
-  return `"${value.replaceAll(/["\\]/g, "\\$&")}"`;
+  return SPECIAL.test(value) ? `"${value.replaceAll(/["\\]/g, "\\$&")}"` : `"${value}"`;
+}
+
+/** A value as JSON. Of a JSON text, JSON escapes quotes and backslashes only, and as PostgreSQL does. */
+export function quotedJson(value: object): string {
+  return JSON.stringify(JSON.stringify(value));
 }

@@ -115,9 +115,12 @@ export class Upstream {
       stream ? "text/event-stream" : "application/json",
       "x-request-id",
       id,
-      ...Object.entries(outwardTraceHeaders()).flat(),
     ];
-    currentSpan()?.setAttributes(this.#place);
+    const span = currentSpan();
+    if (span !== undefined) {
+      headers.push(...Object.entries(outwardTraceHeaders()).flat());
+      span.setAttributes(this.#place);
+    }
     this.#pool.dispatch({ method: "POST", path: this.#basePath + PATHS[api], headers, body }, call);
   }
 
