@@ -17,8 +17,8 @@ module.exports = {
   ],
   // Ends a test that hangs, and no other: a slow, busy machine may take many times as long as ours.
   testTimeout: 600_000,
-  // One more than CI has cores: tests wait a lot, for processes, timers and disks.
-  maxWorkers: 3,
+  // More than CI has cores: tests wait a lot, for processes, timers and disks. Deep ones have fewer (scripts/test.ts).
+  maxWorkers: 4,
   // Modules of files that are done stay in the memory of a worker; a new one begins with none.
   workerIdleMemoryLimit: "1GB",
   transform: {

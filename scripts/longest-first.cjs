@@ -12,6 +12,7 @@ const LONGEST = [
   "test/chaos/video-crash-points.deep.test.ts",
   "services/text-proxy/src/answer/every-cut.test.ts",
   "test/fuzz/fuzz.deep.test.ts",
+  "services/media-generation/src/crash.deep.test.ts",
   "test/chaos/stop.deep.test.ts",
   "test/prices/bills.test.ts",
   "test/chaos/text-crash-points.deep.test.ts",

@@ -13,15 +13,28 @@ export interface JestCounts {
 const COUNT_REPORTER = fileURLToPath(new URL("./count-reporter.ts", import.meta.url));
 const END_WORKER = fileURLToPath(new URL("./end-worker.cjs", import.meta.url));
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
+/** Deep tests run whole routers and kill them: more at once would only wait for each other. */
+const DEEP_WORKERS = "--maxWorkers=3";
 const STOP_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 const deep = process.argv[2] === "--deep";
 const args = process.argv.slice(deep ? 3 : 2);
+const choosesWorkers = args.some((arg) => /^(-i|-w|--runInBand|--maxWorkers)/.test(arg));
+const workers = deep && !choosesWorkers ? [DEEP_WORKERS] : [];
 const reporters = ["--reporters=default", `--reporters=${COUNT_REPORTER}`];
 const jest = spawn(
   process.execPath,
   // Workers are started with the same options.
-  ["--experimental-vm-modules", "--no-warnings", "--require", END_WORKER, JEST, ...args, ...reporters],
+  [
+    "--experimental-vm-modules",
+    "--no-warnings",
+    "--require",
+    END_WORKER,
+    JEST,
+    ...args,
+    ...workers,
+    ...reporters,
+  ],
   {
     stdio: ["inherit", "inherit", "inherit", "ipc"],
     env: { ...process.env, TEST_DEPTH: deep ? "deep" : "quick" },
