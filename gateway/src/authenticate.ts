@@ -2,7 +2,7 @@
 // headers is never looked at.
 import type { Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
-import { countHeader } from "@gr/runtime";
+import { countHeader, pathOf, routeNotFound } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import type { RouteRow } from "./routes.ts";
 import type { VerifiedKeys } from "./verified-keys.ts";
@@ -36,8 +36,7 @@ export function authenticator(keys: VerifiedKeys, openPaths: readonly string[]):
   const open = new Set(openPaths);
   return (request, row, anew) => {
     if (row === undefined) {
-      const path = pathOf(request);
-      if (!open.has(path)) throw new ServiceError("route_not_found", `There is no ${path} here.`);
+      if (!open.has(pathOf(request))) throw routeNotFound(request);
       return null;
     }
     if (row.access === "public" || (row.access === "optional" && !hasCredentials(request))) return null;
@@ -83,8 +82,4 @@ function ofRightKind(row: RouteRow, principal: Principal): Principal {
     throw new ServiceError("wrong_key_kind", message);
   }
   return principal;
-}
-
-function pathOf(request: FastifyRequest): string {
-  return request.url.split("?", 1)[0] ?? "";
 }

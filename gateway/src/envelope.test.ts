@@ -79,6 +79,12 @@ describe.each(topologies)("answers, %s", (topology) => {
     expect(answer.headers.get("x-request-id")).toMatch(UUID_V7);
   });
 
+  test("a message shows the beginning of a long path only", async () => {
+    const answer = await call(url(`/v1/modelsx/${"a".repeat(8_000)}`), { key });
+    expect(answer.status).toBe(404);
+    expect(errorOf(answer).message.length).toBeLessThan(300);
+  });
+
   test.each([
     { method: "PUT", path: "/v1/credits", allow: "GET, HEAD" },
     { method: "POST", path: "/v1/models", allow: "GET, HEAD" },

@@ -8,6 +8,8 @@ import type { World } from "./world.ts";
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** May follow any request: not HTTP, no such path or method, too slow, too large. */
 const ANYWHERE = new Set([400, 401, 404, 405, 408, 413, 415, 429, 431]);
+/** Characters of a part of a refusal, whatever the request was. */
+const LONGEST = 2_000;
 const LEAK =
   /\bat .*\.ts:\d|node:internal|postgres(ql)?:\/\/|\.pg\/|\bECONN|SELECT |INSERT INTO|x-gr-principal/;
 
@@ -78,8 +80,9 @@ function complaintOf(text: string): string | undefined {
   if (error === undefined || Object.keys(rest).length > 0) return "no envelope";
   const { message, type, param, code, ...more } = error;
   if (Object.keys(more).length > 0) return `unknown parts of the error: ${Object.keys(more)}`;
-  if (typeof message !== "string" || message.length < 10 || message.length > 2_000) return "no message";
+  if (typeof message !== "string" || message.length < 10) return "no message";
+  if (message.length > LONGEST) return `a message of ${message.length} characters`;
   if (typeof type !== "string") return `type ${type}`;
-  if (param !== undefined && typeof param !== "string") return `param ${param}`;
+  if (param !== undefined && (typeof param !== "string" || param.length > LONGEST)) return `param ${param}`;
   return code === undefined || typeof code === "string" ? undefined : `code ${code}`;
 }

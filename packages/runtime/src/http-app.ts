@@ -3,7 +3,13 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { ServiceError } from "@gr/proto";
-import { type FastifyHttpOptions, type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import {
+  type FastifyHttpOptions,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from "fastify";
 import { holdExpectedBodies } from "./expected-bodies.ts";
 import type { Logger } from "./logger.ts";
 import { mostConnections, readLimits } from "./most-connections.ts";
@@ -25,7 +31,7 @@ const INSIDE_IDLE_MS = 5_000;
 /** How often connections that have become idle are looked for while the app closes. */
 const IDLE_SWEEP_MS = 50;
 
-/** Of a path in a message. */
+/** Characters of a path in a message. */
 const MOST_ECHOED = 200;
 
 const HEAD = Buffer.from("HEAD ");
@@ -203,16 +209,25 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     routes.push({ pattern: new RegExp(`^${source}$`), methods: [method].flat() });
   });
   app.setNotFoundHandler(async (request, reply) => {
-    const path = request.url.split("?", 1)[0] ?? "";
+    const path = pathOf(request);
     const allowed = new Set(routes.flatMap(({ pattern, methods }) => (pattern.test(path) ? methods : [])));
-    if (allowed.size === 0)
-      throw new ServiceError("route_not_found", `There is no ${path.slice(0, MOST_ECHOED)} here.`);
+    if (allowed.size === 0) throw routeNotFound(request);
     reply.header("allow", [...allowed].sort().join(", "));
     throw new ServiceError(
       "method_not_allowed",
       `${request.method} is not allowed on ${path.slice(0, MOST_ECHOED)}.`,
     );
   });
+}
+
+/** The refusal of a path that does not exist. It shows the path, and of a long one the beginning. */
+export function routeNotFound(request: FastifyRequest): ServiceError {
+  return new ServiceError("route_not_found", `There is no ${pathOf(request).slice(0, MOST_ECHOED)} here.`);
+}
+
+/** What the client sent, up to the query. */
+export function pathOf(request: FastifyRequest): string {
+  return request.url.split("?", 1)[0] ?? "";
 }
 
 /** Requests that Node's parser refuses never reach Fastify; they get our envelope too. */

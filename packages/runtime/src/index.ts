@@ -17,7 +17,7 @@ export {
 } from "./config.ts";
 export { inRequest, type Within, withinCurrentRequest } from "./current-request.ts";
 export type { MountPoint } from "./forward-request.ts";
-export { closeHttpApp, createHttpApp, drainHttpApp } from "./http-app.ts";
+export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http-app.ts";
 export { allowanceOf, type BodyRules, incomingBodyOf } from "./incoming-body.ts";
 export { parseJsonBytes } from "./json-body.ts";
 export { endOfJsonString, guardJson } from "./json-guard.ts";
