@@ -48,7 +48,15 @@ export function bodyOf(fields: Readonly<Record<string, string | undefined>>): st
 
 const unknownModel = { required: true, status: [400, 404] };
 const picture = '{"type":"image_url","image_url":{"url":"https://example.com/a.png"}}';
-const inputs = ['"https://example.com/a.png"', '"data:image/png;base64,AAAA"', '["a","b"]', "1", "{}", abyss];
+const inputs = [
+  '"https://example.com/a.png"',
+  '"data:image/png;base64,AAAA"',
+  '["a","b"]',
+  "1",
+  "{}",
+  '[{"file_id":"a"}]',
+  abyss,
+];
 const counts = (most: number) => ({ values: [...notCounts, String(most + 1)] });
 const detours = { models: { values: ['["a"]', '"a"', "1"] }, background: { values: ["true"] } };
 
@@ -68,6 +76,7 @@ function images(path: string): Endpoint {
       n: counts(10),
       image: { values: inputs },
       "image[]": { values: inputs, alias: "image" },
+      images: { values: inputs, alias: "image" },
       mask: { values: inputs },
       "mask[]": { values: inputs, alias: "mask" },
       stream: { values: ["true", "1", '"true"'] },
@@ -93,6 +102,7 @@ export const endpoints: readonly Endpoint[] = [
       response_format: { values: notChoices },
       image: { values: inputs },
       "image[]": { values: inputs, alias: "image" },
+      images: { values: inputs, alias: "image" },
     },
   },
   {

@@ -159,6 +159,7 @@ const fields: Readonly<Record<string, fc.Arbitrary<string>>> = {
   ]),
   image: pictures,
   "image[]": pictures,
+  images: pictures.map((picture) => `[{"image_url":${picture}}]`),
   mask: pictures,
   "mask[]": pictures,
   name: fc.string({ minLength: 1, maxLength: 30 }).map((text) => JSON.stringify(`k${text}`)),

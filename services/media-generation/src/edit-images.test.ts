@@ -71,6 +71,13 @@ test.each<[string, () => Promise<{ status: number; body: { cost: number; data: {
       ]),
   ],
   ["JSON", () => media.generate({ ...asked, image: [uriOf(photo), uriOf(photo)], mask: uriOf(mask) }, EDITS)],
+  [
+    "JSON of OpenAI",
+    () => {
+      const images = [{ image_url: uriOf(photo) }, { image_url: uriOf(photo) }];
+      return media.generate({ ...asked, images, mask: { image_url: uriOf(mask) } }, EDITS);
+    },
+  ],
 ])("two images and a mask as %s are shown in what is made, and charged by the image", async (_form, send) => {
   const { status, body } = await send();
   expect([status, body.cost]).toEqual([200, 0.014]);

@@ -1,4 +1,4 @@
-// What callers may send as pictures: one or a list, under either name; whatever is none is named, and nothing is fetched.
+// What callers may send as pictures: one or a list, under any name; whatever is none is named, and nothing is fetched.
 import { createHash } from "node:crypto";
 import { ServiceError } from "@gr/proto";
 import { describe, expect, test } from "@jest/globals";
@@ -20,15 +20,32 @@ describe("pictures of a request", () => {
       { image: fileOf(bytes), "image[]": [URL_A, uriOf(bytes)], mask: [fileOf(bytes)] },
       ["file image[0]", "url image[1]", "data image[2]", "file mask"],
     ],
+    [
+      {
+        images: [{ image_url: URL_A }, { image_url: uriOf(bytes), detail: "high" }],
+        mask: { image_url: URL_A },
+      },
+      ["url image[0]", "data image[1]", "url mask"],
+    ],
+    [{ "image[]": URL_A, images: [URL_A, fileOf(bytes)] }, ["url image[0]", "url image[1]", "file image[2]"]],
+    [{ images: null }, []],
     [{ image: Array(16).fill(URL_A) }, Array.from({ length: 16 }, (_, at) => `url image[${at}]`)],
   ])("%# are read in every form, in their order", (fields, expected) => {
     expect(inputSources(fields).map(({ kind, label }) => `${kind} ${label}`)).toEqual(expected);
   });
 
   test.each<[object, string, string]>([
-    [{ image: 5 }, "image", "image: must be a URL, a data URI or a file"],
+    [{ image: 5 }, "image", "image: must be a URL, a data URI, a file"],
     [{ image: {} }, "image", "image: must be"],
     [{ "image[]": [URL_A, [URL_A]] }, "image", "image[1]: must be"],
+    [
+      { images: [{ file_id: "file-1" }] },
+      "image",
+      'image: must be a URL, a data URI, a file of a form, or {"image_url',
+    ],
+    [{ images: [URL_A, { image_url: null }] }, "image", "image[1]: must be"],
+    [{ images: [{ image_url: { image_url: URL_A } }] }, "image", "image: must be"],
+    [{ mask: { image_url: "x" } }, "mask", "mask: is neither"],
     [{ "image[]": [URL_A, null] }, "image", "image[1]: must be"],
     [{ image: "a.png" }, "image", "image: is neither a URL nor a data URI"],
     [{ image: [URL_A, ""] }, "image", "image[1]: is neither"],
@@ -61,8 +78,9 @@ describe("the content of a request", () => {
   const digest = (fields: object) =>
     [...contentOf(inputSources(fields))].map((part) => Buffer.from(part as string).toString("hex"));
 
-  test("is the same for the same bytes in whichever form, and for the same URL under either name", () => {
+  test("is the same for the same bytes in whichever form, and for the same URL under any name", () => {
     expect(digest({ image: fileOf(bytes) })).toEqual(digest({ "image[]": [uriOf(bytes)] }));
+    expect(digest({ image: fileOf(bytes) })).toEqual(digest({ images: [{ image_url: uriOf(bytes) }] }));
     expect(digest({ image: URL_A, mask: uriOf(bytes) })).toEqual(
       digest({ "image[]": URL_A, "mask[]": fileOf(bytes) }),
     );

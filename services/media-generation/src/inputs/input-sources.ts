@@ -1,13 +1,16 @@
-// The pictures of a request as its caller sent them, in whichever form: files of a form, URLs, data URIs, one or a list,
-// under either name of their field. Nothing is fetched or decoded here.
+// The pictures of a request as its caller sent them, in whichever form: files of a form, URLs, data URIs, or objects that
+// hold one of these as OpenAI's do; one or a list, under any name of their field. Nothing is fetched or decoded here.
 import { createHash } from "node:crypto";
 import { ServiceError } from "@gr/proto";
 import type { InputPicture } from "../providers/provider.ts";
 
 export type Role = InputPicture["role"];
 
+/** The names of the field for each role. `images` is OpenAI's for JSON. Messages use the first one. */
+const FIELDS = { image: ["image", "image[]", "images"], mask: ["mask", "mask[]"] } as const;
+
 /** Under these names a request brings pictures along. */
-export const INPUT_FIELDS = ["image", "image[]", "mask", "mask[]"] as const;
+export const INPUT_FIELDS = [...FIELDS.image, ...FIELDS.mask] as const;
 export type InputFields = { readonly [Field in (typeof INPUT_FIELDS)[number]]?: unknown };
 
 const MAX_EACH = 16;
@@ -47,12 +50,12 @@ export type InputSource = {
 /** In the order in which they were sent, images before masks. @throws ServiceError that names the field at fault */
 export function inputSources(fields: InputFields): InputSource[] {
   return (["image", "mask"] as const).flatMap((role) => {
-    const given = [...listed(fields[role]), ...listed(fields[`${role}[]`])];
+    const given = FIELDS[role].flatMap((field) => listed(fields[field]));
     if (given.length > MAX_EACH) {
       throw invalid(role, `${role}: at most ${MAX_EACH} may be sent, these are ${given.length}`);
     }
     return given.map((value, index) =>
-      sourceOf(role, given.length === 1 ? role : `${role}[${index}]`, value),
+      sourceOf(role, given.length === 1 ? role : `${role}[${index}]`, unwrapped(value)),
     );
   });
 }
@@ -90,11 +93,17 @@ function listed(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [value];
 }
 
+/** Of OpenAI's `{"image_url": "…"}` the URL. What is no such object is itself. */
+function unwrapped(value: unknown): unknown {
+  const isObject = typeof value === "object" && value !== null && !(value instanceof FormFile);
+  return isObject && "image_url" in value ? value.image_url : value;
+}
+
 function sourceOf(role: Role, label: string, value: unknown): InputSource {
   const source = { role, label };
   if (value instanceof FormFile) return { ...source, kind: "file", file: value };
   if (typeof value !== "string")
-    throw invalid(role, `${label}: must be a URL, a data URI or a file of a form`);
+    throw invalid(role, `${label}: must be a URL, a data URI, a file of a form, or {"image_url": <URL>}`);
   if (/^data:/i.test(value)) return { ...source, kind: "data", base64: base64Of(source, value) };
   if (value.length > MAX_URL_CHARACTERS) {
     throw invalid(role, `${label}: a URL may have at most ${MAX_URL_CHARACTERS} characters`);

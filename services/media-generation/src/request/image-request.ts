@@ -2,7 +2,14 @@
 import { ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
 import { MOST_PARTS } from "../providers/provider.ts";
-import { choice, formInputs, imageFields, maskFields, mediaFields } from "./media-fields.ts";
+import {
+  choice,
+  imageFields,
+  imageFormFields,
+  maskFields,
+  maskFormFields,
+  mediaFields,
+} from "./media-fields.ts";
 import type { RequestKind } from "./request-kind.ts";
 
 const BAD_COUNT = `n must be a whole number from 1 to ${MOST_PARTS}`;
@@ -26,7 +33,7 @@ export const imageRequestSchema = z.object({
 });
 
 /** As a form has it; for the description only. */
-const imageForm = z.object({ ...imageRequestSchema.shape, ...formInputs });
+const imageForm = z.object({ ...imageRequestSchema.shape, ...imageFormFields, ...maskFormFields });
 
 export const imageRequests: RequestKind = {
   kind: "image",

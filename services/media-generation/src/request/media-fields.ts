@@ -48,6 +48,12 @@ export const mediaFields = {
 };
 
 const PICTURE = { type: "string", description: "a URL or a data URI" };
+const WRAPPED = {
+  type: "object",
+  properties: { image_url: PICTURE },
+  required: ["image_url"],
+  description: "a URL or a data URI, as OpenAI's JSON has it",
+};
 const FILE = { type: "string", format: "binary", description: "a file" };
 
 /** One or a list of them, for the description only: what may stand in these fields, src/inputs knows. */
@@ -62,13 +68,16 @@ function described(description: string, ...forms: readonly object[]) {
 const inputs = (...forms: readonly object[]) => ({
   image: described("input image, or a list of at most 16 of them", ...forms),
   "image[]": described("as image", ...forms),
+  images: described("as image; OpenAI's name for it", ...forms),
   mask: described("editing mask, as image", ...forms),
   "mask[]": described("as mask", ...forms),
 });
 
-const { image, "image[]": images, mask, "mask[]": masks } = inputs(PICTURE);
-export const imageFields = { image, "image[]": images };
+const { mask, "mask[]": masks, ...images } = inputs(PICTURE, WRAPPED);
+export const imageFields = images;
 export const maskFields = { mask, "mask[]": masks };
 
 /** The same fields as a form has them. */
-export const formInputs = inputs(FILE, PICTURE);
+const { mask: formMask, "mask[]": formMasks, ...formImages } = inputs(FILE, PICTURE);
+export const imageFormFields = formImages;
+export const maskFormFields = { mask: formMask, "mask[]": formMasks };

@@ -1,7 +1,7 @@
 // What a caller may send to the video path.
 import { ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
-import { formInputs, imageFields, mediaFields } from "./media-fields.ts";
+import { imageFields, imageFormFields, mediaFields } from "./media-fields.ts";
 import type { RequestKind } from "./request-kind.ts";
 
 const MAX_SECONDS = 60;
@@ -22,9 +22,8 @@ export const videoRequestSchema = z.object({
   ...imageFields,
 });
 
-const { image, "image[]": images } = formInputs;
 /** As a form has it; for the description only. */
-const videoForm = z.object({ ...videoRequestSchema.shape, image, "image[]": images });
+const videoForm = z.object({ ...videoRequestSchema.shape, ...imageFormFields });
 
 export const videoRequests: RequestKind = {
   kind: "video",
