@@ -234,6 +234,22 @@ describe("a scripted provider", () => {
     expect(await media.files()).toEqual([]);
   });
 
+  const tokens = { input_tokens: 10, output_tokens: 100 };
+
+  test.each([
+    ["none", 0, { ...fox, n: 2 }, tokens, 0n],
+    ["three, by the token", 3, { ...fox, model: "openai/gpt-image-2", n: 2 }, tokens, 3_050_000_000n],
+    ["three, by the picture", 3, { ...fox, n: 2 }, tokens, 30_000_000_000n],
+  ])("%s instead of two is 502 and free; what was made is booked", async (_, count, asked, usage, cost) => {
+    upstream.play(await pictureAnswer(count, usage));
+    expect((await media.generate(asked)).status).toBe(502);
+    expect(onlyHold(media)).toMatchObject({
+      state: HoldState.RELEASED,
+      chargedCredits: 0n,
+      costPicoUsd: cost,
+    });
+  });
+
   test("one bad picture of two makes both free, and leaves no file", async () => {
     const good = (await drawPicture()).toString("base64");
     const data = [{ b64_json: good }, { b64_json: Buffer.from("bad").toString("base64") }];

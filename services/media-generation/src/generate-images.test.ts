@@ -107,6 +107,22 @@ describe("base64", () => {
 
 describe("money", () => {
   test.each([
+    ["sandbox/image", 200n],
+    ["openai/gpt-image-2", 1_060n],
+  ])("of %s, two of three are delivered, and charged and booked as two", async (model, charge) => {
+    const { status, body } = await media.generate({ model, prompt: "a fox #partial", n: 3 });
+    expect([status, body.data.length, body.cost]).toEqual([200, 2, Number(charge) / 10_000]);
+    expect(await media.outputs()).toHaveLength(2);
+    expect((await media.row())["outputs"]).toHaveLength(2);
+    const bill = await simulatorBill(onlyHold()?.holdId ?? "");
+    expect(onlyHold()).toMatchObject({
+      state: HoldState.CAPTURED,
+      chargedCredits: charge,
+      costPicoUsd: BigInt(bill.pico_usd),
+    });
+  });
+
+  test.each([
     [{}, 530n],
     [{ quality: "high", size: "1536x1024" }, 1_650n],
     [{ quality: "low", size: "1024x1536", n: 2 }, 100n],

@@ -210,11 +210,16 @@ export class MediaWork {
       return { files: await Promise.all(files), usage };
     } catch (cause) {
       // The provider has done its part and will bill it.
-      const reported = { accepted: true, cause, ...(usage === undefined ? {} : { usage }) };
+      const made = artifacts.length;
+      const reported = {
+        accepted: true,
+        cause,
+        ...(usage === undefined ? {} : { usage: { ...usage, made } }),
+      };
       if (cause instanceof InvalidImageError || cause instanceof InvalidVideoError)
         throw new ProviderError("failed", cause.message, reported);
       if (cause instanceof StorageError)
-        throw new NotStored("failed", cause.message, { usage: {}, ...reported });
+        throw new NotStored("failed", cause.message, { usage: { made }, ...reported });
       // Given up while it waited for its place in memory.
       const waited = signal.aborted && cause === signal.reason;
       const given = { kind: "unknown_outcome" as const, message: `given up while it waited: ${cause}` };
@@ -399,7 +404,7 @@ function shareOf({ price, request }: MediaOrder, count: number): PicoUsd {
 
 /** What all parts cost us; undefined when one of them may have been billed and the provider has not said how much. */
 function costOf(
-  { order, costPrice }: Attempt,
+  { order, provider, costPrice }: Attempt,
   made: readonly Made[],
   failures: readonly ProviderError[],
 ): PicoUsd | undefined {
@@ -410,8 +415,9 @@ function costOf(
   };
   let cost = 0n;
   for (const { usage, files } of made) cost += trueCost(usage, costing(files.length));
+  const most = Math.min(request.n, provider.makes[kind]?.mostAtOnce ?? 1);
   for (const { usage, accepted } of failures) {
-    if (usage !== undefined) cost += trueCost(usage, costing(request.n));
+    if (usage !== undefined) cost += trueCost(usage, costing(usage.made ?? most));
     else if (accepted) return undefined;
   }
   return cost;

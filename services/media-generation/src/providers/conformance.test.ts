@@ -215,8 +215,18 @@ const wrong: [string, ProviderUnderTest["create"]][] = [
     ),
   ],
   [
-    "is content with fewer pictures",
-    but(({ poll }) => ({ poll: (operation, signal) => poll({ ...operation, n: 1 }, signal) })),
+    "is not content with fewer pictures",
+    polling((progress) => {
+      if (progress.state !== "succeeded" || progress.artifacts.length > 1) return progress;
+      throw new ProviderError("failed", "fewer than asked for", { accepted: true });
+    }),
+  ],
+  [
+    "is content with no picture",
+    but(({ poll }) => ({
+      poll: (operation, signal) =>
+        poll(operation, signal).catch(() => ({ state: "succeeded" as const, artifacts: [] })),
+    })),
   ],
   [
     "minds what a cancellation is answered",

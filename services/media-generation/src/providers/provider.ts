@@ -56,6 +56,8 @@ export type Artifact =
 export interface ReportedUsage {
   readonly tokens?: TokenMeters;
   readonly billed?: PicoUsd;
+  /** Of a job that failed: how many pictures or videos it made all the same. Absent when that is not known. */
+  readonly made?: number;
 }
 
 export type Progress =
@@ -68,7 +70,7 @@ export type Progress =
     }
   | {
       readonly state: "succeeded";
-      /** Exactly as many as the job asked for. */
+      /** At least one, and at most as many as the job asked for. */
       readonly artifacts: readonly Artifact[];
       readonly usage?: ReportedUsage;
     };

@@ -2,6 +2,7 @@
 // { job }; GET {url}/queue/{job} answers {} until there is { b64_json } or { urls }, or { failed } or { blocked };
 // PUT {url}/queue/{job}/cancel gives a job up.
 import { z } from "zod";
+import { madePictures } from "../providers/made-pictures.ts";
 import type { Outbound } from "../providers/outbound.ts";
 import type {
   Artifact,
@@ -63,8 +64,7 @@ export function queueProvider({ url, secret, outbound, lookUp }: QueueOptions): 
     if (failed !== undefined) throw new ProviderError("failed", "queue: failed", { accepted: true });
     const artifacts = artifactsOf(now.data, String(type));
     if (artifacts === undefined) return { ...pending(operation), percent: now.data.percent };
-    if (artifacts.length !== Number(n ?? 1)) throw unreadable();
-    return { state: "succeeded", artifacts };
+    return { state: "succeeded", artifacts: madePictures(NAME, artifacts, Number(n ?? 1)) };
   }
 
   return {

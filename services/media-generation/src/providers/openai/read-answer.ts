@@ -1,5 +1,6 @@
 // Reads OpenAI's answers to image requests. Schemas name only what we use, so that additions break nothing.
 import { z } from "zod";
+import { madePictures } from "../made-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -24,18 +25,12 @@ export interface Images {
   readonly usage?: ReportedUsage;
 }
 
-/** @throws ProviderError failed, when the pictures are not as many as asked for, or are no JSON at all. */
+/** @throws ProviderError failed, when there is no picture, or more than were asked for */
 export function readImages(answer: OutboundAnswer, wanted: number): Images {
   const body = answer.json();
   const usage = readTokenUsage(body);
   const images = imagesSchema.safeParse(body);
-  if (!images.success || images.data.data.length !== wanted) {
-    const message = images.success
-      ? `openai: ${images.data.data.length} pictures instead of ${wanted}`
-      : "openai: the answer is not a list of pictures";
-    throw new ProviderError("failed", message, { accepted: true, ...(usage === undefined ? {} : { usage }) });
-  }
-  const artifacts = images.data.data.map(({ b64_json }) => ({
+  const artifacts = madePictures("openai", images.data?.data, wanted, { usage }).map(({ b64_json }) => ({
     stream: [Buffer.from(b64_json, "base64")],
     type: "image/png",
   }));

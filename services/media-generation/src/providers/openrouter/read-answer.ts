@@ -2,6 +2,7 @@
 import { parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
+import { madePictures } from "../made-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -33,17 +34,12 @@ const POLL_AFTER_MS = 1_000;
 const ENDED = new Set(["failed", "cancelled", "expired"]);
 const MODERATION = "content_policy_violation";
 
-/** @throws ProviderError failed, when the pictures are not as many as asked for */
+/** @throws ProviderError failed, when there is no picture, or more than were asked for */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const body = answer.json();
   const images = imagesSchema.safeParse(body);
-  if (!images.success || images.data.data.length !== wanted) {
-    const message = images.success
-      ? `openrouter: ${images.data.data.length} pictures instead of ${wanted}`
-      : "openrouter: the answer is not a list of pictures";
-    throw new ProviderError("failed", message, { accepted: true, ...usageOf(body) });
-  }
-  const artifacts = images.data.data.map(({ b64_json: base64, media_type: type }) => ({
+  const pictures = madePictures("openrouter", images.data?.data, wanted, usageOf(body));
+  const artifacts = pictures.map(({ b64_json: base64, media_type: type }) => ({
     stream: [Buffer.from(base64, "base64")],
     type: type ?? "image/png",
   }));

@@ -2,6 +2,7 @@
 import { parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
+import { madePictures } from "../made-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -23,16 +24,11 @@ const POLL_AFTER_MS = 2_000;
 /** Ends without a video; all that is not listed here may still go on. */
 const ENDED = new Set(["failed", "cancelled"]);
 
-/** @throws ProviderError failed, when the pictures are not as many as asked for */
+/** @throws ProviderError failed, when there is no picture, or more than were asked for */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const images = imagesSchema.safeParse(answer.json());
-  if (!images.success || images.data.data.length !== wanted) {
-    const message = images.success
-      ? `together: ${images.data.data.length} pictures instead of ${wanted}`
-      : "together: the answer is not a list of pictures";
-    throw new ProviderError("failed", message, { accepted: true });
-  }
-  return { state: "succeeded", artifacts: images.data.data.map(({ url }) => ({ url, type: "image/jpeg" })) };
+  const pictures = madePictures("together", images.data?.data, wanted);
+  return { state: "succeeded", artifacts: pictures.map(({ url }) => ({ url, type: "image/jpeg" })) };
 }
 
 /** @throws ProviderError, the job was accepted */

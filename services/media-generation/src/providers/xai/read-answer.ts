@@ -1,6 +1,7 @@
 // Reads xAI's answers. What moderation took away is there without an address, and is billed.
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
+import { madePictures } from "../made-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import { percentOf } from "../percent.ts";
 import type { Operation, Progress, ReportedUsage } from "../provider.ts";
@@ -35,19 +36,18 @@ const errorSchema = z.union([
 const PICO_PER_TICK = 100n;
 const POLL_AFTER_MS = 2_000;
 
-/** @throws ProviderError blocked, or failed when the pictures are not as many as asked for */
+/** @throws ProviderError blocked, or failed when there is no picture, or more than were asked for */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const body = answer.json();
-  const end = { accepted: true, ...usageOf(body) };
-  const images = imagesSchema.safeParse(body);
-  if (!images.success) throw new ProviderError("failed", "xai: the answer is not a list of pictures", end);
-  const { data } = images.data;
-  if (data.some(isTakenAway)) throw new ProviderError("blocked", "xai: moderation took a picture away", end);
-  if (data.length !== wanted) {
-    throw new ProviderError("failed", `xai: ${data.length} pictures instead of ${wanted}`, end);
+  const reported = usageOf(body);
+  const images = imagesSchema.safeParse(body).data?.data;
+  if (images?.some(isTakenAway)) {
+    const message = "xai: moderation took a picture away";
+    throw new ProviderError("blocked", message, { accepted: true, ...reported });
   }
-  const artifacts = data.map((picture) => artifactOf(picture, "image/jpeg"));
-  return { state: "succeeded", artifacts, ...usageOf(body) };
+  const pictures = madePictures("xai", images, wanted, reported);
+  const artifacts = pictures.map((picture) => artifactOf(picture, "image/jpeg"));
+  return { state: "succeeded", artifacts, ...reported };
 }
 
 /** What a submitted video is polled by. */
