@@ -48,6 +48,7 @@ export {
   sqlStateOf,
 } from "./postgres.ts";
 export { PRINCIPAL_HEADER, signPrincipal } from "./principal.ts";
+export { type ProcessMemory, processMemory } from "./process-memory.ts";
 export { createReadyCheck } from "./ready-check.ts";
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./redis.ts";
 export { RedisGate, type RedisGateMessages } from "./redis-gate.ts";
