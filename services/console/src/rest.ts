@@ -41,6 +41,7 @@ export function consoleRest(deps: ConsoleDeps): RestApi {
   const names = Object.keys(consoleRoutes) as ConsoleRouteName[];
   const { stripe, settling, payments } = deps;
   return {
+    refusesNul: true,
     routes: [
       ...names.map((name) => routeOf(consoleRoutes[name], handlers[name] as Handler<never>, callers)),
       ...(stripe && settling ? [stripeWebhook({ stripe, settling, payments, events })] : []),
