@@ -106,7 +106,9 @@ export function AcceptInvitation() {
 function Invitation({ token }: { token: string }) {
   const { person } = useSession();
   const found = useQuery({
-    queryKey: ["invitation", token, person?.id],
+    queryKey: ["invitation", token],
+    // Once it is accepted, nobody can read it again.
+    staleTime: Number.POSITIVE_INFINITY,
     queryFn: ({ signal }) => call("readInvitation", { body: { token }, signal }),
   });
   if (found.data === undefined) {
