@@ -15,7 +15,8 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: un
  */
 export function refuseNul(value: unknown, path: readonly (string | number)[] = []): void {
   if (typeof value === "string") {
-    if (value.includes("\0")) throw invalidValue({ path, message: "It must not contain a NUL character" });
+    if (value.includes("\0"))
+      throw invalidValue({ path: [...path], message: "It must not contain a NUL character" });
   } else if (Array.isArray(value)) {
     for (const [index, member] of value.entries()) refuseNul(member, [...path, index]);
   } else if (typeof value === "object" && value !== null) {
@@ -27,7 +28,7 @@ export function refuseNul(value: unknown, path: readonly (string | number)[] = [
 }
 
 function invalidValue(issue: Pick<core.$ZodIssue, "path" | "message"> | undefined): ServiceError {
-  const path = core.toDotPath([...(issue?.path ?? [])]);
+  const path = core.toDotPath(issue?.path ?? []);
   const what = issue?.message ?? "The request is not valid";
   const message = path === "" ? `${what}.` : `${what} (field "${path}").`;
   return new ServiceError("invalid_value", message, path === "" ? {} : { param: path });
