@@ -12,6 +12,7 @@ export {
   type Quoted,
   quoteRecord,
   quoteSchema,
+  refuseAmountNames,
   requireWithin,
 } from "./max-cost.ts";
 export type { PaidRequestSettings, PaidRequestsOptions } from "./options.ts";

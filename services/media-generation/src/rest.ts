@@ -1,7 +1,14 @@
 // The public paths: those that make images and videos, the log of them, and the hosted media.
 import type { Billing } from "@gr/clients";
 import { type Principal, principalOf } from "@gr/identity";
-import { claimOf, maxCostOf, quoteRecord, quoteSchema, rulesOfPaidBodies } from "@gr/paid-request";
+import {
+  claimOf,
+  maxCostOf,
+  quoteRecord,
+  quoteSchema,
+  refuseAmountNames,
+  rulesOfPaidBodies,
+} from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import {
   allowanceOf,
@@ -104,6 +111,7 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
     bodyLimit: MAX_BODY_BYTES,
     responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
     handle: async ({ body, http, reply }: RestRequest<MediaRequest>) => {
+      refuseAmountNames(http.body as object);
       const allowance = allowanceOf(http, reply, bodies);
       const incoming = { fields: body, sources: inputSources(body), allowance };
       return quoteRecord(
@@ -123,6 +131,7 @@ async function answerRequest(
   const principal = principalOf(http);
   if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
   const { accountId, keyId } = principal;
+  refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
   const claim = claimOf(http.headers, path, () => [canonicalText(asked, fields), ...contentOf(sources)]);
   const allowance = allowanceOf(http, reply, bodies);
