@@ -49,6 +49,12 @@ export function refuseAmountNames(body: object): void {
   throw new ServiceError("invalid_value", message, { param: name });
 }
 
+/** Returns the refusal of a hold that would grow above the client's limit. */
+export function tooDear(most: Credits): ServiceError {
+  const message = `The request costs more than the ${formatCredits(most)} USD of its ${MAX_COST_HEADER} header.`;
+  return new ServiceError("max_cost_exceeded", message, { param: MAX_COST_HEADER });
+}
+
 export const quoteSchema = z.object({
   object: z.literal("quote"),
   model: z.string(),

@@ -80,7 +80,7 @@ beforeEach(async () => {
     record,
     lookUp: { canAsk: () => askable, ask: async (_, billId) => lookUp(billId) },
     events: {
-      chargedAboveHold: () => told.push("above hold"),
+      notCovered: () => told.push("not covered"),
       billLookedUp: () => told.push("looked up"),
       billMetered: () => told.push("metered"),
       fellBack: (_, __, to) => told.push(`to ${to.provider}`),

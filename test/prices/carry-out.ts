@@ -39,7 +39,7 @@ const hurried: Timer = {
 
 const nobody = () => undefined;
 const events: GenerationEvents = {
-  chargedAboveHold: nobody,
+  notCovered: nobody,
   billLookedUp: nobody,
   billMetered: nobody,
   fellBack: nobody,
