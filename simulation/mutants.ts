@@ -4,6 +4,9 @@ import type { Mutant } from "./mutant.ts";
 import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
 
 const LIFE = "paid-request/src/paid-requests.ts";
+const HOLDS = "paid-request/src/running-holds.ts";
+const LOOK_UP = "paid-request/src/bill-look-up.ts";
+const CONTINUATION = "paid-request/src/continuation.ts";
 const GROWING = "paid-request/src/growing-hold.ts";
 const RESOLVER = "paid-request/src/resolver.ts";
 const LOST = "paid-request/src/lost-request.ts";
@@ -96,7 +99,7 @@ export const MUTANTS: readonly Mutant[] = [
     caught: { histories: 500 },
   },
   {
-    file: LIFE,
+    file: HOLDS,
     find: "return this.#holds.get(id)?.credits ?? credits;",
     replace: "return (this.#holds.get(id)?.credits ?? credits) * 2n;",
     what: "an answer is asked for with twice what is held for it",
@@ -109,6 +112,57 @@ export const MUTANTS: readonly Mutant[] = [
     what: "a hold takes a share of the balance where the key's limit has less",
     caught: { histories: 200 },
   },
+  // An answer of several parts.
+  {
+    file: CONTINUATION,
+    find: 'if ("refused" in extended) return end.otherwise();',
+    replace: "",
+    what: "a broken stream is continued without money for it",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: CONTINUATION,
+    find: "const parts = [...this.#parts, bill];",
+    replace: "const parts = [bill];",
+    what: "of an answer of three parts the first is not charged",
+    caught: { histories: 100_000 },
+  },
+  {
+    file: CONTINUATION,
+    find: "return chargeOf(last + costOfParts(parts));",
+    replace: "return chargeOf(last);",
+    what: "only the last part of a continued answer is charged",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: CONTINUATION,
+    find: "end.isBilled ? bill.cost : 0n",
+    replace: "0n",
+    what: "the bill of a part that another provider continued is not booked",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: CONTINUATION,
+    find: "await extend(held() + chargeOfParts(readAgain, parts))",
+    replace: "await extend(held())",
+    what: "the hold of a continued answer does not cover its parts",
+    caught: { histories: 3_000 },
+  },
+  // No charge is above its hold.
+  {
+    file: HOLDS,
+    find: "return { ...bill, charge: held };",
+    replace: "return bill;",
+    what: "a charge is above its hold",
+    caught: { histories: 3_000 },
+  },
+  {
+    file: HOLDS,
+    find: "    await this.#holds.get(order.id)?.settled;\n",
+    replace: "",
+    what: "a charge is cut although its hold has grown",
+    caught: { histories: 3_000 },
+  },
   // What was delivered is charged.
   {
     file: LIFE,
@@ -118,14 +172,14 @@ export const MUTANTS: readonly Mutant[] = [
     caught: { histories: 200 },
   },
   {
-    file: LIFE,
-    find: "lookUp.canAsk(provider) ? BILL_PAUSES_MS : []",
+    file: LOOK_UP,
+    find: "lookUp.canAsk(provider) ? PAUSES_MS : []",
     replace: "[]",
     what: "a missing usage is metered without a look-up",
     caught: { histories: 200 },
   },
   {
-    file: LIFE,
+    file: LOOK_UP,
     find: "[0, 500, 1_500]",
     replace: "[0]",
     what: "a missing usage is looked up once, before the bill can be there",
@@ -147,8 +201,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "deadlineAt - now < holdForMs / 2",
-    replace: "deadlineAt - now < -holdForMs",
+    find: "this.#holds.prolong(now + holdForMs / 2,",
+    replace: "this.#holds.prolong(now - holdForMs,",
     what: "the holds of long streams are not renewed, so that their answers come too late",
     caught: { histories: 500 },
   },

@@ -14,7 +14,11 @@ interface RunningHold {
   /** Unix milliseconds. */
   readonly deadlineAt: number;
   readonly maxCost: Credits | undefined;
+  /** Settles when no extension is under way. */
+  readonly settled: Promise<unknown>;
 }
+
+const SETTLED = Promise.resolve();
 
 export class RunningHolds<K extends Kinds> {
   readonly #billing: Pick<Billing, "extend">;
@@ -33,7 +37,7 @@ export class RunningHolds<K extends Kinds> {
   }
 
   add({ id, deadlineAt, maxCost }: Order, credits: Credits): void {
-    this.#holds.set(id, { credits, deadlineAt, maxCost });
+    this.#holds.set(id, { credits, deadlineAt, maxCost, settled: SETTLED });
   }
 
   remove(id: string): void {
@@ -52,9 +56,21 @@ export class RunningHolds<K extends Kinds> {
   }
 
   /** @param least undefined: as many credits as it has */
-  async extend(id: string, deadlineAt: number, least?: Credits, most?: Credits): Promise<Extension> {
+  extend(id: string, deadlineAt: number, least?: Credits, most?: Credits): Promise<Extension> {
     const hold = this.#holds.get(id);
-    if (hold === undefined) return { refused: tooLate() };
+    if (hold === undefined) return Promise.resolve({ refused: tooLate() });
+    const extended = this.#extend(id, hold, deadlineAt, least, most);
+    this.#holds.set(id, { ...hold, settled: Promise.all([hold.settled, extended]) });
+    return extended;
+  }
+
+  async #extend(
+    id: string,
+    hold: RunningHold,
+    deadlineAt: number,
+    least?: Credits,
+    most?: Credits,
+  ): Promise<Extension> {
     const { maxCost } = hold;
     const wanted = { credits: least ?? hold.credits, deadlineAt: Math.max(deadlineAt, hold.deadlineAt) };
     if (maxCost !== undefined && wanted.credits > larger(maxCost, hold.credits)) {
@@ -73,7 +89,7 @@ export class RunningHolds<K extends Kinds> {
       const now = this.#holds.get(id);
       if (now !== undefined) {
         this.#holds.set(id, {
-          maxCost,
+          ...now,
           credits: larger(held, now.credits),
           deadlineAt: Math.max(wanted.deadlineAt, now.deadlineAt),
         });
@@ -91,6 +107,8 @@ export class RunningHolds<K extends Kinds> {
    */
   async cover(order: K["order"], bill: K["bill"]): Promise<K["bill"]> {
     const { charge } = bill;
+    if (charge <= this.heldFor(order)) return bill;
+    await this.#holds.get(order.id)?.settled;
     if (charge <= this.heldFor(order)) return bill;
     await this.extend(order.id, 0, order.maxCost === undefined ? charge : smaller(charge, order.maxCost));
     const held = this.heldFor(order);
