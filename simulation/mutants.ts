@@ -2,11 +2,11 @@
 // histories from seed 0 on, or a test. A mutant whose place is gone fails the run: it follows the code, or goes with it.
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
+import { MUTANTS_OF_PARTS } from "./mutants-of-parts.ts";
 
 const LIFE = "paid-request/src/paid-requests.ts";
 const HOLDS = "paid-request/src/running-holds.ts";
 const LOOK_UP = "paid-request/src/bill-look-up.ts";
-const CONTINUATION = "paid-request/src/continuation.ts";
 const GROWING = "paid-request/src/growing-hold.ts";
 const RESOLVER = "paid-request/src/resolver.ts";
 const LOST = "paid-request/src/lost-request.ts";
@@ -111,57 +111,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "ofAccount / 4n",
     what: "a hold takes a share of the balance where the key's limit has less",
     caught: { histories: 200 },
-  },
-  // An answer of several parts.
-  {
-    file: CONTINUATION,
-    find: 'if ("refused" in extended) return end.otherwise();',
-    replace: "",
-    what: "a broken stream is continued without money for it",
-    caught: { histories: 3_000 },
-  },
-  {
-    file: CONTINUATION,
-    find: "const parts = [...this.#parts, bill];",
-    replace: "const parts = [bill];",
-    what: "of an answer of three parts the first is not charged",
-    caught: { histories: 100_000 },
-  },
-  {
-    file: CONTINUATION,
-    find: "return chargeOf(last + costOfParts(parts));",
-    replace: "return chargeOf(last);",
-    what: "only the last part of a continued answer is charged",
-    caught: { histories: 3_000 },
-  },
-  {
-    file: CONTINUATION,
-    find: "end.isBilled ? bill.cost : 0n",
-    replace: "0n",
-    what: "the bill of a part that another provider continued is not booked",
-    caught: { histories: 3_000 },
-  },
-  {
-    file: CONTINUATION,
-    find: "await extend(held() + chargeOfParts(readAgain, parts))",
-    replace: "await extend(held())",
-    what: "the hold of a continued answer does not cover its parts",
-    caught: { histories: 3_000 },
-  },
-  // No charge is above its hold.
-  {
-    file: HOLDS,
-    find: "return { ...bill, charge: held };",
-    replace: "return bill;",
-    what: "a charge is above its hold",
-    caught: { histories: 3_000 },
-  },
-  {
-    file: HOLDS,
-    find: "    await this.#holds.get(order.id)?.settled;\n",
-    replace: "",
-    what: "a charge is cut although its hold has grown",
-    caught: { histories: 3_000 },
   },
   // What was delivered is charged.
   {
@@ -507,15 +456,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "{ bill: billOf(found), isAll: order.severalBills !== true }",
-    replace: "{ bill: billOf(found), isAll: true }",
+    find: "isAll: found !== undefined && order.severalBills !== true }",
+    replace: "isAll: found !== undefined }",
     what: "nobody looks for the bill of a part that failed beside others",
     caught: { histories: 1_000, seed: 51 },
   },
   {
     file: LIFE,
-    find: "{ bill: billOf(undefined), isAll: false }",
-    replace: "{ bill: billOf(undefined), isAll: true }",
+    find: "isAll: found !== undefined && order.severalBills !== true }",
+    replace: "isAll: order.severalBills !== true }",
     what: "nobody looks for the bill of what was metered",
     caught: {
       test: "paid-request/src/paid-requests.test.ts",
@@ -529,5 +478,6 @@ export const MUTANTS: readonly Mutant[] = [
     what: "nobody looks for the bill of a part of a stream that another upstream goes on with",
     caught: { histories: 10_000, seed: 211 },
   },
+  ...MUTANTS_OF_PARTS,
   ...MUTANTS_FOR_TESTS,
 ];
