@@ -1,7 +1,7 @@
 // How the simulated text service produces an answer: whole or streamed, with or without its usage, cut by our own limits,
 // for a client that may leave. A stream's hold grows while it runs, and it is cut when that is refused. What it delivers
 // is charged by the library.
-import { chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
+import { type Credits, chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import {
   type AttemptContext,
   type AttemptEnd,
@@ -22,6 +22,7 @@ import { ServiceError } from "@gr/proto";
 import { StreamSpending } from "@gr/text-proxy/src/answer/stream-spending.ts";
 import { asBilled, notAsked } from "@gr/text-proxy/src/answer/unbilled-attempt.ts";
 import type { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
+import { present } from "../books/audit.ts";
 import { checkCovered, checkDispatch, violated } from "../books/invariants.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Life } from "../world/process.ts";
@@ -65,8 +66,8 @@ export class TextProducer implements Producer<TextKinds> {
   #brokeOff = false;
   /** Bills of the parts that the client has from attempts before. */
   #parts: readonly Bill[] = [];
-  /** Bills of all parts, if the next attempt is to continue the stream. */
-  #offered: readonly Bill[] | undefined;
+  /** Bills of all parts, and the least hold, if the next attempt is to continue the stream. */
+  #offered: { readonly parts: readonly Bill[]; readonly least: Credits } | undefined;
   /** This attempt continues the stream. */
   #goesOn = false;
 
@@ -128,7 +129,7 @@ export class TextProducer implements Producer<TextKinds> {
 
   /** Returns the end of an attempt as the router does: another route may continue a stream that broke off. */
   #endFor(route: Route, end: End): End | Broken<TextKinds> {
-    const { life, upstreams, order } = this.#options;
+    const { life, ledger, upstreams, order } = this.#options;
     const { request } = order;
     const upstream = upstreams.get(route.provider);
     const { world } = life;
@@ -153,22 +154,25 @@ export class TextProducer implements Producer<TextKinds> {
         return { cost, charge: chargeOf(cost) };
       },
       continueAt: (_next, parts) => {
-        this.#offered = parts;
+        const { amount } = present(ledger.audit.holds.get(request.hold));
+        this.#offered = { parts, least: amount + chargeOf(2n * costOfParts(parts)) };
         request.turnedAway = true;
-        return 0n;
+        return costOfParts(parts);
       },
     };
   }
 
   /** Notes whether this attempt continues the stream of the attempt before. */
   #begin(): void {
-    const { life, order } = this.#options;
+    const { life, ledger, order } = this.#options;
     const offered = this.#offered;
     this.#offered = undefined;
     if (offered === undefined) return;
+    // All parts, and the words that the next upstream reads again, which cost as much.
+    checkCovered(life.world, ledger, order.request.hold, offered.least * PICO_PER_CREDIT);
     life.world.count("streams that went on elsewhere");
-    this.#parts = offered;
-    order.request.carried = costOfParts(offered);
+    this.#parts = offered.parts;
+    order.request.carried = costOfParts(offered.parts);
     this.#goesOn = true;
   }
 
