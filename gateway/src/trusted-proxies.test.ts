@@ -1,8 +1,16 @@
 // Addresses of clients behind proxies: X-Forwarded-For counts from trusted proxies only, read from the right, and a
 // forged one changes nothing.
 import type { IncomingMessage } from "node:http";
-import { testRedis } from "@gr/testing";
+import { makeKeySecret } from "@gr/identity";
+import { createHttpApp, createLogger } from "@gr/runtime";
+import { ManualClock, testRedis } from "@gr/testing";
 import { afterEach, describe, expect, test } from "@jest/globals";
+import { Registry } from "prom-client";
+import { admitRequests } from "./admit-request.ts";
+import { gatewayConfig } from "./config.ts";
+import { LocalRateLimiter } from "./rate-limit-local.ts";
+import { RequestLimits } from "./request-limits.ts";
+import { SignedInPeople } from "./signed-in-people.ts";
 import { call, errorOf } from "./test/call.ts";
 import type { Seen } from "./test/fake-modules.ts";
 import { type Ring, startRing, topologies } from "./test/ring.ts";
@@ -71,6 +79,38 @@ test("a header that does not count causes one warning, which names the setting",
   expect(warnings).toEqual([[{ peer: "10.0.0.2" }, expect.stringContaining("TRUSTED_PROXIES")]]);
 });
 
+test("the first request with such a header causes the warning, whatever it asks for", async () => {
+  const warnings: unknown[] = [];
+  const proxies = new TrustedProxies(undefined, { warn: (line: unknown) => void warnings.push(line) });
+  const clock = new ManualClock();
+  const app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "1" });
+  const limits = new RequestLimits({
+    config: gatewayConfig.parse({}),
+    limiter: new LocalRateLimiter(),
+    clock,
+    metrics: new Registry(),
+    people: new SignedInPeople(clock),
+    proxies,
+  });
+  const admission = { authenticate: () => null, isStranger: () => false, limits, proxies, pages: undefined };
+  app.addHook("onRequest", admitRequests(admission));
+  for (const url of ["/v1/models", "/nowhere"]) {
+    await app.inject({ url, headers: { "x-forwarded-for": "203.0.113.7" } });
+  }
+  await app.close();
+  expect(warnings).toEqual([{ peer: "127.0.0.1" }]);
+});
+
+test.each([
+  ["10.0.0.0/8", "10.1.2.3", true],
+  ["10.0.0.0/8", "::ffff:10.1.2.3", true],
+  ["10.0.0.0/8", "203.0.113.7", false],
+  ["1", "203.0.113.7", true],
+  ["", "127.0.0.1", false],
+])("with TRUSTED_PROXIES=%s, a connection from %s is a proxy's: %s", (setting, peer, expected) => {
+  expect(new TrustedProxies(parseTrustedProxies(setting), silent).isProxy(peer)).toBe(expected);
+});
+
 /** 5 requests of an address at once, 50 of its network. */
 const TIGHT = {
   RATE_LIMIT_ANONYMOUS_PER_SECOND: "1",
@@ -121,6 +161,23 @@ describe.each(topologies)("behind a proxy, %s", (topology) => {
     await start();
     expect(await exhaust(ring, path, addresses)).toMatch(/10 per second and IP network, 50 at once/);
     expect((await send(ring, path, other)).status).toBe(200);
+  });
+
+  test("a network over its limit costs no look-up of a key that was never seen", async () => {
+    await start();
+    const known = ring.keys.add("normal").secret;
+    const sendKey = (key: string) =>
+      call(`${ring.baseUrl}/v1/credits`, { key, headers: { "x-forwarded-for": "203.0.113.200" } });
+    expect((await sendKey(known)).status).toBe(200);
+    await exhaust(
+      ring,
+      "/v1/models",
+      addressesOf((index) => `203.0.113.${index}`),
+    );
+    const before = ring.keys.lookUps;
+    expect((await sendKey(makeKeySecret("normal"))).status).toBe(429);
+    expect(ring.keys.lookUps).toBe(before);
+    expect((await sendKey(known)).status).toBe(200);
   });
 
   test("addresses of one IPv6 /64 count as one", async () => {
