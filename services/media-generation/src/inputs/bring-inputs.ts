@@ -3,11 +3,11 @@
 import { buffer } from "node:stream/consumers";
 import { ServiceError } from "@gr/proto";
 import type { Allowance, Timer } from "@gr/runtime";
+import { mediaUrl } from "../answer/media-answer.ts";
 import { withinTime } from "../generation/time-limit.ts";
 import { type Outbound, OutboundError } from "../providers/outbound.ts";
 import type { Gate } from "../storage/gate.ts";
 import { contentTypeOf } from "../storage/media-name.ts";
-import { MEDIA_PATH } from "../storage/media-routes.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 import { type CleanInput, type CleanPicture, UnusablePictureError } from "./clean-picture.ts";
 import { bytesOfDataUri, type InputSource, MAX_PICTURE_BYTES, tooLarge } from "./input-sources.ts";
@@ -96,7 +96,7 @@ async function bytesOf(
 
 /** The name of a file that we host ourselves: what one request has made is often what the next begins with. */
 function hostedName(url: string, publicBaseUrl: string): string | undefined {
-  const folder = `${publicBaseUrl.replace(/\/+$/, "")}${MEDIA_PATH}/`;
+  const folder = mediaUrl(publicBaseUrl, "");
   const name = url.startsWith(folder) ? url.slice(folder.length) : "";
   return contentTypeOf(name) === undefined ? undefined : name;
 }
