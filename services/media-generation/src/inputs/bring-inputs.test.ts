@@ -3,11 +3,11 @@
 import { Readable } from "node:stream";
 import { ByteBudget, systemClock } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createMediaGates } from "../generation/media-gates.ts";
 import { createOutbound, type Outbound } from "../providers/outbound.ts";
-import { createGate } from "../storage/gate.ts";
 import { drawPicture } from "../test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
-import { type BringInputs, createInputBringer } from "./bring-inputs.ts";
+import { type BringInputsDeps, createInputs } from "./bring-inputs.ts";
 import { createPictureCleaner } from "./clean-picture.ts";
 import { FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
 
@@ -19,7 +19,7 @@ let elsewhere: ScriptedServer;
 let internal: ScriptedServer;
 let outbound: Outbound;
 let budget: ByteBudget;
-let bring: BringInputs;
+let deps: BringInputsDeps;
 
 beforeEach(async () => {
   picture = await drawPicture("png", { width: 20, height: 10 });
@@ -38,17 +38,18 @@ beforeEach(async () => {
       return [inside(4, "127.0.0.1")];
     },
   });
-  bring = createInputBringer({
+  const gates = createMediaGates();
+  deps = {
     outbound,
-    downloads: createGate(4),
-    clean: createPictureCleaner(createGate(2)),
+    downloads: gates.downloads,
+    clean: createPictureCleaner(gates.inputs),
     storage: {
       size: async (name) => (name === NAME ? picture.length : undefined),
       read: () => Readable.from([picture]),
     },
     publicBaseUrl: PUBLIC,
     clock: systemClock,
-  });
+  };
 });
 afterEach(async () => {
   await outbound.close();
@@ -56,7 +57,12 @@ afterEach(async () => {
   await internal.close();
 });
 
-const brought = (fields: object) => bring(inputSources(fields), budget.open("account"));
+/** Both steps, as of a request whose price does not go by pixels. */
+const brought = async (fields: object) => {
+  const share = { owner: "account", allowance: budget.open("account"), signal: new AbortController().signal };
+  const inputs = createInputs(deps);
+  return inputs.bring(await inputs.look(inputSources(fields), "unread", share), share);
+};
 const uri = () => `data:image/gif;base64,${picture.toString("base64")}`;
 
 test("files, data URIs, URLs and our own media, mixed, become clean pictures in their order", async () => {
@@ -217,14 +223,7 @@ describe("a URL that cannot be fetched is the caller's matter, by name", () => {
     elsewhere.play(() => {
       asked += 1;
     });
-    bring = createInputBringer({
-      outbound,
-      downloads: createGate(4),
-      clean: createPictureCleaner(createGate(2)),
-      storage: { size: async () => undefined, read: () => Readable.from([]) },
-      publicBaseUrl: PUBLIC,
-      clock: hasty,
-    });
+    deps = { ...deps, clock: hasty };
     await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({
       reason: "image_download_failed",
     });
