@@ -3,7 +3,12 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import sharp, { type Sharp } from "sharp";
-import { pictureHeaderOf, pixelsToDecode, readPictureHeader, UnusablePictureError } from "./picture-header.ts";
+import {
+  pictureHeaderOf,
+  pixelsToDecode,
+  readPictureHeader,
+  UnusablePictureError,
+} from "./picture-header.ts";
 
 const drawn = (width: number, height: number, channels: 3 | 4 = 3) =>
   sharp({ create: { width, height, channels, background: { r: 9, g: 90, b: 200, alpha: 0.5 } } });
@@ -41,7 +46,9 @@ describe.each(Object.entries(WAYS))("a header of %s", (_, write) => {
 
 test("an animated picture has the size of one page", async () => {
   const pages = await Promise.all([0, 1, 2].map(() => drawn(30, 20, 4).png().toBuffer()));
-  const bytes = await sharp(pages, { join: { animated: true } }).webp().toBuffer();
+  const bytes = await sharp(pages, { join: { animated: true } })
+    .webp()
+    .toBuffer();
   expect(pictureHeaderOf(bytes)).toEqual({ format: "webp", width: 30, height: 20 });
 });
 
@@ -75,7 +82,10 @@ describe("what has no header is refused", () => {
     ["a JPEG of padding", jpegOf(Buffer.alloc(25 * 1024 * 1024, 0xff))],
     ["a JPEG of zeros", jpegOf(Buffer.alloc(25 * 1024 * 1024))],
     ["a JPEG of the shortest parts", jpegOf(Buffer.alloc(25 * 1024 * 1024, Buffer.from("ffe00002", "hex")))],
-    ["a JPEG of parts without length", jpegOf(Buffer.alloc(25 * 1024 * 1024, Buffer.from("ffe00000", "hex")))],
+    [
+      "a JPEG of parts without length",
+      jpegOf(Buffer.alloc(25 * 1024 * 1024, Buffer.from("ffe00000", "hex"))),
+    ],
   ])("%s", async (_, bytes) => {
     expect(() => pictureHeaderOf(bytes)).toThrow(UnusablePictureError);
     await expect(readPictureHeader(piecesOf(bytes))).rejects.toThrow(UnusablePictureError);

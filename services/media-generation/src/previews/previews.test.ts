@@ -10,8 +10,8 @@ import { readMp4 } from "@gr/testing/mp4";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Registry } from "prom-client";
 import sharp from "sharp";
-import type { ByteRange } from "../storage/byte-range.ts";
 import { createMediaGates } from "../generation/media-gates.ts";
+import type { ByteRange } from "../storage/byte-range.ts";
 import { makeMediaName } from "../storage/media-name.ts";
 import { mp4Of } from "../test/videos.ts";
 import { createPreviews } from "./previews.ts";
@@ -82,7 +82,10 @@ describe("a poster", () => {
     const pixels = (picture: Buffer | undefined) =>
       sharp(picture).resize(64, 36).removeAlpha().raw().toBuffer();
     const other = shelf(first);
-    const [ours, theirs] = [await pixels(poster), await pixels(await other.previews.posterOf(name, "account"))];
+    const [ours, theirs] = [
+      await pixels(poster),
+      await pixels(await other.previews.posterOf(name, "account")),
+    ];
     const apart = ours.reduce((sum, value, index) => sum + Math.abs(value - (theirs[index] ?? 0)), 0);
     expect(apart / ours.length).toBeLessThan(8);
     expect(read()).toBeLessThan(video.length / 2);

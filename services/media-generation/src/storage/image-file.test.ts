@@ -1,8 +1,8 @@
 // Pictures from outside: what is no picture is refused, what is one comes out clean.
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
-import { drawPicture } from "../test/pictures.ts";
 import { createMediaGates } from "../generation/media-gates.ts";
+import { drawPicture } from "../test/pictures.ts";
 import { createImageConverter, InvalidImageError } from "./image-file.ts";
 
 const convert = createImageConverter(createMediaGates().results);
@@ -53,7 +53,9 @@ describe("converting a picture", () => {
 
   test("refuses a picture that is cut short or damaged", async () => {
     const whole = await drawPicture("png", { width: 200, height: 200 });
-    await expect(convert(whole.subarray(0, whole.length - 40), "png", "account")).rejects.toThrow(InvalidImageError);
+    await expect(convert(whole.subarray(0, whole.length - 40), "png", "account")).rejects.toThrow(
+      InvalidImageError,
+    );
     await expect(convert(whole.subarray(0, 8), "png", "account")).rejects.toThrow(InvalidImageError);
   });
 
