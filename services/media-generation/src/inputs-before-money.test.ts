@@ -1,8 +1,12 @@
 // Pictures and money: nothing is decoded for a quote or for a caller without credit; what turns out unusable once the money is
 // held costs nothing and leaves nothing; hostile texts are refused on every way in.
+import { create } from "@bufbuild/protobuf";
 import { OutcomeCode } from "@gr/proto/billing";
+import { PriceSchema } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { caller } from "./test/edge.ts";
+import { fixedModels } from "./test/fixed-catalog.ts";
 import { drawPicture } from "./test/pictures.ts";
 import { answerOf, type MediaUnderTest, movesOf, startMedia, UNDISTURBED } from "./test/start-media.ts";
 
@@ -62,6 +66,54 @@ describe("a quote", () => {
     expect([quoted.status, quoted.body]).toEqual([200, expect.objectContaining({ cost: 0.012 })]);
     const refused = await media.generate({ ...asked, image: "http://127.0.0.1/a.png" }, QUOTE);
     expect([refused.status, refused.body.error.code]).toEqual([400, "url_not_allowed"]);
+  });
+});
+
+describe("a picture that is named by URL", () => {
+  /** A picture of 1024x1024 that is hosted here. */
+  const hosted = async (): Promise<string> => {
+    const made = await media.generate({ model: "sandbox/image", prompt: "a fox" });
+    return made.body.data[0].url;
+  };
+  const kept = async () => {
+    const { rows } = await media.db.query("SELECT request FROM generation ORDER BY created_at DESC LIMIT 1");
+    return rows[0].request.input_pixels;
+  };
+
+  test("is in the log with its pixels, whose number the price did not need", async () => {
+    const { status, body } = await media.generate({ ...asked, image: [await hosted(), photo] }, EDITS);
+    expect([status, body.cost, await kept()]).toEqual([200, 0.014, [1024 * 1024, 16 * 16]]);
+  });
+
+  describe("where the price goes by its pixels", () => {
+    const inputs = { unitPixels: 524_288n, maxPixels: 0n, once: true };
+    const rule = {
+      case: "image" as const,
+      value: { tiers: [{ picoUsd: 10_000_000_000n }], inputImagePicoUsd: 2_000_000_000n, inputs },
+    };
+    const models = fixedModels.map((model) =>
+      model.id === asked.model ? { ...model, price: create(PriceSchema, { version: "areas", rule }) } : model,
+    );
+    beforeAll(() => media.restart({ models }));
+    afterAll(() => media.restart());
+
+    test("costs the same in a quote and in the request, before which it is read", async () => {
+      const image = [await hosted(), photo];
+      const quoted = await media.generate({ ...asked, image }, QUOTE);
+      expect([quoted.status, quoted.body.cost]).toEqual([200, 0.016]);
+      const { status, body } = await media.generate({ ...asked, image }, EDITS);
+      expect([status, body.cost, await kept()]).toEqual([200, 0.016, [1024 * 1024, 16 * 16]]);
+    });
+
+    test("is not fetched for a caller who can pay for nothing", async () => {
+      const image = `https://media.example/media/${"ab".repeat(20)}.png`;
+      media.billing.cap(caller.accountId, caller.keyId, 0n);
+      const refused = await media.generate({ ...asked, image }, EDITS);
+      media.billing.cap(caller.accountId, caller.keyId, 1_000_000n);
+      expect([refused.status, refused.body.error.code]).toEqual([402, "spend_limit_exceeded"]);
+      const missing = await media.generate({ ...asked, image }, EDITS);
+      expect([missing.status, missing.body.error.code]).toEqual([400, "image_download_failed"]);
+    });
   });
 });
 
