@@ -24,7 +24,10 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     find: "      if (gone()) return;\n      await this.#releaseUnsent(order);\n",
     replace: "      if (gone()) return;\n",
     what: "the hold of a request that could not be prepared is not freed",
-    caught: { test: "paid-request/src/paid-requests.test.ts", name: "and when it fails the hold is released" },
+    caught: {
+      test: "paid-request/src/paid-requests.test.ts",
+      name: "and when it fails the hold is released",
+    },
   },
   {
     file: POST,

@@ -4,8 +4,9 @@ import { create } from "@bufbuild/protobuf";
 import { OutcomeCode } from "@gr/proto/billing";
 import { PriceSchema } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { caller } from "./test/edge.ts";
+import { caller, waiting } from "./test/edge.ts";
 import { fixedModels } from "./test/fixed-catalog.ts";
 import { drawPicture } from "./test/pictures.ts";
 import { answerOf, type MediaUnderTest, movesOf, startMedia, UNDISTURBED } from "./test/start-media.ts";
@@ -103,6 +104,31 @@ describe("a picture that is named by URL", () => {
       expect([quoted.status, quoted.body.cost]).toEqual([200, 0.016]);
       const { status, body } = await media.generate({ ...asked, image }, EDITS);
       expect([status, body.cost, await kept()]).toEqual([200, 0.016, [1024 * 1024, 16 * 16]]);
+    });
+
+    test("is not fetched for a client that has left, and nothing is held", async () => {
+      const asking = Promise.withResolvers<void>();
+      const answering = Promise.withResolvers<void>();
+      media.billing.before = async ({ kind }) => {
+        if (kind !== "checkSpender") return;
+        asking.resolve();
+        await answering.promise;
+      };
+      const leaves = new AbortController();
+      const { signal } = leaves;
+      const body = JSON.stringify({ ...asked, image: await hosted() });
+      before = { ...before, moves: movesOf(media.billing).length };
+      const headers = { "content-type": "application/json" };
+      const left = fetch(media.url() + EDITS, { method: "POST", body, headers, signal }).catch(() => "left");
+      await asking.promise;
+      leaves.abort();
+      expect(await left).toBe("left");
+      await until(async () => waiting.size === 0, { timeoutMs: 60_000 });
+      answering.resolve();
+      media.billing.before = async () => undefined;
+      // The process carries out what it has begun before it ends.
+      await media.restart({ models });
+      expect(moves()).toEqual([]);
     });
 
     test("is not fetched for a caller who can pay for nothing", async () => {

@@ -99,6 +99,7 @@ async function all<From, To>(
 ): Promise<To[]> {
   const failed = new AbortController();
   const signal = AbortSignal.any([share.signal, failed.signal]);
+  signal.throwIfAborted();
   try {
     return await Promise.all(items.map((item) => work(item, { ...share, signal })));
   } catch (error) {
