@@ -19,6 +19,16 @@ const SEVERAL_UPSTREAMS = { test: "services/text-proxy/src/several-upstreams.tes
 
 export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   {
+    file: "paid-request/src/paid-requests.ts",
+    find: "      if (gone()) return;\n      await this.#releaseUnsent(order);\n",
+    replace: "      if (gone()) return;\n",
+    what: "the hold of a request that could not be prepared is not freed",
+    caught: {
+      test: "paid-request/src/paid-requests.test.ts",
+      name: "and when it fails the hold is released",
+    },
+  },
+  {
     file: POST,
     find: "WHEN h.state = 'captured' AND kind = 'capture' AND h.charge = op_credits[i] AND h.cost = op_cost[i] THEN 'done'",
     replace: "WHEN h.state = 'captured' AND kind = 'capture' THEN NULL",

@@ -49,8 +49,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "      await this.#releaseUnsent(order);\n      throw error;",
-    replace: "      throw error;",
+    find: "      await this.#releaseUnsent(order);\n      throw error;\n    }\n    if (!ours)",
+    replace: "      throw error;\n    }\n    if (!ours)",
     what: "a hold whose record could not be opened is not freed",
     caught: { histories: 3_000 },
   },

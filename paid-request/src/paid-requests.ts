@@ -106,6 +106,7 @@ export class PaidRequests<K extends Kinds> {
       const [route] = producer.routes;
       const earlier = await this.#place(order, route);
       if (earlier !== undefined) return { kind: "earlier", id: earlier };
+      if (!gone()) await this.#prepare(order, producer, running, gone);
       if (gone()) {
         await this.#releaseUnsent(order);
         return { kind: "left" };
@@ -195,6 +196,22 @@ export class PaidRequests<K extends Kinds> {
       if (error instanceof ServiceError && error.reason === "billing_unavailable") {
         void this.#releaseUnsent(order);
       }
+      throw error;
+    }
+  }
+
+  /** What a preparation fails of is no matter to a caller that has left meanwhile. */
+  async #prepare(
+    order: K["order"],
+    producer: Producer<K>,
+    { signal }: Pick<Running, "signal">,
+    gone: () => boolean,
+  ): Promise<void> {
+    try {
+      await producer.prepare?.(signal);
+    } catch (error) {
+      if (gone()) return;
+      await this.#releaseUnsent(order);
       throw error;
     }
   }

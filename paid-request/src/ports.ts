@@ -22,6 +22,12 @@ export interface FoundBill {
 export interface Producer<K extends Kinds> {
   /** Who may do it, best first; at least one. A later one is tried only where an attempt ends with `fallBack`. */
   readonly routes: readonly [Route, ...Route[]];
+  /**
+   * Does the work that is to begin only once the hold is placed, and whose failure is the caller's matter. Absent when there
+   * is none. Nothing is recorded or sent before it resolves.
+   * @param signal aborts when the process must stop. @throws ServiceError for the caller; the hold is released
+   */
+  prepare?(signal: AbortSignal): Promise<void>;
   /** Sends the request and waits for its end. An error that it throws counts as an outcome that nobody knows. */
   attempt(route: Route, context: AttemptContext): Promise<AttemptEnd<K> | Broken<K>>;
 }
