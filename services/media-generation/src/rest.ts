@@ -124,7 +124,10 @@ async function answerRequest(
   if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
   const { accountId, keyId } = principal;
   const sources = inputSources(fields);
-  const claim = claimOf(http.headers, path, () => [canonicalText(asked, fields), ...contentOf(sources)]);
+  const claim = claimOf(http.headers, path, principal, () => [
+    canonicalText(asked, fields),
+    ...contentOf(sources),
+  ]);
   const allowance = allowanceOf(http, reply, bodies);
   const incoming = { fields, sources, allowance };
   const caller = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };
