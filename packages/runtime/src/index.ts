@@ -69,6 +69,7 @@ export { type CallOptions, createServiceClient, type ServiceClient } from "./ser
 export {
   type Attributes,
   currentSpan,
+  errorType,
   failSpan,
   inSpan,
   outwardTraceHeaders,

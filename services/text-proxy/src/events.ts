@@ -27,6 +27,7 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   breakerOpened(upstream: string, model: string, pauseMs: number): void;
   /** It answers again. */
   breakerClosed(upstream: string, model: string): void;
+  /** @param problem in words of this module: the upstream's own may quote the prompt */
   failed(order: TextOrder, problem: string): void;
   /** The answer of a claimed request is too large: it is charged, and cannot be given again. */
   notKept(): void;
@@ -157,7 +158,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     },
     lost: (order, loss) => {
       outcomes.inc({ outcome: loss.kind.replace(" ", "_") });
-      log.warn({ ...named(order), err: loss.cause }, `upstream lost: ${loss.kind}`);
+      log.warn({ ...named(order), code: loss.code }, `upstream lost: ${loss.kind}`);
     },
     breakerOpened: (upstream, model, pauseMs) => {
       opened.inc({ upstream });
