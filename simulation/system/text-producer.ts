@@ -21,6 +21,7 @@ import {
 import { ServiceError } from "@gr/proto";
 import { StreamSpending } from "@gr/text-proxy/src/answer/stream-spending.ts";
 import { asBilled, notAsked } from "@gr/text-proxy/src/answer/unbilled-attempt.ts";
+import { isPassedOver } from "@gr/text-proxy/src/upstream/choose-routes.ts";
 import type { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
 import { present } from "../books/audit.ts";
 import { checkCovered, checkDispatch, violated } from "../books/invariants.ts";
@@ -105,14 +106,15 @@ export class TextProducer implements Producer<TextKinds> {
     const breaker = breakers.get(route.provider);
     if (upstream === undefined || breaker === undefined) throw new Error(`there is no ${route.provider}`);
     // Since the route was chosen, a request that is not played here has failed there.
-    if (world.random.chance(0.04)) breaker.enter()?.failed();
-    const passage = breaker.enter();
-    if (passage === undefined) {
-      if (this.routes.length > context.number) world.count("text that went on from an open breaker");
-      return { end: notAsked(breaker.waitMs), free: true };
+    if (world.random.chance(0.04)) breaker.enter("another account").failed("upstream");
+    if (isPassedOver(breaker, this.routes.slice(context.number), breakersByUpstream(breakers))) {
+      world.count("text that went on from an open breaker");
+      return { end: notAsked(), free: true };
     }
+    if (breaker.waitMs > 0) world.count("text sent to a failing upstream, since no other could be asked");
+    const passage = breaker.enter(this.#options.order.accountId);
     const made = await this.#attempt(route, upstream, context, (first) => {
-      if (first === undefined || FAILURES.has(first.kind)) passage.failed();
+      if (first === undefined || FAILURES.has(first.kind)) passage.failed("upstream");
       else if (first.kind === "refused") passage.left();
       else passage.succeeded();
       if (first?.kind === "refused" && first.elsewhere) breaker.rest(REST_MS);
@@ -301,6 +303,11 @@ export class TextProducer implements Producer<TextKinds> {
 
 export function routeOf(provider: string): Route {
   return { provider, upstreamModel: "model" };
+}
+
+/** As the functions that choose routes take them. */
+export function breakersByUpstream(breakers: ReadonlyMap<string, CircuitBreaker>) {
+  return new Map([...breakers].map(([name, breaker]) => [name, { breaker: () => breaker }]));
 }
 
 /** Replies that speak against an upstream. */

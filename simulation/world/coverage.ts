@@ -57,7 +57,7 @@ export class Coverage {
     "text that ended with its first route, which may have billed it": 0,
     "text that went on, since nobody bills for its first route": 0,
     "text that went on from an open breaker": 0,
-    "text refused, since all of its upstreams fail": 0,
+    "text sent to a failing upstream, since no other could be asked": 0,
     "streams that went on elsewhere": 0,
     "streams that went on elsewhere, charged": 0,
     "streams that could not go on for want of money": 0,

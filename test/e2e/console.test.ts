@@ -332,6 +332,17 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
     expect((await rename(owner, "Demo")).status).toBe(204);
   });
 
+  test("a web token names the person whom it was issued to, by whom Idempotency-Keys are told apart", async () => {
+    const developer = await join("tokens@example.com", "developer");
+    const personIn = async (browser: Browser) => {
+      const [, payload = ""] = (await browser.post(of("web-token"))).body.token.split(".");
+      return JSON.parse(Buffer.from(payload, "base64url").toString()).person;
+    };
+    const people = [await personIn(owner), await personIn(owner), await personIn(developer)];
+    expect(people).toEqual([expect.any(String), people[0], expect.any(String)]);
+    expect(people[2]).not.toBe(people[0]);
+  });
+
   describe("money", () => {
     test("home, ledger, usage and log say what the requests were charged", async () => {
       const made = await call(router, "POST", "/v1/compat/images/generations", { body: image });

@@ -70,6 +70,7 @@ export { removeSignedIn, reportSignedIn } from "./session-header.ts";
 export {
   type Attributes,
   currentSpan,
+  errorType,
   failSpan,
   inSpan,
   outwardTraceHeaders,

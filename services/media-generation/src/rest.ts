@@ -131,7 +131,10 @@ async function answerRequest(
   const { accountId, keyId } = principal;
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
-  const claim = claimOf(http.headers, path, () => [canonicalText(asked, fields), ...contentOf(sources)]);
+  const claim = claimOf(http.headers, path, principal, () => [
+    canonicalText(asked, fields),
+    ...contentOf(sources),
+  ]);
   const allowance = allowanceOf(http, reply, bodies);
   const parts = { fields, sources, allowance };
   const caller = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };

@@ -23,10 +23,11 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   cutOff(order: TextOrder, why: string): void;
   lost(order: TextOrder, loss: UpstreamLoss): void;
   refused(order: TextOrder, upstream: string, status: number, refusal: Refusal): void;
-  /** An upstream is not asked for a model any more. @param pauseMs until it is tried again */
+  /** Other routes of a model are preferred to an upstream. @param pauseMs until the next probe */
   breakerOpened(upstream: string, model: string, pauseMs: number): void;
   /** It answers again. */
   breakerClosed(upstream: string, model: string): void;
+  /** @param problem in words of this module: the upstream's own may quote the prompt */
   failed(order: TextOrder, problem: string): void;
   /** The answer of a claimed request is too large: it is charged, and cannot be given again. */
   notKept(): void;
@@ -47,7 +48,7 @@ const ANSWERED = { outcome: "answered" };
 /** What the gauges read when metrics are collected. */
 export interface TextGauges {
   running(): number;
-  /** Of each upstream by name, the models for which it is not asked. */
+  /** Number of models for which the breaker is open, by name of the upstream. */
   openBreakers(): readonly (readonly [string, number])[];
 }
 
@@ -70,7 +71,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
   );
   const opened = countedByUpstream(
     "text_upstream_breaker_opened_total",
-    "How often an upstream was given up for a model after failures in a row",
+    "How often an upstream was put behind the other routes of a model after failures in a row",
   );
   const clientsLeft = counted("text_clients_left_total", "Clients that left before the end of their answer");
   const lookedUp = counted("text_usage_looked_up_total", "Charges whose usage had to be looked up");
@@ -131,7 +132,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
   });
   new Gauge({
     name: "text_upstream_breakers_open",
-    help: "Models for which an upstream is not asked now, since it failed",
+    help: "Models for which an upstream that failed is behind the other routes now",
     labelNames: ["upstream"],
     registers,
     collect() {
@@ -154,14 +155,11 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     },
     lost: (order, loss) => {
       outcomes.inc({ outcome: loss.kind.replace(" ", "_") });
-      log.warn({ ...named(order), err: loss.cause }, `upstream lost: ${loss.kind}`);
+      log.warn({ ...named(order), code: loss.code }, `upstream lost: ${loss.kind}`);
     },
     breakerOpened: (upstream, model, pauseMs) => {
       opened.inc({ upstream });
-      log.warn(
-        { upstream, model, pauseMs },
-        "the upstream fails and is not asked for this model for a while",
-      );
+      log.warn({ upstream, model, pauseMs }, "the upstream fails; other routes of this model are preferred");
     },
     breakerClosed: (upstream, model) => log.info({ upstream, model }, "the upstream answers again"),
     refused: (order, upstream, status, { error, ourFault }) => {

@@ -7,6 +7,7 @@ import type { TextEvents } from "../events.ts";
 import { limitToAdd } from "../request/hold-size.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { upstreamBody } from "../request/upstream-body.ts";
+import { isPassedOver } from "../upstream/choose-routes.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { AnswerReceiver } from "../upstream/upstream-call.ts";
 import { WatchedAnswer } from "../upstream/watched-answer.ts";
@@ -72,11 +73,11 @@ export abstract class TextProducer implements Producer<TextKinds> {
     const breaker = upstream.breaker(route.upstreamModel);
     const rest = (ms: number) => breaker.rest(ms);
     const attempt = { order, upstream, events, terms: () => terms, carried: this.carried, rest };
-    const passage = breaker.enter();
-    if (passage === undefined) {
+    if (isPassedOver(breaker, this.routes.slice(context.number), upstreams)) {
       this.#attempts.push({ ...route, outcome: "not_asked", tookMs: 0 });
-      return notAsked(breaker.waitMs);
+      return notAsked();
     }
+    const passage = breaker.enter(order.accountId);
     const began = performance.now();
     let outcome = "defect";
     try {
