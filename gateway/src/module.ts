@@ -27,6 +27,8 @@ import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 import { RequestLimits } from "./request-limits.ts";
 import { describedModules, failureOf, mountPoints, routeTable, rowOf } from "./routes.ts";
+import { SignedInPeople } from "./signed-in-people.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
 import { openWebApplication, type WebApplication } from "./web-application.ts";
 
@@ -63,7 +65,8 @@ export const gatewayModule = defineModule({
     const uploads = { stallMs, bytesPerSecond };
     const app = createHttpApp({ log, requestId: () => randomUUIDv7(), uploads, tracing });
     countRequests(app, metrics);
-    boundConnections(app, config, metrics);
+    const proxies = new TrustedProxies(config.TRUSTED_PROXIES, log);
+    boundConnections(app, config, proxies, metrics);
     // A key is sent by the script itself and never by the browser, so any origin may call.
     await app.register(cors, {
       origin: "*",
@@ -77,12 +80,13 @@ export const gatewayModule = defineModule({
     const redis = await openRedis(config, { name: "generation-router gateway", log });
     const local = new LocalRateLimiter();
     const limiter = redis === undefined ? local : new RedisRateLimiter(redis, local, log);
-    const limits = new RequestLimits({ config, limiter, clock, metrics });
+    const people = new SignedInPeople(clock);
+    const limits = new RequestLimits({ config, limiter, clock, metrics, people, proxies });
     const authenticate = authenticator(keys, [OPENAPI_PATH, ...REFERENCE_PATHS]);
     const pages = await openPages(app, config);
     app.addHook(
       "onRequest",
-      admitRequests({ authenticate, isStranger: strangerFinder(keys), limits, pages }),
+      admitRequests({ authenticate, isStranger: strangerFinder(keys), limits, proxies, pages }),
     );
     if (pages !== undefined) {
       app.addHook("onRequest", async (request, reply) => {
@@ -94,7 +98,14 @@ export const gatewayModule = defineModule({
       routes.setErrorHandler((error, { principal, raw }) => {
         throw principal === null ? error : failureOf(raw.url ?? "", error);
       });
-      for (const [module, points] of mounted) await mount(routes, module, points);
+      for (const [module, points] of mounted) {
+        await routes.register(async (scope) => {
+          if (points.some(({ signsIn }) => signsIn === true)) {
+            scope.addHook("onSend", async (request, reply) => people.learn(request, reply));
+          }
+          await mount(scope, module, points);
+        });
+      }
     });
     serveReference(app);
     serveOpenApi(app, { modules: describedModules(), describeRest, clock });
@@ -135,6 +146,7 @@ function urlOf(host: string, port: number): string {
 function boundConnections(
   { server }: FastifyInstance,
   { MAX_CONNECTIONS_PER_ADDRESS: most }: GatewayConfig,
+  proxies: TrustedProxies,
   metrics: Registry,
 ): void {
   const refusals = new Counter({
@@ -143,7 +155,8 @@ function boundConnections(
     registers: [metrics],
   });
   if (most === 0) return;
-  limitConnections(server, { most, isCounted: isPublicAddress, refused: () => refusals.inc() });
+  const isCounted = (address: string) => isPublicAddress(address) && !proxies.isProxy(address);
+  limitConnections(server, { most, isCounted, refused: () => refusals.inc() });
 }
 
 /** By route and outcome. Labels have few values, always known beforehand: a client cannot add series. */

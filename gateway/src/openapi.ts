@@ -172,7 +172,8 @@ const idempotencyKey = {
   in: "header",
   required: false,
   description:
-    "Chosen by the client, a new one for each request. For 24 hours the request runs and is charged at most once under it: " +
+    "Chosen by the client, a new one for each request. It belongs to the API key that the request is sent with; of a web token, " +
+    "to the person. For 24 hours the request runs and is charged at most once under it: " +
     "sent again, it is answered as the first time (Idempotency-Replayed: true), or with 409 while it is still running. " +
     "Another request under the same key is 422. A request that failed leaves its key free.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x20-\\x7e]+$" },

@@ -94,9 +94,9 @@ describe("verified keys", () => {
 
   test("a web token is never served beyond its expiry, however late it was asked for", async () => {
     const expiresAt = 1_700_000_003_000;
-    const token = { kind: KeyKind.WEB_TOKEN, keyId: "a", expiresAt: BigInt(expiresAt) };
+    const token = { kind: KeyKind.WEB_TOKEN, keyId: "a", personId: "p", expiresAt: BigInt(expiresAt) };
     const { keys, clock, settle, lookUps, secret } = setUp(() => token);
-    const principal = { accountId: "a", keyId: "a", kind: "web_token", expiresAt };
+    const principal = { accountId: "a", keyId: "a", kind: "web_token", expiresAt, personId: "p" };
     expect(await settle(keys.ofSpender(secret, "1"))).toEqual(principal);
     clock.time = expiresAt - 1;
     expect(keys.ofSpender(secret, "2")).toEqual(principal);

@@ -99,15 +99,18 @@ export class VerifiedKeys {
 }
 
 function entryOf(key: Key, now: number): Entry {
-  const { accountId, keyId } = key;
+  const { accountId, keyId, personId } = key;
   const kind = kindOf(key.kind);
   const expiresAt = key.expiresAt === undefined ? undefined : Number(key.expiresAt);
   const principal = { accountId, keyId, kind };
   // Whoever asks about a token later has no table to find its expiry in.
-  const withExpiry =
-    kind === "web_token" && expiresAt !== undefined ? { ...principal, expiresAt } : principal;
+  const whole = {
+    ...principal,
+    ...(kind === "web_token" && expiresAt !== undefined && { expiresAt }),
+    ...(personId !== undefined && { personId }),
+  };
   return {
-    principal: Object.freeze(withExpiry),
+    principal: Object.freeze(whole),
     expiresAt,
     staleAt: Math.min(now + FRESH_MS, expiresAt ?? Number.POSITIVE_INFINITY),
   };

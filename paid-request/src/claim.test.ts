@@ -5,14 +5,15 @@ import type { Claim } from "@gr/clients";
 import type { ServiceError } from "@gr/proto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { claimOf } from "./claim.ts";
+import { type Claimant, claimOf } from "./claim.ts";
 
 const ENDPOINT = "/v1/compat/chat/completions";
 const claim = (
   key: string | undefined,
   content: readonly (string | Uint8Array)[] = [],
   endpoint = ENDPOINT,
-) => claimOf(key === undefined ? {} : { "idempotency-key": key }, endpoint, () => content);
+  claimant: Claimant = { keyId: "1" },
+) => claimOf(key === undefined ? {} : { "idempotency-key": key }, endpoint, claimant, () => content);
 const hex = (made: Claim | undefined) =>
   made && [made.key, made.fingerprint].map((digest) => Buffer.from(digest).toString("hex"));
 
@@ -23,7 +24,7 @@ const parts = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.uint8Array()),
 
 function refusalOf(value: string | string[]): ServiceError {
   try {
-    claimOf({ "idempotency-key": value as string }, ENDPOINT, () => {
+    claimOf({ "idempotency-key": value as string }, ENDPOINT, { keyId: "1" }, () => {
       throw new Error("nothing is read for a key that is refused");
     });
   } catch (error) {
@@ -36,7 +37,7 @@ test("a request without the header claims nothing, and nothing is read of it", (
   const reading = () => {
     throw new Error("read");
   };
-  expect(claimOf({}, ENDPOINT, reading)).toBeUndefined();
+  expect(claimOf({}, ENDPOINT, { keyId: "1" }, reading)).toBeUndefined();
 });
 
 test("the same key, endpoint and content are the same claim, of two digests", () => {
@@ -59,6 +60,24 @@ test("text and its bytes are the same content", () => {
 });
 
 describe("another claim is made", () => {
+  test("by another API key, and by another person with a web token of the same account", () => {
+    const claimants = [
+      { keyId: "a" },
+      { keyId: "b" },
+      { keyId: "a", personId: "p" },
+      { keyId: "a", personId: "q" },
+    ];
+    const made = claimants.map((claimant) => hex(claim("k", ["body"], ENDPOINT, claimant)));
+    expect(new Set(made.map((each) => each?.[0])).size).toBe(claimants.length);
+    expect(new Set(made.map((each) => each?.[1])).size).toBe(1);
+  });
+
+  test("not by another token of the same person, nor by a key that was asked for twice", () => {
+    for (const claimant of [{ keyId: "a", personId: "p" }, { keyId: "a" }]) {
+      expect(hex(claim("k", [], ENDPOINT, { ...claimant }))).toEqual(hex(claim("k", [], ENDPOINT, claimant)));
+    }
+  });
+
   test("by another key, also where key and endpoint run together", () => {
     expect(hex(claim("b", [], "/v1/a"))?.[0]).not.toBe(hex(claim("ab", [], "/v1/"))?.[0]);
     fc.assert(
@@ -91,7 +110,7 @@ describe("another claim is made", () => {
 
 test("what is stored does not change from one version to the next", () => {
   const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-  expect(hex(claim("k", ["body"], "/v1/x"))).toEqual([sha256("5:/v1/x1:k"), sha256("4:body")]);
+  expect(hex(claim("k", ["body"], "/v1/x"))).toEqual([sha256("5:/v1/x1:k1:1"), sha256("4:body")]);
 });
 
 describe("a key is refused, by name, before anything is read", () => {

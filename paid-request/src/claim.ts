@@ -9,9 +9,18 @@ const HEADER = "idempotency-key";
 const LONGEST_KEY = 255;
 const PRINTABLE = /^[\x20-\x7e]+$/;
 
+/** The owner of Idempotency-Keys: an API key, or the person to whom a web token was issued. */
+export interface Claimant {
+  /** Of a web token, the account: so all tokens that were issued to no person are one claimant. */
+  readonly keyId: string;
+  /** Only of a web token. */
+  readonly personId?: string | undefined;
+}
+
 /**
  * The claim of a request; undefined when the client sent no Idempotency-Key.
  * @param endpoint path that the key belongs to; the same key at another endpoint is another key.
+ * @param claimant owner that the key belongs to; the same key of another owner is another key.
  * @param content what the client asks for, in parts; anything in which two requests may differ belongs in it. Called
  *   only when there is a key.
  * @throws ServiceError invalid_value with param Idempotency-Key
@@ -19,20 +28,25 @@ const PRINTABLE = /^[\x20-\x7e]+$/;
 export function claimOf(
   headers: IncomingHttpHeaders,
   endpoint: string,
+  claimant: Claimant,
   content: () => Iterable<string | Uint8Array>,
 ): Claim | undefined {
-  const key = claimKeyOf(headers, endpoint);
+  const key = claimKeyOf(headers, endpoint, claimant);
   return key && { key, fingerprint: digestOf(content()) };
 }
 
 /** The key of that claim, for which the content need not be known. @throws as claimOf */
-export function claimKeyOf(headers: IncomingHttpHeaders, endpoint: string): Uint8Array | undefined {
+export function claimKeyOf(
+  headers: IncomingHttpHeaders,
+  endpoint: string,
+  { keyId, personId }: Claimant,
+): Uint8Array | undefined {
   const value = headers[HEADER];
   if (value === undefined) return undefined;
   if (typeof value !== "string") throw invalidKey("send it once");
   if (value.length > LONGEST_KEY) throw invalidKey(`it must have at most ${LONGEST_KEY} characters`);
   if (!PRINTABLE.test(value)) throw invalidKey("it must be printable ASCII and not empty");
-  return digestOf([endpoint, value]);
+  return digestOf([endpoint, value, personId ?? keyId]);
 }
 
 /** Each part with its length, so that no two lists of parts give the same bytes. */

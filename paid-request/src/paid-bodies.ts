@@ -3,7 +3,7 @@
 import type { Billing } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 import { type BodyRules, ByteBudget } from "@gr/runtime";
-import { claimKeyOf } from "./claim.ts";
+import { type Claimant, claimKeyOf } from "./claim.ts";
 
 /** Requests to free models cost nothing, and which model is meant stands in the body: so long may those be. */
 const FREE_BYTES = 1024 * 1024;
@@ -13,7 +13,7 @@ type Request = Parameters<BodyRules["ownerOf"]>[0];
 export interface PaidBodiesOptions {
   readonly billing: Pick<Billing, "maySpend">;
   /** Who is found to make a request; null for nobody. */
-  readonly spenderOf: (request: Request) => { readonly accountId: string; readonly keyId: string } | null;
+  readonly spenderOf: (request: Request) => (Claimant & { readonly accountId: string }) | null;
   /** That requests of one process hold at the same time. */
   readonly mostBytes: number;
 }
@@ -27,8 +27,9 @@ export function rulesOfPaidBodies({ billing, spenderOf, mostBytes }: PaidBodiesO
   return {
     freeBytes: FREE_BYTES,
     admit: async (request) => {
-      const { accountId, keyId: spenderId } = require(request);
-      const claimKey = claimKeyOf(request.headers, request.routeOptions.url ?? "");
+      const spender = require(request);
+      const { accountId, keyId: spenderId } = spender;
+      const claimKey = claimKeyOf(request.headers, request.routeOptions.url ?? "", spender);
       await billing.maySpend({ accountId, spenderId, claimKey });
     },
     budget: new ByteBudget(mostBytes),

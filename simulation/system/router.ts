@@ -35,7 +35,13 @@ import { billingClient } from "./billing-process.ts";
 import { MediaDesk, type Removed } from "./media-desk.ts";
 import { type Answer, orderOf, type Request } from "./request.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { routeOf, type TextKinds, type TextOrder, TextProducer } from "./text-producer.ts";
+import {
+  breakersByUpstream,
+  routeOf,
+  type TextKinds,
+  type TextOrder,
+  TextProducer,
+} from "./text-producer.ts";
 import { isTrouble, watchProducer } from "./watch-attempt.ts";
 
 type Refused = { readonly code: Refusal; readonly counted: Covered };
@@ -140,7 +146,7 @@ export class Router {
   #events<K extends Kinds>(life: Life): PaidRequestEvents<K> {
     const { world } = this.#surroundings;
     return {
-      chargedAboveHold: () => world.count("charges above the hold, told"),
+      notCovered: () => world.count("charges cut to their hold"),
       billLookedUp: () => world.count("bills looked up"),
       billMetered: () => world.count("bills metered"),
       fellBack: () => world.count("attempts of a second provider"),
@@ -254,15 +260,9 @@ export class Router {
   ): Promise<Answer | undefined> {
     const { ledger, upstreams } = this.#surroundings;
     const order: TextOrder = { ...orderOf(life, request, madeAt), request };
-    const asked = new Map([...breakers].map(([name, breaker]) => [name, { breaker: () => breaker }]));
-    const [first, ...others] = chooseRoutes(
-      { id: "model", routes: request.providers.map(routeOf) },
-      asked,
-    ).routes;
-    if (first === undefined) {
-      this.#surroundings.world.count("text refused, since all of its upstreams fail");
-      return { kind: "failed" };
-    }
+    const model = { id: "model", routes: request.providers.map(routeOf) };
+    const [first, ...others] = chooseRoutes(model, breakersByUpstream(breakers));
+    if (first === undefined) throw new Error("no upstream serves the model");
     const made = new TextProducer({ life, ledger, upstreams, breakers, routes: [first, ...others], order });
     const producer = watchProducer(life, request, made);
     const served = await text.serve(order, producer, () => request.left);

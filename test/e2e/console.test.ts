@@ -29,6 +29,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       CONSOLE_SMTP_URL: mails.url,
       CONSOLE_SIGN_UP: "open",
       RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
+      RATE_LIMIT_OTHER_PER_SECOND: "10000",
     };
     router = await startRouter(topology, { sharedPostgres: true, env });
     owner = new Browser(router);
@@ -65,6 +66,17 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
   };
 
   describe("sessions", () => {
+    test("calls of a signed-in person count for the person, which no answer names", async () => {
+      const answers = [await owner.get("session"), await owner.get("session")];
+      // RATE_LIMIT_OTHER_PER_SECOND, two seconds' worth.
+      expect(answers[1]?.headers.get("x-ratelimit-limit-requests")).toBe("20000");
+      const nobody = await new Browser(router).get("session");
+      expect(nobody.headers.get("x-ratelimit-limit-requests")).toBeNull();
+      for (const { status, headers } of [...answers, nobody]) {
+        expect([status, headers.get("x-signed-in-person")]).toEqual([200, null]);
+      }
+    });
+
     test("a sign-in link works once, and its cookie is out of reach for scripts and other sites", async () => {
       const token = await linkToken("demo@router.localhost");
       const browser = new Browser(router);
@@ -334,6 +346,17 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       detail: { from: "Demo", to: "Ours" },
     });
     expect((await rename(owner, "Demo")).status).toBe(204);
+  });
+
+  test("a web token names the person whom it was issued to, by whom Idempotency-Keys are told apart", async () => {
+    const developer = await join("tokens@example.com", "developer");
+    const personIn = async (browser: Browser) => {
+      const [, payload = ""] = (await browser.post(of("web-token"))).body.token.split(".");
+      return JSON.parse(Buffer.from(payload, "base64url").toString()).person;
+    };
+    const people = [await personIn(owner), await personIn(owner), await personIn(developer)];
+    expect(people).toEqual([expect.any(String), people[0], expect.any(String)]);
+    expect(people[2]).not.toBe(people[0]);
   });
 
   describe("money", () => {

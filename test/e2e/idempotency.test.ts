@@ -3,7 +3,8 @@
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
-import { remainingCredits, simulatorBill } from "./http.ts";
+import { call, remainingCredits, simulatorBill } from "./http.ts";
+import { keysOf } from "./operator.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
@@ -125,5 +126,52 @@ describe.each(topologiesByDepth)("Idempotency-Key (%s)", (topology) => {
       expect((await fetch(pictureAgain.data?.[0]?.url ?? "")).status).toBe(200);
     });
     expect(paid.billed).toBe(3);
+  });
+
+  test("another API key, and another person with a web token, has requests of its own under the same key", async () => {
+    const minted = { key: router.managementKey, body: { name: "another" } };
+    const other: string = (await call(router, "POST", "/v1/api-keys", minted)).body.key;
+    const keys = await keysOf(router.dataDir);
+    const { accountId } = router;
+    const tokenOf = async (personId: string) => (await keys.issueWebToken({ accountId, personId })).token;
+    const [anna, annaAgain, ben] = [await tokenOf("anna"), await tokenOf("anna"), await tokenOf("ben")];
+    const key = newKey();
+    const send = async (secret: string, path: string, body: object) => {
+      const headers = { "idempotency-key": key };
+      const answer = await call(router, "POST", path, { key: secret, body, headers });
+      return {
+        status: answer.status,
+        replayed: answer.headers.get("idempotency-replayed"),
+        body: answer.body,
+      };
+    };
+    for (const [path, body] of [
+      [CHAT, chat],
+      [IMAGES, image],
+    ] as const) {
+      const first = new Map<string, object>();
+      const paid = await costs(async () => {
+        for (const secret of [router.apiKey, other, anna, ben]) {
+          // Also another body under the same key is no conflict for another owner.
+          const own = secret === ben ? { ...body, ...(path === CHAT ? { max_tokens: 5 } : { n: 2 }) } : body;
+          const answer = await send(secret, path, own);
+          expect(answer).toMatchObject({ status: 200, replayed: null });
+          first.set(secret, answer.body);
+        }
+      });
+      expect(paid.billed).toBe(4);
+      const again = await costs(async () => {
+        for (const [secret, sameAs] of [
+          [router.apiKey, router.apiKey],
+          [other, other],
+          [annaAgain, anna],
+        ] as const) {
+          const expected = { status: 200, replayed: "true", body: first.get(sameAs) };
+          expect(await send(secret, path, body)).toEqual(expected);
+        }
+        expect((await send(ben, path, body)).status).toBe(422);
+      });
+      expect(again).toEqual(NOTHING);
+    }
   });
 });

@@ -9,6 +9,8 @@ export interface Principal {
   readonly kind: "normal" | "management" | "web_token";
   /** Of a web token, which no table has: Unix milliseconds. */
   readonly expiresAt?: number;
+  /** Of a web token: id of the person to whom it was issued; absent when it was issued to no person. */
+  readonly personId?: string;
 }
 
 /** Null for nobody, on routes that are open to all. */

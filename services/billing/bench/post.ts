@@ -112,7 +112,9 @@ async function measure({ hot, claims }: Series, concurrency: number): Promise<st
           model: "sandbox/chat",
           priceVersion: "v1",
           deadlineAt: Date.now() + 600_000,
-          claim: claims ? claimOf({ "idempotency-key": holdId }, "/v1/bench", () => [holdId]) : undefined,
+          claim: claims
+            ? claimOf({ "idempotency-key": holdId }, "/v1/bench", { keyId: id }, () => [holdId])
+            : undefined,
         });
         await billing.capture({ holdId, credits: 124n, cost: 12_345_678_901n });
         latencies.push(performance.now() - begun);

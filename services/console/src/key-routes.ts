@@ -6,7 +6,7 @@ import { type SpenderUsage, SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeyKind } from "@gr/proto/keys";
 import { recordDeed } from "./audit.ts";
 import { requireRole } from "./authorize.ts";
-import { accountOf, type Handlers } from "./console-call.ts";
+import { accountOf, type Handlers, signedInOf } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { endOfWindow } from "./days.ts";
 import { pageLimit } from "./pages.ts";
@@ -114,7 +114,10 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
       return undefined;
     },
     issueWebToken: async (call) => {
-      const { token, expiresAt } = await keys.issueWebToken({ accountId: accountOf(call) });
+      const { token, expiresAt } = await keys.issueWebToken({
+        accountId: accountOf(call),
+        personId: signedInOf(call).person.id,
+      });
       return { token, expires_at: timeOf(expiresAt) };
     },
   };

@@ -34,7 +34,7 @@ export async function requireAccount({ store }: KeyDeps, accountId: string): Pro
  */
 export async function issueWebToken(
   deps: KeyDeps,
-  accountId: string,
+  { accountId, personId }: { readonly accountId: string; readonly personId?: string | undefined },
   lifetimeMs: number,
 ): Promise<{ token: string; expiresAt: number }> {
   const { billing, clock, events, webTokens } = deps;
@@ -44,7 +44,7 @@ export async function issueWebToken(
   }
   const account = await requireAccount(deps, accountId);
   await billing.putSpender({ spender: webTokenSpenderOf(account) });
-  const issued = await webTokens.sign(account.id, clock.now(), lifetimeMs);
+  const issued = await webTokens.sign(account.id, clock.now(), lifetimeMs, personId);
   events.webTokenIssued(account.id, issued.expiresAt);
   return issued;
 }

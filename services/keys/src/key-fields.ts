@@ -70,3 +70,6 @@ export const lifetimeField = z
   .int({ error: LIFETIME_RANGE })
   .min(1_000, LIFETIME_RANGE)
   .max(LONGEST_LIFETIME_MS, LIFETIME_RANGE);
+
+/** The console's id of a person; a web token has room for it. */
+export const personField = z.string().min(1).max(100).optional();

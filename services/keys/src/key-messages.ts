@@ -46,7 +46,7 @@ export function messageOfKey(key: ApiKey): KeyMessage {
   };
 }
 
-export function messageOfWebToken({ accountId, issuedAt, expiresAt }: WebToken): KeyMessage {
+export function messageOfWebToken({ accountId, personId, issuedAt, expiresAt }: WebToken): KeyMessage {
   return {
     keyId: accountId,
     accountId,
@@ -56,5 +56,6 @@ export function messageOfWebToken({ accountId, issuedAt, expiresAt }: WebToken):
     period: SpendPeriod.LIFETIME,
     expiresAt: BigInt(expiresAt),
     createdAt: BigInt(issuedAt),
+    ...(personId === undefined ? {} : { personId }),
   };
 }

@@ -14,7 +14,14 @@ import { deleteKey, findKey, type KeyChange, updateKey } from "./change-key.ts";
 import { expiryInstantField } from "./expiry.ts";
 import type { KeyKind } from "./key.ts";
 import type { KeyDeps } from "./key-deps.ts";
-import { capField, lifetimeField, nameField, periodField, periodNeedsCap } from "./key-fields.ts";
+import {
+  capField,
+  lifetimeField,
+  nameField,
+  periodField,
+  periodNeedsCap,
+  personField,
+} from "./key-fields.ts";
 import { kindOf, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
 import { listKeys } from "./list-keys.ts";
 import { mintKey, type NewKey } from "./mint-key.ts";
@@ -25,7 +32,7 @@ const PAGE_RANGE = `It must be from 1 to ${LONGEST_PAGE}, or 0 for as many`;
 const accountFields = z.object({ name: nameField });
 const kindField = z.enum(["normal", "management"], { error: "The kind must be normal or management" });
 const limitField = z.number().int().min(1, PAGE_RANGE).max(LONGEST_PAGE, PAGE_RANGE);
-const tokenFields = z.object({ lifetime_ms: lifetimeField });
+const tokenFields = z.object({ lifetime_ms: lifetimeField, person_id: personField });
 
 const keyFields = (deps: KeyDeps) =>
   z
@@ -97,10 +104,13 @@ export function keysRpc(deps: KeyDeps): RpcService {
       if (!looksLikeWebToken(secret)) return { key: messageOfKey(await verifyKey(deps, secret)) };
       return { key: messageOfWebToken(await verifyWebToken(deps, secret)) };
     },
-    async issueWebToken({ accountId, lifetimeMs }) {
+    async issueWebToken({ accountId, lifetimeMs, personId }) {
       const asked = lifetimeMs === 0n ? LONGEST_LIFETIME_MS : Number(lifetimeMs);
-      const { lifetime_ms: lifetime } = parseRequest(tokenFields, { lifetime_ms: asked });
-      const { token, expiresAt } = await issueWebToken(deps, accountId, lifetime);
+      const { lifetime_ms: lifetime } = parseRequest(tokenFields, {
+        lifetime_ms: asked,
+        person_id: personId,
+      });
+      const { token, expiresAt } = await issueWebToken(deps, { accountId, personId }, lifetime);
       return { token, expiresAt: BigInt(expiresAt) };
     },
   });

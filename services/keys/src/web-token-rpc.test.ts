@@ -51,6 +51,24 @@ describe("IssueWebToken", () => {
     });
   });
 
+  test("answers a token that names the person whom it was issued to, and none where there is no person", async () => {
+    const verified = async (personId?: string) => {
+      const { token } = await world.keys.issueWebToken({ accountId, ...(personId && { personId }) });
+      return (await world.keys.verifyKey({ secret: token })).key?.personId;
+    };
+    const longest = "p".repeat(100);
+    expect([await verified("person 1"), await verified(longest), await verified()]).toEqual([
+      "person 1",
+      longest,
+      undefined,
+    ]);
+    for (const personId of ["", `${longest}p`]) {
+      expect(await refusal(world.keys.issueWebToken({ accountId, personId }))).toMatchObject({
+        param: "person_id",
+      });
+    }
+  });
+
   test("writes the account's spender of web tokens, without a cap, before a token exists", async () => {
     await issue();
     await issue(1_000n);

@@ -18,6 +18,8 @@ const ISSUED_AHEAD_SECONDS = 5;
 
 export interface WebToken {
   readonly accountId: string;
+  /** Person to whom the token was issued. */
+  readonly personId: string | undefined;
   /** Unix milliseconds; whole seconds, as JWTs count. */
   readonly issuedAt: number;
   /** Unix milliseconds; whole seconds. */
@@ -26,7 +28,12 @@ export interface WebToken {
 
 export interface WebTokens {
   /** @returns a token that lives as long as was asked for, less the last fraction of a second. */
-  sign(accountId: string, now: number, lifetimeMs: number): Promise<{ token: string; expiresAt: number }>;
+  sign(
+    accountId: string,
+    now: number,
+    lifetimeMs: number,
+    personId?: string,
+  ): Promise<{ token: string; expiresAt: number }>;
   /** What a token of ours says, expired or not; undefined for everything else. */
   read(text: string, now: number): Promise<WebToken | undefined>;
 }
@@ -36,6 +43,7 @@ const claims = z.object({
   iat: z.int(),
   exp: z.int(),
   jti: z.string().min(1),
+  person: z.string().min(1).optional(),
 });
 
 /**
@@ -46,9 +54,9 @@ export function createWebTokens(privateKey: KeyObject, other?: KeyObject): WebTo
   const believed = other === undefined ? [privateKey] : [privateKey, other];
   const publicKeys = believed.map((key) => createPublicKey(key));
   return {
-    sign: async (accountId, now, lifetimeMs) => {
+    sign: async (accountId, now, lifetimeMs, personId) => {
       const expiresAtSeconds = Math.floor((now + lifetimeMs) / 1_000);
-      const token = await new SignJWT()
+      const token = await new SignJWT(personId === undefined ? {} : { person: personId })
         .setProtectedHeader({ alg: ALGORITHM, typ: "JWT" })
         .setIssuer(ISSUER)
         .setAudience(AUDIENCE)
@@ -91,8 +99,8 @@ async function payloadOf(
 }
 
 /** We give no longer life than this, so a token with one was not made here, whoever has signed it. */
-function tokenOf({ sub, iat, exp }: z.infer<typeof claims>, now: number): WebToken | undefined {
+function tokenOf({ sub, iat, exp, person }: z.infer<typeof claims>, now: number): WebToken | undefined {
   if (exp <= iat || exp - iat > LONGEST_LIFETIME_MS / 1_000) return undefined;
   if (iat > now / 1_000 + ISSUED_AHEAD_SECONDS) return undefined;
-  return { accountId: sub, issuedAt: iat * 1_000, expiresAt: exp * 1_000 };
+  return { accountId: sub, personId: person, issuedAt: iat * 1_000, expiresAt: exp * 1_000 };
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Model } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { KEY_HEADER } from "./test/edge.ts";
 import { fixedModels } from "./test/fixed-catalog.ts";
 import { type MediaUnderTest, movesOf, PATIENT, type Restart, startMedia } from "./test/start-media.ts";
 
@@ -169,5 +170,33 @@ describe("another request under the key", () => {
     expect(second.headers.get("idempotency-replayed")).toBeNull();
     expect(second.body.data).not.toEqual(first.body.data);
     expect(media.billing.charged).toBe(200n);
+  });
+});
+
+describe("another API key of the account, under the same Idempotency-Key", () => {
+  const OTHER = { [KEY_HEADER]: "5d9c3f1f-0f4a-4a51-9d5c-0b1f5f2e7fff", "idempotency-key": "k-1" };
+
+  test.each([fox, { ...fox, n: 2 }])("has a request of its own: %j", async (body) => {
+    const first = await withKey(fox);
+    const second = await media.generate(body, GENERATIONS, OTHER);
+    expect([first.status, second.status]).toEqual([200, 200]);
+    expect(second.headers.get("idempotency-replayed")).toBeNull();
+    expect(second.body.data).not.toEqual(first.body.data);
+    expect((await withKey(fox)).body).toEqual(first.body);
+    expect((await media.generate(body, GENERATIONS, OTHER)).body).toEqual(second.body);
+    expect(media.billing.holds).toHaveLength(2);
+  });
+
+  test("has a generation of its own while the first one is not waited for", async () => {
+    const prefer = { prefer: "respond-async" };
+    const ids = [];
+    for (const headers of [{ "idempotency-key": "k-1" }, OTHER, OTHER]) {
+      const { status, body } = await media.generate(fox, GENERATIONS, { ...headers, ...prefer });
+      expect([200, 202]).toContain(status);
+      ids.push(status === 202 ? body.id : undefined);
+    }
+    expect(ids[1]).toBeDefined();
+    expect(ids[1]).not.toBe(ids[0]);
+    expect(media.billing.holds).toHaveLength(2);
   });
 });

@@ -24,9 +24,9 @@ export const textProxyConfig = z.object({
     .int()
     .min(1)
     .default(5)
-    .describe("failures in a row after which an upstream is not asked for a model for a while"),
+    .describe("failures in a row after which other routes of a model are preferred to an upstream"),
   TEXT_BREAKER_PAUSE_MS: milliseconds(5_000).describe(
-    "for how long at first; twice as long after each try that fails, a minute at most",
+    "milliseconds of that preference at first; doubled after each probe that fails, at most 60,000",
   ),
   TEXT_KEEP_ALIVE_MS: milliseconds(10_000).describe(
     "between comments in a stream whose first event is not there yet",

@@ -1,10 +1,10 @@
 // What happens to text requests, each as one function: counters always, a log line only for what went wrong, since
 // this is the hot path. Never a word of a prompt or an answer.
-import { type Credits, formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
+import { formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { PaidRequestEvents } from "@gr/paid-request";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { TextBill, TextKinds } from "./answer/text-kinds.ts";
+import type { TextKinds } from "./answer/text-kinds.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import type { UpstreamLoss } from "./upstream/upstream-call.ts";
 import type { Refusal } from "./upstream/upstream-refusal.ts";
@@ -23,10 +23,11 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   cutOff(order: TextOrder, why: string): void;
   lost(order: TextOrder, loss: UpstreamLoss): void;
   refused(order: TextOrder, upstream: string, status: number, refusal: Refusal): void;
-  /** An upstream is not asked for a model any more. @param pauseMs until it is tried again */
+  /** Other routes of a model are preferred to an upstream. @param pauseMs until the next probe */
   breakerOpened(upstream: string, model: string, pauseMs: number): void;
   /** It answers again. */
   breakerClosed(upstream: string, model: string): void;
+  /** @param problem in words of this module: the upstream's own may quote the prompt */
   failed(order: TextOrder, problem: string): void;
   /** The answer of a claimed request is too large: it is charged, and cannot be given again. */
   notKept(): void;
@@ -34,8 +35,6 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   linesLost(lines: number, why: unknown): void;
   /** A kept answer was given again. */
   replayed(): void;
-  /** What is believed of a cost is more than is held, and the hold could not grow: the rest is ours. */
-  notCovered(order: TextOrder, bill: TextBill, held: Credits): void;
   /** An upstream bills more than can be believed: the rest is ours, and an operator has to look at it. */
   notBelieved(order: TextOrder, cost: PicoUsd, believed: PicoUsd): void;
 }
@@ -49,7 +48,7 @@ const ANSWERED = { outcome: "answered" };
 /** What the gauges read when metrics are collected. */
 export interface TextGauges {
   running(): number;
-  /** Of each upstream by name, the models for which it is not asked. */
+  /** Number of models for which the breaker is open, by name of the upstream. */
   openBreakers(): readonly (readonly [string, number])[];
 }
 
@@ -72,12 +71,11 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
   );
   const opened = countedByUpstream(
     "text_upstream_breaker_opened_total",
-    "How often an upstream was given up for a model after failures in a row",
+    "How often an upstream was put behind the other routes of a model after failures in a row",
   );
   const clientsLeft = counted("text_clients_left_total", "Clients that left before the end of their answer");
   const lookedUp = counted("text_usage_looked_up_total", "Charges whose usage had to be looked up");
   const metered = counted("text_usage_estimated_total", "Charges whose usage was metered by us");
-  const aboveHold = counted("text_charges_above_hold_total", "Charges larger than their hold");
   const notBelieved = counted(
     "text_costs_not_believed_total",
     "Costs far above what listed prices make of the reported tokens",
@@ -134,7 +132,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
   });
   new Gauge({
     name: "text_upstream_breakers_open",
-    help: "Models for which an upstream is not asked now, since it failed",
+    help: "Models for which an upstream that failed is behind the other routes now",
     labelNames: ["upstream"],
     registers,
     collect() {
@@ -157,14 +155,11 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     },
     lost: (order, loss) => {
       outcomes.inc({ outcome: loss.kind.replace(" ", "_") });
-      log.warn({ ...named(order), err: loss.cause }, `upstream lost: ${loss.kind}`);
+      log.warn({ ...named(order), code: loss.code }, `upstream lost: ${loss.kind}`);
     },
     breakerOpened: (upstream, model, pauseMs) => {
       opened.inc({ upstream });
-      log.warn(
-        { upstream, model, pauseMs },
-        "the upstream fails and is not asked for this model for a while",
-      );
+      log.warn({ upstream, model, pauseMs }, "the upstream fails; other routes of this model are preferred");
     },
     breakerClosed: (upstream, model) => log.info({ upstream, model }, "the upstream answers again"),
     refused: (order, upstream, status, { error, ourFault }) => {
@@ -183,11 +178,6 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     fellBack: (order, { why }, { provider }) => {
       fellBack.inc();
       log.warn({ ...named(order), why, provider }, "another provider is tried");
-    },
-    chargedAboveHold: (order, { charge }, held) => {
-      aboveHold.inc();
-      const amounts = { charge: formatCredits(charge), held: formatCredits(held) };
-      log.warn({ ...named(order), ...amounts }, "charge above hold");
     },
     billLookedUp: () => lookedUp.inc(),
     billMetered: (order) => {

@@ -4,6 +4,7 @@ import type { ServerResponse } from "node:http";
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { CALLER_HEADER, principal } from "./test/front-door.ts";
 import { StreamReader } from "./test/read-stream.ts";
 import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
 import { ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
@@ -326,4 +327,49 @@ describe("an answer larger than 8 MiB", () => {
   function sendLarge(_: unknown, response: ServerResponse): void {
     sendJson(response, WHOLE.replace("hé", filler.repeat(9)));
   }
+});
+
+describe("another API key of the account, under the same Idempotency-Key", () => {
+  const OTHER = { [CALLER_HEADER]: `${principal.accountId}/0190c0de-0000-7000-8000-0000000000ff` };
+  const askAsOther = (key: string, body: unknown) =>
+    read(rig.post("chat/completions", body, { headers: { "idempotency-key": key, ...OTHER } }));
+
+  test.each([
+    ["the same body", hello],
+    ["another body", chat("sandbox/chat", "ho")],
+  ])("has a request of its own with %s, and both get their own answers again", async (_what, body) => {
+    let made = 0;
+    upstream.script((_, response) => {
+      made += 1;
+      sendJson(response, WHOLE.replace("gen-1", `gen-${made}`));
+    });
+    const key = newKey();
+    const first = await read(ask(key, hello));
+    const second = await askAsOther(key, body);
+    expect([first, second].map(({ status, replayed }) => [status, replayed])).toEqual([
+      [200, null],
+      [200, null],
+    ]);
+    expect(second.text).not.toBe(first.text);
+    expect([kindsOf(first.id), kindsOf(second.id)].map((kinds) => kinds.at(-1))).toEqual([
+      "capture",
+      "capture",
+    ]);
+    expect(await read(ask(key, hello))).toMatchObject({ text: first.text, replayed: "true" });
+    expect(await askAsOther(key, body)).toMatchObject({ text: second.text, replayed: "true" });
+    expect(made).toBe(2);
+  });
+
+  test("is not held up while the first one runs", async () => {
+    const waiting: ServerResponse[] = [];
+    upstream.script((_, response) => {
+      waiting.push(response);
+      if (waiting.length === 2) for (const each of waiting) sendJson(each, WHOLE);
+    });
+    const key = newKey();
+    const first = read(ask(key, hello));
+    await until(() => waiting.length === 1, PATIENCE);
+    expect((await askAsOther(key, hello)).status).toBe(200);
+    expect((await first).status).toBe(200);
+  });
 });

@@ -30,7 +30,7 @@ import { type HoldSize, holdSizeOf } from "./request/hold-size.ts";
 import { withAdvice } from "./request/refused-for-money.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./request/text-request.ts";
-import { type ChosenRoutes, chooseRoutes, knownRoutes } from "./upstream/choose-routes.ts";
+import { chooseRoutes } from "./upstream/choose-routes.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 
 export interface TextDeps {
@@ -49,7 +49,7 @@ const UNSERVED_RETRY_MS = 1_000;
 /** Characters of a model's name in an error message. */
 const LONGEST_NAME = 200;
 
-/** A model that can be asked now, at one upstream at least. */
+/** A model that at least one upstream serves. */
 interface Target {
   readonly model: Model;
   readonly price: TokenPrice;
@@ -69,7 +69,7 @@ export async function serveText(
   const principal = requireNormalKey(principalOf(http));
   const { accountId, keyId } = principal;
   const request = readTextRequest(api, requireBytes(http.body));
-  const claim = claimOf(http.headers, TEXT_PATHS[api], () => [request.bytes]);
+  const claim = claimOf(http.headers, TEXT_PATHS[api], principal, () => [request.bytes]);
   const maxCost = maxCostOf(http.headers);
   const continues = continuesElsewhere(http.headers);
   const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () => {
@@ -126,11 +126,7 @@ export async function serveText(
 export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
   requireNormalKey(principalOf(http));
   const request = readTextRequest(api, requireBytes(http.body));
-  // Nothing is sent, so it does not matter who could be asked now.
-  const target = findTarget(deps, request, (model) => ({
-    routes: knownRoutes(model, deps.upstreams),
-    waitMs: undefined,
-  }));
+  const target = findTarget(deps, request);
   const credits = boundOf(sizeOf(request, target));
   const { model, priceVersion } = target;
   return quoteRecord({ model: model.id, credits, isExact: credits === 0n, priceVersion });
@@ -170,11 +166,7 @@ async function replay(
 }
 
 /** @throws ServiceError model_not_found, wrong_endpoint, vision_not_supported, provider_unavailable */
-function findTarget(
-  { catalog, upstreams }: TextDeps,
-  request: TextRequest,
-  choose = (model: Model): ChosenRoutes => chooseRoutes(model, upstreams),
-): Target {
+function findTarget({ catalog, upstreams }: TextDeps, request: TextRequest): Target {
   const model = catalog.find(request.model);
   if (model === undefined) {
     const name = request.model.slice(0, LONGEST_NAME).toWellFormed();
@@ -188,11 +180,10 @@ function findTarget(
     const message = `The model "${model.id}" does not support image input.`;
     throw new ServiceError("vision_not_supported", message, { param: request.input.firstImage });
   }
-  const { routes, waitMs } = choose(model);
-  const [first, ...others] = routes;
+  const [first, ...others] = chooseRoutes(model, upstreams);
   if (first === undefined || model.price?.rule.case !== "token") {
     throw new ServiceError("provider_unavailable", `No provider serves the model "${model.id}" now.`, {
-      retryAfterMs: waitMs ?? UNSERVED_RETRY_MS,
+      retryAfterMs: UNSERVED_RETRY_MS,
     });
   }
   const { rule, version } = model.price;

@@ -2,9 +2,11 @@
 // prompt, a picture or a secret.
 import { formatPicoUsd } from "@gr/money";
 import type { Bill, Ending, PaidRequestEvents, Route } from "@gr/paid-request";
-import type { Logger } from "@gr/runtime";
+import { ServiceError } from "@gr/proto";
+import { errorType, type Logger } from "@gr/runtime";
 import { Counter, Histogram, type Registry } from "prom-client";
-import type { ProviderError } from "../providers/provider-error.ts";
+import { OutboundError } from "../providers/outbound.ts";
+import { ProviderError } from "../providers/provider-error.ts";
 import type { MediaKinds, MediaOrder } from "./generation.ts";
 
 type Subject = Pick<MediaOrder, "id" | "accountId" | "model">;
@@ -63,18 +65,18 @@ export function createGenerationEvents(
     },
     failed: (order, { provider }, error) => {
       generations.inc({ provider, outcome: error.kind });
-      const details = { ...facts(order), provider, kind: error.kind, err: error };
+      const details = { ...facts(order), provider, ...causeOf(error) };
       if (error.kind === "misconfigured") {
         log.error(details, "a provider refuses us; check its key, its account and the catalogue");
       } else log.warn(details, "generation failed");
     },
     partFailed: (order, { provider }, error) => {
       trouble.inc({ what: "part_failed" });
-      log.warn({ ...facts(order), provider, kind: error.kind, err: error }, "a part of a generation failed");
+      log.warn({ ...facts(order), provider, ...causeOf(error) }, "a part of a generation failed");
     },
     outcomeUnknown: (order, { provider }, error) => {
       generations.inc({ provider, outcome: "unknown" });
-      const details = { ...facts(order), provider, kind: error.kind, err: error };
+      const details = { ...facts(order), provider, ...causeOf(error) };
       log.warn(details, "the outcome of a generation is unknown");
     },
     noProvider: (model, variables) => {
@@ -83,7 +85,7 @@ export function createGenerationEvents(
     },
     notStored: (order, { provider }, error) => {
       trouble.inc({ what: "not_stored" });
-      log.error({ ...facts(order), provider, err: error }, "generated media could not be stored");
+      log.error({ ...facts(order), provider, ...causeOf(error) }, "generated media could not be stored");
     },
     notDiscarded: (requestId, error) => {
       trouble.inc({ what: "not_discarded" });
@@ -91,7 +93,7 @@ export function createGenerationEvents(
     },
     notLookedUp: (requestId, error) => {
       trouble.inc({ what: "not_looked_up" });
-      log.warn({ requestId, err: error }, "a provider did not say what it billed");
+      log.warn({ requestId, ...causeOf(error) }, "a provider did not say what it billed");
     },
     replayed: (order) => {
       replays.inc();
@@ -100,19 +102,19 @@ export function createGenerationEvents(
     resumed: (order, { provider }) =>
       log.info({ ...facts(order), provider }, "a generation of another process is resumed"),
     endedUnanswered: (order, error) =>
-      log.warn({ ...facts(order), err: error }, "an asynchronous generation ended without a result"),
+      log.warn({ ...facts(order), ...causeOf(error) }, "an asynchronous generation ended without a result"),
     contentRemoved: (order) =>
       log.info(facts(order), "the files and the prompt of a generation were removed"),
-    chargedAboveHold: (order, bill) =>
+    notCovered: (order, bill) =>
       log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
     billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),
     billMetered: (order) => {
       trouble.inc({ what: "cost_unknown" });
       log.warn(facts(order), "the cost of a generation is not known; it counts as much as its price");
     },
-    fellBack: (order, { why, message }, { provider }) => {
+    fellBack: (order, { why }, { provider }) => {
       trouble.inc({ what: "fell_back" });
-      log.warn({ ...facts(order), provider, why, message }, "the next provider is tried");
+      log.warn({ ...facts(order), provider, why }, "the next provider is tried");
     },
     notCaptured: (order, error) => {
       trouble.inc({ what: "not_captured" });
@@ -138,6 +140,18 @@ export function createGenerationEvents(
     },
     roundFailed: (error) => log.warn({ err: error }, "a round of background work failed"),
   };
+}
+
+/** Kind and status of a provider's failure; any other error whole. The words of a provider may quote the prompt. */
+function causeOf(error: unknown): object {
+  if (error instanceof ProviderError) {
+    const { kind, status, cause } = error;
+    const exchange =
+      cause instanceof OutboundError ? { exchange: cause.kind, code: errorType(cause.cause) } : {};
+    return { kind, ...(status !== undefined && { status }), ...exchange };
+  }
+  if (!(error instanceof ServiceError)) return { err: error };
+  return { reason: error.reason, ...(error.cause === undefined ? {} : causeOf(error.cause)) };
 }
 
 function resultOf(ending: Ending): string {

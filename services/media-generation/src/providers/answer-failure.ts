@@ -38,7 +38,7 @@ export function statusFailure(
   if (phase === "submit") return failure;
   // A server in trouble says nothing about the job: it is asked again.
   return answer.status >= 500 && failure.kind === "failed"
-    ? new ProviderError("unavailable", failure.message, { accepted: true })
+    ? new ProviderError("unavailable", failure.message, { accepted: true, status: answer.status })
     : failure.ofAcceptedJob();
 }
 
@@ -50,19 +50,20 @@ function failureToSubmit(provider: string, answer: Answered, message: string | u
     const kind = status === 429 ? "rate_limited" : "unavailable";
     return new ProviderError(kind, what, {
       accepted: false,
+      status,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
   }
   // A proxy in front of the provider gave up waiting: what it waited for may be done.
   if (status === 408 || status === 502 || status === 504 || (status >= 520 && status <= 527)) {
-    return new ProviderError("unknown_outcome", what, { accepted: true });
+    return new ProviderError("unknown_outcome", what, { accepted: true, status });
   }
-  if (status >= 500) return new ProviderError("failed", what, { accepted: false });
+  if (status >= 500) return new ProviderError("failed", what, { accepted: false, status });
   if (status === 400 || status === 413 || status === 415 || status === 422) {
-    return new ProviderError("rejected", message ?? what, { accepted: false });
+    return new ProviderError("rejected", message ?? what, { accepted: false, status });
   }
   // Redirects, our key, our account, our model names: nothing that a caller can mend.
-  return new ProviderError("misconfigured", what, { accepted: false });
+  return new ProviderError("misconfigured", what, { accepted: false, status });
 }
 
 /** A provider's sentence made fit to be passed on: one line, bounded, without our secret. */

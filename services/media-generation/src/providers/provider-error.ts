@@ -25,6 +25,8 @@ export interface ProviderErrorOptions {
   /** Whether the provider may have begun, and billed, the job. */
   readonly accepted: boolean;
   readonly retryAfterMs?: number;
+  /** HTTP status of the provider's answer. */
+  readonly status?: number;
   /** What the provider reported before it failed. */
   readonly usage?: ReportedUsage;
   readonly cause?: unknown;
@@ -35,24 +37,30 @@ export class ProviderError extends Error {
   readonly kind: ProviderFailure;
   readonly accepted: boolean;
   readonly retryAfterMs: number | undefined;
+  readonly status: number | undefined;
   readonly usage: ReportedUsage | undefined;
 
-  /** @param message for the log, and for the caller when rejected; never holds a secret. */
+  /**
+   * @param message for the row of the generation, and for the caller when rejected; never holds a secret. It may have the
+   *   provider's words, and so the prompt: it is for no log.
+   */
   constructor(kind: ProviderFailure, message: string, options: ProviderErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.kind = kind;
     this.accepted = options.accepted;
     this.retryAfterMs = options.retryAfterMs;
+    this.status = options.status;
     this.usage = options.usage;
   }
 
   /** The same failure after the job was accepted: it may have been billed. */
   ofAcceptedJob(): ProviderError {
     if (this.accepted) return this;
-    const { retryAfterMs, usage } = this;
+    const { retryAfterMs, status, usage } = this;
     return new ProviderError(this.kind, this.message, {
       accepted: true,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+      ...(status === undefined ? {} : { status }),
       ...(usage === undefined ? {} : { usage }),
       cause: this,
     });

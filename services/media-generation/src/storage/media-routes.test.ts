@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type MediaUnderTest, startMedia } from "../test/start-media.ts";
 import { createFolderStorage } from "./folder-storage.ts";
 import { makeMediaName } from "./media-name.ts";
-import { cutWhenStalled, mediaRoute } from "./media-routes.ts";
+import { cutWhenStalled, listsTag, mediaRoute } from "./media-routes.ts";
 
 const name = makeMediaName("png");
 const bytes = Buffer.from("0123456789");
@@ -113,6 +113,16 @@ describe("a hosted file", () => {
     expect(response.status).toBe(304);
     expect(await response.text()).toBe("");
   });
+
+  // Work in the square of a million characters takes minutes: the runner's time limit then fails the test, once it may look.
+  test.each(["a", "a,", ","])(
+    "is found in a list by work in proportion to its length, after %j",
+    async (before) => {
+      const list = `${before}${" ".repeat(1_000_000)}b`;
+      expect([listsTag(list, `"x"`), listsTag(`${list},  "x" `, `"x"`)]).toEqual([false, true]);
+      await new Promise((resolve) => setTimeout(resolve, 1));
+    },
+  );
 });
 
 describe("anything else", () => {

@@ -65,10 +65,7 @@ function isDone(event: Buffer, { start, end }: DataSpan): boolean {
 }
 
 function problemOf({ error, choices }: JsonObject): string | undefined {
-  if (error != null) {
-    const message = isObject(error) ? error["message"] : error;
-    return typeof message === "string" ? message : "the stream has an error event";
-  }
+  if (error != null) return "the stream has an error event";
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
   return isObject(first) && first["finish_reason"] === "error" ? "the model failed" : undefined;
 }

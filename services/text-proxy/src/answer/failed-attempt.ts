@@ -33,14 +33,12 @@ const BROKEN = "The provider of this model broke off its answer; nothing was cha
 const GIVEN_UP = "This answer was given up on our side before its end; nothing was charged.";
 const UNUSABLE = "The provider of this model gave no usable answer.";
 const RETRY_MS = 1_000;
-/** Characters of the upstream's words in a log line. */
-const LONGEST_PROBLEM = 200;
 
 /** The upstream gave no whole answer. @param billId of the generation; empty when it has not named it */
 export function lostAttempt({ order, events }: Attempt, loss: UpstreamLoss, billId = ""): Failed | Unknown {
   events.lost(order, loss);
   const why = loss.kind.replace(" ", "_");
-  const message = String(loss.cause);
+  const message = loss.code;
   if (loss.kind !== "not sent") return { kind: "unknown", error: lossError(loss), billId, why, message };
   const error = new ServiceError("provider_unavailable", NOT_REACHED, {
     retryAfterMs: RETRY_MS,
@@ -80,13 +78,12 @@ export function failedAnswer(attempt: Attempt, { usage, id }: WholeAnswer, failu
   return failedAttempt(attempt, failure, { cost, billId: id, error: unusable() });
 }
 
-/** @param cost undefined: it is searched for afterwards */
+/** @param message in words of this module. @param cost undefined: it is searched for afterwards */
 export function failedAttempt(
-  { order, upstream, events }: Attempt,
-  problem: string,
+  { order, events }: Attempt,
+  message: string,
   { cost, billId, error }: { cost: PicoUsd | undefined; billId: string; error: ServiceError },
 ): Failed {
-  const message = upstream.redact(problem).slice(0, LONGEST_PROBLEM);
   events.failed(order, message);
   return { kind: "failed", error, cost, billId, notSent: false, fallBack: false, why: "failed", message };
 }
@@ -97,12 +94,11 @@ export function nonsenseAttempt(attempt: Attempt, problem: string, billId: strin
 }
 
 export function unknownAttempt(
-  { order, upstream, events }: Attempt,
-  problem: string,
+  { order, events }: Attempt,
+  message: string,
   billId: string,
   error: ServiceError,
 ): Unknown {
-  const message = upstream.redact(problem).slice(0, LONGEST_PROBLEM);
   events.failed(order, message);
   return { kind: "unknown", error, billId, why: "no_answer", message };
 }

@@ -18,6 +18,8 @@ const REASON = Buffer.from('"reason"');
 const NO_USAGE = '"usage":null';
 const SEQUENCE = /"sequence_number"\s*:\s*(\d{1,15})/g;
 
+const ERROR_EVENT = "the stream has an error event";
+
 export const responsesStream: StreamDialect = {
   markers: [COMPLETED, INCOMPLETE, Buffer.from('"response.failed"'), Buffer.from('"error"')],
   endsWithUsage: false,
@@ -29,7 +31,7 @@ export const responsesStream: StreamDialect = {
     const { type, response } = payload;
     // An event of a known type may tell of a part that failed: a tool, for example.
     if (type === "error" || (type === undefined && payload["error"] != null)) {
-      return { type: "failed", problem: problemOf(payload), usage: undefined, own: false };
+      return { type: "failed", problem: ERROR_EVENT, usage: undefined, own: false };
     }
     const isFinal = type === "response.completed" || type === "response.incomplete";
     if (!isFinal && type !== "response.failed") return PLAIN;
@@ -43,7 +45,7 @@ export const responsesStream: StreamDialect = {
       member === undefined
         ? undefined
         : readUsage(kind, "responses", response["usage"], event, member, response);
-    if (!isFinal) return { type: "failed", problem: problemOf(response), usage, own: true };
+    if (!isFinal) return { type: "failed", problem: ERROR_EVENT, usage, own: true };
     const output = findMember(event, layout, "output");
     return {
       type: "final",
@@ -107,13 +109,6 @@ function responseLayout(event: Buffer, start: number): ObjectLayout | undefined 
   return member !== undefined && event[member.valueStart] === 0x7b
     ? scanObject(event, member.valueStart)
     : undefined;
-}
-
-/** The error of an event: flat in the documentation, nested on the wire. */
-function problemOf(payload: JsonObject): string {
-  const { error } = payload;
-  const message = isObject(error) ? error["message"] : payload["message"];
-  return typeof message === "string" ? message : "the stream has an error event";
 }
 
 /** What is known of the response from its first event. */

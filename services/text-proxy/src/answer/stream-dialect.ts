@@ -17,6 +17,7 @@ export type Verdict =
   | { readonly type: "final"; readonly usage: Usage | undefined; readonly outputBytes: number | undefined }
   | {
       readonly type: "failed";
+      /** Words of this module, for the log: the upstream's own may quote the prompt. */
       readonly problem: string;
       readonly usage: Usage | undefined;
       readonly own: boolean;

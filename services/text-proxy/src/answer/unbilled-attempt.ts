@@ -4,6 +4,7 @@ import { ServiceError } from "@gr/proto";
 
 const BROKEN = "The provider of this model broke off its answer; nothing was charged.";
 const FAILING = "The provider of this model is failing; nothing was charged.";
+const RETRY_MS = 1_000;
 
 /** The upstream cannot be given the beginning of an answer. */
 export function cannotGoOn(): Failed {
@@ -19,11 +20,11 @@ export function cannotGoOn(): Failed {
   };
 }
 
-/** The upstream's breaker opened since the route was chosen. */
-export function notAsked(retryAfterMs: number): Failed {
+/** The upstream's breaker opened since the route was chosen, and a later route is asked instead. */
+export function notAsked(): Failed {
   return {
     kind: "failed",
-    error: new ServiceError("provider_unavailable", FAILING, { retryAfterMs }),
+    error: new ServiceError("provider_unavailable", FAILING, { retryAfterMs: RETRY_MS }),
     cost: 0n,
     billId: "",
     notSent: true,

@@ -19,7 +19,7 @@ export interface WholeAnswer {
   readonly outputBytes: number;
   /** The upstream's word for why it ended; empty when it gave none. */
   readonly finishReason: string;
-  /** The upstream's words for a failure that it answered with status 200. */
+  /** How an answer with status 200 failed, in words of this module: the upstream's own may quote the prompt. */
   readonly failure: string | undefined;
 }
 
@@ -69,13 +69,13 @@ function parse(bytes: Buffer): JsonObject | undefined {
 /** Says that nothing usable came, in whichever way upstreams say it with a 200. */
 function failureOf(api: TextApi, body: JsonObject): string | undefined {
   const { error } = body;
-  if (error != null) return messageOf(error);
+  if (error != null) return "it is an error";
   if (api === "responses") return Array.isArray(body["output"]) ? undefined : "there is no output";
   const choices = body["choices"];
   if (!Array.isArray(choices) || choices.length === 0) return "there are no choices";
   const first: unknown = choices[0];
   if (!isObject(first)) return "the first choice is no object";
-  if (first["error"] != null) return messageOf(first["error"]);
+  if (first["error"] != null) return "the first choice is an error";
   return first["finish_reason"] === "error" ? "the model failed" : undefined;
 }
 
@@ -88,9 +88,4 @@ function finishReasonOf(api: TextApi, body: JsonObject): string {
       ? isObject(first) && first["finish_reason"]
       : ((isObject(details) ? details["reason"] : undefined) ?? body["status"]);
   return typeof reason === "string" ? reason : "";
-}
-
-function messageOf(error: unknown): string {
-  const message = isObject(error) ? error["message"] : error;
-  return typeof message === "string" && message !== "" ? message : "it did not say why";
 }

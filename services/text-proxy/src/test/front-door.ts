@@ -13,6 +13,14 @@ const KEY = "0190c0de-0000-7000-8000-000000000002";
 
 export const principal: Principal = { accountId: ACCOUNT, keyId: KEY, kind: "normal" };
 
+/** Names another caller than the usual one: "<account id>/<key id>". */
+export const CALLER_HEADER = "x-test-caller";
+
+function principalFrom(caller: string | string[] | undefined): Principal {
+  const [accountId = ACCOUNT, keyId = KEY] = typeof caller === "string" ? caller.split("/") : [];
+  return { accountId, keyId, kind: "normal" };
+}
+
 export function frontDoor(): Module {
   return defineModule({
     name: "gateway",
@@ -21,7 +29,7 @@ export function frontDoor(): Module {
     async create({ config, log, mount }) {
       const app = createHttpApp({ log, requestId: () => randomUUID() });
       app.addHook("onRequest", async (request, reply) => {
-        request.principal = principal;
+        request.principal = principalFrom(request.headers[CALLER_HEADER]);
         reply.header("x-ratelimit-limit-requests", "100");
       });
       await mount(app, "text-proxy", [

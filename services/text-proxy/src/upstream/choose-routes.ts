@@ -1,5 +1,5 @@
-// Which upstreams a request may go to, and in which order: as the model's routes say, but for those that fail, and last those that
-// have asked to be left alone.
+// The order in which a request asks the upstreams of its model: the model's own, then upstreams that want to be left alone, and
+// last upstreams whose breaker is open. No route is ever left out, so that an open breaker never refuses a request.
 import type { Route } from "@gr/paid-request";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 
@@ -14,26 +14,38 @@ interface Asked {
   breaker(model: string): CircuitBreaker;
 }
 
-export interface ChosenRoutes {
-  /** Best first. */
-  readonly routes: readonly Route[];
-  /** When there are none since all fail: milliseconds until one of them is tried again. */
-  readonly waitMs: number | undefined;
-}
-
-/** @param upstreams by name; routes of others are left out */
-export function chooseRoutes(model: Routed, upstreams: Upstreams): ChosenRoutes {
+/** @param upstreams by name; routes of others are left out. @returns best first */
+export function chooseRoutes(model: Routed, upstreams: Upstreams): readonly Route[] {
   const routes: Route[] = [];
   const resting: Route[] = [];
-  let waitMs: number | undefined;
+  const failing: Route[] = [];
   for (const route of knownRoutes(model, upstreams)) {
-    const breaker = upstreams.get(route.provider)?.breaker(route.upstreamModel);
-    if (breaker === undefined) continue;
-    const wait = breaker.waitMs;
-    if (wait > 0) waitMs = Math.min(wait, waitMs ?? wait);
+    const breaker = breakerOf(route, upstreams);
+    if (breaker === undefined || isFailing(breaker)) failing.push(route);
     else (breaker.rests ? resting : routes).push(route);
   }
-  return { routes: [...routes, ...resting], waitMs };
+  return [...routes, ...resting, ...failing];
+}
+
+/** Whether a request passes a route over: its breaker opened since the routes were chosen, and a later route works. */
+export function isPassedOver(
+  breaker: CircuitBreaker,
+  later: readonly Route[],
+  upstreams: Upstreams,
+): boolean {
+  if (!isFailing(breaker)) return false;
+  return later.some((route) => {
+    const other = breakerOf(route, upstreams);
+    return other !== undefined && !isFailing(other);
+  });
+}
+
+function isFailing(breaker: CircuitBreaker): boolean {
+  return breaker.waitMs > 0;
+}
+
+function breakerOf({ provider, upstreamModel }: Route, upstreams: Upstreams): CircuitBreaker | undefined {
+  return upstreams.get(provider)?.breaker(upstreamModel);
 }
 
 type Upstreams = ReadonlyMap<string, Asked>;
@@ -41,8 +53,8 @@ type Upstreams = ReadonlyMap<string, Asked>;
 /** A model of the catalogue never changes, nor do the upstreams of a process. */
 const known = new WeakMap<Upstreams, WeakMap<Routed, readonly Route[]>>();
 
-/** All that there are, whether they fail now or not: as much as is needed to say what a request costs. */
-export function knownRoutes(model: Routed, upstreams: Upstreams): readonly Route[] {
+/** All routes to upstreams of this process, in the order of the model. */
+function knownRoutes(model: Routed, upstreams: Upstreams): readonly Route[] {
   let ofModels = known.get(upstreams);
   if (ofModels === undefined) {
     ofModels = new WeakMap();

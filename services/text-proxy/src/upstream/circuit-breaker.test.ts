@@ -1,8 +1,9 @@
-// Guarantees of the breaker: failures in a row open it, one request at a time tries it, and nothing that was sent before it
-// opened or closed changes it afterwards.
+// Guarantees of the breaker: failures in a row open it unless a single account may have caused them, it never refuses a request,
+// one request at a time is a probe, and a request that was sent before the last change counts no more.
 import { ManualClock } from "@gr/testing";
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { CircuitBreaker, type Passage } from "./circuit-breaker.ts";
+import fc from "fast-check";
+import { CircuitBreaker, type Fault, type Passage } from "./circuit-breaker.ts";
 
 const PAUSE = 5_000;
 let clock: ManualClock;
@@ -18,13 +19,9 @@ beforeEach(() => {
   });
 });
 
-function enter(): Passage {
-  const passage = breaker.enter();
-  if (passage === undefined) throw new Error("it may not be asked");
-  return passage;
-}
-function fail(times: number): void {
-  for (let time = 0; time < times; time += 1) enter().failed();
+const enter = (account = "a"): Passage => breaker.enter(account);
+function fail(times: number, fault: Fault = "upstream", account = "a"): void {
+  for (let time = 0; time < times; time += 1) enter(account).failed(fault);
 }
 
 describe("a breaker", () => {
@@ -37,7 +34,6 @@ describe("a breaker", () => {
     fail(1);
     expect(breaker.isOpen).toBe(true);
     expect(breaker.waitMs).toBe(PAUSE);
-    expect(breaker.enter()).toBeUndefined();
     expect(told).toEqual([PAUSE]);
   });
 
@@ -46,7 +42,6 @@ describe("a breaker", () => {
     clock.advance(PAUSE);
     expect(breaker.waitMs).toBe(0);
     const probe = enter();
-    expect(breaker.enter()).toBeUndefined();
     expect(breaker.waitMs).toBeGreaterThan(0);
     probe.succeeded();
     expect(breaker.waitMs).toBe(0);
@@ -59,7 +54,7 @@ describe("a breaker", () => {
     fail(3);
     for (const pause of [10_000, 20_000, 40_000, 60_000, 60_000]) {
       clock.advance(breaker.waitMs);
-      enter().failed();
+      enter().failed("upstream");
       expect(breaker.waitMs).toBe(pause);
     }
     clock.advance(breaker.waitMs);
@@ -76,6 +71,67 @@ describe("a breaker", () => {
     expect(breaker.isOpen).toBe(false);
   });
 
+  test("closes when any request that was sent since it opened is answered, and not when any of them fails again", () => {
+    fail(3);
+    const sent = enter("b");
+    fail(3);
+    expect(breaker.waitMs).toBe(PAUSE);
+    sent.succeeded();
+    expect(breaker.isOpen).toBe(false);
+  });
+
+  test("does not wait longer because of a failure that the request of its probe may have caused", () => {
+    fail(3);
+    for (let round = 0; round < 3; round += 1) {
+      clock.advance(breaker.waitMs);
+      enter().failed("unclear");
+      expect(breaker.waitMs).toBe(PAUSE);
+    }
+  });
+
+  test("opens by unclear failures only when a second account has one, whatever the order of the accounts", () => {
+    fail(1_000, "unclear", "a");
+    expect(breaker.isOpen).toBe(false);
+    enter("b").succeeded();
+    fail(1, "unclear", "b");
+    fail(1, "unclear", "a");
+    expect(breaker.isOpen).toBe(false);
+    fail(1, "unclear", "b");
+    expect(breaker.isOpen).toBe(true);
+  });
+
+  test("is open after a run of failures exactly when the run speaks of the upstream or is of several accounts", () => {
+    const word = fc.record({
+      account: fc.constantFrom("a", "b", "c"),
+      end: fc.constantFrom<Fault | "succeeded" | "left">(
+        "upstream",
+        "unclear",
+        "unclear",
+        "succeeded",
+        "left",
+      ),
+    });
+    fc.assert(
+      fc.property(fc.array(word, { maxLength: 30 }), (words) => {
+        const tried = new CircuitBreaker({ failures: 3, pauseMs: PAUSE }, () => clock.now(), {
+          opened: () => undefined,
+          closed: () => undefined,
+        });
+        let run: { account: string; end: string }[] = [];
+        for (const { account, end } of words) {
+          const passage = tried.enter(account);
+          if (end === "left" || end === "succeeded") passage[end]();
+          else passage.failed(end);
+          if (end === "succeeded") run = [];
+          else if (end !== "left") run.push({ account, end });
+          const ofUpstream = run.filter((each) => each.end === "upstream").length;
+          const accounts = new Set(run.map((each) => each.account)).size;
+          expect(tried.isOpen).toBe(ofUpstream >= 3 || (accounts >= 2 && run.length >= 3));
+        }
+      }),
+    );
+  });
+
   test("hears nothing of what was sent before it opened or closed", () => {
     const [early, late] = [enter(), enter()];
     fail(3);
@@ -83,7 +139,7 @@ describe("a breaker", () => {
     expect(breaker.isOpen).toBe(true);
     clock.advance(PAUSE);
     enter().succeeded();
-    late.failed();
+    late.failed("upstream");
     fail(2);
     expect(breaker.isOpen).toBe(false);
   });
@@ -91,7 +147,7 @@ describe("a breaker", () => {
   test("hears the first word of each request", () => {
     const passage = enter();
     passage.succeeded();
-    passage.failed();
+    passage.failed("upstream");
     fail(2);
     expect(breaker.isOpen).toBe(false);
   });

@@ -1,42 +1,57 @@
-// Whether one upstream is worth asking for one model. After failures in a row it is not asked for a while; then one request
-// tries it, and all others go elsewhere until that one is answered. What an upstream asks for itself (to be left alone for
-// some seconds) makes it the last choice, and no more than that.
+// Circuit breaker of one upstream for one model: orders the routes of a model, and never refuses a request.
+// Failures that a request can cause open the breaker only when several accounts had them: one account never opens it with prompts.
+// An open breaker prefers one request at a time as a probe; the success of any request that was sent since then closes it.
 
 export interface BreakerSettings {
-  /** As many failures in a row open it. */
+  /** Failures in a row that open the breaker. */
   readonly failures: number;
-  /** For so long at first; twice as long after each try that fails. */
+  /** First pause in milliseconds, doubled after each probe that fails. */
   readonly pauseMs: number;
 }
 
 export interface BreakerEvents {
-  /** @param pauseMs until it is tried again */
+  /** @param pauseMs until the next probe */
   opened(pauseMs: number): void;
   closed(): void;
 }
 
-/** One request on its way. The first word counts. */
+/**
+ * - upstream: nothing answered, or something in front of the upstream did
+ * - unclear: the upstream answered with an error of its own, for which the request may be the reason
+ */
+export type Fault = "upstream" | "unclear";
+
+/** One request on its way. Only the first call counts. */
 export interface Passage {
   succeeded(): void;
-  failed(): void;
-  /** It says nothing about the upstream. */
+  failed(fault: Fault): void;
+  /** The end of this request is no sign of the upstream's state. */
   left(): void;
 }
 
+/** Failures in a row. */
+interface Run {
+  readonly all: number;
+  readonly ofUpstream: number;
+  /** First account that failed. */
+  readonly account: string | undefined;
+  readonly hasSeveralAccounts: boolean;
+}
+
 const LONGEST_PAUSE_MS = 60_000;
+const NO_FAILURES: Run = { all: 0, ofUpstream: 0, account: undefined, hasSeveralAccounts: false };
 
 export class CircuitBreaker {
   readonly #settings: BreakerSettings;
   readonly #now: () => number;
   readonly #events: BreakerEvents;
-  #failures = 0;
-  /** When it is tried again; undefined while it is closed. */
+  #run = NO_FAILURES;
+  /** Unix milliseconds of the next probe; undefined while the breaker is closed. */
   #openUntil: number | undefined;
   #pauseMs = 0;
   #restsUntil = 0;
-  /** The request that tries it. */
   #probe: Passage | undefined;
-  /** What was sent before the last change says nothing about what has been since. */
+  /** Number of changes: the end of a request that was sent before the last change does not count. */
   #era = 0;
 
   /** @param now Unix milliseconds */
@@ -50,11 +65,11 @@ export class CircuitBreaker {
     return this.#openUntil !== undefined;
   }
 
-  /** Milliseconds until it may be asked; 0 = now. */
+  /** Milliseconds for which other routes are preferred; 0 = none. */
   get waitMs(): number {
     if (this.#openUntil === undefined) return 0;
-    const left = Math.max(0, this.#openUntil - this.#now());
-    return left === 0 && this.#probe !== undefined ? this.#settings.pauseMs : left;
+    const remaining = Math.max(0, this.#openUntil - this.#now());
+    return remaining === 0 && this.#probe !== undefined ? this.#settings.pauseMs : remaining;
   }
 
   /** Whether another upstream is to be preferred now. */
@@ -67,43 +82,58 @@ export class CircuitBreaker {
     this.#restsUntil = Math.max(this.#restsUntil, this.#now() + ms);
   }
 
-  /** @returns undefined when it may not be asked now */
-  enter(): Passage | undefined {
-    if (this.#openUntil === undefined) return this.#passage(false);
-    if (this.waitMs > 0) return undefined;
-    this.#probe = this.#passage(true);
-    return this.#probe;
+  /** Counts a request of an account, also while the breaker is open. */
+  enter(account: string): Passage {
+    const isProbe = this.isOpen && this.waitMs === 0;
+    const passage = this.#passage(account, isProbe);
+    if (isProbe) this.#probe = passage;
+    return passage;
   }
 
-  #passage(isProbe: boolean): Passage {
+  #passage(account: string, isProbe: boolean): Passage {
     const era = this.#era;
     let over = false;
-    const once = (act: () => void) => () => {
+    const once = (act: () => void) => {
       if (over) return;
       over = true;
       if (era === this.#era) act();
     };
     return {
-      succeeded: once(() => (isProbe ? this.#close() : this.#forget())),
-      failed: once(() => (isProbe ? this.#open(this.#pauseMs * 2) : this.#count())),
-      left: once(() => {
-        if (isProbe) this.#probe = undefined;
-      }),
+      succeeded: () => once(() => this.#succeed()),
+      failed: (fault) =>
+        once(() => {
+          if (!this.isOpen) this.#count(account, fault);
+          // An unclear failure of a probe lengthens no pause: one account could do that to all.
+          else if (isProbe) this.#open(fault === "upstream" ? this.#pauseMs * 2 : this.#pauseMs);
+        }),
+      left: () =>
+        once(() => {
+          if (isProbe) this.#probe = undefined;
+        }),
     };
   }
 
-  #forget(): void {
-    this.#failures = 0;
+  #succeed(): void {
+    if (this.isOpen) this.#close();
+    else this.#run = NO_FAILURES;
   }
 
-  #count(): void {
-    this.#failures += 1;
-    if (this.#failures >= this.#settings.failures) this.#open(this.#settings.pauseMs);
+  #count(account: string, fault: Fault): void {
+    const run = this.#run;
+    this.#run = {
+      all: run.all + 1,
+      ofUpstream: run.ofUpstream + (fault === "upstream" ? 1 : 0),
+      account: run.account ?? account,
+      hasSeveralAccounts: run.hasSeveralAccounts || (run.account !== undefined && run.account !== account),
+    };
+    const { all, ofUpstream, hasSeveralAccounts } = this.#run;
+    if ((hasSeveralAccounts ? all : ofUpstream) >= this.#settings.failures)
+      this.#open(this.#settings.pauseMs);
   }
 
   #open(pauseMs: number): void {
     this.#era += 1;
-    this.#failures = 0;
+    this.#run = NO_FAILURES;
     this.#probe = undefined;
     this.#pauseMs = Math.min(pauseMs, Math.max(LONGEST_PAUSE_MS, this.#settings.pauseMs));
     this.#openUntil = this.#now() + this.#pauseMs;

@@ -1,7 +1,7 @@
 // One request on its way to the upstream and its answer on the way back. Tells the ways of losing it apart:
 // never sent, silent, cut off by us, broken off. Nothing is ever sent again.
 import type { IncomingHttpHeaders } from "node:http";
-import { currentSpan, withinCurrentRequest } from "@gr/runtime";
+import { currentSpan, errorType, withinCurrentRequest } from "@gr/runtime";
 import type { Dispatcher } from "undici";
 
 /**
@@ -15,10 +15,13 @@ export type LossKind = "not sent" | "timeout" | "total time" | "given up" | "bro
 export class UpstreamLoss extends Error {
   override readonly name = "UpstreamLoss";
   readonly kind: LossKind;
+  /** Code or name of the cause. Its message is for no log: a parser's error has bytes of the answer, which may quote the prompt. */
+  readonly code: string;
 
   constructor(kind: LossKind, cause: unknown) {
     super(`the upstream request was lost (${kind})`, { cause });
     this.kind = kind;
+    this.code = errorType(cause);
   }
 }
 

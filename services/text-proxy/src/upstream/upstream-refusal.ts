@@ -84,7 +84,7 @@ function isPolicyRefusal(status: number, envelope: JsonObject | undefined): bool
 }
 
 /** The `error` object of the format that all text upstreams share. */
-function readEnvelope(body: Buffer): JsonObject | undefined {
+export function readEnvelope(body: Buffer): JsonObject | undefined {
   try {
     const parsed: unknown = JSON.parse(body.toString());
     const error = isObject(parsed) ? parsed["error"] : undefined;

@@ -97,7 +97,7 @@ export class Upstream {
     return breaker;
   }
 
-  /** Models for which it is not asked now. */
+  /** Number of models for which the breaker is open. */
   get openBreakers(): number {
     let open = 0;
     for (const { isOpen } of this.#breakers.values()) if (isOpen) open += 1;

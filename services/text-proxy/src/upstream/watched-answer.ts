@@ -1,17 +1,23 @@
-// Tells a breaker what an answer says about its upstream, as soon as its head is there or will not come any more. What a
-// client can bring about by its request says nothing.
+// Reports to a breaker how an answer speaks of its upstream. Answers below 500 are the request's own matter.
+// An error counts once its body is there: an error in the provider's own format may be the fault of the request.
 import type { IncomingHttpHeaders } from "node:http";
 import type { CircuitBreaker, Passage } from "./circuit-breaker.ts";
 import type { AnswerReceiver, UpstreamCall, UpstreamLoss } from "./upstream-call.ts";
-import { restOf } from "./upstream-refusal.ts";
+import { readEnvelope, restOf } from "./upstream-refusal.ts";
+
+/** Bytes of an error's body; an error in the provider's format is far shorter. */
+const MOST_ERROR_BYTES = 64 * 1024;
 
 export class WatchedAnswer implements AnswerReceiver {
   readonly #receiver: AnswerReceiver;
   readonly #breaker: CircuitBreaker;
   readonly #passage: Passage;
   readonly #signal: AbortSignal;
+  /** Body of an error; undefined for other answers. */
+  #error: Buffer[] | undefined;
+  #errorBytes = 0;
 
-  /** @param signal by which we gave up on it, if we did */
+  /** @param signal aborted when this process ends the request */
   constructor(receiver: AnswerReceiver, breaker: CircuitBreaker, passage: Passage, signal: AbortSignal) {
     this.#receiver = receiver;
     this.#breaker = breaker;
@@ -23,22 +29,29 @@ export class WatchedAnswer implements AnswerReceiver {
     const rest = restOf(status, headers);
     if (rest !== undefined) this.#breaker.rest(rest);
     if (status === 200) this.#passage.succeeded();
-    else if (status >= 500 || status === 408) this.#passage.failed();
+    else if (status >= 500 || status === 408) this.#error = [];
     else this.#passage.left();
     this.#receiver.head(call, status, headers);
   }
 
   data(chunk: Buffer): void {
+    this.#errorBytes += chunk.length;
+    if (this.#errorBytes <= MOST_ERROR_BYTES) this.#error?.push(chunk);
     this.#receiver.data(chunk);
   }
 
   end(): void {
+    if (this.#error !== undefined) {
+      const isProper =
+        this.#errorBytes <= MOST_ERROR_BYTES && readEnvelope(Buffer.concat(this.#error)) !== undefined;
+      this.#passage.failed(isProper ? "unclear" : "upstream");
+    }
     this.#receiver.end();
   }
 
   lost(loss: UpstreamLoss): void {
     if (this.#signal.aborted) this.#passage.left();
-    else this.#passage.failed();
+    else this.#passage.failed("upstream");
     this.#receiver.lost(loss);
   }
 }

@@ -173,14 +173,14 @@ export const PlaceSchema: GenMessage<Place> = /*@__PURE__*/
   messageDesc(file_router_billing_v1_billing, 2);
 
 /**
- * A client's Idempotency-Key: within 24 hours one request of the account runs under it, and is charged, at most once.
+ * A client's Idempotency-Key: within 24 hours one request of its owner runs under it, and is charged, at most once.
  * It is free again when that request was released without a charge.
  *
  * @generated from message router.billing.v1.Claim
  */
 export type Claim = Message<"router.billing.v1.Claim"> & {
   /**
-   * SHA-256 of the endpoint and the key.
+   * SHA-256 of the endpoint, the key, and its owner (API key or person): another owner never meets it.
    *
    * @generated from field: bytes key = 1;
    */
@@ -202,7 +202,7 @@ export const ClaimSchema: GenMessage<Claim> = /*@__PURE__*/
   messageDesc(file_router_billing_v1_billing, 3);
 
 /**
- * Charges a hold on its true cost. Never refused for lack of balance.
+ * Charges a hold on its true cost. Never refused for lack of balance. Credits above the hold are not charged.
  *
  * @generated from message router.billing.v1.Capture
  */
