@@ -33,6 +33,7 @@ export {
   type ModuleInstance,
   type RpcService,
 } from "./module.ts";
+export { type ConnectionLimits, knowConnection } from "./open-connections.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./page-fields.ts";
 export { parseRequest } from "./parse-request.ts";
@@ -78,3 +79,4 @@ export {
 } from "./spans.ts";
 export { setPrincipal } from "./trace-requests.ts";
 export type { Tracing } from "./tracing.ts";
+export type { AnswerLimits, CutCause } from "./unread-answers.ts";
