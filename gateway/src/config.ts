@@ -1,5 +1,5 @@
 // Where the public API listens, and how fast requests may come.
-import { milliseconds, port, redisConfig, stopConfig } from "@gr/runtime";
+import { milliseconds, port, processMemory, redisConfig, stopConfig } from "@gr/runtime";
 import { z } from "zod";
 
 const MAX_PER_SECOND = 100_000;
@@ -8,6 +8,12 @@ const MAX_BURST_SECONDS = 60;
 /** 0 switches a limit off. */
 const perSecond = (byDefault: number) =>
   z.coerce.number().int().min(0).max(MAX_PER_SECOND).default(byDefault);
+
+/** Part of the memory of a process that answers may wait in. */
+const WAITING_SHARE = 1 / 8;
+/** Part of all waiting bytes that may wait for one client. */
+const CONNECTION_SHARE = 1 / 4;
+const LEAST_WAITING_BYTES = 1_024;
 
 export const gatewayConfig = z.object({
   HOST: z.string().min(1).default("127.0.0.1").describe("address that the public API listens on"),
@@ -51,6 +57,27 @@ export const gatewayConfig = z.object({
     .min(0)
     .default(1_024)
     .describe("slowest upload, on average over UPLOAD_STALL_MS; 0 = any"),
+  ANSWER_STALL_MS: milliseconds(30_000).describe(
+    "time in which a client must take some of the bytes that wait for it",
+  ),
+  ANSWER_MIN_BYTES_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(1_024)
+    .describe("slowest client, on average over ANSWER_STALL_MS while bytes wait for it; 0 = any"),
+  ANSWER_MAX_WAITING_BYTES: z.coerce
+    .number()
+    .int()
+    .min(LEAST_WAITING_BYTES)
+    .optional()
+    .describe("bytes of answers that wait for clients of one process; an eighth of its memory when absent"),
+  ANSWER_MAX_WAITING_BYTES_PER_CONNECTION: z.coerce
+    .number()
+    .int()
+    .min(LEAST_WAITING_BYTES)
+    .optional()
+    .describe("bytes of answers that wait for one client; a quarter of ANSWER_MAX_WAITING_BYTES when absent"),
   RATE_LIMIT_BURST_SECONDS: z.coerce
     .number()
     .min(0)
@@ -59,3 +86,12 @@ export const gatewayConfig = z.object({
     .describe("how many seconds' worth of each limit may come at once, at least one request"),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
+
+/** Returns the settings, or what they are by the memory of the process. */
+export function waitingBytesOf(config: GatewayConfig): { processBytes: number; connectionBytes: number } {
+  const processBytes =
+    config.ANSWER_MAX_WAITING_BYTES ?? Math.floor(processMemory().totalBytes * WAITING_SHARE);
+  const connectionBytes =
+    config.ANSWER_MAX_WAITING_BYTES_PER_CONNECTION ?? Math.floor(processBytes * CONNECTION_SHARE);
+  return { processBytes, connectionBytes };
+}

@@ -16,6 +16,7 @@ export {
   stopConfig,
 } from "./config.ts";
 export { inRequest, type Within, withinCurrentRequest } from "./current-request.ts";
+export { hasEntityTag } from "./entity-tag.ts";
 export { FairGate, type FairGateOptions, type FairWork } from "./fair-gate.ts";
 export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http-app.ts";
