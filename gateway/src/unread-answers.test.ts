@@ -55,7 +55,7 @@ describe.each(topologies)("answers that nobody reads, %s", (topology) => {
     const post = (body: object) => `POST ${CHAT} HTTP/1.1\r\nhost: x\r\n${key}${ask(body)}`;
     send(get("/assets/app-1.js"));
     send(get("/docs/scalar.js").repeat(8));
-    send(get("/openapi.json").repeat(200));
+    send(get("/openapi.json").repeat(1_000));
     send(post({ do: "fill", bytes: LARGE }));
     send(post({ do: "flood" }));
     await until(async () => (await cuts("stalled")) === 5, PATIENCE);

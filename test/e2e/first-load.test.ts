@@ -29,7 +29,7 @@ function load(path: string, more: Record<string, string> = {}): Promise<Loaded> 
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("end", () => {
         const bytes = Buffer.concat(chunks);
-        const isPlain = response.headers["content-encoding"] === undefined;
+        const isPlain = bytes.length === 0 || response.headers["content-encoding"] === undefined;
         const text = String(isPlain ? bytes : brotliDecompressSync(bytes));
         resolve({ status: response.statusCode, headers: response.headers, wireBytes: bytes.length, text });
       });
