@@ -215,6 +215,11 @@ describe.each([...rendered])("the services in %s", (_name, manifests) => {
     },
   );
 
+  test("where the way in is a proxy, the gateway reads the client's address from it", () => {
+    const isBehindProxy = manifests.some(({ kind }) => kind === "Ingress" || kind === "HTTPRoute");
+    expect(settings["TRUSTED_PROXIES"]).toBe(isBehindProxy ? "1" : undefined);
+  });
+
   test("every service is where its peers look for it", () => {
     for (const name of names) {
       const ports = (podOf("Deployment", name).pod.containers[0]?.ports ?? []).map((one) => [

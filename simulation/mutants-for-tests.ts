@@ -15,10 +15,19 @@ const TEXT_MONEY = { test: "services/text-proxy/src/within-the-money.test.ts" } 
 const SQL_ANSWERS = { test: "services/billing/src/claims/answers.test.ts" } as const;
 
 const TEXT_UNBILLED = "services/text-proxy/src/answer/unbilled-attempt.ts";
-const TEXT_CARRIED = "services/text-proxy/src/answer/carried-part.ts";
 const SEVERAL_UPSTREAMS = { test: "services/text-proxy/src/several-upstreams.test.ts" } as const;
 
 export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
+  {
+    file: "paid-request/src/paid-requests.ts",
+    find: "      if (gone()) return;\n      await this.#releaseUnsent(order);\n",
+    replace: "      if (gone()) return;\n",
+    what: "the hold of a request that could not be prepared is not freed",
+    caught: {
+      test: "paid-request/src/paid-requests.test.ts",
+      name: "and when it fails the hold is released",
+    },
+  },
   {
     file: POST,
     find: "WHEN h.state = 'captured' AND kind = 'capture' AND h.charge = op_credits[i] AND h.cost = op_cost[i] THEN 'done'",
@@ -212,13 +221,6 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     caught: { ...TEXT_MONEY, name: "beyond belief" },
   },
   {
-    file: "services/text-proxy/src/answer/covered-bill.ts",
-    find: "return { ...bill, charge: held };",
-    replace: "return bill;",
-    what: "what is delivered before the cut overruns the money",
-    caught: { ...TEXT_MONEY, name: "no charge is above its hold" },
-  },
-  {
     file: "services/text-proxy/src/answer/believed-cost.ts",
     find: "  if (limit !== undefined) return limit * answers + predicted;\n",
     replace: "",
@@ -282,27 +284,6 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     replace: "",
     what: "an upstream that asks for patience in its stream is asked again at once",
     caught: { ...SEVERAL_UPSTREAMS, name: "is the last choice for" },
-  },
-  {
-    file: TEXT_CARRIED,
-    find: "last + (carried?.cost ?? 0n)",
-    replace: "last + (carried?.cost ?? 0n) * 0n",
-    what: "the part of a stream before it was gone on with elsewhere is given away",
-    caught: { histories: 2_000, seed: 131 },
-  },
-  {
-    file: TEXT_CARRIED,
-    find: "cost: billed ? cost : 0n",
-    replace: "cost: billed ? 0n : cost",
-    what: "what the first part of a stream cost is not booked when it goes on elsewhere",
-    caught: { histories: 2_000, seed: 211 },
-  },
-  {
-    file: TEXT_CARRIED,
-    find: "notSent: false, fallBack: true },",
-    replace: "notSent: false, fallBack: false },",
-    what: "a stream ends where it broke off, although it could go on elsewhere",
-    caught: { histories: 2_000, seed: 131 },
   },
   {
     file: "services/text-proxy/src/answer/text-producer.ts",

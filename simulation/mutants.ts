@@ -2,8 +2,11 @@
 // histories from seed 0 on, or a test. A mutant whose place is gone fails the run: it follows the code, or goes with it.
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
+import { MUTANTS_OF_PARTS } from "./mutants-of-parts.ts";
 
 const LIFE = "paid-request/src/paid-requests.ts";
+const HOLDS = "paid-request/src/running-holds.ts";
+const LOOK_UP = "paid-request/src/bill-look-up.ts";
 const GROWING = "paid-request/src/growing-hold.ts";
 const RESOLVER = "paid-request/src/resolver.ts";
 const LOST = "paid-request/src/lost-request.ts";
@@ -46,8 +49,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "      await this.#releaseUnsent(order);\n      throw error;",
-    replace: "      throw error;",
+    find: "      await this.#releaseUnsent(order);\n      throw error;\n    }\n    if (!ours)",
+    replace: "      throw error;\n    }\n    if (!ours)",
     what: "a hold whose record could not be opened is not freed",
     caught: { histories: 3_000 },
   },
@@ -96,7 +99,7 @@ export const MUTANTS: readonly Mutant[] = [
     caught: { histories: 500 },
   },
   {
-    file: LIFE,
+    file: HOLDS,
     find: "return this.#holds.get(id)?.credits ?? credits;",
     replace: "return (this.#holds.get(id)?.credits ?? credits) * 2n;",
     what: "an answer is asked for with twice what is held for it",
@@ -118,14 +121,14 @@ export const MUTANTS: readonly Mutant[] = [
     caught: { histories: 200 },
   },
   {
-    file: LIFE,
-    find: "lookUp.canAsk(provider) ? BILL_PAUSES_MS : []",
+    file: LOOK_UP,
+    find: "lookUp.canAsk(provider) ? PAUSES_MS : []",
     replace: "[]",
     what: "a missing usage is metered without a look-up",
     caught: { histories: 200 },
   },
   {
-    file: LIFE,
+    file: LOOK_UP,
     find: "[0, 500, 1_500]",
     replace: "[0]",
     what: "a missing usage is looked up once, before the bill can be there",
@@ -147,8 +150,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "deadlineAt - now < holdForMs / 2",
-    replace: "deadlineAt - now < -holdForMs",
+    find: "this.#holds.prolong(now + holdForMs / 2,",
+    replace: "this.#holds.prolong(now - holdForMs,",
     what: "the holds of long streams are not renewed, so that their answers come too late",
     caught: { histories: 500 },
   },
@@ -453,15 +456,15 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "{ bill: billOf(found), isAll: order.severalBills !== true }",
-    replace: "{ bill: billOf(found), isAll: true }",
+    find: "isAll: found !== undefined && order.severalBills !== true }",
+    replace: "isAll: found !== undefined }",
     what: "nobody looks for the bill of a part that failed beside others",
     caught: { histories: 1_000, seed: 51 },
   },
   {
     file: LIFE,
-    find: "{ bill: billOf(undefined), isAll: false }",
-    replace: "{ bill: billOf(undefined), isAll: true }",
+    find: "isAll: found !== undefined && order.severalBills !== true }",
+    replace: "isAll: order.severalBills !== true }",
     what: "nobody looks for the bill of what was metered",
     caught: {
       test: "paid-request/src/paid-requests.test.ts",
@@ -475,5 +478,6 @@ export const MUTANTS: readonly Mutant[] = [
     what: "nobody looks for the bill of a part of a stream that another upstream goes on with",
     caught: { histories: 10_000, seed: 211 },
   },
+  ...MUTANTS_OF_PARTS,
   ...MUTANTS_FOR_TESTS,
 ];

@@ -8,12 +8,14 @@ import type { Authenticate, IsStranger } from "./authenticate.ts";
 import { clientNetwork } from "./client-address.ts";
 import type { RequestLimits, Verdict } from "./request-limits.ts";
 import { CLIENT_NETWORK_HEADER, type RouteRow, rowOf } from "./routes.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 import type { WebApplication } from "./web-application.ts";
 
 export interface Admission {
   readonly authenticate: Authenticate;
   readonly isStranger: IsStranger;
   readonly limits: RequestLimits;
+  readonly proxies: Pick<TrustedProxies, "clientOf" | "warnOfForgery">;
   /** Files for everybody; absent = none. */
   readonly pages: Pick<WebApplication, "find"> | undefined;
 }
@@ -21,14 +23,21 @@ export interface Admission {
 /** As many files as a page has are no flood. */
 const FILES: RouteRow = { prefix: "/", module: "", access: "public", class: "downloads", spends: false };
 
-export function admitRequests({ authenticate, isStranger, limits, pages }: Admission): onRequestHookHandler {
+export function admitRequests({
+  authenticate,
+  isStranger,
+  limits,
+  proxies,
+  pages,
+}: Admission): onRequestHookHandler {
   const rowFor = (request: FastifyRequest): RouteRow | undefined =>
     rowOf(request.raw.url ?? "") ?? (pages?.find(request) === undefined ? undefined : FILES);
   // Without a promise when nobody has to be asked, which is most requests.
   const verdictOn = (request: FastifyRequest, reply: FastifyReply): unknown => {
+    proxies.warnOfForgery(request.raw);
     const row = rowFor(request);
     if (row?.keeps?.includes(CLIENT_NETWORK_HEADER)) {
-      request.raw.headers[CLIENT_NETWORK_HEADER] = clientNetwork(request.raw.socket.remoteAddress);
+      request.raw.headers[CLIENT_NETWORK_HEADER] = clientNetwork(proxies.clientOf(request.raw));
     }
     if (!limits.wasOverLimit(request) || !isStranger(request, row)) {
       return lookUp(request, reply, row, (refusal) => limits.ofRefused(request, reply, refusal));

@@ -4,10 +4,15 @@ import type { AnswerLimits, ConnectionLimits } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
 import { type GatewayConfig, waitingBytesOf } from "./config.ts";
 import { connectionOwner } from "./limit-connections.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 
 const CUT_CAUSES = ["stalled", "connection_bytes", "process_bytes"] as const;
 
-export function connectionLimits(config: GatewayConfig, metrics: Registry): Partial<ConnectionLimits> {
+export function connectionLimits(
+  config: GatewayConfig,
+  proxies: Pick<TrustedProxies, "isProxy">,
+  metrics: Registry,
+): Partial<ConnectionLimits> {
   const refusals = new Counter({
     name: "connection_refusals_total",
     help: "New connections closed at once, since all places were taken by connections with a running request",
@@ -21,7 +26,7 @@ export function connectionLimits(config: GatewayConfig, metrics: Registry): Part
   const { MAX_CONNECTIONS_PER_ADDRESS: most } = config;
   return {
     mostOfOwner: most === 0 ? Number.POSITIVE_INFINITY : most,
-    ownerOf: connectionOwner,
+    ownerOf: (address) => (proxies.isProxy(address) ? undefined : connectionOwner(address)),
     closed: (which) => (which === "idle" ? idle : refusals).inc(),
   };
 }

@@ -1,7 +1,7 @@
 // Which addresses are counted as one client.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { clientNetwork } from "./client-address.ts";
+import { clientNetwork, widerNetwork } from "./client-address.ts";
 
 test.each([
   ["203.0.113.7", "203.0.113.7"],
@@ -16,8 +16,20 @@ test.each([
   ["fe80::1%eth0", "fe80:0:0:0::/64"],
   ["2001:0DB8::1", "2001:db8:0:0::/64"],
   [undefined, "unknown"],
+  ["not an address", "unknown"],
 ])("%s is counted as %s", (address, network) => {
   expect(clientNetwork(address)).toBe(network);
+});
+
+test.each([
+  ["203.0.113.7", 24, "203.0.113.0/24"],
+  ["::ffff:203.0.113.7", 24, "203.0.113.0/24"],
+  ["203.0.113.200", 25, "203.0.113.128/25"],
+  ["203.0.113.7", 32, "203.0.113.7"],
+  ["2001:db8:1:2::3", 24, "2001:db8:1::/48"],
+  [undefined, 24, "unknown"],
+])("%s lies in a network of prefix %i: %s", (address, ipv4Prefix, network) => {
+  expect(widerNetwork(address, ipv4Prefix)).toBe(network);
 });
 
 test("two IPv6 addresses are one client exactly when their first 64 bits are the same", () => {

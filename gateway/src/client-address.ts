@@ -1,26 +1,34 @@
-// Which clients without a key are counted as one: an IPv4 address, or an IPv6 /64, which is what one customer of a
-// network has. Only the socket is believed; what headers say of addresses is the client's own word.
+// Networks that the gateway counts clients by: an IPv4 address or an IPv6 /64, which is the network of one customer, and
+// the wider network around it, since one customer may rent many of them.
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 
-const MAPPED_IPV4 = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-const IPV6_GROUPS = 8;
-const NETWORK_GROUPS = 4;
+const UNKNOWN = "unknown";
+const IPV6_GROUP_BITS = 16;
+const CUSTOMER_IPV6_PREFIX = 64;
+const WIDER_IPV6_PREFIX = 48;
 
-/** @param remoteAddress of a socket; unknown when the client has left already. */
-export function clientNetwork(remoteAddress: string | undefined): string {
-  if (remoteAddress === undefined) return "unknown";
-  const mapped = MAPPED_IPV4.exec(remoteAddress)?.[1];
-  if (mapped !== undefined) return mapped;
-  if (!remoteAddress.includes(":")) return remoteAddress;
-  const [start = "", end] = remoteAddress.split("::", 2);
-  const groups = groupsOf(start);
-  if (end !== undefined) {
-    const missing = Math.max(0, IPV6_GROUPS - groups.length - groupsOf(end).length);
-    groups.push(...Array<string>(missing).fill("0"), ...groupsOf(end));
-  }
-  const network = groups.slice(0, NETWORK_GROUPS).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${network.join(":")}::/64`;
+/**
+ * Returns the IPv4 address or the IPv6 /64 that counts as one client.
+ * @param address undefined when the client has left already.
+ */
+export function clientNetwork(address: string | undefined): string {
+  return networkOf(address, 32, CUSTOMER_IPV6_PREFIX);
 }
 
-function groupsOf(part: string): string[] {
-  return part === "" ? [] : part.split(":");
+/** Returns the network around a client: an IPv4 network of that prefix length, or an IPv6 /48. */
+export function widerNetwork(address: string | undefined, ipv4Prefix: number): string {
+  return networkOf(address, ipv4Prefix, WIDER_IPV6_PREFIX);
+}
+
+function networkOf(address: string | undefined, ipv4Prefix: number, ipv6Prefix: number): string {
+  if (address === undefined || isIP(address) === 0) return UNKNOWN;
+  const parsed = ipaddr.process(address);
+  if (parsed instanceof ipaddr.IPv6) {
+    const groups = parsed.parts.slice(0, ipv6Prefix / IPV6_GROUP_BITS);
+    return `${groups.map((group) => group.toString(16)).join(":")}::/${ipv6Prefix}`;
+  }
+  const exact = parsed.toString();
+  if (ipv4Prefix === 32) return exact;
+  return `${ipaddr.IPv4.networkAddressFromCIDR(`${exact}/${ipv4Prefix}`).toString()}/${ipv4Prefix}`;
 }

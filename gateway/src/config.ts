@@ -1,13 +1,25 @@
 // Where the public API listens, and how fast requests may come.
 import { milliseconds, port, processMemory, redisConfig, stopConfig } from "@gr/runtime";
 import { z } from "zod";
+import { BadProxyList, parseTrustedProxies } from "./trusted-proxies.ts";
 
 const MAX_PER_SECOND = 100_000;
+/** Requests that an account may make by default, in those of one of its keys. */
+const ACCOUNT_IN_KEYS = 5;
 const MAX_BURST_SECONDS = 60;
 
 /** 0 switches a limit off. */
-const perSecond = (byDefault: number) =>
-  z.coerce.number().int().min(0).max(MAX_PER_SECOND).default(byDefault);
+const perSecond = () => z.coerce.number().int().min(0).max(MAX_PER_SECOND);
+
+function readTrustedProxies(text: string, context: z.RefinementCtx) {
+  try {
+    return parseTrustedProxies(text);
+  } catch (error) {
+    if (!(error instanceof BadProxyList)) throw error;
+    context.addIssue({ code: "custom", message: error.message });
+    return z.NEVER;
+  }
+}
 
 /** Part of the memory of a process that answers may wait in. */
 const WAITING_SHARE = 1 / 8;
@@ -31,19 +43,44 @@ export const gatewayConfig = z.object({
     .describe("pages of the console may fetch from there and show its media"),
   ...redisConfig.shape,
   ...stopConfig.shape,
-  RATE_LIMIT_TEXT_PER_SECOND: perSecond(50).describe(
-    "chat completions and responses of one API key; 0 = no limit",
-  ),
-  RATE_LIMIT_MEDIA_PER_SECOND: perSecond(20).describe(
-    "image and video requests of one API key; 0 = no limit",
-  ),
-  RATE_LIMIT_OTHER_PER_SECOND: perSecond(50).describe("all other requests of one API key; 0 = no limit"),
-  RATE_LIMIT_ANONYMOUS_PER_SECOND: perSecond(20).describe(
-    "requests without a valid API key from one IPv4 address or IPv6 /64; 0 = no limit",
-  ),
-  RATE_LIMIT_DOWNLOADS_PER_SECOND: perSecond(200).describe(
-    "downloads of hosted media by one IPv4 address or IPv6 /64; 0 = no limit",
-  ),
+  RATE_LIMIT_TEXT_PER_SECOND: perSecond()
+    .default(50)
+    .describe("chat completions and responses of one API key; 0 = no limit"),
+  RATE_LIMIT_MEDIA_PER_SECOND: perSecond()
+    .default(20)
+    .describe("image and video requests of one API key; 0 = no limit"),
+  RATE_LIMIT_OTHER_PER_SECOND: perSecond()
+    .default(50)
+    .describe("all other requests of one API key, or of one person signed in to the console; 0 = no limit"),
+  RATE_LIMIT_ACCOUNT_TEXT_PER_SECOND: perSecond()
+    .optional()
+    .describe("chat completions and responses of all keys of one account; 0 = no limit"),
+  RATE_LIMIT_ACCOUNT_MEDIA_PER_SECOND: perSecond()
+    .optional()
+    .describe("image and video requests of all keys of one account; 0 = no limit"),
+  RATE_LIMIT_ACCOUNT_OTHER_PER_SECOND: perSecond()
+    .optional()
+    .describe("all other requests of all keys of one account; 0 = no limit"),
+  RATE_LIMIT_ANONYMOUS_PER_SECOND: perSecond()
+    .default(20)
+    .describe("requests without a valid API key from one IPv4 address or IPv6 /64; 0 = no limit"),
+  RATE_LIMIT_DOWNLOADS_PER_SECOND: perSecond()
+    .default(200)
+    .describe("downloads of hosted media by one IPv4 address or IPv6 /64; 0 = no limit"),
+  RATE_LIMIT_IPV4_PREFIX: z.coerce
+    .number()
+    .int()
+    .min(8)
+    .max(32)
+    .default(24)
+    .describe("prefix length of the IPv4 networks that may send ten times as much as one address"),
+  TRUSTED_PROXIES: z
+    .string()
+    .default("")
+    .transform(readTrustedProxies)
+    .describe(
+      "addresses and networks of the proxies whose X-Forwarded-For counts, or their number; none by default",
+    ),
   MAX_CONNECTIONS_PER_ADDRESS: z.coerce
     .number()
     .int()
@@ -94,4 +131,13 @@ export function waitingBytesOf(config: GatewayConfig): { processBytes: number; c
   const connectionBytes =
     config.ANSWER_MAX_WAITING_BYTES_PER_CONNECTION ?? Math.floor(processBytes * CONNECTION_SHARE);
   return { processBytes, connectionBytes };
+}
+
+/** Returns the requests per second of one account, by class; 0 = no limit. */
+export function accountRates(config: GatewayConfig): Record<"text" | "media" | "other", number> {
+  return {
+    text: config.RATE_LIMIT_ACCOUNT_TEXT_PER_SECOND ?? ACCOUNT_IN_KEYS * config.RATE_LIMIT_TEXT_PER_SECOND,
+    media: config.RATE_LIMIT_ACCOUNT_MEDIA_PER_SECOND ?? ACCOUNT_IN_KEYS * config.RATE_LIMIT_MEDIA_PER_SECOND,
+    other: config.RATE_LIMIT_ACCOUNT_OTHER_PER_SECOND ?? ACCOUNT_IN_KEYS * config.RATE_LIMIT_OTHER_PER_SECOND,
+  };
 }

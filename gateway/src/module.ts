@@ -29,6 +29,8 @@ import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 import { RequestLimits } from "./request-limits.ts";
 import { describedModules, failureOf, mountPoints, routeTable, rowOf } from "./routes.ts";
+import { SignedInPeople } from "./signed-in-people.ts";
+import { TrustedProxies } from "./trusted-proxies.ts";
 import { VerifiedKeys } from "./verified-keys.ts";
 import { openWebApplication, type WebApplication } from "./web-application.ts";
 
@@ -66,11 +68,12 @@ export const gatewayModule = defineModule({
   async create({ config, log, clock, metrics, tracing, dial, mount, describeRest }) {
     const { UPLOAD_STALL_MS: stallMs, UPLOAD_MIN_BYTES_PER_SECOND: bytesPerSecond } = config;
     const uploads = { stallMs, bytesPerSecond };
+    const proxies = new TrustedProxies(config.TRUSTED_PROXIES, log);
     const app = createHttpApp({
       log,
       requestId: () => randomUUIDv7(),
       uploads,
-      connections: connectionLimits(config, metrics),
+      connections: connectionLimits(config, proxies, metrics),
       answers: answerLimits(config, metrics),
       headers: config.PUBLIC_BASE_URL?.startsWith("https:") ? HTTPS_ONLY : {},
       tracing,
@@ -90,12 +93,13 @@ export const gatewayModule = defineModule({
     const redis = await openRedis(config, { name: "generation-router gateway", log });
     const local = new LocalRateLimiter();
     const limiter = redis === undefined ? local : new RedisRateLimiter(redis, local, log);
-    const limits = new RequestLimits({ config, limiter, clock, metrics });
+    const people = new SignedInPeople(clock);
+    const limits = new RequestLimits({ config, limiter, clock, metrics, people, proxies });
     const authenticate = authenticator(keys, [OPENAPI_PATH, ...REFERENCE_PATHS]);
     const pages = await openPages(app, config);
     app.addHook(
       "onRequest",
-      admitRequests({ authenticate, isStranger: strangerFinder(keys), limits, pages }),
+      admitRequests({ authenticate, isStranger: strangerFinder(keys), limits, proxies, pages }),
     );
     app.addHook("onRequest", (request, reply, done) => {
       if (request.principal !== null) knowConnection(request, reply);
@@ -111,7 +115,14 @@ export const gatewayModule = defineModule({
       routes.setErrorHandler((error, { principal, raw }) => {
         throw principal === null ? error : failureOf(raw.url ?? "", error);
       });
-      for (const [module, points] of mounted) await mount(routes, module, points);
+      for (const [module, points] of mounted) {
+        await routes.register(async (scope) => {
+          if (points.some(({ signsIn }) => signsIn === true)) {
+            scope.addHook("onSend", async (request, reply) => people.learn(request, reply));
+          }
+          await mount(scope, module, points);
+        });
+      }
     });
     serveReference(app);
     serveOpenApi(app, { modules: describedModules(), describeRest, clock });

@@ -1,7 +1,14 @@
 // Rate limits of one process, decided at once and without a promise. Memory is bounded: when too many subjects are
 // active, those that have been quiet for longest are forgotten, which only ever admits more.
 import { LRUCache } from "lru-cache";
-import { type Decision, decisionOf, type RateLimiter, type RateRule } from "./rate-limit.ts";
+import {
+  admits,
+  type Claim,
+  type Decision,
+  decisionOf,
+  type RateLimiter,
+  type RateRule,
+} from "./rate-limit.ts";
 
 /** Of each rule, so that many addresses cannot push out keys. */
 const MAX_SUBJECTS = 50_000;
@@ -20,18 +27,30 @@ export class LocalRateLimiter implements RateLimiter {
     this.#maxSubjects = maxSubjects;
   }
 
-  take(subject: string, rule: RateRule, now: number): Decision {
+  take({ counts }: Claim, now: number): Decision {
     const nowUs = now * MS_US;
+    const backlogsUs: number[] = [];
+    let admitted = true;
+    for (const { rule, subject } of counts) {
+      const fullAtUs = this.#bucketsOf(rule).get(subject)?.fullAtUs ?? nowUs;
+      // A backlog above the window means that the clock was set back; the wait must not grow with that.
+      const backlogUs = Math.min(Math.max(fullAtUs - nowUs, 0), rule.windowUs);
+      backlogsUs.push(backlogUs);
+      admitted &&= admits(rule, backlogUs);
+    }
+    for (const [index, { rule, subject }] of counts.entries()) {
+      const backlogUs = (backlogsUs[index] ?? 0) + (admitted ? rule.intervalUs : 0);
+      backlogsUs[index] = backlogUs;
+      this.#setBacklog(rule, subject, nowUs + backlogUs);
+    }
+    return decisionOf(counts, admitted, backlogsUs);
+  }
+
+  #setBacklog(rule: RateRule, subject: string, fullAtUs: number): void {
     const buckets = this.#bucketsOf(rule);
-    const bucket = buckets.get(subject);
-    // A backlog above the window means that the clock was set back; the wait must not grow with that.
-    const backlogUs =
-      bucket === undefined ? 0 : Math.min(Math.max(bucket.fullAtUs - nowUs, 0), rule.windowUs);
-    const admitted = backlogUs + rule.intervalUs <= rule.windowUs;
-    const newBacklogUs = admitted ? backlogUs + rule.intervalUs : backlogUs;
-    if (bucket === undefined) buckets.set(subject, { fullAtUs: nowUs + newBacklogUs });
-    else bucket.fullAtUs = nowUs + newBacklogUs;
-    return decisionOf(rule, admitted, newBacklogUs);
+    const bucket = buckets.peek(subject);
+    if (bucket === undefined) buckets.set(subject, { fullAtUs });
+    else bucket.fullAtUs = fullAtUs;
   }
 
   #bucketsOf({ name }: RateRule): LRUCache<string, Bucket> {

@@ -4,7 +4,7 @@
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { freePort, ManualClock, RedisLine, testRedis, until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type Decision, rateRule } from "./rate-limit.ts";
+import { type Claim, type Decision, rateRule } from "./rate-limit.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 
@@ -16,6 +16,8 @@ const limit = rateRule({
   perSecond: 0.001,
   burstSeconds: 50_000,
 });
+
+const claimOf = (subject: string): Claim => ({ counts: [{ rule: limit, subject }], owner: subject });
 
 let line: RedisLine;
 let direct: Redis;
@@ -32,7 +34,7 @@ async function newLimiter(url: string = line.url, commandTimeoutMs = 10_000): Pr
 function takeMany(limiters: readonly RedisRateLimiter[], count: number): Promise<Decision[]> {
   return Promise.all(
     limiters.flatMap((limiter) =>
-      Array.from({ length: count }, () => limiter.take("key", limit, clock.now())),
+      Array.from({ length: count }, () => limiter.take(claimOf("key"), clock.now())),
     ),
   );
 }
@@ -61,13 +63,30 @@ test("three gateways at the same time admit the limit together, exactly", async 
 
 test("a key of Redis lives no longer than it means anything, and lies in the slot of its subject", async () => {
   const limiter = await newLimiter();
-  await limiter.take("key", limit, clock.now());
+  await limiter.take(claimOf("key"), clock.now());
   const [name = "", ...others] = await direct.keys("*");
   expect(others).toEqual([]);
   expect(name).toMatch(/\{key\}/);
   const lifetime = await direct.pttl(name);
   expect(lifetime).toBeGreaterThan(0);
   expect(lifetime).toBeLessThanOrEqual(limit.intervalUs / 1_000);
+});
+
+test("all counts of a request, and the revocation of its key, lie in the slot of their owner", async () => {
+  const limiter = await newLimiter();
+  const account = rateRule({ ...limit, name: "account", burstSeconds: 50_000 });
+  const counts = [
+    { rule: limit, subject: "key" },
+    { rule: account, subject: "owner" },
+  ];
+  await direct.set("revoked:{owner}key", "1", "PX", 15_000);
+  const decision = await limiter.take({ counts, owner: "owner", keyId: "key" }, clock.now());
+  expect(decision).toMatchObject({ admitted: true, revoked: true });
+  expect((await direct.keys("*")).sort()).toEqual([
+    "rate-limit:account:{owner}",
+    "rate-limit:test:{owner}key",
+    "revoked:{owner}key",
+  ]);
 });
 
 test("an emptied Redis that has forgotten the script too is given it again", async () => {
@@ -89,18 +108,18 @@ test.each(["freeze", "cut"] as const)(
     const during = await takeMany([limiter], limit.burst + 5);
     expect(admittedOf(during)).toBe(limit.burst);
     // For a while Redis is not asked, and nobody waits for it.
-    expect(limiter.take("another key", limit, clock.now())).not.toBeInstanceOf(Promise);
+    expect(limiter.take(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
     // Then one request asks, and the others do not wait with it.
     clock.advance(1_000);
-    const asking = limiter.take("another key", limit, clock.now());
+    const asking = limiter.take(claimOf("another key"), clock.now());
     expect(asking).toBeInstanceOf(Promise);
-    expect(limiter.take("another key", limit, clock.now())).not.toBeInstanceOf(Promise);
+    expect(limiter.take(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
     expect((await asking).admitted).toBe(true);
     line.mend();
     await until(
       async () => {
         clock.advance(1_000);
-        await limiter.take("a third key", limit, clock.now());
+        await limiter.take(claimOf("a third key"), clock.now());
         return (await direct.keys("*{a third key}")).length === 1;
       },
       { timeoutMs: 60_000 },

@@ -2,32 +2,37 @@
 // of Redis, and says in the same answer whether the key was revoked lately. Without an answer the local limits
 // decide; no request is refused because of Redis, or waits for it long.
 import { type Logger, type Redis, RedisGate, type RedisScript, redisScript } from "@gr/runtime";
-import { type Decision, decisionOf, type RateLimiter, type RateRule } from "./rate-limit.ts";
+import { type Claim, type Decision, decisionOf, type RateLimiter } from "./rate-limit.ts";
 
 /**
- * KEYS[1] holds when the whole burst of a subject is available again (Unix microseconds) and lives until then.
- * KEYS[2] exists for a while after a key was deleted or disabled (services/keys). Answers the new backlog when the
- * request is admitted, minus the backlog when it is refused; then 1 or 0 for KEYS[2]. Lua would write large numbers
- * with 14 digits, hence the format.
+ * The first keys hold when the whole burst of each subject is available again (Unix microseconds) and live until then.
+ * One more key, if the request has a valid API key, exists for 15 s after that key was deleted or disabled
+ * (services/keys). ARGV has interval and window of each count. Returns 1 or 0 for that key, 1 or 0 for an admitted
+ * request, then the backlog of each count. Lua would write large numbers with 14 digits, hence the format.
  */
 const TAKE = `
-local interval, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local revoked = redis.call('EXISTS', KEYS[2])
+local counts = #ARGV / 2
+local revoked = KEYS[counts + 1] and redis.call('EXISTS', KEYS[counts + 1]) or 0
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000000 + tonumber(time[2])
-local full_at = redis.call('GET', KEYS[1])
-local backlog = 0
-if full_at then backlog = math.max(tonumber(full_at) - now, 0) end
-local admitted = backlog + interval <= window
-if admitted then
-  backlog = backlog + interval
-elseif backlog > window then
-  backlog = window -- the clock was set back, or the limit was changed
-else
-  return {-backlog, revoked}
+local admitted = true
+local backlogs = {}
+for i = 1, counts do
+  local full_at = redis.call('GET', KEYS[i])
+  backlogs[i] = full_at and math.max(tonumber(full_at) - now, 0) or 0
+  if backlogs[i] + tonumber(ARGV[2 * i - 1]) > tonumber(ARGV[2 * i]) then admitted = false end
 end
-redis.call('SET', KEYS[1], string.format('%.0f', now + backlog), 'PX', math.ceil(backlog / 1000))
-return {admitted and backlog or -backlog, revoked}
+local answer = {revoked, admitted and 1 or 0}
+for i = 1, counts do
+  -- Above the window when the clock was set back, or the limit was changed.
+  local backlog = math.min(backlogs[i], tonumber(ARGV[2 * i]))
+  if admitted then backlog = backlog + tonumber(ARGV[2 * i - 1]) end
+  if backlog ~= backlogs[i] then
+    redis.call('SET', KEYS[i], string.format('%.0f', now + backlog), 'PX', math.ceil(backlog / 1000))
+  end
+  answer[i + 2] = backlog
+end
+return answer
 `;
 
 const MESSAGES = {
@@ -47,23 +52,28 @@ export class RedisRateLimiter implements RateLimiter {
     this.#gate = new RedisGate(log, MESSAGES);
   }
 
-  take(subject: string, rule: RateRule, now: number): Decision | Promise<Decision> {
-    const asked = this.#gate.ask(now, () => this.#ask(subject, rule));
-    if (asked === undefined) return this.#local.take(subject, rule, now);
-    return asked.then((decision) => decision ?? this.#local.take(subject, rule, now));
+  take(claim: Claim, now: number): Decision | Promise<Decision> {
+    const asked = this.#gate.ask(now, () => this.#ask(claim));
+    if (asked === undefined) return this.#local.take(claim, now);
+    return asked.then((decision) => decision ?? this.#local.take(claim, now));
   }
 
-  async #ask(subject: string, rule: RateRule): Promise<Decision> {
-    const keys = [`rate-limit:${rule.name}:{${subject}}`, `revoked:{${subject}}`];
-    const [backlog, revoked] = integersOf(await this.#take(keys, [rule.intervalUs, rule.windowUs]));
-    return { ...decisionOf(rule, backlog > 0, Math.abs(backlog)), revoked: revoked === 1 };
+  async #ask({ counts, owner, keyId }: Claim): Promise<Decision> {
+    const keys: string[] = [];
+    const values: number[] = [];
+    for (const { rule, subject } of counts) {
+      keys.push(`rate-limit:${rule.name}:{${owner}}${subject === owner ? "" : subject}`);
+      values.push(rule.intervalUs, rule.windowUs);
+    }
+    if (keyId !== undefined) keys.push(`revoked:{${owner}}${keyId}`);
+    const [revoked, admitted, ...backlogsUs] = integersOf(await this.#take(keys, values), counts.length + 2);
+    return { ...decisionOf(counts, admitted === 1, backlogsUs), revoked: revoked === 1 };
   }
 }
 
-function integersOf(answer: unknown): [number, number] {
-  if (Array.isArray(answer)) {
-    const [first, second] = answer as unknown[];
-    if (Number.isSafeInteger(first) && Number.isSafeInteger(second)) return [Number(first), Number(second)];
+function integersOf(answer: unknown, count: number): number[] {
+  if (Array.isArray(answer) && answer.length === count && answer.every(Number.isSafeInteger)) {
+    return answer as number[];
   }
-  throw new Error("Redis answered the rate limit script with something else than integers");
+  throw new Error(`Redis answered the rate limit script with something other than ${count} integers`);
 }

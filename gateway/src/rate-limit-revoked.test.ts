@@ -30,7 +30,7 @@ describe.each(topologies)("a revocation, %s", (topology) => {
 
   const spend = () =>
     call(`${ring.baseUrl}/v1/compat/chat/completions`, { key: key.secret, method: "POST", body: {} });
-  const tell = () => redis.set(`revoked:{${key.keyId}}`, "1", "PX", 15_000);
+  const tell = () => redis.set(`revoked:{${key.accountId}}${key.keyId}`, "1", "PX", 15_000);
 
   test("ends a kept verification at once", async () => {
     ring.keys.delete(key);
@@ -55,7 +55,7 @@ describe.each(topologies)("a revocation, %s", (topology) => {
   });
 
   test("of another key changes nothing", async () => {
-    await redis.set(`revoked:{${ring.keys.add("normal").keyId}}`, "1", "PX", 15_000);
+    await redis.set(`revoked:{${key.accountId}}${ring.keys.add("normal").keyId}`, "1", "PX", 15_000);
     const lookUps = ring.keys.lookUps;
     expect((await spend()).status).toBe(200);
     expect(ring.keys.lookUps).toBe(lookUps);

@@ -4,7 +4,7 @@ import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { ManualClock, testRedis } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type Decision, type RateLimiter, type RateRule, rateRule } from "./rate-limit.ts";
+import { type Claim, type Decision, type RateLimiter, type RateRule, rateRule } from "./rate-limit.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 
@@ -19,9 +19,14 @@ function rule(burst: number, name = "test"): RateRule {
   return rateRule({ name, requests: "tests", subject: "test", perSecond, burstSeconds: burst * INTERVAL_S });
 }
 
+/** A request that counts for one subject only. */
+function single(subject: string, limit: RateRule): Claim {
+  return { counts: [{ rule: limit, subject }], owner: subject };
+}
+
 interface Bench {
   readonly limiter: RateLimiter;
-  take(subject: string, rule: RateRule): Promise<Decision>;
+  take(claim: Claim): Promise<Decision>;
   /** Time passes. */
   advance(seconds: number): Promise<void>;
   forgetEverything(): Promise<void>;
@@ -36,7 +41,7 @@ async function localBench(): Promise<Bench> {
     get limiter() {
       return limiter;
     },
-    take: async (subject, limit) => limiter.take(subject, limit, clock.now()),
+    take: async (claim) => limiter.take(claim, clock.now()),
     advance: async (seconds) => clock.advance(seconds * 1_000),
     forgetEverything: async () => {
       limiter = new LocalRateLimiter();
@@ -60,7 +65,7 @@ async function redisBench(): Promise<Bench> {
   const limiter = new RedisRateLimiter(redis, unused, log);
   return {
     limiter,
-    take: async (subject, limit) => limiter.take(subject, limit, Date.now()),
+    take: async (claim) => limiter.take(claim, Date.now()),
     advance: (seconds) => makeEarlier(redis, seconds),
     forgetEverything: flush,
     slackUs: SLACK_US,
@@ -78,7 +83,7 @@ async function makeEarlier(redis: Redis, seconds: number): Promise<void> {
 
 async function takeMany(bench: Bench, count: number, subject: string, limit: RateRule): Promise<boolean[]> {
   const admitted: boolean[] = [];
-  for (let i = 0; i < count; i += 1) admitted.push((await bench.take(subject, limit)).admitted);
+  for (let i = 0; i < count; i += 1) admitted.push((await bench.take(single(subject, limit))).admitted);
   return admitted;
 }
 
@@ -126,16 +131,16 @@ describe.each([
   test("what is left, the reset and the wait are told exactly", async () => {
     const limit = rule(3);
     for (const used of [1, 2, 3]) {
-      const decision = await bench.take(subject, limit);
+      const decision = await bench.take(single(subject, limit));
       expect(decision).toMatchObject({ admitted: true, remaining: 3 - used, retryAfterUs: 0 });
       expectNear(decision.resetUs, used * INTERVAL_S);
     }
-    const refused = await bench.take(subject, limit);
+    const refused = await bench.take(single(subject, limit));
     expect(refused).toMatchObject({ admitted: false, remaining: 0 });
     expectNear(refused.resetUs, 3 * INTERVAL_S);
     expectNear(refused.retryAfterUs, INTERVAL_S);
     await bench.advance(Math.ceil(refused.retryAfterUs / 1_000_000));
-    expect((await bench.take(subject, limit)).admitted).toBe(true);
+    expect((await bench.take(single(subject, limit))).admitted).toBe(true);
   });
 
   test("subjects and rules do not touch each other", async () => {
@@ -145,10 +150,58 @@ describe.each([
     expect(await takeMany(bench, 2, subject, two)).toEqual([true, false]);
   });
 
+  const both = (key: string, keys: RateRule, owners: RateRule): Claim => ({
+    counts: [
+      { rule: keys, subject: key },
+      { rule: owners, subject },
+    ],
+    owner: subject,
+  });
+
+  test("two keys of an account have the account's limit together", async () => {
+    const [keys, owners] = [rule(3, "keys"), rule(4, "owners")];
+    const admitted: boolean[] = [];
+    for (const key of ["a", "a", "b", "b", "b", "a", "c"]) {
+      admitted.push((await bench.take(both(`${subject} ${key}`, keys, owners))).admitted);
+    }
+    expect(admitted).toEqual([true, true, true, true, false, false, false]);
+  });
+
+  test("a request that one limit refuses is not counted by the other", async () => {
+    const [keys, owners] = [rule(1, "keys"), rule(3, "owners")];
+    const [one, other] = [`${subject} 1`, `${subject} 2`];
+    for (const admitted of [true, false, false, false]) {
+      expect((await bench.take(both(one, keys, owners))).admitted).toBe(admitted);
+    }
+    // The account has two requests left, and its other keys have theirs after it was refused.
+    expect((await bench.take(both(other, keys, owners))).remaining).toBe(0);
+    expect((await bench.take(single(subject, owners))).remaining).toBe(0);
+    const fresh = `${subject} 3`;
+    expect((await bench.take(both(fresh, keys, owners))).admitted).toBe(false);
+    const alone = { counts: [{ rule: keys, subject: fresh }], owner: subject };
+    expect((await bench.take(alone)).admitted).toBe(true);
+  });
+
+  test("the decision has the figures of the tighter limit", async () => {
+    const [keys, owners] = [rule(2, "keys"), rule(3, "owners")];
+    const seen = async (key: string) => {
+      const { count, admitted, remaining } = await bench.take(both(`${subject} ${key}`, keys, owners));
+      return [count.rule.name, admitted, remaining];
+    };
+    expect(await seen("a")).toEqual(["keys", true, 1]);
+    expect(await seen("a")).toEqual(["keys", true, 0]);
+    expect(await seen("a")).toEqual(["keys", false, 0]);
+    expect(await seen("b")).toEqual(["owners", true, 0]);
+    expect(await seen("b")).toEqual(["owners", false, 0]);
+    // Both refuse, and the wait is the longer one.
+    const refused = await bench.take(both(`${subject} a`, keys, rule(3, "owners")));
+    expectNear(refused.retryAfterUs, INTERVAL_S);
+  });
+
   test("a limit that was lowered holds from the next request on and never waits longer than its own window", async () => {
     await takeMany(bench, 10, subject, rule(10));
     const lower = rule(2);
-    const refused = await bench.take(subject, lower);
+    const refused = await bench.take(single(subject, lower));
     expect(refused.admitted).toBe(false);
     expectNear(refused.retryAfterUs, INTERVAL_S);
     await bench.advance(INTERVAL_S);
@@ -159,9 +212,9 @@ describe.each([
     const limit = rule(2);
     await takeMany(bench, 3, subject, limit);
     await bench.advance(-1_000_000);
-    expect((await bench.take(subject, limit)).admitted).toBe(false);
+    expect((await bench.take(single(subject, limit))).admitted).toBe(false);
     await bench.advance(INTERVAL_S);
-    expect((await bench.take(subject, limit)).admitted).toBe(true);
+    expect((await bench.take(single(subject, limit))).admitted).toBe(true);
   });
 
   test("losing everything in the middle only admits more", async () => {
@@ -196,7 +249,7 @@ describe.each([
             const admitted = before + 4 <= burst * 4;
             const after = admitted ? before + 4 : before;
             backlogs.set(each.subject, after);
-            const decision = await bench.take(each.subject, limit);
+            const decision = await bench.take(single(each.subject, limit));
             expect(decision.admitted).toBe(admitted);
             expect(decision.remaining).toBe(Math.floor((burst * 4 - after) / 4));
             expectNear(decision.resetUs, (after * INTERVAL_S) / 4);
@@ -211,17 +264,17 @@ describe.each([
 
 describe("rate limits in one process", () => {
   test("are decided without a promise", () => {
-    expect(new LocalRateLimiter().take("a", rule(1), 0)).not.toBeInstanceOf(Promise);
+    expect(new LocalRateLimiter().take(single("a", rule(1)), 0)).not.toBeInstanceOf(Promise);
   });
 
   test("memory is bounded: those quiet for longest are forgotten, and of that rule only", () => {
     const limiter = new LocalRateLimiter(2);
     const [keys, addresses] = [rule(1, "keys"), rule(1, "addresses")];
-    limiter.take("key", keys, 0);
-    for (const address of ["1", "2", "3"]) limiter.take(address, addresses, 0);
-    expect(limiter.take("3", addresses, 0).admitted).toBe(false);
-    expect(limiter.take("1", addresses, 0).admitted).toBe(true);
-    expect(limiter.take("key", keys, 0).admitted).toBe(false);
+    limiter.take(single("key", keys), 0);
+    for (const address of ["1", "2", "3"]) limiter.take(single(address, addresses), 0);
+    expect(limiter.take(single("3", addresses), 0).admitted).toBe(false);
+    expect(limiter.take(single("1", addresses), 0).admitted).toBe(true);
+    expect(limiter.take(single("key", keys), 0).admitted).toBe(false);
   });
 });
 

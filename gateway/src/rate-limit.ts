@@ -17,25 +17,43 @@ export interface RateRule {
   readonly windowUs: number;
 }
 
+/** A rule, and the subject that a request counts for. */
+export interface Count {
+  readonly rule: RateRule;
+  /** Id of a key, an account or a person, or an address or a network; each rule has subjects of its own. */
+  readonly subject: string;
+}
+
+/** A request with all its counts, which one step decides together. */
+export interface Claim {
+  /** At least one; the narrowest subject first. */
+  readonly counts: readonly Count[];
+  /** Subject that includes all others. A Redis cluster stores all its counts in one place. */
+  readonly owner: string;
+  /** Key of the request, to ask whether it was deleted or disabled; undefined without a valid key. */
+  readonly keyId?: string | undefined;
+}
+
+/** The answer to a claim, in the figures of its tightest count. */
 export interface Decision {
+  readonly count: Count;
   readonly admitted: boolean;
-  /** Requests that would be admitted now. */
+  /** Requests that this count would admit now. */
   readonly remaining: number;
-  /** Microseconds until the whole burst is available again. */
+  /** Microseconds until the whole burst of this count is available again. */
   readonly resetUs: number;
   /** Microseconds until one request would be admitted; 0 when this one was. */
   readonly retryAfterUs: number;
-  /** The subject is a key that was deleted or disabled a moment ago: whatever is known of it may be out of date. */
+  /** The key was deleted or disabled a moment ago, so that its last verification may be out of date. */
   readonly revoked?: boolean;
 }
 
 export interface RateLimiter {
   /**
-   * Counts one request, unless it is refused.
-   * @param subject key id or address; subjects of different rules are different subjects.
+   * Admits a request if all its counts admit it, and counts it for all of them. A refused request counts for none.
    * @param now Unix milliseconds.
    */
-  take(subject: string, rule: RateRule, now: number): Decision | Promise<Decision>;
+  take(claim: Claim, now: number): Decision | Promise<Decision>;
 }
 
 const SECOND_US = 1_000_000;
@@ -56,12 +74,41 @@ export function rateRule({ burstSeconds, ...rest }: RateRuleOptions): RateRule {
   return { ...rest, burst, intervalUs, windowUs: burst * intervalUs };
 }
 
-/** @param backlogUs after the request was counted, if it was. */
-export function decisionOf(rule: RateRule, admitted: boolean, backlogUs: number): Decision {
+/** Whether a rule admits one more request on top of a backlog in microseconds. */
+export function admits({ intervalUs, windowUs }: RateRule, backlogUs: number): boolean {
+  return backlogUs + intervalUs <= windowUs;
+}
+
+/**
+ * Returns the decision in the figures of the tightest count: the longest wait if the request is refused, else the
+ * fewest remaining requests.
+ * @param backlogsUs of each count, after the request was counted if it was.
+ */
+export function decisionOf(
+  counts: readonly Count[],
+  admitted: boolean,
+  backlogsUs: readonly number[],
+): Decision {
+  let tightest: Decision | undefined;
+  for (const [index, count] of counts.entries()) {
+    const decision = figuresOf(count, admitted, backlogsUs[index] ?? 0);
+    if (tightest === undefined || isTighter(decision, tightest)) tightest = decision;
+  }
+  if (tightest === undefined) throw new Error("a claim needs at least one count");
+  return tightest;
+}
+
+function figuresOf(count: Count, admitted: boolean, backlogUs: number): Decision {
+  const { intervalUs, windowUs } = count.rule;
   return {
+    count,
     admitted,
-    remaining: Math.floor((rule.windowUs - backlogUs) / rule.intervalUs),
+    remaining: Math.floor((windowUs - backlogUs) / intervalUs),
     resetUs: backlogUs,
-    retryAfterUs: admitted ? 0 : backlogUs + rule.intervalUs - rule.windowUs,
+    retryAfterUs: admitted ? 0 : Math.max(0, backlogUs + intervalUs - windowUs),
   };
+}
+
+function isTighter(one: Decision, other: Decision): boolean {
+  return one.admitted ? one.remaining < other.remaining : one.retryAfterUs > other.retryAfterUs;
 }

@@ -93,6 +93,45 @@ describe.each(RINGS)(
       expect(limitsOf(fresh).remaining).toBe("59");
     });
 
+    test("all keys of an account have one limit together, and the tighter one is told", async () => {
+      await start({
+        RATE_LIMIT_TEXT_PER_SECOND: "50",
+        RATE_LIMIT_ACCOUNT_TEXT_PER_SECOND: "1",
+        RATE_LIMIT_BURST_SECONDS: "60",
+      });
+      const keys = Array.from({ length: 80 }, () => ring.keys.add("normal", { accountId: "acme" }));
+      const first = await call(url(CHAT), { key: keys[0]?.secret ?? "", body: {} });
+      expect(limitsOf(first)).toMatchObject({ limit: "60", remaining: "59" });
+      const answers: Answer[] = [];
+      for (let round = 0; round < 50 && !answers.some(({ status }) => status === 429); round += 1) {
+        answers.push(
+          ...(await Promise.all(keys.map(({ secret }) => call(url(CHAT), { key: secret, body: {} })))),
+        );
+      }
+      const refused = answers.find(({ status }) => status === 429);
+      expect(refused === undefined ? "" : errorOf(refused).message).toMatch(
+        /text requests: 1 per second and account, 60 at once/,
+      );
+      // Other classes of the account, and other accounts, go on.
+      expect((await call(url(IMAGES), { key: keys[0]?.secret ?? "", body: {} })).status).toBe(200);
+      expect((await call(url(CHAT), { key: ring.keys.add("normal").secret, body: {} })).status).toBe(200);
+    });
+
+    test("an account has five times the limit of its keys by default", async () => {
+      await start({ RATE_LIMIT_TEXT_PER_SECOND: "2", RATE_LIMIT_BURST_SECONDS: "10" });
+      const keys = Array.from({ length: 10 }, () => ring.keys.add("normal", { accountId: "acme" }));
+      let refused: Answer | undefined;
+      for (let round = 0; round < 100 && refused === undefined; round += 1) {
+        const answers = await Promise.all(
+          keys.flatMap(({ secret }) => sendAll(10, CHAT, { key: secret, body: {} })),
+        );
+        refused = answers.flat().find(({ status }) => status === 429);
+      }
+      expect(refused === undefined ? "" : errorOf(refused).message).toMatch(
+        /10 per second and account, 100 at once/,
+      );
+    });
+
     test("the first request of a key leaves the burst less one", async () => {
       await start();
       const key = ring.keys.add("normal").secret;

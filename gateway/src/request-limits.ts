@@ -1,22 +1,42 @@
-// Which limit a request counts against, and what its answer says of it. Verified keys are counted by key and class;
-// everybody else by address; management keys not at all.
+// Rules that a request counts for, and the headers of its answer that tell of them. Verified keys count by key and by
+// account in one step; people of the console by person; all others by address and by the network around it. Management
+// keys have no limit.
 import type { Principal } from "@gr/identity";
 import { errorRow, ServiceError } from "@gr/proto";
 import type { Clock } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { LRUCache } from "lru-cache";
 import { Counter, type Registry } from "prom-client";
-import { clientNetwork } from "./client-address.ts";
-import type { GatewayConfig } from "./config.ts";
-import { type Decision, type RateLimiter, type RateRule, rateRule } from "./rate-limit.ts";
+import { clientNetwork, widerNetwork } from "./client-address.ts";
+import { accountRates, type GatewayConfig } from "./config.ts";
+import {
+  type Claim,
+  type Count,
+  type Decision,
+  type RateLimiter,
+  type RateRule,
+  rateRule,
+} from "./rate-limit.ts";
 import type { RouteRow } from "./routes.ts";
+import type { SignedInPeople } from "./signed-in-people.ts";
+import type { TrustedProxies } from "./trusted-proxies.ts";
 
 /** For so long an address that was over its limit is counted before its unknown keys are looked up. */
 const SUSPECT_MS = 60_000;
 const MAX_SUSPECTS = 50_000;
 
-/** Undefined = not limited. */
-type Rules = Readonly<Record<RouteRow["class"] | "anonymous", RateRule | undefined>>;
+/** Requests of a whole network, in those of one of its addresses. */
+const NETWORK_IN_ADDRESSES = 10;
+
+/** A rule for one subject, and one for the subject that includes it; undefined = not limited. */
+interface RulePair {
+  readonly narrow: RateRule | undefined;
+  readonly wide: RateRule | undefined;
+}
+
+interface Rules extends Readonly<Record<RouteRow["class"] | "anonymous", RulePair>> {
+  readonly person: RateRule | undefined;
+}
 
 /** Undefined lets the request pass; so does "revoked", if the keys service knows the key as a good one all the same. */
 export type Verdict = ServiceError | "revoked" | undefined;
@@ -26,6 +46,8 @@ export interface RequestLimitsOptions {
   readonly limiter: RateLimiter;
   readonly clock: Clock;
   readonly metrics: Registry;
+  readonly people: Pick<SignedInPeople, "find">;
+  readonly proxies: Pick<TrustedProxies, "clientOf">;
 }
 
 export class RequestLimits {
@@ -33,10 +55,16 @@ export class RequestLimits {
   readonly #limiter: RateLimiter;
   readonly #clock: Clock;
   readonly #refusals: Counter<"limit">;
-  /** Addresses that were over their limit, and until when (Unix milliseconds) that is remembered. */
+  readonly #people: RequestLimitsOptions["people"];
+  readonly #proxies: RequestLimitsOptions["proxies"];
+  readonly #ipv4Prefix: number;
+  /** Addresses and networks that were over their limit, and the end of this memory in Unix milliseconds. */
   readonly #suspects = new LRUCache<string, number>({ max: MAX_SUSPECTS });
 
-  constructor({ config, limiter, clock, metrics }: RequestLimitsOptions) {
+  constructor({ config, limiter, clock, metrics, people, proxies }: RequestLimitsOptions) {
+    this.#people = people;
+    this.#proxies = proxies;
+    this.#ipv4Prefix = config.RATE_LIMIT_IPV4_PREFIX;
     this.#rules = rulesOf(config);
     this.#limiter = limiter;
     this.#clock = clock;
@@ -57,10 +85,15 @@ export class RequestLimits {
   ): Verdict | Promise<Verdict> {
     if (principal !== null) {
       if (principal.kind === "management" || row === undefined) return undefined;
-      return this.#take(reply, this.#rules[row.class], principal.keyId);
+      const { keyId, accountId } = principal;
+      const counts = countsOf(this.#rules[row.class], keyId, accountId);
+      return this.#take(reply, { counts, owner: accountId, keyId });
     }
-    if (row?.class !== "downloads") return this.ofStranger(request, reply);
-    return this.#take(reply, this.#rules.downloads, clientNetwork(request.raw.socket.remoteAddress));
+    if (row?.class === "downloads") return this.#take(reply, this.#claimOf(request, this.#rules.downloads));
+    const person = row?.signsIn === true ? this.#people.find(request) : undefined;
+    if (person === undefined) return this.ofStranger(request, reply);
+    const counts = countsOf({ narrow: this.#rules.person, wide: undefined }, person, person);
+    return this.#take(reply, { counts, owner: person });
   }
 
   /** A request that is refused whatever the limits say; too many of them are told to wait instead. */
@@ -71,33 +104,51 @@ export class RequestLimits {
     return verdict instanceof Promise ? verdict.then((limited) => limited ?? refusal) : (verdict ?? refusal);
   }
 
-  /** Whether this address has sent too much of what is counted by address, in the last minute. */
+  /** Whether this address, or its network, was over its limit without a valid key in the last minute. */
   wasOverLimit(request: FastifyRequest): boolean {
     if (this.#suspects.size === 0) return false;
-    const until = this.#suspects.get(clientNetwork(request.raw.socket.remoteAddress));
+    const { client, network } = this.#subjectsOf(request);
+    return this.#isSuspect(client) || this.#isSuspect(network);
+  }
+
+  #isSuspect(subject: string): boolean {
+    const until = this.#suspects.get(subject);
     return until !== undefined && until > this.#clock.now();
   }
 
-  /** A request that is counted by its address, whatever its key may turn out to be. */
+  /** Counts a request by its address, whether its key is valid or not. */
   ofStranger(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
-    const client = clientNetwork(request.raw.socket.remoteAddress);
-    const note = (verdict: Verdict): Verdict => {
-      if (verdict instanceof ServiceError) this.#suspects.set(client, this.#clock.now() + SUSPECT_MS);
-      return verdict;
+    return this.#take(reply, this.#claimOf(request, this.#rules.anonymous), ({ count, admitted }) => {
+      if (!admitted) this.#suspects.set(count.subject, this.#clock.now() + SUSPECT_MS);
+    });
+  }
+
+  #claimOf(request: FastifyRequest, rules: RulePair): Claim {
+    const { client, network } = this.#subjectsOf(request);
+    return { counts: countsOf(rules, client, network), owner: network };
+  }
+
+  #subjectsOf({ raw }: FastifyRequest): { client: string; network: string } {
+    const address = this.#proxies.clientOf(raw);
+    return { client: clientNetwork(address), network: widerNetwork(address, this.#ipv4Prefix) };
+  }
+
+  #take(
+    reply: FastifyReply,
+    claim: Claim,
+    note: (decision: Decision) => void = () => undefined,
+  ): Verdict | Promise<Verdict> {
+    if (claim.counts.length === 0) return undefined;
+    const tell = (decision: Decision): Verdict => {
+      note(decision);
+      return this.#tell(reply, decision);
     };
-    const verdict = this.#take(reply, this.#rules.anonymous, client);
-    return verdict instanceof Promise ? verdict.then(note) : note(verdict);
+    const decision = this.#limiter.take(claim, this.#clock.now());
+    return decision instanceof Promise ? decision.then(tell) : tell(decision);
   }
 
-  #take(reply: FastifyReply, rule: RateRule | undefined, subject: string): Verdict | Promise<Verdict> {
-    if (rule === undefined) return undefined;
-    const decision = this.#limiter.take(subject, rule, this.#clock.now());
-    return decision instanceof Promise
-      ? decision.then((decided) => this.#tell(reply, rule, decided))
-      : this.#tell(reply, rule, decision);
-  }
-
-  #tell(reply: FastifyReply, rule: RateRule, decision: Decision): Verdict {
+  #tell(reply: FastifyReply, decision: Decision): Verdict {
+    const { rule } = decision.count;
     reply.header("x-ratelimit-limit-requests", String(rule.burst));
     reply.header("x-ratelimit-remaining-requests", String(decision.remaining));
     reply.header("x-ratelimit-reset-requests", durationOf(millisecondsOf(decision.resetUs)));
@@ -111,26 +162,38 @@ export class RequestLimits {
   }
 }
 
+function countsOf({ narrow, wide }: RulePair, subject: string, owner: string): Count[] {
+  const counts: Count[] = [];
+  if (narrow !== undefined) counts.push({ rule: narrow, subject });
+  if (wide !== undefined) counts.push({ rule: wide, subject: owner });
+  return counts;
+}
+
 function rulesOf(config: GatewayConfig): Rules {
   const burstSeconds = config.RATE_LIMIT_BURST_SECONDS;
   const rule = (name: string, requests: string, subject: string, perSecond: number) =>
     perSecond === 0 ? undefined : rateRule({ name, requests, subject, perSecond, burstSeconds });
+  const account = accountRates(config);
+  const ofKeys = (name: keyof typeof account, requests: string, perSecond: number): RulePair => ({
+    narrow: rule(name, requests, "API key", perSecond),
+    wide: rule(`account-${name}`, requests, "account", account[name]),
+  });
+  const ofAddresses = (name: string, requests: string, perSecond: number): RulePair => ({
+    narrow: rule(name, requests, "IP address", perSecond),
+    wide: rule(`network-${name}`, requests, "IP network", NETWORK_IN_ADDRESSES * perSecond),
+  });
+  const other = config.RATE_LIMIT_OTHER_PER_SECOND;
   return {
-    text: rule("text", "text requests", "API key", config.RATE_LIMIT_TEXT_PER_SECOND),
-    media: rule("media", "image and video requests", "API key", config.RATE_LIMIT_MEDIA_PER_SECOND),
-    other: rule("other", "requests that generate nothing", "API key", config.RATE_LIMIT_OTHER_PER_SECOND),
-    anonymous: rule(
+    text: ofKeys("text", "text requests", config.RATE_LIMIT_TEXT_PER_SECOND),
+    media: ofKeys("media", "image and video requests", config.RATE_LIMIT_MEDIA_PER_SECOND),
+    other: ofKeys("other", "requests that generate nothing", other),
+    anonymous: ofAddresses(
       "anonymous",
       "requests without a valid API key",
-      "IP address",
       config.RATE_LIMIT_ANONYMOUS_PER_SECOND,
     ),
-    downloads: rule(
-      "downloads",
-      "downloads of hosted media",
-      "IP address",
-      config.RATE_LIMIT_DOWNLOADS_PER_SECOND,
-    ),
+    downloads: ofAddresses("downloads", "downloads of hosted media", config.RATE_LIMIT_DOWNLOADS_PER_SECOND),
+    person: rule("person", "requests of the console", "person", other),
   };
 }
 

@@ -2,7 +2,6 @@
 // One table decides authentication and routing, by the text of the path as it arrived, so they cannot differ.
 
 import { type Reason, ServiceError } from "@gr/proto";
-import type { MountPoint } from "@gr/runtime";
 
 /** normal or management: that kind of key only; optional: a key is checked when given; public: keys are ignored. */
 export type Access = "normal" | "management" | "optional" | "public";
@@ -21,6 +20,8 @@ export interface RouteRow {
   readonly longestSilenceMs?: number;
   /** Request headers that its module sees besides those that every module does. */
   readonly keeps?: readonly string[];
+  /** Its module reports the person whose session a request has, and requests of this person count for the person. */
+  readonly signsIn?: true;
   /** For our own web application only: no part of the public API's description. */
   readonly internal?: true;
 }
@@ -76,6 +77,7 @@ export const routeTable: readonly RouteRow[] = [
     longestSilenceMs: 20_000,
     // Who is signed in, and whether a page of ours asks.
     keeps: ["cookie", "origin", "sec-fetch-site", CLIENT_NETWORK_HEADER],
+    signsIn: true,
     internal: true,
   },
   {
@@ -118,8 +120,8 @@ export function describedModules(): string[] {
 }
 
 /** Where each module is mounted. */
-export function mountPoints(): Map<string, MountPoint[]> {
-  const points = new Map<string, MountPoint[]>();
+export function mountPoints(): Map<string, RouteRow[]> {
+  const points = new Map<string, RouteRow[]>();
   for (const row of routeTable) points.set(row.module, [...(points.get(row.module) ?? []), row]);
   return points;
 }

@@ -127,7 +127,7 @@ export class HoldModel {
 
   apply(asked: ModelOperation, now: number): ModelOutcome {
     const hold = this.holds.get(asked.hold);
-    const operation = ownCost(asked, hold);
+    const operation = withinHold(ownCost(asked, hold), hold);
     if (operation.kind === "place") return this.#place(operation, hold, now);
     if (hold === undefined) return { code: OutcomeCode.UNKNOWN_HOLD };
     if (operation.kind === "extend") return this.#extend(hold, operation, now);
@@ -328,6 +328,13 @@ export class HoldModel {
 /** Says how large the hold is where that is not known from what was asked. */
 function doneWith({ most }: { readonly most?: bigint | undefined }, held: bigint): ModelOutcome {
   return most === undefined ? done : { ...done, held };
+}
+
+/** No charge is above its hold. */
+function withinHold(operation: ModelOperation, hold: ModelHold | undefined): ModelOperation {
+  if (operation.kind !== "capture" || hold === undefined || operation.credits <= hold.amount)
+    return operation;
+  return { ...operation, credits: hold.amount };
 }
 
 /** What another provider billed was booked when its attempt ended. */

@@ -1,7 +1,7 @@
 // The span of one attempt: a call of a generative model, named as OpenTelemetry's GenAI conventions say.
 import { type Attributes, currentSpan, failSpan, inSpan, type Span, SpanKind } from "@gr/runtime";
 import type { Order, Route } from "./order.ts";
-import type { AttemptEnd, Kinds } from "./ports.ts";
+import type { AttemptEnd, Broken, Kinds } from "./ports.ts";
 
 /** What a service's attempts are, in the words of the conventions. */
 export interface AttemptNames<K extends Kinds> {
@@ -20,8 +20,8 @@ export function inAttemptSpan<K extends Kinds>(
   names: AttemptNames<K> | undefined,
   order: K["order"],
   { route, number }: Attempt,
-  attempt: () => Promise<AttemptEnd<K>>,
-): Promise<AttemptEnd<K>> {
+  attempt: () => Promise<AttemptEnd<K> | Broken<K>>,
+): Promise<AttemptEnd<K> | Broken<K>> {
   if (names === undefined || currentSpan() === undefined) return attempt();
   const describe = () => ({ kind: SpanKind.CLIENT, attributes: attributesOf(names, order, route, number) });
   return inSpan(`${names.operation} ${route.upstreamModel}`, describe, async (span) => {
@@ -51,11 +51,15 @@ function factsOf({ id, model, accountId, keyId }: Order): Attributes {
   return { "gr.request.id": id, "gr.model": model, "gr.account.id": accountId, "gr.key.id": keyId };
 }
 
-function tellEnd<K extends Kinds>(span: Span, { tokensOf }: AttemptNames<K>, end: AttemptEnd<K>): void {
+function tellEnd<K extends Kinds>(
+  span: Span,
+  { tokensOf }: AttemptNames<K>,
+  end: AttemptEnd<K> | Broken<K>,
+): void {
   span.setAttribute("gr.attempt.end", end.kind);
   if (end.billId !== "") span.setAttribute("gen_ai.response.id", end.billId);
   if (end.kind !== "delivered") {
-    failSpan(span, end.why);
+    failSpan(span, end.kind === "broken" ? "broke_off" : end.why);
     return;
   }
   const tokens = end.bill && tokensOf?.(end.bill);

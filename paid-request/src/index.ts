@@ -2,6 +2,7 @@
 
 export { SEARCH_PAUSES, type SearchPauses } from "./bill-search.ts";
 export { claimOf, notReplayable } from "./claim.ts";
+export { chargeOfParts, costOfParts } from "./continuation.ts";
 export { GrowingHold, type GrowingHoldOptions } from "./growing-hold.ts";
 export { holdConfig } from "./hold-config.ts";
 export { HoldRecord } from "./hold-record.ts";
@@ -12,6 +13,7 @@ export {
   type Quoted,
   quoteRecord,
   quoteSchema,
+  refuseAmountNames,
   requireWithin,
 } from "./max-cost.ts";
 export type { PaidRequestSettings, PaidRequestsOptions } from "./options.ts";
@@ -21,6 +23,7 @@ export { type Answered, type Begun, PaidRequests, type Served } from "./paid-req
 export type {
   AttemptContext,
   AttemptEnd,
+  Broken,
   Delivered,
   Due,
   Extension,

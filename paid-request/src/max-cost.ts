@@ -33,6 +33,28 @@ export function requireWithin(bound: Credits, most: Credits | undefined): void {
   throw new ServiceError("max_cost_exceeded", message, { param: MAX_COST_HEADER });
 }
 
+/** Names by which other APIs limit the cost of a request in its body. */
+const AMOUNT_NAMES = ["max_budget", "budget", "credit_limit", "max_cost"] as const;
+
+/**
+ * Refuses a body that limits its cost by a field of another API, because an ignored limit is no limit.
+ * @param body members of the body's top level; null counts as absent
+ * @throws ServiceError invalid_value
+ */
+export function refuseAmountNames(body: object): void {
+  const members = body as Readonly<Record<string, unknown>>;
+  const name = AMOUNT_NAMES.find((field) => members[field] !== undefined && members[field] !== null);
+  if (name === undefined) return;
+  const message = `The field "${name}" limits nothing here. The ${MAX_COST_HEADER} header limits the cost of a request, in USD.`;
+  throw new ServiceError("invalid_value", message, { param: name });
+}
+
+/** Returns the refusal of a hold that would grow above the client's limit. */
+export function tooDear(most: Credits): ServiceError {
+  const message = `The request costs more than the ${formatCredits(most)} USD of its ${MAX_COST_HEADER} header.`;
+  return new ServiceError("max_cost_exceeded", message, { param: MAX_COST_HEADER });
+}
+
 export const quoteSchema = z.object({
   object: z.literal("quote"),
   model: z.string(),

@@ -13,6 +13,8 @@ export interface Order {
   readonly priceVersion: string;
   /** The hold's size: an upper bound of the charge. */
   readonly credits: Credits;
+  /** The most that the client pays, if it has set a limit. The hold never grows above it. */
+  readonly maxCost?: Credits | undefined;
   /**
    * Of a request that does not say how much it may use: its hold is as large as this where that is at most a quarter of
    * what is free, else that quarter, and at least `credits`.

@@ -80,7 +80,7 @@ beforeEach(async () => {
     record,
     lookUp: { canAsk: () => askable, ask: async (_, billId) => lookUp(billId) },
     events: {
-      chargedAboveHold: () => told.push("above hold"),
+      notCovered: () => told.push("not covered"),
       billLookedUp: () => told.push("looked up"),
       billMetered: () => told.push("metered"),
       fellBack: (_, __, to) => told.push(`to ${to.provider}`),
@@ -314,6 +314,69 @@ describe("before anything is sent", () => {
     };
     expect(await serve(one, attempt, [first], () => true)).toEqual({ kind: "left" });
     expect(fake.callsOf(one.id).at(-1)).toMatchObject({ kind: "release", reason: ReleaseReason.NOT_SENT });
+  });
+
+  describe("what must wait for the money is prepared", () => {
+    /** As `serve`, of an attempt that says so. */
+    const prepared = (one: Order, prepare: (signal: AbortSignal) => Promise<void>, gone = () => false) => {
+      const attempt = async () => {
+        told.push("sent");
+        return delivered(billOf(COST));
+      };
+      return requests.serve(one, { routes: [first], attempt, prepare }, gone);
+    };
+
+    test("once the hold is placed, and before anything is sent", async () => {
+      const one = order();
+      const served = await prepared(one, async () => void told.push(`prepared, ${fake.state(one.id)}`));
+      expect(served).toMatchObject({ kind: "answered" });
+      expect(told).toEqual([`prepared, ${HoldState.OPEN}`, "sent"]);
+    });
+
+    test("not at all without a hold, or for a caller that has left", async () => {
+      const prepare = async () => void told.push("prepared");
+      expect(await prepared(order(), prepare, () => true)).toEqual({ kind: "left" });
+      fake.placeOutcome = OutcomeCode.INSUFFICIENT_CREDITS;
+      expect(await reasonOf(prepared(order(), prepare))).toBe("insufficient_credits");
+      expect(told).toEqual([]);
+    });
+
+    test("and when it fails the hold is released, nothing is sent, and its error is the caller's", async () => {
+      const one = order("a key");
+      const refuse = async () => {
+        throw new ServiceError("invalid_image", "image: the picture does not decode.", { param: "image" });
+      };
+      expect(await reasonOf(prepared(one, refuse))).toBe("invalid_image");
+      expect(fake.callsOf(one.id).at(-1)).toMatchObject({ kind: "release", reason: ReleaseReason.NOT_SENT });
+      expect([told, fake.charged, requests.running.ids()]).toEqual([[], 0n, []]);
+      // Its claim is free again.
+      expect(await prepared(order("a key"), async () => undefined)).toMatchObject({ kind: "answered" });
+    });
+
+    test("and is no matter to a caller that leaves meanwhile", async () => {
+      const one = order();
+      let left = false;
+      const leave = async () => {
+        left = true;
+        throw new Error("given up");
+      };
+      expect(await prepared(one, leave, () => left)).toEqual({ kind: "left" });
+      expect([told, fake.state(one.id)]).toEqual([[], HoldState.RELEASED]);
+    });
+
+    test("and is given up when the process stops", async () => {
+      const stopped = prepared(
+        order(),
+        (signal) =>
+          new Promise((_, reject) => {
+            signal.addEventListener("abort", () =>
+              reject(new ServiceError("provider_unavailable", "Stopped.")),
+            );
+            requests.running.giveUpAll("the process stops");
+          }),
+      );
+      expect(await reasonOf(stopped)).toBe("provider_unavailable");
+    });
   });
 
   test("more requests than may run are refused without a hold", async () => {

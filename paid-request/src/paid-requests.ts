@@ -1,30 +1,31 @@
 // The life of a request that costs money, written once: claim and hold, attempts, capture or release, and what follows
 // when a process dies in between. Nothing is sent without a hold. What was delivered is charged, whoever ended it.
 import { ReleaseReason } from "@gr/clients";
-import { type Credits, larger } from "@gr/money";
+import type { Credits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { startRounds } from "@gr/runtime";
 import { inAttemptSpan } from "./attempt-span.ts";
+import { lookUpBill } from "./bill-look-up.ts";
 import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
 import { type Booked, Booking } from "./booking.ts";
+import { Continuation } from "./continuation.ts";
+import { overloaded, takenOver, tooLate, unknownOutcome } from "./errors.ts";
 import type { PaidRequestsOptions } from "./options.ts";
 import type { Ending, Order, Route } from "./order.ts";
 import type {
   AttemptContext,
   AttemptEnd,
+  Broken,
   Delivered,
-  Extension,
   Failed,
   Kinds,
   Producer,
   Unknown,
 } from "./ports.ts";
 import { Resolver } from "./resolver.ts";
+import { RunningHolds } from "./running-holds.ts";
 import { type Running, RunningRequests } from "./running-requests.ts";
 
-/** Before each look-up of the bill of a delivered answer: it can be found only a moment after its end. */
-const BILL_PAUSES_MS = [0, 500, 1_500] as const;
-const OVERLOADED_RETRY_MS = 1_000;
 /** How long work whose caller has gone may go on when the process stops; callers have been waited for already. */
 const DRAIN_MS = 3_000;
 /**
@@ -57,8 +58,7 @@ export class PaidRequests<K extends Kinds> {
   readonly #options: PaidRequestsOptions<K>;
   readonly #booking: Booking<K>;
   readonly #search: BillSearch<K>;
-  /** Running requests whose holds may have to last longer. */
-  readonly #holds = new Map<string, { credits: Credits; deadlineAt: number }>();
+  readonly #holds: RunningHolds<K>;
   #stopResolving: (() => Promise<void>) | undefined;
   #stopRenewing: (() => Promise<void>) | undefined;
 
@@ -66,6 +66,8 @@ export class PaidRequests<K extends Kinds> {
     const { billing, record, lookUp, events, clock, settings } = options;
     this.#options = options;
     this.running = new RunningRequests(settings.mostRunning);
+    const giveUp = (id: string) => this.running.giveUp(id, "its hold was resolved by somebody else");
+    this.#holds = new RunningHolds(billing, events, giveUp);
     this.#booking = new Booking(billing, record, events);
     const pauses = settings.searchPauses ?? SEARCH_PAUSES;
     this.#search = new BillSearch(billing, lookUp, events, clock, pauses);
@@ -96,7 +98,7 @@ export class PaidRequests<K extends Kinds> {
     const running = this.running.serve(order.id, order.accountId, order.keyId);
     if (running === undefined) throw overloaded();
     const leave = () => {
-      this.#holds.delete(order.id);
+      this.#holds.remove(order.id);
       running.leave();
     };
     let served: Promise<Answered<K>> | undefined;
@@ -104,6 +106,7 @@ export class PaidRequests<K extends Kinds> {
       const [route] = producer.routes;
       const earlier = await this.#place(order, route);
       if (earlier !== undefined) return { kind: "earlier", id: earlier };
+      if (!gone()) await this.#prepare(order, producer, running, gone);
       if (gone()) {
         await this.#releaseUnsent(order);
         return { kind: "left" };
@@ -140,8 +143,7 @@ export class PaidRequests<K extends Kinds> {
     const { holdForMs } = this.#options.settings;
     if (holdForMs === undefined) return;
     const now = this.#options.clock.now();
-    const ending = [...this.#holds].filter(([, { deadlineAt }]) => deadlineAt - now < holdForMs / 2);
-    await Promise.all(ending.map(([id]) => this.#extend(id, now + holdForMs)));
+    await this.#holds.prolong(now + holdForMs / 2, now + holdForMs);
   }
 
   start(): void {
@@ -186,7 +188,7 @@ export class PaidRequests<K extends Kinds> {
     try {
       const placed = await billing.place({ ...hold, ...route, claim });
       if ("earlier" in placed) return placed.earlier;
-      this.#holds.set(id, { credits: placed.held, deadlineAt });
+      this.#holds.add(order, placed.held);
       return undefined;
     } catch (error) {
       // The hold may exist although its place was never answered, and would keep its claim until its deadline; nobody
@@ -194,6 +196,22 @@ export class PaidRequests<K extends Kinds> {
       if (error instanceof ServiceError && error.reason === "billing_unavailable") {
         void this.#releaseUnsent(order);
       }
+      throw error;
+    }
+  }
+
+  /** What a preparation fails of is no matter to a caller that has left meanwhile. */
+  async #prepare(
+    order: K["order"],
+    producer: Producer<K>,
+    { signal }: Pick<Running, "signal">,
+    gone: () => boolean,
+  ): Promise<void> {
+    try {
+      await producer.prepare?.(signal);
+    } catch (error) {
+      if (gone()) return;
+      await this.#releaseUnsent(order);
       throw error;
     }
   }
@@ -222,11 +240,14 @@ export class PaidRequests<K extends Kinds> {
     gone: () => boolean,
   ): Promise<Answered<K>> {
     let [route] = producer.routes;
+    const continuation = this.#continuationOf(order);
     for (let number = 1; ; number += 1) {
-      const end = await inAttemptSpan(this.#options.attempts, order, { route, number }, () =>
+      const next = producer.routes[number];
+      const made = await inAttemptSpan(this.#options.attempts, order, { route, number }, () =>
         this.#attempt(order, number, running, (context) => producer.attempt(route, context)),
       );
-      const next = producer.routes[number];
+      const isWanted = !gone() && !running.signal.aborted;
+      const end = await continuation.settle(made, route, isWanted ? next : undefined);
       const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
       if (!safe || next === undefined || gone()) return this.#conclude(order, route, end);
       const went = await this.#goOn(order, number + 1, next, { ...end, route });
@@ -237,15 +258,22 @@ export class PaidRequests<K extends Kinds> {
     }
   }
 
-  async #attempt(
+  #continuationOf(order: K["order"]): Continuation<K> {
+    const { lookUp, clock } = this.#options;
+    const held = () => this.#holds.heldFor(order);
+    const extend = (least: Credits) => this.#holds.extend(order.id, 0, least);
+    return new Continuation({ order, lookUp, clock, held, extend });
+  }
+
+  async #attempt<End extends AttemptEnd<K> | Broken<K>>(
     order: K["order"],
     number: number,
     { signal }: Pick<Running, "signal">,
-    attempt: (context: AttemptContext) => Promise<AttemptEnd<K>>,
-  ): Promise<AttemptEnd<K>> {
-    const extend = (least: Credits, most?: Credits) => this.#extend(order.id, 0, least, most);
+    attempt: (context: AttemptContext) => Promise<End>,
+  ): Promise<End | Unknown> {
+    const extend = (least: Credits, most?: Credits) => this.#holds.extend(order.id, 0, least, most);
     try {
-      return await attempt({ number, signal, held: this.#heldFor(order), extend });
+      return await attempt({ number, signal, held: this.#holds.heldFor(order), extend });
     } catch (cause) {
       const message = "The request could not be carried out.";
       const error = new ServiceError("internal_error", message, { cause });
@@ -295,12 +323,12 @@ export class PaidRequests<K extends Kinds> {
 
   async #charge(order: K["order"], route: Route, delivered: Delivered<K>): Promise<Answered<K>> {
     const { events, billing } = this.#options;
-    const { bill, isAll } =
+    const found =
       delivered.bill === undefined
         ? await this.#findBill(order, route, delivered)
         : { bill: delivered.bill, isAll: true };
-    const held = this.#heldFor(order);
-    if (bill.charge > held) events.chargedAboveHold(order, bill, held);
+    const { isAll } = found;
+    const bill = await this.#holds.cover(order, found.bill);
     const product = delivered.productOf(bill);
     let booked: Booked;
     try {
@@ -335,16 +363,11 @@ export class PaidRequests<K extends Kinds> {
     { provider }: Route,
     { billId, billOf }: Delivered<K>,
   ): Promise<{ readonly bill: K["bill"]; readonly isAll: boolean }> {
-    const { lookUp, clock, events } = this.#options;
-    for (const pause of lookUp.canAsk(provider) ? BILL_PAUSES_MS : []) {
-      if (pause > 0) await clock.sleep(pause);
-      const found = await lookUp.ask(provider, billId === "" ? order.id : billId);
-      if (typeof found !== "object") continue;
-      events.billLookedUp(order);
-      return { bill: billOf(found), isAll: order.severalBills !== true };
-    }
-    events.billMetered(order);
-    return { bill: billOf(undefined), isAll: false };
+    const { events } = this.#options;
+    const found = await lookUpBill(this.#options, order.id, provider, billId);
+    if (found === undefined) events.billMetered(order);
+    else events.billLookedUp(order);
+    return { bill: billOf(found), isAll: found !== undefined && order.severalBills !== true };
   }
 
   /** The resolver repeats what did not work. @returns what the caller is told */
@@ -392,39 +415,6 @@ export class PaidRequests<K extends Kinds> {
     return unknown.error;
   }
 
-  #heldFor({ id, credits }: Order): Credits {
-    return this.#holds.get(id)?.credits ?? credits;
-  }
-
-  /** @param least undefined: as many credits as it has */
-  async #extend(id: string, deadlineAt: number, least?: Credits, most?: Credits): Promise<Extension> {
-    const hold = this.#holds.get(id);
-    if (hold === undefined) return { refused: tooLate() };
-    const { billing, events } = this.#options;
-    const wanted = { credits: least ?? hold.credits, deadlineAt: Math.max(deadlineAt, hold.deadlineAt) };
-    try {
-      const extended = await billing.extend({ holdId: id, ...wanted, mostCredits: most });
-      if (extended.kind === "refused") return { refused: extended.error };
-      if (extended.kind === "resolved") {
-        this.running.giveUp(id, "its hold was resolved by somebody else");
-        return { refused: tooLate() };
-      }
-      const { held } = extended;
-      // Other extensions may have been under way, and the request may have ended.
-      const now = this.#holds.get(id);
-      if (now !== undefined) {
-        this.#holds.set(id, {
-          credits: larger(held, now.credits),
-          deadlineAt: Math.max(wanted.deadlineAt, now.deadlineAt),
-        });
-      }
-      return { held };
-    } catch (cause) {
-      events.notBooked(id, cause);
-      return { refused: new ServiceError("billing_unavailable", "Billing cannot be reached.", { cause }) };
-    }
-  }
-
   /** Its caller has gone: what is delivered is charged and kept for it. */
   async #resume(
     order: K["order"],
@@ -453,26 +443,4 @@ async function followedBy<T>(end: () => void, work: Promise<T>): Promise<T> {
   } finally {
     end();
   }
-}
-
-function overloaded(): ServiceError {
-  const message = "Too many requests are running; try again shortly.";
-  return new ServiceError("provider_unavailable", message, { retryAfterMs: OVERLOADED_RETRY_MS });
-}
-
-function tooLate(): ServiceError {
-  return new ServiceError(
-    "provider_timeout",
-    "The answer came too late, so it is withheld; nothing was charged.",
-  );
-}
-
-function takenOver(): ServiceError {
-  return unknownOutcome("This request was taken over by another process while it was carried out.");
-}
-
-/** @param what a sentence about what happened */
-function unknownOutcome(what: string, cause?: unknown): ServiceError {
-  const message = `${what} It may still be charged; do not send it again before you have looked at your credits.`;
-  return new ServiceError("outcome_unknown", message, { cause });
 }

@@ -22,8 +22,14 @@ export interface FoundBill {
 export interface Producer<K extends Kinds> {
   /** Who may do it, best first; at least one. A later one is tried only where an attempt ends with `fallBack`. */
   readonly routes: readonly [Route, ...Route[]];
+  /**
+   * Does the work that is to begin only once the hold is placed, and whose failure is the caller's matter. Absent when there
+   * is none. Nothing is recorded or sent before it resolves.
+   * @param signal aborts when the process must stop. @throws ServiceError for the caller; the hold is released
+   */
+  prepare?(signal: AbortSignal): Promise<void>;
   /** Sends the request and waits for its end. An error that it throws counts as an outcome that nobody knows. */
-  attempt(route: Route, context: AttemptContext): Promise<AttemptEnd<K>>;
+  attempt(route: Route, context: AttemptContext): Promise<AttemptEnd<K> | Broken<K>>;
 }
 
 export interface AttemptContext {
@@ -85,6 +91,28 @@ export interface Unknown {
   readonly billId: string;
   readonly why: string;
   readonly message: string;
+}
+
+/** The provider broke its answer off after the client got a part of it. Another provider may continue the answer. */
+export interface Broken<K extends Kinds> {
+  readonly kind: "broken";
+  /** The client's error, unless the next provider delivers. */
+  readonly error: ServiceError;
+  readonly message: string;
+  /** The provider's own id of the work; empty when it gave none. */
+  readonly billId: string;
+  /** Returns how the attempt ends when nobody continues the answer. Called once, then. */
+  otherwise(): Failed | Unknown;
+  /** Whether the provider bills us at all. */
+  readonly isBilled: boolean;
+  /** Bill of this part alone. @param found undefined when the provider does not say: then the bill is as metered */
+  billOf(found: K["found"] | undefined): K["bill"];
+  /**
+   * Prepares the next attempt to continue the answer.
+   * @param parts bills of all parts that the client has, this one last
+   * @returns cost of what the next provider reads again; undefined when it cannot continue the answer
+   */
+  continueAt(next: Route, parts: readonly K["bill"][]): PicoUsd | undefined;
 }
 
 /** "unknown": the provider has no such work (yet). "silent": it did not say. */
@@ -172,7 +200,8 @@ export type HoldStory =
 
 /** What happens to the money of requests, each as one function: a counter, and a log line for what went wrong. */
 export interface PaidRequestEvents<K extends Kinds> {
-  chargedAboveHold(order: K["order"], bill: K["bill"], held: Credits): void;
+  /** The charge is more than is held, and the hold could not grow: the remainder is our loss. */
+  notCovered(order: K["order"], bill: K["bill"], held: Credits): void;
   /** The bill of a delivered answer was looked up. */
   billLookedUp(order: K["order"]): void;
   /** The bill of a delivered answer is as we metered it. */

@@ -1,5 +1,6 @@
 // Independent books of a history: told what was committed, they work out on their own what is right, and every
 // difference is a violation. They know nothing of LedgerModel, so that an error would have to be made twice.
+import { smaller } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
 import {
   DONE,
@@ -295,7 +296,7 @@ export class Audit {
     // What an earlier attempt cost was booked when it ended.
     const operation = named === undefined || named === current ? asked : { ...asked, cost: 0n };
     const captures = operation.kind === "capture";
-    const charge = captures ? operation.credits : 0n;
+    const charge = captures ? smaller(operation.credits, hold.amount) : 0n;
     if (hold.state === "open") {
       const account = this.account(hold.place.account);
       hold.state = captures ? "captured" : "released";

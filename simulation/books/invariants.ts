@@ -45,7 +45,7 @@ const INVARIANTS = {
   I16: "what a caller has had removed is gone",
   // Otherwise a client reads the beginning of two answers. Kept by: asBilled, the relay of a stream.
   I17: "text goes to another route only while its client has got nothing of an answer, or goes on with what it has got",
-  // Otherwise one upstream's failure is everybody's. Kept by: notAsked, asBilled, carriedOn, the attempts of paid-request.
+  // Otherwise one upstream's failure is everybody's. Kept by: notAsked, asBilled, the continuation and the attempts of paid-request.
   I18: "text whose attempt has surely cost nothing, or that is to go on elsewhere, goes to the next route if there is one",
 } as const;
 

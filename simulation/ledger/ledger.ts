@@ -3,7 +3,7 @@
 import { LedgerModel, type LedgerOutcome } from "@gr/ledger-model";
 import { type DepositStatus, OutcomeCode } from "@gr/proto/billing";
 import { Audit, type AuditedHold, present } from "../books/audit.ts";
-import { checkResolution, checkSaid, checkSums, checkVerdict } from "../books/invariants.ts";
+import { checkResolution, checkSaid, checkSums, checkVerdict, violated } from "../books/invariants.ts";
 import { PastStates } from "../books/past-states.ts";
 import type { World } from "../world/world.ts";
 import type { LeasedHold, LedgerJournal } from "./ledger-journal.ts";
@@ -212,7 +212,12 @@ export class Ledger {
         return;
       }
       if (hold.attempts.length > 1) world.count("charges of a later attempt");
-      if (operation.credits > hold.amount) world.count("charges above the hold");
+      if (operation.credits > hold.amount) {
+        throw violated(
+          "I14",
+          `${operation.hold} is captured with ${operation.credits}, above its hold of ${hold.amount}`,
+        );
+      }
       if (operation.credits === 0n) world.count("charges of nothing");
       if (hold.window !== this.audit.spender(hold.place.spender).window) {
         world.count("charges in a window that had ended");

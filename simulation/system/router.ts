@@ -140,7 +140,7 @@ export class Router {
   #events<K extends Kinds>(life: Life): PaidRequestEvents<K> {
     const { world } = this.#surroundings;
     return {
-      chargedAboveHold: () => world.count("charges above the hold, told"),
+      notCovered: () => world.count("charges cut to their hold"),
       billLookedUp: () => world.count("bills looked up"),
       billMetered: () => world.count("bills metered"),
       fellBack: () => world.count("attempts of a second provider"),

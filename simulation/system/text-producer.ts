@@ -2,23 +2,27 @@
 // for a client that may leave. A stream's hold grows while it runs, and it is cut when that is refused. What it delivers
 // is charged by the library.
 import { type Credits, chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
-import type {
-  AttemptContext,
-  AttemptEnd,
-  Delivered,
-  Failed,
-  FoundBill,
-  Kinds,
-  Order,
-  Producer,
-  Route,
-  Unknown,
+import {
+  type AttemptContext,
+  type AttemptEnd,
+  type Bill,
+  type Broken,
+  chargeOfParts,
+  costOfParts,
+  type Delivered,
+  type Failed,
+  type FoundBill,
+  type Kinds,
+  type Order,
+  type Producer,
+  type Route,
+  type Unknown,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import { carriedOn, chargeOfParts, type PartCost } from "@gr/text-proxy/src/answer/carried-part.ts";
 import { StreamSpending } from "@gr/text-proxy/src/answer/stream-spending.ts";
 import { asBilled, notAsked } from "@gr/text-proxy/src/answer/unbilled-attempt.ts";
 import type { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
+import { present } from "../books/audit.ts";
 import { checkCovered, checkDispatch, violated } from "../books/invariants.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Life } from "../world/process.ts";
@@ -28,8 +32,6 @@ import { metered, type Upstream, type UpstreamReply } from "./upstream.ts";
 
 /** Here a token is a pico-USD, and a request costs what its tokens do. */
 const SIZE = { inputCost: 0n, tokenCost: 1n, stepCredits: 1n };
-/** Before each look-up of what a part of a stream cost. */
-const PART_PAUSES_MS = [0, 500, 1_500] as const;
 /** Between two looks whether a stream is still wanted. */
 const LOOK_MS = 700;
 
@@ -60,11 +62,13 @@ export class TextProducer implements Producer<TextKinds> {
   readonly #options: TextProducerOptions;
   /** The client has got something of an answer. */
   #given = false;
-  /** The stream of this attempt broke off: what was held for it by then. */
-  #brokeOff: Credits | undefined;
-  /** What the client has got from attempts before. */
-  #carried: { readonly cost: PicoUsd } | undefined;
-  /** The next attempt goes on with it. */
+  /** The stream of this attempt broke off. */
+  #brokeOff = false;
+  /** Bills of the parts that the client has from attempts before. */
+  #parts: readonly Bill[] = [];
+  /** Bills of all parts, and the least hold, if the next attempt is to continue the stream. */
+  #offered: { readonly parts: readonly Bill[]; readonly least: Credits } | undefined;
+  /** This attempt continues the stream. */
   #goesOn = false;
 
   constructor(options: TextProducerOptions) {
@@ -72,25 +76,25 @@ export class TextProducer implements Producer<TextKinds> {
     this.routes = options.routes;
   }
 
-  readonly attempt = async (route: Route, context: AttemptContext): Promise<End> => {
+  readonly attempt = async (route: Route, context: AttemptContext): Promise<End | Broken<TextKinds>> => {
     const { life, order } = this.#options;
     const { world } = life;
     const { request } = order;
     if (context.number > 1) world.count("attempts of a second route of text");
+    this.#goesOn = false;
+    this.#begin();
     if (this.#given && !this.#goesOn) {
       throw world.fail(violated("I17", `${request.hold} goes to ${route.provider}`));
     }
-    this.#brokeOff = undefined;
-    this.#goesOn = false;
+    this.#brokeOff = false;
     request.turnedAway = false;
-    const tried = await this.#tryRoute(route, context);
-    const end = await this.#goOn(route, context, tried.end);
-    request.turnedAway = (tried.free || this.#goesOn) && this.routes.length > context.number;
+    const { end, free } = await this.#tryRoute(route, context);
+    request.turnedAway = free && this.routes.length > context.number;
     const mayBeBilled = end.kind === "unknown" || (end.kind === "failed" && end.cost === undefined);
     if (mayBeBilled && this.routes.length > context.number) {
       world.count("text that ended with its first route, which may have billed it");
     }
-    return end;
+    return this.#endFor(route, end);
   };
 
   /** @returns with how it ended, and whether that has surely cost nothing, and was no fault of the request itself */
@@ -123,39 +127,53 @@ export class TextProducer implements Producer<TextKinds> {
     return { end, free };
   }
 
-  /** As the router does with a stream that broke off: its part is looked up, the hold grows by it, and the next route goes on. */
-  async #goOn(route: Route, context: AttemptContext, end: End): Promise<End> {
-    const { life, upstreams, order } = this.#options;
+  /** Returns the end of an attempt as the router does: another route may continue a stream that broke off. */
+  #endFor(route: Route, end: End): End | Broken<TextKinds> {
+    const { life, ledger, upstreams, order } = this.#options;
     const { request } = order;
-    const { world } = life;
     const upstream = upstreams.get(route.provider);
-    const held = this.#brokeOff;
-    if (upstream === undefined || held === undefined || end.kind === "delivered" || !request.continues)
+    const { world } = life;
+    if (upstream === undefined || !this.#brokeOff || end.kind === "delivered" || !request.continues)
       return end;
-    if (this.routes[context.number] === undefined || context.signal.aborted) return end;
     request.partsAt.set(route.provider, world.now);
-    const part = await this.#costOfPart(upstream);
-    const carried = { cost: (this.#carried?.cost ?? 0n) + part.cost };
-    if ("refused" in (await context.extend(held + chargeOf(carried.cost)))) {
-      world.count("streams that could not go on for want of money");
-      request.partsAt.delete(route.provider);
-      return end;
-    }
-    world.count("streams that went on elsewhere");
-    this.#carried = carried;
-    request.carried = carried.cost;
-    this.#goesOn = true;
-    return carriedOn(upstream, end, part);
+    return {
+      kind: "broken",
+      error: end.error,
+      message: end.message,
+      billId: "",
+      otherwise: () => {
+        if (this.#offered !== undefined) world.count("streams that could not go on for want of money");
+        this.#offered = undefined;
+        request.turnedAway = false;
+        request.partsAt.delete(route.provider);
+        return end;
+      },
+      isBilled: upstream.billed,
+      billOf: (found) => {
+        const cost = found?.cost ?? metered(request, 1);
+        return { cost, charge: chargeOf(cost) };
+      },
+      continueAt: (_next, parts) => {
+        const { amount } = present(ledger.audit.holds.get(request.hold));
+        this.#offered = { parts, least: amount + chargeOf(2n * costOfParts(parts)) };
+        request.turnedAway = true;
+        return costOfParts(parts);
+      },
+    };
   }
 
-  async #costOfPart(upstream: Upstream): Promise<PartCost> {
-    const { life, order } = this.#options;
-    for (const pause of upstream.tells("text") ? PART_PAUSES_MS : []) {
-      if (pause > 0) await life.sleep(pause);
-      const found = await upstream.lookUp(life, order.request.hold);
-      if (typeof found === "object") return { cost: found.cost, metered: false };
-    }
-    return { cost: metered(order.request, 1), metered: true };
+  /** Notes whether this attempt continues the stream of the attempt before. */
+  #begin(): void {
+    const { life, ledger, order } = this.#options;
+    const offered = this.#offered;
+    this.#offered = undefined;
+    if (offered === undefined) return;
+    // All parts, and the words that the next upstream reads again, which cost as much.
+    checkCovered(life.world, ledger, order.request.hold, offered.least * PICO_PER_CREDIT);
+    life.world.count("streams that went on elsewhere");
+    this.#parts = offered.parts;
+    order.request.carried = costOfParts(offered.parts);
+    this.#goesOn = true;
   }
 
   /** @param begun hears of the first reply */
@@ -176,14 +194,14 @@ export class TextProducer implements Producer<TextKinds> {
     begun(first);
     if (first?.kind !== "begun") return this.#endOf(first);
     this.#given = true;
-    const { last, held } = await this.#read(exchange.last.promise, upstream, context);
+    const last = await this.#read(exchange.last.promise, upstream, context);
     if (last === "cut") {
       upstream.cut(request.hold);
       life.world.count("streams cut by us");
       return this.#deliver(undefined);
     }
     if (last.kind === "broken" && last.cost === undefined) {
-      this.#brokeOff = held();
+      this.#brokeOff = true;
       return failedSilently();
     }
     return this.#deliver(last.kind === "answer" || last.kind === "broken" ? last.cost : undefined);
@@ -194,11 +212,11 @@ export class TextProducer implements Producer<TextKinds> {
     ended: Promise<UpstreamReply | undefined>,
     upstream: Upstream,
     context: AttemptContext,
-  ): Promise<{ last: UpstreamReply | "cut"; held: () => Credits }> {
+  ): Promise<UpstreamReply | "cut"> {
     const { life, ledger, order } = this.#options;
     const { world } = life;
     const { hold } = order.request;
-    const before = this.#carried?.cost ?? 0n;
+    const before = costOfParts(this.#parts);
     const { mostCredits } = order;
     const over = new AbortController();
     let last: UpstreamReply | "cut" | undefined;
@@ -248,7 +266,7 @@ export class TextProducer implements Producer<TextKinds> {
       await life.sleep(LOOK_MS, over.signal);
     }
     spending.stop();
-    return { last: last ?? "cut", held: () => spending.held };
+    return last ?? "cut";
   }
 
   #endOf(reply: UpstreamReply | undefined): End {
@@ -270,7 +288,7 @@ export class TextProducer implements Producer<TextKinds> {
 
   #deliver(told: PicoUsd | undefined): Delivered<TextKinds> {
     const { request } = this.#options.order;
-    const billOf = (cost: PicoUsd) => ({ charge: chargeOfParts(cost, this.#carried), cost });
+    const billOf = (cost: PicoUsd) => ({ charge: chargeOfParts(cost, this.#parts), cost });
     return {
       kind: "delivered",
       bill: told === undefined ? undefined : billOf(told),

@@ -1,6 +1,6 @@
 // What the invariants must know of an attempt, whoever makes it.
 import { NOT_STORED } from "@gr/media-generation/src/generation/caller-error.ts";
-import type { AttemptContext, AttemptEnd, Kinds, Producer } from "@gr/paid-request";
+import type { AttemptContext, AttemptEnd, Broken, Kinds, Producer } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { violated } from "../books/invariants.ts";
 import type { Life } from "../world/process.ts";
@@ -12,25 +12,40 @@ export function isTrouble(error: unknown): boolean {
 }
 
 /** @param wasted what is made may be nobody's. @returns as `attempt`; a defect ends the history */
-export async function watchAttempt<K extends Kinds>(
+export async function watchAttempt<K extends Kinds, End extends AttemptEnd<K> | Broken<K>>(
   life: Life,
   request: Request,
-  attempt: () => Promise<AttemptEnd<K>>,
+  attempt: () => Promise<End>,
   wasted = false,
-): Promise<AttemptEnd<K>> {
+): Promise<End> {
   const { world } = life;
   const before = request.handed.get(life) ?? 0;
   const end = await attempt().catch((error) => {
     throw isTrouble(error) ? error : world.fail(error);
   });
   if (world.tracing) world.note(`attempt of ${request.hold} ends: ${end.kind}`);
+  const handed = () => (request.handed.get(life) ?? 0) - before;
+  if (end.kind !== "broken") watchEnd(life, request, end, wasted ? 0 : handed());
+  else {
+    const otherwise = () => {
+      const left = end.otherwise();
+      watchEnd(life, request, left, wasted ? 0 : handed());
+      return left;
+    };
+    return { ...end, otherwise };
+  }
+  return end;
+}
+
+/** @param handed pictures of this attempt that somebody is to get */
+function watchEnd<K extends Kinds>(life: Life, request: Request, end: AttemptEnd<K>, handed: number): void {
+  const { world } = life;
   if (end.kind === "delivered" && end.bill === undefined) {
     request.deliveredAt = world.now;
     request.searcher = life;
   }
   if (end.kind === "failed") {
-    const handed = (request.handed.get(life) ?? 0) - before;
-    if (handed > 0 && end.why !== NOT_STORED && !wasted) {
+    if (handed > 0 && end.why !== NOT_STORED) {
       throw world.fail(
         violated("I13", `${request.hold} was handed ${handed} pictures, and is called failed`),
       );
@@ -40,7 +55,6 @@ export async function watchAttempt<K extends Kinds>(
       request.searcher = life;
     }
   }
-  return end;
 }
 
 export function watchProducer<K extends Kinds>(

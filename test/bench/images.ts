@@ -2,7 +2,7 @@
 // so that what is left is what a request costs, and once as large as most are. Beside them, what converting alone costs.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createGate } from "@gr/media-generation/src/storage/gate.ts";
+import { createMediaGates } from "@gr/media-generation/src/generation/media-gates.ts";
 import { createImageConverter } from "@gr/media-generation/src/storage/image-file.ts";
 import sharp from "sharp";
 import { closedLoop, type Target } from "./load.ts";
@@ -99,10 +99,10 @@ function drawPicture(side: number): Promise<Buffer> {
 
 /** As the router does it, one after the other. */
 async function convertAlone(picture: Buffer): Promise<{ perSecond: number; cpuMs: number }> {
-  const convert = createImageConverter(createGate(1));
-  await convert(picture, "webp");
+  const convert = createImageConverter(createMediaGates().results);
+  await convert(picture, "webp", "bench");
   const [began, before] = [performance.now(), process.cpuUsage()];
-  for (let done = 0; done < CONVERSIONS; done += 1) await convert(picture, "webp");
+  for (let done = 0; done < CONVERSIONS; done += 1) await convert(picture, "webp", "bench");
   const { user, system } = process.cpuUsage(before);
   return {
     perSecond: CONVERSIONS / ((performance.now() - began) / 1_000),

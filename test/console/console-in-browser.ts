@@ -48,6 +48,7 @@ export class ConsoleInBrowser {
         CONSOLE_CONTACT: "help@example.com",
         CONSOLE_SMTP_URL: mails.url,
         RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
+        RATE_LIMIT_OTHER_PER_SECOND: "0",
         ...env,
       },
     });

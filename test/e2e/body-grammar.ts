@@ -58,7 +58,7 @@ function wrongValue(field: string, { values }: BadField): fc.Arbitrary<string> {
 
 const space = fc.constantFrom("", "", "", " ", "\n", "\t", "\r\n  ");
 
-export function wrongBody({ bad, valid }: Endpoint): fc.Arbitrary<WrongBody> {
+export function wrongBody({ bad, valid, management }: Endpoint): fc.Arbitrary<WrongBody> {
   const reserved = new Set([...Object.keys(bad), ...Object.keys(valid)].map((name) => name.toLowerCase()));
   const unknown = fc
     .tuple(fc.string(), anything)
@@ -95,7 +95,9 @@ export function wrongBody({ bad, valid }: Endpoint): fc.Arbitrary<WrongBody> {
           field,
           ...(rule?.alias === undefined ? [] : [rule.alias]),
         ]);
-        return { text: `${gap}{${texts.join(",")}}${gap}`, names };
+        // Where a field is a restriction, an unknown one is at fault, too.
+        const unknownNames = management === true ? extras.map(([name]) => name) : [];
+        return { text: `${gap}{${texts.join(",")}}${gap}`, names: [...names, ...unknownNames] };
       })
       // Such a body is refused as a whole, before any field is looked at.
       .filter(({ text }) => !text.includes("__proto__"))

@@ -28,6 +28,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       CONSOLE_SMTP_URL: mails.url,
       CONSOLE_SIGN_UP: "open",
       RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
+      RATE_LIMIT_OTHER_PER_SECOND: "10000",
     };
     router = await startRouter(topology, { sharedPostgres: true, env });
     owner = new Browser(router);
@@ -63,6 +64,17 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
   };
 
   describe("sessions", () => {
+    test("calls of a signed-in person count for the person, which no answer names", async () => {
+      const answers = [await owner.get("session"), await owner.get("session")];
+      // RATE_LIMIT_OTHER_PER_SECOND, two seconds' worth.
+      expect(answers[1]?.headers.get("x-ratelimit-limit-requests")).toBe("20000");
+      const nobody = await new Browser(router).get("session");
+      expect(nobody.headers.get("x-ratelimit-limit-requests")).toBeNull();
+      for (const { status, headers } of [...answers, nobody]) {
+        expect([status, headers.get("x-signed-in-person")]).toEqual([200, null]);
+      }
+    });
+
     test("a sign-in link works once, and its cookie is out of reach for scripts and other sites", async () => {
       const token = await linkToken("demo@router.localhost");
       const browser = new Browser(router);

@@ -30,6 +30,7 @@ export interface BadField {
 
 export interface Endpoint {
   readonly path: string;
+  /** Takes a management key, and no unknown field. */
   readonly management?: boolean;
   /** Takes an Idempotency-Key. */
   readonly spends: boolean;

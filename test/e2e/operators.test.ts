@@ -21,7 +21,11 @@ describe.each(topologiesByDepth)("operators (%s)", (topology) => {
   beforeAll(async () => {
     router = await startRouter(topology, {
       sharedPostgres: true,
-      env: { RATE_LIMIT_ANONYMOUS_PER_SECOND: "0", CONSOLE_CONTACT: "help@example.com" },
+      env: {
+        RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
+        RATE_LIMIT_OTHER_PER_SECOND: "0",
+        CONSOLE_CONTACT: "help@example.com",
+      },
     });
     const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);
     await people.addOperator({ email: OPERATOR });

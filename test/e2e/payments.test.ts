@@ -17,7 +17,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
 
   beforeAll(async () => {
     stripe = await FakeStripe.start();
-    const env = { ...stripe.env, RATE_LIMIT_ANONYMOUS_PER_SECOND: "0" };
+    const env = { ...stripe.env, RATE_LIMIT_ANONYMOUS_PER_SECOND: "0", RATE_LIMIT_OTHER_PER_SECOND: "0" };
     router = await startRouter(topology, { sharedPostgres: true, env });
     owner = new Browser(router);
     const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);

@@ -9,7 +9,11 @@ import type { CleanPicture } from "@gr/media-generation/src/inputs/clean-picture
 import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
 import { chooseRoutes } from "@gr/media-generation/src/request/choose-routes.ts";
 import { imageRequests } from "@gr/media-generation/src/request/image-request.ts";
-import { makeMediaOrder, priceMediaOrder } from "@gr/media-generation/src/request/media-order.ts";
+import {
+  makeMediaOrder,
+  pixelsOfImages,
+  priceMediaOrder,
+} from "@gr/media-generation/src/request/media-order.ts";
 import { videoRequests } from "@gr/media-generation/src/request/video-request.ts";
 import { mp4Of } from "@gr/media-generation/src/test/videos.ts";
 import type { Credits, PicoUsd } from "@gr/money";
@@ -39,7 +43,7 @@ const hurried: Timer = {
 
 const nobody = () => undefined;
 const events: GenerationEvents = {
-  chargedAboveHold: nobody,
+  notCovered: nobody,
   billLookedUp: nobody,
   billMetered: nobody,
   fellBack: nobody,
@@ -76,7 +80,7 @@ export async function carryOut(
   const { size, quality, seconds, audio } = wanted.shape;
   const providers = new Map([[provider.name, provider]]);
   const routes = chooseRoutes(asked.kind, model, { size, quality, seconds, audio }, providers, events);
-  const priced = priceMediaOrder(asked, wanted, pictures);
+  const priced = priceMediaOrder(asked, wanted, pixelsOfImages(pictures));
   const { count, format } = wanted;
   const order: MediaOrder = {
     id,

@@ -34,7 +34,7 @@ const expiry = z.iso
 const cap = usdInput.nullable().describe("null = no limit");
 
 export const newKeyBody = z
-  .object({
+  .strictObject({
     name,
     kind: keyKind.default("normal"),
     spend_limit: cap.default(null),
@@ -52,7 +52,7 @@ export const newKeyBody = z
 
 /** What is absent stays as it is. A new period begins at zero. No limit takes the period away too. */
 export const keyChangeBody = z
-  .object({
+  .strictObject({
     name,
     is_active: z.boolean({ error: "It must be true or false" }),
     spend_limit: cap,
@@ -62,7 +62,7 @@ export const keyChangeBody = z
   .partial();
 
 /** The old key lives on for so long; 0 ends it at once. */
-export const rotateBody = z.object({
+export const rotateBody = z.strictObject({
   overlap_hours: z
     .number({ error: "It must be a number of hours" })
     .int("It must be a whole number of hours")
@@ -126,7 +126,7 @@ export const TOP_UP_MIN = 1;
 export const TOP_UP_MAX = 10_000;
 const topUpRange = `It must be from ${TOP_UP_MIN} to ${TOP_UP_MAX} USD`;
 
-export const paymentBody = z.object({
+export const paymentBody = z.strictObject({
   amount: z
     .string({ error: 'It must be an amount of USD as a string, such as "25.00"' })
     .regex(/^\d{1,11}(\.\d{1,2})?$/, 'It must be an amount of USD with at most two decimals, such as "25.00"')

@@ -1,6 +1,7 @@
 // The contract's table and what is written about it are the same.
 import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
+import { z } from "zod";
 import type { ConsoleRoute } from "./console-route.ts";
 import { consoleRoutes } from "./console-routes.ts";
 
@@ -19,5 +20,23 @@ test("a route takes a role exactly where it names an account", () => {
     const isRole = !["open", "person", "operator"].includes(access);
     expect([path, isRole]).toEqual([path, path.includes("/:account/")]);
     expect([path, access === "operator"]).toEqual([path, path.includes("/operator/")]);
+  }
+});
+
+test("a body whose field is a restriction or an amount of money refuses an unknown field", () => {
+  const words = /"(spend_limit|amount|overlap_hours|is_suspended)":/;
+  const bodies = Object.values<ConsoleRoute>(consoleRoutes).flatMap(({ method, path, body }) =>
+    body !== undefined &&
+    words.test(JSON.stringify(z.toJSONSchema(body, { io: "input", unrepresentable: "any" })))
+      ? [[`${method} ${path}`, body] as const]
+      : [],
+  );
+  expect(bodies.length).toBeGreaterThanOrEqual(7);
+  for (const [route, body] of bodies) {
+    for (const field of ["spend_limt", "max_budget"]) {
+      const issues = body.safeParse({ [field]: 5 }).error?.issues ?? [];
+      const refused = issues.flatMap((issue) => (issue.code === "unrecognized_keys" ? issue.keys : []));
+      expect([route, refused]).toEqual([route, [field]]);
+    }
   }
 });

@@ -19,9 +19,9 @@ const signedUsd = z
     'It must be an amount of USD with at most four decimals, such as "-12.50"',
   );
 
-export const depositBody = z.object({ id: bookingId, amount: usdInput, reason });
-export const adjustmentBody = z.object({ id: bookingId, amount: signedUsd, reason });
-export const suspensionBody = z.object({
+export const depositBody = z.strictObject({ id: bookingId, amount: usdInput, reason });
+export const adjustmentBody = z.strictObject({ id: bookingId, amount: signedUsd, reason });
+export const suspensionBody = z.strictObject({
   is_suspended: z.boolean({ error: "It must be true or false" }),
   reason,
 });

@@ -3,6 +3,7 @@
 export { type AskedTogether, acceptsTogether, type DefaultValues, defaultsOf } from "./accepted.ts";
 export { acceptedInputs, needsImage, TAKES_IMAGES } from "./inputs.ts";
 export {
+  goesByInputPixels,
   isExact,
   linesOfRequest,
   priceOf,

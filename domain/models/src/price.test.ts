@@ -1,5 +1,5 @@
 // Guarantees of the price function: exact, additive, never below the parts, and undefined where there is no price.
-import { create } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   ClipPriceSchema,
   ImagePriceSchema,
@@ -11,6 +11,7 @@ import {
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
+  goesByInputPixels,
   priceOf,
   priceOfClip,
   priceOfImageRequest,
@@ -286,6 +287,26 @@ describe("input images", () => {
       300n + 7n * (1n + 1n + 2n + 4n),
     );
     expect(ofImages({ inputs }, { inputPixels: [1] })).toBe(300n + 7n * (1n + 3n * 4n));
+  });
+
+  test("matter with their pixels only to prices that count them by area", () => {
+    const goes = (rule: NonNullable<MessageInitShape<typeof PriceSchema>["rule"]>) =>
+      goesByInputPixels(create(PriceSchema, { rule }));
+    const inputs = { unitPixels: 1_000n };
+    for (const kind of ["image", "megapixel", "second", "clip"] as const) {
+      expect([
+        goes({ case: kind, value: { inputs } }),
+        goes({ case: kind, value: { inputs: { once: true } } }),
+      ]).toEqual([true, false]);
+      const bounded = (value: object) =>
+        ({ case: "reported", value: { most: { rule: { case: kind, value } } } }) as const;
+      expect([goes(bounded({ inputs })), goes(bounded({}))]).toEqual([true, false]);
+    }
+    expect([goes({ case: "metered", value: {} }), goes({ case: "token", value: {} })]).toEqual([
+      false,
+      false,
+    ]);
+    expect(goesByInputPixels(undefined)).toBe(false);
   });
 
   test("are free, and cost, on every basis", () => {

@@ -53,6 +53,15 @@ export function isExact({ rule }: Price): boolean {
   return rule.case !== "metered" && rule.case !== "reported" && rule.case !== "token";
 }
 
+/** Whether the price of a request depends on how many pixels its input images have. */
+export function goesByInputPixels(price: Price | undefined): boolean {
+  const rule = price?.rule;
+  if (rule?.case === "reported") return goesByInputPixels(rule.value.most);
+  const counts =
+    rule?.case === "image" || rule?.case === "megapixel" || rule?.case === "second" || rule?.case === "clip";
+  return counts && (rule.value.inputs?.unitPixels ?? 0n) > 0n;
+}
+
 /**
  * What is charged for what was delivered: what a metered or reported price makes of the report, and never more than was
  * held for it. Without a report it is what was held. Not rounded: the caller rounds up once, over all parts of a request.

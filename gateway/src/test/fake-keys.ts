@@ -18,8 +18,9 @@ export class FakeKeys {
   broken = false;
   readonly #keys = new Map<string, FakeKey & { kind: KeyKind; expiresAt: bigint | undefined }>();
 
-  add(kind: "normal" | "management", options: { expiresAt?: number } = {}): FakeKey {
-    const key = { secret: makeKeySecret(kind), keyId: randomUUID(), accountId: randomUUID() };
+  add(kind: "normal" | "management", options: { expiresAt?: number; accountId?: string } = {}): FakeKey {
+    const { accountId = randomUUID() } = options;
+    const key = { secret: makeKeySecret(kind), keyId: randomUUID(), accountId };
     this.put(kind, key, options);
     return key;
   }

@@ -9,6 +9,7 @@ import {
   type Module,
   type ModuleInstance,
   type RestRequest,
+  reportSignedIn,
   restRoute,
 } from "@gr/runtime";
 import { z } from "zod";
@@ -25,6 +26,8 @@ export interface Seen {
 
 /** Lets a test stand inside a running request. */
 export class Stage {
+  /** Requests to the console so far. */
+  sessionsAsked = 0;
   /** Resolves when a request has entered the waiting route. */
   entered = Promise.withResolvers<void>();
   /** Resolved by the test: the waiting route goes on. */
@@ -165,12 +168,25 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   } as const;
   // A route that the gateway's table does not know must not be reachable from outside.
   const inside = get("/inside/secrets");
+  // The person of a session is the name in its cookie.
+  const session = restRoute({
+    method: "GET",
+    path: "/console/api/session",
+    summary: "Session",
+    responses: ok,
+    handle: async (request) => {
+      stage.sessionsAsked += 1;
+      const cookie = request.http.headers.cookie ?? "";
+      reportSignedIn(request.reply, /(?:^|; )gr_session=valid-(\w+)/.exec(cookie)?.[1]);
+      return see("/console/api/session")(request);
+    },
+  });
   return [
     fake("keys", {
       rpc: [keys.service()],
       rest: { routes: [get("/v1/api-keys"), restRoute(mint), restRoute(remove), restRoute(test), inside] },
     }),
-    fake("console", { rest: { routes: [get("/console/api/session"), get("/webhooks/stripe")] } }),
+    fake("console", { rest: { routes: [session, get("/webhooks/stripe")] } }),
     fake("billing", { rest: { routes: [get("/v1/credits")] } }),
     fake("catalog", { rest: { routes: [get("/v1/models"), get("/v1/models/*"), get("/v1/compat/models")] } }),
     fake("text-proxy", {

@@ -68,6 +68,7 @@ export {
 } from "./run.ts";
 export { openPool, type PostgresConfig, requireSchema } from "./schema.ts";
 export { type CallOptions, createServiceClient, type ServiceClient } from "./service-client.ts";
+export { removeSignedIn, reportSignedIn } from "./session-header.ts";
 export {
   type Attributes,
   currentSpan,

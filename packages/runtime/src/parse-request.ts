@@ -1,12 +1,54 @@
-// Checks request data against a zod schema. The error names the field that is at fault.
+// Checks request data against a zod schema. The error names the field at fault.
+// A strict schema refuses unknown fields, because a misspelt restriction would otherwise restrict nothing; the refusal names
+// the nearest known field. Unknown fields with null restrict nothing and pass.
 import { ServiceError } from "@gr/proto";
-import { core, type z } from "zod";
+import { closest, distance } from "fastest-levenshtein";
+import { core, z } from "zod";
+
+/** Characters of an unknown field in a message. */
+const MOST_ECHOED = 60;
 
 /** @throws ServiceError invalid_value with `param` set to the path of the first bad field. */
 export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: unknown): z.infer<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw invalidValue(result.error.issues[0]);
+  const { issues } = result.error;
+  const unknown = issues.find((issue) => issue.code === "unrecognized_keys");
+  if (unknown === undefined) throw invalidValue(issues[0]);
+  const target = memberAt(value, unknown.path);
+  const restriction = unknown.keys.find((key) => target[key] !== null);
+  if (restriction !== undefined) throw unknownField(schema, unknown.path, restriction);
+  return parseRequest(schema, withoutMembers(value, unknown.path, unknown.keys));
+}
+
+function memberAt(value: unknown, path: readonly PropertyKey[]): Record<string, unknown> {
+  return path.reduce((at, key) => (at as Record<PropertyKey, unknown>)[key], value) as Record<
+    string,
+    unknown
+  >;
+}
+
+function withoutMembers(value: unknown, path: readonly PropertyKey[], keys: readonly string[]): unknown {
+  const copy = structuredClone(value);
+  const target = memberAt(copy, path);
+  for (const key of keys) delete target[key];
+  return copy;
+}
+
+function unknownField(schema: z.ZodType, path: readonly PropertyKey[], key: string): ServiceError {
+  const param = [core.toDotPath(path), key.slice(0, MOST_ECHOED)].filter((part) => part !== "").join(".");
+  const known = path.length === 0 && schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+  return new ServiceError("invalid_value", `The field "${param}" is unknown.${adviceOn(key, known)}`, {
+    param,
+  });
+}
+
+function adviceOn(key: string, known: readonly string[]): string {
+  if (known.length === 0) return "";
+  const nearest = closest(key.slice(0, MOST_ECHOED), known);
+  return distance(key.slice(0, MOST_ECHOED), nearest) <= nearest.length / 2
+    ? ` The nearest known field is "${nearest}".`
+    : ` The known fields are ${known.map((name) => `"${name}"`).join(", ")}.`;
 }
 
 function invalidValue(issue: core.$ZodIssue | undefined): ServiceError {

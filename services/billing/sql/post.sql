@@ -90,6 +90,10 @@ BEGIN
     kind := op_kind[i];
     n := width_bucket(op_hold[i], hold_ids);
     h := CASE WHEN hold_ids[n] = op_hold[i] THEN holds[n] END;
+    -- No charge is above its hold. What a provider bills beyond it is our loss.
+    IF kind = 'capture' AND h.credits < op_credits[i] THEN
+      op_credits[i] := h.credits;
+    END IF;
     -- What another provider billed was booked when its attempt ended.
     IF kind IN ('release', 'abandon') AND tag_provider[op_tag[i]] <> h.provider THEN
       op_cost[i] := 0;

@@ -2,6 +2,7 @@
 // cookies also for pages that are not ours, so whatever changes something must come from a page of the console.
 import { type ConsoleRoute, consoleRoutes, mayActAs, type Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
+import { reportSignedIn } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { type CallerFacts, setCookies } from "./console-call.ts";
 import type { OperatorStore } from "./operators/operator-store.ts";
@@ -35,6 +36,7 @@ export async function authorize(
   const headers = headersOf(request);
   const network = headers.get("x-client-network") ?? "unknown";
   const { value: signedIn, cookies } = await people.readSession(headers);
+  reportSignedIn(reply, signedIn?.person.id);
   setCookies(reply, cookies);
   if (route.access === "open") return { headers, network, signedIn, role: undefined };
   if (signedIn === undefined) throw new ServiceError("not_signed_in", "Sign in first.");

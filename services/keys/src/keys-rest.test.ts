@@ -41,7 +41,6 @@ describe("POST /v1/api-keys", () => {
       spend_limit: 12.3456,
       spend_limit_period: "month",
       expires_at: expiresAt,
-      is_management: true,
     });
     expect(status).toBe(201);
     expect(headers.get("cache-control")).toBe("no-store");

@@ -231,9 +231,15 @@ describe("the body", () => {
     expect(read(JSON.stringify(nothing))).toEqual(nothing);
   });
 
-  test("unknown fields are ignored and not passed on", () => {
-    const body = read('{"name":"k","is_management":true,"kind":"management","account_id":"x","id":"y"}');
-    expect(Object.keys(body).sort()).toEqual(["expires_at", "name", "spend_limit", "spend_limit_period"]);
+  test.each([
+    ["spend_limt", "5"],
+    ["max_budget", "5"],
+    ["budget_duration", '"1d"'],
+    ["is_management", "true"],
+    ["account_id", '"x"'],
+  ])("the unknown field %s is refused, and ignored with null", (field, json) => {
+    expectRefused(field, () => readWith(field, json));
+    expect(readWith(field, "null")).toEqual(read('{"name":"a key"}'));
   });
 
   test.each([

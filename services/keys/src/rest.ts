@@ -33,10 +33,10 @@ const refusals = {
   500: { description: "Internal error" },
 };
 
-/** The body of POST /v1/api-keys. Fields that it does not know are ignored. */
+/** The body of POST /v1/api-keys. Unknown fields are refused, because a misspelt limit would mint a key without one. */
 export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
   z
-    .object(
+    .strictObject(
       {
         name: nameField,
         spend_limit: spendLimitField.nullable().default(null),

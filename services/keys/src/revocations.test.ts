@@ -48,14 +48,14 @@ async function mint(at = world): Promise<string> {
   return key?.keyId ?? "";
 }
 
-const isTold = async (id = keyId) => (await redis.exists(`revoked:{${id}}`)) === 1;
+const isTold = async (id = keyId) => (await redis.exists(`revoked:{${accountId}}${id}`)) === 1;
 const toBeTold = (told: boolean) => until(async () => (await isTold()) === told, { timeoutMs: 60_000 });
 
 describe("gateways are told", () => {
   test("of a deleted key, for longer than they keep a verification", async () => {
     await world.keys.deleteKey({ accountId, keyId });
     await toBeTold(true);
-    expect(await redis.pttl(`revoked:{${keyId}}`)).toBeGreaterThan(KEPT_MS);
+    expect(await redis.pttl(`revoked:{${accountId}}${keyId}`)).toBeGreaterThan(KEPT_MS);
   });
 
   test("of a disabled key, until it is enabled", async () => {

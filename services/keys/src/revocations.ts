@@ -8,7 +8,7 @@ const TOLD_MS = 15_000;
 
 export interface Revocations {
   /** Called when a change of a key has been stored. */
-  tell(key: Pick<ApiKey, "id" | "active" | "deletedAt">): void;
+  tell(key: Pick<ApiKey, "id" | "accountId" | "active" | "deletedAt">): void;
 }
 
 /** @param redis undefined = nobody is told. */
@@ -19,9 +19,9 @@ export function createRevocations(redis: Redis | undefined, clock: Clock, log: L
     found: "gateways are told of deleted keys again",
   });
   return {
-    tell: ({ id, active, deletedAt }) => {
-      // A Redis cluster places a name by its part in braces: this one lies beside the rate limits of the key.
-      const name = `revoked:{${id}}`;
+    tell: ({ id, accountId, active, deletedAt }) => {
+      // A Redis cluster places a name by its part in braces: beside the rate limits of the account.
+      const name = `revoked:{${accountId}}${id}`;
       const usable = active && deletedAt === null;
       void gate.ask(clock.now(), async () =>
         usable ? redis.unlink(name) : redis.set(name, "1", "PX", TOLD_MS),

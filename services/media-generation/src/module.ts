@@ -10,11 +10,12 @@ import { createGenerationEvents } from "./generation/events.ts";
 import type { MediaKinds } from "./generation/generation.ts";
 import { GenerationRecord } from "./generation/generation-record.ts";
 import { MediaLookUp } from "./generation/look-up.ts";
+import { createMediaGates } from "./generation/media-gates.ts";
 import { type MediaLimits, MediaWork } from "./generation/media-work.ts";
 import { MemoryPlaces } from "./generation/memory-places.ts";
 import { createProgressStore } from "./generation/progress-store.ts";
 import { createGenerationStore } from "./generation/store.ts";
-import { createInputBringer } from "./inputs/bring-inputs.ts";
+import { createInputs } from "./inputs/bring-inputs.ts";
 import { createPictureCleaner } from "./inputs/clean-picture.ts";
 import { createLogStore } from "./log/log-store.ts";
 import { createPreviews } from "./previews/previews.ts";
@@ -26,16 +27,13 @@ import { expireMedia } from "./retention/expire-media.ts";
 import { createRetentionEvents } from "./retention/retention-events.ts";
 import { createRetentionStore } from "./retention/retention-store.ts";
 import { mediaGenerationRpc } from "./rpc.ts";
-import { createGate } from "./storage/gate.ts";
 import { createImageConverter } from "./storage/image-file.ts";
 import { type OpenStorage, openStorage } from "./storage/open-storage.ts";
 
 const NAME = "media-generation";
 const schema = { name: "media_generation", migrations: join(import.meta.dirname, "../migrations") };
-/** Pictures decoded at the same time; leaves half of Node's four worker threads to files and names. */
-const CONVERSIONS = 2;
-/** Pictures fetched for callers at the same time. */
-const DOWNLOADS = 16;
+/** A host that callers name holds a place for downloads no longer without a byte. */
+const DOWNLOAD_SILENCE_MS = 3_000;
 /** Between two rounds over what crashes left in the storage, and over what has been kept long enough. */
 const SWEEP_EVERY_MS = 15 * 60_000;
 /** A process has so many chances to keep what it works on. */
@@ -58,7 +56,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         beforeLarge: (signal) => memory.take(signal),
       });
       // What callers name is never fetched from our own hosts, not even from configured ones.
-      const callersOutbound = createOutbound();
+      const callersOutbound = createOutbound({ downloadSilenceMs: DOWNLOAD_SILENCE_MS });
       const close = async () => {
         await outbound.close();
         await callersOutbound.close();
@@ -73,13 +71,13 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const opened = await openStorage(config, clock);
         const { storage } = opened;
         const catalog = createCatalogCopy(dial("catalog", CatalogService), log);
-        const conversions = createGate(CONVERSIONS);
-        const convert = createImageConverter(conversions);
+        const { inputs, downloads, results, posters } = createMediaGates();
+        const convert = createImageConverter(results);
         const parts = { store, storage, catalog, providers, events, clock, memory };
         const read = createArtifactReader(outbound, clock);
         const ffmpeg = config.FFMPEG_PATH;
         const progress = createProgressStore(pool);
-        const previews = createPreviews({ storage, gate: conversions, ffmpeg, log, metrics });
+        const previews = createPreviews({ storage, gate: results, posters, ffmpeg, log, metrics });
         const work = new MediaWork({ ...parts, read, convert, previews, progress, limits, graceMs });
         const billing = createBilling(dial("billing", BillingService), clock);
         const requests: PaidRequests<MediaKinds> = new PaidRequests({
@@ -117,10 +115,10 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
           publicBaseUrl,
           maxFormBytes: config.MEDIA_MAX_FORM_BYTES,
           maxInputBytes: config.MEDIA_MAX_INPUT_BYTES,
-          bring: createInputBringer({
+          inputs: createInputs({
             outbound: callersOutbound,
-            downloads: createGate(DOWNLOADS),
-            clean: createPictureCleaner(conversions),
+            downloads,
+            clean: createPictureCleaner(inputs),
             storage,
             publicBaseUrl,
             clock,

@@ -1,7 +1,13 @@
 // The public paths: those that make images and videos, the log of them, and the hosted media.
-import type { Billing } from "@gr/clients";
 import { type Principal, principalOf } from "@gr/identity";
-import { claimOf, maxCostOf, quoteRecord, quoteSchema, rulesOfPaidBodies } from "@gr/paid-request";
+import {
+  claimOf,
+  maxCostOf,
+  quoteRecord,
+  quoteSchema,
+  refuseAmountNames,
+  rulesOfPaidBodies,
+} from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import {
   allowanceOf,
@@ -11,7 +17,7 @@ import {
   type RestRoute,
   restRoute,
 } from "@gr/runtime";
-import type { FastifyReply } from "fastify";
+import type { FastifyReply, FastifyRequest } from "fastify";
 import { giveText } from "./answer/give-text.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import type { GenerationEvents } from "./generation/events.ts";
@@ -47,7 +53,6 @@ export interface RestDeps extends AcceptDeps, LogDeps {
   readonly maxFormBytes: number;
   /** Of all requests at the same time. */
   readonly maxInputBytes: number;
-  readonly billing: Pick<Billing, "maySpend">;
 }
 
 export function mediaGenerationRest(deps: RestDeps): RestApi {
@@ -104,11 +109,13 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
     bodyLimit: MAX_BODY_BYTES,
     responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
     handle: async ({ body, http, reply }: RestRequest<MediaRequest>) => {
+      refuseAmountNames(http.body as object);
+      const caller = callerOf(http);
       const allowance = allowanceOf(http, reply, bodies);
-      const incoming = { fields: body, sources: inputSources(body), allowance };
-      return quoteRecord(
-        await allowance.during(() => deps.memory.during(() => quoteMedia(deps, asked, incoming))),
-      );
+      const left = departureOf(reply);
+      const incoming = { fields: body, sources: inputSources(body), allowance, left };
+      const quote = () => deps.memory.during(() => quoteMedia(deps, asked, incoming, caller));
+      return unlessLeft(left, reply, async () => quoteRecord(await allowance.during(quote)));
     },
   });
 }
@@ -120,25 +127,57 @@ async function answerRequest(
   path: string,
   { body: fields, http, reply }: RestRequest<MediaRequest>,
 ): Promise<object> {
-  const principal = principalOf(http);
-  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
+  const principal = callerOf(http);
   const { accountId, keyId } = principal;
+  refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
   const claim = claimOf(http.headers, path, () => [canonicalText(asked, fields), ...contentOf(sources)]);
   const allowance = allowanceOf(http, reply, bodies);
-  const incoming = { fields, sources, allowance };
+  const parts = { fields, sources, allowance };
   const caller = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };
   if (prefersAsync(http.headers)) {
+    const incoming = { ...parts, left: new AbortController().signal };
     const accepted = await acceptMedia(deps, asked, incoming, caller);
     return "answer" in accepted ? give(accepted, reply) : accept(deps, principal, accepted, reply);
   }
-  const gone = () => reply.raw.destroyed;
-  return deps.memory.during(async () => {
-    const given = await allowance.during(() =>
-      generateMedia(deps, asked, incoming, { ...caller, gone, asynchronous: false }),
-    );
-    return given === undefined ? reply.hijack() : give(given, reply);
-  });
+  const left = departureOf(reply);
+  const waits = { ...caller, gone: () => reply.raw.destroyed, asynchronous: false };
+  return deps.memory.during(() =>
+    unlessLeft(left, reply, async () => {
+      const given = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
+      return given === undefined ? reply.hijack() : give(given, reply);
+    }),
+  );
+}
+
+function callerOf(http: FastifyRequest): Principal {
+  const principal = principalOf(http);
+  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
+  return principal;
+}
+
+/** Aborts when the client has left; after the answer it does no harm. */
+function departureOf({ raw }: FastifyReply): AbortSignal {
+  const left = new AbortController();
+  const leave = () => left.abort(new Error("the client has left"));
+  if (raw.destroyed) leave();
+  else raw.once("close", leave);
+  return left.signal;
+}
+
+/** Nobody is told what was given up because its client had left. A defect is still thrown. */
+async function unlessLeft(
+  left: AbortSignal,
+  reply: FastifyReply,
+  answer: () => Promise<object>,
+): Promise<object> {
+  try {
+    return await answer();
+  } catch (error) {
+    const isGivenUp = left.aborted && (error === left.reason || error instanceof ServiceError);
+    if (!isGivenUp) throw error;
+    return reply.hijack();
+  }
 }
 
 /** A replayed answer says whose it is, since its request has another id. Resolves when it is given. */

@@ -1,10 +1,10 @@
 // What happens to text requests, each as one function: counters always, a log line only for what went wrong, since
 // this is the hot path. Never a word of a prompt or an answer.
-import { type Credits, formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
+import { formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { PaidRequestEvents } from "@gr/paid-request";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { TextBill, TextKinds } from "./answer/text-kinds.ts";
+import type { TextKinds } from "./answer/text-kinds.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import type { UpstreamLoss } from "./upstream/upstream-call.ts";
 import type { Refusal } from "./upstream/upstream-refusal.ts";
@@ -34,8 +34,6 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   linesLost(lines: number, why: unknown): void;
   /** A kept answer was given again. */
   replayed(): void;
-  /** What is believed of a cost is more than is held, and the hold could not grow: the rest is ours. */
-  notCovered(order: TextOrder, bill: TextBill, held: Credits): void;
   /** An upstream bills more than can be believed: the rest is ours, and an operator has to look at it. */
   notBelieved(order: TextOrder, cost: PicoUsd, believed: PicoUsd): void;
 }
@@ -77,7 +75,6 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
   const clientsLeft = counted("text_clients_left_total", "Clients that left before the end of their answer");
   const lookedUp = counted("text_usage_looked_up_total", "Charges whose usage had to be looked up");
   const metered = counted("text_usage_estimated_total", "Charges whose usage was metered by us");
-  const aboveHold = counted("text_charges_above_hold_total", "Charges larger than their hold");
   const notBelieved = counted(
     "text_costs_not_believed_total",
     "Costs far above what listed prices make of the reported tokens",
@@ -183,11 +180,6 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     fellBack: (order, { why }, { provider }) => {
       fellBack.inc();
       log.warn({ ...named(order), why, provider }, "another provider is tried");
-    },
-    chargedAboveHold: (order, { charge }, held) => {
-      aboveHold.inc();
-      const amounts = { charge: formatCredits(charge), held: formatCredits(held) };
-      log.warn({ ...named(order), ...amounts }, "charge above hold");
     },
     billLookedUp: () => lookedUp.inc(),
     billMetered: (order) => {

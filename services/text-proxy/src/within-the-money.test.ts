@@ -355,7 +355,7 @@ describe("no charge is above its hold", () => {
     leave(1_000n);
     const headers = { "x-max-cost": "0.002" };
     for (const [, body, text] of scripts) {
-      expect(await chargedFor(body, text, headers)).toMatchObject({ cost: 5_500_000_000n, credits: 16n });
+      expect(await chargedFor(body, text, headers)).toMatchObject({ cost: 5_500_000_000n, credits: 20n });
     }
     const { text, last } = await inStep(endless(token(TEXT)), open(limited), {
       headers,

@@ -60,12 +60,18 @@ describe("the summary", () => {
     });
   });
 
-  test("shows what an overrun owes, and does not count what is only held", async () => {
+  test("shows what an account owes, and does not count what is only held", async () => {
     const mine = await openWallet(ledger.billing, 10n);
     const hold = place(mine, 10n);
     await post(ledger.billing, hold);
     expect((await credits(mine.accountId)).body.remaining_credits).toBe("0.0010");
-    await post(ledger.billing, capture(hold.holdId, 25n));
+    await post(ledger.billing, capture(hold.holdId, 10n));
+    await ledger.inProcess.putAdjustment({
+      adjustmentId: randomUUID(),
+      accountId: mine.accountId,
+      credits: -15n,
+      reason: "test",
+    });
     expect((await credits(mine.accountId)).body).toEqual({
       remaining_credits: "-0.0015",
       credit_usage: "0.0025",

@@ -142,10 +142,11 @@ const INVARIANTS: Readonly<Record<string, string>> = {
       FROM idempotency c LEFT JOIN hold h ON h.id = c.hold_id
      WHERE (h.account_id, h.placed_at) IS DISTINCT FROM (c.account_id, c.claimed_at)`,
   "a captured hold was charged what its kept answer says": `
-    SELECT 'hold ' || h.id AS subject, format('%s credits, %s pico', c.credits, c.cost) AS expected,
+    SELECT 'hold ' || h.id AS subject, format('%s credits, %s pico', least(c.credits, h.credits), c.cost) AS expected,
            format('%s credits, %s pico', h.charge, h.cost) AS actual
       FROM idempotency c JOIN hold h ON h.id = c.hold_id
-     WHERE h.state = 'captured' AND c.content_type IS NOT NULL AND (c.credits, c.cost) IS DISTINCT FROM (h.charge, h.cost)`,
+     WHERE h.state = 'captured' AND c.content_type IS NOT NULL
+       AND (least(c.credits, h.credits), c.cost) IS DISTINCT FROM (h.charge, h.cost)`,
   "an answer is kept as a whole": `
     SELECT 'claim of hold ' || hold_id AS subject, 'all four values, or none' AS expected,
            num_nonnulls(content_type, body, credits, cost) || ' values' AS actual

@@ -390,7 +390,7 @@ describe("a connection that dies", () => {
 
 test("a batch that cannot be written fails for the caller whose fault it is", async () => {
   const [mine, rich] = [await openWallet(ledger.billing, 1_000n), await openWallet(ledger.billing, 1_000n)];
-  const overflowing = place(rich, 1n);
+  const overflowing = place(rich, 11n);
   await postOne(ledger.billing, overflowing);
   await ledger.db.query("UPDATE account SET debits = $2 WHERE id = $1", [rich.accountId, 2n ** 63n - 10n]);
   const calls = await Promise.allSettled([

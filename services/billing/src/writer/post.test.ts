@@ -210,17 +210,16 @@ describe("an operation in a batch of many", () => {
       expect(holds).toMatchObject([{ chargedCredits: 25n, costPicoUsd: 2_400_000_001n }]);
     });
 
-    test("charges in full above the hold and above the balance", async () => {
+    test("never charges more than the hold, and the same capture again is done", async () => {
       const mine = await wallet(100n);
       const hold = place(mine, 60n);
       await run(hold);
-      expect(await code(capture(hold.holdId, 130n))).toBe(DONE);
-      expect(await balance(mine)).toEqual({ remaining: -30n, held: 0n });
-      expect(await run(place(mine, 1n))).toMatchObject({
-        code: INSUFFICIENT_CREDITS,
-        inFlight: false,
-        availableCredits: 0n,
-      });
+      expect(await code(capture(hold.holdId, 130n, 7n))).toBe(DONE);
+      expect(await code(capture(hold.holdId, 130n, 7n))).toBe(DONE);
+      expect(await balance(mine)).toEqual({ remaining: 40n, held: 0n });
+      expect(await usage(mine)).toEqual({ used: 60n, requests: 1n });
+      const { holds } = await ledger.billing.listHolds({ accountId: mine.accountId });
+      expect(holds).toMatchObject([{ chargedCredits: 60n, costPicoUsd: 7n }]);
     });
 
     test("twice charges once", async () => {

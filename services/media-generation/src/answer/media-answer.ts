@@ -82,5 +82,7 @@ function textOf(answer: MediaAnswer, files: readonly AnswerFile[]): MediaAnswerT
 
 /** Where everybody who knows the name finds a hosted file. */
 export function mediaUrl(publicBaseUrl: string, name: string): string {
-  return `${publicBaseUrl.replace(/\/+$/, "")}${MEDIA_PATH}/${name}`;
+  let end = publicBaseUrl.length;
+  while (publicBaseUrl.charAt(end - 1) === "/") end -= 1;
+  return `${publicBaseUrl.slice(0, end)}${MEDIA_PATH}/${name}`;
 }

@@ -103,7 +103,7 @@ export function createGenerationEvents(
       log.warn({ ...facts(order), err: error }, "an asynchronous generation ended without a result"),
     contentRemoved: (order) =>
       log.info(facts(order), "the files and the prompt of a generation were removed"),
-    chargedAboveHold: (order, bill) =>
+    notCovered: (order, bill) =>
       log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
     billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),
     billMetered: (order) => {

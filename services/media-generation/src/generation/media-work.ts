@@ -232,7 +232,7 @@ export class MediaWork {
   }
 
   async #takePicture(
-    { request, outputs }: MediaOrder,
+    { accountId: owner, request, outputs }: MediaOrder,
     artifact: Artifact,
     signal: AbortSignal,
   ): Promise<MadeFile> {
@@ -243,14 +243,14 @@ export class MediaWork {
       await memory.take(signal);
       return collect(chunks);
     });
-    const picture = (await convert(bytes, format)).bytes;
+    const picture = (await convert(bytes, format, owner)).bytes;
     if (outputs.length === 0) return { bytes: picture };
-    return { bytes: picture, preview: await previews?.thumbnailOf(picture) };
+    return { bytes: picture, preview: await previews?.thumbnailOf(picture, owner) };
   }
 
   /** Straight into the storage, unless it must not be kept. A request makes one video. */
   async #takeVideo(
-    { request, outputs }: MediaOrder,
+    { accountId: owner, request, outputs }: MediaOrder,
     artifact: Artifact,
     signal: AbortSignal,
   ): Promise<MadeFile> {
@@ -267,7 +267,7 @@ export class MediaWork {
       await storage.put(name, mp4Only(chunks));
       return { storedAs: name };
     });
-    return name === undefined ? made : { ...made, preview: await previews?.posterOf(name) };
+    return name === undefined ? made : { ...made, preview: await previews?.posterOf(name, owner) };
   }
 
   /** Milliseconds. */

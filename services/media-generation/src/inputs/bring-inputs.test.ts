@@ -1,13 +1,14 @@
 // Bringing pictures here: every form becomes the same clean picture, and whatever a URL is written like, leads to or
 // resolves to, nothing internal is ever asked.
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { ByteBudget, systemClock } from "@gr/runtime";
+import { ByteBudget, FairGate, systemClock } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { createMediaGates } from "../generation/media-gates.ts";
 import { createOutbound, type Outbound } from "../providers/outbound.ts";
-import { createGate } from "../storage/gate.ts";
 import { drawPicture } from "../test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
-import { type BringInputs, createInputBringer } from "./bring-inputs.ts";
+import { type BringInputsDeps, createInputs } from "./bring-inputs.ts";
 import { createPictureCleaner } from "./clean-picture.ts";
 import { FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
 
@@ -19,7 +20,7 @@ let elsewhere: ScriptedServer;
 let internal: ScriptedServer;
 let outbound: Outbound;
 let budget: ByteBudget;
-let bring: BringInputs;
+let deps: BringInputsDeps;
 
 beforeEach(async () => {
   picture = await drawPicture("png", { width: 20, height: 10 });
@@ -38,17 +39,18 @@ beforeEach(async () => {
       return [inside(4, "127.0.0.1")];
     },
   });
-  bring = createInputBringer({
+  const gates = createMediaGates();
+  deps = {
     outbound,
-    downloads: createGate(4),
-    clean: createPictureCleaner(createGate(2)),
+    downloads: gates.downloads,
+    clean: createPictureCleaner(gates.inputs),
     storage: {
       size: async (name) => (name === NAME ? picture.length : undefined),
       read: () => Readable.from([picture]),
     },
     publicBaseUrl: PUBLIC,
     clock: systemClock,
-  });
+  };
 });
 afterEach(async () => {
   await outbound.close();
@@ -56,7 +58,12 @@ afterEach(async () => {
   await internal.close();
 });
 
-const brought = (fields: object) => bring(inputSources(fields), budget.open("account"));
+/** Both steps, as of a request whose price does not go by pixels. */
+const brought = async (fields: object) => {
+  const share = { owner: "account", allowance: budget.open("account"), signal: new AbortController().signal };
+  const inputs = createInputs(deps);
+  return inputs.bring(await inputs.look(inputSources(fields), "unread", share), share);
+};
 const uri = () => `data:image/gif;base64,${picture.toString("base64")}`;
 
 test("files, data URIs, URLs and our own media, mixed, become clean pictures in their order", async () => {
@@ -217,14 +224,7 @@ describe("a URL that cannot be fetched is the caller's matter, by name", () => {
     elsewhere.play(() => {
       asked += 1;
     });
-    bring = createInputBringer({
-      outbound,
-      downloads: createGate(4),
-      clean: createPictureCleaner(createGate(2)),
-      storage: { size: async () => undefined, read: () => Readable.from([]) },
-      publicBaseUrl: PUBLIC,
-      clock: hasty,
-    });
+    deps = { ...deps, clock: hasty };
     await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({
       reason: "image_download_failed",
     });
@@ -241,5 +241,158 @@ test("what the process has no room for is refused while it arrives", async () =>
   elsewhere.play({ status: 200, body: Buffer.alloc(MAX_PICTURE_BYTES) });
   await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({
     reason: "service_unavailable",
+  });
+});
+
+/** A step of a request of this account. */
+const shareOf = (owner: string, signal = new AbortController().signal) => {
+  return { owner, allowance: budget.open(owner), signal };
+};
+
+describe("looking at pictures, before the money", () => {
+  /** Counts what is decoded. */
+  const counting = () => {
+    let decoded = 0;
+    const { clean } = deps;
+    deps = {
+      ...deps,
+      clean: (...args) => {
+        decoded += 1;
+        return clean(...args);
+      },
+    };
+    return () => decoded;
+  };
+
+  test("decodes nothing, and fetches nothing where the price goes by no pixels", async () => {
+    const decoded = counting();
+    const sources = inputSources({
+      image: [uri(), `${elsewhere.url}/a`],
+      "image[]": new FormFile(picture, Buffer.alloc(32)),
+      mask: `${elsewhere.url}/m`,
+    });
+    const seen = await createInputs(deps).look(sources, "unread", shareOf("account"));
+    expect(seen.map(({ pixels }) => pixels)).toEqual([200, undefined, 200, undefined]);
+    expect([decoded(), elsewhere.requests]).toEqual([0, []]);
+  });
+
+  test("refuses by the header, and by how a URL is written", async () => {
+    const look = (image: unknown) =>
+      createInputs(deps).look(inputSources({ image }), "unread", shareOf("account"));
+    const bytes = Buffer.from("<svg/>").toString("base64");
+    await expect(look([uri(), `data:;base64,${bytes}`])).rejects.toThrow(
+      "image[1]: it is no PNG, JPEG or WebP",
+    );
+    await expect(look("http://10.0.0.1/a.png")).rejects.toMatchObject({ reason: "url_not_allowed" });
+  });
+
+  test("reads of a URL only the header, of a host that never ends", async () => {
+    const closed = Promise.withResolvers<void>();
+    elsewhere.play((response) => {
+      response.on("close", () => closed.resolve());
+      response.writeHead(200).write(picture.subarray(0, 40));
+    });
+    const sources = inputSources({ image: `${elsewhere.url}/a`, mask: `${elsewhere.url}/m` });
+    const seen = await createInputs(deps).look(sources, "headers", shareOf("account"));
+    expect(seen.map(({ pixels, bytes }) => [pixels, bytes])).toEqual([
+      [200, undefined],
+      [undefined, undefined],
+    ]);
+    await closed.promise;
+    expect(elsewhere.requests.map(({ path }) => path)).toEqual(["/a"]);
+  });
+
+  test("fetches what the price of a request goes by once, for both steps", async () => {
+    elsewhere.play({ status: 200, body: picture });
+    const inputs = createInputs(deps);
+    const seen = await inputs.look(
+      inputSources({ image: `${elsewhere.url}/a` }),
+      "whole",
+      shareOf("account"),
+    );
+    expect(seen[0]?.pixels).toBe(200);
+    expect(await inputs.bring(seen, shareOf("account"))).toMatchObject([{ width: 20, height: 10 }]);
+    expect(elsewhere.requests).toHaveLength(1);
+  });
+});
+
+describe("a host that says nothing", () => {
+  test.each<[string, (response: ServerResponse) => void]>([
+    ["at all", () => undefined],
+    ["after the head of its answer", (response) => response.writeHead(200).flushHeaders()],
+    ["after some bytes", (response) => response.writeHead(200).write(picture.subarray(0, 9))],
+  ])("%s loses its place without waiting for the time of the whole request", async (_, answer) => {
+    elsewhere.play(answer);
+    const trusted = { trustedOrigins: new Set([elsewhere.url]), downloadSilenceMs: 50 };
+    const hasty = createOutbound(trusted);
+    // No other limit ends it.
+    const clock = { now: () => 0, sleep: () => new Promise<void>(() => undefined) };
+    deps = { ...deps, outbound: hasty, clock };
+    await expect(brought({ image: `${elsewhere.url}/a` })).rejects.toMatchObject({
+      reason: "image_download_failed",
+    });
+    await hasty.close();
+  });
+});
+
+describe("shares", () => {
+  test("slow URLs of one account leave places for another's, at once", async () => {
+    // The downloads of the one end when the test does.
+    const slow: ServerResponse[] = [];
+    const all = Promise.withResolvers<void>();
+    elsewhere.play((response, { path }) => {
+      if (path === "/quick") response.end(picture);
+      else slow.push(response);
+      if (slow.length === 4) all.resolve();
+    });
+    const inputs = createInputs(deps);
+    const bring = async (owner: string, path: string, images: number, signal?: AbortSignal) => {
+      const sources = inputSources({ image: Array(images).fill(`${elsewhere.url}${path}`) });
+      const share = shareOf(owner, signal);
+      return inputs.bring(await inputs.look(sources, "unread", share), share);
+    };
+    const leaves = new AbortController();
+    const waiting = [0, 1, 2].map(() => bring("slow", "/slow", 16, leaves.signal).catch(() => "left"));
+    await all.promise;
+    expect(await bring("quick", "/quick", 8)).toHaveLength(8);
+    leaves.abort(new Error("left"));
+    expect(await Promise.all(waiting)).toEqual(["left", "left", "left"]);
+    // What waited for a place was never asked for.
+    expect(elsewhere.requests.filter(({ path }) => path === "/slow")).toHaveLength(4);
+  });
+
+  test("a client that left has the rest of its pictures neither fetched nor decoded", async () => {
+    const gate = new FairGate({ places: 1, perOwner: 1, waitingPerOwner: 99, waiting: 99, name: "pictures" });
+    const leaves = new AbortController();
+    let decoded = 0;
+    const { promise: held, resolve: release } = Promise.withResolvers<void>();
+    const blocked = gate.run({ owner: "other" }, () => held);
+    const clean = createPictureCleaner(gate);
+    deps = {
+      ...deps,
+      clean: async (...args) => {
+        const cleaned = await clean(...args);
+        decoded += 1;
+        return cleaned;
+      },
+    };
+    const inputs = createInputs(deps);
+    const share = shareOf("account", leaves.signal);
+    const seen = await inputs.look(inputSources({ image: Array(16).fill(uri()) }), "unread", share);
+    const left = inputs.bring(seen, share);
+    leaves.abort(new Error("the client has left"));
+    await expect(left).rejects.toThrow("the client has left");
+    release();
+    await blocked;
+    // The gate is free and nobody waits: a newcomer has its picture at once.
+    expect(await inputs.bring(seen.slice(0, 1), shareOf("newcomer"))).toHaveLength(1);
+    expect(decoded).toBe(1);
+  });
+
+  test("a picture that does not decode ends the others of its request", async () => {
+    const broken = await drawPicture("jpeg", { width: 200, height: 200 });
+    const cut = `data:;base64,${broken.subarray(0, broken.length - 100).toString("base64")}`;
+    const fields = { image: [cut, ...Array(15).fill(uri())] };
+    await expect(brought(fields)).rejects.toThrow("image[0]: the picture");
   });
 });

@@ -1,61 +1,90 @@
-// Brings the pictures of a request here and makes them safe to hand on: files as they came, data URIs decoded, URLs
-// fetched. Whatever is wrong with one is said of it by name, before anything is held or sent.
-import { buffer } from "node:stream/consumers";
-import { ServiceError } from "@gr/proto";
-import type { Allowance, Timer } from "@gr/runtime";
+// Brings the pictures of a request here in two steps. Before the money is looked at only headers are read; once it is held the
+// pictures are fetched, decoded and made safe to hand on. Whatever is wrong with one is said of it by name.
+import type { Timer } from "@gr/runtime";
 import { withinTime } from "../generation/time-limit.ts";
-import { type Outbound, OutboundError } from "../providers/outbound.ts";
-import type { Gate } from "../storage/gate.ts";
-import { contentTypeOf } from "../storage/media-name.ts";
-import { MEDIA_PATH } from "../storage/media-routes.ts";
-import type { MediaStorage } from "../storage/media-storage.ts";
-import { type CleanInput, type CleanPicture, UnusablePictureError } from "./clean-picture.ts";
-import { bytesOfDataUri, type InputSource, MAX_PICTURE_BYTES, tooLarge } from "./input-sources.ts";
+import type { CleanInput, CleanPicture } from "./clean-picture.ts";
+import { type FetchInputsDeps, InputFetcher, type InputShare, unusable } from "./fetch-inputs.ts";
+import type { InputSource } from "./input-sources.ts";
+import { pictureHeaderOf, UnusablePictureError } from "./picture-header.ts";
 
-/** Of all downloads of one request together. */
+/** Of all downloads of one step of a request together. */
 const MAX_FETCH_MS = 15_000;
 
-export interface BringInputsDeps {
-  /** One that trusts no address: callers name these. */
-  readonly outbound: Pick<Outbound, "download">;
-  /** Bounds how many downloads run at a time. */
-  readonly downloads: Gate;
+export interface BringInputsDeps extends FetchInputsDeps {
   readonly clean: CleanInput;
-  readonly storage: Pick<MediaStorage, "size" | "read">;
-  readonly publicBaseUrl: string;
   readonly clock: Timer;
 }
 
-/** @throws ServiceError that names the picture at fault */
-export type BringInputs = (
-  sources: readonly InputSource[],
-  allowance: Allowance,
-) => Promise<readonly CleanPicture[]>;
+/**
+ * How images that are named by URL are looked at. Masks are not: no price goes by them.
+ * - unread: nothing is fetched
+ * - headers: fetched as far as their headers reach
+ * - whole: fetched, and kept for the second step
+ */
+export type UrlReading = "unread" | "headers" | "whole";
 
-export function createInputBringer(deps: BringInputsDeps): BringInputs {
-  return async (sources, allowance) => {
-    if (sources.length === 0) return [];
-    const failed = new AbortController();
-    const bring = (signal: AbortSignal) =>
-      all(sources, failed, async (source) => {
-        const bytes = await bytesOf(deps, source, allowance, signal);
-        const sent = bytes.length;
-        const picture = await cleaned(deps, source, bytes);
-        // One that was drawn anew may have become longer.
-        allowance.take(Math.max(0, picture.bytes.length - sent));
-        return picture;
-      });
-    return withinTime(deps.clock, MAX_FETCH_MS, bring, failed.signal);
+/** A picture before it is decoded. */
+export interface SeenPicture {
+  readonly source: InputSource;
+  /** Undefined when its bytes have still to be fetched. */
+  readonly bytes: Buffer | undefined;
+  /** By its header; undefined when that was not read. */
+  readonly pixels: number | undefined;
+}
+
+export interface Inputs {
+  /** The first step: costs no decoding. @throws ServiceError that names the picture at fault */
+  look(sources: readonly InputSource[], urls: UrlReading, share: InputShare): Promise<readonly SeenPicture[]>;
+  /** The second one, for which the money is held. @throws ServiceError that names the picture at fault */
+  bring(seen: readonly SeenPicture[], share: InputShare): Promise<readonly CleanPicture[]>;
+}
+
+export function createInputs({ clean, clock, ...fetching }: BringInputsDeps): Inputs {
+  const fetcher = new InputFetcher(fetching);
+
+  async function lookAt(source: InputSource, urls: UrlReading, share: InputShare): Promise<SeenPicture> {
+    if (source.kind === "url") {
+      if (urls === "unread" || source.role === "mask") {
+        fetcher.check(source);
+        return { source, bytes: undefined, pixels: undefined };
+      }
+      if (urls === "headers") {
+        const { width, height } = await fetcher.headerOf(source, share);
+        return { source, bytes: undefined, pixels: width * height };
+      }
+    }
+    const bytes = await fetcher.bytesOf(source, share);
+    const { width, height } = pictureHeaderOf(bytes);
+    return { source, bytes, pixels: width * height };
+  }
+
+  /** All begin at the same time, so the time of each is the time of all. */
+  const inTime = <T>(share: InputShare, work: (share: InputShare) => Promise<T>) =>
+    withinTime(clock, MAX_FETCH_MS, (signal) => work({ ...share, signal }), share.signal);
+
+  async function bringOne({ source, bytes: known }: SeenPicture, share: InputShare): Promise<CleanPicture> {
+    const { allowance } = share;
+    const bytes = known ?? (await inTime(share, (timed) => fetcher.bytesOf(source, timed)));
+    const sent = bytes.length;
+    const picture = await clean(bytes, source.role, share);
+    // One that was drawn anew may have become longer.
+    allowance.take(Math.max(0, picture.bytes.length - sent));
+    return picture;
+  }
+
+  return {
+    look: (sources, urls, share) =>
+      all(sources, share, (source, each) =>
+        named(source, () => inTime(each, (timed) => lookAt(source, urls, timed))),
+      ),
+    bring: (seen, share) =>
+      all(seen, share, (picture, each) => named(picture.source, () => bringOne(picture, each))),
   };
 }
 
-async function cleaned(
-  { clean }: BringInputsDeps,
-  source: InputSource,
-  bytes: Buffer,
-): Promise<CleanPicture> {
+async function named<T>(source: InputSource, work: () => Promise<T>): Promise<T> {
   try {
-    return await clean(bytes, source.role);
+    return await work();
   } catch (cause) {
     if (!(cause instanceof UnusablePictureError)) throw cause;
     throw unusable(source, "invalid_image", cause.message, cause);
@@ -63,88 +92,18 @@ async function cleaned(
 }
 
 /** The first failure ends the others; what they fail of then is of no interest. */
-async function all<T>(
-  sources: readonly InputSource[],
-  failed: AbortController,
-  work: (source: InputSource) => Promise<T>,
-): Promise<T[]> {
+async function all<From, To>(
+  items: readonly From[],
+  share: InputShare,
+  work: (item: From, share: InputShare) => Promise<To>,
+): Promise<To[]> {
+  const failed = new AbortController();
+  const signal = AbortSignal.any([share.signal, failed.signal]);
+  signal.throwIfAborted();
   try {
-    return await Promise.all(sources.map(work));
+    return await Promise.all(items.map((item) => work(item, { ...share, signal })));
   } catch (error) {
     failed.abort();
     throw error;
   }
-}
-
-async function bytesOf(
-  deps: BringInputsDeps,
-  source: InputSource,
-  allowance: Allowance,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  if (source.kind === "file") return source.file.take();
-  if (source.kind === "data") {
-    const bytes = bytesOfDataUri(source, source.base64);
-    allowance.take(bytes.length);
-    return bytes;
-  }
-  const hosted = hostedName(source.url, deps.publicBaseUrl);
-  return hosted === undefined
-    ? deps.downloads(() => download(deps, source, allowance, signal))
-    : ownMedia(deps.storage, source, hosted, allowance);
-}
-
-/** The name of a file that we host ourselves: what one request has made is often what the next begins with. */
-function hostedName(url: string, publicBaseUrl: string): string | undefined {
-  const folder = `${publicBaseUrl.replace(/\/+$/, "")}${MEDIA_PATH}/`;
-  const name = url.startsWith(folder) ? url.slice(folder.length) : "";
-  return contentTypeOf(name) === undefined ? undefined : name;
-}
-
-async function ownMedia(
-  storage: BringInputsDeps["storage"],
-  source: InputSource,
-  name: string,
-  allowance: Allowance,
-): Promise<Buffer> {
-  const size = await storage.size(name);
-  if (size === undefined) throw unusable(source, "image_download_failed", "there is no such file here");
-  if (size > MAX_PICTURE_BYTES) throw tooLarge(source.role, source.label);
-  allowance.take(size);
-  return buffer(storage.read(name));
-}
-
-async function download(
-  { outbound }: BringInputsDeps,
-  source: InputSource & { readonly kind: "url" },
-  allowance: Allowance,
-  signal: AbortSignal,
-): Promise<Buffer> {
-  const { url } = source;
-  let refusal: unknown;
-  const arrived = (bytes: number) => {
-    try {
-      allowance.take(bytes);
-    } catch (error) {
-      refusal = error;
-      throw error;
-    }
-  };
-  try {
-    return await outbound.download({ url, maxBytes: MAX_PICTURE_BYTES, signal, arrived });
-  } catch (error) {
-    if (refusal !== undefined) throw refusal;
-    if (!(error instanceof OutboundError)) throw error;
-    const why = error.kind === "refused" ? "url_not_allowed" : "image_download_failed";
-    throw unusable(source, why, `cannot be fetched: ${error.message}`, error);
-  }
-}
-
-function unusable(
-  { role, label }: InputSource,
-  reason: "invalid_image" | "image_download_failed" | "url_not_allowed",
-  why: string,
-  cause?: unknown,
-): ServiceError {
-  return new ServiceError(reason, `${label}: ${why}.`, { param: role, cause });
 }

@@ -3,10 +3,13 @@
 import { crc32, deflateSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
-import { createGate } from "../storage/gate.ts";
-import { createPictureCleaner, UnusablePictureError } from "./clean-picture.ts";
+import { createMediaGates } from "../generation/media-gates.ts";
+import type { InputPicture } from "../providers/provider.ts";
+import { createPictureCleaner } from "./clean-picture.ts";
+import { UnusablePictureError } from "./picture-header.ts";
 
-const clean = createPictureCleaner(createGate(2));
+const cleaner = createPictureCleaner(createMediaGates().inputs);
+const clean = (bytes: Buffer, role: InputPicture["role"]) => cleaner(bytes, role, { owner: "account" });
 const FORMATS = ["png", "jpeg", "webp"] as const;
 const [WIDTH, HEIGHT] = [60, 40];
 

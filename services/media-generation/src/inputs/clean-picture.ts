@@ -1,10 +1,11 @@
-// Makes a picture that came with a request safe to hand on: its first bytes must be a known format's, it must have an
-// ordinary number of pixels and decode to its end, and nothing but the picture leaves again. Where its pixels need not
-// change they stay as they came, to the bit; one that lies on its side or has colours of its own is drawn anew.
+// Makes a picture that came with a request safe to hand on: it must have a header that may be decoded and decode to its end,
+// and nothing but the picture leaves again. Where its pixels need not change they stay as they came, to the bit; one that
+// lies on its side or has colours of its own is drawn anew.
+import type { FairGate, FairWork } from "@gr/runtime";
 import type { Sharp } from "sharp";
 import type { InputPicture } from "../providers/provider.ts";
-import type { Gate } from "../storage/gate.ts";
-import { MAX_PIXELS, type PictureFormat, pictureFormatOf } from "../storage/picture-format.ts";
+import { MAX_PIXELS, type PictureFormat } from "../storage/picture-format.ts";
+import { type PictureHeader, pictureHeaderOf, UnusablePictureError } from "./picture-header.ts";
 import { stripMetadata } from "./strip-metadata.ts";
 
 const MAX_SECONDS = 15;
@@ -19,33 +20,39 @@ export interface CleanPicture extends InputPicture {
   readonly height: number;
 }
 
-/** The message continues "image[2]: ". */
-export class UnusablePictureError extends Error {
-  override readonly name = "UnusablePictureError";
-}
+/** @throws UnusablePictureError; the signal's reason when it aborts before the picture is decoded */
+export type CleanInput = (
+  bytes: Buffer,
+  role: InputPicture["role"],
+  share: Pick<FairWork, "owner" | "signal">,
+) => Promise<CleanPicture>;
 
-export type CleanInput = (bytes: Buffer, role: InputPicture["role"]) => Promise<CleanPicture>;
-
-/** @param gate bounds how many pictures are decoded at a time; the work itself is off the event loop. */
-export function createPictureCleaner(gate: Gate): CleanInput {
-  return (bytes, role) => gate(() => clean(bytes, role));
+/** @param gate shares the decoder by pixels; the work itself is off the event loop. */
+export function createPictureCleaner(gate: FairGate): CleanInput {
+  return async (bytes, role, { owner, signal }) => {
+    const header = pictureHeaderOf(bytes);
+    const cost = header.width * header.height;
+    return gate.run({ owner, cost, signal }, () => clean(bytes, role, header, signal));
+  };
 }
 
 /** @throws UnusablePictureError */
-async function clean(bytes: Buffer, role: InputPicture["role"]): Promise<CleanPicture> {
-  const format = pictureFormatOf(bytes);
-  if (format === undefined) throw new UnusablePictureError("it is no PNG, JPEG or WebP picture");
+async function clean(
+  bytes: Buffer,
+  role: InputPicture["role"],
+  { format, ...announced }: PictureHeader,
+  signal: AbortSignal | undefined,
+): Promise<CleanPicture> {
   // Loading sharp takes longer than starting a service, and most services never draw.
   const { default: sharp } = await import("sharp");
   const open = (picture: Buffer, limit: number | false = MAX_PIXELS): Sharp =>
     sharp(picture, { limitInputPixels: limit, failOn: "error", pages: 1 });
   const header = await decoding(open(bytes, false).metadata());
   const { width, height, orientation = 1, pages = 1, icc, space } = header;
-  if (header.format !== format) throw new UnusablePictureError("the picture is damaged");
-  if (width * height > MAX_PIXELS) {
-    const most = `at most ${MAX_PIXELS / 1_000_000} million pixels are taken`;
-    throw new UnusablePictureError(`the picture has ${width}x${height} pixels; ${most}`);
-  }
+  const isAsAnnounced = width === announced.width && height === announced.height;
+  // The request was priced by what was read from the header.
+  if (header.format !== format || !isAsAnnounced) throw new UnusablePictureError("the picture is damaged");
+  signal?.throwIfAborted();
   const kept: PictureFormat = role === "mask" ? "png" : format;
   const asItIs = orientation === 1 && pages === 1 && icc === undefined && space !== "cmyk" && kept === format;
   if (asItIs) {

@@ -9,6 +9,8 @@ const bytes = Buffer.from("a picture");
 const fileOf = (content: Buffer) => new FormFile(content, createHash("sha256").update(content).digest());
 const uriOf = (content: Buffer) => `data:image/png;base64,${content.toString("base64")}`;
 
+const runnerLooks = () => new Promise((resolve) => setTimeout(resolve, 1));
+
 describe("pictures of a request", () => {
   test.each<[object, string[]]>([
     [{}, []],
@@ -61,10 +63,40 @@ describe("pictures of a request", () => {
     refused.toThrow(words);
   });
 
-  test.each(["", "=", "A", "AA!A", "AA AA", "%41%41"])("base64 of %j is refused", (base64) => {
-    const source = { role: "image", label: "image[3]" } as const;
-    expect(() => bytesOfDataUri(source, base64)).toThrow("image[3]: the data URI is not valid base64");
+  test.each(["", "=", "===", "A", "AA!A", "AA AA", "%41%41", "AAAA===", "A===", "==AA"])(
+    "base64 of %j is refused",
+    (base64) => {
+      const source = { role: "image", label: "image[3]" } as const;
+      expect(() => bytesOfDataUri(source, base64)).toThrow("image[3]: the data URI is not valid base64");
+    },
+  );
+
+  test.each<[string, string]>([
+    ["AAAA", "000000"],
+    ["AAA=", "0000"],
+    ["AA==", "00"],
+    ["AA", "00"],
+    ["-_-_", "fbffbf"],
+  ])("base64 of %j is %s, padded or not, in either alphabet", (base64, hex) => {
+    expect(bytesOfDataUri({ role: "image", label: "image" }, base64).toString("hex")).toBe(hex);
   });
+
+  // Work in the square of a million characters takes minutes: the runner's time limit then fails the test, once it may look.
+  test.each<[string, string]>([
+    ["padding before a digit", `${"=".repeat(1_000_000)}A`],
+    ["padding alone", "=".repeat(1_000_000)],
+    ["padding in pairs", "A=".repeat(500_000)],
+    ["spaces", `${" ".repeat(1_000_000)}=`],
+  ])(
+    "a data URI of a million characters, %s, is refused by work in proportion to its length",
+    async (_, base64) => {
+      const refused = expect.objectContaining({ param: "image" });
+      expect(() => bytesOfDataUri({ role: "image", label: "image" }, base64)).toThrow(refused);
+      expect(() => [...contentOf(inputSources({ image: `data:;base64,${base64}` }))]).toThrow(refused);
+      expect(() => inputSources({ image: `data:${base64}` })).toThrow(refused);
+      await runnerLooks();
+    },
+  );
 
   test("a data URI of more than a picture may have is refused before it is decoded", () => {
     const base64 = "A".repeat((MAX_PICTURE_BYTES / 3) * 4 + 8);

@@ -10,8 +10,8 @@ import { readMp4 } from "@gr/testing/mp4";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Registry } from "prom-client";
 import sharp from "sharp";
+import { createMediaGates } from "../generation/media-gates.ts";
 import type { ByteRange } from "../storage/byte-range.ts";
-import { createGate } from "../storage/gate.ts";
 import { makeMediaName } from "../storage/media-name.ts";
 import { mp4Of } from "../test/videos.ts";
 import { createPreviews } from "./previews.ts";
@@ -22,6 +22,7 @@ const name = makeMediaName("mp4");
 function shelf(file: Buffer, ffmpeg?: string) {
   const ranges: ByteRange[] = [];
   const metrics = new Registry();
+  const gates = createMediaGates();
   const previews = createPreviews({
     storage: {
       size: async () => file.length,
@@ -30,7 +31,8 @@ function shelf(file: Buffer, ffmpeg?: string) {
         return Readable.from([file.subarray(range.start, range.end + 1)]);
       },
     },
-    gate: createGate(1),
+    gate: gates.results,
+    posters: gates.posters,
     ffmpeg,
     log: createLogger("silent", "tests"),
     metrics,
@@ -55,7 +57,7 @@ describe("a thumbnail", () => {
       .toFormat(format)
       .toBuffer();
     const { previews, metrics } = shelf(Buffer.alloc(0));
-    const thumbnail = await previews.thumbnailOf(picture);
+    const thumbnail = await previews.thumbnailOf(picture, "account");
     const { info, data } = await sharp(thumbnail).raw().toBuffer({ resolveWithObject: true });
     expect(await sharp(thumbnail).metadata()).toMatchObject({ format: "webp", width: small, height: low });
     expect(Math.abs((data[0] ?? 0) - 200) + Math.abs((data[1] ?? 0) - 40)).toBeLessThan(20);
@@ -65,7 +67,7 @@ describe("a thumbnail", () => {
 
   test("of what does not decode is none", async () => {
     const { previews, metrics } = shelf(Buffer.alloc(0));
-    expect(await previews.thumbnailOf(Buffer.from("no picture"))).toBeUndefined();
+    expect(await previews.thumbnailOf(Buffer.from("no picture"), "account")).toBeUndefined();
     expect(await metrics.metrics()).toContain('media_previews_total{kind="thumbnail",result="failed"} 1');
   });
 });
@@ -74,13 +76,16 @@ describe("a poster", () => {
   test("is the first picture of a video, of which nothing else is read", async () => {
     const video = await film(1280, 720, 5);
     const { previews, read } = shelf(video);
-    const poster = await previews.posterOf(name);
+    const poster = await previews.posterOf(name, "account");
     expect(await sharp(poster).metadata()).toMatchObject({ format: "webp", width: 640, height: 360 });
     const first = await film(1280, 720, 1);
     const pixels = (picture: Buffer | undefined) =>
       sharp(picture).resize(64, 36).removeAlpha().raw().toBuffer();
     const other = shelf(first);
-    const [ours, theirs] = [await pixels(poster), await pixels(await other.previews.posterOf(name))];
+    const [ours, theirs] = [
+      await pixels(poster),
+      await pixels(await other.previews.posterOf(name, "account")),
+    ];
     const apart = ours.reduce((sum, value, index) => sum + Math.abs(value - (theirs[index] ?? 0)), 0);
     expect(apart / ours.length).toBeLessThan(8);
     expect(read()).toBeLessThan(video.length / 2);
@@ -92,7 +97,7 @@ describe("a poster", () => {
     ["no file at all", Buffer.alloc(0)],
   ])("of %s is none", async (_, file) => {
     const { previews, metrics } = shelf(file);
-    expect(await previews.posterOf(name)).toBeUndefined();
+    expect(await previews.posterOf(name, "account")).toBeUndefined();
     expect(await metrics.metrics()).toContain('media_previews_total{kind="poster",result="failed"} 1');
   });
 });
@@ -123,7 +128,7 @@ describe("a video that sharp cannot decode", () => {
       await video(),
       await decoder(`/bin/cat ${drawn}; echo "$#" "$HOME" > ${asked}.with`),
     );
-    const poster = await previews.posterOf(name);
+    const poster = await previews.posterOf(name, "account");
     expect(await sharp(poster).metadata()).toMatchObject({ format: "webp", width: 640, height: 360 });
     const { codec, samples, width, height } = readMp4(await readFile(asked));
     expect({ codec, pictures: samples.length, width, height }).toEqual({
@@ -142,15 +147,15 @@ describe("a video that sharp cannot decode", () => {
     ["says something else than a picture", "echo no picture"],
   ])("has none when the program %s", async (_, does) => {
     const { previews, metrics } = shelf(await video(), await decoder(does));
-    expect(await previews.posterOf(name)).toBeUndefined();
+    expect(await previews.posterOf(name, "account")).toBeUndefined();
     expect(await metrics.metrics()).toContain('media_previews_total{kind="poster",result="failed"} 1');
   });
 
   test("has none when the program is not there, or nobody has named one", async () => {
     const missing = shelf(await video(), join(folder, "nothing"));
-    expect(await missing.previews.posterOf(name)).toBeUndefined();
+    expect(await missing.previews.posterOf(name, "account")).toBeUndefined();
     const { previews, metrics } = shelf(await video());
-    expect(await previews.posterOf(name)).toBeUndefined();
+    expect(await previews.posterOf(name, "account")).toBeUndefined();
     expect(await metrics.metrics()).toContain('media_previews_total{kind="poster",result="no_decoder"} 1');
   });
 });

@@ -1,9 +1,9 @@
 // Small pictures of what was made, for whoever lists it: WebP, drawn from the file that is hosted. Whatever goes wrong with one
 // is no matter to the generation: then it has none.
-import type { Logger } from "@gr/runtime";
+import type { FairGate, Logger } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
 import type { Sharp } from "sharp";
-import { createGate, type Gate } from "../storage/gate.ts";
+import { pixelsToDecode } from "../inputs/picture-header.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 import { MAX_PIXELS } from "../storage/picture-format.ts";
 import { decodeWithFfmpeg } from "./ffmpeg.ts";
@@ -13,35 +13,34 @@ import { readFirstPicture } from "./first-picture.ts";
 const THUMBNAIL = 320;
 const POSTER = 640;
 const QUALITY = 75;
-/** Made at the same time: each has the first picture of a video in memory, and perhaps a process. */
-const POSTERS = 4;
 const MAX_SECONDS = 10;
 
 export interface Previews {
-  /** @param picture as it is hosted. @returns undefined when none could be made */
-  thumbnailOf(picture: Buffer): Promise<Buffer | undefined>;
+  /** @param picture as it is hosted. @param owner account with whose share it is drawn. @returns undefined when none could be made */
+  thumbnailOf(picture: Buffer, owner: string): Promise<Buffer | undefined>;
   /** @param name of a hosted video. @returns undefined when none could be made */
-  posterOf(name: string): Promise<Buffer | undefined>;
+  posterOf(name: string, owner: string): Promise<Buffer | undefined>;
 }
 
 export interface PreviewsOptions {
   readonly storage: Pick<MediaStorage, "size" | "read">;
   /** Bounds how many pictures are in memory decoded. */
-  readonly gate: Gate;
+  readonly gate: FairGate;
+  /** Bounds how many posters are made: each has the first picture of a video in memory, and perhaps a process. */
+  readonly posters: FairGate;
   /** Decodes videos that sharp cannot. */
   readonly ffmpeg: string | undefined;
   readonly log: Logger;
   readonly metrics: Registry;
 }
 
-export function createPreviews({ storage, gate, ffmpeg, log, metrics }: PreviewsOptions): Previews {
+export function createPreviews({ storage, gate, posters, ffmpeg, log, metrics }: PreviewsOptions): Previews {
   const counter = new Counter({
     name: "media_previews_total",
     help: "Thumbnails and posters, by kind and result",
     labelNames: ["kind", "result"],
     registers: [metrics],
   });
-  const posters = createGate(POSTERS);
   const attempt = async (kind: string, make: () => Promise<Buffer | undefined>) => {
     try {
       const made = await make();
@@ -53,15 +52,17 @@ export function createPreviews({ storage, gate, ffmpeg, log, metrics }: Previews
       return undefined;
     }
   };
-  const drawFirst = async (name: string) => {
+  const draw = (picture: Buffer, side: number, owner: string) =>
+    gate.run({ owner, cost: pixelsToDecode(picture) }, () => shrink(picture, side));
+  const drawFirst = async (name: string, owner: string) => {
     const first = await readFirstPicture(storage, name);
     const still =
       first.still ?? (ffmpeg && (await decodeWithFfmpeg(ffmpeg, await first.film(), MAX_SECONDS * 1_000)));
-    return still ? gate(() => shrink(still, POSTER)) : undefined;
+    return still ? draw(still, POSTER, owner) : undefined;
   };
   return {
-    thumbnailOf: (picture) => attempt("thumbnail", () => gate(() => shrink(picture, THUMBNAIL))),
-    posterOf: (name) => attempt("poster", () => posters(() => drawFirst(name))),
+    thumbnailOf: (picture, owner) => attempt("thumbnail", () => draw(picture, THUMBNAIL, owner)),
+    posterOf: (name, owner) => attempt("poster", () => posters.run({ owner }, () => drawFirst(name, owner))),
   };
 }
 

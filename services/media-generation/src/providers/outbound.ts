@@ -66,6 +66,8 @@ export interface Outbound {
   send(outgoing: OutboundRequest): Promise<OutboundAnswer>;
   /** Any status resolves, as soon as it is known. @throws OutboundError */
   open(outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream>;
+  /** Refuses at once what no download would go to, by the address as it is written. @throws OutboundError */
+  checkAddress(url: string): void;
   /** Fetches an address that we were told, without any secret. @throws OutboundError */
   download(download: Download): Promise<Buffer>;
   /** The same, piece by piece. @throws OutboundError while it is read */
@@ -77,6 +79,8 @@ export interface OutboundOptions {
   readonly connectTimeoutMs?: number;
   /** Longest pause within an answer that has begun. */
   readonly stallTimeoutMs?: number;
+  /** Longest silence of the host of a download, before its answer and within it; by default as other answers. */
+  readonly downloadSilenceMs?: number;
   readonly maxAnswerBytes?: number;
   /** Origins of configured hosts: what they name on themselves is downloaded wherever they are. */
   readonly trustedOrigins?: ReadonlySet<string>;
@@ -130,6 +134,11 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   const explained = (error: unknown, signal: AbortSignal) =>
     explain(error, signal, error instanceof Error && notConnected.has(error));
+  const { downloadSilenceMs } = options;
+  const silence =
+    downloadSilenceMs === undefined
+      ? {}
+      : { headersTimeout: downloadSilenceMs, bodyTimeout: downloadSilenceMs };
   const asks = { "accept-encoding": "identity" };
 
   /** Its span ends with the head of the answer. */
@@ -219,15 +228,23 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     return Buffer.concat(collected, size);
   }
 
+  /** @returns whether its host is configured: then it may be anywhere. @throws OutboundError */
+  function requireAllowed(url: URL): boolean {
+    if (options.trustedOrigins?.has(url.origin) === true) return true;
+    const refusal = refusalOf(url);
+    if (refusal !== undefined) throw new OutboundError("refused", `the address is refused: ${refusal}`);
+    return false;
+  }
+
+  const checkAddress = (url: string) => void requireAllowed(parseUrl(url));
+
   /** @returns where it leads on, or its body */
   async function fetchOnce(url: URL, wanted: Download): Promise<AsyncIterable<Buffer> | URL> {
-    const trusted = options.trustedOrigins?.has(url.origin) === true;
-    const refusal = trusted ? undefined : refusalOf(url);
-    if (refusal !== undefined) throw new OutboundError("refused", `the address is refused: ${refusal}`);
+    const trusted = requireAllowed(url);
     const { signal } = wanted;
     try {
       const dispatcher = trusted ? kept : guarded;
-      const answer = await request(url, { dispatcher, headers: asks, signal });
+      const answer = await request(url, { dispatcher, headers: asks, signal, ...silence });
       if (answer.statusCode === 200) return chunksOf(answer, wanted);
       hangUp(answer);
       const location = headerOf(answer, "location");
@@ -252,7 +269,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const close = async () => {
     await Promise.all([once, kept, guarded].map((agent) => agent.destroy()));
   };
-  return { send, open, download, stream, close };
+  return { send, open, checkAddress, download, stream, close };
 }
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);

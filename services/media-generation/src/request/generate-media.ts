@@ -1,7 +1,7 @@
 // One request for media from its fields to its answer: an order at an exact price, the providers that may carry it out, and
 // the life of a paid request in between.
-import type { CatalogCopy, Claim } from "@gr/clients";
-import { isExact } from "@gr/models";
+import type { Billing, CatalogCopy, Claim } from "@gr/clients";
+import { goesByInputPixels, isExact } from "@gr/models";
 import type { Credits } from "@gr/money";
 import {
   type Answered,
@@ -14,16 +14,19 @@ import type { Allowance, Clock } from "@gr/runtime";
 import { answerFile } from "../answer/answer-files.ts";
 import { type MediaAnswer, type MediaAnswerText, mediaAnswer } from "../answer/media-answer.ts";
 import { type ReplayDeps, replayAnswer } from "../answer/replay-answer.ts";
+import { callerError, NOT_SENT } from "../generation/caller-error.ts";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { MediaKinds, MediaOrder, MediaProduct } from "../generation/generation.ts";
 import type { MediaWork } from "../generation/media-work.ts";
 import type { MemoryPlaces } from "../generation/memory-places.ts";
-import type { BringInputs } from "../inputs/bring-inputs.ts";
+import type { Inputs, SeenPicture } from "../inputs/bring-inputs.ts";
+import type { CleanPicture } from "../inputs/clean-picture.ts";
+import type { InputShare } from "../inputs/fetch-inputs.ts";
 import type { InputSource } from "../inputs/input-sources.ts";
 import type { JobKind, MediaProvider } from "../providers/provider.ts";
 import { makeMediaName } from "../storage/media-name.ts";
 import { chooseRoutes } from "./choose-routes.ts";
-import { makeMediaOrder, priceMediaOrder } from "./media-order.ts";
+import { makeMediaOrder, pixelsOfImages, priceMediaOrder, type WantedMedia } from "./media-order.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 
 export interface GenerateDeps extends ReplayDeps {
@@ -34,7 +37,8 @@ export interface GenerateDeps extends ReplayDeps {
   readonly providers: ReadonlyMap<string, MediaProvider>;
   readonly events: GenerationEvents;
   readonly clock: Clock;
-  readonly bring: BringInputs;
+  readonly inputs: Inputs;
+  readonly billing: Pick<Billing, "maySpend">;
   /** From the order to the deadline of its hold, in milliseconds. */
   readonly holdForMs: Readonly<Record<JobKind, number>>;
 }
@@ -78,7 +82,12 @@ export interface Incoming {
   readonly sources: readonly InputSource[];
   /** Of the pictures' bytes. */
   readonly allowance: Allowance;
+  /** Aborts when nobody waits for the answer any more; never for a request whose caller does not wait. */
+  readonly left: AbortSignal;
 }
+
+/** What pictures may take to arrive and be decoded while the hold is there: the provider's time begins afterwards. */
+const BRINGING_MS = 60_000;
 
 /**
  * Resolves when the charge is committed, whether the caller still listens or not. What the answer then has in memory is there
@@ -136,35 +145,69 @@ async function followMedia(
   return { product, charge: bill.charge };
 }
 
-/** What a request costs, exactly or at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
+/**
+ * What a request costs, exactly or at most. Nothing is held or sent, and pictures are looked at no further than the price needs.
+ * @throws ServiceError as the request itself would be refused before its pictures are decoded
+ */
 export async function quoteMedia(
-  { catalog, providers, events, bring }: GenerateDeps,
+  { catalog, providers, events, inputs }: GenerateDeps,
   asked: RequestKind,
-  { fields, sources, allowance }: Incoming,
+  { fields, sources, allowance, left: signal }: Incoming,
+  { accountId: owner }: Pick<Caller, "accountId">,
 ): Promise<Quoted> {
   const wanted = makeMediaOrder(asked, fields, sources, catalog.find(fields.model));
   const { size, quality, seconds, audio } = wanted.shape;
   chooseRoutes(asked.kind, wanted.model, { size, quality, seconds, audio }, providers, events);
-  const { charge, priceVersion } = priceMediaOrder(asked, wanted, await bring(sources, allowance));
   const { id, price } = wanted.model;
+  const urls = goesByInputPixels(price) ? "headers" : "unread";
+  const seen = await inputs.look(sources, urls, { owner, allowance, signal });
+  const { charge, priceVersion } = priceMediaOrder(asked, wanted, pixelsOfSeen(seen));
   return { model: id, credits: charge, isExact: price !== undefined && isExact(price), priceVersion };
 }
 
-/** Pictures are brought when all else is known to be right. @throws ServiceError that names the field at fault */
+/** Of each image; 0 where it was not read, since the price does not go by it. */
+function pixelsOfSeen(seen: readonly SeenPicture[]): number[] {
+  return seen.flatMap(({ source, pixels }) => (source.role === "image" ? [pixels ?? 0] : []));
+}
+
+/**
+ * Pictures are looked at when all else is known to be right, and decoded when the money is held. A price that goes by the
+ * pixels of a URL needs it before: then it is fetched only for a caller who could pay for something.
+ */
+async function lookAtInputs(
+  { inputs, billing }: GenerateDeps,
+  { sources }: Incoming,
+  { accountId, keyId: spenderId, claim }: Caller,
+  { model }: WantedMedia,
+  share: InputShare,
+): Promise<readonly SeenPicture[]> {
+  const priced = goesByInputPixels(model.price);
+  if (priced && sources.some(({ kind, role }) => kind === "url" && role === "image")) {
+    await billing.maySpend({ accountId, spenderId, claimKey: claim?.key });
+  }
+  return inputs.look(sources, priced ? "whole" : "unread", share);
+}
+
+/** @throws ServiceError that names the field at fault */
 async function prepare(
-  { catalog, providers, events, clock, work, bring, holdForMs }: GenerateDeps,
+  deps: GenerateDeps,
   asked: RequestKind,
-  { fields, sources, allowance }: Incoming,
-  { requestId, accountId, keyId, claim, maxCost, asynchronous }: Caller,
+  incoming: Incoming,
+  caller: Caller,
 ): Promise<{ order: MediaOrder; producer: Producer<MediaKinds> }> {
+  const { catalog, providers, events, clock, work, inputs, holdForMs } = deps;
+  const { fields, sources, allowance, left: signal } = incoming;
+  const { requestId, accountId, keyId, claim, maxCost, asynchronous } = caller;
   const createdAt = clock.now();
   const wanted = makeMediaOrder(asked, fields, sources, catalog.find(fields.model));
   const { prompt, count, format } = wanted;
   const { size, quality, seconds, audio } = wanted.shape;
   const parameters = { size, quality, seconds, audio };
   const routes = chooseRoutes(asked.kind, wanted.model, parameters, providers, events);
-  const inputs = await bring(sources, allowance);
-  const { shape, price, charge, priceVersion } = priceMediaOrder(asked, wanted, inputs);
+  const share = { owner: accountId, allowance, signal };
+  const seen = await lookAtInputs(deps, incoming, caller, wanted, share);
+  const pixels = pixelsOfSeen(seen);
+  const { shape, price, charge, priceVersion } = priceMediaOrder(asked, wanted, pixels);
   requireWithin(charge, maxCost);
   const kept = wanted.responseFormat !== "b64_ephemeral";
   const order: MediaOrder = {
@@ -190,7 +233,28 @@ async function prepare(
     // As many jobs as its provider wants; and who resumes it does not know how many those were.
     severalBills: count > 1,
     createdAt,
-    deadlineAt: clock.now() + holdForMs[asked.kind],
+    deadlineAt: clock.now() + holdForMs[asked.kind] + (sources.length === 0 ? 0 : BRINGING_MS),
   };
-  return { order, producer: work.producer(order, { prompt, inputs }, routes) };
+  const job = { prompt, inputs: [] as readonly CleanPicture[] };
+  const producer = work.producer(order, job, routes);
+  if (seen.length === 0) return { order, producer };
+  const bring = async (stopping: AbortSignal) => {
+    job.inputs = await bringBeforeStop(inputs, seen, share, stopping);
+    // The order has this list, and is recorded after it: what was not read for the price is known now.
+    pixels.splice(0, pixels.length, ...pixelsOfImages(job.inputs));
+  };
+  return { order, producer: { ...producer, prepare: bring } };
+}
+
+async function bringBeforeStop(
+  inputs: Inputs,
+  seen: readonly SeenPicture[],
+  share: InputShare,
+  stopping: AbortSignal,
+): Promise<readonly CleanPicture[]> {
+  try {
+    return await inputs.bring(seen, { ...share, signal: AbortSignal.any([share.signal, stopping]) });
+  } catch (error) {
+    throw stopping.aborted ? callerError(NOT_SENT, "the process stops", { cause: error }) : error;
+  }
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from "@jest/globals";
 import { inputSources } from "../inputs/input-sources.ts";
 import { fixedModels, gptImage } from "../test/fixed-catalog.ts";
 import { imageRequestSchema, imageRequests } from "./image-request.ts";
-import { makeMediaOrder, priceMediaOrder } from "./media-order.ts";
+import { makeMediaOrder, pixelsOfImages, priceMediaOrder } from "./media-order.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 import { videoRequestSchema, videoRequests } from "./video-request.ts";
 
@@ -15,7 +15,7 @@ const ordered = (asked: RequestKind, request: MediaRequest, model: Model | undef
   const sources = inputSources(request);
   const wanted = makeMediaOrder(asked, request, sources, model);
   const pictures = sources.map(({ role }, index) => ({ role, width: 1_000, height: index + 1 }));
-  return { ...wanted, ...priceMediaOrder(asked, wanted, pictures) };
+  return { ...wanted, ...priceMediaOrder(asked, wanted, pixelsOfImages(pictures)) };
 };
 const order = (fields: object, model: Model | undefined = gptImage) => {
   const request = parseRequest(imageRequestSchema, { model: model.id, prompt: "a fox", ...fields });

@@ -73,13 +73,22 @@ export function makeMediaOrder(
   };
 }
 
-/** @throws Error when the catalogue lists a model that it has no price for */
+/** Of each image, in their order; masks have no part in the price. */
+export function pixelsOfImages(
+  pictures: readonly Pick<CleanPicture, "role" | "width" | "height">[],
+): number[] {
+  return pictures.flatMap(({ role, width, height }) => (role === "image" ? [width * height] : []));
+}
+
+/**
+ * @param pixels of each image; any number where the price does not go by it
+ * @throws Error when the catalogue lists a model that it has no price for
+ */
 export function priceMediaOrder(
   { kind }: RequestKind,
   { model, count, prompt, shape: wanted }: WantedMedia,
-  pictures: readonly Pick<CleanPicture, "role" | "width" | "height">[],
+  pixels: readonly number[],
 ): PricedMedia {
-  const pixels = pictures.flatMap(({ role, width, height }) => (role === "image" ? [width * height] : []));
   const shape = { ...wanted, ...(pixels.length === 0 ? {} : { input_pixels: pixels }) };
   const meters = { ...metersOf(kind, count, shape), promptBytes: Buffer.byteLength(prompt) };
   const price = priceOf(model, meters)?.most;

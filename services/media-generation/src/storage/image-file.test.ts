@@ -1,18 +1,18 @@
 // Pictures from outside: what is no picture is refused, what is one comes out clean.
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
+import { createMediaGates } from "../generation/media-gates.ts";
 import { drawPicture } from "../test/pictures.ts";
-import { createGate } from "./gate.ts";
 import { createImageConverter, InvalidImageError } from "./image-file.ts";
 
-const convert = createImageConverter(createGate(2));
+const convert = createImageConverter(createMediaGates().results);
 
 describe("converting a picture", () => {
   test.each(["png", "jpeg", "webp"] as const)(
     "makes %s of every format that providers send",
     async (format) => {
       for (const source of ["png", "jpeg", "webp"] as const) {
-        const file = await convert(await drawPicture(source, { width: 40, height: 30 }), format);
+        const file = await convert(await drawPicture(source, { width: 40, height: 30 }), format, "account");
         expect(file).toMatchObject({ format, width: 40, height: 30 });
         expect(await sharp(file.bytes).metadata()).toMatchObject({ format, width: 40, height: 30 });
       }
@@ -27,7 +27,7 @@ describe("converting a picture", () => {
     const polyglot = Buffer.concat([tagged, Buffer.from("<?php canary-1234 ?>")]);
     expect(polyglot.toString("latin1")).toContain("canary-1234");
     for (const format of ["png", "jpeg", "webp"] as const) {
-      const { bytes } = await convert(polyglot, format);
+      const { bytes } = await convert(polyglot, format, "account");
       expect(bytes.toString("latin1")).not.toContain("canary-1234");
       expect((await sharp(bytes).metadata()).exif).toBeUndefined();
     }
@@ -37,8 +37,8 @@ describe("converting a picture", () => {
     const clear = await sharp({ create: { width: 4, height: 4, channels: 4, background: "#0000" } })
       .png()
       .toBuffer();
-    expect((await sharp((await convert(clear, "webp")).bytes).metadata()).hasAlpha).toBe(true);
-    const { data } = await sharp((await convert(clear, "jpeg")).bytes)
+    expect((await sharp((await convert(clear, "webp", "account")).bytes).metadata()).hasAlpha).toBe(true);
+    const { data } = await sharp((await convert(clear, "jpeg", "account")).bytes)
       .raw()
       .toBuffer({ resolveWithObject: true });
     expect(data[0]).toBeGreaterThan(250);
@@ -47,14 +47,16 @@ describe("converting a picture", () => {
   test("refuses what is no picture, and formats that providers do not send", async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
     for (const bytes of [Buffer.alloc(0), Buffer.from("hello"), svg, await drawPicture("gif")]) {
-      await expect(convert(bytes, "png")).rejects.toThrow(InvalidImageError);
+      await expect(convert(bytes, "png", "account")).rejects.toThrow(InvalidImageError);
     }
   });
 
   test("refuses a picture that is cut short or damaged", async () => {
     const whole = await drawPicture("png", { width: 200, height: 200 });
-    await expect(convert(whole.subarray(0, whole.length - 40), "png")).rejects.toThrow(InvalidImageError);
-    await expect(convert(whole.subarray(0, 8), "png")).rejects.toThrow(InvalidImageError);
+    await expect(convert(whole.subarray(0, whole.length - 40), "png", "account")).rejects.toThrow(
+      InvalidImageError,
+    );
+    await expect(convert(whole.subarray(0, 8), "png", "account")).rejects.toThrow(InvalidImageError);
   });
 
   test("refuses a bomb: few bytes, too many pixels", async () => {
@@ -62,6 +64,6 @@ describe("converting a picture", () => {
       .png({ compressionLevel: 9 })
       .toBuffer();
     expect(bomb.length).toBeLessThan(1_000_000);
-    await expect(convert(bomb, "webp")).rejects.toThrow(InvalidImageError);
+    await expect(convert(bomb, "webp", "account")).rejects.toThrow(InvalidImageError);
   });
 });

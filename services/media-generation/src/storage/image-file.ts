@@ -1,8 +1,8 @@
 // Turns a provider's bytes into a picture of ours. What they claim to be does not count: the first bytes must be a
 // known format's, the whole must decode, and the result is encoded anew, so that nothing foreign survives in it.
-
+import type { FairGate } from "@gr/runtime";
+import { pixelsToDecode } from "../inputs/picture-header.ts";
 import type { OutputFormat } from "../request/image-request.ts";
-import type { Gate } from "./gate.ts";
 import { MAX_PIXELS, pictureFormatOf } from "./picture-format.ts";
 
 const MAX_SECONDS = 30;
@@ -19,11 +19,13 @@ export class InvalidImageError extends Error {
   override readonly name = "InvalidImageError";
 }
 
-export type ConvertImage = (bytes: Buffer, format: OutputFormat) => Promise<ImageFile>;
+/** @param owner account with whose share the picture is decoded. @throws InvalidImageError */
+export type ConvertImage = (bytes: Buffer, format: OutputFormat, owner: string) => Promise<ImageFile>;
 
 /** @param gate bounds how many pictures are in memory decoded; the work itself is off the event loop. */
-export function createImageConverter(gate: Gate): ConvertImage {
-  return (bytes, format) => gate(() => convert(bytes, format));
+export function createImageConverter(gate: FairGate): ConvertImage {
+  return (bytes, format, owner) =>
+    gate.run({ owner, cost: pixelsToDecode(bytes) }, () => convert(bytes, format));
 }
 
 /** @throws InvalidImageError */

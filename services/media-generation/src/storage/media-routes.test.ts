@@ -113,7 +113,6 @@ describe("a hosted file", () => {
     const response = await get({ "if-none-match": `"x", "${name}"` });
     expect(response.status).toBe(304);
     expect(await response.text()).toBe("");
-    expect((await get({ "if-none-match": `a${" ".repeat(15_000)}b` })).status).toBe(200);
   });
 });
 

@@ -32,6 +32,7 @@ export const edgeModule: Module = defineModule({
     await mount(app, "media-generation", [
       { prefix: "/v1/compat/images" },
       { prefix: "/v1/compat/videos" },
+      { prefix: "/v1/quote" },
       { prefix: "/v1/generations" },
       { prefix: "/media" },
     ]);

@@ -4,6 +4,9 @@ import type { Outbound } from "../providers/outbound.ts";
 export const noOutbound: Outbound = {
   send: () => Promise.reject(new Error("nothing is sent")),
   open: () => Promise.reject(new Error("nothing is sent")),
+  checkAddress: () => {
+    throw new Error("nothing is fetched");
+  },
   download: () => Promise.reject(new Error("nothing is fetched")),
   stream: () => {
     throw new Error("nothing is fetched");

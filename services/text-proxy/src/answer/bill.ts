@@ -3,11 +3,11 @@
 // beyond belief is our cost, and not the customer's.
 import { priceOfTokens, type TokenMeters } from "@gr/models";
 import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
+import { chargeOfParts } from "@gr/paid-request";
 import type { Generation } from "../upstream/generation.ts";
 import { costOf, type Usage } from "../upstream/usage.ts";
 import { mostBelievable } from "./believed-cost.ts";
-import { chargeOfParts, sumOf } from "./carried-part.ts";
-import { chargeWithin } from "./covered-bill.ts";
+import { metersOf, sumOf } from "./carried-part.ts";
 import type { Attempt } from "./failed-attempt.ts";
 import type { StreamMeter } from "./stream-meter.ts";
 import type { TextBill } from "./text-kinds.ts";
@@ -25,8 +25,8 @@ export function billOfUsage(attempt: Attempt, usage: Usage): TextBill {
 
 /** The customer pays for what came before, too; its cost is booked already. */
 function withCarried({ carried }: Attempt, cost: PicoUsd, paid: PicoUsd, meters: TokenMeters): TextBill {
-  const charge = chargeOfParts(paid, carried);
-  return { cost, charge, meters: carried === undefined ? meters : sumOf(meters, carried.meters) };
+  const parts = carried?.parts ?? [];
+  return { cost, charge: chargeOfParts(paid, parts), meters: sumOf(meters, metersOf(parts)) };
 }
 
 /**
@@ -35,14 +35,9 @@ function withCarried({ carried }: Attempt, cost: PicoUsd, paid: PicoUsd, meters:
  */
 export function billOfFound(attempt: Attempt, found: Generation | undefined, outputTokens: number): TextBill {
   const metered = meteredBill(attempt, outputTokens);
-  const { held } = attempt.terms();
-  if (found === undefined) {
-    const bill = withCarried(attempt, metered.cost, metered.cost, metered.meters);
-    return chargeWithin(attempt, held, bill);
-  }
+  if (found === undefined) return withCarried(attempt, metered.cost, metered.cost, metered.meters);
   const { cost, meters } = found;
-  const paid = believed(attempt, cost, meters);
-  return chargeWithin(attempt, held, withCarried(attempt, cost, paid, meters ?? metered.meters));
+  return withCarried(attempt, cost, believed(attempt, cost, meters), meters ?? metered.meters);
 }
 
 export function meteredBill({ order, terms }: Attempt, outputTokens: number): TextBill {

@@ -1,20 +1,19 @@
-// What a client has got of a stream that broke off and is gone on with elsewhere: its words, and what they cost.
+// The part of a broken stream that the client already has: its text and its bills. Another upstream continues it.
 import type { TokenMeters } from "@gr/models";
-import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
-import type { Failed, Unknown } from "@gr/paid-request";
+import type { PicoUsd } from "@gr/money";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { dearestInput } from "../request/hold-size.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { parseData } from "./event-data.ts";
 import { dataOf, endOfEvent } from "./sse-splitter.ts";
 import type { StreamSoFar } from "./stream-dialect.ts";
+import type { TextBill } from "./text-kinds.ts";
 
 export interface CarriedPart {
   /** All words that the client has. */
   readonly text: string;
-  /** What its upstreams billed for them, or would have. */
-  readonly cost: PicoUsd;
-  readonly meters: TokenMeters;
+  /** Bills of the parts, each of its upstream. */
+  readonly parts: readonly TextBill[];
   /** The stream before. */
   readonly from: StreamSoFar;
 }
@@ -51,36 +50,17 @@ function wordsIn(chunk: JsonObject | undefined): string | undefined {
   return typeof content === "string" ? content : content == null ? "" : undefined;
 }
 
-/** What going on costs beside its own output: what there is already, and reading it again. */
-export function carriedCost(
-  { request, price, size }: TextOrder,
-  { text, cost }: Pick<CarriedPart, "text" | "cost">,
-) {
-  return cost + size.inputCost + BigInt(Buffer.byteLength(text)) * dearestInput(request, price);
+/** Returns the cost of what the next upstream reads again: the request, and the words that the client has. */
+export function readAgainCost({ request, price, size }: TextOrder, text: string): PicoUsd {
+  return size.inputCost + BigInt(Buffer.byteLength(text)) * dearestInput(request, price);
 }
 
-/** The customer pays for all parts. @param last what is believed of the last one */
-export function chargeOfParts(last: PicoUsd, carried: Pick<CarriedPart, "cost"> | undefined): Credits {
-  return chargeOf(last + (carried?.cost ?? 0n));
-}
-
-/** What the upstream of a part bills for it. */
-export interface PartCost {
-  readonly cost: PicoUsd;
-  /** It did not say. */
-  readonly metered: boolean;
-}
-
-/** How an attempt has ended whose part of the answer is gone on with elsewhere. */
-export function carriedOn(
-  { billed }: { readonly billed: boolean },
-  { error, billId, message }: Failed | Unknown,
-  { cost, metered }: PartCost,
-): Failed {
-  return {
-    ...{ kind: "failed", error, billId, message, why: "broke_off" },
-    ...{ cost: billed ? cost : 0n, metered: billed && metered, notSent: false, fallBack: true },
-  };
+/** Returns the tokens of all parts. */
+export function metersOf(parts: readonly TextBill[]): TokenMeters {
+  return parts.reduce<TokenMeters>((sum, { meters }) => sumOf(meters, sum), {
+    inputTokens: 0,
+    outputTokens: 0,
+  });
 }
 
 export function sumOf(one: TokenMeters, other: TokenMeters): TokenMeters {

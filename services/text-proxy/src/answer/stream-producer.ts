@@ -1,21 +1,18 @@
 // Answers as a stream: once the upstream's head says that it streams, the client's answer begins and a relay takes
 // over; any other answer becomes a proper HTTP error.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { TokenMeters } from "@gr/models";
-import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
-import type { AttemptContext, AttemptEnd } from "@gr/paid-request";
+import { chargeOf, type PicoUsd } from "@gr/money";
+import { type AttemptContext, type AttemptEnd, type Broken, costOfParts } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import { continuedRequest } from "../request/continued-request.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { type AnswerReceiver, type UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
-import { billOfFound, meteredBill } from "./bill.ts";
-import { type CarriedPart, carriedCost, carriedOn, type PartCost, sumOf, wordsOf } from "./carried-part.ts";
+import { billOfFound } from "./bill.ts";
+import { type CarriedPart, metersOf, readAgainCost, wordsOf } from "./carried-part.ts";
 import { chatStream } from "./chat-stream.ts";
 import { ClientStream, STREAM_HEADERS } from "./client-stream.ts";
-import { growToCover } from "./covered-bill.ts";
 import {
   type Attempt,
   failedAnswer,
@@ -81,34 +78,37 @@ export class StreamProducer extends TextProducer {
     return carried === undefined ? order : continuedOrder(upstream, order, carried);
   }
 
-  protected override async goOn(
+  protected override endOf(
     attempt: Attempt,
     context: AttemptContext,
     end: AttemptEnd<TextKinds>,
-  ): Promise<AttemptEnd<TextKinds>> {
+  ): AttemptEnd<TextKinds> | Broken<TextKinds> {
     const relay = this.#relay;
-    const next = this.routes[context.number];
-    const isOfThis = relay?.brokeOff === true && relay.number === context.number;
-    const mayGoOn = this.parts.order.continues && isOfThis && next !== undefined;
-    if (end.kind === "delivered" || !mayGoOn || context.signal.aborted) return end;
-    const upstream = this.parts.upstreams.get(next.provider);
+    const brokeOff = relay?.brokeOff === true && relay.number === context.number;
+    if (!brokeOff || end.kind === "delivered" || !this.parts.order.continues) return end;
     const events = this.#copy?.whole()?.body;
     const text = events === undefined ? undefined : wordsOf(Buffer.from(events));
-    if (upstream === undefined || text === undefined) return end;
-    const bill = await billOfPart(relay);
-    const { cost, meters } = this.#carried ?? { cost: 0n, meters: { inputTokens: 0, outputTokens: 0 } };
-    const carried = {
-      text,
-      cost: cost + bill.cost,
-      meters: sumOf(bill.meters, meters),
-      from: relay.soFar,
+    if (text === undefined) return end;
+    const { billId, outputTokens, soFar: from } = relay;
+    const alone = { ...relay.attempt, carried: undefined };
+    return {
+      kind: "broken",
+      error: end.error,
+      message: end.message,
+      billId,
+      otherwise: () => end,
+      isBilled: attempt.upstream.billed,
+      billOf: (found) => billOfFound(alone, found, outputTokens),
+      continueAt: ({ provider }, parts) => this.#continueAt(provider, { text, parts, from }),
     };
-    if (continuedOrder(upstream, this.parts.order, carried) === undefined) return end;
-    const { held } = relay.attempt.terms();
-    const more = chargeOf(carriedCost(this.parts.order, carried));
-    if ("refused" in (await context.extend(held + more))) return end;
+  }
+
+  #continueAt(provider: string, carried: CarriedPart): PicoUsd | undefined {
+    const { order, upstreams } = this.parts;
+    const upstream = upstreams.get(provider);
+    if (upstream === undefined || continuedOrder(upstream, order, carried) === undefined) return undefined;
     this.#carried = carried;
-    return carriedOn(attempt.upstream, end, bill.billed);
+    return readAgainCost(order, carried.text);
   }
 
   protected async read(
@@ -130,9 +130,7 @@ export class StreamProducer extends TextProducer {
       const opened = await receiver.opened;
       if (!(opened instanceof StreamRelay)) return notAStream(attempt, opened);
       attempt.events.firstByte(performance.now() - began);
-      const end = await opened.ended;
-      if (end.kind !== "delivered" || end.bill === undefined) return end;
-      return { ...end, bill: await growToCover(opened.attempt, context, end.bill) };
+      return await opened.ended;
     } catch (loss) {
       if (loss instanceof UpstreamLoss) return lostAttempt(attempt, loss);
       throw loss;
@@ -153,45 +151,15 @@ export class StreamProducer extends TextProducer {
   }
 }
 
-/** Before each look-up of what a part of an answer cost; its client waits meanwhile. */
-const PART_PAUSES_MS = [0, 500, 1_500] as const;
-
-interface PartBill {
-  /** What its upstream billed. */
-  readonly billed: PartCost;
-  /** What is believed of it. */
-  readonly cost: PicoUsd;
-  readonly meters: TokenMeters;
-}
-
-/** What an upstream billed for the part that it gave: as it says, else as metered. */
-async function billOfPart({ attempt: whole, billId, outputTokens }: StreamRelay): Promise<PartBill> {
-  const attempt = { ...whole, carried: undefined };
-  const { upstream } = attempt;
-  for (const pause of upstream.kind.generations === undefined || billId === "" ? [] : PART_PAUSES_MS) {
-    await sleep(pause);
-    const found = await upstream.lookUp(billId);
-    if (typeof found !== "object") continue;
-    const { charge, meters } = billOfFound(attempt, found, outputTokens);
-    return {
-      billed: { cost: found.cost, metered: false },
-      cost: smaller(found.cost, charge * PICO_PER_CREDIT),
-      meters,
-    };
-  }
-  const { cost, meters } = meteredBill(attempt, outputTokens);
-  return { billed: { cost, metered: true }, cost, meters };
-}
-
 function continuedOrder(upstream: Upstream, order: TextOrder, carried: CarriedPart): TextOrder | undefined {
   const { continues } = upstream;
-  const { text, meters } = carried;
-  const part = { text, tokens: meters.outputTokens };
+  const { text, parts } = carried;
+  const part = { text, tokens: metersOf(parts).outputTokens };
   const request = continues && continuedRequest(order.request, part, continues);
   if (request === undefined) return undefined;
   const { size, mostCredits } = order;
   const { outputLimit } = request;
-  const more = carriedCost(order, carried);
+  const more = costOfParts(parts) + readAgainCost(order, text);
   return {
     ...order,
     request,

@@ -2,7 +2,7 @@
 // held back until the hold is captured. While the hold is used up the upstream waits; when it may not grow the stream ends.
 // When the client leaves, the upstream is read on, so that the true cost is known. What was delivered is charged, but for
 // a stream that the upstream broke off before its usage was known.
-import type { AttemptContext, AttemptEnd, Delivered } from "@gr/paid-request";
+import { type AttemptContext, type AttemptEnd, costOfParts, type Delivered } from "@gr/paid-request";
 import { type Reason, ServiceError } from "@gr/proto";
 import { applySplices } from "../json/json-splice.ts";
 import type { CollectedAnswer } from "../upstream/collected-answer.ts";
@@ -403,7 +403,7 @@ export class StreamRelay {
 
   #pricedUsage({ cost: last, meters }: TextBill): Buffer {
     const { dialect, order, carried } = this.#parts;
-    const cost = last + (carried?.cost ?? 0n);
+    const cost = last + costOfParts(carried?.parts ?? []);
     if (this.#usageEvent === undefined) {
       // The client has the usage already, or gets it with the word that the answer was cut off.
       const told = this.#usage !== undefined || this.#cut !== undefined;
@@ -421,7 +421,7 @@ export class StreamRelay {
   #cutEvent({ cost: last, meters }: TextBill): Buffer {
     if (this.#cut === undefined) return NOTHING;
     const { dialect, order, carried } = this.#parts;
-    const cost = last + (carried?.cost ?? 0n);
+    const cost = last + costOfParts(carried?.parts ?? []);
     const told = this.#usage !== undefined;
     const usage = told ? undefined : writeUsage(order.request.api, meters, cost);
     return dialect.failureEvent(this.#soFar, this.#cut, usage);

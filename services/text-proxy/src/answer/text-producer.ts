@@ -1,6 +1,6 @@
 // What answers in one piece and streams have in common: attempts make one, then it is given to the client or not.
 import { tokenPriceAt } from "@gr/models";
-import type { AttemptContext, AttemptEnd, Producer, Route } from "@gr/paid-request";
+import type { AttemptContext, AttemptEnd, Broken, Producer, Route } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import type { TextProxyConfig } from "../config.ts";
 import type { TextEvents } from "../events.ts";
@@ -12,7 +12,6 @@ import type { AnswerReceiver } from "../upstream/upstream-call.ts";
 import { WatchedAnswer } from "../upstream/watched-answer.ts";
 import type { CarriedPart } from "./carried-part.ts";
 import type { Attempt } from "./failed-attempt.ts";
-import { payableContext } from "./payable-context.ts";
 import type { TextKinds, TextProduct } from "./text-kinds.ts";
 import type { AttemptStory, TextStory } from "./text-line.ts";
 import { asBilled, cannotGoOn, notAsked } from "./unbilled-attempt.ts";
@@ -52,9 +51,8 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return this.parts.routes;
   }
 
-  async attempt(route: Route, whole: AttemptContext): Promise<AttemptEnd<TextKinds>> {
+  async attempt(route: Route, context: AttemptContext): Promise<AttemptEnd<TextKinds> | Broken<TextKinds>> {
     const { events, upstreams, config } = this.parts;
-    const context = payableContext(whole, this.parts.order.maxCost);
     const upstream = upstreams.get(route.provider);
     if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
     // What it costs there.
@@ -87,7 +85,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
         upstream.post({ api, stream, body, id: order.id, signal: context.signal }, watched);
       });
       outcome = end.kind === "delivered" ? "delivered" : end.why;
-      return await this.goOn(attempt, context, asBilled(upstream, end, this.hasGiven));
+      return this.endOf(attempt, context, asBilled(upstream, end, this.hasGiven));
     } finally {
       const tookMs = performance.now() - began;
       this.#upstreamMs += tookMs;
@@ -105,12 +103,12 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return order;
   }
 
-  /** Decides whether another upstream goes on with what this attempt gave. */
-  protected async goOn(
+  /** Returns how the attempt ended for the library: a stream that broke off may be continued by another upstream. */
+  protected endOf(
     _attempt: Attempt,
     _context: AttemptContext,
     end: AttemptEnd<TextKinds>,
-  ): Promise<AttemptEnd<TextKinds>> {
+  ): AttemptEnd<TextKinds> | Broken<TextKinds> {
     return end;
   }
 

@@ -3,7 +3,6 @@ import type { AttemptContext, AttemptEnd, Delivered } from "@gr/paid-request";
 import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
 import { type AnswerReceiver, UpstreamLoss } from "../upstream/upstream-call.ts";
 import { billOfFound, billOfUsage, tokensOf } from "./bill.ts";
-import { growToCover } from "./covered-bill.ts";
 import {
   type Attempt,
   failedAnswer,
@@ -39,7 +38,7 @@ export class WholeProducer extends TextProducer {
 
   protected async read(
     attempt: Attempt,
-    context: AttemptContext,
+    _context: AttemptContext,
     send: (receiver: AnswerReceiver) => void,
   ): Promise<AttemptEnd<TextKinds>> {
     const collector = new AnswerCollector(MOST_ANSWER_BYTES);
@@ -59,7 +58,7 @@ export class WholeProducer extends TextProducer {
     this.#finishReason = answer.finishReason;
     if (answer.failure !== undefined) return failedAnswer(attempt, answer, answer.failure);
     const { usage, id } = answer;
-    const bill = usage && (await growToCover(attempt, context, billOfUsage(attempt, usage)));
+    const bill = usage && billOfUsage(attempt, usage);
     return delivered(attempt, answer, bill, generationId === "" ? id : generationId);
   }
 }

@@ -1,5 +1,4 @@
 // A text request with what is fixed before it is sent: its hold, and the price that its tokens have.
-import type { Credits } from "@gr/money";
 import type { Order } from "@gr/paid-request";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { HoldSize } from "./hold-size.ts";
@@ -11,6 +10,4 @@ export interface TextOrder extends Order {
   readonly size: HoldSize;
   /** A stream that breaks off is to be gone on with elsewhere, where that is possible. */
   readonly continues: boolean;
-  /** What its caller has said to pay at most. */
-  readonly maxCost: Credits | undefined;
 }

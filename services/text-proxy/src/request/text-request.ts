@@ -1,5 +1,6 @@
 // A text request as its client sent it: the original bytes, and the little that must be known to route, hold and
 // bill it. Only what the specification names is checked; everything else passes through unread.
+import { refuseAmountNames } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { parseJsonBytes } from "@gr/runtime";
 import { type ObjectLayout, scanObject } from "../json/json-members.ts";
@@ -74,6 +75,7 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   const body = parseJsonBytes(bytes);
   if (!isObject(body)) throw new ServiceError("invalid_json", "The body must be a JSON object.");
   BODY.refuseLookalikes(body, "");
+  refuseAmountNames(body);
   const model = body["model"];
   if (typeof model !== "string" || model === "") throw badField("model", "must be a non-empty string");
   const stream = body["stream"] ?? false;

@@ -202,7 +202,7 @@ export const ClaimSchema: GenMessage<Claim> = /*@__PURE__*/
   messageDesc(file_router_billing_v1_billing, 3);
 
 /**
- * Charges a hold on its true cost. Never refused for lack of balance.
+ * Charges a hold on its true cost. Never refused for lack of balance. Credits above the hold are not charged.
  *
  * @generated from message router.billing.v1.Capture
  */

@@ -1,0 +1,69 @@
+// Continuation decides whether another provider continues an answer that its provider broke off.
+// The client pays for all parts, so the hold covers them, and what the next provider reads again, before it is asked.
+// Services only know what a part cost and whether a provider can continue it; they reserve and book nothing.
+import { type Credits, chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
+import { type BillLookUpDeps, lookUpBill } from "./bill-look-up.ts";
+import type { Bill, Order, Route } from "./order.ts";
+import type { AttemptEnd, Broken, Extension, Failed, Kinds } from "./ports.ts";
+
+/** Cost of all parts, as far as it is charged: the bill of each part, but not more than its charge. */
+export function costOfParts(parts: readonly Bill[]): PicoUsd {
+  return parts.reduce((sum, { cost, charge }) => sum + smaller(cost, charge * PICO_PER_CREDIT), 0n);
+}
+
+/** Returns the charge of an answer. @param last charged cost of its last part. @param parts bills of the parts before */
+export function chargeOfParts(last: PicoUsd, parts: readonly Bill[]): Credits {
+  return chargeOf(last + costOfParts(parts));
+}
+
+export interface ContinuationOptions<K extends Kinds> extends BillLookUpDeps<K> {
+  readonly order: Order;
+  readonly held: () => Credits;
+  readonly extend: (least: Credits) => Promise<Extension>;
+}
+
+/** The parts of one answer. */
+export class Continuation<K extends Kinds> {
+  readonly #options: ContinuationOptions<K>;
+  #parts: readonly K["bill"][] = [];
+
+  constructor(options: ContinuationOptions<K>) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns how an attempt ends. A broken one that another provider continues is a failure with a known cost, after which
+   * that provider is next; its part is charged with the answer.
+   * @param next undefined when no provider is left, or nobody wants the answer any more
+   */
+  async settle(
+    end: AttemptEnd<K> | Broken<K>,
+    route: Route,
+    next: Route | undefined,
+  ): Promise<AttemptEnd<K>> {
+    if (end.kind !== "broken") return end;
+    if (next === undefined) return end.otherwise();
+    const { order, held, extend } = this.#options;
+    const found = await lookUpBill(this.#options, order.id, route.provider, end.billId);
+    const bill = end.billOf(found);
+    const parts = [...this.#parts, bill];
+    const readAgain = end.continueAt(next, parts);
+    if (readAgain === undefined) return end.otherwise();
+    const extended = await extend(held() + chargeOfParts(readAgain, parts));
+    if ("refused" in extended) return end.otherwise();
+    this.#parts = parts;
+    return continued(end, end.isBilled ? bill.cost : 0n, end.isBilled && found === undefined);
+  }
+}
+
+/** @param isMetered whether the provider has not said the cost, so that its bill is searched for afterwards */
+function continued<K extends Kinds>(
+  { error, billId, message }: Broken<K>,
+  cost: PicoUsd,
+  isMetered: boolean,
+): Failed {
+  return {
+    ...{ kind: "failed", error, billId, message, why: "broke_off" },
+    ...{ cost, metered: isMetered, notSent: false, fallBack: true },
+  };
+}

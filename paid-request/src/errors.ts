@@ -1,0 +1,26 @@
+// Refusals and failures of a paid request that do not depend on its service.
+import { ServiceError } from "@gr/proto";
+
+const OVERLOADED_RETRY_MS = 1_000;
+
+export function overloaded(): ServiceError {
+  const message = "Too many requests are running; try again shortly.";
+  return new ServiceError("provider_unavailable", message, { retryAfterMs: OVERLOADED_RETRY_MS });
+}
+
+export function tooLate(): ServiceError {
+  return new ServiceError(
+    "provider_timeout",
+    "The answer came too late, so it is withheld; nothing was charged.",
+  );
+}
+
+export function takenOver(): ServiceError {
+  return unknownOutcome("This request was taken over by another process while it was carried out.");
+}
+
+/** @param what a sentence about what happened */
+export function unknownOutcome(what: string, cause?: unknown): ServiceError {
+  const message = `${what} It may still be charged; do not send it again before you have looked at your credits.`;
+  return new ServiceError("outcome_unknown", message, { cause });
+}

@@ -1,0 +1,139 @@
+// Fetches the bytes of pictures that a request brings along or names: files as they came, data URIs decoded, our own media from
+// the storage, URLs from the public internet. Each account has its share of the downloads, and nothing is decoded here.
+import { buffer } from "node:stream/consumers";
+import { ServiceError } from "@gr/proto";
+import type { Allowance, FairGate } from "@gr/runtime";
+import { mediaUrl } from "../answer/media-answer.ts";
+import { isTimeout } from "../generation/time-limit.ts";
+import { type Outbound, OutboundError } from "../providers/outbound.ts";
+import { contentTypeOf } from "../storage/media-name.ts";
+import type { MediaStorage } from "../storage/media-storage.ts";
+import { bytesOfDataUri, type InputSource, MAX_PICTURE_BYTES, tooLarge } from "./input-sources.ts";
+import { type PictureHeader, readPictureHeader } from "./picture-header.ts";
+
+export interface FetchInputsDeps {
+  /** One that trusts no address: callers name these. */
+  readonly outbound: Pick<Outbound, "checkAddress" | "download" | "stream">;
+  readonly downloads: FairGate;
+  readonly storage: Pick<MediaStorage, "size" | "read">;
+  readonly publicBaseUrl: string;
+}
+
+/** For whom pictures are fetched and decoded. */
+export interface InputShare {
+  /** Account whose share of downloads and of the decoder is used. */
+  readonly owner: string;
+  /** Of the pictures' bytes. */
+  readonly allowance: Allowance;
+  /** Ends waiting and running work: nobody wants the pictures any more. */
+  readonly signal: AbortSignal;
+}
+
+export type UrlSource = Extract<InputSource, { readonly kind: "url" }>;
+
+export class InputFetcher {
+  readonly #deps: FetchInputsDeps;
+
+  constructor(deps: FetchInputsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Refuses a URL that would not be fetched, by how it is written. @throws ServiceError that names the picture */
+  check(source: UrlSource): void {
+    if (this.#hostedName(source) !== undefined) return;
+    try {
+      this.#deps.outbound.checkAddress(source.url);
+    } catch (error) {
+      throw notFetched(source, error);
+    }
+  }
+
+  /** @throws ServiceError that names the picture */
+  async bytesOf(source: InputSource, share: InputShare): Promise<Buffer> {
+    if (source.kind === "file") return source.file.take();
+    if (source.kind === "data") {
+      const bytes = bytesOfDataUri(source, source.base64);
+      share.allowance.take(bytes.length);
+      return bytes;
+    }
+    const hosted = this.#hostedName(source);
+    return hosted === undefined
+      ? this.#downloading(source, share, (wanted) => this.#deps.outbound.download(wanted))
+      : this.#ownMedia(source, hosted, share);
+  }
+
+  /** Reads no more than it needs. @throws ServiceError that names the picture, UnusablePictureError */
+  async headerOf(source: UrlSource, share: InputShare): Promise<PictureHeader> {
+    const hosted = this.#hostedName(source);
+    if (hosted === undefined) {
+      return this.#downloading(source, share, (wanted) =>
+        readPictureHeader(this.#deps.outbound.stream(wanted)),
+      );
+    }
+    await this.#ownSize(source, hosted);
+    return readPictureHeader(this.#deps.storage.read(hosted));
+  }
+
+  /** The name of a file that we host ourselves: what one request has made is often what the next begins with. */
+  #hostedName({ url }: UrlSource): string | undefined {
+    const folder = mediaUrl(this.#deps.publicBaseUrl, "");
+    const name = url.startsWith(folder) ? url.slice(folder.length) : "";
+    return contentTypeOf(name) === undefined ? undefined : name;
+  }
+
+  async #ownMedia(source: UrlSource, name: string, { allowance }: InputShare): Promise<Buffer> {
+    allowance.take(await this.#ownSize(source, name));
+    return buffer(this.#deps.storage.read(name));
+  }
+
+  async #ownSize(source: UrlSource, name: string): Promise<number> {
+    const size = await this.#deps.storage.size(name);
+    if (size === undefined) throw unusable(source, "image_download_failed", "there is no such file here");
+    if (size > MAX_PICTURE_BYTES) throw tooLarge(source.role, source.label);
+    return size;
+  }
+
+  async #downloading<T>(
+    source: UrlSource,
+    { owner, allowance, signal }: InputShare,
+    work: (wanted: Parameters<Outbound["download"]>[0]) => Promise<T>,
+  ): Promise<T> {
+    let refusal: unknown;
+    const arrived = (bytes: number) => {
+      try {
+        allowance.take(bytes);
+      } catch (error) {
+        refusal = error;
+        throw error;
+      }
+    };
+    const wanted = { url: source.url, maxBytes: MAX_PICTURE_BYTES, signal, arrived };
+    try {
+      return await this.#deps.downloads.run({ owner, signal }, () => work(wanted));
+    } catch (error) {
+      if (refusal !== undefined) throw refusal;
+      const waitedTooLong = isTimeout(signal) && error === signal.reason;
+      throw waitedTooLong
+        ? notFetched(source, new OutboundError("timeout", TOO_LATE))
+        : notFetched(source, error);
+    }
+  }
+}
+
+const TOO_LATE = "no complete answer in time";
+
+/** What is no matter of the address stays what it is. */
+function notFetched(source: InputSource, error: unknown): unknown {
+  if (!(error instanceof OutboundError)) return error;
+  const why = error.kind === "refused" ? "url_not_allowed" : "image_download_failed";
+  return unusable(source, why, `cannot be fetched: ${error.message}`, error);
+}
+
+export function unusable(
+  { role, label }: InputSource,
+  reason: "invalid_image" | "image_download_failed" | "url_not_allowed",
+  why: string,
+  cause?: unknown,
+): ServiceError {
+  return new ServiceError(reason, `${label}: ${why}.`, { param: role, cause });
+}
