@@ -16,6 +16,7 @@ export {
   stopConfig,
 } from "./config.ts";
 export { inRequest, type Within, withinCurrentRequest } from "./current-request.ts";
+export { hasEntityTag } from "./entity-tag.ts";
 export { FairGate, type FairGateOptions, type FairWork } from "./fair-gate.ts";
 export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http-app.ts";
@@ -33,6 +34,7 @@ export {
   type ModuleInstance,
   type RpcService,
 } from "./module.ts";
+export { type ConnectionLimits, knowConnection } from "./open-connections.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./page-fields.ts";
 export { parseRequest } from "./parse-request.ts";
@@ -80,3 +82,4 @@ export {
 } from "./spans.ts";
 export { setPrincipal } from "./trace-requests.ts";
 export type { Tracing } from "./tracing.ts";
+export type { AnswerLimits, CutCause } from "./unread-answers.ts";
