@@ -21,6 +21,10 @@ export interface BodyRules {
 
 /** A body whose length is not known to be small. */
 interface IncomingBody {
+  /** Account whose share of the process its reading takes. */
+  readonly owner: string;
+  /** Aborts when the exchange with the client has ended. */
+  readonly signal: AbortSignal;
   /** To be called with an announced length that the route allows. @throws ServiceError when there is no room for it */
   expect(bytes: number): void;
   /** To be called with what has arrived, before it is kept. @throws ServiceError when it is too much */
@@ -69,28 +73,41 @@ export function admitBodies(scope: FastifyInstance, rules: BodyRules): void {
       return;
     }
     const allowance = allowanceOf(request, reply, rules);
-    bodies.set(request, allowance);
+    const body = incomingBody(rules.ownerOf(request), allowance, reply);
+    bodies.set(request, body);
     if (announced !== undefined && announced <= freeBytes) {
       done();
       return;
     }
     const refused = (refusal: Error) => {
       // Without a length it may be short after all.
-      if (announced === undefined) bodies.set(request, upTo(freeBytes, allowance, refusal));
+      if (announced === undefined) bodies.set(request, upTo(freeBytes, body, refusal));
       done(announced === undefined ? undefined : refusal);
     };
     admit(request).then(() => done(), refused);
   });
 }
 
-function upTo(most: number, allowance: Allowance, refusal: Error): IncomingBody {
+function incomingBody(owner: string, allowance: Allowance, { raw }: FastifyReply): IncomingBody {
+  const left = new AbortController();
+  raw.once("close", () => left.abort(new Error("the client has left")));
+  return {
+    owner,
+    signal: left.signal,
+    expect: (bytes) => allowance.expect(bytes),
+    take: (bytes) => allowance.take(bytes),
+  };
+}
+
+function upTo(most: number, body: IncomingBody, refusal: Error): IncomingBody {
   let left = most;
   return {
-    expect: (bytes) => allowance.expect(bytes),
+    ...body,
+    expect: (bytes) => body.expect(Math.min(bytes, most)),
     take: (bytes) => {
       left -= bytes;
       if (left < 0) throw refusal;
-      allowance.take(bytes);
+      body.take(bytes);
     },
   };
 }
