@@ -24,6 +24,7 @@ export { parseJsonBytes } from "./json-body.ts";
 export { endOfJsonString, guardJson } from "./json-guard.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";
+export { IDLE_BYTES, memoryShares } from "./memory-shares.ts";
 export { migrate } from "./migrate.ts";
 export {
   defineModule,

@@ -111,7 +111,7 @@ export function textRest(deps: TextDeps): RestApi {
     bodies: rulesOfPaidBodies({
       billing: deps.billing,
       spenderOf: principalOf,
-      mostBytes: deps.config.TEXT_MAX_INPUT_BYTES,
+      mostBytes: deps.inputBytes,
     }),
     routes: [
       textRoute(deps, "chat", {
