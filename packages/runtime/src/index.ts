@@ -17,6 +17,7 @@ export {
 } from "./config.ts";
 export { inRequest, type Within, withinCurrentRequest } from "./current-request.ts";
 export { FairGate, type FairGateOptions, type FairWork } from "./fair-gate.ts";
+export { parseForeignJson, readForeignJson } from "./foreign-json.ts";
 export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http-app.ts";
 export { allowanceOf, type BodyRules, incomingBodyOf } from "./incoming-body.ts";

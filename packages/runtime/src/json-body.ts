@@ -7,15 +7,10 @@ import { ArrivingBytes } from "./arriving-bytes.ts";
 import { FairGate, type FairWork } from "./fair-gate.ts";
 import { announcedLength, incomingBodyOf } from "./incoming-body.ts";
 import { guardJson, JsonGuard } from "./json-guard.ts";
-import { LoopTurns } from "./loop-turns.ts";
-import { parseInSlices } from "./parse-in-slices.ts";
+import { LONG_JSON, loopTurns, parseInTurns } from "./parse-in-turns.ts";
 
-/** Up to here JSON.parse takes a few milliseconds at most. */
-const LONG_BODY = 256 * 1024;
 /** Bytes of a long body that are checked for UTF-8 in one step. */
 const UTF8_SLICE = 4 * 1024 * 1024;
-/** Share of the loop that a slice of the parser counts as, in bytes. */
-const PARSED_SLICE = 256 * 1024;
 /** Room for so much is made first, and more as it comes: what is announced need not come. */
 const FIRST_ROOM = { announced: 1024 * 1024, unannounced: 16 * 1024 };
 
@@ -29,8 +24,6 @@ export interface JsonBody {
 const guarded = new WeakSet<Buffer>();
 const parsed = new WeakMap<Buffer, unknown>();
 
-/** All steps of this process with long bodies: its loop is one. */
-const turns = new LoopTurns();
 /** Bounds the values that are half parsed. Their bytes wait, and count in the module's ByteBudget. */
 const parses = new FairGate({
   places: 2,
@@ -50,7 +43,7 @@ export async function readJsonBody(
   const work = { owner, signal };
   const bytes = await readGuarded(request, payload, work);
   guarded.add(bytes);
-  if (bytes.length > LONG_BODY) {
+  if (bytes.length > LONG_JSON) {
     const whole = { ...work, cost: bytes.length };
     parsed.set(bytes, await parses.run(whole, () => parseSlowly(bytes, work)));
   }
@@ -114,7 +107,7 @@ function readGuarded(
     };
     const checkInTurn = async (chunk: Buffer) => {
       payload.pause();
-      await turns.step({ ...work, cost: chunk.length }, () => check(chunk));
+      await loopTurns.step({ ...work, cost: chunk.length }, () => check(chunk));
       checking = undefined;
       payload.resume();
     };
@@ -123,7 +116,7 @@ function readGuarded(
         length += chunk.length;
         if (length > limit) throw tooLarge(limit);
         incoming?.take(chunk.length);
-        if ((announced ?? length) <= LONG_BODY) check(chunk);
+        if ((announced ?? length) <= LONG_JSON) check(chunk);
         else {
           checking = checkInTurn(chunk);
           checking.catch(fail);
@@ -150,11 +143,7 @@ async function parseSlowly(bytes: Buffer, work: FairWork): Promise<unknown> {
   refuseByteOrderMark(bytes);
   try {
     await refuseOtherEncodings(bytes, work);
-    const slices = parseInSlices(bytes);
-    for (;;) {
-      const slice = await turns.step({ ...work, cost: PARSED_SLICE }, () => slices.next());
-      if (slice.done === true) return slice.value;
-    }
+    return await parseInTurns(bytes, work);
   } catch (error) {
     throw error instanceof SyntaxError ? invalid(error) : error;
   }
@@ -168,7 +157,7 @@ async function refuseOtherEncodings(bytes: Buffer, work: FairWork): Promise<void
     // No character is cut in two: it has three bytes at most behind its first.
     while (end < bytes.length && end > full - 3 && isWithinCharacter(bytes[end] as number)) end -= 1;
     const part = bytes.subarray(at, end);
-    if (!(await turns.step(work, () => isUtf8(part)))) throw new SyntaxError("not UTF-8");
+    if (!(await loopTurns.step(work, () => isUtf8(part)))) throw new SyntaxError("not UTF-8");
     at = end;
   }
 }

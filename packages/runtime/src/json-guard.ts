@@ -52,7 +52,17 @@ export function guardJson(json: Buffer): void {
   new JsonGuard().push(json);
 }
 
+export interface JsonRules {
+  /** As JSON_LIMITS.values. */
+  readonly values: number;
+  /** Members with the name of an earlier one. */
+  readonly repeated: "refused" | "accepted";
+}
+
+const OF_REQUESTS: JsonRules = { values: JSON_LIMITS.values, repeated: "refused" };
+
 export class JsonGuard {
+  readonly #rules: JsonRules;
   readonly #levels: Level[] = [];
   #values = 0;
   #keyIsNext = false;
@@ -64,6 +74,10 @@ export class JsonGuard {
   /** What earlier chunks had of the name. */
   #nameBefore: Buffer | undefined;
   #numberBytes = 0;
+
+  constructor(rules = OF_REQUESTS) {
+    this.#rules = rules;
+  }
 
   /** Looks at the next bytes of one JSON text. @throws as guardJson */
   push(chunk: Buffer): void {
@@ -127,8 +141,9 @@ export class JsonGuard {
   /** Each value but the outermost follows an opening or a comma; empty arrays and objects count as if they had one. */
   #count(): void {
     this.#values += 1;
-    if (this.#values > JSON_LIMITS.values) {
-      throw tooMuch(`has more than ${JSON_LIMITS.values.toLocaleString("en")} values`);
+    const { values } = this.#rules;
+    if (this.#values > values) {
+      throw tooMuch(`has more than ${values.toLocaleString("en")} values`);
     }
   }
 
@@ -185,7 +200,7 @@ export class JsonGuard {
     }
     object.name = name;
     this.#keyIsNext = false;
-    const isRepeated = object.earlier?.has(name) === true;
+    const isRepeated = this.#rules.repeated === "refused" && object.earlier?.has(name) === true;
     if (isRepeated || name === "__proto__") throw unclear(this.#levels.map(placeIn), isRepeated);
   }
 }
