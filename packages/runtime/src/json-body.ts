@@ -6,7 +6,7 @@ import type { FastifyRequest } from "fastify";
 import { ArrivingBytes } from "./arriving-bytes.ts";
 import { FairGate, type FairWork } from "./fair-gate.ts";
 import { announcedLength, incomingBodyOf } from "./incoming-body.ts";
-import { guardJson, JsonGuard } from "./json-guard.ts";
+import { guardJson, JsonGuard, OF_REQUESTS } from "./json-guard.ts";
 import { LONG_JSON, loopTurns, parseInTurns } from "./parse-in-turns.ts";
 
 /** Bytes of a long body that are checked for UTF-8 in one step. */
@@ -86,7 +86,7 @@ function readGuarded(
     }
     // Throws as `reject` does. Without a length, any that is allowed may come.
     incoming?.expect(announced ?? limit);
-    const guard = new JsonGuard();
+    const guard = new JsonGuard(OF_REQUESTS, incoming?.meter);
     const first = announced === undefined ? FIRST_ROOM.unannounced : FIRST_ROOM.announced;
     const arriving = new ArrivingBytes(first, announced ?? limit);
     let length = 0;
@@ -108,6 +108,7 @@ function readGuarded(
     const checkInTurn = async (chunk: Buffer) => {
       payload.pause();
       await loopTurns.step({ ...work, cost: chunk.length }, () => check(chunk));
+      await incoming?.meter?.counted(false);
       checking = undefined;
       payload.resume();
     };
@@ -128,6 +129,7 @@ function readGuarded(
     const end = async () => {
       await checking;
       stop();
+      if (arriving.length > LONG_JSON) await incoming?.meter?.counted(true);
       if (announced !== undefined && announced !== arriving.length) throw wrongLength();
       resolve(await arriving.whole());
     };

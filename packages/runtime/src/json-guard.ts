@@ -59,9 +59,26 @@ export interface JsonRules {
   readonly repeated: "refused" | "accepted";
 }
 
-const OF_REQUESTS: JsonRules = { values: JSON_LIMITS.values, repeated: "refused" };
+export const OF_REQUESTS: JsonRules = { values: JSON_LIMITS.values, repeated: "refused" };
+
+/** Place of a string that is a value. */
+export interface StringPlace {
+  /** Arrays and objects around it. */
+  readonly depth: number;
+  /** Name of the outermost object's member that it is in; undefined in an array. */
+  readonly field: string | undefined;
+  /** Name of the member that it is the value of; undefined for an element of an array. */
+  readonly name: string | undefined;
+}
+
+/** Receives the strings of a JSON text that are values while the guard passes over them. */
+export interface StringWatcher {
+  /** The bytes of `chunk` in a string, as they are spelt. @param isLast the string ends there */
+  string(place: StringPlace, chunk: Buffer, from: number, to: number, isLast: boolean): void;
+}
 
 export class JsonGuard {
+  readonly #watcher: StringWatcher | undefined;
   readonly #rules: JsonRules;
   readonly #levels: Level[] = [];
   #values = 0;
@@ -75,8 +92,9 @@ export class JsonGuard {
   #nameBefore: Buffer | undefined;
   #numberBytes = 0;
 
-  constructor(rules = OF_REQUESTS) {
+  constructor(rules = OF_REQUESTS, watcher?: StringWatcher) {
     this.#rules = rules;
+    this.#watcher = watcher;
   }
 
   /** Looks at the next bytes of one JSON text. @throws as guardJson */
@@ -162,7 +180,11 @@ export class JsonGuard {
       at += 1;
     }
     const end = endOfString(chunk, at);
-    if (end < chunk.length) {
+    const isLast = end < chunk.length;
+    if (this.#watcher !== undefined && this.#named === undefined) {
+      this.#watcher.string(this.#place(), chunk, from, Math.min(end, chunk.length), isLast);
+    }
+    if (isLast) {
       this.#inString = false;
       if (this.#named !== undefined) this.#name(this.#named, this.#wholeName(chunk, from, end));
       this.#named = undefined;
@@ -172,6 +194,11 @@ export class JsonGuard {
     this.#escaped = end > chunk.length;
     if (this.#named !== undefined) this.#nameBefore = this.#nameSoFar(chunk, from, chunk.length);
     return chunk.length;
+  }
+
+  #place(): StringPlace {
+    const [outermost, innermost] = [this.#levels[0], this.#levels.at(-1)];
+    return { depth: this.#levels.length, field: nameIn(outermost), name: nameIn(innermost) };
   }
 
   /** As it is spelt; most lie within one chunk. */
@@ -220,6 +247,10 @@ function unclear(path: (string | number)[], isRepeated: boolean): ServiceError {
     ? `The body has the field "${param}" twice.`
     : `The body has the field "${param}", a name that no field may have.`;
   return new ServiceError("invalid_json", message, { param });
+}
+
+function nameIn(level: Level | undefined): string | undefined {
+  return typeof level === "object" ? level.name : undefined;
 }
 
 function placeIn(level: Level): string | number {
