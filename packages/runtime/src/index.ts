@@ -18,13 +18,15 @@ export {
 export { inRequest, type Within, withinCurrentRequest } from "./current-request.ts";
 export { hasEntityTag } from "./entity-tag.ts";
 export { FairGate, type FairGateOptions, type FairWork } from "./fair-gate.ts";
+export { parseForeignJson, readForeignJson } from "./foreign-json.ts";
 export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http-app.ts";
-export { allowanceOf, type BodyRules, incomingBodyOf } from "./incoming-body.ts";
+export { allowanceOf, type BodyMeter, type BodyRules, incomingBodyOf } from "./incoming-body.ts";
 export { parseJsonBytes } from "./json-body.ts";
-export { endOfJsonString, guardJson } from "./json-guard.ts";
+export { endOfJsonString, guardJson, JsonGuard, OF_REQUESTS, type StringPlace } from "./json-guard.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";
+export { IDLE_BYTES, memoryShares } from "./memory-shares.ts";
 export { migrate } from "./migrate.ts";
 export {
   defineModule,
