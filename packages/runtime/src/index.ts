@@ -78,3 +78,4 @@ export {
 } from "./spans.ts";
 export { setPrincipal } from "./trace-requests.ts";
 export type { Tracing } from "./tracing.ts";
+export { trimSlashes } from "./trim-slashes.ts";
