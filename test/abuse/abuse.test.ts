@@ -16,7 +16,7 @@ const FACTOR = 10;
 /** Added to the time of harmless requests: background work, garbage, and the steps of the clock. */
 const FLOOR_MS = 30;
 const TRIES = 2;
-const REPEATED_HEADERS = 10;
+const REPEATED_HEADERS = 20;
 const READERS = 40;
 const MEBIBYTE = 1024 * 1024;
 /** Resident bytes that a reader who stops may cost. Freed memory returns late, so it is far more than one needs. */
@@ -55,6 +55,13 @@ afterAll(async () => {
   await ring?.stop();
 });
 
+/** The least of some measurements: background work of the router makes a measurement dearer, never cheaper. */
+async function leastOf(measure: () => Promise<number>): Promise<number> {
+  const costs: number[] = [];
+  while (costs.length < TRIES) costs.push(await measure());
+  return Math.min(...costs);
+}
+
 interface Trial {
   readonly name: string;
   readonly attack: Attack;
@@ -72,14 +79,12 @@ async function findDear(caller: Caller, target: Target, trials: readonly Trial[]
       }
     });
   const attacked = ({ attack }: Trial) => attack;
-  const most = FACTOR * ((await send(({ harmless }) => harmless, trials)) / trials.length + FLOOR_MS);
+  const harmless = await leastOf(() => send((trial) => trial.harmless, trials));
+  const most = Math.round(FACTOR * (harmless / trials.length + FLOOR_MS));
   if ((await send(attacked, trials)) <= most) return [];
   const dear: string[] = [];
   for (const trial of trials) {
-    const costs: number[] = [];
-    do costs.push(await send(attacked, [trial]));
-    while (costs.length < TRIES && Math.min(...costs) > most);
-    const cost = Math.min(...costs);
+    const cost = await leastOf(() => send(attacked, [trial]));
     if (cost > most) dear.push(`${caller}: ${target.name}, ${trial.name}: ${cost} ms, at most ${most} ms`);
   }
   return dear;

@@ -73,5 +73,5 @@ export const fewPixels = async () => dataUri(64);
 
 async function dataUri(side: number): Promise<string> {
   const blank = sharp({ create: { width: side, height: side, channels: 3, background: "#777777" } });
-  return `data:image/webp;base64,${(await blank.webp({ effort: 0 }).toBuffer()).toString("base64")}`;
+  return `data:image/webp;base64,${(await blank.webp({ lossless: true, effort: 0 }).toBuffer()).toString("base64")}`;
 }
