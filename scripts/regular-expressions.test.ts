@@ -7,7 +7,7 @@ test.each([
   ["spaces around a comma", "header.split(/\\s*,\\s*/)", "\\s*,\\s*"],
   ["a run within a run", "const name = /^(a+)+$/;", "^(a+)+$"],
   ["a constructor", 'new RegExp("=+$", "u")', "=+$"],
-  ["a template, an inserted text as one letter", "new RegExp(`=+${end}$`)", "=+x$"],
+  ["a template, an inserted text as one letter", `new RegExp(\`=+\${end}$\`)`, "=+x$"],
   ["an expression within a tag", "const page = <p>{text.replace(/=+$/, '')}</p>;", "=+$"],
 ])("refuses %s", (_what, program, source) => {
   expect(faultsIn(program, true)).toEqual([{ source, fault: expect.stringContaining("can need") }]);

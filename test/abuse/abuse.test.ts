@@ -74,7 +74,9 @@ async function findDear(caller: Caller, target: Target, trials: readonly Trial[]
   const send = (of: (trial: Trial) => Attack, some: readonly Trial[]) =>
     ring.costOf(async () => {
       for (const trial of some) {
-        const sent = Array.from({ length: trial.repeated ?? 1 }, () => ring.attack(caller, target, of(trial)));
+        const sent = Array.from({ length: trial.repeated ?? 1 }, () =>
+          ring.attack(caller, target, of(trial)),
+        );
         await Promise.all(sent);
       }
     });
@@ -157,7 +159,9 @@ describe("processor time", () => {
     const members = (target: Target) =>
       Object.entries(attacks.TEXTS).map(([name, text]) => {
         const form = (value: string) =>
-          attacks.formOf([...Object.entries(target.body), ["image", value]].map(([key, of]) => [String(key), String(of)]));
+          attacks.formOf(
+            [...Object.entries(target.body), ["image", value]].map(([key, of]) => [String(key), String(of)]),
+          );
         return {
           name: `${name} as a picture`,
           attack: { headers, body: form(text) },
@@ -194,7 +198,9 @@ describe("processor time", () => {
       });
       return [{ name: "many pixels", attack: withPictures(many), harmless: withPictures(few) }];
     };
-    const targets = ring.targets.filter(({ takesPictures, path }) => takesPictures || path.startsWith("/v1/quote/images"));
+    const targets = ring.targets.filter(
+      ({ takesPictures, path }) => takesPictures || path.startsWith("/v1/quote/images"),
+    );
     expect(await findAllDear("hopeless", targets, trialsFor)).toEqual([]);
   });
 
@@ -258,7 +264,10 @@ describe("order of service", () => {
     const order: string[] = [];
     const before = silent.sockets.size;
     const attack = Array.from({ length: QUOTES }, async (_, index) => {
-      const urls = Array.from({ length: PICTURES }, (_url, of) => `http://q${index}-${of}.abuse.example/a.png`);
+      const urls = Array.from(
+        { length: PICTURES },
+        (_url, of) => `http://q${index}-${of}.abuse.example/a.png`,
+      );
       order.push(`attacker ${await ring.attack("hopeless", target, quote(urls))}`);
     });
     while (silent.sockets.size === before) await new Promise((resolve) => setTimeout(resolve, 10));

@@ -66,7 +66,7 @@ export const FORMS: Readonly<Record<string, string>> = {
 
 export const harmlessForm = formOf([["x", harmlessText(BODY_CHARACTERS)]]);
 
-/** A data URI of some 2 KB with 49 megapixels. */
+/** A data URI of 38 bytes with 49 megapixels: a larger body is read only after the credit was checked. */
 export const manyPixels = async () => dataUri(SIDE);
 
 export const fewPixels = async () => dataUri(64);

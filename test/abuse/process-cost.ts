@@ -30,3 +30,15 @@ export async function residentBytes(pid: number): Promise<number> {
   const { stdout } = await promisify(execFile)("ps", ["-o", "rss=", "-p", String(pid)]);
   return Number(stdout) * KIB;
 }
+
+const ESTABLISHED = "01";
+
+/** Open connections of a local port whose answers wait in the kernel, since the client does not read. Linux only. */
+export async function unreadConnections(port: number): Promise<number> {
+  const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
+  const rows = (await readFile("/proc/net/tcp", "utf8")).split("\n").map((row) => row.trim().split(" "));
+  return rows.filter(([, address, , state, queues]) => {
+    const isUnread = queues !== undefined && Number.parseInt(queues, 16) > 0;
+    return address?.endsWith(local) === true && state === ESTABLISHED && isUnread;
+  }).length;
+}

@@ -150,10 +150,6 @@ export class AbuseRing {
     await Promise.all(made);
   }
 
-  heldConnections(): number {
-    return this.#sockets.filter(({ destroyed }) => !destroyed).length;
-  }
-
   /** Closes every connection of the attackers. */
   leave(): void {
     for (const socket of this.#sockets.splice(0)) socket.destroy();

@@ -28,6 +28,13 @@ export interface KnownNames {
   readonly keyId: string;
 }
 
+/** For operations that would delete the things which other attacks need. */
+const NOBODYS: KnownNames = {
+  media: "none.webp",
+  generationId: "00000000-0000-7000-8000-000000000000",
+  keyId: "00000000-0000-7000-8000-000000000000",
+};
+
 const PICTURE_FIELDS = ["image", "images", "image[]", "mask"];
 
 export async function readTargets(baseUrl: string, known: KnownNames): Promise<Target[]> {
@@ -49,7 +56,7 @@ function describedTarget(operation: Operation, description: Description, known: 
   return {
     name,
     method,
-    path: filled(path, known),
+    path: filled(path, method === "DELETE" ? NOBODYS : known),
     key: access,
     fields: properties && [...new Set([...properties, ...(takesPictures ? PICTURE_FIELDS : [])])],
     body: schema === undefined ? {} : bodyFor(path),
