@@ -1,6 +1,6 @@
 // The text upstreams: the catalogue lists their models, the text proxy calls them, and both must mean the same.
 export { withoutUnshown } from "./shown-name.ts";
-export type { TextModel, TextPrices } from "./text-model.ts";
+export type { TextModel, TextPriceCase, TextPrices, TextRates } from "./text-model.ts";
 export {
   type Continues,
   type PriceSource,
