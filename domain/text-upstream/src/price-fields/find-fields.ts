@@ -1,0 +1,123 @@
+// Finds the fields of a body that the table of price-relevant fields has rows for, and all other fields of its top level.
+// The result is small, so that the body need not be kept until an upstream is chosen.
+import type { JsonObject } from "../upstream-kind.ts";
+import type { FieldFound } from "./field-row.ts";
+
+/** More distinct fields than any client sends. */
+const MOST_FIELDS = 1_000;
+const MOST_PLUGIN_RESULTS = 20;
+const LONGEST_VALUE = 64;
+const GATEWAY_OPTIONS = new Set(["order", "only", "models", "sort", "byok"]);
+
+export function findFields(body: JsonObject): readonly FieldFound[] {
+  const found = new FoundFields();
+  for (const [name, value] of Object.entries(body)) if (value != null) found.add(name, name, value);
+  each(body["tools"], "tools", (tool, param) => addTool(found, tool, param));
+  addModalities(found, body["modalities"]);
+  each(body["plugins"], "plugins", (plugin, param) => addPlugin(found, plugin, param));
+  members(body["provider"], (name, value) => found.add(`provider.${name}`, `provider.${name}`, value));
+  members(body["providerOptions"], (owner, options) =>
+    members(options, (name, value) => addProviderOption(found, owner, name, value)),
+  );
+  addMember(found, body["prompt_cache_options"], "prompt_cache_options", "ttl");
+  for (const part of ["messages", "input", "tools", "system"]) addCacheMarks(found, body[part], part);
+  addMember(found, body["cache_control"], "cache_control", "ttl");
+  return found.all;
+}
+
+class FoundFields {
+  readonly all: FieldFound[] = [];
+  readonly #seen = new Set<string>();
+
+  /** Of equal ones the first is kept. */
+  add(field: string, param: string, value: unknown): void {
+    const text = ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
+    const short = text.slice(0, LONGEST_VALUE);
+    const key = `${field} ${short}`;
+    if (this.#seen.has(key) || this.all.length >= MOST_FIELDS) return;
+    this.#seen.add(key);
+    this.all.push({ field, param, value: short });
+  }
+}
+
+function addTool(found: FoundFields, tool: JsonObject, param: string): void {
+  const { type, container, environment } = tool;
+  // A tool without a type is a function, as older clients write it, or nothing that an upstream runs.
+  found.add("tools[].type", `${param}.type`, type ?? "function");
+  if (type === "code_interpreter") found.add("tools[].container", `${param}.container`, memoryOf(container));
+  if (type === "shell") found.add("tools[].environment", `${param}.environment`, typeOf(environment));
+  if (type === "namespace") each(tool["tools"], `${param}.tools`, (inner, at) => addTool(found, inner, at));
+}
+
+/** The memory of a new container; empty for one that exists already, whose size is not known. */
+function memoryOf(container: unknown): string {
+  if (!isObject(container) || container["type"] !== "auto") return "";
+  return String(container["memory_limit"] ?? "1g");
+}
+
+function typeOf(environment: unknown): unknown {
+  return isObject(environment) ? environment["type"] : "";
+}
+
+function addModalities(found: FoundFields, modalities: unknown): void {
+  if (!Array.isArray(modalities)) return;
+  for (const [index, each] of modalities.entries()) found.add("modalities[]", `modalities[${index}]`, each);
+}
+
+function addPlugin(found: FoundFields, plugin: JsonObject, param: string): void {
+  found.add("plugins[].id", `${param}.id`, plugin["id"]);
+  const results = plugin["max_results"];
+  if (results != null) {
+    const few = typeof results === "number" && results <= MOST_PLUGIN_RESULTS;
+    found.add("plugins[].max_results", `${param}.max_results`, few ? "few" : "many");
+  }
+  const pdf = isObject(plugin["pdf"]) ? plugin["pdf"]["engine"] : undefined;
+  const engine = pdf ?? plugin["engine"];
+  if (engine != null) found.add("plugins[].engine", `${param}.${pdf == null ? "" : "pdf."}engine`, engine);
+}
+
+function addProviderOption(found: FoundFields, owner: string, name: string, value: unknown): void {
+  const param = `providerOptions.${owner}.${name}`;
+  if (name === "serviceTier" || name === "speed") found.add(`providerOptions.*.${name}`, param, value);
+  else if (owner === "gateway" && GATEWAY_OPTIONS.has(name)) found.add(param, param, value);
+}
+
+/** Cache marks and sound can be on any part of the input, at any depth that a part can have. */
+function addCacheMarks(found: FoundFields, value: unknown, param: string, depth = 6): void {
+  if (depth === 0) return;
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index += 1)
+      addCacheMarks(found, value[index], `${param}[${index}]`, depth - 1);
+    return;
+  }
+  if (!isObject(value)) return;
+  if (value["type"] === "input_audio") found.add("input_audio", param, "");
+  for (const name of ["cache_control", "prompt_cache_breakpoint"]) {
+    if (isObject(value[name])) addMember(found, value[name], name, "ttl", `${param}.${name}`);
+  }
+  for (const name of ["content", "output", "function", "tools"]) {
+    if (typeof value[name] === "object") addCacheMarks(found, value[name], `${param}.${name}`, depth - 1);
+  }
+}
+
+function addMember(found: FoundFields, owner: unknown, field: string, name: string, at = field): void {
+  const value = isObject(owner) ? owner[name] : undefined;
+  if (value != null) found.add(`${field}.${name}`, `${at}.${name}`, value);
+}
+
+function each(list: unknown, param: string, visit: (item: JsonObject, param: string) => void): void {
+  if (!Array.isArray(list)) return;
+  for (let index = 0; index < list.length; index += 1) {
+    const item: unknown = list[index];
+    if (isObject(item)) visit(item, `${param}[${index}]`);
+  }
+}
+
+function members(owner: unknown, visit: (name: string, value: unknown) => void): void {
+  if (!isObject(owner)) return;
+  for (const [name, value] of Object.entries(owner)) if (value != null) visit(name, value);
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
