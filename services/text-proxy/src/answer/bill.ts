@@ -4,9 +4,10 @@
 import { priceOfTokens, type TokenMeters } from "@gr/models";
 import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import type { Generation } from "../upstream/generation.ts";
-import { costOf, type Usage } from "../upstream/usage.ts";
+import type { Usage } from "../upstream/usage.ts";
 import { mostBelievable } from "./believed-cost.ts";
 import { chargeOfParts, sumOf } from "./carried-part.ts";
+import { chargedMeters, costIn } from "./charged-meters.ts";
 import { chargeWithin } from "./covered-bill.ts";
 import type { Attempt } from "./failed-attempt.ts";
 import type { StreamMeter } from "./stream-meter.ts";
@@ -19,8 +20,9 @@ const USUAL_TOKENS_PER_IMAGE = 1_024;
 
 /** What is believed of it; the hold may not cover that yet. */
 export function billOfUsage(attempt: Attempt, usage: Usage): TextBill {
-  const cost = costOf(usage, attempt.order.price);
-  return withCarried(attempt, cost, believed(attempt, cost, usage.meters), usage.meters);
+  const cost = costIn(attempt.order, usage);
+  const meters = chargedMeters(attempt.order, usage.meters);
+  return withCarried(attempt, cost, believed(attempt, cost, meters), meters);
 }
 
 /** The customer pays for what came before, too; its cost is booked already. */

@@ -8,11 +8,11 @@ export function badField(param: string, problem: string): ServiceError {
 }
 
 /** A whole number from 1 to `most`; undefined when absent or null. @throws ServiceError invalid_value */
-export function readCount(body: JsonObject, name: string, most: number): number | undefined {
+export function readCount(body: JsonObject, name: string, most: number, param = name): number | undefined {
   const value = body[name];
   if (value == null) return undefined;
   if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > most) {
-    throw badField(name, `must be a whole number from 1 to ${most}`);
+    throw badField(param, `must be a whole number from 1 to ${most}`);
   }
   return value;
 }

@@ -2,6 +2,7 @@
 // bill it. Only what the specification names is checked; everything else passes through unread.
 import { ServiceError } from "@gr/proto";
 import { parseJsonBytes } from "@gr/runtime";
+import { type FieldFound, findFields } from "@gr/text-upstream";
 import { type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { badField, readCount } from "./bad-field.ts";
@@ -31,6 +32,12 @@ export interface TextRequest {
   readonly predicts: boolean;
   /** Each token of the answer comes with its probability, and those of others. */
   readonly logprobs: boolean;
+  /** Tokens that the request lets a model think beside its limit on output. */
+  readonly thinkingTokens: number;
+  /** The client's limit on calls of tools that the provider runs. */
+  readonly toolCallLimit: number | undefined;
+  /** Fields that decide the price, and all fields whose effect is not known. */
+  readonly fields: readonly FieldFound[];
   /** Whether `stream_options` is there, and how: spliced into, replaced or added. */
   readonly streamOptions: "absent" | "object" | "null";
 }
@@ -39,6 +46,10 @@ export interface TextRequest {
 const MOST_CHOICES = 128;
 /** Far beyond every model, and far from where sums of money overflow. */
 const MOST_OUTPUT_TOKENS = 100_000_000;
+const MOST_TOOL_CALLS = 10_000;
+/** The smallest budget that hosts give (OpenRouter's documentation of reasoning tokens). */
+const LEAST_THINKING = 1_024;
+const USUAL_LIFETIMES: ReadonlySet<string> = new Set(["5m", "30m"]);
 export const LIMIT_FIELDS = {
   chat: ["max_tokens", "max_completion_tokens"],
   responses: ["max_output_tokens"],
@@ -66,6 +77,16 @@ const BODY = new ReadNames(
   "logprobs",
   "top_logprobs",
   "include",
+  "service_tier",
+  "speed",
+  "provider",
+  "modalities",
+  "reasoning",
+  "cache_control",
+  "prompt_cache_options",
+  "max_tool_calls",
+  "preset",
+  "route",
 );
 const STREAM_OPTIONS = new ReadNames("include_usage");
 
@@ -83,6 +104,8 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   if (api === "chat") readMessages(body["messages"], input);
   else readItems(body["input"], input);
   input.addParameters(body);
+  const fields = findFields(body);
+  input.longCache = fields.some(({ field, value }) => field.endsWith(".ttl") && !USUAL_LIFETIMES.has(value));
   return {
     api,
     model,
@@ -94,6 +117,9 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
     outputLimit: readOutputLimit(api, body),
     predicts: body["prediction"] != null,
     logprobs: asksForLogprobs(body),
+    thinkingTokens: readThinking(body),
+    toolCallLimit: readCount(body, "max_tool_calls", MOST_TOOL_CALLS),
+    fields,
     streamOptions: api === "chat" && stream ? readStreamOptions(body["stream_options"]) : "absent",
   };
 }
@@ -114,6 +140,19 @@ function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
     if (limit !== undefined && (largest === undefined || limit > largest)) largest = limit;
   }
   return largest;
+}
+
+/** Some hosts count thoughts beside the limit on output, and a budget of less than the least that they think counts as that. */
+function readThinking({ reasoning, thinking }: JsonObject): number {
+  if (!isObject(reasoning) && !isObject(thinking)) return 0;
+  const budget = isObject(reasoning)
+    ? readCount(reasoning, "max_tokens", MOST_OUTPUT_TOKENS, "reasoning.max_tokens")
+    : undefined;
+  const other = isObject(thinking)
+    ? readCount(thinking, "budget_tokens", MOST_OUTPUT_TOKENS, "thinking.budget_tokens")
+    : undefined;
+  const largest = Math.max(budget ?? 0, other ?? 0);
+  return largest === 0 ? 0 : Math.max(largest, LEAST_THINKING);
 }
 
 function asksForLogprobs({ logprobs, top_logprobs: others, include }: JsonObject): boolean {
