@@ -9,17 +9,19 @@ const CHAT_PRICE = { inputPicoUsd: 500_000n, outputPicoUsd: 1_500_000n };
 const FREE = { inputPicoUsd: 0n, outputPicoUsd: 0n };
 /** A token is 0.1 USD. */
 const DEAR = { inputPicoUsd: 100_000_000_000n, outputPicoUsd: 100_000_000_000n };
+/** 15 and 75 USD per million. */
+const LONG = { inputPicoUsd: 15_000_000n, outputPicoUsd: 75_000_000n };
 
 function textModel(
   id: string,
-  { as = id, price = CHAT_PRICE, provider = "default", capabilities = [""] } = {},
+  { as = id, price = CHAT_PRICE, provider = "default", capabilities = [""], most = 16_000n } = {},
 ) {
   return {
     id,
     kind: ModelKind.TEXT,
     capabilities,
     contextTokens: 1_048_576n,
-    maxOutputTokens: 16_000n,
+    maxOutputTokens: most,
     price: { version: "v1", rule: { case: "token" as const, value: price } },
     routes: [{ provider, upstreamModel: as }],
   };
@@ -56,6 +58,7 @@ const models = [
   textModel("elsewhere/chat", { provider: "another" }),
   textModel("free/chat", { as: "sandbox/chat", price: FREE }),
   textModel("dear/chat", { as: "sandbox/chat", price: DEAR }),
+  textModel("long/chat", { as: "sandbox/chat", price: LONG, most: 10_000_000n }),
   textModel("thinking/chat", { as: "sandbox/chat", capabilities: ["reasoning"] }),
   { id: "sandbox/image", kind: ModelKind.IMAGE, routes: [{ provider: "openai", upstreamModel: "x" }] },
 ];
