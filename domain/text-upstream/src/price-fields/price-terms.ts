@@ -50,9 +50,12 @@ export function priceTermsOf(
     else if (treatment.kind === "priced") {
       const { by } = treatment;
       if (billed && !isPriced(by, found, prices)) return { refused: unpriced(by, found) };
-      if (by.as === "tier") tier = found.value;
-      else if (by.as === "fixed_tier") tier = by.tier;
-      else if (by.as === "tool") calls.add(by.call);
+      if (by.as === "tier" || by.as === "fixed_tier") {
+        const asked = by.as === "tier" ? found.value : by.tier;
+        if (tier !== "" && tier !== asked && billed) return { refused: twoTiers(found, tier) };
+        tier = asked;
+      }
+      if (by.as === "tool") calls.add(by.call);
       else if (by.as === "meter" && by.meter === "long_cache_write") longCache = true;
     }
   }
@@ -80,6 +83,14 @@ function mayPass(
 function unknown({ param }: FieldFound): FieldRefusal {
   const remedy = "leave it out, or have the operator set pass_unknown_fields of the upstream";
   return { param, problem: `is not known, nor is its effect on the price; ${remedy}` };
+}
+
+/** Providers multiply them, and no price list says so. */
+function twoTiers({ param }: FieldFound, tier: string): FieldRefusal {
+  return {
+    param,
+    problem: `cannot be combined with the tier "${tier}", which the request asks for, too; leave out either`,
+  };
 }
 
 function unpriced(by: Priced, { param, value }: FieldFound): FieldRefusal {

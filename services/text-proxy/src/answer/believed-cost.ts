@@ -5,7 +5,7 @@ import { type Credits, larger, PICO_PER_CREDIT, type PicoUsd, smaller } from "@g
 import type { TokenPrice } from "@gr/proto/catalog";
 import { dearestInput, dearestOutput } from "../request/hold-size.ts";
 import type { TextOrder } from "../request/text-order.ts";
-import { ratesAsked } from "./charged-meters.ts";
+import { ratesAsked, termsAsked } from "./charged-meters.ts";
 
 /** Rounding, fees for a request and the like: 0.005 USD. */
 const LEAST_SURPLUS: PicoUsd = 5_000_000_000n;
@@ -28,8 +28,11 @@ export function mostBelievable(order: TextOrder, belief: Belief, meters: TokenMe
   if (dearestInput(request, price) + size.tokenCost + price.requestPicoUsd === 0n) return extras;
   const listed = meters === undefined ? belief.held * PICO_PER_CREDIT : listedCost(order, belief, meters);
   const percent = (listed * BigInt(belief.surplus)) / 100n;
+  // The upstream was told to end where the hold does.
+  const bounded = termsAsked(order)?.bounds.has("server_tool_cost") === true;
+  const covered = bounded ? belief.held * PICO_PER_CREDIT : 0n;
   const long = meters !== undefined && meters.inputTokens > LONG_INPUT_TOKENS ? listed : 0n;
-  return listed + larger(larger(percent, long), larger(extras, LEAST_SURPLUS));
+  return larger(covered, listed + larger(larger(percent, long), larger(extras, LEAST_SURPLUS)));
 }
 
 /** At the dearest price that each token can have: a report does not say everything of each. */

@@ -71,7 +71,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
       request,
       price: dearestRates(price, ratesAsked(order)),
       terms: termsAsked(order),
-      most: order.mostCredits ?? order.credits,
+      held: context.held,
     });
     const body = upstreamBody(request, route.upstreamModel, limit, bounds);
     const terms = {

@@ -1,6 +1,6 @@
 // What is added to a body so that the upstream itself cannot bill more than the hold. A limit of the client's is never raised: of
 // both the lower is sent.
-import { type Credits, formatPicoUsd, PICO_PER_CREDIT, type PicoUsd, parsePicoUsd } from "@gr/money";
+import { type Credits, formatPicoUsd, larger, PICO_PER_CREDIT, type PicoUsd, parsePicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { PriceTerms } from "@gr/text-upstream";
 import { findMember, type Member, scanObject, valueText } from "../json/json-members.ts";
@@ -11,23 +11,24 @@ import type { TextRequest } from "./text-request.ts";
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 const MILLION = 1_000_000n;
+/** A deep search with reasoning (OpenRouter's documentation of server tools): 0.015 USD. */
+const DEAREST_STEP: PicoUsd = 15_000_000_000n;
 
 export interface BoundedOrder {
   readonly request: TextRequest;
   /** The dearest rates that the upstream can apply. */
   readonly price: TokenPrice;
   readonly terms: PriceTerms | undefined;
-  /** What is held at most. */
-  readonly most: Credits;
+  readonly held: Credits;
 }
 
-export function priceBounds({ request, price, terms, most }: BoundedOrder): Splice[] {
+export function priceBounds({ request, price, terms, held }: BoundedOrder): Splice[] {
   if (terms === undefined) return [];
   const { bytes, layout } = request;
   const splices: Splice[] = [];
   if (terms.bounds.has("standard_tier")) splices.push(setMember(bytes, layout, "service_tier", '"default"'));
   if (terms.bounds.has("max_price")) splices.push(boundHosts(request, price));
-  if (terms.bounds.has("server_tool_cost")) splices.push(boundServerTools(request, most));
+  if (terms.bounds.has("server_tool_cost")) splices.push(boundServerTools(request, held));
   const fee = dearestFee(price, terms);
   if (fee > 0n && request.api === "responses" && request.toolCallLimit === undefined) {
     splices.push(setMember(bytes, layout, "max_tool_calls", String(callsAllowed(fee))));
@@ -91,8 +92,10 @@ function amountOf(text: string): PicoUsd | undefined {
   return parsePicoUsd(text.startsWith('"') ? String(JSON.parse(text)) : text);
 }
 
-function boundServerTools({ bytes, layout }: TextRequest, most: Credits): Splice {
-  const condition = `{"type":"max_cost","max_cost_in_dollars":${formatPicoUsd(most * PICO_PER_CREDIT)}}`;
+/** The upstream ends after the step that exceeds the amount, so the hold has room for one more. */
+function boundServerTools({ bytes, layout }: TextRequest, held: Credits): Splice {
+  const most = larger(held * PICO_PER_CREDIT - DEAREST_STEP, 0n);
+  const condition = `{"type":"max_cost","max_cost_in_dollars":${formatPicoUsd(most)}}`;
   const own = findMember(bytes, layout, "stop_server_tools_when");
   if (own === undefined || bytes[own.valueStart] !== OPEN_BRACKET) {
     return setMember(bytes, layout, "stop_server_tools_when", `[${condition}]`);

@@ -1,6 +1,7 @@
 // A catalogue at the process edge: the sandbox models, a dear one, a free one, one that thinks, one with two upstreams, one that
 // makes images.
-import { CatalogService, ModelKind } from "@gr/proto/catalog";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { CatalogService, ModelKind, type ModelSchema } from "@gr/proto/catalog";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 
@@ -46,7 +47,9 @@ const shared = {
   ],
 };
 
-const models = [
+type FakeModel = MessageInitShape<typeof ModelSchema>;
+
+const USUAL: readonly FakeModel[] = [
   shared,
   textModel("sandbox/chat"),
   textModel("sandbox/chat-error"),
@@ -64,6 +67,7 @@ const models = [
 ];
 
 export class FakeCatalog {
+  readonly #models: readonly FakeModel[];
   /** Ids that are listed no more, from the next change on. */
   readonly #removed = new Set<string>();
   #changed = Promise.withResolvers<void>();
@@ -75,6 +79,11 @@ export class FakeCatalog {
     config: z.object({}),
     create: async () => ({ rpc: [this.#service()], stop: async () => this.#stop() }),
   });
+
+  /** @param more models beside the usual ones */
+  constructor(more: readonly FakeModel[] = []) {
+    this.#models = [...USUAL, ...more];
+  }
 
   /** Copies of the catalogue learn it a moment later. */
   remove(id: string): void {
@@ -88,7 +97,7 @@ export class FakeCatalog {
   }
 
   #catalog() {
-    return { version: "1", models: models.filter(({ id }) => !this.#removed.has(id)) };
+    return { version: "1", models: this.#models.filter(({ id = "" }) => !this.#removed.has(id)) };
   }
 
   #notify(): void {

@@ -20,9 +20,9 @@ export async function startRig(
   upstreamUrl: string,
   env: Record<string, string> = {},
   clock: Timer = systemClock,
+  catalog = new FakeCatalog(),
 ): Promise<Rig> {
   const billing = new FakeBilling({ credit: 10n ** 15n });
-  const catalog = new FakeCatalog();
   const running = await startProcess([textProxyModule, billing.module, catalog.module, frontDoor()], {
     env: {
       SERVICE_HTTP_PORT: "0",
