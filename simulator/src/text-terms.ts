@@ -33,6 +33,7 @@ export interface TextTerms {
 }
 
 const ONE: Factor = [1n, 1n];
+const MILLION = 1_000_000n;
 const CENT: PicoUsd = 10_000_000_000n;
 /** PyPI litellm 1.109.1: OpenAI's gpt-5 to 6.1; OpenRouter bills the tier that served. */
 const TIERS: Readonly<Record<string, Factor>> = {
@@ -113,7 +114,7 @@ function hostFactor({ price }: TextModel, { provider }: JsonObject): Factor {
   const rates = { prompt: price.input, completion: price.output };
   for (const [name, rate] of Object.entries(rates)) {
     const limit = most[name];
-    if (limit !== undefined && Number(rate * factor[0]) / Number(factor[1]) / 1e6 > Number(limit)) {
+    if (limit !== undefined && (rate * factor[0] * MILLION) / factor[1] > picoOf(limit)) {
       throw new Refusal("no_endpoint", "No endpoints found that match your max price.");
     }
   }
@@ -175,12 +176,18 @@ function routerFees(body: JsonObject, calls: number): PicoUsd {
   const limit = (Array.isArray(conditions) ? conditions : []).find(
     (each) => isObject(each) && each["type"] === "max_cost",
   );
-  const most = isObject(limit) ? BigInt(Math.round(Number(limit["max_cost_in_dollars"]) * 1e12)) : undefined;
+  const most = isObject(limit) ? picoOf(limit["max_cost_in_dollars"]) : undefined;
   for (let step = 0; step < Math.min(calls, MOST_STEPS); step += 1) {
     if (most !== undefined && fee > most) break;
     fee += DEEP_SEARCH;
   }
   return fee;
+}
+
+/** USD as JSON writes them, number or text, exactly. */
+function picoOf(usd: unknown): PicoUsd {
+  const [whole = "0", parts = ""] = Number(usd).toFixed(12).split(".");
+  return BigInt(whole + parts);
 }
 
 function callsAsked(text: string): number {
