@@ -8,7 +8,7 @@ export {
   SPECIAL_FIELDS,
   TOKEN_FIELDS,
 } from "./price-fields/field-rows.ts";
-export { findFields } from "./price-fields/find-fields.ts";
+export { findFields, MOST_FIELDS } from "./price-fields/find-fields.ts";
 export {
   type FieldsAt,
   type PricedEffects,

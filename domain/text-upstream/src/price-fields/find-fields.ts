@@ -3,9 +3,13 @@
 import type { JsonObject } from "../upstream-kind.ts";
 import type { FieldFound } from "./field-row.ts";
 
-/** More distinct fields than any client sends. */
-const MOST_FIELDS = 1_000;
+/** More distinct fields and tools than any client sends. As many found mean that others may be missing. */
+export const MOST_FIELDS = 10_000;
 const MOST_PLUGIN_RESULTS = 20;
+/** Steps to a part of a part of an item. */
+const DEEPEST = 8;
+const MARKS = ["cache_control", "prompt_cache_breakpoint"] as const;
+const NESTED = ["content", "output", "function", "tools"] as const;
 const LONGEST_VALUE = 64;
 const GATEWAY_OPTIONS = new Set(["order", "only", "models", "sort", "byok"]);
 
@@ -20,7 +24,7 @@ export function findFields(body: JsonObject): readonly FieldFound[] {
     members(options, (name, value) => addProviderOption(found, owner, name, value)),
   );
   addMember(found, body["prompt_cache_options"], "prompt_cache_options", "ttl");
-  for (const part of ["messages", "input", "tools", "system"]) addCacheMarks(found, body[part], part);
+  for (const part of ["messages", "input", "tools", "system"]) addCacheMarks(found, body[part], [part]);
   addMember(found, body["cache_control"], "cache_control", "ttl");
   return found.all;
 }
@@ -82,22 +86,36 @@ function addProviderOption(found: FoundFields, owner: string, name: string, valu
   else if (owner === "gateway" && GATEWAY_OPTIONS.has(name)) found.add(param, param, value);
 }
 
-/** Cache marks and sound can be on any part of the input, at any depth that a part can have. */
-function addCacheMarks(found: FoundFields, value: unknown, param: string, depth = 6): void {
-  if (depth === 0) return;
+/**
+ * Cache marks and sound can be on any part of the input, at any depth that a part can have.
+ * @param path of the value; written out only where something is found, since an input can have a million parts
+ */
+function addCacheMarks(found: FoundFields, value: unknown, path: (string | number)[]): void {
+  if (typeof value !== "object" || value === null || path.length > DEEPEST) return;
   if (Array.isArray(value)) {
-    for (let index = 0; index < value.length; index += 1)
-      addCacheMarks(found, value[index], `${param}[${index}]`, depth - 1);
+    for (let index = 0; index < value.length; index += 1) visit(found, value[index], path, index);
     return;
   }
-  if (!isObject(value)) return;
-  if (value["type"] === "input_audio") found.add("input_audio", param, "");
-  for (const name of ["cache_control", "prompt_cache_breakpoint"]) {
-    if (isObject(value[name])) addMember(found, value[name], name, "ttl", `${param}.${name}`);
+  const part = value as JsonObject;
+  if (part["type"] === "input_audio") found.add("input_audio", placeOf(path), "");
+  for (const name of MARKS) {
+    if (isObject(part[name])) addMember(found, part[name], name, "ttl", `${placeOf(path)}.${name}`);
   }
-  for (const name of ["content", "output", "function", "tools"]) {
-    if (typeof value[name] === "object") addCacheMarks(found, value[name], `${param}.${name}`, depth - 1);
-  }
+  for (const name of NESTED) visit(found, part[name], path, name);
+}
+
+function visit(found: FoundFields, value: unknown, path: (string | number)[], step: string | number): void {
+  if (typeof value !== "object") return;
+  path.push(step);
+  addCacheMarks(found, value, path);
+  path.pop();
+}
+
+function placeOf([first, ...steps]: readonly (string | number)[]): string {
+  return steps.reduce<string>(
+    (place, step) => (typeof step === "number" ? `${place}[${step}]` : `${place}.${step}`),
+    String(first),
+  );
 }
 
 function addMember(found: FoundFields, owner: unknown, field: string, name: string, at = field): void {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { KindName } from "../upstream-kind.ts";
 import { UPSTREAM_KINDS } from "../upstream-kinds.ts";
-import { findFields } from "./find-fields.ts";
+import { findFields, MOST_FIELDS } from "./find-fields.ts";
 import { type PricedEffects, priceTermsOf } from "./price-terms.ts";
 
 const NONE: PricedEffects = {
@@ -118,6 +118,13 @@ describe("a bound of the upstream", () => {
       "plugins[0].max_results",
     );
   });
+});
+
+test("a priced field is found behind any number of others, or the body is known to have too many", () => {
+  const others = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`x_${index}`, 1]));
+  expect(refusedAt("openrouter", { ...others, speed: "fast" })).toBe("speed");
+  const tools = Array.from({ length: 20_000 }, (_, index) => ({ type: `x_${index}` }));
+  expect(findFields({ tools })).toHaveLength(MOST_FIELDS);
 });
 
 describe("no ordinary request is refused", () => {

@@ -52,7 +52,7 @@ export function meteredBill({ order, terms }: Attempt, outputTokens: number): Te
   const { textBytes, messages, images } = request.input;
   const inputTokens =
     tokensOf(textBytes) + USUAL_TOKENS_PER_MESSAGE * messages + USUAL_TOKENS_PER_IMAGE * images;
-  const meters = { inputTokens, outputTokens };
+  const meters = chargedMeters(order, { inputTokens, outputTokens });
   const cost = smaller(priceOfTokens(price, meters), terms().held * PICO_PER_CREDIT);
   return { cost, charge: chargeOf(cost), meters };
 }

@@ -12,7 +12,7 @@ export function readCount(body: JsonObject, name: string, most: number, param = 
   const value = body[name];
   if (value == null) return undefined;
   if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > most) {
-    throw badField(param, `must be a whole number from 1 to ${most}`);
+    throw badField(name, `must be a whole number from 1 to ${most}`);
   }
   return value;
 }

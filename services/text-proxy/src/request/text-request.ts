@@ -2,7 +2,7 @@
 // bill it. Only what the specification names is checked; everything else passes through unread.
 import { ServiceError } from "@gr/proto";
 import { parseJsonBytes } from "@gr/runtime";
-import { type FieldFound, findFields } from "@gr/text-upstream";
+import { type FieldFound, findFields, MOST_FIELDS } from "@gr/text-upstream";
 import { type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { badField, readCount } from "./bad-field.ts";
@@ -105,6 +105,9 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   else readItems(body["input"], input);
   input.addParameters(body);
   const fields = findFields(body);
+  if (fields.length >= MOST_FIELDS) {
+    throw new ServiceError("invalid_json", `The body has more than ${MOST_FIELDS} fields and tools.`);
+  }
   input.longCache = fields.some(({ field, value }) => field.endsWith(".ttl") && !USUAL_LIFETIMES.has(value));
   return {
     api,
@@ -118,7 +121,7 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
     predicts: body["prediction"] != null,
     logprobs: asksForLogprobs(body),
     thinkingTokens: readThinking(body),
-    toolCallLimit: readCount(body, "max_tool_calls", MOST_TOOL_CALLS),
+    toolCallLimit: body["max_tool_calls"] === 0 ? 0 : readCount(body, "max_tool_calls", MOST_TOOL_CALLS),
     fields,
     streamOptions: api === "chat" && stream ? readStreamOptions(body["stream_options"]) : "absent",
   };
@@ -142,17 +145,15 @@ function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
   return largest;
 }
 
-/** Some hosts count thoughts beside the limit on output, and a budget of less than the least that they think counts as that. */
+/** Some hosts count thoughts beside the limit on output, and a small budget as the least that they think. */
 function readThinking({ reasoning, thinking }: JsonObject): number {
-  if (!isObject(reasoning) && !isObject(thinking)) return 0;
-  const budget = isObject(reasoning)
-    ? readCount(reasoning, "max_tokens", MOST_OUTPUT_TOKENS, "reasoning.max_tokens")
-    : undefined;
-  const other = isObject(thinking)
-    ? readCount(thinking, "budget_tokens", MOST_OUTPUT_TOKENS, "thinking.budget_tokens")
-    : undefined;
-  const largest = Math.max(budget ?? 0, other ?? 0);
-  return largest === 0 ? 0 : Math.max(largest, LEAST_THINKING);
+  const budgets = [
+    isObject(reasoning) ? reasoning["max_tokens"] : undefined,
+    isObject(thinking) ? thinking["budget_tokens"] : undefined,
+  ];
+  const largest = Math.max(...budgets.map((budget) => (typeof budget === "number" ? Math.ceil(budget) : 0)));
+  if (!(largest > 0)) return 0;
+  return Math.min(Math.max(largest, LEAST_THINKING), MOST_OUTPUT_TOKENS);
 }
 
 function asksForLogprobs({ logprobs, top_logprobs: others, include }: JsonObject): boolean {
