@@ -13,7 +13,8 @@ const NESTED = ["content", "output", "function", "tools"] as const;
 const LONGEST_VALUE = 64;
 const GATEWAY_OPTIONS = new Set(["order", "only", "models", "sort", "byok"]);
 
-export function findFields(body: JsonObject): readonly FieldFound[] {
+/** @param inParts false: no part of the input can have a mark, so that parts need not be visited */
+export function findFields(body: JsonObject, inParts = true): readonly FieldFound[] {
   const found = new FoundFields();
   for (const [name, value] of Object.entries(body)) if (value != null) found.add(name, name, value);
   each(body["tools"], "tools", (tool, param) => addTool(found, tool, param));
@@ -24,7 +25,8 @@ export function findFields(body: JsonObject): readonly FieldFound[] {
     members(options, (name, value) => addProviderOption(found, owner, name, value)),
   );
   addMember(found, body["prompt_cache_options"], "prompt_cache_options", "ttl");
-  for (const part of ["messages", "input", "tools", "system"]) addCacheMarks(found, body[part], [part]);
+  for (const part of inParts ? ["messages", "input", "tools", "system"] : [])
+    addCacheMarks(found, body[part], [part]);
   addMember(found, body["cache_control"], "cache_control", "ttl");
   return found.all;
 }

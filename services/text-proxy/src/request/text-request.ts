@@ -49,6 +49,9 @@ const MOST_OUTPUT_TOKENS = 100_000_000;
 const MOST_TOOL_CALLS = 10_000;
 /** The smallest budget that hosts give (OpenRouter's documentation of reasoning tokens). */
 const LEAST_THINKING = 1_024;
+/** Beyond it the parts of a body are visited only where its bytes have a mark of a cache or of sound. */
+const FEW_BYTES = 65_536;
+const MARKS = ["ttl", "input_audio", "\\u"].map((mark) => Buffer.from(mark));
 const USUAL_LIFETIMES: ReadonlySet<string> = new Set(["5m", "30m"]);
 export const LIMIT_FIELDS = {
   chat: ["max_tokens", "max_completion_tokens"],
@@ -104,7 +107,7 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   if (api === "chat") readMessages(body["messages"], input);
   else readItems(body["input"], input);
   input.addParameters(body);
-  const fields = findFields(body);
+  const fields = findFields(body, mayHaveMarks(bytes));
   if (fields.length >= MOST_FIELDS) {
     throw new ServiceError("invalid_json", `The body has more than ${MOST_FIELDS} fields and tools.`);
   }
@@ -125,6 +128,11 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
     fields,
     streamOptions: api === "chat" && stream ? readStreamOptions(body["stream_options"]) : "absent",
   };
+}
+
+/** A search of the bytes is 30 times faster than a visit to each part. An escape can hide any name. */
+function mayHaveMarks(bytes: Buffer): boolean {
+  return bytes.length <= FEW_BYTES || MARKS.some((mark) => bytes.includes(mark));
 }
 
 /** What would run another model than the one that is priced, or answer at another time than now. */
