@@ -155,6 +155,10 @@ export const FIELD_ROWS: readonly FieldRow[] = [
     kinds: REPORTING,
     values: ["flex"],
   }),
+  row("service_tier", HARMLESS, "console.groq.com/docs/service-tiers: the listed price", {
+    kinds: ["openai-compatible"],
+    values: ["on_demand"],
+  }),
   row("service_tier", TIER, PRICING),
   row("speed", HARMLESS, ANTHROPIC, { values: ["standard"] }),
   row("speed", { kind: "priced", by: { as: "fixed_tier", tier: "fast_mode" } }, ANTHROPIC),
@@ -229,8 +233,9 @@ export const FIELD_ROWS: readonly FieldRow[] = [
   row("web_search_options", HARMLESS, `${OPENROUTER}: one search, within the hold for extras`, {
     kinds: REPORTING,
   }),
+  row("search_parameters.mode", HARMLESS, "docs.x.ai: live search", { values: ["off"] }),
   row(
-    "search_parameters",
+    "search_parameters.mode",
     refused("is refused: its sources have fees that are not listed"),
     "docs.x.ai: live search",
   ),
@@ -274,8 +279,7 @@ export const FIELD_ROWS: readonly FieldRow[] = [
   ...rows(
     ["transforms", "usage", "include_reasoning", "session_id", "trace", "stop_server_tools_when"],
     HARMLESS,
-    OPENROUTER,
-    { kinds: ["openrouter"] },
+    `${OPENROUTER}: labels, and what shortens an input; clients of OpenRouter send them everywhere`,
   ),
 
   // Vercel.
@@ -296,20 +300,33 @@ export const FIELD_ROWS: readonly FieldRow[] = [
     kinds: ["vercel"],
   }),
 
-  // Servers that an operator runs.
+  // Servers of OpenAI's format. Fields that run an answer several times, or before others, are left out on purpose.
   ...rows(
     [
       ...[
         "top_k",
+        "top_a",
         "min_p",
+        "typical_p",
         "repetition_penalty",
+        "repeat_penalty",
         "length_penalty",
-        "use_beam_search",
-        "best_of",
         "min_tokens",
       ],
-      ...["stop_token_ids", "ignore_eos", "skip_special_tokens", "spaces_between_special_tokens", "echo"],
-      ...["chat_template", "chat_template_kwargs", "add_generation_prompt", "continue_final_message"],
+      ...[
+        "stop_token_ids",
+        "ignore_eos",
+        "skip_special_tokens",
+        "spaces_between_special_tokens",
+        "add_special_tokens",
+      ],
+      ...[
+        "chat_template",
+        "chat_template_kwargs",
+        "add_generation_prompt",
+        "continue_final_message",
+        "documents",
+      ],
       ...[
         "guided_json",
         "guided_regex",
@@ -325,16 +342,16 @@ export const FIELD_ROWS: readonly FieldRow[] = [
         "format",
         "cache_prompt",
         "mirostat",
-        "typical_p",
         "grammar",
-        "extra_body",
+        "echo",
+        "prompt_logprobs",
       ],
-      ...["include_reasoning", "thinking", "enable_thinking", "priority", "request_id", "documents"],
-      "client_metadata",
+      ...["thinking", "enable_thinking", "vl_high_resolution_images", "reasoning_format", "reasoning_split"],
+      ...["random_seed", "safe_prompt", "request_id", "return_token_ids", "cache_salt", "num_ctx"],
     ],
     TOKENS,
     VLLM,
-    { kinds: ["openai-compatible"] },
+    { kinds: OWN_LIST },
   ),
   row("client_metadata", HARMLESS, "github.com/openai/codex: core/src/client.rs; a label"),
 ];

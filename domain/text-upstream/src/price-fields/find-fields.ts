@@ -10,13 +10,17 @@ const MOST_PLUGIN_RESULTS = 20;
 const DEEPEST = 8;
 const MARKS = ["cache_control", "prompt_cache_breakpoint"] as const;
 const NESTED = ["content", "output", "function", "tools"] as const;
+const SEARCH = "search_parameters";
 const LONGEST_VALUE = 64;
 const GATEWAY_OPTIONS = new Set(["order", "only", "models", "sort", "byok"]);
 
 /** @param inParts false: no part of the input can have a mark, so that parts need not be visited */
 export function findFields(body: JsonObject, inParts = true): readonly FieldFound[] {
   const found = new FoundFields();
-  for (const [name, value] of Object.entries(body)) if (value != null) found.add(name, name, value);
+  for (const [name, value] of Object.entries(body)) {
+    if (value != null && name !== SEARCH) found.add(name, name, value);
+  }
+  addSearch(found, body[SEARCH]);
   each(body["tools"], "tools", (tool, param) => addTool(found, tool, param));
   addModalities(found, body["modalities"]);
   each(body["plugins"], "plugins", (plugin, param) => addPlugin(found, plugin, param));
@@ -29,6 +33,13 @@ export function findFields(body: JsonObject, inParts = true): readonly FieldFoun
     addCacheMarks(found, body[part], [part]);
   addMember(found, body["cache_control"], "cache_control", "ttl");
   return found.all;
+}
+
+/** A search that is switched off costs nothing, and some clients always say so. */
+function addSearch(found: FoundFields, search: unknown): void {
+  if (search == null) return;
+  const mode = isObject(search) ? search["mode"] : undefined;
+  found.add(`${SEARCH}.mode`, SEARCH, mode ?? "auto");
 }
 
 class FoundFields {

@@ -179,7 +179,24 @@ describe("no ordinary request is refused", () => {
     },
     ...{ reasoning_effort: "high", verbosity: "low", parallel_tool_calls: false, tools: [{ function: {} }] },
   };
+  const others = {
+    ...{
+      model: "m",
+      messages: [],
+      usage: { include: true },
+      transforms: [],
+      search_parameters: { mode: "off" },
+    },
+    ...{
+      include_reasoning: true,
+      session_id: "s",
+      max_tool_calls: 0,
+      cache_control: null,
+      service_tier: null,
+    },
+  };
   test.each(["openai", "openai-compatible", "openrouter", "vercel"] as const)("%s", (kind) => {
+    expect(refusedAt(kind, others)).toBeUndefined();
     expect(refusedAt(kind, codex)).toBeUndefined();
     expect(refusedAt(kind, chat)).toBeUndefined();
   });
