@@ -80,11 +80,11 @@ const answers = {
     ${usage.responses},"x_new":null}`,
 };
 
-/** What bounds the upstream's bill is put in: the price of a host that the client chose, and of tools that it runs. */
+/** What bounds the upstream's bill is put in: the price of a host that the client chose, and of tools, a step below the hold. */
 function bounded(body: string): string {
   const host = '"provider":{"order":["a"]';
   const most = ',"max_price":{"prompt":0.5,"completion":1.5,"request":0}';
-  const tools = ',"stop_server_tools_when":[{"type":"max_cost","max_cost_in_dollars":0.7244}]}';
+  const tools = ',"stop_server_tools_when":[{"type":"max_cost","max_cost_in_dollars":0.7094}]}';
   return body.includes(host) ? body.replace(host, `${host}${most}`) : body.replace(/\}$/, tools);
 }
 
