@@ -8,6 +8,7 @@ import { costOf, type Usage } from "../upstream/usage.ts";
 
 type AskedOrder = Pick<TextOrder, "asked" | "priceTerms" | "price" | "request" | "size">;
 
+const FAST_MODE = "fast_mode";
 const SEARCH = "web_search_call";
 const PREVIEW = "web_search_preview_call";
 
@@ -27,7 +28,8 @@ export function ratesAsked(order: AskedOrder, inputTokens = order.size.inputToke
 export function chargedMeters(order: AskedOrder, meters: TokenMeters): TokenMeters {
   const terms = termsAsked(order);
   if (terms === undefined || (terms.tier === "" && terms.calls.size === 0)) return meters;
-  const tier = meters.tier ?? terms.tier;
+  // The tier of an answer does not tell whether a fast mode served it.
+  const tier = terms.tier === FAST_MODE ? FAST_MODE : (meters.tier ?? terms.tier);
   return {
     ...meters,
     ...(tier === "" ? {} : { tier }),
