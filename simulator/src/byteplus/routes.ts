@@ -12,6 +12,7 @@ const CODE: Readonly<Record<RefusalReason, string>> = {
   invalid: "InvalidParameter",
   unknown_model: "InvalidEndpointOrModel.NotFound",
   no_vision: "InvalidParameter",
+  no_endpoint: "InvalidParameter",
   blocked: "InputTextSensitiveContentDetected",
   rate_limited: "ModelAccountRpmRateLimitExceeded",
   overloaded: "ServerOverloaded",

@@ -15,6 +15,7 @@ const STATUS: Readonly<Record<RefusalReason, string>> = {
   invalid: "INVALID_ARGUMENT",
   unknown_model: "NOT_FOUND",
   no_vision: "INVALID_ARGUMENT",
+  no_endpoint: "NOT_FOUND",
   blocked: "PROHIBITED_CONTENT",
   rate_limited: "RESOURCE_EXHAUSTED",
   overloaded: "UNAVAILABLE",

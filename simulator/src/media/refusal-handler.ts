@@ -12,6 +12,7 @@ const USUAL: Readonly<Record<RefusalReason, number>> = {
   invalid: 400,
   unknown_model: 404,
   no_vision: 400,
+  no_endpoint: 404,
   blocked: 400,
   rate_limited: 429,
   overloaded: 503,

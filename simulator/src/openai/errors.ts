@@ -7,6 +7,7 @@ const KIND: Readonly<Record<RefusalReason, { status: number; type: string }>> = 
   invalid: { status: 400, type: "invalid_request_error" },
   unknown_model: { status: 404, type: "invalid_request_error" },
   no_vision: { status: 400, type: "invalid_request_error" },
+  no_endpoint: { status: 404, type: "invalid_request_error" },
   blocked: { status: 400, type: "image_generation_user_error" },
   rate_limited: { status: 429, type: "rate_limit_error" },
   overloaded: { status: 503, type: "service_unavailable_error" },

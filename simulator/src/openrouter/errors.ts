@@ -7,6 +7,7 @@ const STATUS: Readonly<Record<RefusalReason, number>> = {
   invalid: 400,
   unknown_model: 400,
   no_vision: 404,
+  no_endpoint: 404,
   blocked: 403,
   rate_limited: 429,
   overloaded: 503,

@@ -33,6 +33,7 @@ describe("an error answer", () => {
     [402, envelope("credit"), "provider_error"],
     [403, envelope("denied"), "provider_error"],
     [404, envelope("none"), "provider_error"],
+    [404, envelope("No endpoints found that match your max price."), "rejected_by_provider"],
     [408, envelope("slow"), "provider_timeout"],
     [504, envelope("slow"), "provider_timeout"],
     [429, envelope("many"), "provider_unavailable"],

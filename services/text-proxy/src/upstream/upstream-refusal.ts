@@ -28,6 +28,8 @@ const DEFAULT_RETRY_MS = 1_000;
 /** Our key or credit is refused: somebody has to do something first. */
 const REST_OF_KEY_MS = 30_000;
 const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
+/** OpenRouter has the model, and no host of it that meets what the request demands: a price, for example. */
+const NO_HOST = "No endpoints found";
 const POLICY_CODES: ReadonlySet<unknown> = new Set([
   "content_policy_violation",
   "content_filter",
@@ -61,7 +63,8 @@ function isRefusal(status: number): boolean {
 }
 
 function errorOf({ status, headers }: CollectedAnswer, message: string | undefined): ServiceError {
-  if (status === 400 || status === 413 || status === 422) {
+  const fitsNoHost = status === 404 && message?.startsWith(NO_HOST) === true;
+  if (fitsNoHost || status === 400 || status === 413 || status === 422) {
     return new ServiceError(
       "rejected_by_provider",
       message ?? "The provider refused the request as invalid.",
