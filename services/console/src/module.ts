@@ -24,6 +24,9 @@ import { createIssuer } from "./sign-in/issuer.ts";
 import { createPasskeyStore } from "./sign-in/passkey-store.ts";
 import { createPasskeys } from "./sign-in/passkeys.ts";
 import { createSignInStore } from "./sign-in/sign-in-store.ts";
+import { createComparisonStore } from "./statements/comparison-store.ts";
+import { createReconcile } from "./statements/reconcile.ts";
+import { statementsOf } from "./statements/statement-config.ts";
 import { createConsoleStore } from "./store.ts";
 import { terminal } from "./terminal.ts";
 
@@ -50,6 +53,9 @@ export const consoleModule = defineModule({
     const events = createConsoleEvents(log, metrics);
     const issuer = createIssuer({ config, events, clock });
     const settling = stripe && createSettlePayments({ stripe, payments, billing, events });
+    const reports = dial("billing", BillingReportService);
+    const statements = statementsOf(config);
+    const tolerance = { usd: config.STATEMENT_TOLERANCE_USD, percent: config.STATEMENT_TOLERANCE_PERCENT };
     const deps: ConsoleDeps = {
       config,
       store,
@@ -60,7 +66,7 @@ export const consoleModule = defineModule({
       links,
       keys: dial("keys", KeysService),
       billing,
-      reports: dial("billing", BillingReportService),
+      reports,
       media: dial("media-generation", MediaGenerationService),
       texts: dial("billing", TextLogService),
       catalog,
@@ -74,6 +80,9 @@ export const consoleModule = defineModule({
       payments,
       stripe,
       settling,
+      statements,
+      reconcile: createReconcile({ statements, tolerance, reports, clock }),
+      comparisons: createComparisonStore(pool),
       events,
       clock,
     };

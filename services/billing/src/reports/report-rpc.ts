@@ -12,7 +12,15 @@ import type { AccountStore } from "../accounts/account-store.ts";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
 import { usageMessage } from "../rpc/messages.ts";
 import { ledgerError } from "../writer/ledger-error.ts";
-import type { CostFilter, Entry, EntryFilter, EntryKind, ReportStore, UsageFilter, UsageGroup } from "./report-store.ts";
+import type {
+  CostFilter,
+  Entry,
+  EntryFilter,
+  EntryKind,
+  ReportStore,
+  UsageFilter,
+  UsageGroup,
+} from "./report-store.ts";
 
 const MOST_DAYS = 366;
 const MOST_SUMS = 5_000;

@@ -148,7 +148,10 @@ describe("costs of all accounts", () => {
   const day = { fromDay: "2026-01-15", toDay: "2026-01-16" };
 
   test("are sums by the day of the booking, provider and upstream model, losses among them", async () => {
-    const [one, other] = [await openWallet(ledger.inProcess, 1_000n), await openWallet(ledger.inProcess, 1_000n)];
+    const [one, other] = [
+      await openWallet(ledger.inProcess, 1_000n),
+      await openWallet(ledger.inProcess, 1_000n),
+    ];
     const at = { provider: "billed-here", upstreamModel: "vendor/m" };
     for (const wallet of [one, other]) {
       const hold = place(wallet, 10n, at);
@@ -161,7 +164,9 @@ describe("costs of all accounts", () => {
     await post(ledger.inProcess, nextAttempt(failed.holdId, 2, 5n));
     await post(ledger.inProcess, capture(failed.holdId, 1n, 3n));
     const { sums } = await ledger.reports.sumCosts({ ...day, providers: ["billed-here", "provider-2"] });
-    expect(sums.map((sum) => [sum.day, sum.provider, sum.upstreamModel, sum.costPicoUsd, sum.entries])).toEqual([
+    expect(
+      sums.map((sum) => [sum.day, sum.provider, sum.upstreamModel, sum.costPicoUsd, sum.entries]),
+    ).toEqual([
       ["2026-01-15", "billed-here", "vendor/m", "14000000000", 2n],
       ["2026-01-16", "billed-here", "", "5", 1n],
       ["2026-01-16", "provider-2", "upstream/chat-2", "3", 1n],
