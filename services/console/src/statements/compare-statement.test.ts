@@ -58,7 +58,11 @@ describe("a comparison", () => {
   });
 
   test("explains billed amounts by booked cost without a model, and no more than that cost", () => {
-    const { models, off, unassigned } = compareStatement([billed("a", 10n)], [booked("a", 4n), booked("", 5n)], exact);
+    const { models, off, unassigned } = compareStatement(
+      [billed("a", 10n)],
+      [booked("a", 4n), booked("", 5n)],
+      exact,
+    );
     expect(models).toMatchObject([
       { model: "a", difference: 6n, unexplained: 1n, differs: true },
       { model: "", difference: -5n, unexplained: 0n, differs: false },
@@ -74,7 +78,11 @@ describe("a comparison", () => {
     fc.assert(
       fc.property(fc.array(cell), fc.array(cell), (left, right) => {
         const rows = left.map(([model, ...rest]) => billed(model || "c", ...rest));
-        const result = compareStatement(rows, right.map((row) => booked(...row)), exact);
+        const result = compareStatement(
+          rows,
+          right.map((row) => booked(...row)),
+          exact,
+        );
         const difference = result.billed - result.booked;
         const sum = (parts: readonly bigint[]) => parts.reduce((one, other) => one + other, 0n);
         expect(sum(result.days.map((row) => row.difference))).toBe(difference);

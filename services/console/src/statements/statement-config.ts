@@ -33,34 +33,36 @@ const listed = z.strictObject({
   base_url: z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" }).optional(),
 });
 
-/** A JSON value in a setting. */
-function json<Schema extends z.ZodType>(schema: Schema) {
-  return z.string().transform((text, context): z.output<Schema> => {
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch {
-      context.addIssue({ code: "custom", message: "must be JSON" });
-      return z.NEVER;
-    }
-    const read = schema.safeParse(value);
-    if (read.success) return read.data;
-    const [issue] = read.error.issues;
-    context.addIssue({
-      code: "custom",
-      message: `${issue?.path.join(".") || "the value"}: ${issue?.message}`,
-    });
+function readJson<Schema extends z.ZodType>(
+  text: string,
+  schema: Schema,
+  context: z.RefinementCtx,
+): z.output<Schema> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    context.addIssue({ code: "custom", message: "must be JSON" });
     return z.NEVER;
-  });
+  }
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  context.addIssue({ code: "custom", message: `${issue?.path.join(".") || "the value"}: ${issue?.message}` });
+  return z.NEVER;
 }
 
 export const statementSettings = {
-  STATEMENTS: json(z.array(listed).max(20))
+  STATEMENTS: z
+    .string()
+    .transform((text, context) => readJson(text, z.array(listed).max(20), context))
     .optional()
     .describe(
       "statements of providers that are compared with the books every day: a JSON list of name, kind, providers, base_url",
     ),
-  STATEMENT_KEYS: json(z.record(name, z.string().min(1)))
+  STATEMENT_KEYS: z
+    .string()
+    .transform((text, context) => readJson(text, z.record(name, z.string().min(1)), context))
     .optional()
     .describe(
       "management or admin keys that read the statements: a JSON object, name of the statement to key",

@@ -5,7 +5,8 @@ import { statementFromCsv } from "./statement-csv.ts";
 const days = { from: "2026-01-12", to: "2026-01-13" };
 
 test("columns come in any order beside others; quotes, line breaks and a byte order mark are read as RFC 4180 has them", () => {
-  const text = '\uFEFFusd,note,Model,day\r\n0.25,"a ""word"",\r\nand more","vendor/m,x",2026-01-12\r\n1e-7,,m,2026-01-13\r\n-3,,m,2026-01-13';
+  const text =
+    '\uFEFFusd,note,Model,day\r\n0.25,"a ""word"",\r\nand more","vendor/m,x",2026-01-12\r\n1e-7,,m,2026-01-13\r\n-3,,m,2026-01-13';
   expect(statementFromCsv(text, days)).toEqual([
     { day: "2026-01-12", model: "vendor/m,x", amount: 250_000_000_000n },
     { day: "2026-01-13", model: "m", amount: 100_000n },
@@ -33,6 +34,10 @@ test.each([
   ["day,model,usd\r2026-01-12,m,1", "Line 1 has a carriage return alone"],
 ])("%j is refused: %s", (text, message) => {
   expect(() => statementFromCsv(text, days)).toThrow(
-    expect.objectContaining({ reason: "invalid_value", param: "csv", message: expect.stringContaining(message) }),
+    expect.objectContaining({
+      reason: "invalid_value",
+      param: "csv",
+      message: expect.stringContaining(message),
+    }),
   );
 });

@@ -53,7 +53,11 @@ test("OpenRouter's activity is read day by day; endpoints of one model are rows 
     const date = searchParams.get("date");
     const more = [{ ...row, date: "2026-01-01", model: "v/old", usage: 5 }];
     return json({
-      data: [{ ...row, date, model: "v/m", usage: 0.015 }, { ...row, date: `${date} 00:00:00`, model: "v/m", usage: 1e-7 }, ...more],
+      data: [
+        { ...row, date, model: "v/m", usage: 0.015 },
+        { ...row, date: `${date} 00:00:00`, model: "v/m", usage: 1e-7 },
+        ...more,
+      ],
     });
   };
   expect(await read("openrouter")).toEqual(
@@ -67,11 +71,19 @@ test("OpenRouter's activity is read day by day; endpoints of one model are rows 
 });
 
 test("OpenAI's costs are read over all pages; line items of one model are rows of it", async () => {
-  const cost = (value: number | string, line_item: string | null) => ({ amount: { value, currency: "usd" }, line_item });
+  const cost = (value: number | string, line_item: string | null) => ({
+    amount: { value, currency: "usd" },
+    line_item,
+  });
   reply = ({ searchParams }) =>
     searchParams.get("page") === null
       ? json({
-          data: [{ start_time: MONDAY_S, results: [cost(0.06, "gpt-4o-2024-08-06, input"), cost("0.000000000001", "gpt-4o, output")] }],
+          data: [
+            {
+              start_time: MONDAY_S,
+              results: [cost(0.06, "gpt-4o-2024-08-06, input"), cost("0.000000000001", "gpt-4o, output")],
+            },
+          ],
           has_more: true,
           next_page: "page_2",
         })
@@ -89,7 +101,10 @@ test("OpenAI's costs are read over all pages; line items of one model are rows o
     { day: "2026-01-13", model: "(no line item)", amount: -1_000_000_000_000n },
   ]);
   const query = `start_time=${MONDAY_S}&end_time=${MONDAY_S + 2 * 86_400}&bucket_width=1d&group_by=line_item&limit=31`;
-  expect(paths()).toEqual([`/api/organization/costs?${query}`, `/api/organization/costs?${query}&page=page_2`]);
+  expect(paths()).toEqual([
+    `/api/organization/costs?${query}`,
+    `/api/organization/costs?${query}&page=page_2`,
+  ]);
 });
 
 test("Vercel's report is read day by day", async () => {
@@ -101,10 +116,16 @@ test("Vercel's report is read day by day", async () => {
 });
 
 test("fal's usage is read over all pages, after discounts", async () => {
-  const bucket = (day: string, result: object) => [{ bucket: `${day}T00:00:00Z`, results: [{ endpoint_id: "fal-ai/m", ...result }] }];
+  const bucket = (day: string, result: object) => [
+    { bucket: `${day}T00:00:00Z`, results: [{ endpoint_id: "fal-ai/m", ...result }] },
+  ];
   reply = ({ searchParams }) =>
     searchParams.get("cursor") === null
-      ? json({ time_series: bucket(days.from, { cost: 2, cost_total: 1.5 }), has_more: true, next_cursor: "Mg==" })
+      ? json({
+          time_series: bucket(days.from, { cost: 2, cost_total: 1.5 }),
+          has_more: true,
+          next_cursor: "Mg==",
+        })
       : json({ time_series: bucket(days.to, { cost: 0.4 }), has_more: false, next_cursor: null });
   expect(await read("fal")).toEqual([
     { day: days.from, model: "fal-ai/m", amount: 1_500_000_000_000n },
@@ -124,7 +145,10 @@ describe.each(["openrouter", "openai", "vercel", "fal"])("an answer to the reade
     ["another shape", { body: '{"error":"x"}' }, "is no statement: field"],
   ])("that is %s is no statement", async (_name, answer, problem) => {
     reply = () => answer;
-    const failure = await read(kind).then(() => undefined, (error: Error) => error);
+    const failure = await read(kind).then(
+      () => undefined,
+      (error: Error) => error,
+    );
     expect(failure?.name).toBe("Error");
     expect(failure?.message).toContain(problem);
     expect(failure?.message).not.toContain(KEY);
@@ -133,7 +157,8 @@ describe.each(["openrouter", "openai", "vercel", "fal"])("an answer to the reade
 
 test("a cost in another currency is refused", async () => {
   const amount = { value: 1, currency: "eur" };
-  reply = () => json({ data: [{ start_time: MONDAY_S, results: [{ amount, line_item: "m" }] }], has_more: false });
+  reply = () =>
+    json({ data: [{ start_time: MONDAY_S, results: [{ amount, line_item: "m" }] }], has_more: false });
   await expect(read("openai")).rejects.toThrow("the row of m is not in USD");
 });
 
