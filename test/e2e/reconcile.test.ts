@@ -6,9 +6,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { sandboxEnvironment } from "@gr/all-in-one";
+import { ConsoleOperatorService } from "@gr/proto/console";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { Browser, tokenOf } from "./console-client.ts";
 import { call } from "./http.ts";
+import { serviceOf } from "./operator.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 const CLI = fileURLToPath(new URL("../../cli/src/main.ts", import.meta.url));
@@ -17,8 +21,11 @@ const MODEL = "sandbox/chat";
 
 function cli(dataDir: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [CLI, "--data-dir", dataDir, ...args], { timeout: 120_000 }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
+    execFile(
+      process.execPath,
+      [CLI, "--data-dir", dataDir, ...args],
+      { timeout: 120_000 },
+      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err }),
     );
   });
 }
@@ -83,6 +90,30 @@ describe.each(topologiesByDepth)("reconciliation (%s)", (topology) => {
     expect(text.facts.billed).toBe(text.facts.booked);
     const images = await reconcile("openai");
     expect(images).toMatchObject({ code: 0, facts: { billed: "0.01", booked: "0.01", differs: false } });
+  });
+
+  test("the console has compared complete days by itself, and shows that in the CLI and to operators only", async () => {
+    const last = () => cli(router.dataDir, "reconcile", "--json");
+    const comparisons = async () => JSON.parse((await last()).out).comparisons;
+    await until(async () => (await comparisons()).length === 2, { timeoutMs: 60_000 });
+    expect(await comparisons()).toMatchObject([
+      { upstream: "openai", differs: false },
+      { upstream: "openrouter", differs: false, off: "0" },
+    ]);
+    const people = await serviceOf(router.dataDir, "console", ConsoleOperatorService);
+    const email = "operator@example.com";
+    await people.addOperator({ email });
+    const browser = new Browser(router);
+    expect((await browser.get("operator/statements")).status).toBe(401);
+    await browser.post("sign-in/link", { token: tokenOf((await people.createSignInLink({ email })).url) });
+    const { status, body } = await browser.get("operator/statements");
+    expect([status, body.data]).toMatchObject([
+      200,
+      [
+        { name: "openrouter", is_read: true, problem: null, comparison: { off: "0" } },
+        { name: "openai", is_read: true, problem: null, comparison: { billed: "0", booked: "0" } },
+      ],
+    ]);
   });
 
   test("a surcharge that no usage reports is found, with its model and to the last unit", async () => {

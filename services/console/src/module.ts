@@ -25,6 +25,7 @@ import { createPasskeyStore } from "./sign-in/passkey-store.ts";
 import { createPasskeys } from "./sign-in/passkeys.ts";
 import { createSignInStore } from "./sign-in/sign-in-store.ts";
 import { createComparisonStore } from "./statements/comparison-store.ts";
+import { createDailyComparisons } from "./statements/daily-comparisons.ts";
 import { createReconcile } from "./statements/reconcile.ts";
 import { statementsOf } from "./statements/statement-config.ts";
 import { createConsoleStore } from "./store.ts";
@@ -32,6 +33,8 @@ import { terminal } from "./terminal.ts";
 
 const READY_FOR_MS = 1_000;
 const SWEEP_EVERY_MS = 600_000;
+/** How often a process looks for statements that are due. */
+const COMPARE_EVERY_MS = 600_000;
 
 const schema = { name: "console", migrations: join(import.meta.dirname, "../migrations") };
 
@@ -50,12 +53,16 @@ export const consoleModule = defineModule({
     const signIns = createSignInStore(pool);
     const billing = dial("billing", BillingService);
     const catalog = dial("catalog", CatalogService);
-    const events = createConsoleEvents(log, metrics);
+    const statements = statementsOf(config);
+    const readable = statements.flatMap(({ name, reader }) => (reader === undefined ? [] : [name]));
+    const events = createConsoleEvents(log, metrics, readable);
     const issuer = createIssuer({ config, events, clock });
     const settling = stripe && createSettlePayments({ stripe, payments, billing, events });
     const reports = dial("billing", BillingReportService);
-    const statements = statementsOf(config);
     const tolerance = { usd: config.STATEMENT_TOLERANCE_USD, percent: config.STATEMENT_TOLERANCE_PERCENT };
+    const reconcile = createReconcile({ statements, tolerance, reports, clock });
+    const comparisons = createComparisonStore(pool);
+    const daily = createDailyComparisons({ statements, reconcile, comparisons, events, clock });
     const deps: ConsoleDeps = {
       config,
       store,
@@ -81,12 +88,13 @@ export const consoleModule = defineModule({
       stripe,
       settling,
       statements,
-      reconcile: createReconcile({ statements, tolerance, reports, clock }),
-      comparisons: createComparisonStore(pool),
+      reconcile,
+      comparisons,
       events,
       clock,
     };
     let stopSweeping: (() => Promise<void>) | undefined;
+    let stopComparing: (() => Promise<void>) | undefined;
     return {
       rpc: [consoleRpc(deps)],
       rest: consoleRest(deps),
@@ -104,6 +112,14 @@ export const consoleModule = defineModule({
           },
           failed: (err) => log.warn({ err }, "a round of upkeep was not finished; the next one goes on"),
         });
+        // Rounds of their own: a slow provider delays no upkeep.
+        stopComparing = startRounds({
+          clock,
+          pauseMs: COMPARE_EVERY_MS,
+          round: (stopping) => daily.compareDue(stopping),
+          failed: (err) =>
+            log.warn({ err }, "a round of comparisons was not finished; the next one continues"),
+        });
       },
       ready: createReadyCheck({
         work: () => store.ping(),
@@ -112,7 +128,7 @@ export const consoleModule = defineModule({
         clock,
       }),
       stop: async () => {
-        await stopSweeping?.();
+        await Promise.all([stopSweeping?.(), stopComparing?.()]);
         mailer.close();
         await pool.end();
       },

@@ -13,10 +13,10 @@ export interface StoredComparison {
 
 export interface ComparisonStore {
   /** Claims the comparison of a statement that is due, for this process. @returns false if another process has it, or it is not due */
-  claim(statement: string, now: Date, nextDue: Date): Promise<boolean>;
-  keep(statement: string, comparison: StatementComparison): Promise<void>;
-  /** Keeps the last result, and makes the statement due again at an earlier time. */
-  fail(statement: string, problem: string, dueAt: Date): Promise<void>;
+  claim(statement: string, now: Date, retryAt: Date): Promise<boolean>;
+  keep(statement: string, comparison: StatementComparison, nextDue: Date): Promise<void>;
+  /** Keeps the last result beside the problem. */
+  fail(statement: string, problem: string): Promise<void>;
   /** Of these statements, by name. */
   list(statements: readonly string[]): Promise<readonly StoredComparison[]>;
 }
@@ -26,15 +26,18 @@ const CLAIM = `INSERT INTO statement_comparison AS c (statement, due_at) VALUES 
 
 export function createComparisonStore(pool: Pool): ComparisonStore {
   return {
-    claim: async (statement, now, nextDue) =>
-      (await pool.query(CLAIM, [statement, now, nextDue])).rowCount === 1,
-    keep: async (statement, comparison) => {
-      const sql = "UPDATE statement_comparison SET result = $2, problem = NULL WHERE statement = $1";
-      await pool.query(sql, [statement, toJsonString(StatementComparisonSchema, comparison)]);
+    claim: async (statement, now, retryAt) =>
+      (await pool.query(CLAIM, [statement, now, retryAt])).rowCount === 1,
+    keep: async (statement, comparison, nextDue) => {
+      const sql =
+        "UPDATE statement_comparison SET result = $2, problem = NULL, due_at = $3 WHERE statement = $1";
+      await pool.query(sql, [statement, toJsonString(StatementComparisonSchema, comparison), nextDue]);
     },
-    fail: async (statement, problem, dueAt) => {
-      const sql = "UPDATE statement_comparison SET problem = $2, due_at = $3 WHERE statement = $1";
-      await pool.query(sql, [statement, problem, dueAt]);
+    fail: async (statement, problem) => {
+      await pool.query("UPDATE statement_comparison SET problem = $2 WHERE statement = $1", [
+        statement,
+        problem,
+      ]);
     },
     list: async (statements) => {
       const { rows } = await pool.query<{ statement: string; result: string | null; problem: string | null }>(
