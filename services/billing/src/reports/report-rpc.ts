@@ -131,8 +131,8 @@ function readCostFilter(request: SumCostsRequest): CostFilter {
   if (providers.length === 0 || providers.length > MOST_PROVIDERS) {
     throw invalid("providers", `It must name 1 to ${MOST_PROVIDERS} providers`);
   }
-  providers.forEach((name, index) => text(`providers[${index}]`, name, MOST_PROVIDER_CHARACTERS));
-  return { fromDay, toDay, providers, limit: MOST_COST_ROWS + 1 };
+  const names = providers.map((name, index) => text(`providers[${index}]`, name, MOST_PROVIDER_CHARACTERS));
+  return { fromDay, toDay, providers: names, limit: MOST_COST_ROWS + 1 };
 }
 
 /** @throws ServiceError invalid_value unless both are days, in order, and at most `most` days are between them */
