@@ -27,6 +27,7 @@ export interface Reconciliation {
   readonly days: DayRange;
   /** Undefined: the reader of the statement asks the provider. */
   readonly csv?: string | undefined;
+  /** Ends the reads of the statement and of the books. */
   readonly signal?: AbortSignal;
 }
 
@@ -51,7 +52,7 @@ export function createReconcile({ statements, tolerance, reports, clock }: Recon
       const rows = await rowsOf(statement, asked);
       const { sums } = await reports.sumCosts(
         { fromDay: asked.days.from, toDay: asked.days.to, providers: [...statement.providers] },
-        { timeoutMs: BOOKS_TIMEOUT_MS },
+        { timeoutMs: BOOKS_TIMEOUT_MS, ...(asked.signal === undefined ? {} : { signal: asked.signal }) },
       );
       const books = sums.map(({ day, upstreamModel, costPicoUsd }) => ({
         ...{ day, model: upstreamModel, cost: BigInt(costPicoUsd) },
