@@ -128,6 +128,12 @@ describe.each(topologiesByDepth)("reconciliation (%s)", (topology) => {
     expect(facts).toMatchObject({ differs: true, off: "0.00001" });
     const wrong = facts.models.filter((row: { differs: boolean }) => row.differs);
     expect(wrong).toMatchObject([{ model: MODEL, difference: "0.00001" }]);
+    const range = ["--from", facts.from, "--to", facts.to];
+    const text = await cli(router.dataDir, "reconcile", "--upstream", "openrouter", ...range);
+    expect([text.code, text.err]).toEqual([1, ""]);
+    expect(text.out).toMatch(/^The books differ from the statement of openrouter by 0\.00001 USD, /);
+    expect(text.out).toMatch(/^sandbox\/chat +\S+ +\S+ +0\.00001 +yes$/m);
+    expect(text.out).toMatch(/^\d{4}-\d\d-\d\d +sandbox\/chat +\S+ +\S+ +0\.0000\d+$/m);
     expect((await reconcile("openai")).code).toBe(0);
   });
 
