@@ -2,11 +2,12 @@
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
-import { readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { brotliCompress, gzip } from "node:zlib";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 /** What the build is made from. */
@@ -14,6 +15,7 @@ const SOURCES = [
   "index.html",
   "package.json",
   "vite.config.ts",
+  "build.ts",
   "public",
   "src",
   "../domain/console-api/src",
@@ -21,6 +23,9 @@ const SOURCES = [
 const BUILDS = join(HERE, "dist");
 const NAME = "web-";
 const DIGITS = 16;
+const COMPRESSIBLE = /\.(?:js|css|svg|json|txt|webmanifest)$/;
+/** Bytes; less fits into one packet anyway. */
+const LEAST_COMPRESSED = 1_000;
 /** A build of other sources may still be served by a router that runs. */
 const KEPT_MS = 24 * 3_600_000;
 
@@ -37,6 +42,7 @@ export async function buildConsole(log: (line: string) => void): Promise<string>
   const draft = join(BUILDS, `.${NAME}${randomUUID()}`);
   try {
     await runBuilder(draft);
+    await compressFiles(draft);
     await rename(draft, folder).catch((error: Error) => {
       if (!existsSync(folder)) throw error;
     });
@@ -58,6 +64,17 @@ async function runBuilder(out: string): Promise<void> {
     [...command, "build", "--outDir", out, "--emptyOutDir", "--logLevel", "error"],
     { cwd: HERE },
   );
+}
+
+/** Puts a copy in each encoding beside every file that gets smaller by it; the start page is another for each reader. */
+async function compressFiles(folder: string): Promise<void> {
+  const files = (await filesIn(folder)).filter((file) => COMPRESSIBLE.test(file));
+  for (const file of files) {
+    const bytes = await readFile(file);
+    if (bytes.length < LEAST_COMPRESSED) continue;
+    await writeFile(`${file}.br`, await promisify(brotliCompress)(bytes));
+    await writeFile(`${file}.gz`, await promisify(gzip)(bytes, { level: 9 }));
+  }
 }
 
 async function digestOfSources(): Promise<string> {

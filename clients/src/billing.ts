@@ -81,6 +81,8 @@ export interface SpendingRequest {
   readonly spenderId: string;
   /** Of the claim that its place will have, if any. */
   readonly claimKey?: Uint8Array | undefined;
+  /** Least size of the hold that its place will have; the smallest when absent. */
+  readonly credits?: Credits;
 }
 
 /** An answer that can be sent again to whoever repeats a claimed request. */
@@ -169,9 +171,9 @@ export interface Billing {
    */
   findEarlier(request: ClaimingRequest): Promise<string | undefined>;
   /**
-   * For a request that is costly to take in: resolves when its spender can pay for something at all, or when it may repeat
+   * For a request that is costly to take in: resolves when its spender can pay for a hold of this size, or when it may repeat
    * a request that was paid for. Reserves nothing: a place may be refused all the same.
-   * @throws ServiceError as place does when the money does not even cover the smallest hold, were no other open
+   * @throws ServiceError as place does when the money does not cover it, were no other hold open
    */
   maySpend(request: SpendingRequest): Promise<void>;
   /** The kept answer of a charged request; undefined when there is none. @throws ServiceError service_unavailable */
@@ -331,8 +333,8 @@ export function createBilling(
         });
       return outcome && earlierHoldOf(outcome, clock.now());
     },
-    maySpend: async ({ accountId, spenderId, claimKey }) => {
-      const request = { accountId, spenderId, ...(claimKey && { claimKey }) };
+    maySpend: async ({ accountId, spenderId, claimKey, credits }) => {
+      const request = { accountId, spenderId, ...(claimKey && { claimKey }), ...(credits && { credits }) };
       const { outcome } = await shards
         .of(accountId)
         .checkSpender(request)

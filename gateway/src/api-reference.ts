@@ -2,6 +2,7 @@
 // lets it ask nobody else, whatever its script would like to.
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import { OPENAPI_PATH } from "./openapi.ts";
+import { StaticAnswer, type StaticAnswerOptions } from "./static-answer.ts";
 
 export const REFERENCE_PAGE = "/docs";
 const SCRIPT_PATH = "/docs/scalar.js";
@@ -49,15 +50,22 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+const SCRIPT: StaticAnswerOptions = {
+  type: "text/javascript; charset=utf-8",
+  cacheControl: "public, max-age=3600",
+};
+
 export function serveReference(app: FastifyInstance): void {
-  let script: Promise<string> | undefined;
-  app.get(REFERENCE_PAGE, async (_request, reply) =>
-    guarded(reply).header("content-security-policy", POLICY).type("text/html; charset=utf-8").send(PAGE),
+  const page = new StaticAnswer(PAGE, { type: "text/html; charset=utf-8", cacheControl: "no-cache" });
+  const start = new StaticAnswer(START, SCRIPT);
+  let script: Promise<StaticAnswer> | undefined;
+  app.get(REFERENCE_PAGE, (request, reply) =>
+    page.send(request, guarded(reply).header("content-security-policy", POLICY)),
   );
-  app.get(START_PATH, async (_request, reply) => sendScript(reply, START));
-  app.get(SCRIPT_PATH, async (_request, reply) => {
-    script ??= readScript();
-    return sendScript(reply, await script);
+  app.get(START_PATH, (request, reply) => start.send(request, guarded(reply)));
+  app.get(SCRIPT_PATH, async (request, reply) => {
+    script ??= readScript().then((text) => new StaticAnswer(text, SCRIPT));
+    return (await script).send(request, guarded(reply));
   });
 }
 
@@ -73,13 +81,6 @@ async function readScript(): Promise<string> {
   await app.close();
   if (statusCode !== 200) throw new Error(`the script of the API reference was answered with ${statusCode}`);
   return body;
-}
-
-function sendScript(reply: FastifyReply, text: string): FastifyReply {
-  return guarded(reply)
-    .header("cache-control", "public, max-age=3600")
-    .type("text/javascript; charset=utf-8")
-    .send(text);
 }
 
 function guarded(reply: FastifyReply): FastifyReply {

@@ -1,5 +1,5 @@
 // Where the public API listens, and how fast requests may come.
-import { milliseconds, port, redisConfig, stopConfig } from "@gr/runtime";
+import { milliseconds, port, processMemory, redisConfig, stopConfig } from "@gr/runtime";
 import { z } from "zod";
 import { BadProxyList, parseTrustedProxies } from "./trusted-proxies.ts";
 
@@ -20,6 +20,12 @@ function readTrustedProxies(text: string, context: z.RefinementCtx) {
     return z.NEVER;
   }
 }
+
+/** Part of the memory of a process that answers may wait in. */
+const WAITING_SHARE = 1 / 8;
+/** Part of all waiting bytes that may wait for one client. */
+const CONNECTION_SHARE = 1 / 4;
+const LEAST_WAITING_BYTES = 1_024;
 
 export const gatewayConfig = z.object({
   HOST: z.string().min(1).default("127.0.0.1").describe("address that the public API listens on"),
@@ -88,6 +94,27 @@ export const gatewayConfig = z.object({
     .min(0)
     .default(1_024)
     .describe("slowest upload, on average over UPLOAD_STALL_MS; 0 = any"),
+  ANSWER_STALL_MS: milliseconds(30_000).describe(
+    "time in which a client must take some of the bytes that wait for it",
+  ),
+  ANSWER_MIN_BYTES_PER_SECOND: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(1_024)
+    .describe("slowest client, on average over ANSWER_STALL_MS while bytes wait for it; 0 = any"),
+  ANSWER_MAX_WAITING_BYTES: z.coerce
+    .number()
+    .int()
+    .min(LEAST_WAITING_BYTES)
+    .optional()
+    .describe("bytes of answers that wait for clients of one process; an eighth of its memory when absent"),
+  ANSWER_MAX_WAITING_BYTES_PER_CONNECTION: z.coerce
+    .number()
+    .int()
+    .min(LEAST_WAITING_BYTES)
+    .optional()
+    .describe("bytes of answers that wait for one client; a quarter of ANSWER_MAX_WAITING_BYTES when absent"),
   RATE_LIMIT_BURST_SECONDS: z.coerce
     .number()
     .min(0)
@@ -96,6 +123,15 @@ export const gatewayConfig = z.object({
     .describe("how many seconds' worth of each limit may come at once, at least one request"),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
+
+/** Returns the settings, or what they are by the memory of the process. */
+export function waitingBytesOf(config: GatewayConfig): { processBytes: number; connectionBytes: number } {
+  const processBytes =
+    config.ANSWER_MAX_WAITING_BYTES ?? Math.floor(processMemory().totalBytes * WAITING_SHARE);
+  const connectionBytes =
+    config.ANSWER_MAX_WAITING_BYTES_PER_CONNECTION ?? Math.floor(processBytes * CONNECTION_SHARE);
+  return { processBytes, connectionBytes };
+}
 
 /** Returns the requests per second of one account, by class; 0 = no limit. */
 export function accountRates(config: GatewayConfig): Record<"text" | "media" | "other", number> {

@@ -1,5 +1,5 @@
 // Every answer has a request id, every error our envelope, whoever made it and wherever the module runs.
-
+import { METHODS } from "node:http";
 import { errorRow, errorTable, type Reason } from "@gr/proto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call, errorOf } from "./test/call.ts";
@@ -92,11 +92,30 @@ describe.each(topologies)("answers, %s", (topology) => {
     { method: "GET", path: CHAT, allow: "POST" },
     { method: "PATCH", path: "/v1/compat/images/edits", allow: "POST" },
     { method: "POST", path: "/openapi.json", allow: "GET, HEAD" },
+    { method: "QUERY", path: "/openapi.json", allow: "GET, HEAD" },
+    { method: "QUERY", path: "/docs", allow: "GET, HEAD" },
+    { method: "QUERY", path: "/v1/models", allow: "GET, HEAD" },
+    { method: "QUERY", path: CHAT, allow: "POST" },
+    { method: "PROPFIND", path: "/v1/credits", allow: "GET, HEAD" },
+    { method: "PURGE", path: "/media/name", allow: "GET, HEAD" },
+    { method: "QUERY", path: "/console/api/session", allow: "GET, HEAD" },
   ])("$method $path is answered with the methods that are allowed", async ({ method, path, allow }) => {
     const answer = await call(url(path), { key, method });
     expect(answer.status).toBe(405);
     expect(answer.headers.get("allow")).toBe(allow);
     expect(errorOf(answer)).toMatchObject({ type: "invalid_request_error", code: "method_not_allowed" });
+  });
+
+  test("every method that Node reads is not there on a path that is not", async () => {
+    // Tunnels are refused before, and preflights are answered for all paths.
+    const methods = METHODS.filter((method) => !["CONNECT", "OPTIONS"].includes(method));
+    for (const method of methods) {
+      const [answer] = await sendRaw(
+        ring.baseUrl,
+        `${method} /v1/nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      );
+      expect([method, answer?.status]).toEqual([method, 404]);
+    }
   });
 
   test("HEAD is GET without a body", async () => {
@@ -165,4 +184,24 @@ describe.each(topologies)("answers, %s", (topology) => {
     expect(metrics).toMatch(/http_request_duration_seconds_bucket\{le="0.005",route="\/v1\/models"\} \d/);
     expect(metrics).not.toContain("made");
   });
+});
+
+test.each([
+  ["https://api.example.com", "max-age=31536000"],
+  ["http://api.example.com", null],
+])("an answer of %s says to browsers: %s", async (PUBLIC_BASE_URL, expected) => {
+  const ring = await startRing("one process", { PUBLIC_BASE_URL });
+  const { secret } = ring.keys.add("normal");
+  for (const answer of [
+    await call(`${ring.baseUrl}/docs`),
+    await call(`${ring.baseUrl}/nowhere`),
+    await call(`${ring.baseUrl}/v1/credits`),
+    await call(`${ring.baseUrl}/v1/credits`, { key: secret }),
+    await call(`${ring.baseUrl}/v1/models`, { method: "OPTIONS" }),
+  ]) {
+    expect(answer.headers.get("strict-transport-security")).toBe(expected);
+  }
+  const [refused] = await sendRaw(ring.baseUrl, "no HTTP\r\n\r\n");
+  expect(refused?.head.includes("strict-transport-security")).toBe(expected !== null);
+  await ring.stop();
 });

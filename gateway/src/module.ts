@@ -11,6 +11,7 @@ import {
   createHttpApp,
   defineModule,
   drainHttpApp,
+  knowConnection,
   LAST_WORDS_MS,
   listenError,
   openRedis,
@@ -20,8 +21,9 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { admitRequests } from "./admit-request.ts";
 import { REFERENCE_PATHS, serveReference } from "./api-reference.ts";
 import { authenticator, strangerFinder } from "./authenticate.ts";
+import { answerLimits, connectionLimits } from "./bound-connections.ts";
+import { compressAnswers } from "./compress-answers.ts";
 import { type GatewayConfig, gatewayConfig } from "./config.ts";
-import { isPublicAddress, limitConnections } from "./limit-connections.ts";
 import { OPENAPI_PATH, serveOpenApi } from "./openapi.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
@@ -36,6 +38,9 @@ const PREFLIGHT_KEPT_SECONDS = 86_400;
 
 /** The console's build lies there in a bundle that was made when there was one. */
 const BUNDLED_CONSOLE = join(import.meta.dirname, "../console");
+
+/** For a year. Not for hosts below it, which may be somebody else's. */
+const HTTPS_ONLY = { "strict-transport-security": "max-age=31536000" };
 
 /** Browsers show scripts these headers of an answer. */
 const EXPOSED_HEADERS = [
@@ -63,10 +68,18 @@ export const gatewayModule = defineModule({
   async create({ config, log, clock, metrics, tracing, dial, mount, describeRest }) {
     const { UPLOAD_STALL_MS: stallMs, UPLOAD_MIN_BYTES_PER_SECOND: bytesPerSecond } = config;
     const uploads = { stallMs, bytesPerSecond };
-    const app = createHttpApp({ log, requestId: () => randomUUIDv7(), uploads, tracing });
-    countRequests(app, metrics);
     const proxies = new TrustedProxies(config.TRUSTED_PROXIES, log);
-    boundConnections(app, config, proxies, metrics);
+    const app = createHttpApp({
+      log,
+      requestId: () => randomUUIDv7(),
+      uploads,
+      connections: connectionLimits(config, proxies, metrics),
+      answers: answerLimits(config, metrics),
+      headers: config.PUBLIC_BASE_URL?.startsWith("https:") ? HTTPS_ONLY : {},
+      tracing,
+    });
+    countRequests(app, metrics);
+    compressAnswers(app);
     // A key is sent by the script itself and never by the browser, so any origin may call.
     await app.register(cors, {
       origin: "*",
@@ -88,6 +101,10 @@ export const gatewayModule = defineModule({
       "onRequest",
       admitRequests({ authenticate, isStranger: strangerFinder(keys), limits, proxies, pages }),
     );
+    app.addHook("onRequest", (request, reply, done) => {
+      if (request.principal !== null) knowConnection(request, reply);
+      done();
+    });
     if (pages !== undefined) {
       app.addHook("onRequest", async (request, reply) => {
         const file = pages.find(request);
@@ -141,22 +158,6 @@ async function listen(app: FastifyInstance, { HOST, PORT }: GatewayConfig): Prom
 
 function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
-}
-
-function boundConnections(
-  { server }: FastifyInstance,
-  { MAX_CONNECTIONS_PER_ADDRESS: most }: GatewayConfig,
-  proxies: TrustedProxies,
-  metrics: Registry,
-): void {
-  const refusals = new Counter({
-    name: "connection_refusals_total",
-    help: "Connections closed at once, since their address had as many as it may",
-    registers: [metrics],
-  });
-  if (most === 0) return;
-  const isCounted = (address: string) => isPublicAddress(address) && !proxies.isProxy(address);
-  limitConnections(server, { most, isCounted, refused: () => refusals.inc() });
 }
 
 /** By route and outcome. Labels have few values, always known beforehand: a client cannot add series. */

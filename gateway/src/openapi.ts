@@ -6,6 +6,7 @@ import type { Clock, ModuleContext } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
 import { hoistDefinitions } from "./hoist-definitions.ts";
 import { type Access, type RouteRow, rowOf } from "./routes.ts";
+import { StaticAnswer, type StaticAnswerOptions } from "./static-answer.ts";
 
 export const OPENAPI_PATH = "/openapi.json";
 
@@ -247,22 +248,30 @@ export interface OpenApiSource {
   readonly clock: Clock;
 }
 
+const DESCRIPTION: StaticAnswerOptions = {
+  type: "application/json; charset=utf-8",
+  cacheControl: "no-cache",
+};
+
 /** A module that does not answer makes the answer 503, never a description with a part missing. */
 export function serveOpenApi(app: FastifyInstance, { modules, describeRest, clock }: OpenApiSource): void {
-  let kept: { document: Promise<string>; until: number } | undefined;
-  const build = async (): Promise<string> => {
+  let kept: { answer: Promise<StaticAnswer>; until: number } | undefined;
+  let last: StaticAnswer | undefined;
+  const build = async (): Promise<StaticAnswer> => {
     const parts = await Promise.all(modules.map((module) => describeRest(module)));
-    return JSON.stringify(buildOpenApi(parts));
+    const text = JSON.stringify(buildOpenApi(parts));
+    // The same text is compressed once.
+    if (last?.text !== text) last = new StaticAnswer(text, DESCRIPTION);
+    return last;
   };
-  app.get(OPENAPI_PATH, async (_request, reply) => {
+  app.get(OPENAPI_PATH, async (request, reply) => {
     if (kept === undefined || kept.until <= clock.now()) {
-      const document = build().catch((error: unknown) => {
+      const answer = build().catch((error: unknown) => {
         kept = undefined;
         throw error;
       });
-      kept = { document, until: clock.now() + KEPT_MS };
+      kept = { answer, until: clock.now() + KEPT_MS };
     }
-    const document = await kept.document;
-    return reply.type("application/json; charset=utf-8").send(document);
+    return (await kept.answer).send(request, reply);
   });
 }

@@ -14,6 +14,7 @@ const NONCE = "__CSP_NONCE__";
 const START_PAGE = "/index.html";
 /** The build names these files by what is in them. */
 const LASTING = /^\/assets\//;
+const COMPRESSED = /\.(?:br|gz)$/;
 const READING = new Set(["GET", "HEAD"]);
 /** Pages lie anywhere but where the API is. */
 const RESERVED = [
@@ -46,7 +47,14 @@ export async function openWebApplication(
   });
   const files = await filesIn(dir);
   const { default: fastifyStatic } = await import("@fastify/static");
-  await app.register(fastifyStatic, { root: dir, serve: false, index: false, cacheControl: false });
+  await app.register(fastifyStatic, {
+    root: dir,
+    serve: false,
+    index: false,
+    cacheControl: false,
+    // The build has its large files compressed, too.
+    preCompressed: true,
+  });
   return {
     find: (request) => {
       if (!READING.has(request.method)) return undefined;
@@ -83,8 +91,12 @@ function isPage(path: string, accept = ""): boolean {
 async function filesIn(dir: string): Promise<Set<string>> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile() && !entry.name.startsWith("."));
-  return new Set(
+  const paths = new Set(
     files.map(({ parentPath, name }) => `/${relative(dir, join(parentPath, name)).replaceAll(sep, "/")}`),
+  );
+  // A compressed copy is not a file of its own.
+  return new Set(
+    [...paths].filter((path) => !paths.has(path.replace(COMPRESSED, "")) || !COMPRESSED.test(path)),
   );
 }
 

@@ -311,13 +311,13 @@ export class FakeLedger {
     return outcomeMessage(judged, (hold) => this.#holdIds[hold] ?? "");
   }
 
-  checkSpender({ accountId, spenderId, claimKey }: CheckSpenderRequest): Outcome {
+  checkSpender({ accountId, spenderId, claimKey, credits }: CheckSpenderRequest): Outcome {
     const [account, spender] = [this.#accountOf(accountId), this.#spenderOf(spenderId, accountId)];
     const key = claimKey.byteLength === 0 ? undefined : hexOf(claimKey);
     const checked =
       account === undefined || spender === undefined
         ? { code: OutcomeCode.SPENDER_INACTIVE }
-        : this.model.check(account, spender, key, this.#options.clock.now());
+        : this.model.check({ account, spender, key, credits }, this.#options.clock.now());
     return outcomeMessage(checked, (hold) => this.#holdIds[hold] ?? "");
   }
 

@@ -12,6 +12,14 @@ import {
 
 const DAY = 86_400_000;
 
+/** A question whether a hold could be paid for; `credits` is its size, 0 the smallest. */
+interface Asked {
+  readonly account: number;
+  readonly spender: number;
+  readonly key: ModelClaim["key"] | undefined;
+  readonly credits: bigint;
+}
+
 type Place = Extract<ModelOperation, { kind: "place" }> & { readonly claim?: ModelClaim | undefined };
 export type LedgerOperation = Exclude<ModelOperation, { kind: "place" }> | Place;
 export type LedgerOutcome = ModelOutcome & { readonly earlierHold?: number };
@@ -56,11 +64,12 @@ export class LedgerModel extends HoldModel {
     return this.#capRefusal({ account, spender, credits }, taken, now) ?? taken;
   }
 
-  /** What the smallest place would meet if no hold were open: of a key that is not free, only a bad spender. */
-  check(account: number, spender: number, key: ModelClaim["key"] | undefined, now: number): LedgerOutcome {
+  /** What a place would meet if no hold were open: of a key that is not free, only a bad spender. */
+  check(asked: Asked, now: number): LedgerOutcome {
+    const { account, spender, key, credits } = asked;
     const bad = this.spenderRefusal(spender, account, now);
     if (bad !== undefined) return bad;
-    const refusal = this.placeRefusal({ account, spender, credits: 1n }, now);
+    const refusal = this.placeRefusal({ account, spender, credits: credits === 0n ? 1n : credits }, now);
     const owner = key === undefined ? undefined : this.claims.owner(account, { key, content: "" }, now);
     if (refusal === undefined || refusal.inFlight === true || owner !== undefined) {
       return { code: OutcomeCode.DONE };

@@ -78,6 +78,7 @@ CREATE TABLE invitation (
   token_digest bytea NOT NULL /* SHA-256 of the token in the link. */,
   created_at timestamp with time zone NOT NULL DEFAULT now(),
   expires_at timestamp with time zone NOT NULL,
+  is_mailed boolean NOT NULL DEFAULT false /* False: the inviter has the link, which proves nothing about the address. */,
   CONSTRAINT invitation_role_check CHECK (role = ANY (ARRAY['viewer'::text, 'developer'::text, 'admin'::text, 'owner'::text])),
   CONSTRAINT invitation_token_digest_check CHECK (octet_length(token_digest) = 32),
   CONSTRAINT invitation_account_id_fkey FOREIGN KEY (account_id) REFERENCES account(id),

@@ -4,8 +4,9 @@ import { type ConsoleRoute, consoleRoutes, type Role, roles } from "@gr/console-
 import { creditsOf, formatCredits } from "@gr/money";
 import { ConsoleOperatorService } from "@gr/proto/console";
 import { until } from "@gr/testing";
+import { type MailServer, startMailServer, tokenOf } from "@gr/testing/mail-server";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { Browser, type MailServer, startMailServer, tokenOf } from "./console-client.ts";
+import { Browser } from "./console-client.ts";
 import { call } from "./http.ts";
 import { serviceOf } from "./operator.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
@@ -48,9 +49,10 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
   };
   const signUp = async (email: string) => {
     const browser = new Browser(router);
-    const asked = await browser.post("sign-up", { email, password: PASSWORD, name: "Somebody" });
+    const asked = await browser.post("sign-up", { email });
     expect([asked.status, asked.body]).toEqual([202, ""]);
-    const verified = await browser.post("verify-email", { token: tokenOf(await mails.linkTo(email)) });
+    const token = tokenOf(await mails.linkTo(email));
+    const verified = await browser.post("verify-email", { token, password: PASSWORD, name: "Somebody" });
     expect([verified.status, verified.body.person.email]).toEqual([200, email]);
     return browser;
   };
@@ -112,18 +114,14 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       );
     });
 
-    test("nobody learns which addresses are known, and an address counts only when it is verified", async () => {
-      const known = await new Browser(router).post("sign-up", {
-        email: "demo@router.localhost",
-        password: PASSWORD,
-        name: "x",
-      });
+    test("nobody learns which addresses are known, and who signs up is nobody until the link is used", async () => {
+      const known = await new Browser(router).post("sign-up", { email: "demo@router.localhost" });
       const reset = await new Browser(router).post("password-reset", { email: "nobody@example.com" });
       expect([known.status, known.body, reset.status, reset.body]).toEqual([202, "", 202, ""]);
       const browser = new Browser(router);
       await browser.post("sign-up", { email: "late@example.com", password: PASSWORD, name: "Late" });
       const early = await browser.post("sign-in", { email: "late@example.com", password: PASSWORD });
-      expect([early.status, early.body.error.code]).toEqual([403, "email_not_verified"]);
+      expect([early.status, early.body.error.code]).toEqual([401, "invalid_credentials"]);
     });
 
     test("ten wrong passwords close the door for a while, also for the right one", async () => {
@@ -226,6 +224,24 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
         "member.left",
         "member.role_changed",
       ]);
+    });
+
+    test("a person without an account joins by the mailed invitation alone", async () => {
+      const email = "new-colleague@example.com";
+      await owner.post(of("invitations"), { email, role: "developer" });
+      const token = tokenOf(await mails.linkTo(email));
+      const browser = new Browser(router);
+      expect((await browser.post("invitations/read", { token })).body).toMatchObject({
+        email,
+        role: "developer",
+        is_for_new_person: true,
+      });
+      const joined = await browser.post("invitations/join", { token, name: "New", password: PASSWORD });
+      expect(joined.body).toMatchObject({
+        person: { email },
+        accounts: [{ account_id: router.accountId, role: "developer" }],
+      });
+      expect((await browser.get(of("home"))).status).toBe(200);
     });
 
     test("an invitation is for one address, and can be withdrawn", async () => {

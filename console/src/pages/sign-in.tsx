@@ -26,11 +26,13 @@ export function SignIn() {
   return answer === undefined ? <ByHand /> : <ByIssuer answer={answer} />;
 }
 
+const BACK = /^\/(accounts\/|invitation$)/;
+
 /** To where the person wanted to go. Only paths of this application: an address from outside would lead away. */
 function useGoOn() {
   const { history } = useRouter();
   const { back } = useSearch({ strict: false });
-  return (to = back) => history.push(to?.startsWith("/accounts/") ? to : "/");
+  return (to = back) => history.push(to !== undefined && BACK.test(to) ? to : "/");
 }
 
 /** For what works once: it must not be sent twice, however often the page is drawn. @returns what it was refused with */
@@ -140,7 +142,12 @@ function ByHand({ failure }: { failure?: ReactNode }) {
       {(single_sign_on !== null || takes_passkeys) && <Divider label="or" />}
       {refusal !== undefined && refusal.param === undefined && (
         <Alert color="red" role="alert">
-          {refusal.message} {refusal.code === "email_not_verified" && <SendAgain email={form.values.email} />}
+          {refusal.message}{" "}
+          {refusal.code === "email_not_verified" && (
+            <Anchor size="sm" renderRoot={(props) => <Link to="/sign-up" {...props} />}>
+              Sign up
+            </Anchor>
+          )}
         </Alert>
       )}
       <TextInput
@@ -162,17 +169,5 @@ function ByHand({ failure }: { failure?: ReactNode }) {
         </Text>
       )}
     </SmallForm>
-  );
-}
-
-function SendAgain({ email }: { email: string }) {
-  const again = useAct({
-    send: () => call("sendVerification", { body: { email } }),
-    done: "If the address is known, a link is on its way.",
-  });
-  return (
-    <Anchor component="button" type="button" size="sm" onClick={() => again.mutate()}>
-      Send the link again
-    </Anchor>
   );
 }

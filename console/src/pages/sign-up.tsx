@@ -1,6 +1,6 @@
-// Asking for a person: the answer is the same for a known address, and a link follows by mail.
-import { PASSWORD_MIN, signUpBody } from "@gr/console-api";
-import { Anchor, Button, PasswordInput, Text, TextInput } from "@mantine/core";
+// Sign-up: asks for an address. The password waits for the link that is mailed there, so nobody signs up as somebody else.
+import { emailBody } from "@gr/console-api";
+import { Anchor, Button, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
@@ -15,47 +15,29 @@ export function SignUp() {
   const { sign_up, sends_mail } = useSession();
   const [address, setAddress] = useState<string>();
   const form = useForm({
-    initialValues: { name: "", email: "", password: "" },
-    validate: byRules(signUpBody),
+    initialValues: { email: "" },
+    validate: byRules(emailBody),
     validateInputOnBlur: true,
   });
   const signUp = useAct({
-    send: (body: { name: string; email: string; password: string }) => call("signUp", { body }),
+    send: (body: { email: string }) => call("signUp", { body }),
     after: (_, { email }) => setAddress(email),
     showAt: (error) => showAtField(form, error),
   });
-  if (address !== undefined) {
-    return (
-      <SmallForm title="Almost there">
-        <Text>
-          {sends_mail
-            ? `A link was sent to ${address}. It opens your account.`
-            : "No mail server is set: the operator of this router has the link that opens your account."}
-        </Text>
-      </SmallForm>
-    );
-  }
-  if (sign_up === "closed") {
-    return (
-      <SmallForm title="Sign up">
-        <Text>Here people are invited. Ask an admin of your account, or the operator.</Text>
-      </SmallForm>
-    );
-  }
+  if (address !== undefined)
+    return <LinkIsSent address={address} isMailed={sends_mail} isOpen={sign_up === "open"} />;
   return (
     <SmallForm title="Sign up" onSubmit={form.onSubmit((values) => signUp.mutate(values))}>
-      <TextInput label="Name" autoComplete="name" {...form.getInputProps("name")} />
+      {sign_up === "closed" && (
+        <Text size="sm">
+          You need an invitation to sign up here. Ask an admin of your account, or the operator.
+        </Text>
+      )}
       <TextInput
         label="E-mail address"
         type="email"
         autoComplete="username"
         {...form.getInputProps("email")}
-      />
-      <PasswordInput
-        label="Password"
-        description={`At least ${PASSWORD_MIN} characters`}
-        autoComplete="new-password"
-        {...form.getInputProps("password")}
       />
       <Button type="submit" loading={signUp.isPending}>
         Sign up
@@ -63,6 +45,21 @@ export function SignUp() {
       <Anchor size="sm" renderRoot={(props) => <Link to="/sign-in" {...props} />}>
         Sign in instead
       </Anchor>
+    </SmallForm>
+  );
+}
+
+function LinkIsSent({ address, isMailed, isOpen }: { address: string; isMailed: boolean; isOpen: boolean }) {
+  const condition = isOpen ? "" : "If this address was invited: ";
+  const link = isMailed
+    ? `A link was sent to ${address}. Open it to set your password.`
+    : "No mail server is set: the operator of this router has the link to set your password.";
+  return (
+    <SmallForm title="Almost there">
+      <Text>
+        {condition}
+        {link}
+      </Text>
     </SmallForm>
   );
 }

@@ -34,9 +34,9 @@ const token = z.string({ error: "It must be the token of the link" }).min(1).max
 /** Checked against what is kept, so its rules for new ones do not matter. */
 const knownPassword = z.string({ error: "It must be a password" }).min(1).max(1_000);
 
-export const signUpBody = z.object({ email, password, name });
 export const signInBody = z.object({ email, password: knownPassword });
 export const tokenBody = z.object({ token });
+export const firstPasswordBody = z.object({ token, name, password });
 export const emailBody = z.object({ email });
 export const newPasswordBody = z.object({ token, password });
 export const changePasswordBody = z.object({ current_password: knownPassword, new_password: password });
@@ -112,6 +112,17 @@ export const invitationBody = z.object({ email, role });
 export const newInvitation = invitation.extend({
   link: z.string().nullable().describe("for the inviter to hand on; null = it was mailed"),
 });
+/** For the browser that has the token of its link. */
+export const openInvitation = z.object({
+  email: z.string(),
+  account_name: z.string(),
+  role,
+  invited_by: z.string().describe("e-mail address"),
+  is_for_new_person: z
+    .boolean()
+    .describe("true: the link sets a password; false: sign in, or sign up, with the address first"),
+});
+export type OpenInvitation = z.infer<typeof openInvitation>;
 export const roleBody = z.object({ role });
 
 export const auditEntry = z.object({

@@ -1,6 +1,6 @@
 // The settings of the text upstreams. The catalogue imports text models from them and the text proxy sends requests to them.
 // Both read the same settings, so that a listed model can always be called.
-import { OperatorError } from "@gr/runtime";
+import { OperatorError, trimSlashes } from "@gr/runtime";
 import { z } from "zod";
 import { KIND_NAMES, type UpstreamKind } from "./upstream-kind.ts";
 import { UPSTREAM_KINDS } from "./upstream-kinds.ts";
@@ -139,7 +139,7 @@ function upstreamOf(
   return {
     name: said.name,
     kind,
-    baseUrl: at.replace(/\/+$/, ""),
+    baseUrl: trimSlashes(at),
     apiKey,
     prices,
     billed: said.billed,

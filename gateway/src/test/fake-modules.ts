@@ -34,6 +34,8 @@ export class Stage {
   goOn = Promise.withResolvers<void>();
   /** Resolves when the client of the waiting request has left. */
   left = Promise.withResolvers<void>();
+  /** What was directed in text requests whose connection to the module, or exchange, has ended. */
+  readonly closed: string[] = [];
 
   reset(): void {
     this.entered = Promise.withResolvers();
@@ -72,8 +74,10 @@ function get(path: string) {
 }
 
 const directions = z.object({
-  do: z.enum(["tell", "fail", "crash", "stream", "break", "wait"]).default("tell"),
+  do: z.enum(["tell", "fail", "crash", "stream", "break", "wait", "fill", "flood"]).default("tell"),
   reason: z.string().optional(),
+  /** Length of a "fill". */
+  bytes: z.number().optional(),
 });
 
 function text(stage: Stage, path: string) {
@@ -85,7 +89,10 @@ function text(stage: Stage, path: string) {
     bodyLimit: 20 * MB,
     responses: ok,
     handle: async (request) => {
-      const { do: what, reason = "" } = request.body;
+      const { do: what, reason = "", bytes = 0 } = request.body;
+      request.reply.raw.once("close", () => stage.closed.push(what));
+      if (what === "fill") return { text: "x".repeat(bytes) };
+      if (what === "flood") return request.reply.type("text/event-stream").send(Readable.from(flood()));
       if (what === "fail" && isReason(reason)) {
         throw new ServiceError(reason, `It failed: ${reason}.`, { param: "model", retryAfterMs: 1_500 });
       }
@@ -101,6 +108,10 @@ function text(stage: Stage, path: string) {
       return see(path)(request as RestRequest);
     },
   });
+}
+
+function* flood() {
+  for (;;) yield Buffer.alloc(64 * 1024);
 }
 
 /** The second event is sent when the test says so; "break" fails instead. */

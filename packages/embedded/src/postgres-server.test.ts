@@ -163,6 +163,16 @@ test("a folder whose path is too long for a socket works as well", async () => {
   expect(existsSync(sockets)).toBe(false);
 });
 
+test.each(["a,b", 'a, "b"', "a b'c\\d"])("a folder named %s works as well", async (name) => {
+  const folder = join(dataDir, name);
+  await mkdir(folder);
+  await copyMade(folder);
+  const server = await startPostgres({ dataDir: folder, durable: false });
+  await expect(query(server.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
+  expect(existsSync(join(folder, "cluster", ".s.PGSQL.5432"))).toBe(true);
+  await server.stop();
+});
+
 test("a temporary database is gone when its user is killed", async () => {
   const child = await startInChild({ durable: false, temporary: true });
   await child.kill();

@@ -165,7 +165,8 @@ function settingsOf(
   return {
     port: port ?? SOCKET_PORT,
     listen_addresses: port === undefined ? "" : "127.0.0.1",
-    unix_socket_directories: sockets,
+    // A list: quoted, a comma in the path separates nothing.
+    unix_socket_directories: `"${sockets.replaceAll('"', '""')}"`,
     shared_buffers: "128MB",
     max_connections: durable ? 200 : 400,
     max_wal_size: "512MB",

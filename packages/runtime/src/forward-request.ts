@@ -9,7 +9,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { type Dispatcher, Pool } from "undici";
 import { headersForModules } from "./client-headers.ts";
 import { callForBody, isWaiting, questionHeaders } from "./expected-bodies.ts";
-import { keepConnection } from "./http-app.ts";
+import { FORWARDED_METHODS, keepConnection } from "./http-app.ts";
 
 const CONNECT_TIMEOUT_MS = 3_000;
 const LONGEST_SILENCE_MS = 4 * 3_600_000;
@@ -82,6 +82,7 @@ export async function forwardRequests(
       await scope.register(httpProxy, {
         upstream,
         routes: [prefix, `${prefix}/*`],
+        httpMethods: [...FORWARDED_METHODS],
         proxyPayloads: false,
         internalRewriteLocationHeader: false,
         disableRequestLogging: true,

@@ -1,4 +1,5 @@
 // What every HTTP port of ours does with slow clients, broken ones, and its own end.
+import { METHODS } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -93,6 +94,58 @@ describe("an HTTP app", () => {
     const { statusCode, body } = await app.inject(`/${"a".repeat(5_000)}`);
     expect(statusCode).toBe(404);
     expect(JSON.parse(body).error.message.length).toBeLessThan(300);
+  });
+
+  test.each(METHODS.filter((method) => !["GET", "HEAD", "CONNECT"].includes(method)))(
+    "%s of a path that has other methods is 405 with those, and of no path 404",
+    async (method) => {
+      const [known, unknown] = await Promise.all(
+        ["/now", "/nowhere"].map(
+          (path) => open(`${method} ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`).all,
+        ),
+      );
+      expect(known).toMatch(/^HTTP\/1\.1 405 [^{]*\r\nallow: GET, HEAD\r\n[^{]*\{.*"method_not_allowed"/s);
+      expect(unknown).toMatch(/^HTTP\/1\.1 404 [^{]*\{.*"not_found"/s);
+    },
+  );
+
+  test("a path is under a route part for part", async () => {
+    const routed = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
+    routed.get("/a/:id/b", async () => "");
+    routed.get("/c/*", async () => "");
+    const statusOf = async (url: string) => (await routed.inject({ method: "PUT", url })).statusCode;
+    for (const url of ["/a/1/b", "/a/%2F/b", "/c/", "/c/d", "/c/d/e", "/c//"])
+      expect(await statusOf(url)).toBe(405);
+    for (const url of ["/a//b", "/a/b", "/a/1/2/b", "/a/1/b/", "/c", "/", "/ac/d"]) {
+      expect(await statusOf(url)).toBe(404);
+    }
+  });
+
+  test("headers of a port are on each of its answers", async () => {
+    const withHeaders = createHttpApp({
+      log: createLogger("silent", "test"),
+      requestId: () => "the-id",
+      headers: { "strict-transport-security": "max-age=1" },
+    });
+    withHeaders.get("/now", async () => ({ ok: true }));
+    await withHeaders.listen({ port: 0, host: "127.0.0.1" });
+    const ownPort = port;
+    port = (withHeaders.server.address() as AddressInfo).port;
+    for (const [request, status] of [
+      ["GET /now HTTP/1.1\r\nhost: x", 200],
+      ["GET /nowhere HTTP/1.1\r\nhost: x", 404],
+      ["GET /%zz HTTP/1.1\r\nhost: x", 404],
+      ["GET /now HTTP/1.1", 400],
+      ["CONNECT x:1 HTTP/1.1\r\nhost: x:1", 400],
+      ["no HTTP", 400],
+    ] as const) {
+      const answer = await open(`${request}\r\nconnection: close\r\n\r\n`).all;
+      expect(answer).toMatch(
+        new RegExp(`^HTTP/1.1 ${status} .*\\r\\nstrict-transport-security: max-age=1\\r\\n`, "s"),
+      );
+    }
+    port = ownPort;
+    await withHeaders.close();
   });
 
   test("closing waits for a running answer and then for nothing else", async () => {

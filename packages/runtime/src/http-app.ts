@@ -1,6 +1,6 @@
 // The Fastify app that every HTTP port of ours is: request ids, the one error renderer, 404 and 405 in our envelope,
 // limits against slow, oversized and ambiguous requests. Routes are added by the callers.
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { type IncomingMessage, METHODS, type Server, type ServerResponse } from "node:http";
 import { Socket } from "node:net";
 import { ServiceError } from "@gr/proto";
 import {
@@ -13,6 +13,7 @@ import {
 import { holdExpectedBodies } from "./expected-bodies.ts";
 import type { Logger } from "./logger.ts";
 import { mostConnections, readLimits } from "./most-connections.ts";
+import { announceIdleTime, type ConnectionLimits, OpenConnections } from "./open-connections.ts";
 import { pause } from "./pause.ts";
 import { refuseAmbiguous } from "./refuse-ambiguous.ts";
 import { renderError, renderRawHttp } from "./render-error.ts";
@@ -20,6 +21,7 @@ import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
 import { StalledUploads, type UploadLimits } from "./stalled-uploads.ts";
 import { traceRequests } from "./trace-requests.ts";
 import type { Origin, Tracing } from "./tracing.ts";
+import { type AnswerLimits, cutUnreadAnswers } from "./unread-answers.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
 /** How long the rest of a body is read and thrown away after the answer has been sent. */
@@ -36,12 +38,21 @@ const MOST_ECHOED = 200;
 
 const HEAD = Buffer.from("HEAD ");
 
+/** Methods that Node reads, without that of tunnels. */
+export const FORWARDED_METHODS: readonly string[] = METHODS.filter((method) => method !== "CONNECT");
+
 export interface HttpAppOptions {
   readonly log: Logger;
   /** Chooses the id of a request; it is answered as x-request-id. */
   readonly requestId: (request: IncomingMessage) => string;
   /** For ports that strangers reach; absent: uploads may be as slow as the whole request. */
   readonly uploads?: UploadLimits;
+  /** For ports that strangers reach; absent: a connection without a place is refused, and nobody has a share. */
+  readonly connections?: Partial<ConnectionLimits>;
+  /** For ports that strangers reach; absent: an answer waits until its client has taken it. */
+  readonly answers?: AnswerLimits;
+  /** Headers of every answer. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Absent: no request is traced. */
   readonly tracing?: Tracing | undefined;
   /** Who sends requests here; strangers when absent. */
@@ -52,9 +63,14 @@ export function createHttpApp({
   log,
   requestId,
   uploads,
+  connections,
+  answers,
+  headers = {},
   tracing,
   origin = "outside",
 }: HttpAppOptions): FastifyInstance {
+  const refuse = (error: NodeJS.ErrnoException, socket: Socket, id: string) =>
+    refuseBadHttp(error, socket, { ...headers, [REQUEST_ID_HEADER]: id });
   const settings: FastifyHttpOptions<Server> = {
     bodyLimit: DEFAULT_BODY_LIMIT,
     genReqId: (request) => requestId(request as IncomingMessage),
@@ -74,26 +90,30 @@ export function createHttpApp({
     },
     routerOptions: { maxParamLength: 500 },
     clientErrorHandler: (error, socket) =>
-      refuseBadHttp(error as NodeJS.ErrnoException, socket, requestId({ headers: {} } as IncomingMessage)),
+      refuse(error as NodeJS.ErrnoException, socket, requestId({ headers: {} } as IncomingMessage)),
     frameworkErrors: (error, request, reply) => {
-      const { status, headers, body } = renderError(error, request.id);
+      const rendered = renderError(error, request.id);
       const untyped = reply as unknown as FastifyReply;
-      void untyped.status(status).headers(headers).header(REQUEST_ID_HEADER, request.id).send(body);
+      untyped.status(rendered.status).headers({ ...headers, ...rendered.headers });
+      void untyped.header(REQUEST_ID_HEADER, request.id).send(rendered.body);
     },
   };
   const app: FastifyInstance = fastify(settings);
-  app.server.maxConnections = mostConnections(readLimits());
+  boundConnections(app, connections, answers);
+  answerEveryMethod(app);
   holdExpectedBodies(app.server);
   // An expectation that Node does not know is no reason to answer outside our envelope.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
   // Without a listener, Node closes the connection and says nothing.
   app.server.on("connect", (request, socket) => {
-    socket.end(renderRawHttp(new ServiceError("invalid_http", "This is no proxy."), requestId(request)));
+    const refusal = new ServiceError("invalid_http", "This is no proxy.");
+    socket.end(renderRawHttp(refusal, { ...headers, [REQUEST_ID_HEADER]: requestId(request) }));
   });
   app.decorateRequest("principal", null);
   traceRequests(app, tracing, origin);
   app.addHook("onRequest", (request, reply, done) => {
-    reply.header(REQUEST_ID_HEADER, request.id);
+    reply.header(REQUEST_ID_HEADER, request.id).headers(headers);
+    announceIdleTime(request.raw, reply);
     refuseAmbiguous(request.raw);
     done();
   });
@@ -113,7 +133,7 @@ export function createHttpApp({
     if (!request.raw.complete) linger(request.raw);
     done();
   });
-  if (uploads !== undefined) cutStalledUploads(app, uploads);
+  if (uploads !== undefined) cutStalledUploads(app, uploads, refuse);
   answerUnknownRoutes(app);
   return app;
 }
@@ -134,9 +154,34 @@ export function keepConnection(reply: AnyReply): void {
   else reply.header("connection", "close");
 }
 
-function cutStalledUploads(app: FastifyInstance, limits: UploadLimits): void {
+const UNLIMITED: ConnectionLimits = {
+  most: Number.POSITIVE_INFINITY,
+  mostOfOwner: Number.POSITIVE_INFINITY,
+  ownerOf: () => undefined,
+  closed: () => undefined,
+};
+
+function boundConnections(
+  app: FastifyInstance,
+  limits: Partial<ConnectionLimits> | undefined,
+  answers: AnswerLimits | undefined,
+): void {
+  const most = mostConnections(readLimits());
+  if (limits === undefined && answers === undefined) {
+    app.server.maxConnections = most;
+    return;
+  }
+  const connections = new OpenConnections(app.server, { ...UNLIMITED, most, ...limits });
+  if (answers !== undefined) cutUnreadAnswers(app, connections, answers);
+}
+
+function cutStalledUploads(
+  app: FastifyInstance,
+  limits: UploadLimits,
+  refuse: (error: NodeJS.ErrnoException, socket: Socket, id: string) => void,
+): void {
   const uploads = new StalledUploads(limits, ({ raw: { socket }, id }) => {
-    refuseBadHttp({ code: "ERR_HTTP_REQUEST_TIMEOUT" } as NodeJS.ErrnoException, socket, id);
+    refuse({ code: "ERR_HTTP_REQUEST_TIMEOUT" } as NodeJS.ErrnoException, socket, id);
     // Now, not only when the client ends its side, too: whoever reads the body must hear of it.
     socket.destroySoon();
   });
@@ -196,21 +241,26 @@ export async function closeHttpApp(app: FastifyInstance, graceMs: number): Promi
   }
 }
 
+/** Methods that a request may have and that no route of ours has are routed like the others, without a look at their bodies. */
+function answerEveryMethod(app: FastifyInstance): void {
+  // The framework would read a body of QUERY, and refuse it without a type.
+  const unknown = FORWARDED_METHODS.filter(
+    (method) => method === "QUERY" || !app.supportedMethods.includes(method),
+  );
+  for (const method of unknown) app.addHttpMethod(method, { overrideExisting: true });
+}
+
 /** 405 with Allow when the path exists under another method, else 404. */
 function answerUnknownRoutes(app: FastifyInstance): void {
-  const routes: { pattern: RegExp; methods: readonly string[] }[] = [];
+  const routes: { parts: readonly string[]; methods: readonly string[] }[] = [];
   app.addHook("onRoute", ({ url, method }) => {
     // A route for all paths (CORS has one) says nothing about which paths exist.
-    if (url === "*") return;
-    const source = url
-      .replaceAll(/[.+?^${}()|[\]\\]/g, "\\$&")
-      .replaceAll(/:\w+/g, "[^/]+")
-      .replaceAll("*", ".*");
-    routes.push({ pattern: new RegExp(`^${source}$`), methods: [method].flat() });
+    if (url !== "*") routes.push({ parts: url.split("/"), methods: [method].flat() });
   });
   app.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request);
-    const allowed = new Set(routes.flatMap(({ pattern, methods }) => (pattern.test(path) ? methods : [])));
+    const parts = path.split("/");
+    const allowed = new Set(routes.flatMap((route) => (isUnder(route.parts, parts) ? route.methods : [])));
     if (allowed.size === 0) throw routeNotFound(request);
     reply.header("allow", [...allowed].sort().join(", "));
     throw new ServiceError(
@@ -218,6 +268,16 @@ function answerUnknownRoutes(app: FastifyInstance): void {
       `${request.method} is not allowed on ${path.slice(0, MOST_ECHOED)}.`,
     );
   });
+}
+
+/** Compares the parts of a path with those of a route, one after the other: in linear time, whatever the client sends. */
+function isUnder(route: readonly string[], path: readonly string[]): boolean {
+  for (const [index, part] of route.entries()) {
+    if (part === "*") return index < path.length;
+    const sent = path[index];
+    if (part.startsWith(":") ? !sent : sent !== part) return false;
+  }
+  return route.length === path.length;
 }
 
 /** The refusal of a path that does not exist. It shows the path, and of a long one the beginning. */
@@ -231,7 +291,11 @@ export function pathOf(request: FastifyRequest): string {
 }
 
 /** Requests that Node's parser refuses never reach Fastify; they get our envelope too. */
-function refuseBadHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+function refuseBadHttp(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  headers: Readonly<Record<string, string>>,
+): void {
   // Node keeps the answer that is being sent here; another one in its middle would be read as part of it.
   const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } })._httpMessage;
   if (error.code === "ECONNRESET" || !socket.writable || answering?.headersSent === true) {
@@ -247,5 +311,5 @@ function refuseBadHttp(error: NodeJS.ErrnoException, socket: Socket, requestId: 
   // Without a body after HEAD, behind which a client would take it for the next answer.
   const { rawPacket } = error as { rawPacket?: Buffer };
   const isHead = rawPacket?.subarray(0, HEAD.length).equals(HEAD) === true;
-  socket.end(renderRawHttp(refusal, requestId, isHead ? "head" : "whole"));
+  socket.end(renderRawHttp(refusal, headers, isHead ? "head" : "whole"));
 }

@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, ByteBudget } from "./byte-budget.ts";
 import { askedLength } from "./expected-bodies.ts";
+import type { StringWatcher } from "./json-guard.ts";
 
 /** Up to here a body is not counted. */
 const SMALL_BODY = 64 * 1024;
@@ -17,10 +18,26 @@ export interface BodyRules {
   readonly budget: ByteBudget;
   /** Whose share of the budget a request takes. */
   readonly ownerOf: (request: FastifyRequest) => string;
+  /** Undefined for a request whose body is not counted. */
+  readonly meter?: (request: FastifyRequest) => BodyMeter | undefined;
+}
+
+/** Counts one body while it arrives, and may refuse it before its end. */
+export interface BodyMeter extends StringWatcher {
+  /**
+   * Called when more of a long JSON body has been checked; nothing more is read before it resolves.
+   * @param isWhole nothing follows. @throws ServiceError that the sender is told instead
+   */
+  counted(isWhole: boolean): Promise<void>;
 }
 
 /** A body whose length is not known to be small. */
 interface IncomingBody {
+  /** Account whose share of the process its reading takes. */
+  readonly owner: string;
+  /** Aborts when the exchange with the client has ended. */
+  readonly signal: AbortSignal;
+  readonly meter: BodyMeter | undefined;
   /** To be called with an announced length that the route allows. @throws ServiceError when there is no room for it */
   expect(bytes: number): void;
   /** To be called with what has arrived, before it is kept. @throws ServiceError when it is too much */
@@ -69,28 +86,47 @@ export function admitBodies(scope: FastifyInstance, rules: BodyRules): void {
       return;
     }
     const allowance = allowanceOf(request, reply, rules);
-    bodies.set(request, allowance);
+    const body = incomingBody(request, reply, rules, allowance);
+    bodies.set(request, body);
     if (announced !== undefined && announced <= freeBytes) {
       done();
       return;
     }
     const refused = (refusal: Error) => {
       // Without a length it may be short after all.
-      if (announced === undefined) bodies.set(request, upTo(freeBytes, allowance, refusal));
+      if (announced === undefined) bodies.set(request, upTo(freeBytes, body, refusal));
       done(announced === undefined ? undefined : refusal);
     };
     admit(request).then(() => done(), refused);
   });
 }
 
-function upTo(most: number, allowance: Allowance, refusal: Error): IncomingBody {
+function incomingBody(
+  request: FastifyRequest,
+  { raw }: FastifyReply,
+  { ownerOf, meter }: BodyRules,
+  allowance: Allowance,
+): IncomingBody {
+  const left = new AbortController();
+  raw.once("close", () => left.abort(new Error("the client has left")));
+  return {
+    owner: ownerOf(request),
+    signal: left.signal,
+    meter: meter?.(request),
+    expect: (bytes) => allowance.expect(bytes),
+    take: (bytes) => allowance.take(bytes),
+  };
+}
+
+function upTo(most: number, body: IncomingBody, refusal: Error): IncomingBody {
   let left = most;
   return {
-    expect: (bytes) => allowance.expect(bytes),
+    ...body,
+    expect: (bytes) => body.expect(Math.min(bytes, most)),
     take: (bytes) => {
       left -= bytes;
       if (left < 0) throw refusal;
-      allowance.take(bytes);
+      body.take(bytes);
     },
   };
 }

@@ -16,14 +16,17 @@ export {
   stopConfig,
 } from "./config.ts";
 export { inRequest, type Within, withinCurrentRequest } from "./current-request.ts";
+export { hasEntityTag } from "./entity-tag.ts";
 export { FairGate, type FairGateOptions, type FairWork } from "./fair-gate.ts";
+export { parseForeignJson, readForeignJson } from "./foreign-json.ts";
 export type { MountPoint } from "./forward-request.ts";
 export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http-app.ts";
-export { allowanceOf, type BodyRules, incomingBodyOf } from "./incoming-body.ts";
+export { allowanceOf, type BodyMeter, type BodyRules, incomingBodyOf } from "./incoming-body.ts";
 export { parseJsonBytes } from "./json-body.ts";
-export { endOfJsonString, guardJson } from "./json-guard.ts";
+export { endOfJsonString, guardJson, JsonGuard, OF_REQUESTS, type StringPlace } from "./json-guard.ts";
 export { listenError } from "./listen.ts";
 export { createLogger, type Logger } from "./logger.ts";
+export { IDLE_BYTES, memoryShares } from "./memory-shares.ts";
 export { migrate } from "./migrate.ts";
 export {
   defineModule,
@@ -33,6 +36,7 @@ export {
   type ModuleInstance,
   type RpcService,
 } from "./module.ts";
+export { type ConnectionLimits, knowConnection } from "./open-connections.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./page-fields.ts";
 export { parseRequest } from "./parse-request.ts";
@@ -80,3 +84,5 @@ export {
 } from "./spans.ts";
 export { setPrincipal } from "./trace-requests.ts";
 export type { Tracing } from "./tracing.ts";
+export { trimSlashes } from "./trim-slashes.ts";
+export type { AnswerLimits, CutCause } from "./unread-answers.ts";

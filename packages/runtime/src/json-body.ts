@@ -1,17 +1,15 @@
-// Reads the JSON body of a request. What must be refused is refused while it arrives, the rest of it unread; and the
-// loop is never kept long: a long body is looked at chunk by chunk, parsed in slices, and one after another.
+// Reads the JSON body of a request. A refusal comes while the body arrives, the remaining bytes unread. The loop is never
+// kept long: a long body is checked chunk by chunk and parsed in slices, both in turns with the bodies of other accounts.
 import { isUtf8 } from "node:buffer";
-import { setImmediate as otherWork } from "node:timers/promises";
 import { ServiceError } from "@gr/proto";
 import type { FastifyRequest } from "fastify";
 import { ArrivingBytes } from "./arriving-bytes.ts";
+import { FairGate, type FairWork } from "./fair-gate.ts";
 import { announcedLength, incomingBodyOf } from "./incoming-body.ts";
-import { guardJson, JsonGuard } from "./json-guard.ts";
-import { parseInSlices } from "./parse-in-slices.ts";
+import { guardJson, JsonGuard, OF_REQUESTS } from "./json-guard.ts";
+import { LONG_JSON, loopTurns, parseInTurns } from "./parse-in-turns.ts";
 
-/** Up to here JSON.parse takes a few milliseconds at most. */
-const LONG_BODY = 256 * 1024;
-/** Of a long body, so much is looked at a time for what is no UTF-8. */
+/** Bytes of a long body that are checked for UTF-8 in one step. */
 const UTF8_SLICE = 4 * 1024 * 1024;
 /** Room for so much is made first, and more as it comes: what is announced need not come. */
 const FIRST_ROOM = { announced: 1024 * 1024, unannounced: 16 * 1024 };
@@ -26,8 +24,14 @@ export interface JsonBody {
 const guarded = new WeakSet<Buffer>();
 const parsed = new WeakMap<Buffer, unknown>();
 
-/** Long bodies are parsed one after another. */
-let parsing: Promise<unknown> = Promise.resolve();
+/** Bounds the values that are half parsed. Their bytes wait, and count in the module's ByteBudget. */
+const parses = new FairGate({
+  places: 2,
+  perOwner: 1,
+  waitingPerOwner: 64,
+  waiting: 512,
+  name: "long bodies",
+});
 
 /** @throws ServiceError invalid_json, body_too_large, or that of the module's body rules, without waiting for the rest of the body */
 export async function readJsonBody(
@@ -35,9 +39,14 @@ export async function readJsonBody(
   payload: NodeJS.ReadableStream,
   wantsValue: boolean,
 ): Promise<JsonBody> {
-  const bytes = await readGuarded(request, payload);
+  const { owner = request.ip, signal } = incomingBodyOf(request) ?? {};
+  const work = { owner, signal };
+  const bytes = await readGuarded(request, payload, work);
   guarded.add(bytes);
-  if (bytes.length > LONG_BODY) parsed.set(bytes, await parseLong(bytes));
+  if (bytes.length > LONG_JSON) {
+    const whole = { ...work, cost: bytes.length };
+    parsed.set(bytes, await parses.run(whole, () => parseSlowly(bytes, work)));
+  }
   return { bytes, value: wantsValue ? parseJsonBytes(bytes) : undefined };
 }
 
@@ -62,7 +71,11 @@ export function parseJsonBytes(bytes: Buffer): unknown {
   }
 }
 
-function readGuarded(request: FastifyRequest, payload: NodeJS.ReadableStream): Promise<Buffer> {
+function readGuarded(
+  request: FastifyRequest,
+  payload: NodeJS.ReadableStream,
+  work: FairWork,
+): Promise<Buffer> {
   const limit = request.routeOptions.bodyLimit;
   const announced = announcedLength(request);
   const incoming = incomingBodyOf(request);
@@ -71,14 +84,16 @@ function readGuarded(request: FastifyRequest, payload: NodeJS.ReadableStream): P
       reject(tooLarge(limit));
       return;
     }
-    // Throws as `reject` does.
-    incoming?.expect(announced ?? 0);
-    const guard = new JsonGuard();
+    // Throws as `reject` does. Without a length, any that is allowed may come.
+    incoming?.expect(announced ?? limit);
+    const guard = new JsonGuard(OF_REQUESTS, incoming?.meter);
     const first = announced === undefined ? FIRST_ROOM.unannounced : FIRST_ROOM.announced;
     const arriving = new ArrivingBytes(first, announced ?? limit);
+    let length = 0;
+    let checking: Promise<void> | undefined;
     const stop = () => {
       payload.off("data", take);
-      payload.off("end", end);
+      payload.off("end", onEnd);
       payload.off("error", fail);
     };
     const fail = (error: unknown) => {
@@ -86,59 +101,66 @@ function readGuarded(request: FastifyRequest, payload: NodeJS.ReadableStream): P
       payload.pause();
       reject(error as Error);
     };
+    const check = (chunk: Buffer) => {
+      guard.push(chunk);
+      arriving.push(chunk);
+    };
+    const checkInTurn = async (chunk: Buffer) => {
+      payload.pause();
+      await loopTurns.step({ ...work, cost: chunk.length }, () => check(chunk));
+      await incoming?.meter?.counted(false);
+      checking = undefined;
+      payload.resume();
+    };
     const take = (chunk: Buffer) => {
       try {
-        if (arriving.length + chunk.length > limit) throw tooLarge(limit);
+        length += chunk.length;
+        if (length > limit) throw tooLarge(limit);
         incoming?.take(chunk.length);
-        guard.push(chunk);
-        arriving.push(chunk);
+        if ((announced ?? length) <= LONG_JSON) check(chunk);
+        else {
+          checking = checkInTurn(chunk);
+          checking.catch(fail);
+        }
       } catch (error) {
         fail(error);
       }
     };
-    const end = () => {
+    const end = async () => {
+      await checking;
       stop();
-      if (announced !== undefined && announced !== arriving.length) reject(wrongLength());
-      else resolve(arriving.whole());
+      if (arriving.length > LONG_JSON) await incoming?.meter?.counted(true);
+      if (announced !== undefined && announced !== arriving.length) throw wrongLength();
+      resolve(await arriving.whole());
     };
     payload.on("data", take);
-    payload.once("end", end);
+    const onEnd = () => void end().catch(fail);
+    payload.once("end", onEnd);
     payload.once("error", fail);
     payload.resume();
   });
 }
 
-function parseLong(bytes: Buffer): Promise<unknown> {
-  const mine = parsing.then(() => parseSlowly(bytes));
-  parsing = mine.catch(() => undefined);
-  return mine;
-}
-
-async function parseSlowly(bytes: Buffer): Promise<unknown> {
+async function parseSlowly(bytes: Buffer, work: FairWork): Promise<unknown> {
   refuseByteOrderMark(bytes);
   try {
-    await refuseOtherEncodings(bytes);
-    const slices = parseInSlices(bytes);
-    for (;;) {
-      const slice = slices.next();
-      if (slice.done === true) return slice.value;
-      await otherWork();
-    }
+    await refuseOtherEncodings(bytes, work);
+    return await parseInTurns(bytes, work);
   } catch (error) {
-    throw invalid(error);
+    throw error instanceof SyntaxError ? invalid(error) : error;
   }
 }
 
 /** @throws SyntaxError when the bytes are not UTF-8 */
-async function refuseOtherEncodings(bytes: Buffer): Promise<void> {
+async function refuseOtherEncodings(bytes: Buffer, work: FairWork): Promise<void> {
   for (let at = 0; at < bytes.length; ) {
     const full = Math.min(bytes.length, at + UTF8_SLICE);
     let end = full;
     // No character is cut in two: it has three bytes at most behind its first.
     while (end < bytes.length && end > full - 3 && isWithinCharacter(bytes[end] as number)) end -= 1;
-    if (!isUtf8(bytes.subarray(at, end))) throw new SyntaxError("not UTF-8");
+    const part = bytes.subarray(at, end);
+    if (!(await loopTurns.step(work, () => isUtf8(part)))) throw new SyntaxError("not UTF-8");
     at = end;
-    await otherWork();
   }
 }
 

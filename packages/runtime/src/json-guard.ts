@@ -52,7 +52,34 @@ export function guardJson(json: Buffer): void {
   new JsonGuard().push(json);
 }
 
+export interface JsonRules {
+  /** As JSON_LIMITS.values. */
+  readonly values: number;
+  /** Members with the name of an earlier one. */
+  readonly repeated: "refused" | "accepted";
+}
+
+export const OF_REQUESTS: JsonRules = { values: JSON_LIMITS.values, repeated: "refused" };
+
+/** Place of a string that is a value. */
+export interface StringPlace {
+  /** Arrays and objects around it. */
+  readonly depth: number;
+  /** Name of the outermost object's member that it is in; undefined in an array. */
+  readonly field: string | undefined;
+  /** Name of the member that it is the value of; undefined for an element of an array. */
+  readonly name: string | undefined;
+}
+
+/** Receives the strings of a JSON text that are values while the guard passes over them. */
+export interface StringWatcher {
+  /** The bytes of `chunk` in a string, as they are spelt. @param isLast the string ends there */
+  string(place: StringPlace, chunk: Buffer, from: number, to: number, isLast: boolean): void;
+}
+
 export class JsonGuard {
+  readonly #watcher: StringWatcher | undefined;
+  readonly #rules: JsonRules;
   readonly #levels: Level[] = [];
   #values = 0;
   #keyIsNext = false;
@@ -64,6 +91,11 @@ export class JsonGuard {
   /** What earlier chunks had of the name. */
   #nameBefore: Buffer | undefined;
   #numberBytes = 0;
+
+  constructor(rules = OF_REQUESTS, watcher?: StringWatcher) {
+    this.#rules = rules;
+    this.#watcher = watcher;
+  }
 
   /** Looks at the next bytes of one JSON text. @throws as guardJson */
   push(chunk: Buffer): void {
@@ -127,8 +159,9 @@ export class JsonGuard {
   /** Each value but the outermost follows an opening or a comma; empty arrays and objects count as if they had one. */
   #count(): void {
     this.#values += 1;
-    if (this.#values > JSON_LIMITS.values) {
-      throw tooMuch(`has more than ${JSON_LIMITS.values.toLocaleString("en")} values`);
+    const { values } = this.#rules;
+    if (this.#values > values) {
+      throw tooMuch(`has more than ${values.toLocaleString("en")} values`);
     }
   }
 
@@ -147,7 +180,11 @@ export class JsonGuard {
       at += 1;
     }
     const end = endOfString(chunk, at);
-    if (end < chunk.length) {
+    const isLast = end < chunk.length;
+    if (this.#watcher !== undefined && this.#named === undefined) {
+      this.#watcher.string(this.#place(), chunk, from, Math.min(end, chunk.length), isLast);
+    }
+    if (isLast) {
       this.#inString = false;
       if (this.#named !== undefined) this.#name(this.#named, this.#wholeName(chunk, from, end));
       this.#named = undefined;
@@ -157,6 +194,11 @@ export class JsonGuard {
     this.#escaped = end > chunk.length;
     if (this.#named !== undefined) this.#nameBefore = this.#nameSoFar(chunk, from, chunk.length);
     return chunk.length;
+  }
+
+  #place(): StringPlace {
+    const [outermost, innermost] = [this.#levels[0], this.#levels.at(-1)];
+    return { depth: this.#levels.length, field: nameIn(outermost), name: nameIn(innermost) };
   }
 
   /** As it is spelt; most lie within one chunk. */
@@ -185,7 +227,7 @@ export class JsonGuard {
     }
     object.name = name;
     this.#keyIsNext = false;
-    const isRepeated = object.earlier?.has(name) === true;
+    const isRepeated = this.#rules.repeated === "refused" && object.earlier?.has(name) === true;
     if (isRepeated || name === "__proto__") throw unclear(this.#levels.map(placeIn), isRepeated);
   }
 }
@@ -205,6 +247,10 @@ function unclear(path: (string | number)[], isRepeated: boolean): ServiceError {
     ? `The body has the field "${param}" twice.`
     : `The body has the field "${param}", a name that no field may have.`;
   return new ServiceError("invalid_json", message, { param });
+}
+
+function nameIn(level: Level | undefined): string | undefined {
+  return typeof level === "object" ? level.name : undefined;
 }
 
 function placeIn(level: Level): string | number {

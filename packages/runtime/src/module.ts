@@ -29,6 +29,8 @@ export interface ModuleContext<Config> {
   readonly log: Logger;
   readonly clock: Timer;
   readonly metrics: Registry;
+  /** Bytes of memory for what the module buffers: its share of the process, by `memoryWeight`; 0 without one. */
+  readonly memoryBytes: number;
   /** For a public HTTP app; undefined where nothing is traced. */
   readonly tracing: Tracing | undefined;
   /** A client of another module's RPC service. Errors arrive as the ServiceError that was thrown there. */
@@ -67,6 +69,8 @@ export interface Module<Shape extends z.ZodObject = z.ZodObject> {
   /** Modules it dials or mounts; those in the same process are created and started before it. */
   readonly needs: readonly string[];
   readonly config: Shape;
+  /** Share of the process's memory that the module buffers input in, relative to other modules; none when absent. */
+  readonly memoryWeight?: number;
   /** Its tables, if it keeps any; up to date before it is created. Its config has what `postgresConfig` has. */
   readonly schema?: Schema;
   create(context: ModuleContext<z.infer<Shape>>): Promise<ModuleInstance>;

@@ -57,7 +57,7 @@ describe("rendering", () => {
 
   test("as raw HTTP it says the same, counts its bytes and closes", () => {
     const error = new ServiceError("headers_too_large", "Zu groß.");
-    const [head = "", payload = ""] = renderRawHttp(error, "the-id").split("\r\n\r\n");
+    const [head = "", payload = ""] = renderRawHttp(error, { "x-request-id": "the-id" }).split("\r\n\r\n");
     expect(head).toMatch(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/);
     expect(head).toContain("x-request-id: the-id");
     expect(head).toContain("connection: close");

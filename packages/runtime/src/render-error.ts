@@ -72,10 +72,13 @@ function retryAfter(ms: number): Record<string, string> {
   return { "retry-after": String(Math.max(1, Math.ceil(ms / 1000))), "retry-after-ms": String(ms) };
 }
 
-/** The same answer as raw HTTP/1.1, for requests that fail before a framework sees them. */
+/**
+ * Renders the same answer as raw HTTP/1.1, for requests that fail before a framework sees them.
+ * @param own headers of the port, such as the request's id
+ */
 export function renderRawHttp(
   error: ServiceError,
-  requestId: string,
+  own: Readonly<Record<string, string>>,
   part: "whole" | "head" = "whole",
 ): string {
   const { status, headers, body } = renderServiceError(error);
@@ -84,7 +87,7 @@ export function renderRawHttp(
     ...headers,
     "content-type": "application/json; charset=utf-8",
     "content-length": String(Buffer.byteLength(payload)),
-    "x-request-id": requestId,
+    ...own,
     connection: "close",
   }).map(([name, value]) => `${name}: ${value}`);
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n${part === "whole" ? payload : ""}`;

@@ -129,6 +129,31 @@ describe("requests", () => {
     expect(body.error.message).toContain(why);
   });
 
+  test("NUL is text like any other, but for an API that refuses it in bodies and queries", async () => {
+    const stores = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "id" });
+    const search = z.object({ text: z.string().optional() });
+    const prompt = z.looseObject({ prompt: z.string() });
+    const responses = { 200: { description: "Done" } };
+    const route = (path: string) =>
+      restRoute({
+        ...{ method: "POST", path, summary: "Take", body: prompt, query: search, responses },
+        handle: async ({ body }) => ({ body }),
+      });
+    await registerRest(stores, { routes: [route("/any")] });
+    await registerRest(stores, { routes: [route("/stored")], refusesNul: true });
+    const send = async (url: string, payload: object) => {
+      const { statusCode, body } = await stores.inject({ method: "POST", url, payload });
+      return [statusCode, JSON.parse(body).error?.param];
+    };
+    expect(await send("/any?text=%00", { prompt: "a\0b" })).toEqual([200, undefined]);
+    expect(await send("/stored?text=a", { prompt: "a" })).toEqual([200, undefined]);
+    expect(await send("/stored", { prompt: "a\0b" })).toEqual([400, "prompt"]);
+    expect(await send("/stored", { prompt: "a", more: [{ b: "\0" }] })).toEqual([400, "more[0].b"]);
+    expect(await send("/stored", { prompt: "a", more: { "\0": 1 } })).toEqual([400, "more"]);
+    expect(await send("/stored?text=%00", { prompt: "a" })).toEqual([400, "text"]);
+    await stores.close();
+  });
+
   test("a route that wants bytes gets them unread", async () => {
     expect((await send("not JSON", "/bytes")).body).toEqual({ length: 8 });
     expect((await send("x".repeat(41), "/bytes")).status).toBe(413);

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { callForBodies } from "./expected-bodies.ts";
 import { admitBodies, type BodyRules } from "./incoming-body.ts";
 import { readJsonBody } from "./json-body.ts";
-import { parseRequest } from "./parse-request.ts";
+import { parseRequest, refuseNul } from "./parse-request.ts";
 
 export interface RestRequest<Body = unknown, Query = unknown> {
   readonly body: Body;
@@ -54,6 +54,8 @@ export interface RestApi {
   readonly routes: readonly RestRoute[];
   /** Absent: whoever may call a route may send it as much as it takes. */
   readonly bodies?: BodyRules;
+  /** True: strings of parsed bodies and queries become text of PostgreSQL, so one with a NUL is refused. */
+  readonly refusesNul?: boolean;
   /** Prepares the routes' own scope before they are added to it: body parsers, hooks, an error handler. */
   readonly setup?: (scope: FastifyInstance) => Promise<void>;
 }
@@ -92,11 +94,11 @@ export async function registerRest(app: FastifyInstance, api: RestApi): Promise<
     if (api.bodies !== undefined) admitBodies(scope, api.bodies);
     callForBodies(scope);
     await api.setup?.(scope);
-    for (const route of api.routes) registerRoute(scope, route);
+    for (const route of api.routes) registerRoute(scope, route, api.refusesNul === true);
   });
 }
 
-function registerRoute(scope: FastifyInstance, route: RestRoute): void {
+function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boolean): void {
   scope.route({
     method: route.method,
     url: route.path,
@@ -109,6 +111,8 @@ function registerRoute(scope: FastifyInstance, route: RestRoute): void {
       }
       const body = route.body === undefined || asBytes ? http.body : parseRequest(route.body, http.body);
       const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
+      // After the schemas: members that nobody reads do no harm, and their own messages are better.
+      if (refusesNul) for (const part of asBytes ? [query] : [body, query]) refuseNul(part);
       return route.handle({ body, query, http, reply } as RestRequest<never, never>);
     },
   });

@@ -16,9 +16,11 @@ import {
   refuseProblems,
 } from "./config.ts";
 import { createLogger, type Logger } from "./logger.ts";
+import { memoryShares } from "./memory-shares.ts";
 import type { Module, ModuleInstance } from "./module.ts";
 import { OperatorError, sentenceOf } from "./operator-error.ts";
 import { Peers, readPeerAddresses } from "./peers.ts";
+import type { ProcessMemory } from "./process-memory.ts";
 import { answerErrors, requireServiceToken } from "./rpc-interceptors.ts";
 import { healthService, reflectionService } from "./rpc-introspection.ts";
 import { startRpcServer } from "./rpc-server.ts";
@@ -49,6 +51,8 @@ export interface RunningProcess {
 export interface StartOptions {
   readonly env: Environment;
   readonly clock?: Timer;
+  /** Replaces the limits of the process in tests. */
+  readonly memory?: ProcessMemory;
   /** Ends a start that waits for its schema. */
   readonly stopping?: AbortSignal;
 }
@@ -69,6 +73,7 @@ export async function startProcess(
   const modulesHere = ordered.map(({ name }) => name);
   const log = createLogger(config.LOG_LEVEL, modulesHere.join("+"));
   const metrics = new Registry();
+  const shares = memoryShares(ordered, options.memory);
   collectDefaultMetrics({ register: metrics });
   tellBuild(metrics);
   const placed = placedSchemas(ordered, options.env);
@@ -126,6 +131,7 @@ export async function startProcess(
         log: log.child({ module: module.name }),
         clock,
         metrics,
+        memoryBytes: shares.get(module.name) ?? 0,
         tracing,
         dial: (name, service) => peers.dial(name, service),
         mount: (app, name, points) => peers.mount(app, name, points),

@@ -1,4 +1,5 @@
 // Fetches an upstream's GET /models: bounded in time and size, no redirect followed, the key in no error.
+import { readForeignJson } from "@gr/runtime";
 import type { TextUpstream } from "@gr/text-upstream";
 import { UnusableListing } from "./text-listing.ts";
 
@@ -24,7 +25,7 @@ export async function fetchListing(
       await response.body?.cancel();
       throw new UnusableListing(`the upstream answered ${response.status}`);
     }
-    return parse(await readBounded(response));
+    return await parse(await readBounded(response), upstream.name);
   } catch (error) {
     if (error instanceof UnusableListing) throw error;
     if (overdue.aborted) throw new UnusableListing(`there was no whole answer within ${limits.timeoutMs} ms`);
@@ -46,9 +47,9 @@ async function readBounded(response: Response): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function parse(bytes: Buffer): unknown {
+async function parse(bytes: Buffer, owner: string): Promise<unknown> {
   try {
-    return JSON.parse(bytes.toString("utf8"));
+    return await readForeignJson(bytes, { owner });
   } catch {
     throw new UnusableListing("the answer is not JSON");
   }

@@ -65,6 +65,7 @@ describe("a sync", () => {
     const failures: [FakeUpstream["respond"], RegExp][] = [
       [(response) => response.writeHead(503).end(), /stay: the upstream answered 503\.$/],
       [json("<html>"), /stay: the answer is not JSON\.$/],
+      [json(`{"data":${"[".repeat(100_000)}${"]".repeat(100_000)}}`), /stay: the answer is not JSON\.$/],
       [listing(), /stay: none of its models can be used/],
       [(response) => response.destroy(), /stay: the upstream was not reached/],
       [() => undefined, /stay: there was no whole answer within 6000 ms\.$/],

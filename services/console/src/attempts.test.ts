@@ -50,8 +50,46 @@ test("who gets in begins anew, and so does everybody when the window is over", a
 });
 
 test("five mails to one address in an hour, and the answer says when there may be more", async () => {
-  for (let mail = 0; mail < 5; mail += 1) await attempts.countMail("a@example.com", `n${mail}`);
-  const refused = await attempts.countMail("a@example.com", "n9").catch((error: ServiceError) => error);
-  expect(refused).toMatchObject({ reason: "too_many_attempts" });
+  const mail = (email: string, network: string) => attempts.countMail({ email, network });
+  for (let sent = 0; sent < 5; sent += 1) await mail("a@example.com", `n${sent}`);
+  const refused = await mail("a@example.com", "n9").catch((error: ServiceError) => error);
+  expect(refused).toMatchObject({
+    reason: "too_many_attempts",
+    message: "Too many mails were sent to this address; try again later.",
+  });
   expect((refused as ServiceError).retryAfterMs).toBeGreaterThan(3_000_000);
+});
+
+test("tags and capitals of an address are one mailbox", async () => {
+  for (const email of [
+    "a@example.com",
+    "A@Example.com",
+    "a+1@example.com",
+    "a+2@example.com",
+    "a+@example.com",
+  ])
+    expect(await attempts.mayMail({ email, network: "n1" })).toBe(true);
+  expect(await attempts.mayMail({ email: "a+3@example.com", network: "n2" })).toBe(false);
+  expect(await attempts.mayMail({ email: "b@example.com", network: "n2" })).toBe(true);
+});
+
+test("a network sends thirty mails an hour, an account a hundred a day; neither uses up a recipient's", async () => {
+  const from = (network: string, index: number, accountId?: string) =>
+    attempts.mayMail({ email: `${index}@example.com`, network, ...(accountId ? { accountId } : {}) });
+  const sent = async (count: number, of: (index: number) => Promise<boolean>) =>
+    (await Promise.all(Array.from({ length: count }, (_, index) => of(index)))).filter(Boolean).length;
+  expect(await sent(40, (index) => from("n1", index))).toBe(30);
+  expect(await sent(120, (index) => from(`m${index}`, 1_000 + index, "account"))).toBe(100);
+  const refused = attempts.countMail({ email: "z@example.com", network: "n3", accountId: "account" });
+  await expect(refused).rejects.toThrow("Too many mails were sent from this account; try again later.");
+  const { rows } = await database.pool.query(
+    "SELECT max(count) AS most FROM attempt WHERE subject !~ '@|:account:'",
+  );
+  expect(rows).toEqual([{ most: 1 }]);
+});
+
+test("strangers who ask for mails keep back no notice of a change", async () => {
+  for (let asked = 0; asked < 10; asked += 1)
+    await attempts.mayMail({ email: "a@example.com", network: `n${asked}` });
+  await attempts.countNotice("a@example.com");
 });

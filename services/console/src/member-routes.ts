@@ -23,7 +23,7 @@ type MemberRoutes = Handlers<
 >;
 
 export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
-  const { store, mailer, links, clock } = deps;
+  const { store, attempts, mailer, links, clock } = deps;
   return {
     renameAccount: async (call) => {
       const { name } = call.body;
@@ -49,6 +49,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
           param: "email",
         });
       }
+      if (mailer.sends) await attempts.countMail({ email, network: call.network, accountId });
       const token = makeToken();
       const invitation = await store.invite({
         id: randomUUID(),
@@ -58,6 +59,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
         invitedBy: signedInOf(call).person.email,
         tokenDigest: digestOfToken(token),
         expiresAt: new Date(clock.now() + INVITATION_MS),
+        isMailed: mailer.sends,
       });
       const link = links.invitation(token);
       const subject = "You are invited to an account of the Generation Router";

@@ -19,6 +19,7 @@ import { createStripe } from "./payments/stripe.ts";
 import { createPeople } from "./people.ts";
 import { consoleRest } from "./rest.ts";
 import { consoleRpc } from "./rpc.ts";
+import { RunningWork } from "./running-work.ts";
 import { createChallenges } from "./sign-in/challenges.ts";
 import { createIssuer } from "./sign-in/issuer.ts";
 import { createPasskeyStore } from "./sign-in/passkey-store.ts";
@@ -93,11 +94,12 @@ export const consoleModule = defineModule({
       events,
       clock,
     };
+    const work = new RunningWork();
     let stopSweeping: (() => Promise<void>) | undefined;
     let stopComparing: (() => Promise<void>) | undefined;
     return {
       rpc: [consoleRpc(deps)],
-      rest: consoleRest(deps),
+      rest: consoleRest(deps, work),
       start: async () => {
         // Nobody waits for it: only the log does.
         void issuer?.lookUp();
@@ -129,6 +131,7 @@ export const consoleModule = defineModule({
       }),
       stop: async () => {
         await Promise.all([stopSweeping?.(), stopComparing?.()]);
+        await work.ended();
         mailer.close();
         await pool.end();
       },

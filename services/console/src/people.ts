@@ -6,6 +6,7 @@ import type { Logger, Pool } from "@gr/runtime";
 import { betterAuth } from "better-auth";
 import { magicLink } from "better-auth/plugins";
 import type { ConsoleConfig } from "./config.ts";
+import { createFirstPasswords, type FirstPassword } from "./first-passwords.ts";
 import type { Links } from "./links.ts";
 import type { Mailer } from "./mailer.ts";
 
@@ -46,11 +47,19 @@ export interface WithCookies<T> {
 /** `headers` are those of the request: cookie, x-client-network, user-agent. */
 export interface People {
   readSession(headers: Headers): Promise<WithCookies<SignedIn | undefined>>;
-  /** Says nothing about whether the address is known. */
-  signUp(headers: Headers, person: { email: string; password: string; name: string }): Promise<void>;
-  sendVerification(email: string): Promise<void>;
-  /** @throws ServiceError invalid_link */
-  verifyEmail(headers: Headers, token: string): Promise<WithCookies<void>>;
+  /**
+   * Mails a link to the page that sets a password, to a known person or, if `isWelcome`, to a stranger. Does the same work
+   * for every address.
+   */
+  sendPasswordLink(email: string, isWelcome: boolean): Promise<void>;
+  /** Sets the first password of the address that the token proves, and signs in. @throws ServiceError invalid_link */
+  verifyEmail(
+    headers: Headers,
+    token: string,
+    first: { name: string; password: string },
+  ): Promise<WithCookies<void>>;
+  /** Sets the first password of an address that is proved in another way. No earlier password or session remains. */
+  join(headers: Headers, first: FirstPassword): Promise<WithCookies<void>>;
   /** @throws ServiceError invalid_credentials, email_not_verified */
   signIn(headers: Headers, credentials: { email: string; password: string }): Promise<WithCookies<void>>;
   /** @throws ServiceError invalid_link */
@@ -58,8 +67,6 @@ export interface People {
   /** Of whoever has proved in another way that this address is theirs. What nobody had proved before is taken away. */
   signInAs(headers: Headers, email: string): Promise<WithCookies<void>>;
   signOut(headers: Headers): Promise<WithCookies<void>>;
-  /** Says nothing about whether the address is known. */
-  askPasswordReset(email: string): Promise<void>;
   /** All sessions of the person end. @throws ServiceError invalid_link */
   resetPassword(token: string, password: string): Promise<void>;
   /** All other sessions end. @throws ServiceError invalid_credentials */
@@ -71,6 +78,8 @@ export interface People {
   /** Made when new, with a verified address and no password. */
   findOrMake(email: string, name: string): Promise<Person>;
   find(email: string): Promise<Person | undefined>;
+  /** True if a person of this address has proved that it is theirs. */
+  isVerified(email: string): Promise<boolean>;
   /** A token that signs the person of this address in, once. */
   makeSignInToken(email: string): Promise<string>;
 }
@@ -91,7 +100,10 @@ const OPERATOR = { method: "email-password" } as const;
 /** Tokens of sign-in links that were made and not fetched yet, by who asked. */
 type IssuedTokens = Map<string, string>;
 
-function createAuth({ config, pool, mailer, links, log }: PeopleOptions, issued: IssuedTokens) {
+function createAuth(
+  { config, pool, log }: Pick<PeopleOptions, "config" | "pool" | "log">,
+  issued: IssuedTokens,
+) {
   const secure = config.CONSOLE_URL.startsWith("https:");
   return betterAuth({
     appName: "Generation Router",
@@ -137,33 +149,18 @@ function createAuth({ config, pool, mailer, links, log }: PeopleOptions, issued:
         ...STAMPS,
       },
     },
-    verification: { modelName: "verification", fields: { expiresAt: "expires_at", ...STAMPS } },
+    verification: {
+      modelName: "verification",
+      fields: { expiresAt: "expires_at", ...STAMPS },
+      // A reader of the table, or of a backup, gets no link that works.
+      storeIdentifier: "hashed",
+    },
     emailAndPassword: {
       enabled: true,
       requireEmailVerification: true,
       minPasswordLength: 10,
       maxPasswordLength: 128,
       revokeSessionsOnPasswordReset: true,
-      resetPasswordTokenExpiresIn: HOUR_S,
-      sendResetPassword: async ({ user, token }) =>
-        mailer.send({
-          to: user.email,
-          subject: "Set a new password",
-          text: "Somebody, probably you, asked for a new password. The link works once, within an hour.",
-          link: links.resetPassword(token),
-        }),
-    },
-    emailVerification: {
-      expiresIn: 24 * HOUR_S,
-      sendOnSignUp: true,
-      autoSignInAfterVerification: true,
-      sendVerificationEmail: async ({ user, token }) =>
-        mailer.send({
-          to: user.email,
-          subject: "Verify your e-mail address",
-          text: "Follow this link within a day to use the console. If you did not sign up, do nothing.",
-          link: links.verifyEmail(token),
-        }),
     },
     plugins: [
       magicLink({
@@ -179,6 +176,7 @@ function createAuth({ config, pool, mailer, links, log }: PeopleOptions, issued:
 export function createPeople(options: PeopleOptions): People {
   const issued: IssuedTokens = new Map();
   const auth = createAuth(options, issued);
+  const passwords = createFirstPasswords(auth.$context, options);
   const { api } = auth;
   const makeSignInToken = async (email: string): Promise<string> => {
     const asker = randomUUID();
@@ -192,6 +190,12 @@ export function createPeople(options: PeopleOptions): People {
     withCookies(
       asking("invalid_link", api.magicLinkVerify({ headers, query: { token }, returnHeaders: true })),
     );
+  const signInAs = async (headers: Headers, email: string) =>
+    signInByLink(headers, await makeSignInToken(email));
+  const join = async (headers: Headers, first: FirstPassword) => {
+    await passwords.set(first);
+    return signInAs(headers, first.email);
+  };
   const sessionsOf = (headers: Headers) => asking("not_signed_in", api.listSessions({ headers }));
   return {
     readSession: async (headers) => {
@@ -201,24 +205,18 @@ export function createPeople(options: PeopleOptions): People {
       const { user, session } = response;
       return { value: { person: personOf(user), sessionId: session.id, since: session.createdAt }, cookies };
     },
-    signUp: async (headers, body) => {
-      await asking("invalid_credentials", api.signUpEmail({ headers, body }));
+    sendPasswordLink: passwords.sendLink,
+    verifyEmail: async (headers, token, first) => {
+      const email = await passwords.takeAddress(token);
+      if (email === undefined) throw new ServiceError("invalid_link", SENTENCES.invalid_link);
+      return join(headers, { email, ...first });
     },
-    sendVerification: async (email) => {
-      await asking("invalid_credentials", api.sendVerificationEmail({ body: { email } }));
-    },
-    verifyEmail: (headers, token) =>
-      withCookies(
-        asking("invalid_link", api.verifyEmail({ headers, query: { token }, returnHeaders: true })),
-      ),
+    join,
     signIn: (headers, body) =>
       withCookies(asking("invalid_credentials", api.signInEmail({ headers, body, returnHeaders: true }))),
     signInByLink,
-    signInAs: async (headers, email) => signInByLink(headers, await makeSignInToken(email)),
+    signInAs,
     signOut: (headers) => withCookies(asking("not_signed_in", api.signOut({ headers, returnHeaders: true }))),
-    askPasswordReset: async (email) => {
-      await asking("invalid_link", api.requestPasswordReset({ body: { email } }));
-    },
     resetPassword: async (token, newPassword) => {
       await asking("invalid_link", api.resetPassword({ body: { token, newPassword } }));
     },
@@ -257,6 +255,8 @@ export function createPeople(options: PeopleOptions): People {
       const known = await (await auth.$context).internalAdapter.findUserByEmail(email);
       return known === null ? undefined : personOf(known.user);
     },
+    isVerified: async (email) =>
+      (await (await auth.$context).internalAdapter.findUserByEmail(email))?.user.emailVerified === true,
     makeSignInToken,
   };
 }
@@ -279,7 +279,7 @@ const SENTENCES = {
   invalid_link: "This link is not valid any more; ask for a new one.",
   invalid_credentials: "E-mail address and password do not go together.",
   not_signed_in: "Sign in first.",
-  email_not_verified: "Verify the e-mail address first: follow the link that was mailed to it.",
+  email_not_verified: "This address was never verified: sign up with it again.",
 } as const;
 
 /** What better-auth refuses is the one thing that can be wrong there; a failure of ours stays a failure. */

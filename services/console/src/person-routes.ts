@@ -4,12 +4,12 @@ import { recordDeed } from "./audit.ts";
 import { type Handlers, setCookies, signedInOf } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
 import { digestOfToken } from "./invitation-token.ts";
+import type { Person } from "./people.ts";
 import { beginSession, stateOf } from "./sign-in/session-state.ts";
 
 type PersonRoutes = Handlers<
   | "readSession"
   | "signUp"
-  | "sendVerification"
   | "verifyEmail"
   | "signIn"
   | "signInByLink"
@@ -21,6 +21,8 @@ type PersonRoutes = Handlers<
   | "endSession"
   | "endOtherSessions"
   | "createAccount"
+  | "readInvitation"
+  | "joinByInvitation"
   | "acceptInvitation"
 >;
 
@@ -30,22 +32,34 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
     if (config.CONSOLE_SIGN_UP === "open") return;
     throw new ServiceError("sign_up_closed", "People and accounts are made by the operator here.");
   };
+  const findInvitation = async (token: string) => {
+    const found = await store.findInvitation(digestOfToken(token));
+    if (found === undefined) {
+      throw new ServiceError("invalid_link", "This invitation is not valid any more; ask for a new one.");
+    }
+    // An inviter who has the link must not become the person of an address that is somebody else's.
+    return { ...found, isForNewPerson: found.isMailed && !(await people.isVerified(found.email)) };
+  };
+  const joinAs = async ({ id, email }: Person, token: string, network: string) => {
+    const joined = await store.acceptInvitation(digestOfToken(token), { personId: id, email });
+    if (joined === undefined) {
+      const message = `This invitation is not valid any more, or is for another address than ${email}.`;
+      throw new ServiceError("invalid_link", message);
+    }
+    const deed = { actor: email, action: "member.joined", subject: id, detail: {}, address: network };
+    await store.audit({ accountId: joined.account_id, ...deed });
+    return joined;
+  };
   return {
     readSession: ({ signedIn }) => stateOf(deps, signedIn?.person),
-    signUp: async ({ headers, network, body }) => {
-      // Whoever was invited may sign up, too; a stranger cannot tell the two apart but by being refused.
-      if (config.CONSOLE_SIGN_UP === "closed" && !(await store.isInvited(body.email))) requireOpen();
-      await attempts.countMail(body.email, network);
-      await people.signUp(headers, body);
+    signUp: async ({ network, body: { email } }) => {
+      if (!(await attempts.mayMail({ email, network }))) return undefined;
+      const isInvited = await store.isInvited(email);
+      await people.sendPasswordLink(email, isInvited || config.CONSOLE_SIGN_UP === "open");
       return undefined;
     },
-    sendVerification: async ({ network, body: { email } }) => {
-      await attempts.countMail(email, network);
-      await people.sendVerification(email);
-      return undefined;
-    },
-    verifyEmail: async ({ headers, body, reply }) =>
-      beginSession(deps, { headers, reply }, "link", people.verifyEmail(headers, body.token)),
+    verifyEmail: async ({ headers, body: { token, ...first }, reply }) =>
+      beginSession(deps, { headers, reply }, "link", people.verifyEmail(headers, token, first)),
     signIn: async ({ headers, network, body, reply }) => {
       const check = () => people.signIn(headers, body);
       return beginSession(
@@ -62,8 +76,7 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
       return undefined;
     },
     askPasswordReset: async ({ network, body: { email } }) => {
-      await attempts.countMail(email, network);
-      await people.askPasswordReset(email);
+      if (await attempts.mayMail({ email, network })) await people.sendPasswordLink(email, false);
       return undefined;
     },
     resetPassword: async ({ body: { token, password } }) => {
@@ -110,15 +123,27 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
       await recordDeed(deps, call, { action: "account.created", subject: accountId }, accountId);
       return { account_id: accountId, account_name: call.body.name, role: "owner" };
     },
-    acceptInvitation: async (call) => {
-      const { id, email } = signedInOf(call).person;
-      const joined = await store.acceptInvitation(digestOfToken(call.body.token), { personId: id, email });
-      if (joined === undefined) {
-        const message = `This invitation is not valid any more, or is for another address than ${email}.`;
-        throw new ServiceError("invalid_link", message);
-      }
-      await recordDeed(deps, call, { action: "member.joined", subject: id }, joined.account_id);
-      return joined;
+    readInvitation: async ({ body }) => {
+      const { email, role, invitedBy, accountName, isForNewPerson } = await findInvitation(body.token);
+      return {
+        email,
+        account_name: accountName,
+        role,
+        invited_by: invitedBy,
+        is_for_new_person: isForNewPerson,
+      };
     },
+    joinByInvitation: async (call) => {
+      const { headers, reply, network, body } = call;
+      const { token, ...first } = body;
+      const { email, isForNewPerson } = await findInvitation(token);
+      if (!isForNewPerson) {
+        throw new ServiceError("invalid_link", `Sign in, or sign up, as ${email}; then open the link again.`);
+      }
+      const { cookies } = await people.join(headers, { email, ...first });
+      await joinAs(await people.findOrMake(email, first.name), token, network);
+      return beginSession(deps, { headers, reply }, "link", Promise.resolve({ value: undefined, cookies }));
+    },
+    acceptInvitation: (call) => joinAs(signedInOf(call).person, call.body.token, call.network),
   };
 }

@@ -16,6 +16,7 @@ import { paymentRoutes } from "./payments/payment-routes.ts";
 import { STRIPE_WEBHOOK_PATH, stripeWebhook } from "./payments/stripe-webhook.ts";
 import { personRoutes } from "./person-routes.ts";
 import { requestRoutes } from "./requests/request-routes.ts";
+import type { RunningWork } from "./running-work.ts";
 import { issuerRoutes } from "./sign-in/issuer-routes.ts";
 import { passkeyRoutes } from "./sign-in/passkey-routes.ts";
 import { standingRoutes } from "./standing.ts";
@@ -23,7 +24,8 @@ import { statementRoutes } from "./statements/statement-routes.ts";
 
 const BODY_LIMIT = 64 * 1024;
 
-export function consoleRest(deps: ConsoleDeps): RestApi {
+/** @param work counts each request until it has ended, also if its client has gone */
+export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
   const handlers: Handlers = {
     ...personRoutes(deps),
     ...issuerRoutes(deps),
@@ -43,10 +45,11 @@ export function consoleRest(deps: ConsoleDeps): RestApi {
   const names = Object.keys(consoleRoutes) as ConsoleRouteName[];
   const { stripe, settling, payments } = deps;
   return {
+    refusesNul: true,
     routes: [
       ...names.map((name) => routeOf(consoleRoutes[name], handlers[name] as Handler<never>, callers)),
       ...(stripe && settling ? [stripeWebhook({ stripe, settling, payments, events })] : []),
-    ],
+    ].map((route) => ({ ...route, handle: (request) => work.run(() => route.handle(request)) })),
     setup: async (scope) => {
       scope.addHook("onError", async (_request, _reply, error) => {
         if (error instanceof ServiceError) events.refused(error.reason);
@@ -58,7 +61,9 @@ export function consoleRest(deps: ConsoleDeps): RestApi {
         if (request.routeOptions.url === STRIPE_WEBHOOK_PATH) return;
         callers.set(
           request,
-          await authorize({ people, store, operators, origin: config.CONSOLE_URL }, request, reply),
+          await work.run(() =>
+            authorize({ people, store, operators, origin: config.CONSOLE_URL }, request, reply),
+          ),
         );
       });
     },

@@ -50,6 +50,7 @@ test("an invitation is accepted once, by whom it is for, in time, and takes no r
       email: guest.email,
       role,
       invitedBy: "o@example.com",
+      isMailed: true,
       expiresAt,
     };
     await store.invite({ ...fields, tokenDigest: digestOfToken(token) });

@@ -22,6 +22,13 @@ export interface Invitation {
 export interface NewInvitation extends Omit<Invitation, "createdAt"> {
   readonly accountId: string;
   readonly tokenDigest: Buffer;
+  /** True: only the mailbox of the address has the token. False: the inviter has it. */
+  readonly isMailed: boolean;
+}
+
+export interface FoundInvitation extends Pick<Invitation, "email" | "role" | "invitedBy"> {
+  readonly accountName: string;
+  readonly isMailed: boolean;
 }
 
 export interface AuditRecord {
@@ -62,6 +69,7 @@ export interface ConsoleStore {
   isInvited(email: string): Promise<boolean>;
   /** Replaces an earlier one to the same address. */
   invite(invitation: NewInvitation): Promise<Invitation>;
+  findInvitation(tokenDigest: Buffer): Promise<FoundInvitation | undefined>;
   /** @returns whether there was one */
   withdrawInvitation(accountId: string, id: string): Promise<boolean>;
   /** Makes the person of this address a member, and the invitation is gone. @returns undefined when there is none. */
@@ -136,14 +144,20 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
       const sql = "SELECT FROM invitation WHERE email = $1 AND expires_at > now() LIMIT 1";
       return (await pool.query(sql, [email])).rowCount === 1;
     },
-    invite: async ({ id, accountId, email, role, invitedBy, tokenDigest, expiresAt }) => {
-      const sql = `INSERT INTO invitation (id, account_id, email, role, invited_by, token_digest, expires_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7)
+    invite: async ({ id, accountId, email, role, invitedBy, tokenDigest, expiresAt, isMailed }) => {
+      const sql = `INSERT INTO invitation (id, account_id, email, role, invited_by, token_digest, expires_at, is_mailed)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (account_id, email) DO UPDATE SET id = excluded.id, role = excluded.role, created_at = now(),
-          invited_by = excluded.invited_by, token_digest = excluded.token_digest, expires_at = excluded.expires_at
+          invited_by = excluded.invited_by, token_digest = excluded.token_digest, expires_at = excluded.expires_at,
+          is_mailed = excluded.is_mailed
         RETURNING ${INVITATION}`;
-      const values = [id, accountId, email, role, invitedBy, tokenDigest, expiresAt];
+      const values = [id, accountId, email, role, invitedBy, tokenDigest, expiresAt, isMailed];
       return onlyOf(await rowsOf<Invitation>(sql, values));
+    },
+    findInvitation: async (tokenDigest) => {
+      const sql = `SELECT i.email, i.role, i.invited_by AS "invitedBy", i.is_mailed AS "isMailed", a.name AS "accountName"
+        FROM invitation i JOIN account a ON a.id = i.account_id WHERE i.token_digest = $1 AND i.expires_at > now()`;
+      return (await rowsOf<FoundInvitation>(sql, [tokenDigest]))[0];
     },
     withdrawInvitation: async (accountId, id) => {
       const sql = "DELETE FROM invitation WHERE account_id = $1 AND id = $2";

@@ -54,14 +54,24 @@ export const mediaGenerationConfig = z.object({
   MEDIA_MAX_RUNNING: count(4_000, 10_000).describe(
     "generations that one process runs at the same time, most of them waiting; more are refused",
   ),
-  MEDIA_MAX_IN_MEMORY: count(64).describe(
-    "places in memory: one for the pictures of a generation, sixteen for a video that must not be kept; others wait",
-  ),
+  MEDIA_MAX_IN_MEMORY: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      "places in memory: one for the pictures of a generation, sixteen for a video that must not be kept; others wait. By default by the memory of the process",
+    ),
   MEDIA_MAX_FORM_BYTES: count(352 * MEGABYTE).describe(
     "longest multipart/form-data body; by default sixteen pictures of 20 MB fit",
   ),
-  MEDIA_MAX_INPUT_BYTES: count(512 * MEGABYTE).describe(
-    "bytes of input images that one process holds at the same time; what does not fit is answered 503",
-  ),
+  MEDIA_MAX_INPUT_BYTES: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe(
+      "bytes of input images that one process holds at the same time; what does not fit is answered 503. By default by the memory of the process",
+    ),
 });
 export type MediaGenerationConfig = z.infer<typeof mediaGenerationConfig>;

@@ -18,6 +18,7 @@ import { createGenerationStore } from "./generation/store.ts";
 import { createInputs } from "./inputs/bring-inputs.ts";
 import { createPictureCleaner } from "./inputs/clean-picture.ts";
 import { createLogStore } from "./log/log-store.ts";
+import { memoryBudgetOf } from "./memory-budget.ts";
 import { createPreviews } from "./previews/previews.ts";
 import { createArtifactReader } from "./providers/artifact.ts";
 import { configuredOrigins, createProviders } from "./providers/create-providers.ts";
@@ -48,9 +49,11 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
     needs: ["billing", "catalog"],
     config: mediaGenerationConfig,
     schema,
-    create: async ({ config, log, clock, metrics, dial }) => {
+    memoryWeight: 2,
+    create: async ({ config, log, clock, metrics, memoryBytes, dial }) => {
       const pool = await openPool(config, schema, log, metrics);
-      const memory = new MemoryPlaces(config.MEDIA_MAX_IN_MEMORY);
+      const budget = memoryBudgetOf(memoryBytes);
+      const memory = new MemoryPlaces(config.MEDIA_MAX_IN_MEMORY ?? budget.places);
       const outbound = createOutbound({
         trustedOrigins: configuredOrigins(config),
         beforeLarge: (signal) => memory.take(signal),
@@ -114,7 +117,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
           work,
           publicBaseUrl,
           maxFormBytes: config.MEDIA_MAX_FORM_BYTES,
-          maxInputBytes: config.MEDIA_MAX_INPUT_BYTES,
+          maxInputBytes: config.MEDIA_MAX_INPUT_BYTES ?? budget.inputBytes,
           inputs: createInputs({
             outbound: callersOutbound,
             downloads,

@@ -4,8 +4,6 @@ import { milliseconds } from "@gr/runtime";
 import { textUpstreamConfig } from "@gr/text-upstream";
 import { z } from "zod";
 
-const MEGABYTE = 1024 * 1024;
-
 export const textProxyConfig = z.object({
   ...textUpstreamConfig.shape,
   ...holdConfig.shape,
@@ -50,7 +48,9 @@ export const textProxyConfig = z.object({
     .number()
     .int()
     .min(1)
-    .default(512 * MEGABYTE)
-    .describe("bytes of request bodies above 64 KiB that one process holds at the same time"),
+    .optional()
+    .describe(
+      "bytes of request bodies above 64 KiB that one process holds at the same time; by default by its memory",
+    ),
 });
 export type TextProxyConfig = z.infer<typeof textProxyConfig>;

@@ -1,6 +1,7 @@
 // Requests with an Idempotency-Key: charged at most once, whatever their client does, and given again byte for byte.
 // What a failed request costs nothing for, its key is free for.
 import type { ServerResponse } from "node:http";
+import { connect } from "node:net";
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -238,6 +239,37 @@ describe("a client that leaves", () => {
     expect(again).toMatchObject({ status: 200, replayed: "true" });
     expect(JSON.parse(again.text)).toMatchObject({ id: "gen-1", cost: 0.0013 });
   });
+});
+
+test("clients that the port cuts, since they read nothing, are charged once and get their answers by asking again", async () => {
+  const port = await startRig(upstream.url, { ANSWER_STALL_MS: "300" });
+  // Together more than kernels buffer; each is small enough to be kept.
+  const text = "x".repeat(7 * 1024 * 1024);
+  const answer = WHOLE.replace("hé", text);
+  upstream.script((_, response) => sendJson(response, answer));
+  const wanted = [1, 2, 3, 4].map(newKey);
+  const body = JSON.stringify(hello);
+  const socket = connect(Number(new URL(port.url).port), "127.0.0.1").pause();
+  socket.on("error", () => socket.destroy());
+  for (const key of wanted) {
+    socket.write(
+      `POST /v1/compat/chat/completions HTTP/1.1\r\nhost: x\r\nidempotency-key: ${key}\r\n` +
+        `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+    );
+  }
+  await until(() => port.billing.openHolds.length === 0 && upstream.requests.length === 4, PATIENCE);
+  // Who does not read hears of the cut when it writes.
+  await until(() => {
+    if (!socket.destroyed) socket.write("\r\n");
+    return socket.destroyed;
+  }, PATIENCE);
+  for (const key of wanted) {
+    const again = await port.post("chat/completions", hello, { headers: { "idempotency-key": key } });
+    expect([again.status, again.headers.get("idempotency-replayed")]).toEqual([200, "true"]);
+    expect(((await again.json()) as { choices: unknown }).choices).toEqual([{ message: { content: text } }]);
+  }
+  expect(upstream.requests).toHaveLength(4);
+  await port.stop();
 });
 
 describe("a claimed stream", () => {

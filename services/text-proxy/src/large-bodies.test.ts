@@ -59,6 +59,46 @@ describe("a key that may spend nothing", () => {
   });
 });
 
+describe("a key that has less credit than a long text costs", () => {
+  // 256 KiB of text cost 1,311.
+  beforeEach(() => rig.billing.cap(accountId, keyId, 1_000n));
+  const begin = (model: string) => `{"model":"${model}","messages":[{"role":"user","content":"`;
+
+  test.each([19 * MIB, undefined])("is refused while the text arrives: length %s", async (announced) => {
+    const upload = new RawUpload(rig.url, { path: CHAT, ...(announced && { announced }) });
+    await upload.send(begin("sandbox/chat"));
+    await upload.send("lorem ".repeat(MIB / 12));
+    expect(await upload.answer()).toMatchObject({
+      status: 402,
+      body: { error: { code: "spend_limit_exceeded" } },
+    });
+    upload.leave();
+  });
+
+  test("may send as many bytes of pictures, which are no text, and of text to a free model", async () => {
+    const url = `data:image/png;base64,${"A".repeat(2 * MIB)}`;
+    const parts = [
+      { type: "text", text: "hi" },
+      { type: "image_url", image_url: { url } },
+    ];
+    const image = chat("sandbox/chat-vision", parts, { max_tokens: 10 });
+    expect((await rig.post("chat/completions", image)).status).toBe(200);
+    expect((await rig.post("chat/completions", chat("free/chat", "lorem ".repeat(MIB / 3)))).status).toBe(
+      200,
+    );
+  });
+
+  test("gets a quote for it", async () => {
+    const body = JSON.stringify(chat("sandbox/chat", "lorem ".repeat(MIB / 8)));
+    const answer = await fetch(`${rig.url}/v1/quote/chat/completions`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    expect(answer.status).toBe(200);
+  });
+});
+
 test("a large request that was paid for is answered again to whoever can pay for nothing more", async () => {
   const body = JSON.stringify(chat("sandbox/chat", "hi")).padEnd(MIB + 1);
   const ask = () => rig.post("chat/completions", body, { headers: { "idempotency-key": "large" } });

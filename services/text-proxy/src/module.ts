@@ -8,6 +8,7 @@ import { textUpstreamsOf } from "@gr/text-upstream";
 import type { TextKinds } from "./answer/text-kinds.ts";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
 import { createTextEvents, type TextEvents } from "./events.ts";
+import { inputBudgetOf } from "./input-budget.ts";
 import { textRest } from "./rest.ts";
 import { CircuitBreaker } from "./upstream/circuit-breaker.ts";
 import { Upstream } from "./upstream/upstream.ts";
@@ -22,7 +23,8 @@ export const textProxyModule = defineModule({
   name: SERVICE,
   needs: ["billing", "catalog"],
   config: textProxyConfig,
-  async create({ config, log, clock, metrics, dial }) {
+  memoryWeight: 1,
+  async create({ config, log, clock, metrics, memoryBytes, dial }) {
     const events = createTextEvents(log, metrics, {
       running: () => paid.running.served,
       openBreakers: () => [...upstreams.values()].map(({ name, openBreakers }) => [name, openBreakers]),
@@ -48,8 +50,9 @@ export const textProxyModule = defineModule({
       },
       settings: settingsOf(config),
     });
+    const inputBytes = config.TEXT_MAX_INPUT_BYTES ?? inputBudgetOf(memoryBytes);
     return {
-      rest: textRest({ config, billing, catalog, upstreams, paid, events, textLog, clock }),
+      rest: textRest({ config, billing, catalog, upstreams, paid, events, textLog, clock, inputBytes }),
       start: async () => {
         await catalog.start();
         textLog.start();

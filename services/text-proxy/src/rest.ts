@@ -6,12 +6,14 @@ import { z } from "zod";
 import { describedStream } from "./described-streams.ts";
 import { CONTINUE_HEADER } from "./request/continued-request.ts";
 import { CHAT_ROLES } from "./request/read-input.ts";
+import { TextBound } from "./request/text-bound.ts";
 import { TEXT_PATHS, type TextApi } from "./request/text-request.ts";
 import { quoteText, serveText, type TextDeps } from "./serve-text.ts";
 
 const CONTINUE_WORDS =
   "true: a stream whose provider breaks off is gone on with by another, where one can; an event with `continued` says where, " +
   "and all of it is charged. Otherwise such a stream ends with an error and costs nothing";
+const PAID_PATHS: ReadonlySet<string | undefined> = new Set(Object.values(TEXT_PATHS));
 const BODY_LIMIT = 20 * 1024 * 1024;
 
 const content = z.union([
@@ -111,7 +113,10 @@ export function textRest(deps: TextDeps): RestApi {
     bodies: rulesOfPaidBodies({
       billing: deps.billing,
       spenderOf: principalOf,
-      mostBytes: deps.config.TEXT_MAX_INPUT_BYTES,
+      mostBytes: deps.inputBytes,
+      // A quote is for everybody.
+      meter: ({ routeOptions }, canPay) =>
+        PAID_PATHS.has(routeOptions.url) ? new TextBound((id) => deps.catalog.find(id), canPay) : undefined,
     }),
     routes: [
       textRoute(deps, "chat", {

@@ -43,6 +43,8 @@ export interface TextDeps {
   readonly events: TextEvents;
   readonly textLog: TextLog;
   readonly clock: Clock;
+  /** Bytes of request bodies that the process holds at the same time. */
+  readonly inputBytes: number;
 }
 
 const UNSERVED_RETRY_MS = 1_000;

@@ -14,8 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => ledger.stopSound());
 
-const check = async (who: wallet.Wallet, claimKey?: Uint8Array) =>
-  (await ledger.inProcess.checkSpender({ ...who, ...(claimKey && { claimKey }) })).outcome;
+const check = async (who: wallet.Wallet, claimKey?: Uint8Array, credits = 0n) =>
+  (await ledger.inProcess.checkSpender({ ...who, credits, ...(claimKey && { claimKey }) })).outcome;
 
 test.each([
   ["that can pay for the least", 1n, {}, { code: DONE }],
@@ -43,4 +43,19 @@ test("open holds are no reason to refuse, and a key that is taken is none either
   expect(await check(mine)).toMatchObject({ code: INSUFFICIENT_CREDITS });
   expect(await check(mine, wallet.claimOf("paid").key)).toMatchObject({ code: DONE });
   expect(await check(mine, wallet.claimOf("new").key)).toMatchObject({ code: INSUFFICIENT_CREDITS });
+});
+
+test("a spender is asked about a hold of a size: all its credit is enough, one more is not", async () => {
+  const mine = await wallet.openWallet(ledger.inProcess, 9n);
+  expect(await check(mine, undefined, 9n)).toMatchObject({ code: DONE });
+  expect(await check(mine, undefined, 10n)).toMatchObject({
+    code: INSUFFICIENT_CREDITS,
+    availableCredits: 9n,
+  });
+  // Neither answer is remembered for holds of other sizes.
+  expect(await check(mine, undefined, 9n)).toMatchObject({ code: DONE });
+  expect(await check(mine)).toMatchObject({ code: DONE });
+  const capped = await wallet.openWallet(ledger.inProcess, 9n, { capCredits: 5n });
+  expect(await check(capped, undefined, 5n)).toMatchObject({ code: DONE });
+  expect(await check(capped, undefined, 6n)).toMatchObject({ code: SPEND_LIMIT_EXCEEDED });
 });

@@ -1,5 +1,6 @@
 // The writer behind the mirror: what it refuses does not reach PostgreSQL. Only spenders that PostgreSQL has refused
 // lately are looked up there, so whoever can pay neither waits for the mirror nor depends on it.
+import type { Credits } from "@gr/money";
 import type { Clock } from "@gr/runtime";
 import { LRUCache } from "lru-cache";
 import type { BillingEvents } from "../events.ts";
@@ -19,7 +20,6 @@ import type { ReadSpendNumbers } from "./spend-numbers-store.ts";
 const MOST_SUSPECTS = 50_000;
 /** Long enough that a client which tries again and again stays one. */
 const SUSPECT_MS = 10_000;
-const LEAST = 1n;
 
 export interface MirroredWriterOptions {
   readonly writer: Pick<LedgerWriter, "post">;
@@ -57,14 +57,14 @@ export class MirroredWriter implements Pick<LedgerWriter, "post"> {
   }
 
   /**
-   * What the smallest hold of a payer would be refused with, were no other open. A flood of such questions costs PostgreSQL
-   * no more than one of places.
+   * What a hold of this size would be refused with, were no other open. A flood of such questions costs PostgreSQL no more
+   * than one of places.
    * @returns undefined when it would not be refused for want of money; "no spender" when this payer may not spend
    */
-  async refusalOfLeast(payer: Payer): Promise<Posted | undefined | "no spender"> {
+  async moneyRefusalOf(payer: Payer, credits: Credits): Promise<Posted | undefined | "no spender"> {
     const { mirror, readNumbers, events } = this.#options;
     if (this.#ageOf(payer) < SUSPECT_MS) {
-      const [known] = await mirror.admit([{ ...payer, credits: LEAST, holdId: undefined }]);
+      const [known] = await mirror.admit([{ ...payer, credits, holdId: undefined }]);
       if (known !== undefined) {
         events.refusedByMirror(1);
         return known;
@@ -72,7 +72,7 @@ export class MirroredWriter implements Pick<LedgerWriter, "post"> {
     }
     const numbers = (await readNumbers([payer])).get(payer.spenderId);
     if (numbers === undefined) return "no spender";
-    const refusal = moneyRefusal(numbers, LEAST);
+    const refusal = moneyRefusal(numbers, credits);
     if (refusal !== undefined && this.#ageOf(payer) >= NUMBERS_LIFETIME_MS) await this.#mirror([payer]);
     return refusal;
   }

@@ -274,6 +274,7 @@ describe("the other calls", () => {
     ["account_id", { accountId: "" }],
     ["spender_id", { spenderId: "x" }],
     ["claim_key", { claimKey: Buffer.alloc(31) }],
+    ["credits", { credits: -1n }],
   ])("CheckSpender names %s", async (param, fields) => {
     await expect(ledger.billing.checkSpender({ ...mine, ...fields })).rejects.toMatchObject(refusal(param));
   });

@@ -202,9 +202,15 @@ function readUsagePage({
   };
 }
 
-function readCheck({ accountId, spenderId, claimKey }: CheckSpenderRequest): Parameters<CheckSpender> {
+function readCheck({
+  accountId,
+  spenderId,
+  claimKey,
+  credits: least,
+}: CheckSpenderRequest): Parameters<CheckSpender> {
   const payer = { accountId: uuid("account_id", accountId), spenderId: uuid("spender_id", spenderId) };
-  return [payer, claimKey.byteLength === 0 ? undefined : digest("claim_key", claimKey)];
+  const key = claimKey.byteLength === 0 ? undefined : digest("claim_key", claimKey);
+  return [payer, key, credits("credits", least)];
 }
 
 function readLease({ service, limit: most, leaseMs }: LeaseExpiredHoldsRequest): Lease {

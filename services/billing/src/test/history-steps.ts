@@ -35,6 +35,7 @@ export type Step =
       readonly account: number;
       readonly spender: number;
       readonly claim: ModelClaim | undefined;
+      readonly credits: bigint;
     }
   | { readonly step: "lease" }
   | { readonly step: "spender"; readonly index: number; readonly change: Partial<SpenderFields> }
@@ -138,7 +139,7 @@ const judge = fc
   .record({ account, spender: spenderIndex, claim: someClaim })
   .map((asked): Step => ({ step: "judge", ...asked }));
 const check = fc
-  .record({ account, spender: spenderIndex, claim })
+  .record({ account, spender: spenderIndex, claim, credits })
   .map((asked): Step => ({ step: "check", ...asked }));
 const lease = fc.constant<Step>({ step: "lease" });
 

@@ -184,7 +184,10 @@ async function openWorld(fields: readonly SpenderFields[]) {
           const claimKey = one.claim && wallet.claimOf(`${one.claim.key}`).key;
           // The mirror refuses with figures of up to a second ago. What may make room makes it forget them.
           await putSpender(one.spender);
-          await both((to) => to.checkSpender({ accountId, spenderId, ...(claimKey && { claimKey }) }));
+          const { credits } = one;
+          await both((to) =>
+            to.checkSpender({ accountId, spenderId, credits, ...(claimKey && { claimKey }) }),
+          );
           return;
         }
         case "lease":

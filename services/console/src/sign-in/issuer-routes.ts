@@ -35,6 +35,7 @@ export function issuerRoutes(deps: ConsoleDeps): IssuerRoutes {
         await recordPersonalDeed(deps, person, network, { action: "identity.linked", detail });
       }
       if (linked === "to a known person" && mailer.sends) {
+        await attempts.countNotice(person.email);
         mailer.send({
           to: person.email,
           subject: `You can sign in with ${asked.name} now`,

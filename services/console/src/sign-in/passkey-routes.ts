@@ -63,6 +63,7 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
     addPasskey: async (call) => {
       const { person } = signedInOf(call);
       const { headers, reply, body } = call;
+      await attempts.countNotice(person.email);
       const begun = await challenges.take(headers, reply, "new passkey");
       if (begun["person"] !== person.id) {
         throw new ServiceError("sign_in_expired", "Somebody else has begun this; begin again.");

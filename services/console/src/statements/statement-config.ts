@@ -120,7 +120,8 @@ export function statementsOf(config: z.output<typeof settings>): readonly Statem
 
 function openOf(kind: KindName, baseUrl: string | undefined, key: string): ProviderStatement {
   const { baseUrl: usual, open } = KINDS[kind];
-  return open({ baseUrl: (baseUrl ?? usual).replace(/\/+$/, ""), key });
+  const address = baseUrl ?? usual;
+  return open({ baseUrl: address.endsWith("/") ? address.slice(0, -1) : address, key });
 }
 
 function refuse(setting: string, problem: string): never {

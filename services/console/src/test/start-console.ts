@@ -24,6 +24,8 @@ export interface ConsoleUnderTest extends ConsoleDatabase {
   readonly clock: ManualClock;
   readonly accountId: string;
   browser(): Browser;
+  /** Ends the process and keeps the database. */
+  stopProcess(): Promise<void>;
   /** A person who is signed in, by a link of the operator; with a role, a member of the account. */
   signedIn(email: string, role?: Role): Promise<Browser>;
 }
@@ -46,12 +48,14 @@ export class Browser {
     this.#send = send;
   }
 
-  async ask(method: string, path: string, body?: unknown): Promise<Answer> {
+  /** @param gone ends the connection, as a client does that does not wait */
+  async ask(method: string, path: string, body?: unknown, gone?: AbortSignal): Promise<Answer> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const response = await this.#send(`/console/api/${path}`, {
       method,
       headers: { cookie, ...(body === undefined ? {} : { "content-type": "application/json" }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(gone === undefined ? {} : { signal: gone }),
     });
     for (const line of response.headers.getSetCookie()) {
       const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
@@ -133,6 +137,7 @@ export async function startConsole(settings: Environment = {}): Promise<ConsoleU
       });
       return made;
     },
+    stopProcess: () => running.stop(),
     stop: async () => {
       await running.stop();
       await database.stop();

@@ -1,29 +1,22 @@
-// Gives an answer that has its files in it, as fast as its client takes it. Memory is held for it as long: whoever takes
-// nothing for a while, or not all in time, is cut. What was paid for is in the log all the same.
+// Sends an answer that has its files in it, as fast as its client reads. Memory is reserved for it until its end, so a client
+// that has not read all in time is cut. The port cuts a client that reads nothing. The paid pictures are in the log all the same.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
-import { cutWhenStalled } from "../storage/media-routes.ts";
 import type { MediaAnswerText } from "./media-answer.ts";
 
-/** Milliseconds for a client to take it: between two looks, and in all. */
-export interface Patience {
-  readonly stallMs: number;
-  readonly mostMs: number;
-}
-
-const PATIENCE: Patience = { stallMs: 60_000, mostMs: 300_000 };
+/** Milliseconds for a client to read all of it. */
+const PATIENCE_MS = 300_000;
 
 /** Resolves when it is given, or its client is gone. */
 export async function giveText(
   answer: MediaAnswerText,
   reply: FastifyReply,
-  { stallMs, mostMs }: Patience = PATIENCE,
+  patienceMs = PATIENCE_MS,
 ): Promise<FastifyReply> {
   const { raw } = reply;
   if (raw.destroyed) return reply.hijack();
   const over = new Promise((resolve) => raw.once("close", resolve));
-  cutWhenStalled(raw, stallMs);
-  const late = setTimeout(() => raw.destroy(), mostMs);
+  const late = setTimeout(() => raw.destroy(), patienceMs);
   reply.type("application/json; charset=utf-8").header("content-length", answer.length);
   reply.send(Readable.from(answer.pieces(), { objectMode: false }));
   await over;

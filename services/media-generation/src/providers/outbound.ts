@@ -2,7 +2,14 @@
 // accepted. Where adapters send to comes from config and may be private, and redirects are not followed. What an answer
 // names is downloaded from the public internet or from a configured host only, wherever redirects lead.
 import { Readable } from "node:stream";
-import { inSpan, outwardTraceHeaders, SpanKind, serverOf } from "@gr/runtime";
+import {
+  inSpan,
+  outwardTraceHeaders,
+  parseForeignJson,
+  readForeignJson,
+  SpanKind,
+  serverOf,
+} from "@gr/runtime";
 import { Agent, buildConnector, type Dispatcher, request } from "undici";
 import { NOT_PUBLIC, publicLookup, type ResolveAll, refusalOf } from "./public-address.ts";
 
@@ -98,6 +105,8 @@ const MOST_REDIRECTS = 3;
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
 /** More than what is said about a job, less than what a job makes. */
 const LARGE_BYTES = 256 * 1024;
+/** Bytes of an answer that show whether it is JSON. */
+const BEGINNING = 16;
 const TIMED_OUT = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
 export function createOutbound(options: OutboundOptions = {}): Outbound {
@@ -183,8 +192,11 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   async function send(outgoing: OutboundRequest): Promise<OutboundAnswer> {
     const { status, header, chunks } = await open(outgoing, maxAnswerBytes);
-    const bytes = await collect(chunks, outgoing.signal);
-    return { status, header, bytes, json: () => parseJson(bytes) };
+    const { signal } = outgoing;
+    const bytes = await collect(chunks, signal);
+    if (bytes.length <= LARGE_BYTES) return { status, header, bytes, json: () => parseJson(bytes) };
+    const value = await parseLong(bytes, new URL(outgoing.url).host, signal);
+    return { status, header, bytes, json: () => value };
   }
 
   async function* chunksOf(
@@ -289,9 +301,20 @@ function hangUp(answer: Dispatcher.ResponseData): void {
   answer.body.on("error", () => undefined).destroy();
 }
 
+/** Of what begins like no JSON, nothing is read: most such answers are pictures. */
+async function parseLong(bytes: Buffer, owner: string, signal: AbortSignal): Promise<unknown> {
+  if (!/^\s*[[{]/.test(bytes.toString("latin1", 0, BEGINNING))) return undefined;
+  try {
+    return await readForeignJson(bytes, { owner, signal });
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw explain(error, signal, false);
+  }
+}
+
 function parseJson(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString("utf8"));
+    return parseForeignJson(bytes);
   } catch {
     return undefined;
   }

@@ -2,10 +2,9 @@
 // picture as anything else.
 
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
-import { type RestRoute, restRoute } from "@gr/runtime";
+import { hasEntityTag, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { type ByteRange, readByteRange } from "./byte-range.ts";
@@ -14,8 +13,6 @@ import { type MediaStorage, StorageError } from "./media-storage.ts";
 
 export const MEDIA_PATH = "/media";
 
-/** A client that takes nothing for so long holds a file and a connection for nobody. */
-const STALL_MS = 30_000;
 const RETRY_MS = 1_000;
 
 /** Set on every answer that carries a file. A name never gets another content, so caches may keep it for ever. */
@@ -64,7 +61,7 @@ async function sendMedia(
     throw notFound();
   }
   const tag = `"${name}"`;
-  if (listsTag(http.headers["if-none-match"], tag)) {
+  if (hasEntityTag(http.headers["if-none-match"], tag)) {
     return reply.status(304).headers(HEADERS).header("etag", tag).send();
   }
   const range = readByteRange(rangeHeader(http, tag), size);
@@ -81,13 +78,7 @@ async function sendMedia(
       .header("content-range", `bytes ${range.start}-${range.end}/${size}`)
       .header("content-length", range.end - range.start + 1);
   }
-  cutWhenStalled(reply.raw, STALL_MS);
   return reply.send(file);
-}
-
-/** Whether an If-None-Match header lists the version. Its work grows with the header's length alone. */
-export function listsTag(header: string | undefined, tag: string): boolean {
-  return header?.split(",").some((each) => each.trim() === tag) === true;
 }
 
 /** Waits for its first bytes, so that a file that was deleted a moment ago is not found instead of an answer that breaks. */
@@ -114,18 +105,6 @@ function unreachable(cause: unknown): never {
   if (!(cause instanceof StorageError)) throw cause;
   const message = "Media cannot be read at the moment; try again shortly.";
   throw new ServiceError("service_unavailable", message, { retryAfterMs: RETRY_MS, cause });
-}
-
-/** Ends an answer of which nothing was written for `stallMs`, though it has not ended; for at most twice as long. */
-export function cutWhenStalled(raw: ServerResponse, stallMs: number): void {
-  let before = -1;
-  const look = setInterval(() => {
-    const written = raw.socket?.bytesWritten ?? 0;
-    if (written === before) raw.destroy();
-    before = written;
-  }, stallMs);
-  look.unref();
-  raw.once("close", () => clearInterval(look));
 }
 
 /** Ranges are for GET only, and only of the version that the caller has. */

@@ -1,4 +1,5 @@
 // The JSON that an event of a stream carries.
+import { parseForeignJson } from "@gr/runtime";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { dataOf, endOfEvent } from "./sse-splitter.ts";
 
@@ -10,7 +11,7 @@ export interface DataSpan {
 /** The JSON object of an event's data; undefined when it is none. */
 export function parseData(event: Buffer, { start, end }: DataSpan): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(event.toString("utf8", start, end));
+    const value: unknown = parseForeignJson(event.subarray(start, end));
     return isObject(value) ? value : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;

@@ -28,7 +28,7 @@ import type { TextBill, TextKinds, TextProduct } from "./text-kinds.ts";
 import type { UpstreamGate } from "./upstream-gate.ts";
 
 /** The last event of a response repeats the whole answer, which may be as large as one in one piece. */
-const MOST_EVENT_BYTES = 32 * 1024 * 1024;
+const MOST_EVENT_BYTES = 8 * 1024 * 1024;
 /** What may wait for a capture besides the usage. */
 const MOST_HELD_BYTES = MOST_EVENT_BYTES + 1024 * 1024;
 /** An identity of the stream that is larger is not worth keeping. */
@@ -173,7 +173,7 @@ export class StreamRelay {
     else if (this.#drained > MOST_DRAINED_BYTES) {
       this.#cutOff("provider_error", "The answer was too long to be read on for a client that left.");
     } else if (this.#splitter.pendingBytes > MOST_EVENT_BYTES) {
-      this.#cutOff("provider_error", "An event of the answer is larger than 32 MB.");
+      this.#cutOff("provider_error", "An event of the answer is larger than 8 MB.");
     }
   }
 

@@ -1,5 +1,6 @@
 // An answer that came in one piece: what it says, and its bytes with the cost and the charge put in.
 import { formatPicoUsd, PICO_PER_CREDIT } from "@gr/money";
+import { parseForeignJson, readForeignJson } from "@gr/runtime";
 import type { UpstreamKind } from "@gr/text-upstream";
 import { findMember, type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
@@ -7,6 +8,9 @@ import { applySplices, type Splice, setMember } from "../json/json-splice.ts";
 import type { TextApi } from "../request/text-request.ts";
 import { readUsage, sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
 import type { TextBill } from "./text-kinds.ts";
+
+/** Bytes; a longer answer is parsed in turns. */
+const LONG_ANSWER = 256 * 1024;
 
 export interface WholeAnswer {
   readonly bytes: Buffer;
@@ -23,10 +27,14 @@ export interface WholeAnswer {
   readonly failure: string | undefined;
 }
 
-/** @returns undefined when the bytes are no answer of this API at all */
-export function readWholeAnswer(api: TextApi, kind: UpstreamKind, bytes: Buffer): WholeAnswer | undefined {
-  const body = parse(bytes);
-  if (body === undefined) return undefined;
+/** @param body that the bytes say. @returns undefined when the bytes are no answer of this API at all */
+export function readWholeAnswer(
+  api: TextApi,
+  kind: UpstreamKind,
+  bytes: Buffer,
+  body = parseWholeAnswer(bytes),
+): WholeAnswer | undefined {
+  if (!isObject(body)) return undefined;
   const layout = scanObject(bytes);
   const usage = findMember(bytes, layout, "usage");
   const output = findMember(bytes, layout, api === "chat" ? "choices" : "output");
@@ -52,16 +60,26 @@ export function pricedAnswer(api: TextApi, { bytes, layout, usage }: WholeAnswer
   return applySplices(bytes, splices);
 }
 
+/** Parses in turns with other long work. @returns null when the bytes are no JSON, or break its bounds */
+export async function parseLongAnswer(bytes: Buffer, owner: string): Promise<unknown> {
+  if (bytes.length <= LONG_ANSWER) return parseWholeAnswer(bytes);
+  try {
+    return await readForeignJson(bytes, { owner });
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
 /**
  * Read as Latin-1, which is faster and as good: it is JSON exactly when the UTF-8 text is, and every name and number
  * that matters is ASCII.
  */
-function parse(bytes: Buffer): JsonObject | undefined {
+function parseWholeAnswer(bytes: Buffer): unknown {
   try {
-    const body: unknown = JSON.parse(bytes.toString("latin1"));
-    return isObject(body) ? body : undefined;
+    return parseForeignJson(bytes, "latin1");
   } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
+    if (error instanceof SyntaxError) return null;
     throw error;
   }
 }

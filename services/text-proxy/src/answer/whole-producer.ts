@@ -12,7 +12,7 @@ import {
 } from "./failed-attempt.ts";
 import type { TextBill, TextKinds, TextProduct } from "./text-kinds.ts";
 import { type AnswerEnd, TextProducer } from "./text-producer.ts";
-import { pricedAnswer, readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
+import { parseLongAnswer, pricedAnswer, readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
 
 export const WHOLE_TYPE = "application/json; charset=utf-8";
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
@@ -53,7 +53,9 @@ export class WholeProducer extends TextProducer {
     const { status, cut, body, generationId } = collected;
     if (status !== 200) return refusedAttempt(attempt, collected);
     if (cut) return nonsenseAttempt(attempt, "the answer is larger than 32 MB", generationId);
-    const answer = readWholeAnswer(attempt.order.request.api, attempt.upstream.kind, body);
+    const { request, accountId } = attempt.order;
+    const parsed = await parseLongAnswer(body, accountId);
+    const answer = readWholeAnswer(request.api, attempt.upstream.kind, body, parsed);
     if (answer === undefined) return nonsenseAttempt(attempt, "the answer is no JSON object", generationId);
     this.#finishReason = answer.finishReason;
     if (answer.failure !== undefined) return failedAnswer(attempt, answer, answer.failure);

@@ -4,7 +4,15 @@
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { Principal } from "@gr/identity";
-import { closeHttpApp, createHttpApp, defineModule, type Module, stopConfig } from "@gr/runtime";
+import {
+  closeHttpApp,
+  createHttpApp,
+  defineModule,
+  type Module,
+  milliseconds,
+  stopConfig,
+} from "@gr/runtime";
+import { z } from "zod";
 
 /** Beyond its grace, for the last words of what it stops; it ends as soon as they are said. */
 const PATIENCE_MS = 30_000;
@@ -25,9 +33,21 @@ export function frontDoor(): Module {
   return defineModule({
     name: "gateway",
     needs: ["text-proxy"],
-    config: stopConfig,
+    config: z.object({
+      ...stopConfig.shape,
+      ANSWER_STALL_MS: milliseconds(3_600_000).describe("time in which a client must read something"),
+    }),
     async create({ config, log, mount }) {
-      const app = createHttpApp({ log, requestId: () => randomUUID() });
+      const app = createHttpApp({
+        log,
+        requestId: () => randomUUID(),
+        answers: {
+          stallMs: config.ANSWER_STALL_MS,
+          bytesPerSecond: 0,
+          connectionBytes: Number.POSITIVE_INFINITY,
+          processBytes: Number.POSITIVE_INFINITY,
+        },
+      });
       app.addHook("onRequest", async (request, reply) => {
         request.principal = principalFrom(request.headers[CALLER_HEADER]);
         reply.header("x-ratelimit-limit-requests", "100");

@@ -1,6 +1,6 @@
 // The text proxy over real HTTP between a fake billing, a fake catalogue and whatever upstream a test gives it.
 import { FakeBilling } from "@gr/ledger-model";
-import { type RunningProcess, startProcess, systemClock, type Timer } from "@gr/runtime";
+import { type ProcessMemory, type RunningProcess, startProcess, systemClock, type Timer } from "@gr/runtime";
 import { textProxyModule } from "../module.ts";
 import { FakeCatalog } from "./fake-catalog.ts";
 import { frontDoor } from "./front-door.ts";
@@ -20,6 +20,7 @@ export async function startRig(
   upstreamUrl: string,
   env: Record<string, string> = {},
   clock: Timer = systemClock,
+  memory?: ProcessMemory,
 ): Promise<Rig> {
   const billing = new FakeBilling({ credit: 10n ** 15n });
   const catalog = new FakeCatalog();
@@ -37,6 +38,7 @@ export async function startRig(
       ...env,
     },
     clock,
+    ...(memory === undefined ? {} : { memory }),
   });
   const url = running.publicUrl("gateway") ?? "";
   const internal = `http://127.0.0.1:${running.httpPort}`;

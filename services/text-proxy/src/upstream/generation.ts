@@ -1,6 +1,7 @@
 // What an upstream says afterwards about one generation, read exactly.
 import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
+import { parseForeignJson } from "@gr/runtime";
 import type { UpstreamKind } from "@gr/text-upstream";
 import { findMember, scanObject } from "../json/json-members.ts";
 import { isObject } from "../json/json-object.ts";
@@ -17,7 +18,7 @@ export function readGeneration(
   { read }: NonNullable<UpstreamKind["generations"]>,
   json: Buffer,
 ): Generation | undefined {
-  const body: unknown = JSON.parse(json.toString());
+  const body: unknown = parseForeignJson(json);
   const data = isObject(body) ? body["data"] : undefined;
   const member = isObject(data) ? findMember(json, scanObject(json), "data") : undefined;
   if (!isObject(data) || member === undefined) return undefined;

@@ -2,6 +2,7 @@
 // words may be passed on. A page of something in front of it says nothing about what the upstream did.
 import type { IncomingHttpHeaders } from "node:http";
 import { ServiceError } from "@gr/proto";
+import { parseForeignJson } from "@gr/runtime";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import type { CollectedAnswer } from "./collected-answer.ts";
 
@@ -20,6 +21,8 @@ export interface Refusal {
 }
 
 const LONGEST_MESSAGE = 500;
+/** Bytes of an error answer that is read; more than any says. */
+const LONGEST_REFUSAL = 1024 * 1024;
 const LONGEST_RETRY_MS = 60_000;
 const DEFAULT_RETRY_MS = 1_000;
 /** Our key or credit is refused: somebody has to do something first. */
@@ -85,8 +88,9 @@ function isPolicyRefusal(status: number, envelope: JsonObject | undefined): bool
 
 /** The `error` object of the format that all text upstreams share. */
 export function readEnvelope(body: Buffer): JsonObject | undefined {
+  if (body.length > LONGEST_REFUSAL) return undefined;
   try {
-    const parsed: unknown = JSON.parse(body.toString());
+    const parsed: unknown = parseForeignJson(body);
     const error = isObject(parsed) ? parsed["error"] : undefined;
     return isObject(error) ? error : typeof error === "string" ? { message: error } : undefined;
   } catch (error) {

@@ -1,0 +1,90 @@
+// An invitation in a real browser where sign-up is closed: from the mailed link to the account, for a new person, for a person
+// who must sign in first, and for one who is signed in.
+import { tokenOf } from "@gr/testing/mail-server";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { Browser } from "../e2e/console-client.ts";
+import { ConsoleInBrowser } from "./console-in-browser.ts";
+
+const PASSWORD = "correct horse battery";
+let at: ConsoleInBrowser;
+let owner: Browser;
+
+beforeAll(async () => {
+  at = await ConsoleInBrowser.start({ CONSOLE_SIGN_UP: "closed" });
+  owner = new Browser(at.router);
+  const { url } = await (await at.people()).createSignInLink({ email: "demo@router.localhost" });
+  await owner.post("sign-in/link", { token: tokenOf(url) });
+});
+afterAll(() => at?.stop());
+beforeEach(async () => {
+  await at.open();
+});
+afterEach(() => at.close());
+
+/** @returns path of the page that the mailed link opens */
+async function invite(email: string, account = at.router.accountId): Promise<string> {
+  const invited = await owner.post(`accounts/${account}/invitations`, { email, role: "developer" });
+  expect(invited.status).toBe(201);
+  const { pathname, hash } = new URL(await at.mails.linkTo(email));
+  return `${pathname}${hash}`;
+}
+
+const inAccount = () => at.page.waitForURL(new RegExp(`/accounts/${at.router.accountId}`));
+
+test("a new person sets a password behind the link and is in the account", async () => {
+  await at.page.goto(await invite("new@example.com"));
+  await at.page.getByText("demo@router.localhost invites new@example.com to Demo as developer.").waitFor();
+  expect(at.page.url()).not.toContain("token=");
+  const findings = await at.findings("invitation of a new person");
+  await at.page.getByLabel("Name").fill("New");
+  await at.page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  await at.page.getByRole("button", { name: "Join Demo" }).click();
+  await inAccount();
+  await at.page.getByText("Balance").waitFor();
+
+  // Again a member, who has to sign in first.
+  const { person } = (await owner.get("session")).body;
+  const { data } = (await owner.get(`accounts/${at.router.accountId}/members`)).body;
+  const member = data.find(({ person_id }: { person_id: string }) => person_id !== person.id);
+  await owner.ask("DELETE", `accounts/${at.router.accountId}/members/${member.person_id}`);
+  await at.page.context().clearCookies();
+  await at.page.goto(await invite("new@example.com"));
+  await at.page.getByText("Sign in as new@example.com to join.").waitFor();
+  findings.push(...(await at.findings("invitation of a known person")));
+  await at.page.getByRole("link", { name: "Sign in" }).click();
+  await at.page.getByLabel("E-mail address").fill("new@example.com");
+  await at.page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  await at.page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await at.page.getByRole("button", { name: "Join Demo" }).click();
+  await inAccount();
+  expect(findings).toEqual([]);
+  expect(at.troubles).toEqual([]);
+});
+
+test("a person who is signed in joins with one press", async () => {
+  const email = "known@example.com";
+  await (await at.people()).addOperator({ email });
+  await at.signIn(email);
+  await at.page.goto(await invite(email));
+  await at.page.getByRole("button", { name: "Join Demo" }).click();
+  await inAccount();
+  await at.page.getByText("Balance").waitFor();
+  expect(at.troubles).toEqual([]);
+});
+
+test("an invited person may sign up by the form as well", async () => {
+  const email = "by-form@example.com";
+  await invite(email);
+  await at.goto("/sign-up");
+  await at.page.getByText("You need an invitation to sign up here.").waitFor();
+  await at.page.getByLabel("E-mail address").fill(email);
+  await at.page.getByRole("button", { name: "Sign up" }).click();
+  const { pathname, hash } = new URL(await at.mails.linkTo(email));
+  await at.page.goto(`${pathname}${hash}`);
+  await at.page.getByLabel("Name").fill("By form");
+  await at.page.getByLabel("Password", { exact: true }).fill(PASSWORD);
+  expect(await at.findings("first password")).toEqual([]);
+  await at.page.getByRole("button", { name: "Set the password" }).click();
+  await at.page.waitForURL(/\/new-account/);
+  expect(at.troubles).toEqual([]);
+});
