@@ -63,6 +63,14 @@ export function daysOf(text: string): number {
   return Number(text);
 }
 
+/** A calendar day in UTC as YYYY-MM-DD. */
+export function dayOf(text: string): string {
+  if (!z.iso.date().safeParse(text).success) {
+    throw new InvalidArgumentError("It must be a day as YYYY-MM-DD, such as 2027-01-31.");
+  }
+  return text;
+}
+
 export function uuidOf(text: string): string {
   if (!z.guid().safeParse(text).success) throw new InvalidArgumentError("It must be a UUID.");
   return text;

@@ -13,6 +13,7 @@ import { addHoldCommands } from "./hold-commands.ts";
 import { addKeyCommands, addTokenCommands } from "./key-commands.ts";
 import { addLedgerCommands } from "./ledger-commands.ts";
 import { printable } from "./printable.ts";
+import { addReconcileCommand } from "./reconcile-command.ts";
 import type { Report } from "./report.ts";
 import { addRetentionCommands } from "./retention-commands.ts";
 import { type Router, reachRouter } from "./router.ts";
@@ -68,6 +69,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addCreditsCommands(program, runs);
   addHoldCommands(program, runs);
   addLedgerCommands(program, runs);
+  addReconcileCommand(program, runs);
   addCatalogCommands(program, runs, runsAlone);
   addConsoleCommands(program, runs);
   addRetentionCommands(program, runs);

@@ -168,6 +168,8 @@ CREATE TABLE usage_daily (
 
 CREATE INDEX adjustment_of_account ON adjustment USING btree (account_id);
 
+CREATE INDEX entry_at ON entry USING brin (at);
+
 CREATE INDEX entry_of_account ON entry USING btree (account_id, id) WHERE kind = ANY (ARRAY['deposit'::entry_kind, 'refund'::entry_kind, 'adjustment'::entry_kind, 'charge'::entry_kind]);
 
 CREATE INDEX hold_open ON hold USING btree (service, deadline_at) WHERE state = 'open'::hold_state;

@@ -179,6 +179,15 @@ CREATE TABLE session (
   CONSTRAINT session_token_key UNIQUE (token)
 );
 
+-- The last daily comparison of each provider's statement with the books.
+CREATE TABLE statement_comparison (
+  statement text NOT NULL,
+  due_at timestamp with time zone NOT NULL /* When the next process compares; moved on at the start of each comparison. */,
+  result jsonb /* A StatementComparison as JSON; null until the first. */,
+  problem text /* Why the last try read no statement; null after a comparison. */,
+  CONSTRAINT statement_comparison_pkey PRIMARY KEY (statement)
+);
+
 -- What Stripe has told us and we have done; it tells some things again, for three days.
 CREATE TABLE stripe_event (
   id text NOT NULL,

@@ -16,12 +16,18 @@ import { join } from "node:path";
 import { z } from "zod";
 import type { PicoUsd } from "./prices.ts";
 
+export const STATED_UPSTREAMS = ["openrouter", "openai"] as const;
+/** Upstreams whose statements are simulated. */
+export type StatedUpstream = (typeof STATED_UPSTREAMS)[number];
+
 export interface BillItem {
   /** The caller's `x-request-id`, else the id that the simulator made. Several items may share it: retries. */
   readonly requestId: string;
   /** The simulator's own id of the generation. */
   readonly generationId: string;
   readonly model: string;
+  /** Upstream that keeps a statement with this item; undefined for the others. */
+  readonly upstream?: StatedUpstream | undefined;
   readonly picoUsd: PicoUsd;
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -39,6 +45,7 @@ const lineSchema = z.object({
   request_id: z.string(),
   generation_id: z.string(),
   model: z.string(),
+  upstream: z.enum(STATED_UPSTREAMS).optional(),
   pico_usd: z.string().regex(/^\d+$/),
   input_tokens: z.int(),
   output_tokens: z.int(),
@@ -152,7 +159,7 @@ export class Bill {
 function toLine(item: BillItem): string {
   return (
     `{"request_id":${JSON.stringify(item.requestId)},"generation_id":"${item.generationId}","model":"${item.model}",` +
-    `"pico_usd":"${item.picoUsd}","input_tokens":${item.inputTokens},"output_tokens":${item.outputTokens},"reasoning_tokens":${item.reasoningTokens ?? 0},` +
+    `${item.upstream === undefined ? "" : `"upstream":"${item.upstream}",`}"pico_usd":"${item.picoUsd}","input_tokens":${item.inputTokens},"output_tokens":${item.outputTokens},"reasoning_tokens":${item.reasoningTokens ?? 0},` +
     `"finish_reason":${item.finishReason === null ? "null" : `"${item.finishReason}"`},"streamed":${item.streamed},` +
     `"cancelled":${item.cancelled},"created_at":${item.createdAt}}`
   );
@@ -169,6 +176,7 @@ function fromLine(line: string, place: string): BillItem {
     requestId: value.request_id,
     generationId: value.generation_id,
     model: value.model,
+    upstream: value.upstream,
     picoUsd: BigInt(value.pico_usd),
     inputTokens: value.input_tokens,
     outputTokens: value.output_tokens,

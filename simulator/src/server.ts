@@ -14,6 +14,7 @@ import { openRouterRoutes } from "./openrouter/routes.ts";
 import { replicateRoutes } from "./replicate/routes.ts";
 import { runwareRoutes } from "./runware/routes.ts";
 import { Simulation } from "./simulation.ts";
+import { Statements } from "./statement.ts";
 import { togetherImageRoutes, togetherVideoRoutes } from "./together/routes.ts";
 import { UpstreamFaults } from "./upstream-faults.ts";
 import { xaiRoutes } from "./xai/routes.ts";
@@ -70,12 +71,16 @@ function buildApp(simulation: Simulation, drawing: boolean): FastifyInstance {
   app.register(billRoutes(simulation.bill));
   const media = new MediaRoom(simulation, drawing);
   app.register(resultFileRoutes(media.files));
+  const statements = new Statements(simulation.bill);
+  app.register(statements.routes);
   const faults = new UpstreamFaults(simulation);
   app.register(faults.routes);
-  app.register(faults.over("openrouter", openRouterRoutes(simulation, media)), {
+  app.register(faults.over("openrouter", openRouterRoutes(simulation, media, statements.of("openrouter"))), {
     prefix: "/openrouter/api/v1",
   });
-  app.register(faults.over("openai", openAiRoutes(simulation, media)), { prefix: "/openai/v1" });
+  app.register(faults.over("openai", openAiRoutes(simulation, media, statements.of("openai"))), {
+    prefix: "/openai/v1",
+  });
   app.register(faults.over("local", localRoutes(simulation)), { prefix: "/local/v1" });
   app.register(geminiRoutes(media), { prefix: "/gemini/v1beta" });
   app.register(xaiRoutes(media), { prefix: "/xai/v1" });

@@ -1,6 +1,7 @@
 // Runs one text request from its parsed body to its last byte, whatever its wire format.
 // Invariant: each generation is billed exactly once, before its usage is sent, for the tokens it made.
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { StatedUpstream } from "./bill.ts";
 import { lookAt, type Picture } from "./picture-facts.ts";
 import { Refusal, serverFailure } from "./refusal.ts";
 import { composeReply, type Finish, type Reply } from "./reply.ts";
@@ -16,6 +17,7 @@ export interface TextAnswer {
   readonly id: string;
   /** What the bill calls this request. */
   readonly requestId: string;
+  readonly upstream?: StatedUpstream | undefined;
   /** Unix seconds. */
   readonly created: number;
   readonly request: TextRequest;
@@ -45,6 +47,7 @@ const PAUSE_BEFORE_RESET_MS = 20;
 interface AnswerIds {
   readonly id: string;
   readonly requestId: string;
+  readonly upstream?: StatedUpstream | undefined;
   readonly created: number;
 }
 
@@ -156,6 +159,7 @@ function book(simulation: Simulation, answer: TextAnswer, outputTokens: number, 
     requestId: answer.requestId,
     generationId: answer.id,
     model: answer.request.model.id,
+    upstream: answer.upstream,
     picoUsd: usage.cost,
     inputTokens: usage.inputTokens,
     outputTokens,

@@ -276,6 +276,13 @@ const operatorRoutes = routes({
     summary: "Who makes what, and how the last import of text models went",
     answer: router.routerProviders,
   },
+  listStatements: {
+    method: "GET",
+    path: "/console/api/operator/statements",
+    access: "operator",
+    summary: "Statements of providers, each with its last daily comparison with the books",
+    answer: router.routerStatements,
+  },
   previewCatalogue: {
     method: "POST",
     path: "/console/api/operator/catalogue/preview",

@@ -46,3 +46,32 @@ export const catalogueChanges = z.object({
   notes: z.array(z.string()),
 });
 export type CatalogueChanges = z.infer<typeof catalogueChanges>;
+
+const exactUsd = z.string().describe("decimal USD with up to 12 decimals; negative if the books have more");
+const sides = {
+  model: z.string().describe("the provider's name; empty = booked cost without a model, of earlier attempts"),
+  billed: exactUsd.nullable().describe("null = not in the statement"),
+  booked: exactUsd.nullable().describe("null = not in our books"),
+  difference: exactUsd.describe("billed - booked"),
+};
+export const statementComparison = z.object({
+  from: z.string().describe("first day in UTC"),
+  to: z.string(),
+  compared_at: time,
+  billed: exactUsd,
+  booked: exactUsd,
+  off: exactUsd.describe("differences beyond the tolerance, as absolute amounts"),
+  models: z.array(z.object({ ...sides, differs: z.boolean().describe("beyond the tolerance") })),
+  days: z.array(z.object({ day: z.string(), ...sides })),
+});
+export const routerStatements = z.object({
+  data: z.array(
+    z.object({
+      name: z.string(),
+      is_read: z.boolean().describe("the console reads it every day; false = from CSV files only"),
+      problem: z.string().nullable().describe("why the last try read nothing"),
+      comparison: statementComparison.nullable().describe("null until the first daily comparison"),
+    }),
+  ),
+});
+export type RouterStatements = z.infer<typeof routerStatements>;

@@ -1,6 +1,7 @@
 // What the console module reads from the environment.
 import { postgresConfig } from "@gr/runtime";
 import { z } from "zod";
+import { statementSettings } from "./statements/statement-config.ts";
 
 /** What goes over the wire is worth a session. */
 function isSafeToAsk(url: string): boolean {
@@ -73,5 +74,6 @@ export const consoleConfig = z.object({
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
     .default("https://api.stripe.com")
     .describe("where Stripe is asked"),
+  ...statementSettings,
 });
 export type ConsoleConfig = z.infer<typeof consoleConfig>;

@@ -20,6 +20,9 @@ import type { Issuer } from "./sign-in/issuer.ts";
 import type { PasskeyStore } from "./sign-in/passkey-store.ts";
 import type { Passkeys } from "./sign-in/passkeys.ts";
 import type { SignInStore } from "./sign-in/sign-in-store.ts";
+import type { ComparisonStore } from "./statements/comparison-store.ts";
+import type { Reconcile } from "./statements/reconcile.ts";
+import type { Statement } from "./statements/statement-config.ts";
 import type { ConsoleStore } from "./store.ts";
 
 export interface ConsoleDeps {
@@ -49,6 +52,9 @@ export interface ConsoleDeps {
   /** Undefined where no payments are taken, as `settling` is. */
   readonly stripe: Stripe | undefined;
   readonly settling: SettlePayments | undefined;
+  readonly statements: readonly Statement[];
+  readonly reconcile: Reconcile;
+  readonly comparisons: ComparisonStore;
   readonly events: ConsoleEvents;
   readonly clock: Clock;
 }

@@ -1,8 +1,10 @@
 // What happens in the console, each as one function: a counter and a log line. Ids and reasons only, never an address of a
 // person, a token or a cookie.
+import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { Reason } from "@gr/proto";
+import type { StatementComparison } from "@gr/proto/console";
 import type { Logger } from "@gr/runtime";
-import { Counter, type Registry } from "prom-client";
+import { Counter, Gauge, type Registry } from "prom-client";
 import type { PaymentStatus } from "./payments/payment-bookings.ts";
 
 const STRIPE_OUTCOMES = ["done", "repeated", "not_ours", "bad_signature", "failed"] as const;
@@ -25,9 +27,19 @@ export interface ConsoleEvents {
   paymentSettled(paymentId: string, status: PaymentStatus): void;
   /** Money came, or went, that the books do not have. */
   paymentNotBooked(paymentId: string, problem: string): void;
+  /** This process has compared a statement with the books. */
+  statementCompared(statement: string, comparison: StatementComparison): void;
+  statementNotRead(statement: string, problem: string): void;
+  /** Difference beyond the tolerance in the stored comparison, which any process has made. */
+  statementStored(statement: string, off: PicoUsd): void;
 }
 
-export function createConsoleEvents(log: Logger, metrics: Registry): ConsoleEvents {
+/** @param statements names of the statements that are read, as labels of their metrics */
+export function createConsoleEvents(
+  log: Logger,
+  metrics: Registry,
+  statements: readonly string[] = [],
+): ConsoleEvents {
   const registers = [metrics];
   const signIns = new Counter({
     name: "console_sign_ins_total",
@@ -61,6 +73,22 @@ export function createConsoleEvents(log: Logger, metrics: Registry): ConsoleEven
     help: "Times that Stripe had money of a payment which the books do not have",
     registers,
   });
+  const differences = new Gauge({
+    name: "statement_difference_usd",
+    help: "Difference between a provider's statement and the books beyond the tolerance, in the last daily comparison, USD",
+    labelNames: ["upstream"],
+    registers,
+  });
+  const unread = new Counter({
+    name: "statement_reads_failed_total",
+    help: "Daily comparisons whose statement or books were not read; the next try is an hour later",
+    labelNames: ["upstream"],
+    registers,
+  });
+  for (const upstream of statements) {
+    differences.set({ upstream }, 0);
+    unread.inc({ upstream }, 0);
+  }
   return {
     signedIn: (personId, by) => {
       signIns.inc({ by });
@@ -78,5 +106,17 @@ export function createConsoleEvents(log: Logger, metrics: Registry): ConsoleEven
       notBooked.inc();
       log.error({ paymentId, problem }, "a payment is not booked as Stripe has it");
     },
+    statementCompared: (statement, { fromDay, toDay, models, offPicoUsd }) => {
+      const differing = models.flatMap(({ differs, model }) => (differs ? [model] : [])).slice(0, 20);
+      const facts = { statement, fromDay, toDay, off: formatPicoUsd(BigInt(offPicoUsd)) };
+      if (differing.length === 0) log.info(facts, "the books fit a provider's statement");
+      else log.error({ ...facts, models: differing }, "the books differ from a provider's statement");
+    },
+    statementNotRead: (statement, problem) => {
+      unread.inc({ upstream: statement });
+      log.warn({ statement, problem }, "a provider's statement was not compared; the next try is in an hour");
+    },
+    // A gauge is a floating-point number; the exact amounts are in the stored comparison.
+    statementStored: (statement, off) => differences.set({ upstream: statement }, Number(formatPicoUsd(off))),
   };
 }

@@ -25,11 +25,17 @@ import { createIssuer } from "./sign-in/issuer.ts";
 import { createPasskeyStore } from "./sign-in/passkey-store.ts";
 import { createPasskeys } from "./sign-in/passkeys.ts";
 import { createSignInStore } from "./sign-in/sign-in-store.ts";
+import { createComparisonStore } from "./statements/comparison-store.ts";
+import { createDailyComparisons } from "./statements/daily-comparisons.ts";
+import { createReconcile } from "./statements/reconcile.ts";
+import { statementsOf } from "./statements/statement-config.ts";
 import { createConsoleStore } from "./store.ts";
 import { terminal } from "./terminal.ts";
 
 const READY_FOR_MS = 1_000;
 const SWEEP_EVERY_MS = 600_000;
+/** How often a process looks for statements that are due. */
+const COMPARE_EVERY_MS = 600_000;
 
 const schema = { name: "console", migrations: join(import.meta.dirname, "../migrations") };
 
@@ -48,9 +54,16 @@ export const consoleModule = defineModule({
     const signIns = createSignInStore(pool);
     const billing = dial("billing", BillingService);
     const catalog = dial("catalog", CatalogService);
-    const events = createConsoleEvents(log, metrics);
+    const statements = statementsOf(config);
+    const readable = statements.flatMap(({ name, reader }) => (reader === undefined ? [] : [name]));
+    const events = createConsoleEvents(log, metrics, readable);
     const issuer = createIssuer({ config, events, clock });
     const settling = stripe && createSettlePayments({ stripe, payments, billing, events });
+    const reports = dial("billing", BillingReportService);
+    const tolerance = { usd: config.STATEMENT_TOLERANCE_USD, percent: config.STATEMENT_TOLERANCE_PERCENT };
+    const reconcile = createReconcile({ statements, tolerance, reports, clock });
+    const comparisons = createComparisonStore(pool);
+    const daily = createDailyComparisons({ statements, reconcile, comparisons, events, clock });
     const deps: ConsoleDeps = {
       config,
       store,
@@ -61,7 +74,7 @@ export const consoleModule = defineModule({
       links,
       keys: dial("keys", KeysService),
       billing,
-      reports: dial("billing", BillingReportService),
+      reports,
       media: dial("media-generation", MediaGenerationService),
       texts: dial("billing", TextLogService),
       catalog,
@@ -75,11 +88,15 @@ export const consoleModule = defineModule({
       payments,
       stripe,
       settling,
+      statements,
+      reconcile,
+      comparisons,
       events,
       clock,
     };
     const work = new RunningWork();
     let stopSweeping: (() => Promise<void>) | undefined;
+    let stopComparing: (() => Promise<void>) | undefined;
     return {
       rpc: [consoleRpc(deps)],
       rest: consoleRest(deps, work),
@@ -97,6 +114,14 @@ export const consoleModule = defineModule({
           },
           failed: (err) => log.warn({ err }, "a round of upkeep was not finished; the next one goes on"),
         });
+        // Rounds of their own: a slow provider delays no upkeep.
+        stopComparing = startRounds({
+          clock,
+          pauseMs: COMPARE_EVERY_MS,
+          round: (stopping) => daily.compareDue(stopping),
+          failed: (err) =>
+            log.warn({ err }, "a round of comparisons was not finished; the next one continues"),
+        });
       },
       ready: createReadyCheck({
         work: () => store.ping(),
@@ -105,7 +130,7 @@ export const consoleModule = defineModule({
         clock,
       }),
       stop: async () => {
-        await stopSweeping?.();
+        await Promise.all([stopSweeping?.(), stopComparing?.()]);
         await work.ended();
         mailer.close();
         await pool.end();

@@ -20,6 +20,7 @@ import type { RunningWork } from "./running-work.ts";
 import { issuerRoutes } from "./sign-in/issuer-routes.ts";
 import { passkeyRoutes } from "./sign-in/passkey-routes.ts";
 import { standingRoutes } from "./standing.ts";
+import { statementRoutes } from "./statements/statement-routes.ts";
 
 const BODY_LIMIT = 64 * 1024;
 
@@ -37,6 +38,7 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
     ...paymentRoutes(deps),
     ...operatorRoutes(deps),
     ...routerRoutes(deps),
+    ...statementRoutes(deps),
   };
   const callers = new WeakMap<FastifyRequest, CallerFacts>();
   const { people, store, operators, config, events } = deps;

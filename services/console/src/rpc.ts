@@ -1,4 +1,4 @@
-// ConsoleOperatorService: what operators and launchers do for people.
+// ConsoleOperatorService: operators and launchers change people, and operators compare the statements of providers.
 import { email, name } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { ConsoleOperatorService } from "@gr/proto/console";
@@ -11,7 +11,8 @@ const ownerFields = z.object({ email, account_name: name, name: name.optional() 
 const linkFields = z.object({ email });
 const operatorFields = z.object({ email, name: name.optional() });
 
-export function consoleRpc({ people, store, operators, keys, links, clock }: ConsoleDeps): RpcService {
+export function consoleRpc(deps: ConsoleDeps): RpcService {
+  const { people, store, operators, keys, links, clock, reconcile, comparisons, statements } = deps;
   return implement(ConsoleOperatorService, {
     async addOwner({ accountId, ...given }) {
       const fields = parseRequest(ownerFields, {
@@ -52,6 +53,15 @@ export function consoleRpc({ people, store, operators, keys, links, clock }: Con
       if (person === undefined) throw nobody(fields.email);
       await operators.remove(person.id);
       return {};
+    },
+    async reconcileStatement({ statement, fromDay: from, toDay: to, csv }) {
+      return { comparison: await reconcile.compare({ statement, days: { from, to }, csv }) };
+    },
+    async listComparisons() {
+      const stored = await comparisons.list(statements.map(({ name }) => name));
+      return {
+        comparisons: stored.flatMap(({ comparison }) => (comparison === undefined ? [] : [comparison])),
+      };
     },
   });
 }

@@ -1,4 +1,5 @@
 // What a provider's wire format hands to the room of media: everything that was asked for, and what it costs there.
+import type { StatedUpstream } from "../bill.ts";
 import type { PicoUsd } from "../prices.ts";
 import type { PictureFormat } from "./picture.ts";
 
@@ -37,6 +38,8 @@ export interface MediaOrder {
   readonly jobId?: string;
   /** As the bill names it. */
   readonly model: string;
+  /** Upstream whose statement has the cost; undefined for the others. */
+  readonly upstream?: StatedUpstream;
   /** What the bill calls the request: the caller's own id where it sent one. */
   readonly requestId: string;
   readonly prompt: string;

@@ -213,6 +213,7 @@ export class MediaRoom {
         requestId: order.requestId,
         generationId,
         model: order.model,
+        upstream: order.upstream,
         picoUsd: billed.picoUsd,
         inputTokens: billed.inputTokens ?? 0,
         outputTokens: billed.outputTokens ?? 0,

@@ -41,6 +41,7 @@ export function imageOrder(request: ImageRequest, requestId: string): MediaOrder
   const { model, prompt, size, count, format, compression, background, inputs, mask } = request;
   return {
     model: model.id,
+    upstream: "openai",
     requestId,
     prompt,
     size,

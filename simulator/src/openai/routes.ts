@@ -6,8 +6,10 @@ import { IMAGE_MODELS, MODELS_CREATED, TEXT_MODELS } from "../models.ts";
 import { Refusal } from "../refusal.ts";
 import { isObject } from "../request-fields.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
+import type { UpstreamStatement } from "../statement.ts";
 import { startExchange } from "../text-exchange.ts";
 import { readChatRequest, readResponsesRequest } from "../text-request.ts";
+import { type CostsQuery, costsAnswer } from "./costs.ts";
 import { readEditRequest } from "./edit-request.ts";
 import { openAiErrorHandler, plain, sendOpenAiError } from "./errors.ts";
 import { answerHeaders } from "./headers.ts";
@@ -20,7 +22,7 @@ const MOST_EDIT_BYTES = 512 * 1024 * 1024;
 const NO_KEY =
   "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
 
-export function openAiRoutes(simulation: Simulation, media: MediaRoom) {
+export function openAiRoutes(simulation: Simulation, media: MediaRoom, statement: UpstreamStatement) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(openAiErrorHandler);
     app.setNotFoundHandler((request, reply) =>
@@ -34,6 +36,12 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom) {
       const token = keyOf(request, "authorization", "Bearer");
       if (token !== undefined && token !== "invalid") next();
       else refuseKey(reply, token);
+    });
+
+    app.get<{ Querystring: CostsQuery }>("/organization/costs", (request, reply) => {
+      const answer = costsAnswer(statement, request.query);
+      if (answer !== undefined) return reply.type("application/json").send(answer);
+      return sendOpenAiError(reply, 400, plain("invalid_request_error", "Invalid query of costs."));
     });
 
     app.get("/models", (_request, reply) => reply.send({ object: "list", data: modelRows() }));
@@ -79,7 +87,8 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom) {
 }
 
 function newIds(request: FastifyRequest, id: string) {
-  return { id, requestId: callerRequestId(request.headers) ?? id, created: unixSeconds() };
+  const requestId = callerRequestId(request.headers) ?? id;
+  return { id, requestId, upstream: "openai", created: unixSeconds() } as const;
 }
 
 function refuseKey(reply: FastifyReply, token: string | undefined): void {

@@ -75,6 +75,7 @@ export function readImageOrder(body: unknown, requestId: string): MediaOrder {
   }
   return {
     model: asked.model,
+    upstream: "openrouter",
     requestId,
     prompt,
     size: sizeOf(asked) ?? { width: 1024, height: 1024 },
@@ -97,6 +98,7 @@ export function readVideoOrder(body: unknown, requestId: string): MediaOrder {
   const seconds = asked.duration ?? DEFAULT_SECONDS;
   return {
     model: asked.model,
+    upstream: "openrouter",
     requestId,
     prompt: asked.prompt,
     size: sizeOf(asked) ?? DEFAULT_VIDEO_SIZE,

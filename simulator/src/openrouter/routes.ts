@@ -4,15 +4,17 @@ import { keyOf } from "../key.ts";
 import type { MediaRoom } from "../media/media-room.ts";
 import { isObject } from "../request-fields.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
+import type { UpstreamStatement } from "../statement.ts";
 import { startExchange } from "../text-exchange.ts";
 import { readChatRequest, readResponsesRequest } from "../text-request.ts";
+import { activityAnswer } from "./activity.ts";
 import { openRouterErrorHandler, sendOpenRouterError } from "./errors.ts";
 import { generationBody } from "./generation.ts";
 import { openRouterMediaRoutes } from "./media-routes.ts";
 import { modelList } from "./models.ts";
 import { checkStateless, openRouterChat, openRouterResponses } from "./text-wires.ts";
 
-export function openRouterRoutes(simulation: Simulation, media: MediaRoom) {
+export function openRouterRoutes(simulation: Simulation, media: MediaRoom, statement: UpstreamStatement) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(openRouterErrorHandler);
     app.setNotFoundHandler((_request, reply) => sendOpenRouterError(reply, 404, "Not Found"));
@@ -28,6 +30,12 @@ export function openRouterRoutes(simulation: Simulation, media: MediaRoom) {
       });
 
       await keyed.register(openRouterMediaRoutes(media));
+
+      keyed.get<{ Querystring: { date?: string } }>("/activity", (request, reply) => {
+        const answer = activityAnswer(statement, request.query.date);
+        if (answer !== undefined) return reply.type("application/json").send(answer);
+        return sendOpenRouterError(reply, 400, "Date must be within the last 30 days, as YYYY-MM-DD");
+      });
 
       keyed.post("/chat/completions", (request, reply) => {
         const body = readChatRequest(request.body, "openrouter");
@@ -58,7 +66,7 @@ export function openRouterRoutes(simulation: Simulation, media: MediaRoom) {
 function newIds(request: FastifyRequest) {
   const created = unixSeconds();
   const id = `gen-${created}-${uniqueHex(20)}`;
-  return { id, requestId: callerRequestId(request.headers) ?? id, created };
+  return { id, requestId: callerRequestId(request.headers) ?? id, upstream: "openrouter", created } as const;
 }
 
 function credentialProblem(request: FastifyRequest): string | undefined {

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { UsageGroup } from "@gr/proto/billing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling, THURSDAY } from "../test/start-billing.ts";
-import { LIST_ENTRIES, sumUsageBy } from "./report-store.ts";
+import { LIST_ENTRIES, SUM_COSTS, sumUsageBy } from "./report-store.ts";
 
 const LINES = 1_000_000;
 const PAGE = 100;
@@ -81,4 +81,10 @@ test("a year of usage is summed from the account's own rows", async () => {
     toDay: new Date(THURSDAY).toISOString().slice(0, 10),
   });
   expect([sums.sums.length, sums.requests]).toEqual([10, BigInt(365 * 20 * 10)]);
+});
+
+test("costs of all accounts are summed from the entries of their days, found by the index of times", async () => {
+  const [from, until] = [new Date("2025-01-15T00:00:00Z"), new Date("2025-01-16T00:00:00Z")];
+  const scans = await scansOf(SUM_COSTS, [from, until, ["p"], 20_001]);
+  expect(scans.map((scan) => [scan["Node Type"], scan["Actual Rows"]])).toEqual([["Bitmap Heap Scan", 0]]);
 });

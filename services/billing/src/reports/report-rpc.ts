@@ -3,6 +3,7 @@ import {
   BillingReportService,
   EntryKind as EntryKindMessage,
   type ListEntriesRequest,
+  type SumCostsRequest,
   type SumUsageRequest,
   UsageGroup as UsageGroupMessage,
 } from "@gr/proto/billing";
@@ -11,10 +12,22 @@ import type { AccountStore } from "../accounts/account-store.ts";
 import { instant, invalid, limit, text, uuid } from "../rpc/field-rules.ts";
 import { usageMessage } from "../rpc/messages.ts";
 import { ledgerError } from "../writer/ledger-error.ts";
-import type { Entry, EntryFilter, EntryKind, ReportStore, UsageFilter, UsageGroup } from "./report-store.ts";
+import type {
+  CostFilter,
+  Entry,
+  EntryFilter,
+  EntryKind,
+  ReportStore,
+  UsageFilter,
+  UsageGroup,
+} from "./report-store.ts";
 
 const MOST_DAYS = 366;
 const MOST_SUMS = 5_000;
+const MOST_COST_DAYS = 31;
+const MOST_COST_ROWS = 20_000;
+const MOST_PROVIDERS = 20;
+const MOST_PROVIDER_CHARACTERS = 100;
 const DAY_MS = 86_400_000;
 const DAY = /^\d{4}-\d\d-\d\d$/;
 const MOST_MODEL_CHARACTERS = 300;
@@ -60,6 +73,13 @@ export function billingReportRpc({ reports, accounts }: ReportDeps): RpcService 
         usage: usage.map((one) => ({ ...usageMessage(one), lastUsedDay: days.get(one.spender.id) ?? "" })),
       };
     },
+    async sumCosts(request) {
+      const sums = await reaching(reports.sumCosts(readCostFilter(request)));
+      if (sums.length > MOST_COST_ROWS) {
+        throw invalid("from_day", `These days have more than ${MOST_COST_ROWS} sums; ask for fewer days`);
+      }
+      return { sums: sums.map(({ cost, ...sum }) => ({ ...sum, costPicoUsd: String(cost) })) };
+    },
   });
 }
 
@@ -90,9 +110,7 @@ function readEntryFilter({
 
 function readUsageFilter(request: SumUsageRequest): UsageFilter {
   const { accountId, group, perDay, fromDay, toDay, spenderId, model, limit: most } = request;
-  const days = (instantOfDay("to_day", toDay) - instantOfDay("from_day", fromDay)) / DAY_MS;
-  if (days < 0) throw invalid("to_day", "It must not be before from_day");
-  if (days >= MOST_DAYS) throw invalid("from_day", `At most ${MOST_DAYS} days are summed in one call`);
+  checkDays(request, MOST_DAYS);
   if (most < 0 || most > MOST_SUMS)
     throw invalid("limit", `It must be from 1 to ${MOST_SUMS}, or 0 for 1000`);
   return {
@@ -105,6 +123,23 @@ function readUsageFilter(request: SumUsageRequest): UsageFilter {
     model: model === "" ? undefined : text("model", model, MOST_MODEL_CHARACTERS),
     limit: most || LONGEST_PAGE,
   };
+}
+
+function readCostFilter(request: SumCostsRequest): CostFilter {
+  const { fromDay, toDay, providers } = request;
+  checkDays(request, MOST_COST_DAYS);
+  if (providers.length === 0 || providers.length > MOST_PROVIDERS) {
+    throw invalid("providers", `It must name 1 to ${MOST_PROVIDERS} providers`);
+  }
+  const names = providers.map((name, index) => text(`providers[${index}]`, name, MOST_PROVIDER_CHARACTERS));
+  return { fromDay, toDay, providers: names, limit: MOST_COST_ROWS + 1 };
+}
+
+/** @throws ServiceError invalid_value unless both are days, in order, and at most `most` days are between them */
+function checkDays({ fromDay, toDay }: { fromDay: string; toDay: string }, most: number): void {
+  const days = (instantOfDay("to_day", toDay) - instantOfDay("from_day", fromDay)) / DAY_MS;
+  if (days < 0) throw invalid("to_day", "It must not be before from_day");
+  if (days >= most) throw invalid("from_day", `At most ${most} days are summed in one call`);
 }
 
 /** A day that the calendar does not have would be another one to PostgreSQL, or an error. */

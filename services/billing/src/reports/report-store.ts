@@ -1,7 +1,9 @@
 // Statements for whoever shows an account its money: the journal in pages, and sums of usage. Each reads no more rows than
 // its page or its days have, by an index that begins with the account.
-import type { Credits } from "@gr/money";
+import type { Credits, PicoUsd } from "@gr/money";
 import { type Page, type Pool, pageOf } from "@gr/runtime";
+
+const DAY_MS = 86_400_000;
 
 export type EntryKind = "deposit" | "refund" | "adjustment" | "charge";
 
@@ -60,12 +62,32 @@ export interface UsageSums {
   readonly credits: Credits;
 }
 
+/** Days as YYYY-MM-DD in UTC, both included. */
+export interface CostFilter {
+  readonly fromDay: string;
+  readonly toDay: string;
+  readonly providers: readonly string[];
+  readonly limit: number;
+}
+
+/** Cost of one UTC day, provider and upstream model, of all accounts. */
+export interface CostSum {
+  readonly day: string;
+  readonly provider: string;
+  /** Empty for an attempt that another one followed: a hold keeps the name of its last attempt only. */
+  readonly upstreamModel: string;
+  readonly cost: PicoUsd;
+  readonly entries: bigint;
+}
+
 export interface ReportStore {
   /** Newest first. */
   listEntries(filter: EntryFilter): Promise<{ entries: readonly Entry[]; hasMore: boolean }>;
   sumUsage(filter: UsageFilter): Promise<UsageSums>;
   /** By spender; one that was never charged for anything is absent. */
   lastUsedDays(spenderIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Ordered by day, provider and model. */
+  sumCosts(filter: CostFilter): Promise<readonly CostSum[]>;
 }
 
 /**
@@ -115,6 +137,15 @@ export const sumUsageBy = (group: UsageGroup, perDay: boolean): string => {
 const LAST_USED = `SELECT s.id, u.day FROM unnest($1::uuid[]) s (id)
   CROSS JOIN LATERAL (SELECT ${GROUPS.day} AS day FROM usage_daily WHERE spender_id = s.id ORDER BY usage_daily.day DESC LIMIT 1) u`;
 
+/** The range of days is compared as instants, so that the BRIN index of entry.at excludes older blocks. */
+export const SUM_COSTS = `SELECT to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day, e.provider,
+    CASE WHEN e.attempt = h.attempt THEN h.upstream_model ELSE '' END AS "upstreamModel",
+    sum(e.cost)::text AS cost, count(*) AS entries
+  FROM entry e LEFT JOIN hold h ON h.id = e.hold_id
+ WHERE e.at >= $1::timestamptz AND e.at < $2::timestamptz AND e.kind IN ('charge', 'failed', 'late')
+   AND e.provider = ANY ($3::text[])
+ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3 LIMIT $4`;
+
 interface EntryRow {
   id: bigint;
   kind: EntryKind;
@@ -156,6 +187,12 @@ export function createReportStore(pool: Pool): ReportStore {
     lastUsedDays: async (spenderIds) => {
       const { rows } = await pool.query<{ id: string; day: string }>(LAST_USED, [spenderIds]);
       return new Map(rows.map(({ id, day }) => [id, day]));
+    },
+    sumCosts: async ({ fromDay, toDay, providers, limit }) => {
+      const until = new Date(Date.parse(`${toDay}T00:00:00Z`) + DAY_MS);
+      const values = [new Date(`${fromDay}T00:00:00Z`), until, providers, limit];
+      const { rows } = await pool.query<Omit<CostSum, "cost"> & { cost: string }>(SUM_COSTS, values);
+      return rows.map(({ cost, ...sum }) => ({ ...sum, cost: BigInt(cost) }));
     },
   };
 }

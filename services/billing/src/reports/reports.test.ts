@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { EntryKind, UsageGroup } from "@gr/proto/billing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type BillingUnderTest, startBilling, THURSDAY } from "../test/start-billing.ts";
-import { capture, openWallet, place, post, putSpender, type Wallet } from "../test/wallet.ts";
+import { capture, nextAttempt, openWallet, place, post, putSpender, type Wallet } from "../test/wallet.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -141,5 +141,48 @@ describe("usage", () => {
     const unused = await putSpender(ledger.inProcess, mine.accountId);
     const asked = { accountId: mine.accountId, spenderIds: [unused] };
     expect((await ledger.reports.readSpenders(asked)).usage).toMatchObject([{ lastUsedDay: "" }]);
+  });
+});
+
+describe("costs of all accounts", () => {
+  const day = { fromDay: "2026-01-15", toDay: "2026-01-16" };
+
+  test("are sums by the day of the booking, provider and upstream model, losses among them", async () => {
+    const [one, other] = [
+      await openWallet(ledger.inProcess, 1_000n),
+      await openWallet(ledger.inProcess, 1_000n),
+    ];
+    const at = { provider: "billed-here", upstreamModel: "vendor/m" };
+    for (const wallet of [one, other]) {
+      const hold = place(wallet, 10n, at);
+      await post(ledger.inProcess, hold);
+      await post(ledger.inProcess, capture(hold.holdId, 10n, 7_000_000_000n));
+    }
+    ledger.clock.set(THURSDAY + DAY_MS);
+    const failed = place(one, 10n, at);
+    await post(ledger.inProcess, failed);
+    await post(ledger.inProcess, nextAttempt(failed.holdId, 2, 5n));
+    await post(ledger.inProcess, capture(failed.holdId, 1n, 3n));
+    const { sums } = await ledger.reports.sumCosts({ ...day, providers: ["billed-here", "provider-2"] });
+    expect(
+      sums.map((sum) => [sum.day, sum.provider, sum.upstreamModel, sum.costPicoUsd, sum.entries]),
+    ).toEqual([
+      ["2026-01-15", "billed-here", "vendor/m", "14000000000", 2n],
+      ["2026-01-16", "billed-here", "", "5", 1n],
+      ["2026-01-16", "provider-2", "upstream/chat-2", "3", 1n],
+    ]);
+  });
+
+  test.each([
+    [{ fromDay: "2026-02-30" }, "from_day"],
+    [{ toDay: "2026-01-14" }, "to_day"],
+    [{ toDay: "2026-02-15" }, "from_day"],
+    [{ providers: [] }, "providers"],
+    [{ providers: [""] }, "providers[0]"],
+  ])("%j is refused, and the field is named", async (wrong, param) => {
+    await expect(ledger.reports.sumCosts({ ...day, providers: ["p"], ...wrong })).rejects.toMatchObject({
+      reason: "invalid_value",
+      param,
+    });
   });
 });

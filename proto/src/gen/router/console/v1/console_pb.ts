@@ -12,7 +12,257 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file router/console/v1/console.proto.
  */
 export const file_router_console_v1_console: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY29uc29sZS92MS9jb25zb2xlLnByb3RvEhFyb3V0ZXIuY29uc29sZS52MSIxChJBZGRPcGVyYXRvclJlcXVlc3QSDQoFZW1haWwYASABKAkSDAoEbmFtZRgCIAEoCSIoChNBZGRPcGVyYXRvclJlc3BvbnNlEhEKCXBlcnNvbl9pZBgBIAEoCSImChVSZW1vdmVPcGVyYXRvclJlcXVlc3QSDQoFZW1haWwYASABKAkiGAoWUmVtb3ZlT3BlcmF0b3JSZXNwb25zZSJYCg9BZGRPd25lclJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxhY2NvdW50X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSDAoEbmFtZRgEIAEoCSIlChBBZGRPd25lclJlc3BvbnNlEhEKCXBlcnNvbl9pZBgBIAEoCSIoChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVlbWFpbBgBIAEoCSI7ChhDcmVhdGVTaWduSW5MaW5rUmVzcG9uc2USCwoDdXJsGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMynwMKFkNvbnNvbGVPcGVyYXRvclNlcnZpY2USUwoIQWRkT3duZXISIi5yb3V0ZXIuY29uc29sZS52MS5BZGRPd25lclJlcXVlc3QaIy5yb3V0ZXIuY29uc29sZS52MS5BZGRPd25lclJlc3BvbnNlEmsKEENyZWF0ZVNpZ25JbkxpbmsSKi5yb3V0ZXIuY29uc29sZS52MS5DcmVhdGVTaWduSW5MaW5rUmVxdWVzdBorLnJvdXRlci5jb25zb2xlLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXNwb25zZRJcCgtBZGRPcGVyYXRvchIlLnJvdXRlci5jb25zb2xlLnYxLkFkZE9wZXJhdG9yUmVxdWVzdBomLnJvdXRlci5jb25zb2xlLnYxLkFkZE9wZXJhdG9yUmVzcG9uc2USZQoOUmVtb3ZlT3BlcmF0b3ISKC5yb3V0ZXIuY29uc29sZS52MS5SZW1vdmVPcGVyYXRvclJlcXVlc3QaKS5yb3V0ZXIuY29uc29sZS52MS5SZW1vdmVPcGVyYXRvclJlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Ch9yb3V0ZXIvY29uc29sZS92MS9jb25zb2xlLnByb3RvEhFyb3V0ZXIuY29uc29sZS52MSJqChlSZWNvbmNpbGVTdGF0ZW1lbnRSZXF1ZXN0EhEKCXN0YXRlbWVudBgBIAEoCRIQCghmcm9tX2RheRgCIAEoCRIOCgZ0b19kYXkYAyABKAkSEAoDY3N2GAQgASgJSACIAQFCBgoEX2NzdiJYChpSZWNvbmNpbGVTdGF0ZW1lbnRSZXNwb25zZRI6Cgpjb21wYXJpc29uGAEgASgLMiYucm91dGVyLmNvbnNvbGUudjEuU3RhdGVtZW50Q29tcGFyaXNvbiIYChZMaXN0Q29tcGFyaXNvbnNSZXF1ZXN0IlYKF0xpc3RDb21wYXJpc29uc1Jlc3BvbnNlEjsKC2NvbXBhcmlzb25zGAEgAygLMiYucm91dGVyLmNvbnNvbGUudjEuU3RhdGVtZW50Q29tcGFyaXNvbiKoAgoTU3RhdGVtZW50Q29tcGFyaXNvbhIRCglzdGF0ZW1lbnQYASABKAkSEAoIZnJvbV9kYXkYAiABKAkSDgoGdG9fZGF5GAMgASgJEhMKC2NvbXBhcmVkX2F0GAQgASgDEhcKD2JpbGxlZF9waWNvX3VzZBgFIAEoCRIXCg9ib29rZWRfcGljb191c2QYBiABKAkSGwoTdW5hc3NpZ25lZF9waWNvX3VzZBgHIAEoCRIUCgxvZmZfcGljb191c2QYCCABKAkSMgoGbW9kZWxzGAkgAygLMiIucm91dGVyLmNvbnNvbGUudjEuTW9kZWxEaWZmZXJlbmNlEi4KBGRheXMYCiADKAsyIC5yb3V0ZXIuY29uc29sZS52MS5EYXlEaWZmZXJlbmNlItABCg9Nb2RlbERpZmZlcmVuY2USDQoFbW9kZWwYASABKAkSHAoPYmlsbGVkX3BpY29fdXNkGAIgASgJSACIAQESHAoPYm9va2VkX3BpY29fdXNkGAMgASgJSAGIAQESGwoTZGlmZmVyZW5jZV9waWNvX3VzZBgEIAEoCRIcChR1bmV4cGxhaW5lZF9waWNvX3VzZBgFIAEoCRIPCgdkaWZmZXJzGAYgASgIQhIKEF9iaWxsZWRfcGljb191c2RCEgoQX2Jvb2tlZF9waWNvX3VzZCKsAQoNRGF5RGlmZmVyZW5jZRILCgNkYXkYASABKAkSDQoFbW9kZWwYAiABKAkSHAoPYmlsbGVkX3BpY29fdXNkGAMgASgJSACIAQESHAoPYm9va2VkX3BpY29fdXNkGAQgASgJSAGIAQESGwoTZGlmZmVyZW5jZV9waWNvX3VzZBgFIAEoCUISChBfYmlsbGVkX3BpY29fdXNkQhIKEF9ib29rZWRfcGljb191c2QiMQoSQWRkT3BlcmF0b3JSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEgwKBG5hbWUYAiABKAkiKAoTQWRkT3BlcmF0b3JSZXNwb25zZRIRCglwZXJzb25faWQYASABKAkiJgoVUmVtb3ZlT3BlcmF0b3JSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJIhgKFlJlbW92ZU9wZXJhdG9yUmVzcG9uc2UiWAoPQWRkT3duZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMYWNjb3VudF9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEgwKBG5hbWUYBCABKAkiJQoQQWRkT3duZXJSZXNwb25zZRIRCglwZXJzb25faWQYASABKAkiKAoXQ3JlYXRlU2lnbkluTGlua1JlcXVlc3QSDQoFZW1haWwYASABKAkiOwoYQ3JlYXRlU2lnbkluTGlua1Jlc3BvbnNlEgsKA3VybBgBIAEoCRISCgpleHBpcmVzX2F0GAIgASgDMvwEChZDb25zb2xlT3BlcmF0b3JTZXJ2aWNlElMKCEFkZE93bmVyEiIucm91dGVyLmNvbnNvbGUudjEuQWRkT3duZXJSZXF1ZXN0GiMucm91dGVyLmNvbnNvbGUudjEuQWRkT3duZXJSZXNwb25zZRJrChBDcmVhdGVTaWduSW5MaW5rEioucm91dGVyLmNvbnNvbGUudjEuQ3JlYXRlU2lnbkluTGlua1JlcXVlc3QaKy5yb3V0ZXIuY29uc29sZS52MS5DcmVhdGVTaWduSW5MaW5rUmVzcG9uc2USXAoLQWRkT3BlcmF0b3ISJS5yb3V0ZXIuY29uc29sZS52MS5BZGRPcGVyYXRvclJlcXVlc3QaJi5yb3V0ZXIuY29uc29sZS52MS5BZGRPcGVyYXRvclJlc3BvbnNlEmUKDlJlbW92ZU9wZXJhdG9yEigucm91dGVyLmNvbnNvbGUudjEuUmVtb3ZlT3BlcmF0b3JSZXF1ZXN0Gikucm91dGVyLmNvbnNvbGUudjEuUmVtb3ZlT3BlcmF0b3JSZXNwb25zZRJxChJSZWNvbmNpbGVTdGF0ZW1lbnQSLC5yb3V0ZXIuY29uc29sZS52MS5SZWNvbmNpbGVTdGF0ZW1lbnRSZXF1ZXN0Gi0ucm91dGVyLmNvbnNvbGUudjEuUmVjb25jaWxlU3RhdGVtZW50UmVzcG9uc2USaAoPTGlzdENvbXBhcmlzb25zEikucm91dGVyLmNvbnNvbGUudjEuTGlzdENvbXBhcmlzb25zUmVxdWVzdBoqLnJvdXRlci5jb25zb2xlLnYxLkxpc3RDb21wYXJpc29uc1Jlc3BvbnNlYgZwcm90bzM");
+
+/**
+ * @generated from message router.console.v1.ReconcileStatementRequest
+ */
+export type ReconcileStatementRequest = Message<"router.console.v1.ReconcileStatementRequest"> & {
+  /**
+   * Name of a statement in STATEMENTS; with csv also the name of any provider in the books.
+   *
+   * @generated from field: string statement = 1;
+   */
+  statement: string;
+
+  /**
+   * Days in UTC, both included: "2026-11-22". At most 31 days.
+   *
+   * @generated from field: string from_day = 2;
+   */
+  fromDay: string;
+
+  /**
+   * @generated from field: string to_day = 3;
+   */
+  toDay: string;
+
+  /**
+   * The statement as CSV with the columns day, model and usd. Absent: the console reads the statement from the provider.
+   *
+   * @generated from field: optional string csv = 4;
+   */
+  csv?: string | undefined;
+};
+
+/**
+ * Describes the message router.console.v1.ReconcileStatementRequest.
+ * Use `create(ReconcileStatementRequestSchema)` to create a new message.
+ */
+export const ReconcileStatementRequestSchema: GenMessage<ReconcileStatementRequest> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 0);
+
+/**
+ * @generated from message router.console.v1.ReconcileStatementResponse
+ */
+export type ReconcileStatementResponse = Message<"router.console.v1.ReconcileStatementResponse"> & {
+  /**
+   * @generated from field: router.console.v1.StatementComparison comparison = 1;
+   */
+  comparison?: StatementComparison | undefined;
+};
+
+/**
+ * Describes the message router.console.v1.ReconcileStatementResponse.
+ * Use `create(ReconcileStatementResponseSchema)` to create a new message.
+ */
+export const ReconcileStatementResponseSchema: GenMessage<ReconcileStatementResponse> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 1);
+
+/**
+ * @generated from message router.console.v1.ListComparisonsRequest
+ */
+export type ListComparisonsRequest = Message<"router.console.v1.ListComparisonsRequest"> & {
+};
+
+/**
+ * Describes the message router.console.v1.ListComparisonsRequest.
+ * Use `create(ListComparisonsRequestSchema)` to create a new message.
+ */
+export const ListComparisonsRequestSchema: GenMessage<ListComparisonsRequest> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 2);
+
+/**
+ * @generated from message router.console.v1.ListComparisonsResponse
+ */
+export type ListComparisonsResponse = Message<"router.console.v1.ListComparisonsResponse"> & {
+  /**
+   * By name of the statement.
+   *
+   * @generated from field: repeated router.console.v1.StatementComparison comparisons = 1;
+   */
+  comparisons: StatementComparison[];
+};
+
+/**
+ * Describes the message router.console.v1.ListComparisonsResponse.
+ * Use `create(ListComparisonsResponseSchema)` to create a new message.
+ */
+export const ListComparisonsResponseSchema: GenMessage<ListComparisonsResponse> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 3);
+
+/**
+ * Amounts are decimal integers of 1e-12 USD; a difference is billed - booked.
+ *
+ * @generated from message router.console.v1.StatementComparison
+ */
+export type StatementComparison = Message<"router.console.v1.StatementComparison"> & {
+  /**
+   * @generated from field: string statement = 1;
+   */
+  statement: string;
+
+  /**
+   * @generated from field: string from_day = 2;
+   */
+  fromDay: string;
+
+  /**
+   * @generated from field: string to_day = 3;
+   */
+  toDay: string;
+
+  /**
+   * Unix milliseconds.
+   *
+   * @generated from field: int64 compared_at = 4;
+   */
+  comparedAt: bigint;
+
+  /**
+   * @generated from field: string billed_pico_usd = 5;
+   */
+  billedPicoUsd: string;
+
+  /**
+   * @generated from field: string booked_pico_usd = 6;
+   */
+  bookedPicoUsd: string;
+
+  /**
+   * Part of the booked amount for which the books have no model: attempts that another attempt followed.
+   *
+   * @generated from field: string unassigned_pico_usd = 7;
+   */
+  unassignedPicoUsd: string;
+
+  /**
+   * Unexplained differences beyond the tolerance, summed as absolute amounts; "0" if the books fit the statement.
+   *
+   * @generated from field: string off_pico_usd = 8;
+   */
+  offPicoUsd: string;
+
+  /**
+   * Sums of the range, the largest difference first.
+   *
+   * @generated from field: repeated router.console.v1.ModelDifference models = 9;
+   */
+  models: ModelDifference[];
+
+  /**
+   * By day, then model.
+   *
+   * @generated from field: repeated router.console.v1.DayDifference days = 10;
+   */
+  days: DayDifference[];
+};
+
+/**
+ * Describes the message router.console.v1.StatementComparison.
+ * Use `create(StatementComparisonSchema)` to create a new message.
+ */
+export const StatementComparisonSchema: GenMessage<StatementComparison> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 4);
+
+/**
+ * @generated from message router.console.v1.ModelDifference
+ */
+export type ModelDifference = Message<"router.console.v1.ModelDifference"> & {
+  /**
+   * The model's name at the provider; empty for the unassigned part of the booked amount.
+   *
+   * @generated from field: string model = 1;
+   */
+  model: string;
+
+  /**
+   * Absent: the model is not in the statement.
+   *
+   * @generated from field: optional string billed_pico_usd = 2;
+   */
+  billedPicoUsd?: string | undefined;
+
+  /**
+   * Absent: the model is not in our books.
+   *
+   * @generated from field: optional string booked_pico_usd = 3;
+   */
+  bookedPicoUsd?: string | undefined;
+
+  /**
+   * @generated from field: string difference_pico_usd = 4;
+   */
+  differencePicoUsd: string;
+
+  /**
+   * The difference less the unassigned amounts that can explain it.
+   *
+   * @generated from field: string unexplained_pico_usd = 5;
+   */
+  unexplainedPicoUsd: string;
+
+  /**
+   * The unexplained difference is beyond the tolerance.
+   *
+   * @generated from field: bool differs = 6;
+   */
+  differs: boolean;
+};
+
+/**
+ * Describes the message router.console.v1.ModelDifference.
+ * Use `create(ModelDifferenceSchema)` to create a new message.
+ */
+export const ModelDifferenceSchema: GenMessage<ModelDifference> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 5);
+
+/**
+ * @generated from message router.console.v1.DayDifference
+ */
+export type DayDifference = Message<"router.console.v1.DayDifference"> & {
+  /**
+   * @generated from field: string day = 1;
+   */
+  day: string;
+
+  /**
+   * @generated from field: string model = 2;
+   */
+  model: string;
+
+  /**
+   * @generated from field: optional string billed_pico_usd = 3;
+   */
+  billedPicoUsd?: string | undefined;
+
+  /**
+   * @generated from field: optional string booked_pico_usd = 4;
+   */
+  bookedPicoUsd?: string | undefined;
+
+  /**
+   * @generated from field: string difference_pico_usd = 5;
+   */
+  differencePicoUsd: string;
+};
+
+/**
+ * Describes the message router.console.v1.DayDifference.
+ * Use `create(DayDifferenceSchema)` to create a new message.
+ */
+export const DayDifferenceSchema: GenMessage<DayDifference> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 6);
 
 /**
  * @generated from message router.console.v1.AddOperatorRequest
@@ -36,7 +286,7 @@ export type AddOperatorRequest = Message<"router.console.v1.AddOperatorRequest">
  * Use `create(AddOperatorRequestSchema)` to create a new message.
  */
 export const AddOperatorRequestSchema: GenMessage<AddOperatorRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 0);
+  messageDesc(file_router_console_v1_console, 7);
 
 /**
  * @generated from message router.console.v1.AddOperatorResponse
@@ -53,7 +303,7 @@ export type AddOperatorResponse = Message<"router.console.v1.AddOperatorResponse
  * Use `create(AddOperatorResponseSchema)` to create a new message.
  */
 export const AddOperatorResponseSchema: GenMessage<AddOperatorResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 1);
+  messageDesc(file_router_console_v1_console, 8);
 
 /**
  * @generated from message router.console.v1.RemoveOperatorRequest
@@ -70,7 +320,7 @@ export type RemoveOperatorRequest = Message<"router.console.v1.RemoveOperatorReq
  * Use `create(RemoveOperatorRequestSchema)` to create a new message.
  */
 export const RemoveOperatorRequestSchema: GenMessage<RemoveOperatorRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 2);
+  messageDesc(file_router_console_v1_console, 9);
 
 /**
  * @generated from message router.console.v1.RemoveOperatorResponse
@@ -83,7 +333,7 @@ export type RemoveOperatorResponse = Message<"router.console.v1.RemoveOperatorRe
  * Use `create(RemoveOperatorResponseSchema)` to create a new message.
  */
 export const RemoveOperatorResponseSchema: GenMessage<RemoveOperatorResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 3);
+  messageDesc(file_router_console_v1_console, 10);
 
 /**
  * @generated from message router.console.v1.AddOwnerRequest
@@ -119,7 +369,7 @@ export type AddOwnerRequest = Message<"router.console.v1.AddOwnerRequest"> & {
  * Use `create(AddOwnerRequestSchema)` to create a new message.
  */
 export const AddOwnerRequestSchema: GenMessage<AddOwnerRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 4);
+  messageDesc(file_router_console_v1_console, 11);
 
 /**
  * @generated from message router.console.v1.AddOwnerResponse
@@ -136,7 +386,7 @@ export type AddOwnerResponse = Message<"router.console.v1.AddOwnerResponse"> & {
  * Use `create(AddOwnerResponseSchema)` to create a new message.
  */
 export const AddOwnerResponseSchema: GenMessage<AddOwnerResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 5);
+  messageDesc(file_router_console_v1_console, 12);
 
 /**
  * @generated from message router.console.v1.CreateSignInLinkRequest
@@ -153,7 +403,7 @@ export type CreateSignInLinkRequest = Message<"router.console.v1.CreateSignInLin
  * Use `create(CreateSignInLinkRequestSchema)` to create a new message.
  */
 export const CreateSignInLinkRequestSchema: GenMessage<CreateSignInLinkRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 6);
+  messageDesc(file_router_console_v1_console, 13);
 
 /**
  * @generated from message router.console.v1.CreateSignInLinkResponse
@@ -177,7 +427,7 @@ export type CreateSignInLinkResponse = Message<"router.console.v1.CreateSignInLi
  * Use `create(CreateSignInLinkResponseSchema)` to create a new message.
  */
 export const CreateSignInLinkResponseSchema: GenMessage<CreateSignInLinkResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 7);
+  messageDesc(file_router_console_v1_console, 14);
 
 /**
  * @generated from service router.console.v1.ConsoleOperatorService
@@ -224,6 +474,27 @@ export const ConsoleOperatorService: GenService<{
     methodKind: "unary";
     input: typeof RemoveOperatorRequestSchema;
     output: typeof RemoveOperatorResponseSchema;
+  },
+  /**
+   * Compares a provider's statement with the books by UTC day and model; stores nothing. Can take minutes.
+   * Errors: invalid_value, service_unavailable with the reason that the statement was not read.
+   *
+   * @generated from rpc router.console.v1.ConsoleOperatorService.ReconcileStatement
+   */
+  reconcileStatement: {
+    methodKind: "unary";
+    input: typeof ReconcileStatementRequestSchema;
+    output: typeof ReconcileStatementResponseSchema;
+  },
+  /**
+   * Lists the last stored comparison of each statement, which the daily round has made.
+   *
+   * @generated from rpc router.console.v1.ConsoleOperatorService.ListComparisons
+   */
+  listComparisons: {
+    methodKind: "unary";
+    input: typeof ListComparisonsRequestSchema;
+    output: typeof ListComparisonsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_router_console_v1_console, 0);
