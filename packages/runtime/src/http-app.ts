@@ -13,6 +13,7 @@ import {
 import { holdExpectedBodies } from "./expected-bodies.ts";
 import type { Logger } from "./logger.ts";
 import { mostConnections, readLimits } from "./most-connections.ts";
+import { answerOneAtATime } from "./one-at-a-time.ts";
 import { announceIdleTime, type ConnectionLimits, OpenConnections } from "./open-connections.ts";
 import { pause } from "./pause.ts";
 import { refuseAmbiguous } from "./refuse-ambiguous.ts";
@@ -110,6 +111,7 @@ export function createHttpApp({
     socket.end(renderRawHttp(refusal, { ...headers, [REQUEST_ID_HEADER]: requestId(request) }));
   });
   app.decorateRequest("principal", null);
+  if (origin === "outside") answerOneAtATime(app);
   traceRequests(app, tracing, origin);
   app.addHook("onRequest", (request, reply, done) => {
     reply.header(REQUEST_ID_HEADER, request.id).headers(headers);
