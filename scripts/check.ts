@@ -3,6 +3,7 @@
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
 import { checkContract } from "./last-release.ts";
+import { checkRegularExpressions } from "./regular-expressions.ts";
 import { ROOT, runTool, ToolError } from "./tool.ts";
 
 interface Step {
@@ -22,6 +23,7 @@ const format: Step = {
 const inspect: Step[] = [
   { name: "types", run: () => runTool("tsc", ["-b"]) },
   { name: "house rules", run: () => runServerlessTests("test/tidy.test.ts") },
+  { name: "regular expressions", run: checkRegularExpressions },
   { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
   { name: "contract of the last release", run: checkContract },

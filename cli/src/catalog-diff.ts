@@ -140,7 +140,15 @@ function amountsOf(price: Price | undefined): Map<string, string> {
 }
 
 function tokenAmounts(price: TokenPrice): Map<string, string> {
-  const { $typeName: _type, $unknown: _unknown, requestPicoUsd, toolFees, upstreams, ...meters } = price;
+  const {
+    $typeName: _type,
+    $unknown: _unknown,
+    requestPicoUsd,
+    toolFees,
+    upstreams,
+    cases,
+    ...meters
+  } = price;
   const perMillion = Object.entries(meters).map(([name, pico]): [string, string] => [
     `a million tokens, ${name.replace("PicoUsd", "")}`,
     formatPicoUsd((pico ?? 0n) * MILLION),
@@ -154,7 +162,16 @@ function tokenAmounts(price: TokenPrice): Map<string, string> {
       ? []
       : [...tokenAmounts(there)].map(([of, amount]): [string, string] => [`${of}, at ${provider}`, amount]),
   );
-  return new Map([...perMillion, ...perCall, ["a request", formatPicoUsd(requestPicoUsd)], ...elsewhere]);
+  const inCases = cases.flatMap(({ tier, aboveInputTokens, price: there }) => {
+    const which = [
+      ...(tier === "" ? [] : [`tier ${tier}`]),
+      ...(aboveInputTokens === 0n ? [] : [`above ${aboveInputTokens} input tokens`]),
+    ].join(", ");
+    if (there === undefined) return [];
+    return [...tokenAmounts(there)].map(([of, amount]): [string, string] => [`${of}, ${which}`, amount]);
+  });
+  const request: [string, string] = ["a request", formatPicoUsd(requestPicoUsd)];
+  return new Map([...perMillion, ...perCall, request, ...elsewhere, ...inCases]);
 }
 
 function inputAmounts(rule: {

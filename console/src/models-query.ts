@@ -1,6 +1,7 @@
 // The public catalogue, as the pages look at it.
 import { queryOptions } from "@tanstack/react-query";
 import { listModels, type ModelRecord } from "./api/public-api.ts";
+import { shortDecimal } from "./parts/figure-text.ts";
 
 export const modelsQuery = queryOptions({
   queryKey: ["models"],
@@ -18,7 +19,7 @@ export function priceText({ type, pricing }: ModelRecord): string {
   }
   const usual = pricing.default_request;
   if (usual === undefined) return "see its page";
-  return isZero(usual) ? "free" : `$${short(usual)} ${type === "video" ? "per video" : "per image"}`;
+  return isZero(usual) ? "free" : `$${shortDecimal(usual)} ${type === "video" ? "per video" : "per image"}`;
 }
 
 /** @param usd decimal string, USD of one token */
@@ -26,11 +27,10 @@ function perMillion(usd: unknown): string | undefined {
   if (typeof usd !== "string") return undefined;
   const [whole = "0", fraction = ""] = usd.split(".");
   const digits = fraction.padEnd(6, "0");
-  return short(
+  return shortDecimal(
     `${whole}${digits.slice(0, 6)}`.replace(/^0+(?=\d)/, "") +
       (digits.length > 6 ? `.${digits.slice(6)}` : ""),
   );
 }
 
-const isZero = (decimal: string) => /^0*\.?0*$/.test(decimal);
-const short = (decimal: string) => (decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal);
+const isZero = (decimal: string) => !/[1-9]/.test(decimal);

@@ -20,7 +20,8 @@ export function materialOf(message: string, pictures: readonly Picture[]): Mater
 /** What is quoted, else words with a capital that do not begin a sentence: Paris, San Francisco. */
 function namesIn(text: string): string[] {
   const quoted = [...text.matchAll(/["“”]([^"“”]{1,80})["“”]/g)].map(([, name = ""]) => name);
-  const capitals = text.match(/(?<=[\p{L}\p{N},;:)] +)\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*/gu) ?? [];
+  const capitals =
+    text.replaceAll(/ +/g, " ").match(/(?<=[\p{L}\p{N},;:)] )\p{Lu}[\p{L}'-]+(?: \p{Lu}[\p{L}'-]+)*/gu) ?? [];
   return (quoted.length > 0 ? quoted : capitals.filter((name) => name.length > 1)).slice(0, MOST_OF_EACH);
 }
 

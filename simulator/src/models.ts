@@ -24,6 +24,8 @@ export interface TextModel {
   readonly price: TokenPrice;
   readonly vision: boolean;
   readonly fault: TextFault | undefined;
+  /** Long inputs and cache writes have rates of their own. */
+  readonly tiered?: boolean;
 }
 
 export interface ImageModel {
@@ -92,6 +94,17 @@ const IMAGES: readonly ImageModel[] = [
   gptImage("1.5", GPT_IMAGE_1_5_PRICE, gptImage1Tokens),
   gptImage("1-mini", GPT_IMAGE_1_MINI_PRICE, gptImage1Tokens),
 ];
+
+/** Served and not listed: its long inputs and cache writes are billed as those of the dearest real models. */
+export const TIERED_MODEL: TextModel = {
+  id: "sandbox/chat-tiered",
+  name: "Sandbox: Chat with tiers",
+  description: "Like Sandbox: Chat; bills long inputs and cache writes as providers do.",
+  price: CHAT_PRICE,
+  vision: false,
+  fault: undefined,
+  tiered: true,
+};
 
 export const TEXT_MODELS: ReadonlyMap<string, TextModel> = new Map(TEXT.map((model) => [model.id, model]));
 export const IMAGE_MODELS: ReadonlyMap<string, ImageModel> = new Map(

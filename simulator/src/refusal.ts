@@ -6,6 +6,7 @@ export type RefusalReason =
   | "invalid"
   | "unknown_model"
   | "no_vision"
+  | "no_endpoint"
   | "blocked"
   | "rate_limited"
   | "overloaded"

@@ -9,7 +9,10 @@ import { splitTokens } from "./tokens.ts";
 
 function replyTo(content: unknown, more: Record<string, unknown> = {}, pictures: readonly Picture[] = []) {
   const messages = [{ role: "user", content }];
-  const reply = composeReply(readChatRequest({ model: "sandbox/chat-vision", messages, ...more }), pictures);
+  const reply = composeReply(
+    readChatRequest({ model: "sandbox/chat-vision", messages, ...more }, "openrouter"),
+    pictures,
+  );
   const [choice] = reply.choices;
   return { tokens: choice?.parts.flatMap(({ tokens }) => tokens) ?? [], finish: choice?.finish, reply };
 }
@@ -65,20 +68,23 @@ describe("a reply", () => {
 
 describe("input tokens", () => {
   test("are a quarter of the UTF-8 bytes of all text, 4 per message and 85 per image", () => {
-    const request = readChatRequest({
-      model: "sandbox/chat-vision",
-      messages: [
-        { role: "system", content: "abcde" },
-        {
-          role: "user",
-          content: [
-            { type: "text", text: "é" },
-            { type: "image_url", image_url: { url: "https://example.com/a.png" } },
-          ],
-        },
-        { role: "assistant", content: null },
-      ],
-    });
+    const request = readChatRequest(
+      {
+        model: "sandbox/chat-vision",
+        messages: [
+          { role: "system", content: "abcde" },
+          {
+            role: "user",
+            content: [
+              { type: "text", text: "é" },
+              { type: "image_url", image_url: { url: "https://example.com/a.png" } },
+            ],
+          },
+          { role: "assistant", content: null },
+        ],
+      },
+      "openrouter",
+    );
     expect(request.inputTokens).toBe(Math.ceil((5 + 2) / 4) + 3 * 4 + 85);
   });
 });

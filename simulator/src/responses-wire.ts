@@ -4,8 +4,9 @@ import type { OutgoingHttpHeaders } from "node:http";
 import { logprobsOf } from "./log-probabilities.ts";
 import type { ReplyPart } from "./reply.ts";
 import type { ReplyStep } from "./reply-steps.ts";
-import type { JsonObject } from "./request-fields.ts";
 import { finishOf, type StreamFrames, type TextAnswer, type TextWire } from "./text-exchange.ts";
+import type { TextRequest } from "./text-request.ts";
+import type { TextTerms } from "./text-terms.ts";
 import type { Usage } from "./usage.ts";
 
 /** Where the providers differ. */
@@ -152,7 +153,7 @@ function partsOf(answer: TextAnswer, dialect: ResponsesDialect) {
   const { request, created } = answer;
   const parts = answer.reply.choices[0]?.parts ?? [];
   const base = answer.id.replace(/^[a-z]+[-_]/, "");
-  const echo = echoedFields(request.body, dialect.storesByDefault);
+  const echo = echoedFields(request, dialect.storesByDefault);
   const itemId = (at: number) =>
     `${ITEM_PREFIX[parts[at]?.kind ?? "text"]}_${base}${at === 0 ? "" : `_${at}`}`;
   const summarizes = (part: ReplyPart) =>
@@ -184,7 +185,8 @@ function partsOf(answer: TextAnswer, dialect: ResponsesDialect) {
     status,
     item,
     /** All items, as they are at the end. */
-    output: () => `[${parts.map((_, at) => item(at, status(at))).join(",")}]`,
+    output: () =>
+      `[${[...ranTools(base, request.terms), ...parts.map((_, at) => item(at, status(at)))].join(",")}]`,
     object: (is: Status, output: string, usage: Usage | undefined): string =>
       `{"id":"${answer.id}","object":"response","created_at":${created},"status":"${is}",` +
       `"completed_at":${is === "completed" ? Math.max(created, Math.floor(Date.now() / 1000)) : "null"},` +
@@ -195,8 +197,19 @@ function partsOf(answer: TextAnswer, dialect: ResponsesDialect) {
   };
 }
 
+/** Calls of tools that the provider ran; those of an interpreter share a container. */
+function ranTools(base: string, { items }: TextTerms): string[] {
+  return items.map(({ type }, index) => {
+    const head = `{"id":"call_${base}_${index}","type":"${type}","status":"completed"`;
+    if (type === "web_search_call") return `${head},"action":{"type":"search","query":"sandbox"}}`;
+    return type === "code_interpreter_call"
+      ? `${head},"container_id":"cntr_${base}","code":"1"}`
+      : `${head}}`;
+  });
+}
+
 /** The caller's own parameters, which the response object repeats, with the API's defaults. */
-function echoedFields(body: JsonObject, storesByDefault: boolean): string {
+function echoedFields({ body, terms: { tier } }: TextRequest, storesByDefault: boolean): string {
   const echo = (name: string, otherwise: string) =>
     `"${name}":${body[name] == null ? otherwise : JSON.stringify(body[name])}`;
   return [
@@ -206,7 +219,7 @@ function echoedFields(body: JsonObject, storesByDefault: boolean): string {
     echo("parallel_tool_calls", "true"),
     echo("previous_response_id", "null"),
     echo("reasoning", '{"effort":null,"summary":null}'),
-    echo("service_tier", '"default"'),
+    `"service_tier":"${tier}"`,
     echo("store", String(storesByDefault)),
     echo("temperature", "1"),
     echo("text", '{"format":{"type":"text"}}'),

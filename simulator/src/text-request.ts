@@ -1,10 +1,11 @@
 // Reads the bodies of chat completions and responses into what the simulator needs to answer and bill.
 // Unknown fields are let through, as the real providers do for what a model does not support.
 import { type AnswerOptions, readChatOptions, readResponsesOptions } from "./answer-options.ts";
-import { TEXT_MODELS, type TextModel } from "./models.ts";
+import { TEXT_MODELS, type TextModel, TIERED_MODEL } from "./models.ts";
 import { Refusal, unknownModel } from "./refusal.ts";
 import { isObject, type JsonObject, missing, wrongType } from "./request-fields.ts";
 import { readFaults, type TextFaults } from "./text-faults.ts";
+import { type Seller, type TextTerms, termsOf } from "./text-terms.ts";
 import { InputMeter } from "./tokens.ts";
 
 export interface TextRequest {
@@ -23,11 +24,13 @@ export interface TextRequest {
   readonly outputLimit: number | undefined;
   readonly options: AnswerOptions;
   readonly faults: TextFaults;
+  /** What is billed besides the tokens at the usual rates. */
+  readonly terms: TextTerms;
   readonly body: JsonObject;
 }
 
 /** Reads the body of `POST /chat/completions`. Throws a `Refusal`. */
-export function readChatRequest(body: unknown): TextRequest {
+export function readChatRequest(body: unknown, seller: Seller): TextRequest {
   const fields = readFields(body);
   const model = readModel(fields);
   const messages = fields["messages"];
@@ -50,13 +53,14 @@ export function readChatRequest(body: unknown): TextRequest {
     includeUsage: isObject(options) && options["include_usage"] === true,
     outputLimit: readLimit(fields, limitName),
     options: readChatOptions(fields),
+    terms: termsOf(seller, model, fields, input),
     body: fields,
     ...input,
   };
 }
 
 /** Reads the body of `POST /responses`. Throws a `Refusal`. */
-export function readResponsesRequest(body: unknown): TextRequest {
+export function readResponsesRequest(body: unknown, seller: Seller): TextRequest {
   const fields = readFields(body);
   const model = readModel(fields);
   const input = fields["input"];
@@ -69,14 +73,16 @@ export function readResponsesRequest(body: unknown): TextRequest {
   if (instructions != null && typeof instructions !== "string") {
     throw wrongType("instructions", "a string", instructions);
   }
+  const read = readMessages(model, items, "input", instructions ?? undefined);
   return {
     model,
     stream: readFlag(fields, "stream"),
     includeUsage: true,
     outputLimit: readLimit(fields, "max_output_tokens"),
     options: readResponsesOptions(fields),
+    terms: termsOf(seller, model, fields, read),
     body: fields,
-    ...readMessages(model, items, "input", instructions ?? undefined),
+    ...read,
   };
 }
 
@@ -89,7 +95,7 @@ function readModel(fields: JsonObject): TextModel {
   const id = fields["model"];
   if (id === undefined || id === "") throw new Refusal("invalid", "you must provide a model parameter");
   if (typeof id !== "string") throw wrongType("model", "a string", id);
-  const model = TEXT_MODELS.get(id);
+  const model = id === TIERED_MODEL.id ? TIERED_MODEL : TEXT_MODELS.get(id);
   if (model === undefined) throw unknownModel(id);
   return model;
 }

@@ -6,6 +6,7 @@ import { call } from "../api/console-client.ts";
 import { useAct } from "../parts/act.ts";
 import { CopyField } from "../parts/copy-text.tsx";
 import { showAtField } from "../parts/field-errors.ts";
+import { shortDecimal } from "../parts/figure-text.ts";
 import { byRules } from "../parts/form-rules.ts";
 import { useAccount } from "../session.ts";
 
@@ -111,7 +112,7 @@ export function EditKey({ apiKey, close }: DialogProps & { apiKey: KeyRecord }) 
   const form = useKeyForm(
     {
       name: apiKey.name,
-      spend_limit: (apiKey.spend_limit ?? "").replace(/\.?0+$/, ""),
+      spend_limit: shortDecimal(apiKey.spend_limit ?? ""),
       spend_limit_period: apiKey.spend_limit_period ?? "",
       expires_at: apiKey.expires_at === null ? "" : localInput(apiKey.expires_at),
     },

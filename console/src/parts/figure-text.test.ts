@@ -1,6 +1,6 @@
 // Money is shown exactly, and times from now in words.
 import { expect, test } from "@jest/globals";
-import { deedText, fromNow, moneyText } from "./figure-text.ts";
+import { deedText, fromNow, moneyText, shortDecimal } from "./figure-text.ts";
 
 test.each([
   ["0.0000", "$0.00"],
@@ -11,6 +11,15 @@ test.each([
   ["9007199254740993.0001", "$9,007,199,254,740,993.0001"],
 ])("%s is shown as %s", (usd, text) => {
   expect(moneyText(usd)).toBe(text);
+});
+
+test.each([
+  ["1.5000", "1.5"],
+  ["2.0000", "2"],
+  ["100", "100"],
+  ["0.", "0"],
+])("%s without the zeros of its fraction is %s", (decimal, text) => {
+  expect(shortDecimal(decimal)).toBe(text);
 });
 
 const NOW = Date.UTC(2026, 0, 15, 12);

@@ -9,6 +9,14 @@ export function moneyText(usd: string): string {
   return `${sign}$${grouped}.${decimals}`;
 }
 
+/** Removes the zeros at the end of a fraction: "1.5000" becomes "1.5", "2.0000" becomes "2". */
+export function shortDecimal(decimal: string): string {
+  if (!decimal.includes(".")) return decimal;
+  let end = decimal.length;
+  while (decimal[end - 1] === "0") end -= 1;
+  return decimal.slice(0, decimal[end - 1] === "." ? end - 1 : end);
+}
+
 /** 1234567 as "1,234,567". */
 export function countText(count: number | string): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -15,6 +15,7 @@ export {
   type Quote,
   type Reported,
 } from "./price.ts";
+export { type RateTerms, ratesAt, tierOf } from "./price-cases.ts";
 export {
   type ImageMeters,
   linesOfTokens,
@@ -27,4 +28,4 @@ export {
 export { charactersOf, MOST_PROMPT_CHARACTERS } from "./prompt.ts";
 export { PROVIDER_ABILITIES, type ProviderAbility } from "./provider-ability.ts";
 export { acceptsSize, makesSize, parseSize, type Size } from "./size.ts";
-export { dearestTokenPrice, tokenPriceAt, withOwnPrice } from "./token-price.ts";
+export { dearestRates, dearestTokenPrice, tokenPriceAt, withOwnPrice } from "./token-price.ts";

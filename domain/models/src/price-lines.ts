@@ -13,6 +13,7 @@ import type {
   SecondTier,
   TokenPrice,
 } from "@gr/proto/catalog";
+import { ratesOfUse } from "./price-cases.ts";
 import { parseSize } from "./size.ts";
 
 /** What a request asks for, every "auto" resolved. */
@@ -45,6 +46,8 @@ export interface TokenMeters {
   readonly outputTokens: number;
   readonly cachedInputTokens?: number;
   readonly cacheWriteTokens?: number;
+  /** Of the cache writes: those that are kept for longer than usual. */
+  readonly longCacheWriteTokens?: number;
   readonly imageInputTokens?: number;
   readonly audioInputTokens?: number;
   readonly reasoningTokens?: number;
@@ -52,6 +55,8 @@ export interface TokenMeters {
   readonly audioOutputTokens?: number;
   /** Calls of tools that the provider ran, by their type in the output. */
   readonly toolCalls?: Readonly<Record<string, number>>;
+  /** The service tier that the answer names; absent or without a price of its own = the standard tier. */
+  readonly tier?: string;
 }
 
 export interface PriceLine {
@@ -105,24 +110,28 @@ export function linesOfClip(price: ClipPrice, meters: VideoMeters): PriceLines |
   return [{ unit: "video", count: 1n, picoUsd: tier.picoUsd }, ...linesOfInputs(price, meters, 1n)];
 }
 
-/** Tokens of each meter; a meter without a price of its own is billed as its parent. */
-export function linesOfTokens(price: TokenPrice, meters: TokenMeters): PriceLines {
+/** Returns the tokens of each meter. A meter without a price of its own is billed as its parent. */
+export function linesOfTokens(whole: TokenPrice, meters: TokenMeters): PriceLines {
+  const price = ratesOfUse(whole, meters);
   const { inputPicoUsd: input, outputPicoUsd: output } = price;
   const cached = count(meters.cachedInputTokens ?? 0);
-  const written = count(meters.cacheWriteTokens ?? 0);
+  const kept = count(meters.longCacheWriteTokens ?? 0);
+  const written = atLeastZero(count(meters.cacheWriteTokens ?? 0) - kept);
+  const cacheWrite = price.cacheWritePicoUsd ?? input;
   const image = count(meters.imageInputTokens ?? 0);
   const audio = count(meters.audioInputTokens ?? 0);
   const reasoning = count(meters.reasoningTokens ?? 0);
   const made = count(meters.imageOutputTokens ?? 0);
   const spoken = count(meters.audioOutputTokens ?? 0);
   // When a part is larger than its whole, the provider has miscounted the whole. The parts are billed then.
-  const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - image - audio);
+  const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - kept - image - audio);
   const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - made - spoken);
   const { toolCalls = {} } = meters;
   const lines = [
     { unit: "input_tokens", count: plainInput, picoUsd: input },
     { unit: "cached_input_tokens", count: cached, picoUsd: price.cachedInputPicoUsd ?? input },
-    { unit: "cache_write_tokens", count: written, picoUsd: price.cacheWritePicoUsd ?? input },
+    { unit: "cache_write_tokens", count: written, picoUsd: cacheWrite },
+    { unit: "long_cache_write_tokens", count: kept, picoUsd: price.longCacheWritePicoUsd ?? cacheWrite },
     { unit: "image_input_tokens", count: image, picoUsd: price.imageInputPicoUsd ?? input },
     { unit: "audio_input_tokens", count: audio, picoUsd: price.audioInputPicoUsd ?? input },
     { unit: "output_tokens", count: plainOutput, picoUsd: output },

@@ -1,6 +1,7 @@
 // The price of a text model that several upstreams serve: each bills by its own rates, and a hold must cover them all.
 import type { PicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
+import { possibleRates, type RateTerms, ratesOfUse } from "./price-cases.ts";
 import type { TokenMeters } from "./price-lines.ts";
 
 /** What the upstream of this name bills. */
@@ -12,7 +13,8 @@ export function tokenPriceAt(price: TokenPrice, provider: string): TokenPrice {
  * Tokens of images and audio count apart only where they have a price of their own: some are reported as cached too, and
  * would be billed twice.
  */
-export function withOwnPrice(meters: TokenMeters, price: TokenPrice): TokenMeters {
+export function withOwnPrice(meters: TokenMeters, whole: TokenPrice): TokenMeters {
+  const price = ratesOfUse(whole, meters);
   return {
     ...meters,
     ...(price.imageInputPicoUsd === undefined ? { imageInputTokens: 0 } : {}),
@@ -23,10 +25,20 @@ export function withOwnPrice(meters: TokenMeters, price: TokenPrice): TokenMeter
 }
 
 /** The dearest of each meter over these upstreams: no request costs more at any of them. */
-export function dearestTokenPrice(price: TokenPrice, providers: readonly string[]): TokenPrice {
-  if (price.upstreams.length === 0) return price;
+export function dearestTokenPrice(
+  price: TokenPrice,
+  providers: readonly string[],
+  terms: RateTerms = { tier: "", inputTokens: 0n },
+): TokenPrice {
   const prices = new Set(providers.map((provider) => tokenPriceAt(price, provider)));
-  const [first = price, ...others] = prices;
+  if (prices.size === 0) prices.add(price);
+  const [first = price, ...others] = [...prices].flatMap((each) => possibleRates(each, terms));
+  return others.reduce(dearerOf, first);
+}
+
+/** The dearest of each meter over the rates that a request with these terms can get. */
+export function dearestRates(price: TokenPrice, terms: RateTerms): TokenPrice {
+  const [first = price, ...others] = possibleRates(price, terms);
   return others.reduce(dearerOf, first);
 }
 
@@ -38,6 +50,7 @@ function dearerOf(one: TokenPrice, other: TokenPrice): TokenPrice {
       : larger(of(one) ?? whole(one), of(other) ?? whole(other));
   const input = (price: TokenPrice) => price.inputPicoUsd;
   const output = (price: TokenPrice) => price.outputPicoUsd;
+  const cacheWrite = (price: TokenPrice) => price.cacheWritePicoUsd ?? price.inputPicoUsd;
   return {
     ...one,
     inputPicoUsd: larger(one.inputPicoUsd, other.inputPicoUsd),
@@ -46,6 +59,7 @@ function dearerOf(one: TokenPrice, other: TokenPrice): TokenPrice {
     ...defined({
       cachedInputPicoUsd: part((price) => price.cachedInputPicoUsd, input),
       cacheWritePicoUsd: part((price) => price.cacheWritePicoUsd, input),
+      longCacheWritePicoUsd: part((price) => price.longCacheWritePicoUsd, cacheWrite),
       imageInputPicoUsd: part((price) => price.imageInputPicoUsd, input),
       audioInputPicoUsd: part((price) => price.audioInputPicoUsd, input),
       reasoningPicoUsd: part((price) => price.reasoningPicoUsd, output),

@@ -22,6 +22,7 @@ export const openAi: UpstreamKind = {
   },
   // Models that think refuse the older name.
   limitFields: { chat: "max_completion_tokens", responses: "max_output_tokens" },
+  reportsCost: false,
   reportedCost: () => undefined,
   toolCalls,
   generations: undefined,

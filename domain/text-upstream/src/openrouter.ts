@@ -14,7 +14,7 @@ import {
   unixSeconds,
   vendorOf,
 } from "./listed-row.ts";
-import type { TextModel } from "./text-model.ts";
+import type { TextModel, TextPriceCase, TextRates } from "./text-model.ts";
 import { toolCalls } from "./tool-calls.ts";
 import type { SkipReason, UpstreamKind } from "./upstream-kind.ts";
 
@@ -24,6 +24,7 @@ export const openRouter: UpstreamKind = {
   prices: "listed",
   listing: { prices: "listed", readRow },
   limitFields: { chat: "max_tokens", responses: "max_output_tokens" },
+  reportsCost: true,
   reportedCost,
   toolCalls,
   generations,
@@ -58,9 +59,11 @@ function readRow(row: unknown): TextModel | SkipReason {
   if (input + output === 0n && Object.values(pricing).some((each) => extraPrice(each) !== null))
     return "no_price";
   const search = extraPrice(pricing["web_search"]);
+  const kept = extraPrice(pricing["input_cache_write_1h"]);
   const extras = {
     cachedInput: extraPrice(pricing["input_cache_read"]),
     cacheWrite: extraPrice(pricing["input_cache_write"]),
+    ...(kept === null ? {} : { longCacheWrite: kept }),
     audioInput: extraPrice(pricing["audio"]),
     reasoning: extraPrice(pricing["internal_reasoning"]),
     // Of pictures there is a price for each, and none for their tokens.
@@ -87,8 +90,35 @@ function readRow(row: unknown): TextModel | SkipReason {
     maxOutputTokens: provider?.max_completion_tokens ?? null,
     releaseDate: dayOf(result.data.created),
     shutdownDate: dateIn(result.data.expiration_date),
-    prices: { input, output, request, ...extras },
+    prices: {
+      input,
+      output,
+      request,
+      ...extras,
+      ...casesOf(pricing["overrides"], { input, output, request, ...extras }),
+    },
   };
+}
+
+const override = z.object({ min_prompt_tokens: z.int().positive() }).loose();
+
+/** Prices of long prompts. Those of hours of the day are not read: the usual price is held, and the reported cost is charged. */
+function casesOf(overrides: unknown, usual: TextRates): { readonly cases?: readonly TextPriceCase[] } {
+  const cases = (Array.isArray(overrides) ? overrides : []).flatMap((each: unknown): TextPriceCase[] => {
+    const read = override.safeParse(each);
+    if (!read.success) return [];
+    const own = read.data;
+    const rates = {
+      ...usual,
+      input: priceOf(own["prompt"]) ?? usual.input,
+      output: priceOf(own["completion"]) ?? usual.output,
+      cachedInput: extraPrice(own["input_cache_read"]) ?? usual.cachedInput,
+      cacheWrite: extraPrice(own["input_cache_write"]) ?? usual.cacheWrite,
+    };
+    // The listing names the first length that costs more.
+    return [{ tier: "", aboveInputTokens: own.min_prompt_tokens - 1, rates }];
+  });
+  return cases.length === 0 ? {} : { cases };
 }
 
 function isTextOnly(modalities: readonly string[]): boolean {

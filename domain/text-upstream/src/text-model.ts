@@ -2,11 +2,26 @@
 import type { PicoUsd } from "@gr/money";
 
 /** USD per token, in units of 1e-12. Null = billed as input or output. */
-export interface TextPrices {
+export interface TextPrices extends TextRates {
+  /** Rates of service tiers and of long inputs. */
+  readonly cases?: readonly TextPriceCase[];
+}
+
+export interface TextPriceCase {
+  /** Empty = the standard tier. */
+  readonly tier: string;
+  /** The rates are those of requests with more input tokens; 0 = of all. */
+  readonly aboveInputTokens: number;
+  readonly rates: TextRates;
+}
+
+export interface TextRates {
   readonly input: PicoUsd;
   readonly output: PicoUsd;
   readonly cachedInput: PicoUsd | null;
   readonly cacheWrite: PicoUsd | null;
+  /** Kept for longer than usual. Absent or null = without a price. */
+  readonly longCacheWrite?: PicoUsd | null;
   readonly imageInput: PicoUsd | null;
   readonly audioInput: PicoUsd | null;
   readonly reasoning: PicoUsd | null;

@@ -1,6 +1,6 @@
 // The settings of the text upstreams. The catalogue imports text models from them and the text proxy sends requests to them.
 // Both read the same settings, so that a listed model can always be called.
-import { OperatorError } from "@gr/runtime";
+import { OperatorError, trimSlashes } from "@gr/runtime";
 import { z } from "zod";
 import { KIND_NAMES, type UpstreamKind } from "./upstream-kind.ts";
 import { UPSTREAM_KINDS } from "./upstream-kinds.ts";
@@ -31,6 +31,8 @@ export interface TextUpstream {
   readonly prices: PriceSource;
   /** False: nobody bills us for what it does, as for a server of one's own. So what was lost there has cost nothing. */
   readonly billed: boolean;
+  /** True: fields that are not known may pass although our own price list computes the cost. */
+  readonly passUnknownFields?: boolean | undefined;
   /** How it goes on with an answer whose beginning it is given; undefined when it cannot. */
   readonly continues: Continues | undefined;
   /** Where they differ from the settings for all upstreams; milliseconds. */
@@ -58,6 +60,7 @@ const listed = z.strictObject({
   base_url: httpUrl().optional(),
   prices: z.enum(PRICE_SOURCES).optional(),
   billed: z.boolean().default(true),
+  pass_unknown_fields: z.boolean().optional(),
   continues: z.enum(CONTINUES).optional(),
   connect_ms: timer,
   first_byte_ms: timer,
@@ -139,10 +142,11 @@ function upstreamOf(
   return {
     name: said.name,
     kind,
-    baseUrl: at.replace(/\/+$/, ""),
+    baseUrl: trimSlashes(at),
     apiKey,
     prices,
     billed: said.billed,
+    passUnknownFields: said.pass_unknown_fields,
     continues: said.continues,
     timers: { connectMs: said.connect_ms, firstByteMs: said.first_byte_ms, idleMs: said.idle_ms },
   };

@@ -10,8 +10,14 @@ const OF_CLIENT: ReadonlySet<unknown> = new Set(["function_call", "custom_tool_c
 export const toolCalls: UpstreamKind["toolCalls"] = (usage, answer) => {
   const calls: Record<string, unknown> = {};
   const { output } = answer;
+  const containers = new Set<unknown>();
   for (const item of Array.isArray(output) ? output : []) {
-    const { type, status } = isObject(item) ? item : {};
+    const { type, status, action, container_id: container } = isObject(item) ? item : {};
+    // A page that was opened or searched in has no fee.
+    if (isObject(action) && type === "web_search_call" && (action["type"] ?? "search") !== "search") continue;
+    // A session of a container is billed once.
+    if (typeof container === "string" && containers.has(container)) continue;
+    containers.add(container);
     if (typeof type !== "string" || !CALL.test(type) || OF_CLIENT.has(type) || status === "failed") continue;
     calls[type] = Number(calls[type] ?? 0) + 1;
   }

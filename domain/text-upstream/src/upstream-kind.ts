@@ -17,6 +17,8 @@ export interface UpstreamKind {
   readonly listing: Listing;
   /** Where a request says how many tokens its output may have. */
   readonly limitFields: { readonly chat: string; readonly responses: string };
+  /** Whether its answers say what it bills. Where they do not, our price list computes the cost. */
+  readonly reportsCost: boolean;
   /**
    * What it bills, as a usage of its says.
    * @param amount reads the amount at a path of members of the usage, exactly

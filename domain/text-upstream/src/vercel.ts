@@ -23,6 +23,7 @@ export const vercel: UpstreamKind = {
   prices: "listed",
   listing: { prices: "listed", readRow },
   limitFields: { chat: "max_tokens", responses: "max_output_tokens" },
+  reportsCost: true,
   reportedCost,
   toolCalls,
   generations,

@@ -84,4 +84,5 @@ export {
 } from "./spans.ts";
 export { setPrincipal } from "./trace-requests.ts";
 export type { Tracing } from "./tracing.ts";
+export { trimSlashes } from "./trim-slashes.ts";
 export type { AnswerLimits, CutCause } from "./unread-answers.ts";

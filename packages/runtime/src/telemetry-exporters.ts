@@ -19,6 +19,7 @@ import {
   type TraceHeaders,
   type Tracing,
 } from "./tracing.ts";
+import { trimSlashes } from "./trim-slashes.ts";
 
 const SCOPE = "generation-router";
 const EXPORT_TIMEOUT_MS = 5_000;
@@ -35,7 +36,7 @@ export function openExporters({ config, modules, metrics, log }: TelemetryOption
   tellTroubleTo(log);
   const resource = resourceFromAttributes(resourceAttributes(modules, randomUUID()));
   const to = (path: string) => ({
-    url: `${(config.OTEL_EXPORTER_OTLP_ENDPOINT ?? "").replace(/\/+$/, "")}${path}`,
+    url: `${trimSlashes(config.OTEL_EXPORTER_OTLP_ENDPOINT ?? "")}${path}`,
     headers: headersOf(config.OTEL_EXPORTER_OTLP_HEADERS ?? ""),
     timeoutMillis: EXPORT_TIMEOUT_MS,
   });

@@ -96,11 +96,24 @@ const meters = {
   audio_output: usd,
   tools: z
     .record(z.string(), usd)
-    .describe(
-      "each call of a tool that the provider runs, by the type of its item in the output; others are free",
-    ),
+    .describe("each call of a tool that the provider runs, by the type of its item in the output"),
   request: usd.describe("added to each request"),
+  long_cache_write: usd
+    .optional()
+    .describe(
+      "input written to the provider's cache for longer than usual; absent = such writes are refused",
+    ),
 };
+const cases = z
+  .array(
+    z.object({
+      tier: z.string().nullable().describe("the service_tier; null = the standard tier"),
+      above_input_tokens: z.number().int().describe("for requests with more input; 0 = for all"),
+      ...meters,
+    }),
+  )
+  .optional()
+  .describe("prices of service tiers and of long inputs; a tier that is not named is refused");
 
 /** `tiers`: the first one whose conditions all hold applies. */
 export const modelPricing = z.discriminatedUnion("unit", [
@@ -112,6 +125,7 @@ export const modelPricing = z.discriminatedUnion("unit", [
     unit: z.literal("token").describe("prices per token; a request's total is rounded up to 0.0001 USD"),
     ...head,
     ...meters,
+    cases,
   }),
   z.object({
     unit: z
@@ -145,7 +159,8 @@ export function pricingOf(model: Model): ModelPricing {
   if (price === undefined) throw new Error(`${model.id} has no price`);
   const { rule, version } = price;
   const head = { currency: "USD" as const, version, ...rangeOf(model) };
-  if (rule.case === "token") return { unit: "token", ...head, ...tokenPricesOf(rule.value) };
+  if (rule.case === "token")
+    return { unit: "token", ...head, ...tokenPricesOf(rule.value), ...casesOf(rule.value) };
   const whole = { ...head, default_request: formatPicoUsd(defaultPriceOf(model)) };
   if (rule.case === "metered") {
     const { tokens, tiers, inputImageTokens, otherInputTokens, otherOutputTokens } = rule.value;
@@ -290,7 +305,18 @@ function conditionsOf(tier: { quality: string; sizes: string[] }) {
 
 function tokenPricesOf(rule: TokenPrice) {
   const tools = Object.fromEntries(rule.toolFees.map(({ call, picoUsd }) => [call, formatPicoUsd(picoUsd)]));
-  return { ...mapValues(meterPricesOf(rule), formatPicoUsd), tools };
+  const { longCacheWritePicoUsd: kept } = rule;
+  const long = kept === undefined ? {} : { long_cache_write: formatPicoUsd(kept) };
+  return { ...mapValues(meterPricesOf(rule), formatPicoUsd), ...long, tools };
+}
+
+function casesOf(rule: TokenPrice) {
+  const known = rule.cases.flatMap(({ tier, aboveInputTokens, price }) =>
+    price === undefined
+      ? []
+      : [{ tier: tier || null, above_input_tokens: Number(aboveInputTokens), ...tokenPricesOf(price) }],
+  );
+  return known.length === 0 ? {} : { cases: known };
 }
 
 /** Meters without a price of their own have the price that they are billed at. */
@@ -388,6 +414,8 @@ function isFreeByToken(price: TokenPrice): boolean {
   return (
     ownIsFree &&
     toolsAreFree &&
-    price.upstreams.every((other) => other.price === undefined || isFreeByToken(other.price))
+    [...price.upstreams, ...price.cases].every(
+      (other) => other.price === undefined || isFreeByToken(other.price),
+    )
   );
 }

@@ -41,6 +41,7 @@ const textRow = priceRow.extend({
         usd_per_million: priceRow.shape.usd_per_million.optional(),
         request_usd: usd.optional(),
         tool_usd: priceRow.shape.tool_usd.unwrap().optional(),
+        cases: priceRow.shape.cases.unwrap().optional(),
       }),
     )
     .min(1)
@@ -176,9 +177,11 @@ function usualRoute(upstreams: OwnTextUpstreams): readonly SaidRoute[] | undefin
 }
 
 /** What a route says of its own price. */
-function definedIn({ usd_per_million, request_usd, tool_usd }: SaidRoute) {
+function definedIn({ usd_per_million, request_usd, tool_usd, cases }: SaidRoute) {
   return {
-    ...(usd_per_million === undefined ? {} : { usd_per_million }),
+    // The cases of the model are those of its usual rates.
+    ...(usd_per_million === undefined ? {} : { usd_per_million, cases: [] }),
+    ...(cases === undefined ? {} : { cases }),
     ...(request_usd === undefined ? {} : { request_usd }),
     ...(tool_usd === undefined ? {} : { tool_usd }),
   };

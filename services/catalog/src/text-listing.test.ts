@@ -29,6 +29,30 @@ function skippedAs(row: unknown): SkipReason {
 }
 
 describe("a row of OpenRouter's shape", () => {
+  test("has its prices of long prompts and of caches that last an hour", () => {
+    const pricing = {
+      ...{
+        prompt: "0.000002",
+        completion: "0.00001",
+        input_cache_write: "0.0000025",
+        input_cache_write_1h: "0.000004",
+      },
+      overrides: [
+        { min_prompt_tokens: 200_001, prompt: "0.000004", completion: "0.000015" },
+        { start_hour_utc: 16, prompt: "0.000001" },
+      ],
+    };
+    const [model] = read(priced(pricing)).models;
+    expect(model).toMatchObject({ prices: { input: 2_000_000n, longCacheWrite: 4_000_000n } });
+    expect(model && "prices" in model && model.prices.cases).toMatchObject([
+      {
+        tier: "",
+        aboveInputTokens: 200_000,
+        rates: { input: 4_000_000n, output: 15_000_000n, cacheWrite: 2_500_000n },
+      },
+    ]);
+  });
+
   test("becomes a model with exact prices, limits and abilities", () => {
     const row = openRouterRow("vendor/model-1:free", {
       architecture: { input_modalities: ["text", "image", "file", "audio"], output_modalities: ["text"] },

@@ -6,9 +6,11 @@ import {
   ModelKind,
   ModelSchema,
   PriceAtUpstreamSchema,
-  type TokenPriceSchema,
+  PriceCaseSchema,
+  type TokenPrice,
+  TokenPriceSchema,
 } from "@gr/proto/catalog";
-import type { TextModel, TextPrices } from "@gr/text-upstream";
+import type { TextModel, TextPrices, TextRates } from "@gr/text-upstream";
 import { versioned } from "./price-version.ts";
 
 /** One way to reach a text model. */
@@ -22,9 +24,9 @@ export interface TextRoute {
 /** @param routes the preferred first; its prices are the model's, and theirs is said of others that bill otherwise */
 export function modelOfText(text: TextModel, routes: readonly TextRoute[]): Model {
   const prices = routes[0]?.prices ?? text.prices;
-  const usual = versioned({ case: "token", value: ratesOf(prices) }).version;
+  const usual = versioned({ case: "token", value: tokenPriceOf(prices) }).version;
   const upstreams = routes
-    .map((route) => ({ provider: route.upstream, price: ratesOf(route.prices) }))
+    .map((route) => ({ provider: route.upstream, price: tokenPriceOf(route.prices) }))
     .filter(({ price }) => versioned({ case: "token", value: price }).version !== usual)
     .map((there) => create(PriceAtUpstreamSchema, there));
   return create(ModelSchema, {
@@ -38,18 +40,30 @@ export function modelOfText(text: TextModel, routes: readonly TextRoute[]): Mode
     maxOutputTokens: BigInt(text.maxOutputTokens ?? 0),
     releaseDate: text.releaseDate ?? "",
     shutdownDate: text.shutdownDate ?? "",
-    price: versioned({ case: "token", value: { ...ratesOf(prices), upstreams } }),
+    price: versioned({ case: "token", value: { ...tokenPriceOf(prices), upstreams } }),
     routes: routes.map(({ upstream, upstreamModel }) => ({ provider: upstream, upstreamModel })),
   });
 }
 
-function ratesOf(prices: TextPrices): MessageInitShape<typeof TokenPriceSchema> {
+function tokenPriceOf(prices: TextPrices): TokenPrice {
+  const cases = (prices.cases ?? []).map(({ tier, aboveInputTokens, rates }) =>
+    create(PriceCaseSchema, {
+      tier,
+      aboveInputTokens: BigInt(aboveInputTokens),
+      price: create(TokenPriceSchema, ratesOf(rates)),
+    }),
+  );
+  return create(TokenPriceSchema, { ...ratesOf(prices), cases });
+}
+
+function ratesOf(prices: TextRates): MessageInitShape<typeof TokenPriceSchema> {
   return {
     inputPicoUsd: prices.input,
     outputPicoUsd: prices.output,
     requestPicoUsd: prices.request,
     ...(prices.cachedInput === null ? {} : { cachedInputPicoUsd: prices.cachedInput }),
     ...(prices.cacheWrite === null ? {} : { cacheWritePicoUsd: prices.cacheWrite }),
+    ...(prices.longCacheWrite == null ? {} : { longCacheWritePicoUsd: prices.longCacheWrite }),
     ...(prices.audioInput === null ? {} : { audioInputPicoUsd: prices.audioInput }),
     ...(prices.imageInput === null ? {} : { imageInputPicoUsd: prices.imageInput }),
     ...(prices.reasoning === null ? {} : { reasoningPicoUsd: prices.reasoning }),

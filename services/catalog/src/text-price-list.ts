@@ -18,6 +18,20 @@ export type TextPriceList = ReadonlyMap<string, TextModel>;
 const tokens = z.int().positive().nullable().default(null);
 const priceFile = z.strictObject({ models: z.array(z.unknown()).min(1) });
 
+const rates = z.strictObject({
+  input: usdPerMillion,
+  output: usdPerMillion,
+  cached_input: usdPerMillion.optional(),
+  cache_write: usdPerMillion.optional(),
+  /** Writes that are kept for longer than usual: an hour, twelve hours. */
+  long_cache_write: usdPerMillion.optional(),
+  image_input: usdPerMillion.optional(),
+  audio_input: usdPerMillion.optional(),
+  reasoning: usdPerMillion.optional(),
+  image_output: usdPerMillion.optional(),
+  audio_output: usdPerMillion.optional(),
+});
+
 export const priceRow = z.strictObject({
   id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
   name: modelName,
@@ -30,17 +44,20 @@ export const priceRow = z.strictObject({
   /** The first day on which the upstream no longer serves it. */
   shutdown_date: isoDate.nullable().default(null),
   /** What is left out is billed as input or output. */
-  usd_per_million: z.strictObject({
-    input: usdPerMillion,
-    output: usdPerMillion,
-    cached_input: usdPerMillion.optional(),
-    cache_write: usdPerMillion.optional(),
-    image_input: usdPerMillion.optional(),
-    audio_input: usdPerMillion.optional(),
-    reasoning: usdPerMillion.optional(),
-    image_output: usdPerMillion.optional(),
-    audio_output: usdPerMillion.optional(),
-  }),
+  usd_per_million: rates,
+  /** Rates of service tiers and of inputs above a length. A tier that is not named has no price, and is refused. */
+  cases: z
+    .array(
+      z.strictObject({
+        tier: z
+          .string()
+          .regex(/^[a-z_]{1,40}$/)
+          .optional(),
+        above_input_tokens: z.int().positive().optional(),
+        usd_per_million: rates,
+      }),
+    )
+    .default([]),
   /** Added to each request. */
   request_usd: usd.default(0n),
   /** Each call of a tool that the provider runs, by the type that it has in the output. */
@@ -108,20 +125,28 @@ export function textModelOf(row: z.infer<typeof priceRow>): TextModel {
 }
 
 export function textPricesOf(
-  row: Pick<z.infer<typeof priceRow>, "usd_per_million" | "request_usd" | "tool_usd">,
+  row: Pick<z.infer<typeof priceRow>, "usd_per_million" | "request_usd" | "tool_usd" | "cases">,
 ): TextPrices {
-  const rates = row.usd_per_million;
+  const common = { request: row.request_usd, tools: row.tool_usd };
+  const cases = row.cases.map(({ tier = "", above_input_tokens = 0, usd_per_million }) => ({
+    tier,
+    aboveInputTokens: above_input_tokens,
+    rates: { ...ratesOf(usd_per_million), ...common },
+  }));
+  return { ...ratesOf(row.usd_per_million), ...common, ...(cases.length === 0 ? {} : { cases }) };
+}
+
+function ratesOf(rates: z.infer<typeof priceRow>["usd_per_million"]): Omit<TextPrices, "request" | "tools"> {
   return {
     input: rates.input,
     output: rates.output,
     cachedInput: rates.cached_input ?? null,
     cacheWrite: rates.cache_write ?? null,
+    ...(rates.long_cache_write === undefined ? {} : { longCacheWrite: rates.long_cache_write }),
     imageInput: rates.image_input ?? null,
     audioInput: rates.audio_input ?? null,
     reasoning: rates.reasoning ?? null,
     imageOutput: rates.image_output ?? null,
     audioOutput: rates.audio_output ?? null,
-    request: row.request_usd,
-    tools: row.tool_usd,
   };
 }

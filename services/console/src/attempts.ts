@@ -133,8 +133,7 @@ export function createAttempts(store: ConsoleStore, clock: Clock): Attempts {
 
 /** Returns the mailbox of an address: in lower case and without a tag, since "a+1@x" and "a+2@x" are one person's. */
 function mailboxOf(email: string): string {
-  return email
-    .trim()
-    .toLowerCase()
-    .replace(/\+[^@]*@/, "@");
+  const text = email.trim().toLowerCase();
+  const [tag, at] = [text.indexOf("+"), text.indexOf("@")];
+  return tag < 0 || tag > at ? text : text.slice(0, tag) + text.slice(at);
 }

@@ -1,11 +1,13 @@
 // The memory of a text proxy in a container of deploy/base: as many long chats as callers like do not end the process.
+import { fileURLToPath } from "node:url";
+import { type LimitedProcess, startLimited } from "@gr/testing/limited-process";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type LimitedProcess, startLimited } from "./test/limited-process.ts";
 import { chat } from "./test/rig.ts";
 import { ScriptedUpstream, sendJson } from "./test/scripted-upstream.ts";
 
 const MIB = 1024 * 1024;
 const LIMIT = 768 * MIB;
+const ENTRY = fileURLToPath(new URL("./test/limited-text-proxy.ts", import.meta.url));
 const CHATS = 24;
 const LENGTH = 19 * MIB;
 const WHOLE =
@@ -15,7 +17,8 @@ let upstream: ScriptedUpstream;
 let limited: LimitedProcess;
 beforeEach(async () => {
   upstream = await new ScriptedUpstream().start();
-  limited = await startLimited(upstream.url, LIMIT);
+  const env = { LIMITED_UPSTREAM: upstream.url };
+  limited = await startLimited({ file: ENTRY, env, limitBytes: LIMIT });
 });
 afterEach(async () => {
   await limited?.stop();

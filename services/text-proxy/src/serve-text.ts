@@ -17,6 +17,7 @@ import {
 import { ServiceError } from "@gr/proto";
 import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
+import type { PriceTerms } from "@gr/text-upstream";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { STREAM_HEADERS } from "./answer/client-stream.ts";
 import { StreamProducer } from "./answer/stream-producer.ts";
@@ -26,7 +27,8 @@ import { WholeProducer } from "./answer/whole-producer.ts";
 import type { TextProxyConfig } from "./config.ts";
 import type { TextEvents } from "./events.ts";
 import { continuesElsewhere } from "./request/continued-request.ts";
-import { type HoldSize, holdSizeOf } from "./request/hold-size.ts";
+import { type HoldSize, holdSizeOf, inputBound } from "./request/hold-size.ts";
+import { extrasCostOf, pricedRoutes, rateTermsOf } from "./request/price-effects.ts";
 import { withAdvice } from "./request/refused-for-money.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./request/text-request.ts";
@@ -58,6 +60,8 @@ interface Target {
   readonly priceVersion: string;
   /** Best first. */
   readonly routes: readonly [Route, ...Route[]];
+  /** By upstream: what the fields of the request do to the price there. */
+  readonly priceTerms: ReadonlyMap<string, PriceTerms>;
 }
 
 /** @returns the whole answer, or the reply when the answer was streamed */
@@ -81,7 +85,7 @@ export async function serveText(
     return { ...target, size };
   });
   if ("earlier" in found) return replay(deps, principal, request, found.earlier, reply);
-  const { price, priceVersion, routes, size } = found.prepared;
+  const { price, priceVersion, routes, priceTerms, size } = found.prepared;
   const { HOLD_LEASE_MS, HOLD_GRACE_MS } = deps.config;
   const order: TextOrder = {
     id: http.id,
@@ -95,6 +99,7 @@ export async function serveText(
     claim,
     request,
     price,
+    priceTerms,
     size,
     maxCost,
     continues: continues && request.stream,
@@ -139,9 +144,12 @@ function boundOf({ credits, mostCredits }: HoldSize): Credits {
 }
 
 /** Whichever of its upstreams serves it: the hold must be enough. */
-function sizeOf(request: TextRequest, { model, price, routes }: Target): HoldSize {
+function sizeOf(request: TextRequest, target: Target): HoldSize {
+  const { model, price, routes } = target;
   const providers = routes.map(({ provider }) => provider);
-  return holdSizeOf(request, model, dearestTokenPrice(price, providers));
+  const terms = rateTermsOf(target, inputBound(request, model));
+  const dearest = dearestTokenPrice(price, providers, terms);
+  return holdSizeOf(request, model, dearest, extrasCostOf(request, price, target));
 }
 
 /**
@@ -182,14 +190,20 @@ function findTarget({ catalog, upstreams }: TextDeps, request: TextRequest): Tar
     const message = `The model "${model.id}" does not support image input.`;
     throw new ServiceError("vision_not_supported", message, { param: request.input.firstImage });
   }
-  const [first, ...others] = chooseRoutes(model, upstreams);
-  if (first === undefined || model.price?.rule.case !== "token") {
+  const known = chooseRoutes(model, upstreams);
+  const rule = model.price?.rule;
+  const version = model.price?.version ?? "";
+  const { routes, priceTerms } =
+    rule?.case === "token"
+      ? pricedRoutes(request, rule.value, inputBound(request, model), known, upstreams)
+      : { routes: [], priceTerms: new Map<string, PriceTerms>() };
+  const [first, ...others] = routes;
+  if (first === undefined || rule?.case !== "token") {
     throw new ServiceError("provider_unavailable", `No provider serves the model "${model.id}" now.`, {
       retryAfterMs: UNSERVED_RETRY_MS,
     });
   }
-  const { rule, version } = model.price;
-  return { model, price: rule.value, priceVersion: version, routes: [first, ...others] };
+  return { model, price: rule.value, priceVersion: version, routes: [first, ...others], priceTerms };
 }
 
 function pathOf({ kind }: Model): string {

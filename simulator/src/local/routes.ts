@@ -20,13 +20,13 @@ export function localRoutes(simulation: Simulation) {
     app.get("/models", (_request, reply) => reply.send({ object: "list", data }));
 
     app.post("/chat/completions", (request, reply) => {
-      const body = readChatRequest(request.body);
+      const body = readChatRequest(request.body, "local");
       const ids = newIds(request, `chatcmpl-${uniqueHex(32)}`);
       return startExchange(simulation, openAiChat, ids, body, reply.raw, () => reply.hijack());
     });
 
     app.post("/responses", (request, reply) => {
-      const body = readResponsesRequest(request.body);
+      const body = readResponsesRequest(request.body, "local");
       const ids = newIds(request, `resp_${uniqueHex(32)}`);
       return startExchange(simulation, openAiResponses, ids, body, reply.raw, () => reply.hijack());
     });

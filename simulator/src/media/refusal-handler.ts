@@ -18,13 +18,19 @@ const CASES: Readonly<Record<RefusalReason, string>> = {
   invalid: "invalid-parameter",
   unknown_model: "not-found",
   no_vision: "invalid-parameter",
+  no_endpoint: "invalid-parameter",
   blocked: "moderation",
   rate_limited: "rate-limit",
   overloaded: "overload",
   failed: "server-error",
 };
 /** Reasons whose words are those of the request; others keep the captured words. */
-const OWN_WORDS: ReadonlySet<RefusalReason> = new Set(["invalid", "no_vision", "unknown_model"]);
+const OWN_WORDS: ReadonlySet<RefusalReason> = new Set([
+  "invalid",
+  "no_vision",
+  "no_endpoint",
+  "unknown_model",
+]);
 
 /** An error handler for fastify. @throws Error for a reason without a captured answer */
 export function refusalHandler({ provider, cases = {}, values }: RefusalShape) {

@@ -37,14 +37,14 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom) {
     app.get("/models", (_request, reply) => reply.send({ object: "list", data: modelRows() }));
 
     app.post("/chat/completions", (request, reply) => {
-      const body = readChatRequest(request.body);
+      const body = readChatRequest(request.body, "openai");
       const ids = newIds(request, `chatcmpl-${uniqueHex(32)}`);
       return startExchange(simulation, openAiChat, ids, body, reply.raw, () => reply.hijack());
     });
 
     app.post("/responses", (request, reply) => {
       if (isObject(request.body)) checkPreviousResponse(request.body);
-      const body = readResponsesRequest(request.body);
+      const body = readResponsesRequest(request.body, "openai");
       const ids = newIds(request, `resp_${uniqueHex(32)}`);
       return startExchange(simulation, openAiResponses, ids, body, reply.raw, () => reply.hijack());
     });

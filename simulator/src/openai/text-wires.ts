@@ -33,14 +33,14 @@ export const openAiChat: TextWire = {
       `{"id":"${answer.id}","object":"chat.completion","created":${answer.created},` +
       `"model":"${answer.request.model.id}","choices":[${choices.join(",")}],` +
       `${usage === undefined ? "" : `"usage":${chatUsage(usage)},`}` +
-      `"service_tier":"default","system_fingerprint":"${FINGERPRINT}"}`
+      `"service_tier":"${answer.request.terms.tier}","system_fingerprint":"${FINGERPRINT}"}`
     );
   },
 
   frames: (answer) => {
     const head =
       `data: {"id":"${answer.id}","object":"chat.completion.chunk","created":${answer.created},` +
-      `"model":"${answer.request.model.id}","service_tier":"default","system_fingerprint":"${FINGERPRINT}","choices":[`;
+      `"model":"${answer.request.model.id}","service_tier":"${answer.request.terms.tier}","system_fingerprint":"${FINGERPRINT}","choices":[`;
     const withUsage = answer.request.includeUsage;
     const tail = `]${withUsage ? ',"usage":null' : ""}}\n\n`;
     const { choices } = answer.reply;
@@ -77,16 +77,24 @@ function chatUsage(usage: Usage): string {
   return (
     `{"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens},` +
     `"total_tokens":${usage.inputTokens + usage.outputTokens},` +
-    `"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},` +
+    `"prompt_tokens_details":{"cached_tokens":0,${writesOf(usage)}"audio_tokens":0},` +
     `"completion_tokens_details":{"reasoning_tokens":${usage.reasoningTokens},"audio_tokens":0,` +
     `"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}`
   );
 }
 
+/** Models without a price of cache writes do not report them. */
+function writesOf({ writtenTokens, longWrites }: Usage): string {
+  if (writtenTokens === 0) return "";
+  const long = longWrites ? writtenTokens : 0;
+  const details = `{"ttl_30m_tokens":${writtenTokens - long},"ttl_12h_tokens":${long}}`;
+  return `"cache_write_tokens":${writtenTokens},"cache_write_tokens_details":${details},`;
+}
+
 export const openAiResponses: TextWire = responsesWire({
   headers: () => answerHeaders(),
   usage: (usage) =>
-    `{"input_tokens":${usage.inputTokens},"input_tokens_details":{"cached_tokens":0},` +
+    `{"input_tokens":${usage.inputTokens},"input_tokens_details":{${writesOf(usage)}"cached_tokens":0},` +
     `"output_tokens":${usage.outputTokens},"output_tokens_details":{"reasoning_tokens":${usage.reasoningTokens}},` +
     `"total_tokens":${usage.inputTokens + usage.outputTokens}}`,
   greeting: "",

@@ -7,7 +7,7 @@ import { sendCaptured } from "../send-captured.ts";
 /** Renders what a route threw. */
 export const openRouterErrorHandler = refusalHandler({
   provider: "openrouter",
-  cases: { unknown_model: "unknown-model", no_vision: "no-vision" },
+  cases: { unknown_model: "unknown-model", no_vision: "no-vision", no_endpoint: "no-vision" },
   values: (refusal, request) => ({ "error.message": wording(refusal, request) }),
 });
 

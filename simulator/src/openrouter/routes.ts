@@ -31,7 +31,7 @@ export function openRouterRoutes(simulation: Simulation, media: MediaRoom) {
       await keyed.register(openRouterMediaRoutes(media));
 
       keyed.post("/chat/completions", (request, reply) => {
-        const body = readChatRequest(request.body);
+        const body = readChatRequest(request.body, "openrouter");
         return startExchange(simulation, openRouterChat, newIds(request), body, reply.raw, () =>
           reply.hijack(),
         );
@@ -39,7 +39,7 @@ export function openRouterRoutes(simulation: Simulation, media: MediaRoom) {
 
       keyed.post("/responses", (request, reply) => {
         if (isObject(request.body)) checkStateless(request.body);
-        const body = readResponsesRequest(request.body);
+        const body = readResponsesRequest(request.body, "openrouter");
         return startExchange(simulation, openRouterResponses, newIds(request), body, reply.raw, () =>
           reply.hijack(),
         );

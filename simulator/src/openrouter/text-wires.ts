@@ -105,7 +105,7 @@ function chatUsage(usage: Usage): string {
     `{"prompt_tokens":${usage.inputTokens},"completion_tokens":${usage.outputTokens},` +
     `"total_tokens":${usage.inputTokens + usage.outputTokens},` +
     `"cost":${formatUsd(usage.cost)},"is_byok":false,` +
-    `"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":0,"audio_tokens":0,"video_tokens":0},` +
+    `"prompt_tokens_details":{"cached_tokens":0,"cache_write_tokens":${usage.writtenTokens},"audio_tokens":0,"video_tokens":0},` +
     `"cost_details":{"upstream_inference_cost":null,` +
     `"upstream_inference_prompt_cost":${formatUsd(usage.inputCost)},` +
     `"upstream_inference_completions_cost":${formatUsd(usage.outputCost)}},` +
@@ -115,7 +115,7 @@ function chatUsage(usage: Usage): string {
 
 function responsesUsage(usage: Usage): string {
   return (
-    `{"input_tokens":${usage.inputTokens},"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":0},` +
+    `{"input_tokens":${usage.inputTokens},"input_tokens_details":{"cached_tokens":0,"cache_write_tokens":${usage.writtenTokens}},` +
     `"output_tokens":${usage.outputTokens},"output_tokens_details":{"reasoning_tokens":${usage.reasoningTokens}},` +
     `"total_tokens":${usage.inputTokens + usage.outputTokens},` +
     `"cost":${formatUsd(usage.cost)},"is_byok":false,` +

@@ -131,3 +131,31 @@ test("what failed cost nothing, and what runs has no price yet", () => {
   const running = generation({ status: GenerationStatus.RUNNING, chargedCredits: undefined });
   expect(priceOfGeneration(running, images)).toBeNull();
 });
+
+test("text: the rates of the tier that the answer named, and of cache writes that are kept longer", () => {
+  const own = { inputPicoUsd: 500_000n, outputPicoUsd: 1_500_000n };
+  const fast = {
+    ...{ inputPicoUsd: 1_000_000n, outputPicoUsd: 3_000_000n },
+    ...{ cacheWritePicoUsd: 1_250_000n, longCacheWritePicoUsd: 2_000_000n },
+  };
+  const tiered = create(PriceSchema, {
+    version: "v1",
+    rule: { case: "token", value: { ...own, cases: [{ tier: "priority", price: fast }] } },
+  });
+  const served = text({
+    line: {
+      usage: {
+        ...{ inputTokens: 1_000n, cacheWriteTokens: 300n, longCacheWriteTokens: 100n, outputTokens: 10n },
+        tier: "priority",
+      },
+    },
+    ...{ costPicoUsd: 1_180_000_000n, chargedCredits: 12n },
+  });
+  expect(told(priceOfText(served, tiered))).toEqual([
+    "700 input_tokens at 0.000001",
+    "200 cache_write_tokens at 0.00000125",
+    "100 long_cache_write_tokens at 0.000002",
+    "10 output_tokens at 0.000003",
+    "rounded_up 0.00002",
+  ]);
+});

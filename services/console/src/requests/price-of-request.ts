@@ -87,6 +87,8 @@ function metersOf(usage: TextUsage): TokenMeters {
     outputTokens: Number(usage.outputTokens),
     cachedInputTokens: Number(usage.cachedInputTokens),
     cacheWriteTokens: Number(usage.cacheWriteTokens),
+    longCacheWriteTokens: Number(usage.longCacheWriteTokens),
+    tier: usage.tier,
     imageInputTokens: Number(usage.imageInputTokens),
     audioInputTokens: Number(usage.audioInputTokens),
     reasoningTokens: Number(usage.reasoningTokens),

@@ -1,6 +1,7 @@
 // The answer to a finished generation. It follows from the row and the files alone, so that whoever repeats the request
 // under the same Idempotency-Key is given the same answer, byte for byte, by whichever process.
 import { type Credits, formatCredits } from "@gr/money";
+import { trimSlashes } from "@gr/runtime";
 import { z } from "zod";
 import type { MediaOrder } from "../generation/generation.ts";
 import { MEDIA_PATH } from "../storage/media-routes.ts";
@@ -82,7 +83,5 @@ function textOf(answer: MediaAnswer, files: readonly AnswerFile[]): MediaAnswerT
 
 /** Where everybody who knows the name finds a hosted file. */
 export function mediaUrl(publicBaseUrl: string, name: string): string {
-  let end = publicBaseUrl.length;
-  while (publicBaseUrl.charAt(end - 1) === "/") end -= 1;
-  return `${publicBaseUrl.slice(0, end)}${MEDIA_PATH}/${name}`;
+  return `${trimSlashes(publicBaseUrl)}${MEDIA_PATH}/${name}`;
 }

@@ -1,6 +1,7 @@
 // Asks a bill what a request of ours cost: GET {url}/{request id}. The simulator answers for every provider that it
 // plays; real providers with a look-up of their own bring it in their adapters.
 import type { PicoUsd } from "@gr/money";
+import { trimSlashes } from "@gr/runtime";
 import { z } from "zod";
 import { exchangeFailure } from "./answer-failure.ts";
 import { type Outbound, OutboundError } from "./outbound.ts";
@@ -14,7 +15,7 @@ export function createBillLookUp(url: string, outbound: Outbound): NonNullable<M
     const answer = await outbound
       .send({
         method: "GET",
-        url: `${url.replace(/\/+$/, "")}/${encodeURIComponent(requestId)}`,
+        url: `${trimSlashes(url)}/${encodeURIComponent(requestId)}`,
         headers: { accept: "application/json" },
         signal,
       })

@@ -1,5 +1,6 @@
 // HTTP to one provider: the secret goes to the provider's own hosts and nowhere else, whatever address an answer names,
 // and a failed exchange becomes a ProviderError that knows whether the job had been accepted.
+import { trimSlashes } from "@gr/runtime";
 import { exchangeFailure, type Phase, type Said, safeMessage, statusFailure } from "./answer-failure.ts";
 import { type FormPart, formBody } from "./form-body.ts";
 import {
@@ -52,7 +53,7 @@ export interface ProviderHttp {
 
 export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
   const { name, secret, credentials, outbound } = options;
-  const baseUrl = options.baseUrl.replace(/\/+$/, "");
+  const baseUrl = trimSlashes(options.baseUrl);
   const home = new URL(baseUrl).origin;
   const isOwn = ({ origin }: URL) => origin === home || options.moreOrigins?.test(origin) === true;
 

@@ -1,9 +1,11 @@
 // How far an upstream is believed: up to what the listed prices make of the tokens that it reports, no more tokens than
 // the request could have, and a surplus for what lists do not say. What it bills beyond that is not the customer's.
-import type { TokenMeters } from "@gr/models";
+import { dearestRates, type TokenMeters } from "@gr/models";
 import { type Credits, larger, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
-import { dearestInput, dearestOutput, EXTRAS_COST } from "../request/hold-size.ts";
+import type { TokenPrice } from "@gr/proto/catalog";
+import { dearestInput, dearestOutput } from "../request/hold-size.ts";
 import type { TextOrder } from "../request/text-order.ts";
+import { ratesAsked, termsAsked } from "./charged-meters.ts";
 
 /** Rounding, fees for a request and the like: 0.005 USD. */
 const LEAST_SURPLUS: PicoUsd = 5_000_000_000n;
@@ -20,18 +22,24 @@ export interface Belief {
 
 /** @param meters undefined where the upstream does not say: then as much as was held counts as listed */
 export function mostBelievable(order: TextOrder, belief: Belief, meters: TokenMeters | undefined): PicoUsd {
-  const { price, request, size } = order;
-  const extras = size.extras ? EXTRAS_COST : 0n;
+  const { request, size } = order;
+  const price = ratesBelieved(order, meters);
+  const extras = size.extras ? size.extrasCost : 0n;
   if (dearestInput(request, price) + size.tokenCost + price.requestPicoUsd === 0n) return extras;
   const listed = meters === undefined ? belief.held * PICO_PER_CREDIT : listedCost(order, belief, meters);
   const percent = (listed * BigInt(belief.surplus)) / 100n;
+  // The upstream was told to end where the hold does.
+  const bounded = termsAsked(order)?.bounds.has("server_tool_cost") === true;
+  const covered = bounded ? belief.held * PICO_PER_CREDIT : 0n;
   const long = meters !== undefined && meters.inputTokens > LONG_INPUT_TOKENS ? listed : 0n;
-  return listed + larger(larger(percent, long), larger(extras, LEAST_SURPLUS));
+  return larger(covered, listed + larger(larger(percent, long), larger(extras, LEAST_SURPLUS)));
 }
 
 /** At the dearest price that each token can have: a report does not say everything of each. */
-function listedCost(order: TextOrder, belief: Belief, { inputTokens, outputTokens }: TokenMeters): PicoUsd {
-  const { request, price, size } = order;
+function listedCost(order: TextOrder, belief: Belief, meters: TokenMeters): PicoUsd {
+  const { inputTokens, outputTokens } = meters;
+  const { request, size } = order;
+  const price = ratesBelieved(order, meters);
   const input = BigInt(inputTokens);
   const { images, audio, remote } = request.input;
   const bounded = images === 0 && !audio && !remote;
@@ -40,6 +48,11 @@ function listedCost(order: TextOrder, belief: Belief, { inputTokens, outputToken
     smaller(BigInt(outputTokens), mostOutput(order, belief)) * dearestOutput(price) +
     price.requestPicoUsd
   );
+}
+
+/** The dearest rates that the request can have had. */
+function ratesBelieved(order: TextOrder, meters: TokenMeters | undefined): TokenPrice {
+  return dearestRates(order.price, ratesAsked(order, meters && BigInt(meters.inputTokens)));
 }
 
 /** Tokens in all answers: nobody pays for more than was asked for, nor for more than a model has or a hold has grown to. */

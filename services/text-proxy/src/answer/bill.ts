@@ -5,9 +5,10 @@ import { priceOfTokens, type TokenMeters } from "@gr/models";
 import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import { chargeOfParts } from "@gr/paid-request";
 import type { Generation } from "../upstream/generation.ts";
-import { costOf, type Usage } from "../upstream/usage.ts";
+import type { Usage } from "../upstream/usage.ts";
 import { mostBelievable } from "./believed-cost.ts";
 import { metersOf, sumOf } from "./carried-part.ts";
+import { chargedMeters, costIn } from "./charged-meters.ts";
 import type { Attempt } from "./failed-attempt.ts";
 import type { StreamMeter } from "./stream-meter.ts";
 import type { TextBill } from "./text-kinds.ts";
@@ -19,14 +20,16 @@ const USUAL_TOKENS_PER_IMAGE = 1_024;
 
 /** What is believed of it; the hold may not cover that yet. */
 export function billOfUsage(attempt: Attempt, usage: Usage): TextBill {
-  const cost = costOf(usage, attempt.order.price);
-  return withCarried(attempt, cost, believed(attempt, cost, usage.meters), usage.meters);
+  const cost = costIn(attempt.order, usage);
+  const meters = chargedMeters(attempt.order, usage.meters);
+  return withCarried(attempt, cost, believed(attempt, cost, meters), meters);
 }
 
 /** The customer pays for what came before, too; its cost is booked already. */
 function withCarried({ carried }: Attempt, cost: PicoUsd, paid: PicoUsd, meters: TokenMeters): TextBill {
   const parts = carried?.parts ?? [];
-  return { cost, charge: chargeOfParts(paid, parts), meters: sumOf(meters, metersOf(parts)) };
+  const all = parts.length === 0 ? meters : sumOf(meters, metersOf(parts));
+  return { cost, charge: chargeOfParts(paid, parts), meters: all };
 }
 
 /**
@@ -45,7 +48,7 @@ export function meteredBill({ order, terms }: Attempt, outputTokens: number): Te
   const { textBytes, messages, images } = request.input;
   const inputTokens =
     tokensOf(textBytes) + USUAL_TOKENS_PER_MESSAGE * messages + USUAL_TOKENS_PER_IMAGE * images;
-  const meters = { inputTokens, outputTokens };
+  const meters = chargedMeters(order, { inputTokens, outputTokens });
   const cost = smaller(priceOfTokens(price, meters), terms().held * PICO_PER_CREDIT);
   return { cost, charge: chargeOf(cost), meters };
 }

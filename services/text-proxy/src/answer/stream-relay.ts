@@ -8,8 +8,9 @@ import { applySplices } from "../json/json-splice.ts";
 import type { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
 import { isRefusedHere, restOf } from "../upstream/upstream-refusal.ts";
-import { costOf, sayCost, sayUsage, type Usage, writeUsage } from "../upstream/usage.ts";
+import { sayCost, sayUsage, type Usage, writeUsage } from "../upstream/usage.ts";
 import { billOfFound, billOfUsage, meteredBill, tokensOf, tokensOfStream } from "./bill.ts";
+import { costIn } from "./charged-meters.ts";
 import type { ClientStream } from "./client-stream.ts";
 import {
   type Attempt,
@@ -225,7 +226,7 @@ export class StreamRelay {
   #pass(block: Buffer): void {
     const { dialect, order } = this.#parts;
     this.#meter.add(block);
-    this.#spending.look(this.#usage && costOf(this.#usage, order.price));
+    this.#spending.look(this.#usage && costIn(order, this.#usage));
     if (this.#soFar.first === undefined && block.length <= MOST_FIRST_BYTES && block.includes(DATA)) {
       this.#soFar = { first: block, last: undefined };
     }
@@ -345,7 +346,7 @@ export class StreamRelay {
       );
       this.#end(this.#delivered());
     } else if (usage === undefined) this.#broken(problem);
-    else this.#endFailed(problem, costOf(usage, order.price));
+    else this.#endFailed(problem, costIn(order, usage));
     this.#stopUpstream();
   }
 

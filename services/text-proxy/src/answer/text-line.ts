@@ -64,8 +64,8 @@ function errorOf(error: unknown) {
   return { errorReason: reason, errorMessage: message };
 }
 
-function usageOf({ toolCalls = {}, ...counts }: TokenMeters) {
-  return { ...bigCounts(counts), toolCalls: bigCounts(toolCalls) };
+function usageOf({ toolCalls = {}, tier = "", ...counts }: TokenMeters) {
+  return { ...bigCounts(counts), tier, toolCalls: bigCounts(toolCalls) };
 }
 
 /** Without those that are zero, which most are. */

@@ -1,10 +1,11 @@
 // What answers in one piece and streams have in common: attempts make one, then it is given to the client or not.
-import { tokenPriceAt } from "@gr/models";
+import { dearestRates, tokenPriceAt } from "@gr/models";
 import type { AttemptContext, AttemptEnd, Broken, Producer, Route } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import type { TextProxyConfig } from "../config.ts";
 import type { TextEvents } from "../events.ts";
 import { limitToAdd } from "../request/hold-size.ts";
+import { priceBounds } from "../request/price-bounds.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { upstreamBody } from "../request/upstream-body.ts";
 import { isPassedOver } from "../upstream/choose-routes.ts";
@@ -12,6 +13,7 @@ import type { Upstream } from "../upstream/upstream.ts";
 import type { AnswerReceiver } from "../upstream/upstream-call.ts";
 import { WatchedAnswer } from "../upstream/watched-answer.ts";
 import type { CarriedPart } from "./carried-part.ts";
+import { ratesAsked, termsAsked } from "./charged-meters.ts";
 import type { Attempt } from "./failed-attempt.ts";
 import type { TextKinds, TextProduct } from "./text-kinds.ts";
 import type { AttemptStory, TextStory } from "./text-line.ts";
@@ -58,13 +60,19 @@ export abstract class TextProducer implements Producer<TextKinds> {
     if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
     // What it costs there.
     const price = tokenPriceAt(this.parts.order.price, route.provider);
-    const order = this.orderAt(upstream, { ...this.parts.order, price });
+    const order = this.orderAt(upstream, { ...this.parts.order, price, asked: route.provider });
     if (order === undefined) return cannotGoOn();
     const { request, size } = order;
     const { api, stream } = request;
     const added = limitToAdd(request, size, context.held);
     const limit = added === undefined ? undefined : { field: upstream.kind.limitFields[api], tokens: added };
-    const body = upstreamBody(request, route.upstreamModel, limit);
+    const bounds = priceBounds({
+      request,
+      price: dearestRates(price, ratesAsked(order)),
+      terms: termsAsked(order),
+      held: context.held,
+    });
+    const body = upstreamBody(request, route.upstreamModel, limit, bounds);
     const terms = {
       held: context.held,
       limit: request.outputLimit === undefined ? added : size.mostTokens,

@@ -117,12 +117,13 @@ describe("what goes upstream", () => {
     expect(arrived?.path).toBe("/api/v1/chat/completions");
   });
 
-  test("is the client's body, with the model's name there", async () => {
+  test("is the client's body, with the model's name there and the tier that is priced", async () => {
     upstream.script((_, response) => sendJson(response, '{"output":[],"usage":null}'));
     const text = '{ "input":"h\\u00e9" , "model":"renamed/chat", "metadata":{"a":1e2} }';
     await openAi.post("responses", text);
     expect(upstream.requests[0]?.path).toBe("/api/v1/responses");
-    expect(upstream.requests[0]?.body.toString()).toBe(text.replace("renamed/chat", "sandbox/chat"));
+    const sent = text.replace("renamed/chat", "sandbox/chat").replace(/ \}$/, ',"service_tier":"default" }');
+    expect(upstream.requests[0]?.body.toString()).toBe(sent);
   });
 });
 

@@ -28,6 +28,8 @@ export interface HoldSize {
   readonly roomTokens: bigint;
   /** Tools and plugins may cost more than tokens. */
   readonly extras: boolean;
+  /** Fees of tools and plugins, at most. */
+  readonly extrasCost: PicoUsd;
   /** Output is billed that a stream does not show. */
   readonly thinks: boolean;
 }
@@ -50,7 +52,13 @@ export const EXTRAS_COST: PicoUsd = 200_000_000_000n;
 /** Of models that search the web whether they are told to or not. */
 const SEARCHES = "web_search_options";
 
-export function holdSizeOf(request: TextRequest, model: SizedModel, price: TokenPrice): HoldSize {
+/** @param price the dearest that can apply. @param extrasCost fees of tools that the provider runs, at most */
+export function holdSizeOf(
+  request: TextRequest,
+  model: SizedModel,
+  price: TokenPrice,
+  extrasCost: PicoUsd = EXTRAS_COST,
+): HoldSize {
   const extras = request.input.extras || model.supportedParameters.includes(SEARCHES);
   const answers = BigInt(request.choices);
   const tokenCost = dearestOutput(price);
@@ -60,7 +68,7 @@ export function holdSizeOf(request: TextRequest, model: SizedModel, price: Token
     inputTokens * dearestInput(request, price) +
     predicted * tokenCost +
     price.requestPicoUsd +
-    (extras ? EXTRAS_COST : 0n);
+    (extras ? extrasCost : 0n);
   const mostTokens = outputBound(request, model);
   const creditsFor = (tokens: bigint) => chargeOf(inputCost + tokens * answers * tokenCost);
   const whole = creditsFor(mostTokens);
@@ -75,6 +83,7 @@ export function holdSizeOf(request: TextRequest, model: SizedModel, price: Token
     mostTokens,
     roomTokens: roomFor(inputTokens, model),
     extras,
+    extrasCost,
     thinks: model.capabilities.includes("reasoning"),
   };
 }
@@ -105,12 +114,12 @@ export function inputBound({ input }: TextRequest, { contextTokens }: SizedModel
 
 /** Tokens of one answer. */
 export function outputBound(
-  { outputLimit }: TextRequest,
+  { outputLimit, thinkingTokens }: TextRequest,
   { maxOutputTokens, contextTokens }: SizedModel,
 ): bigint {
   if (outputLimit !== undefined) {
     const asked = BigInt(outputLimit);
-    return maxOutputTokens > 0n ? smaller(asked, maxOutputTokens) : asked;
+    return (maxOutputTokens > 0n ? smaller(asked, maxOutputTokens) : asked) + BigInt(thinkingTokens);
   }
   if (maxOutputTokens > 0n) return maxOutputTokens;
   return contextTokens > 0n ? smaller(contextTokens, LONGEST_OUTPUT) : LONGEST_OUTPUT;
@@ -121,7 +130,8 @@ function roomFor(inputTokens: bigint, { contextTokens }: SizedModel): bigint {
 }
 
 export function dearestInput({ input }: TextRequest, price: TokenPrice): PicoUsd {
-  const text = dearer(price.inputPicoUsd, price.cacheWritePicoUsd);
+  const written = dearer(price.inputPicoUsd, price.cacheWritePicoUsd);
+  const text = input.longCache ? dearer(written, price.longCacheWritePicoUsd) : written;
   const withImages = input.images > 0 ? dearer(text, price.imageInputPicoUsd) : text;
   return input.audio ? dearer(withImages, price.audioInputPicoUsd) : withImages;
 }

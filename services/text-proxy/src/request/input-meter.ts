@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../json/json-object.ts";
 import { ReadNames } from "./lookalikes.ts";
 
 /** Tools whose definition is all there is to them: the client runs them. Others bring input of their own. */
-const CLIENT_TOOLS: ReadonlySet<unknown> = new Set(["function", "custom"]);
+const CLIENT_TOOLS: ReadonlySet<unknown> = new Set(["function", "custom", "local_shell", "apply_patch"]);
 /** Fields that point at input which is not in the body. */
 const REMOTE_FIELDS = ["previous_response_id", "conversation", "prompt"] as const;
 /** Fields that have the provider fetch input, for a fee. */
@@ -29,6 +29,8 @@ export class InputMeter {
   /** Where the first image is, for an error message. */
   firstImage = "";
   audio = false;
+  /** Parts of the input are written to a cache for longer than usual. */
+  longCache = false;
   tools = false;
   /** Input is fetched from elsewhere, so only the model's context bounds it. */
   remote = false;
@@ -68,7 +70,7 @@ export class InputMeter {
     for (let index = 0; index < tools.length; index += 1) {
       const tool: unknown = tools[index];
       if (isObject(tool)) TOOL.refuseLookalikes(tool, `tools[${index}]`);
-      if (!isObject(tool) || !CLIENT_TOOLS.has(tool["type"])) this.#addExtra();
+      if (!isOfClient(tool)) this.#addExtra();
     }
   }
 
@@ -76,6 +78,14 @@ export class InputMeter {
     this.remote = true;
     this.extras = true;
   }
+}
+
+/** A namespace is the client's when all tools in it are. */
+function isOfClient(tool: unknown): boolean {
+  if (!isObject(tool)) return false;
+  const { type, tools } = tool;
+  if (type !== "namespace") return CLIENT_TOOLS.has(type);
+  return Array.isArray(tools) && tools.every((inner) => isObject(inner) && CLIENT_TOOLS.has(inner["type"]));
 }
 
 /** Characters of an image that is sent as a data URI; base64 is ASCII, so they are bytes too. */

@@ -95,5 +95,8 @@ function requestOf(textBytes: number): TextRequest {
     predicts: false,
     logprobs: false,
     streamOptions: "absent",
+    thinkingTokens: 0,
+    toolCallLimit: undefined,
+    fields: [],
   };
 }

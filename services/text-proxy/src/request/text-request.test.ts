@@ -201,3 +201,15 @@ test.each([
 ] as const)("the limit on output of %s %j is %s", (api, body, limit) => {
   expect(read(api, body).outputLimit).toBe(limit);
 });
+
+test.each(['"ttl":"1h"', String.raw`"tt\u006c":"1h"`, '"ttl" : "1h"'])(
+  "a cache mark is found in a large body, however it is written: %s",
+  (ttl) => {
+    const part = `{"type":"text","text":"x","cache_control":{"type":"ephemeral",${ttl}}}`;
+    const text = `{"model":"m","messages":[{"role":"user","content":[${'{"type":"text","text":"y"},'.repeat(5_000)}${part}]}]}`;
+    const { fields, input } = readTextRequest("chat", Buffer.from(text));
+    const param = "messages[0].content[5000].cache_control.ttl";
+    expect(fields).toContainEqual({ field: "cache_control.ttl", param, value: "1h" });
+    expect(input.longCache).toBe(true);
+  },
+);

@@ -3,6 +3,7 @@
 import { refuseAmountNames } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { parseJsonBytes } from "@gr/runtime";
+import { type FieldFound, findFields, MOST_FIELDS } from "@gr/text-upstream";
 import { type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { badField, readCount } from "./bad-field.ts";
@@ -32,6 +33,12 @@ export interface TextRequest {
   readonly predicts: boolean;
   /** Each token of the answer comes with its probability, and those of others. */
   readonly logprobs: boolean;
+  /** Tokens that the request lets a model think beside its limit on output. */
+  readonly thinkingTokens: number;
+  /** The client's limit on calls of tools that the provider runs. */
+  readonly toolCallLimit: number | undefined;
+  /** Fields that decide the price, and all fields whose effect is not known. */
+  readonly fields: readonly FieldFound[];
   /** Whether `stream_options` is there, and how: spliced into, replaced or added. */
   readonly streamOptions: "absent" | "object" | "null";
 }
@@ -40,6 +47,13 @@ export interface TextRequest {
 const MOST_CHOICES = 128;
 /** Far beyond every model, and far from where sums of money overflow. */
 const MOST_OUTPUT_TOKENS = 100_000_000;
+const MOST_TOOL_CALLS = 10_000;
+/** The smallest budget that hosts give (OpenRouter's documentation of reasoning tokens). */
+const LEAST_THINKING = 1_024;
+/** Beyond it the parts of a body are visited only where its bytes have a mark of a cache or of sound. */
+const FEW_BYTES = 65_536;
+const MARKS = ["ttl", "input_audio", "\\u"].map((mark) => Buffer.from(mark));
+const USUAL_LIFETIMES: ReadonlySet<string> = new Set(["5m", "30m"]);
 export const LIMIT_FIELDS = {
   chat: ["max_tokens", "max_completion_tokens"],
   responses: ["max_output_tokens"],
@@ -67,6 +81,16 @@ const BODY = new ReadNames(
   "logprobs",
   "top_logprobs",
   "include",
+  "service_tier",
+  "speed",
+  "provider",
+  "modalities",
+  "reasoning",
+  "cache_control",
+  "prompt_cache_options",
+  "max_tool_calls",
+  "preset",
+  "route",
 );
 const STREAM_OPTIONS = new ReadNames("include_usage");
 
@@ -85,6 +109,11 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
   if (api === "chat") readMessages(body["messages"], input);
   else readItems(body["input"], input);
   input.addParameters(body);
+  const fields = findFields(body, mayHaveMarks(bytes));
+  if (fields.length >= MOST_FIELDS) {
+    throw new ServiceError("invalid_json", `The body has more than ${MOST_FIELDS} fields and tools.`);
+  }
+  input.longCache = fields.some(({ field, value }) => field.endsWith(".ttl") && !USUAL_LIFETIMES.has(value));
   return {
     api,
     model,
@@ -96,8 +125,16 @@ export function readTextRequest(api: TextApi, bytes: Buffer): TextRequest {
     outputLimit: readOutputLimit(api, body),
     predicts: body["prediction"] != null,
     logprobs: asksForLogprobs(body),
+    thinkingTokens: readThinking(body),
+    toolCallLimit: body["max_tool_calls"] === 0 ? 0 : readCount(body, "max_tool_calls", MOST_TOOL_CALLS),
+    fields,
     streamOptions: api === "chat" && stream ? readStreamOptions(body["stream_options"]) : "absent",
   };
+}
+
+/** A search of the bytes is 30 times faster than a visit to each part. An escape can hide any name. */
+function mayHaveMarks(bytes: Buffer): boolean {
+  return bytes.length <= FEW_BYTES || MARKS.some((mark) => bytes.includes(mark));
 }
 
 /** What would run another model than the one that is priced, or answer at another time than now. */
@@ -116,6 +153,17 @@ function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
     if (limit !== undefined && (largest === undefined || limit > largest)) largest = limit;
   }
   return largest;
+}
+
+/** Some hosts count thoughts beside the limit on output, and a small budget as the least that they think. */
+function readThinking({ reasoning, thinking }: JsonObject): number {
+  const budgets = [
+    isObject(reasoning) ? reasoning["max_tokens"] : undefined,
+    isObject(thinking) ? thinking["budget_tokens"] : undefined,
+  ];
+  const largest = Math.max(...budgets.map((budget) => (typeof budget === "number" ? Math.ceil(budget) : 0)));
+  if (!(largest > 0)) return 0;
+  return Math.min(Math.max(largest, LEAST_THINKING), MOST_OUTPUT_TOKENS);
 }
 
 function asksForLogprobs({ logprobs, top_logprobs: others, include }: JsonObject): boolean {

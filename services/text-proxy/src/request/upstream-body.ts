@@ -10,9 +10,14 @@ export interface AddedLimit {
   readonly tokens: bigint;
 }
 
-export function upstreamBody(request: TextRequest, upstreamModel: string, limit?: AddedLimit): Buffer {
+export function upstreamBody(
+  request: TextRequest,
+  upstreamModel: string,
+  limit?: AddedLimit,
+  bounds: readonly Splice[] = [],
+): Buffer {
   const { bytes, layout } = request;
-  const splices: Splice[] = [];
+  const splices: Splice[] = [...bounds];
   if (upstreamModel !== request.model) {
     splices.push(setMember(bytes, layout, "model", JSON.stringify(upstreamModel)));
   }

@@ -1,6 +1,7 @@
 // A catalogue at the process edge: the sandbox models, a dear one, a free one, one that thinks, one with two upstreams, one that
 // makes images.
-import { CatalogService, ModelKind } from "@gr/proto/catalog";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { CatalogService, ModelKind, type ModelSchema } from "@gr/proto/catalog";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 
@@ -9,17 +10,19 @@ const CHAT_PRICE = { inputPicoUsd: 500_000n, outputPicoUsd: 1_500_000n };
 const FREE = { inputPicoUsd: 0n, outputPicoUsd: 0n };
 /** A token is 0.1 USD. */
 const DEAR = { inputPicoUsd: 100_000_000_000n, outputPicoUsd: 100_000_000_000n };
+/** 15 and 75 USD per million. */
+const LONG = { inputPicoUsd: 15_000_000n, outputPicoUsd: 75_000_000n };
 
 function textModel(
   id: string,
-  { as = id, price = CHAT_PRICE, provider = "default", capabilities = [""] } = {},
+  { as = id, price = CHAT_PRICE, provider = "default", capabilities = [""], most = 16_000n } = {},
 ) {
   return {
     id,
     kind: ModelKind.TEXT,
     capabilities,
     contextTokens: 1_048_576n,
-    maxOutputTokens: 16_000n,
+    maxOutputTokens: most,
     price: { version: "v1", rule: { case: "token" as const, value: price } },
     routes: [{ provider, upstreamModel: as }],
   };
@@ -44,7 +47,9 @@ const shared = {
   ],
 };
 
-const models = [
+type FakeModel = MessageInitShape<typeof ModelSchema>;
+
+const USUAL: readonly FakeModel[] = [
   shared,
   textModel("sandbox/chat"),
   textModel("sandbox/chat-error"),
@@ -56,11 +61,13 @@ const models = [
   textModel("elsewhere/chat", { provider: "another" }),
   textModel("free/chat", { as: "sandbox/chat", price: FREE }),
   textModel("dear/chat", { as: "sandbox/chat", price: DEAR }),
+  textModel("long/chat", { as: "sandbox/chat", price: LONG, most: 10_000_000n }),
   textModel("thinking/chat", { as: "sandbox/chat", capabilities: ["reasoning"] }),
   { id: "sandbox/image", kind: ModelKind.IMAGE, routes: [{ provider: "openai", upstreamModel: "x" }] },
 ];
 
 export class FakeCatalog {
+  readonly #models: readonly FakeModel[];
   /** Ids that are listed no more, from the next change on. */
   readonly #removed = new Set<string>();
   #changed = Promise.withResolvers<void>();
@@ -72,6 +79,11 @@ export class FakeCatalog {
     config: z.object({}),
     create: async () => ({ rpc: [this.#service()], stop: async () => this.#stop() }),
   });
+
+  /** @param more models beside the usual ones */
+  constructor(more: readonly FakeModel[] = []) {
+    this.#models = [...USUAL, ...more];
+  }
 
   /** Copies of the catalogue learn it a moment later. */
   remove(id: string): void {
@@ -85,7 +97,7 @@ export class FakeCatalog {
   }
 
   #catalog() {
-    return { version: "1", models: models.filter(({ id }) => !this.#removed.has(id)) };
+    return { version: "1", models: this.#models.filter(({ id = "" }) => !this.#removed.has(id)) };
   }
 
   #notify(): void {

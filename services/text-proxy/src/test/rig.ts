@@ -20,10 +20,10 @@ export async function startRig(
   upstreamUrl: string,
   env: Record<string, string> = {},
   clock: Timer = systemClock,
+  catalog = new FakeCatalog(),
   memory?: ProcessMemory,
 ): Promise<Rig> {
   const billing = new FakeBilling({ credit: 10n ** 15n });
-  const catalog = new FakeCatalog();
   const running = await startProcess([textProxyModule, billing.module, catalog.module, frontDoor()], {
     env: {
       SERVICE_HTTP_PORT: "0",

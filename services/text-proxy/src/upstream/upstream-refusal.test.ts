@@ -20,6 +20,8 @@ const EXPECTED = {
   load: { reason: "provider_unavailable", ourFault: false, elsewhere: true },
   request: { reason: "rejected_by_provider", ourFault: false, elsewhere: false },
   server: { reason: "provider_error", ourFault: false, elsewhere: false },
+  /** No host of the gateway meets what the request demands. */
+  host: { reason: "rejected_by_provider", ourFault: false, elsewhere: true },
   /** The name is the catalogue's, and nobody's key is at fault. */
   model: { reason: "provider_error", ourFault: false, elsewhere: true },
 };
@@ -32,7 +34,11 @@ const CAPTURED = CAPTURED_ANSWERS.filter(
 
 describe("a captured error answer", () => {
   test.each(CAPTURED.map((captured) => [captured.name, captured] as const))("%s", (name, captured) => {
-    const subject = /unknown-model|no-vision|not-found/.test(name) ? "model" : captured.about;
+    const subject = /unknown-model|not-found/.test(name)
+      ? "model"
+      : name.endsWith("/no-vision")
+        ? "host"
+        : captured.about;
     const { reason, ...expected } = EXPECTED[subject];
     const refusal = read(captured.status, captured.body ?? "");
     expect(refusal.error.reason).toBe(reason);
@@ -61,6 +67,7 @@ describe("an error answer", () => {
     [402, envelope("credit"), "provider_unavailable"],
     [403, envelope("denied"), "provider_unavailable"],
     [404, envelope("none"), "provider_error"],
+    [404, envelope("No endpoints found that match your max price."), "rejected_by_provider"],
     [408, envelope("slow"), "provider_timeout"],
     [504, envelope("slow"), "provider_timeout"],
     [429, envelope("many"), "provider_unavailable"],

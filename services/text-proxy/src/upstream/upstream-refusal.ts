@@ -28,6 +28,8 @@ const LONGEST_RETRY_MS = 60_000;
 const DEFAULT_RETRY_MS = 1_000;
 /** Our key or credit is refused: somebody has to do something first. */
 export const REST_OF_KEY_MS = 30_000;
+/** OpenRouter has the model, and no host of it that meets what the request demands: a price, for example. */
+const NO_HOST = "No endpoints found";
 const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
 
 /** @param redact takes secrets out of the upstream's words */
@@ -72,7 +74,8 @@ function errorOf(
   if (meaning === "unknown model") {
     return new ServiceError("provider_error", "The provider of this model does not know it.");
   }
-  if (meaning !== "load" && (status === 400 || status === 413 || status === 422)) {
+  const fitsNoHost = status === 404 && message?.startsWith(NO_HOST) === true;
+  if (meaning !== "load" && (fitsNoHost || status === 400 || status === 413 || status === 422)) {
     return new ServiceError(
       "rejected_by_provider",
       message ?? "The provider refused the request as invalid.",

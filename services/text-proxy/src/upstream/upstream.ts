@@ -39,6 +39,7 @@ export class Upstream {
   readonly kind: UpstreamKind;
   /** False: nobody bills us for what it does. */
   readonly billed: boolean;
+  readonly passUnknownFields: boolean | undefined;
   /** How it goes on with an answer whose beginning it is given; undefined when it cannot. */
   readonly continues: Continues | undefined;
   readonly #apiKey: string | undefined;
@@ -65,6 +66,7 @@ export class Upstream {
     this.name = upstream.name;
     this.kind = upstream.kind;
     this.billed = upstream.billed;
+    this.passUnknownFields = upstream.passUnknownFields;
     this.continues = upstream.continues;
     this.#newBreaker = newBreaker;
     this.#apiKey = upstream.apiKey;

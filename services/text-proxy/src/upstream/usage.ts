@@ -60,7 +60,8 @@ export function readUsage(
   const tokens = readMeters(api, parsed);
   const calls = kind.toolCalls(parsed, answer);
   if (tokens === undefined || !areCounts(calls)) return undefined;
-  const meters = { ...tokens, toolCalls: calls };
+  const { service_tier: tier } = answer;
+  const meters = { ...tokens, toolCalls: calls, ...(typeof tier === "string" ? { tier } : {}) };
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
   if (reported === undefined) {
@@ -136,6 +137,7 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
   const output = readDetails(usage[fields.outputDetails]);
   const cachedInputTokens = input["cached_tokens"] ?? 0;
   const cacheWriteTokens = input["cache_write_tokens"] ?? 0;
+  const longCacheWriteTokens = readDetails(input["cache_write_tokens_details"])["ttl_12h_tokens"] ?? 0;
   const imageInputTokens = input["image_tokens"] ?? 0;
   const audioInputTokens = input["audio_tokens"] ?? 0;
   const reasoningTokens = output["reasoning_tokens"] ?? 0;
@@ -146,6 +148,7 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
     !isTokenCount(outputTokens) ||
     !isTokenCount(cachedInputTokens) ||
     !isTokenCount(cacheWriteTokens) ||
+    !isTokenCount(longCacheWriteTokens) ||
     !isTokenCount(imageInputTokens) ||
     !isTokenCount(audioInputTokens) ||
     !isTokenCount(reasoningTokens) ||
@@ -161,6 +164,7 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
     outputTokens: apart ? outputTokens + reasoningTokens : outputTokens,
     cachedInputTokens,
     cacheWriteTokens,
+    ...(longCacheWriteTokens === 0 ? {} : { longCacheWriteTokens }),
     imageInputTokens,
     audioInputTokens,
     reasoningTokens,

@@ -1,10 +1,9 @@
-// LimitedProcess runs the text proxy of the tests in a process of its own, whose memory has a limit. The limit is a control
-// group's where this machine lets a test make one; else the process is told the limit, and the test compares its peak.
+// LimitedProcess runs an entry of the tests in a process of its own, whose memory has a limit. The limit is a control
+// group's where this machine lets a test make one; else the entry gets the limit, and the test compares the peak with it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startRig } from "./rig.ts";
 
 const MIB = 1024 * 1024;
 /** Of version 1 and of version 2, each with the file that has the limit. */
@@ -21,15 +20,23 @@ export interface LimitedProcess {
   stop(): Promise<void>;
 }
 
-export async function startLimited(upstreamUrl: string, limitBytes: number): Promise<LimitedProcess> {
+export interface LimitedEntry {
+  /** Path of a TypeScript file that sends its URL to the parent process, and ends when the channel closes. */
+  readonly file: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly limitBytes: number;
+}
+
+/** Starts the entry with LIMITED_BYTES in its environment. Resolves when it serves. */
+export async function startLimited({ file, env = {}, limitBytes }: LimitedEntry): Promise<LimitedProcess> {
   const group = makeGroup(limitBytes);
   const heap = `--max-old-space-size=${Math.floor(limitBytes / 2 / MIB)}`;
-  const node = [process.execPath, ...(group === undefined ? [heap] : []), import.meta.filename];
+  const node = [process.execPath, ...(group === undefined ? [heap] : []), file];
   const enter = `echo $$ > "$0" && exec "$@"`;
   const [command = "", ...args] =
     group === undefined ? node : ["sh", "-c", enter, join(group, "cgroup.procs"), ...node];
   const child: ChildProcess = spawn(command, args, {
-    env: { ...process.env, LIMITED_UPSTREAM: upstreamUrl, LIMITED_BYTES: String(limitBytes) },
+    env: { ...process.env, ...env, LIMITED_BYTES: String(limitBytes) },
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const exited = once(child, "exit").then(() => {
@@ -54,7 +61,7 @@ export async function startLimited(upstreamUrl: string, limitBytes: number): Pro
 /** @returns the group's folder; undefined where none can be made */
 function makeGroup(limitBytes: number): string | undefined {
   for (const { root, limit } of GROUPS) {
-    const folder = join(root, `text-proxy-test-${process.pid}`);
+    const folder = join(root, `generation-router-test-${process.pid}`);
     try {
       mkdirSync(folder);
     } catch {
@@ -68,12 +75,4 @@ function makeGroup(limitBytes: number): string | undefined {
     rmdirSync(folder);
   }
   return undefined;
-}
-
-if (process.argv[1] === import.meta.filename) {
-  const { LIMITED_UPSTREAM: upstream = "", LIMITED_BYTES: bytes } = process.env;
-  const limit = Number(bytes);
-  const rig = await startRig(upstream, {}, undefined, { totalBytes: limit, heapBytes: limit });
-  process.send?.(rig.url);
-  process.once("disconnect", () => void rig.stop());
 }

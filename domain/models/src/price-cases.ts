@@ -1,0 +1,59 @@
+// Which rates of a token price apply: those of a service tier, and those of a long input. Rates are written out and never
+// multiplied, since providers round each of them for itself.
+import type { TokenPrice } from "@gr/proto/catalog";
+
+/** What decides which rates a request has. */
+export interface RateTerms {
+  /** The service tier; empty = the standard tier. */
+  readonly tier: string;
+  readonly inputTokens: bigint;
+}
+
+/** Words for the standard tier in requests and answers. */
+const STANDARD: ReadonlySet<string> = new Set(["", "auto", "default", "standard", "standard_only"]);
+
+/** The tier that a word of a request or an answer means; empty = the standard tier. */
+export function tierOf(word: string): string {
+  // OpenAI's newer word for the same tier.
+  if (word === "fast") return "priority";
+  return STANDARD.has(word) ? "" : word;
+}
+
+/** @returns undefined when the price has no rates for this tier, or none for so long an input in this tier */
+export function ratesAt(price: TokenPrice, { tier, inputTokens }: RateTerms): TokenPrice | undefined {
+  const step = stepOf(price, "", inputTokens);
+  if (tier === "") return step?.price ?? price;
+  const own = stepOf(price, tier, inputTokens);
+  return own !== undefined && own.aboveInputTokens >= (step?.aboveInputTokens ?? 0n) ? own.price : undefined;
+}
+
+/** The rates of what was used. Tiers without rates of their own are billed as the standard tier. */
+export function ratesOfUse(
+  price: TokenPrice,
+  { tier = "", inputTokens }: { readonly tier?: string; readonly inputTokens: number },
+): TokenPrice {
+  // Nearly all prices have one set of rates.
+  if ((price.cases?.length ?? 0) === 0) return price;
+  const used = BigInt(Math.max(0, inputTokens));
+  const terms = { tier: tierOf(tier), inputTokens: used };
+  return ratesAt(price, terms) ?? ratesAt(price, { ...terms, tier: "" }) ?? price;
+}
+
+/** All rates that a request can get that asks for this tier and has at most so much input: upstreams may serve it in the standard tier. */
+export function possibleRates(price: TokenPrice, { tier, inputTokens }: RateTerms): TokenPrice[] {
+  const tiers = new Set(["", tier]);
+  const stepped = price.cases
+    .filter((each) => tiers.has(each.tier) && each.aboveInputTokens < inputTokens)
+    .flatMap((each) => each.price ?? []);
+  return [price, ...stepped];
+}
+
+function stepOf(price: TokenPrice, tier: string, inputTokens: bigint) {
+  let found: TokenPrice["cases"][number] | undefined;
+  for (const each of price.cases) {
+    const applies =
+      each.tier === tier && (each.aboveInputTokens === 0n || inputTokens > each.aboveInputTokens);
+    if (applies && each.aboveInputTokens >= (found?.aboveInputTokens ?? 0n)) found = each;
+  }
+  return found;
+}

@@ -1,0 +1,283 @@
+// No request costs the router much more processor time than a harmless one of the same size, no reader who stops makes it hold
+// an answer, and no attacker delays the requests of others: for every public operation, as the router describes them.
+// Bounds are ratios to harmless requests of the same run. Linear work keeps to them on any machine; quadratic work exceeds them.
+import { createServer, type Server, type Socket } from "node:net";
+import { creditsOf } from "@gr/money";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { mintKey, openAccount } from "../chaos/customers.ts";
+import { call } from "../e2e/http.ts";
+import * as attacks from "./attacks.ts";
+import { residentBytes } from "./process-cost.ts";
+import { AbuseRing, type Attack, type Caller, namesAt } from "./ring.ts";
+import { type Target, uncoveredPrefixes } from "./targets.ts";
+
+/** Times of the processor time of harmless requests that attacks of the same size may need. */
+const FACTOR = 10;
+/** Added to the time of harmless requests: background work, garbage, and the steps of the clock. */
+const FLOOR_MS = 30;
+const TRIES = 2;
+const REPEATED_HEADERS = 20;
+const READERS = 40;
+const MEBIBYTE = 1024 * 1024;
+/** Resident bytes that a reader who stops may cost. Freed memory returns late, so it is far more than one needs. */
+const BYTES_OF_READER = 2 * MEBIBYTE;
+/** Pictures of one request, at most. */
+const PICTURES = 16;
+const QUOTES = 4;
+
+let ring: AbuseRing;
+let silent: { readonly server: Server; readonly sockets: Set<Socket> };
+beforeAll(async () => {
+  const sockets = new Set<Socket>();
+  // Answers the victim's request only.
+  const server = createServer((socket) => {
+    sockets.add(socket.on("error", () => socket.destroy()));
+    socket.on("data", (head) => {
+      if (/^host: victim/im.test(head.toString("latin1")))
+        socket.end("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  silent = { server, sockets };
+  const limits = ["TEXT", "MEDIA", "OTHER", "ANONYMOUS", "DOWNLOADS"];
+  ring = await AbuseRing.start({
+    sharedPostgres: true,
+    env: {
+      ...namesAt((server.address() as { port: number }).port),
+      // The cost of a request is measured, not how often it may come.
+      ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}_PER_SECOND`, "0"])),
+    },
+  });
+});
+afterAll(async () => {
+  for (const socket of silent?.sockets ?? []) socket.destroy();
+  silent?.server.close();
+  await ring?.stop();
+});
+
+/** The least of some measurements: background work of the router makes a measurement dearer, never cheaper. */
+async function leastOf(measure: () => Promise<number>): Promise<number> {
+  const costs: number[] = [];
+  while (costs.length < TRIES) costs.push(await measure());
+  return Math.min(...costs);
+}
+
+interface Trial {
+  readonly name: string;
+  readonly attack: Attack;
+  readonly harmless: Attack;
+  readonly repeated?: number;
+}
+
+/** The trials that need too much processor time, with their times. */
+async function findDear(caller: Caller, target: Target, trials: readonly Trial[]): Promise<string[]> {
+  const send = (of: (trial: Trial) => Attack, some: readonly Trial[]) =>
+    ring.costOf(async () => {
+      for (const trial of some) {
+        const sent = Array.from({ length: trial.repeated ?? 1 }, () =>
+          ring.attack(caller, target, of(trial)),
+        );
+        await Promise.all(sent);
+      }
+    });
+  const attacked = ({ attack }: Trial) => attack;
+  const harmless = await leastOf(() => send((trial) => trial.harmless, trials));
+  const most = Math.round(FACTOR * (harmless / trials.length + FLOOR_MS));
+  if ((await send(attacked, trials)) <= most) return [];
+  const dear: string[] = [];
+  for (const trial of trials) {
+    const cost = await leastOf(() => send(attacked, [trial]));
+    if (cost > most) dear.push(`${caller}: ${target.name}, ${trial.name}: ${cost} ms, at most ${most} ms`);
+  }
+  return dear;
+}
+
+async function findAllDear(
+  caller: Caller,
+  targets: readonly Target[],
+  trialsFor: (target: Target) => readonly Trial[],
+): Promise<string[]> {
+  const dear: string[] = [];
+  for (const target of targets) {
+    const trials = trialsFor(target);
+    if (trials.length > 0) dear.push(...(await findDear(caller, target, trials)));
+  }
+  return dear;
+}
+
+const member = (target: Target, name: string, value: string): Attack => ({
+  body: JSON.stringify({ ...target.body, [name]: value }),
+});
+
+test("every route of the gateway is attacked", () => {
+  expect(uncoveredPrefixes(ring.targets)).toEqual([]);
+  expect(ring.targets.filter(({ fields }) => fields?.length === 0)).toEqual([]);
+});
+
+describe("processor time", () => {
+  const withBody = () => ring.targets.filter(({ fields }) => fields !== undefined);
+  const public_ = () => ring.targets.filter(({ path }) => !path.startsWith("/console"));
+
+  test.each(Object.entries(attacks.TEXTS))("%s in any member of a body", async (_name, text) => {
+    const trialsFor = (target: Target) =>
+      (target.fields ?? []).map((name) => ({
+        name,
+        attack: member(target, name, text),
+        harmless: member(target, name, attacks.harmlessText(text.length)),
+      }));
+    const spending = withBody().filter(({ spends }) => spends);
+    const free = withBody().filter(({ spends }) => !spends);
+    expect([
+      ...(await findAllDear("paying", spending, trialsFor)),
+      ...(await findAllDear("hopeless", free, trialsFor)),
+    ]).toEqual([]);
+  });
+
+  const whole = Object.entries(attacks.BODIES).map(([name, body]) => ({
+    name,
+    attack: { body },
+    harmless: { body: attacks.harmlessBody },
+  }));
+
+  test.each<Caller>(["paying", "hopeless", "nobody"])("bodies of JSON, sent by %s", async (caller) => {
+    const unannounced = whole.map(({ name, attack, harmless }) => ({
+      name: `${name}, without a length`,
+      attack: { ...attack, chunked: true },
+      harmless: { ...harmless, chunked: true },
+    }));
+    expect(await findAllDear(caller, withBody(), () => [...whole, ...unannounced.slice(0, 1)])).toEqual([]);
+  });
+
+  test.each<Caller>(["paying", "hopeless", "nobody"])("forms, sent by %s", async (caller) => {
+    const headers = { "content-type": attacks.FORM_TYPE };
+    const trials = Object.entries(attacks.FORMS).map(([name, body]) => ({
+      name,
+      attack: { headers, body },
+      harmless: { headers, body: attacks.harmlessForm },
+    }));
+    const targets = withBody().filter(({ takesForms }) => takesForms);
+    const members = (target: Target) =>
+      Object.entries(attacks.TEXTS).map(([name, text]) => {
+        const form = (value: string) =>
+          attacks.formOf(
+            [...Object.entries(target.body), ["image", value]].map(([key, of]) => [String(key), String(of)]),
+          );
+        return {
+          name: `${name} as a picture`,
+          attack: { headers, body: form(text) },
+          harmless: { headers, body: form(attacks.harmlessText(text.length)) },
+        };
+      });
+    expect(await findAllDear(caller, targets, (target) => [...trials, ...members(target)])).toEqual([]);
+  });
+
+  test.each(Object.entries(attacks.HEADER_VALUES))("%s in any header", async (_name, value) => {
+    const harmless = attacks.harmlessText(value.length);
+    const trials = attacks.HEADERS.map((name) => ({
+      name,
+      attack: { headers: { [name]: value } },
+      harmless: { headers: { [name]: harmless } },
+      repeated: REPEATED_HEADERS,
+    }));
+    // Many trials at once hide one: each is measured alone.
+    const dear: string[] = [];
+    for (const target of public_().filter(({ fields }) => fields === undefined)) {
+      for (const trial of trials) {
+        const caller = target.key === "anybody" ? "nobody" : "paying";
+        dear.push(...(await findDear(caller, target, [trial])));
+      }
+    }
+    expect(dear).toEqual([]);
+  });
+
+  test("pictures of many pixels, of a caller who pays nothing for them", async () => {
+    const [many, few] = [await attacks.manyPixels(), await attacks.fewPixels()];
+    const trialsFor = (target: Target) => {
+      const withPictures = (uri: string) => ({
+        body: JSON.stringify({ ...target.body, image: Array<string>(PICTURES).fill(uri) }),
+      });
+      return [{ name: "many pixels", attack: withPictures(many), harmless: withPictures(few) }];
+    };
+    const targets = ring.targets.filter(
+      ({ takesPictures, path }) => takesPictures || path.startsWith("/v1/quote/images"),
+    );
+    expect(await findAllDear("hopeless", targets, trialsFor)).toEqual([]);
+  });
+
+  test("a chat of 19 MB that its account cannot pay costs no more than a small one", async () => {
+    const account = await openAccount(ring.router.dataDir, creditsOf("0.001"));
+    const { secret } = await mintKey(ring.router.dataDir, account);
+    const target = ring.find("post /v1/compat/chat/completions");
+    const headers = { authorization: `Bearer ${secret}`, "x-max-cost": "1000" };
+    const chat = (content: string) => ({
+      headers,
+      body: JSON.stringify({ ...target.body, messages: [{ role: "user", content }] }),
+    });
+    const large = chat(attacks.harmlessText(19_000_000));
+    const trial = { name: "a chat of 19 MB", attack: large, harmless: chat("a"), repeated: 4 };
+    expect(await findDear("paying", target, [trial])).toEqual([]);
+  });
+});
+
+test.each([...["get /docs/scalar.js", "get /openapi.json", "get /v1/models", "get /media/{name}"]])(
+  "readers of %s who stop reading make the router hold nothing",
+  async (name) => {
+    const target = ring.find(name);
+    for (let count = 0; count < READERS; count += 1) await ring.attack("nobody", target, {});
+    const before = await residentBytes(ring.router.pid);
+    for (let count = 0; count < READERS; count += 1) await ring.hold("nobody", target);
+    const held = (await residentBytes(ring.router.pid)) - before;
+    ring.leave();
+    expect(Math.round(held / MEBIBYTE)).toBeLessThan((READERS * BYTES_OF_READER) / MEBIBYTE);
+  },
+);
+
+describe("order of service", () => {
+  const quote = (image: readonly string[]): Attack => ({
+    body: JSON.stringify({ model: "sandbox/image-edit", prompt: "a", image }),
+  });
+  const picture = (more: object = {}) =>
+    call(ring.router, "POST", "/v1/compat/images/generations", {
+      key: ring.victim,
+      body: { model: "sandbox/image", prompt: "a", ...more },
+    });
+
+  test("a picture waits for no decoding of free quotes", async () => {
+    const target = ring.find("post /v1/quote/images/generations");
+    const pixels = await attacks.manyPixels();
+    await picture();
+    const alone = await ring.costOf(picture);
+    let attack: Promise<unknown> = Promise.resolve();
+    const beside = await ring.costOf(async () => {
+      const uris = Array<string>(PICTURES).fill(pixels);
+      const sent = Array.from({ length: QUOTES }, () => ring.attack("hopeless", target, quote(uris)));
+      attack = Promise.all(sent);
+      expect((await picture()).status).toBe(200);
+    });
+    await attack;
+    // The processor time until the picture is there: also a slow machine spends it on the attack or on the picture.
+    expect(beside).toBeLessThan(FACTOR * (alone + FLOOR_MS));
+  });
+
+  test("a picture by URL waits for no downloads that never begin", async () => {
+    const target = ring.find("post /v1/quote/images/generations");
+    const order: string[] = [];
+    const before = silent.sockets.size;
+    const attack = Array.from({ length: QUOTES }, async (_, index) => {
+      const urls = Array.from(
+        { length: PICTURES },
+        (_url, of) => `http://q${index}-${of}.abuse.example/a.png`,
+      );
+      order.push(`attacker ${await ring.attack("hopeless", target, quote(urls))}`);
+    });
+    while (silent.sockets.size === before) await new Promise((resolve) => setTimeout(resolve, 10));
+    // The server answers the victim at once: 404 is an answer too, and the download takes a place like any other.
+    const { status } = await call(ring.router, "POST", target.path, {
+      key: ring.victim,
+      body: { model: "sandbox/image-edit", prompt: "a", image: "http://victim.abuse.example/a.png" },
+    });
+    order.push(`victim ${status}`);
+    await Promise.all(attack);
+    expect(order.indexOf(`victim ${status}`)).toBeLessThan(QUOTES / 2);
+  });
+});
