@@ -30,7 +30,7 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   catalog: { at: "services/catalog", files: ["migrations", "seed", "text-prices"] },
   "text-proxy": { at: "services/text-proxy", files: [] },
   "media-generation": { at: "services/media-generation", files: ["migrations"], pictures: true },
-  simulator: { at: "simulator", files: [], pictures: true },
+  simulator: { at: "simulator", files: ["fixtures"], pictures: true },
   cli: { at: "cli", files: ["../services/catalog/seed"] },
   verify: { at: "test/cluster", main: "main.ts", files: [] },
 };

@@ -37,7 +37,7 @@ test("a fault is of one upstream, until it is taken off, and bills nothing", asy
   expect(await statuses()).toEqual([200, 429, 200]);
   const refused = await client.post(PATHS.openai, chat("sandbox/chat", "hi"));
   expect(refused.headers.get("retry-after")).toBe("7");
-  expect(JSON.parse(refused.text)).toMatchObject({ error: { code: 429 } });
+  expect(JSON.parse(refused.text)).toMatchObject({ error: { code: "rate_limit_exceeded" } });
   expect((await client.bill()).items.length).toBe(before + 2);
   await put("local", { status: 502, page: true });
   expect((await client.post(PATHS.local, chat("sandbox/chat", "hi"))).text).toMatch(/^<html>/);

@@ -2,6 +2,8 @@
 // be watched as it falls back and comes back. What such a fault refuses is not billed.
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
+import { CAPTURED_ANSWERS, type CapturedAnswer } from "./captured-answers.ts";
+import { send } from "./send-captured.ts";
 import type { Simulation } from "./simulation.ts";
 
 export const FAULTY_UPSTREAMS = ["openrouter", "openai", "local"] as const;
@@ -12,7 +14,7 @@ const upstreamFault = z.strictObject({
   status: z.union([z.literal(0), z.int().min(400).max(599)]),
   /** Seconds, of a `Retry-After`. */
   retry_after: z.int().min(0).max(3_600).optional(),
-  /** Whether the error is one of the provider's own, or the page of something in front of it. */
+  /** Whether the answer is the page of something in front of it. So is that of a status that was never captured. */
   page: z.boolean().default(false),
 });
 type UpstreamFault = z.infer<typeof upstreamFault>;
@@ -54,13 +56,17 @@ export class UpstreamFaults {
       app.addHook("onRequest", (request, reply, next) => {
         const fault = this.#faults.get(upstream);
         if (fault === undefined || !isText(request)) next();
-        else this.#fail(fault, reply);
+        else this.#fail(upstream, fault, reply);
       });
       await routes(app);
     };
   }
 
-  #fail({ status, retry_after: seconds, page }: UpstreamFault, reply: FastifyReply): void {
+  #fail(
+    upstream: FaultyUpstream,
+    { status, retry_after: seconds, page }: UpstreamFault,
+    reply: FastifyReply,
+  ): void {
     if (status === 0) {
       reply.hijack();
       this.#simulation.hang(reply.raw);
@@ -68,10 +74,17 @@ export class UpstreamFaults {
     }
     if (seconds !== undefined) reply.header("retry-after", String(seconds));
     reply.code(status);
-    if (page) reply.type("text/html").send(`<html><body>${status}</body></html>`);
-    else
-      reply.send({ error: { message: "This upstream was told to fail.", code: status, type: "simulated" } });
+    const captured = page ? undefined : answerOf(upstream, status);
+    if (captured !== undefined) send(reply, captured);
+    else reply.type("text/html").send(`<html><body>${status}</body></html>`);
   }
+}
+
+/** Error that was captured with this status. A server of one's own answers like OpenAI. */
+function answerOf(upstream: FaultyUpstream, status: number): CapturedAnswer | undefined {
+  const folder = upstream === "local" ? "openai/" : `${upstream}/`;
+  const answers = CAPTURED_ANSWERS.filter((each) => each.status === status && each.name.startsWith(folder));
+  return answers.find(({ about }) => about === "load" || about === "server") ?? answers[0];
 }
 
 function isText({ method, url }: FastifyRequest): boolean {

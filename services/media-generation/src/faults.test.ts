@@ -112,7 +112,7 @@ describe("a scripted provider", () => {
     [{ status: 429, headers: { "retry-after": "7" } }, 503, "provider_unavailable", "7"],
     [{ status: 503 }, 503, "provider_unavailable", "2"],
     [{ status: 500 }, 502, "provider_error", null],
-    [{ status: 401, body: { error: { message: "bad key sk-1" } } }, 502, "provider_error", null],
+    [{ status: 401, body: { error: { message: "bad key sk-1" } } }, 503, "provider_unavailable", "30"],
     [{ status: 400, body: { error: { message: "Bad size." } } }, 400, "rejected_by_provider", null],
   ])("%j is %i %s, and free", async (answer, status, code, retryAfter) => {
     upstream.play(answer);

@@ -202,7 +202,7 @@ describe("of two upstreams", () => {
     first.script(refuses(401));
     second.script(refuses(402));
     const response = await rig.post("chat/completions", hello);
-    expect(response.status).toBe(502);
+    expect(response.status).toBe(503);
     expect(JSON.stringify(await response.json())).not.toContain(FIRST_KEY);
     expect([await count("first"), await count("second")]).toEqual(before.map((earlier) => earlier + 1));
     expect(rig.billing.state(idOf(response))).toBe(HoldState.RELEASED);

@@ -8,6 +8,7 @@ import { refusalHandler } from "../media/refusal-handler.ts";
 import { linkTo } from "../media/result-files.ts";
 import { formatUsd } from "../prices.ts";
 import { unknownModel } from "../refusal.ts";
+import { sendCaptured } from "../send-captured.ts";
 import { callerRequestId, uniqueHex } from "../simulation.ts";
 import { BFL_MODELS, inputsOf, sizeOf, USUAL_SECONDS } from "./models.ts";
 
@@ -28,17 +29,18 @@ export function bflRoutes(media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(
       refusalHandler({
-        statuses: { invalid: 422, blocked: 422 },
-        bodyOf: ({ message, param, reason }) =>
-          reason === "invalid" && param !== null
-            ? { detail: [{ type: "value_error", loc: ["body", param], msg: message }] }
-            : { detail: message },
+        provider: "bfl",
+        cases: { unknown_model: "unknown-model" },
+        values: ({ message, param }) => ({
+          "detail.0.loc": ["body", ...(param === null ? [] : [param])],
+          "detail.0.msg": message,
+        }),
       }),
     );
     app.addHook("onRequest", (request, reply, next) => {
       const key = keyOf(request, "x-key", "");
       if (key !== undefined && key !== "invalid") next();
-      else reply.code(403).send({ detail: "Not authenticated" });
+      else sendCaptured(reply, "bfl/bad-key");
     });
 
     app.post<{ Params: { model: string } }>("/:model", (request, reply) => {
@@ -72,14 +74,11 @@ export function bflRoutes(media: MediaRoom) {
         .send(`{"id":"${job.id}","polling_url":"${poll}","cost":${cost},"input_mp":0,"output_mp":1}`);
     });
 
-    const missing = (id: string) => ({ id, status: "Task not found", result: null, progress: null });
-    app.get<{ Querystring: { id?: string } }>("/get_result", (request, reply) =>
-      reply.code(404).send(missing(request.query.id ?? "")),
-    );
+    app.get("/get_result", (_request, reply) => sendCaptured(reply, "bfl/not-found"));
     app.get<{ Querystring: { id?: string } }>(`/${REGION}/get_result`, (request, reply) => {
       const { id = "" } = request.query;
       const job = media.poll(id);
-      return job === undefined ? reply.code(404).send(missing(id)) : reply.send(answerOf(job, request));
+      return job === undefined ? sendCaptured(reply, "bfl/not-found") : reply.send(answerOf(job, request));
     });
   };
 }

@@ -1,23 +1,15 @@
 // ModelArk's HTTP surface, to be mounted at /byteplus/api/v3.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { capturedAnswer } from "../captured-answers.ts";
 import { keyOf } from "../key.ts";
 import type { JobState, JobView, MediaRoom } from "../media/media-room.ts";
 import { refusalHandler } from "../media/refusal-handler.ts";
 import { linkTo } from "../media/result-files.ts";
-import type { Refusal, RefusalReason } from "../refusal.ts";
+import { sendCaptured } from "../send-captured.ts";
 import { callerRequestId, uniqueHex, unixSeconds } from "../simulation.ts";
 import { readImageRequest, readTask } from "./requests.ts";
 
-const CODE: Readonly<Record<RefusalReason, string>> = {
-  invalid: "InvalidParameter",
-  unknown_model: "InvalidEndpointOrModel.NotFound",
-  no_vision: "InvalidParameter",
-  no_endpoint: "InvalidParameter",
-  blocked: "InputTextSensitiveContentDetected",
-  rate_limited: "ModelAccountRpmRateLimitExceeded",
-  overloaded: "ServerOverloaded",
-  failed: "InternalServiceError",
-};
 const STATUS: Readonly<Record<JobState, string>> = {
   queued: "queued",
   running: "running",
@@ -26,29 +18,22 @@ const STATUS: Readonly<Record<JobState, string>> = {
   blocked: "failed",
   cancelled: "cancelled",
 };
+const BLOCKED = z
+  .looseObject({ error: z.unknown() })
+  .parse(capturedAnswer("byteplus/moderation-video").body).error;
 const TASKS = "/contents/generations/tasks";
 
 const requestIdOf = ({ headers }: FastifyRequest) => callerRequestId(headers) ?? uniqueHex(32);
 
-const errorOf = ({ reason, message, param }: Refusal, status: number) => ({
-  error: {
-    code: CODE[reason],
-    message,
-    param: param ?? "",
-    type: status < 500 ? "BadRequest" : "InternalServerError",
-  },
-});
-
 export function bytePlusRoutes(media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
-    app.setErrorHandler(refusalHandler({ bodyOf: errorOf }));
+    app.setErrorHandler(
+      refusalHandler({ provider: "byteplus", values: ({ message }) => ({ "error.message": message }) }),
+    );
     app.addHook("onRequest", (request, reply, next) => {
       const key = keyOf(request, "authorization", "Bearer");
       if (key !== undefined && key !== "invalid") return next();
-      const message = "The API key in the request is missing or invalid.";
-      reply
-        .code(401)
-        .send({ error: { code: "AuthenticationError", message, param: "", type: "Unauthorized" } });
+      sendCaptured(reply, "byteplus/bad-key");
     });
 
     app.post("/images/generations", async (request, reply) => {
@@ -94,8 +79,9 @@ function taskOf({ id, state, order, files, billed, createdAt }: JobView, request
     created_at: Math.floor(createdAt / 1_000),
     updated_at: unixSeconds(),
   };
-  const code = state === "blocked" ? "OutputVideoSensitiveContentDetected" : "InternalServiceError";
-  if (task.status === "failed") return { ...task, error: { code, message: "The task has failed." } };
+  if (state === "blocked") return { ...task, error: BLOCKED };
+  // How a task says that it failed for another reason was not captured.
+  if (state === "failed") return task;
   const [file] = files;
   if (file === undefined) return task;
   const { outputTokens = 0 } = billed ?? {};
@@ -108,12 +94,4 @@ function taskOf({ id, state, order, files, billed, createdAt }: JobView, request
   };
 }
 
-function unknownTask(reply: FastifyReply): FastifyReply {
-  const error = {
-    code: "ResourceNotFound",
-    message: "The task does not exist.",
-    param: "id",
-    type: "NotFound",
-  };
-  return reply.code(404).send({ error });
-}
+const unknownTask = (reply: FastifyReply) => sendCaptured(reply, "byteplus/not-found");

@@ -10,12 +10,12 @@ import { linkTo } from "../media/result-files.ts";
 import { gptImage2Tokens } from "../openai/image-size.ts";
 import { GPT_IMAGE_2_PRICE } from "../prices.ts";
 import { type Refusal, unknownModel } from "../refusal.ts";
+import { sendCaptured, type Values } from "../send-captured.ts";
 import { callerRequestId, uniqueHex } from "../simulation.ts";
 import { promptTokens } from "../tokens.ts";
 import { FAL_MODELS, type FalModel, type FalRequest, inputsOf, sizeOf } from "./models.ts";
 
 const PREFIX = "/fal";
-const POLICY = "content_policy_violation";
 const MOST_PICTURE_TOKENS = 1_536;
 
 interface JobPath {
@@ -26,11 +26,11 @@ interface JobPath {
 
 export function falRoutes(media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
-    app.setErrorHandler(refusalHandler({ statuses: { invalid: 422, blocked: 422 }, bodyOf: detailOf }));
+    app.setErrorHandler(refusalHandler({ provider: "fal", values: valuesOf }));
     app.addHook("onRequest", (request, reply, next) => {
       const key = keyOf(request, "authorization", "Key");
       if (key !== undefined && key !== "invalid") next();
-      else reply.code(401).send({ detail: "Authentication is required to access this application." });
+      else sendCaptured(reply, "fal/bad-key");
     });
 
     app.post("/*", (request, reply) => {
@@ -123,12 +123,9 @@ function sendResult(job: JobView, request: FastifyRequest, reply: FastifyReply):
       return reply.code(400).send({ detail: "Request is still in progress" });
     case "failed":
     case "cancelled":
-      return reply
-        .code(500)
-        .header("x-fal-error-type", "runner_server_error")
-        .send({ detail: "Internal Server Error", error_type: "runner_server_error" });
+      return sendCaptured(reply.header("x-fal-error-type", "runner_server_error"), "fal/server-error");
     case "blocked":
-      return reply.code(422).send({ detail: [{ loc: ["body", "prompt"], msg: "Blocked", type: POLICY }] });
+      return sendCaptured(reply, "fal/moderation-output");
     case "done":
       return reply.send(resultOf(job, file === undefined ? [] : [linkTo(request, file)]));
   }
@@ -157,11 +154,13 @@ function usageOf(prompt: string, { inputTokens = 0, outputTokens = 0 }: Billed):
   };
 }
 
-const notFound = (reply: FastifyReply) => reply.code(404).send({ detail: "Request not found" });
+const notFound = (reply: FastifyReply) => sendCaptured(reply, "fal/not-found");
 
-function detailOf({ message, param, reason }: Refusal): object {
-  const type = reason === "blocked" ? POLICY : "value_error";
-  return reason === "invalid" || reason === "blocked"
-    ? { detail: [{ loc: ["body", ...(param === null ? [] : [param])], msg: message, type }] }
-    : { detail: message };
+function valuesOf({ message, param }: Refusal): Values {
+  return {
+    "detail.0.loc": ["body", ...(param === null ? [] : [param])],
+    "detail.0.msg": message,
+    "detail.0.type": "value_error",
+    "detail.0.input": {},
+  };
 }

@@ -95,13 +95,3 @@ export function contentAnswer({ order, textTokens }: ContentRequest, { files, bi
     responseId: uniqueHex(20),
   };
 }
-
-/** Google refuses with status 200. */
-export function refusedContent(): object {
-  return {
-    candidates: [
-      { finishReason: "IMAGE_SAFETY", finishMessage: "Unable to show the generated image.", index: 0 },
-    ],
-    usageMetadata: { promptTokenCount: 0, totalTokenCount: 0 },
-  };
-}

@@ -2,7 +2,7 @@
 // mounted at /local/v1. What it would cost is on the bill all the same, so that a router's books can be compared with it.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { MODELS_CREATED, TEXT_MODELS } from "../models.ts";
-import { openAiErrorHandler, plain, sendOpenAiError } from "../openai/errors.ts";
+import { openAiErrorHandler, sendOpenAiError } from "../openai/errors.ts";
 import { openAiChat, openAiResponses } from "../openai/text-wires.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
 import { startExchange } from "../text-exchange.ts";
@@ -12,7 +12,7 @@ export function localRoutes(simulation: Simulation) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(openAiErrorHandler);
     app.setNotFoundHandler((_request, reply) =>
-      sendOpenAiError(reply, 404, plain("NotFoundError", "Not Found")),
+      sendOpenAiError(reply, "not-found", { "error.message": "Not Found" }),
     );
     const data = [...TEXT_MODELS.keys()].map((id) => ({
       ...{ id, object: "model", created: MODELS_CREATED, owned_by: "local" },

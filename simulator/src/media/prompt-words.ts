@@ -7,6 +7,7 @@ const WORDS = [
   "#fail",
   "#hang",
   "#nsfw",
+  "#nsfw-output",
   "#partial",
   "#slow",
   "#timeout-after-accept",

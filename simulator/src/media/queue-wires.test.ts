@@ -141,7 +141,7 @@ const runware: Wire = {
     return data[0]?.status ?? errors[0]?.code ?? "none";
   },
   link: async (_submitted, polled) => items.parse(polled.json()).data[0]?.imageURL ?? "",
-  ends: { "#fail": "inferenceError", "#nsfw": "contentPolicyViolation", "": "success" },
+  ends: { "#fail": "timeoutProvider", "#nsfw": "invalidProviderContent", "": "success" },
   pending: ["processing"],
   cost: "30000000000",
 };

@@ -1,31 +1,50 @@
-// How a wire format turns down what it cannot do: each has its own statuses and its own shape of an error.
+// Turns a refusal into the answer that its provider was seen to give. Each reason names the file of a captured answer, and
+// a provider without the file does not start.
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import { capturedAnswer } from "../captured-answers.ts";
 import { Refusal, type RefusalReason } from "../refusal.ts";
+import { send, type Values } from "../send-captured.ts";
 
 export interface RefusalShape {
-  /** Where they differ from what is usual. */
-  readonly statuses?: Partial<Record<RefusalReason, number>>;
-  bodyOf(refusal: Refusal, status: number): object;
+  /** Folder of its captured answers. */
+  readonly provider: string;
+  /** Files of reasons that are not the usual ones. */
+  readonly cases?: Partial<Record<RefusalReason, string>>;
+  /** Words of a refused request, by their path in the body. */
+  values(refusal: Refusal, request: FastifyRequest): Values;
 }
 
-const USUAL: Readonly<Record<RefusalReason, number>> = {
-  invalid: 400,
-  unknown_model: 404,
-  no_vision: 400,
-  no_endpoint: 404,
-  blocked: 400,
-  rate_limited: 429,
-  overloaded: 503,
-  failed: 500,
+const CASES: Readonly<Record<RefusalReason, string>> = {
+  invalid: "invalid-parameter",
+  unknown_model: "not-found",
+  no_vision: "invalid-parameter",
+  no_endpoint: "invalid-parameter",
+  blocked: "moderation",
+  rate_limited: "rate-limit",
+  overloaded: "overload",
+  failed: "server-error",
 };
+/** Reasons whose words are those of the request; others keep the captured words. */
+const OWN_WORDS: ReadonlySet<RefusalReason> = new Set([
+  "invalid",
+  "no_vision",
+  "no_endpoint",
+  "unknown_model",
+]);
 
-/** An error handler for fastify. */
-export function refusalHandler({ statuses = {}, bodyOf }: RefusalShape) {
+/** An error handler for fastify. @throws Error for a reason without a captured answer */
+export function refusalHandler({ provider, cases = {}, values }: RefusalShape) {
+  const answers = new Map(
+    Object.entries({ ...CASES, ...cases }).map(
+      ([reason, name]) => [reason, capturedAnswer(`${provider}/${name}`)] as const,
+    ),
+  );
   return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const refusal = error instanceof Refusal ? error : refusalOf(error, request);
-    const status = statuses[refusal.reason] ?? USUAL[refusal.reason];
     if (refusal.reason === "rate_limited") reply.header("retry-after", "1");
-    return reply.code(status).send(bodyOf(refusal, status));
+    const answer = answers.get(refusal.reason);
+    if (answer === undefined) throw new Error(`no answer was captured for ${refusal.reason}`);
+    return send(reply, answer, OWN_WORDS.has(refusal.reason) ? values(refusal, request) : {});
   };
 }
 

@@ -80,7 +80,7 @@ const WIRES: readonly Wire[] = [
     name: "xai",
     at: "/xai/v1",
     key: bearer,
-    wrongKey: { status: 401, body: { error: expect.any(String) } },
+    wrongKey: { status: 400, body: { error: expect.stringContaining("Incorrect API key") } },
     image: (prompt, more = {}) => [
       "/images/generations",
       {
@@ -94,13 +94,13 @@ const WIRES: readonly Wire[] = [
     ],
     pictureOf: (body) => body.data[0].url,
     imageCost: 40_000_000_000n,
-    blockedImage: { status: 200, body: { data: [{ url: "", respect_moderation: false }] } },
+    blockedImage: { status: 403, body: { code: "permission-denied" } },
     video: (prompt) => ["/videos/generations", { model: "grok-imagine-video", prompt, duration: 1 }],
     pollOf: ({ request_id }) => `/videos/${request_id}`,
     isPending: ({ status }) => status === 202,
     linkOf: (body) => body.video.url,
     videoCost: 50_000_000_000n,
-    blockedVideo: { status: 200, body: { status: "done", video: { url: "", respect_moderation: false } } },
+    blockedVideo: { status: 400, body: { error: "Generated video rejected by content moderation." } },
   },
   {
     name: "together",
@@ -114,7 +114,8 @@ const WIRES: readonly Wire[] = [
     ],
     pictureOf: (body) => body.data[0].url,
     imageCost: 15_400_000_000n,
-    blockedImage: { status: 422, body: { error: { type: "invalid_request_error" } } },
+    // How Together's moderation refuses was never captured.
+    blockedImage: { status: 500, body: undefined },
     video: (prompt) => [
       "/videos",
       { model: "pixverse/pixverse-v5", prompt, seconds: "5", width: 320, height: 192 },
@@ -123,7 +124,7 @@ const WIRES: readonly Wire[] = [
     isPending: ({ body }) => body.status === "in_progress",
     linkOf: (body) => body.outputs.video_url,
     videoCost: 300_000_000_000n,
-    blockedVideo: { status: 200, body: { status: "failed", error: { code: "content_policy" } } },
+    blockedVideo: { status: 200, body: { status: "failed" } },
   },
   {
     name: "byteplus",

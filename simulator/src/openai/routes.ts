@@ -11,7 +11,7 @@ import { startExchange } from "../text-exchange.ts";
 import { readChatRequest, readResponsesRequest } from "../text-request.ts";
 import { type CostsQuery, costsAnswer } from "./costs.ts";
 import { readEditRequest } from "./edit-request.ts";
-import { openAiErrorHandler, plain, sendOpenAiError } from "./errors.ts";
+import { openAiErrorHandler, sendOpenAiError } from "./errors.ts";
 import { answerHeaders } from "./headers.ts";
 import { type ImageRequest, readImageRequest } from "./image-request.ts";
 import { imageAnswer, imageOrder } from "./images.ts";
@@ -26,11 +26,9 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom, statement
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(openAiErrorHandler);
     app.setNotFoundHandler((request, reply) =>
-      sendOpenAiError(
-        reply,
-        404,
-        plain("invalid_request_error", `Invalid URL (${request.method} ${request.url})`),
-      ),
+      sendOpenAiError(reply, "not-found", {
+        "error.message": `Invalid URL (${request.method} ${request.url})`,
+      }),
     );
     app.addHook("onRequest", (request, reply, next) => {
       const token = keyOf(request, "authorization", "Bearer");
@@ -41,7 +39,7 @@ export function openAiRoutes(simulation: Simulation, media: MediaRoom, statement
     app.get<{ Querystring: CostsQuery }>("/organization/costs", (request, reply) => {
       const answer = costsAnswer(statement, request.query);
       if (answer !== undefined) return reply.type("application/json").send(answer);
-      return sendOpenAiError(reply, 400, plain("invalid_request_error", "Invalid query of costs."));
+      return sendOpenAiError(reply, "invalid-parameter", { "error.message": "Invalid query of costs." });
     });
 
     app.get("/models", (_request, reply) => reply.send({ object: "list", data: modelRows() }));
@@ -92,15 +90,8 @@ function newIds(request: FastifyRequest, id: string) {
 }
 
 function refuseKey(reply: FastifyReply, token: string | undefined): void {
-  const error =
-    token === undefined
-      ? plain("invalid_request_error", NO_KEY)
-      : plain(
-          "invalid_request_error",
-          `Incorrect API key provided: ${token}. You can find your API key at https://platform.openai.com/account/api-keys.`,
-          "invalid_api_key",
-        );
-  sendOpenAiError(reply, 401, error);
+  const none = { "error.message": NO_KEY, "error.code": null };
+  sendOpenAiError(reply, "bad-key", token === undefined ? none : {});
 }
 
 function modelRows() {

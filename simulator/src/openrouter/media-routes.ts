@@ -4,7 +4,7 @@ import type { Billed } from "../media/media-order.ts";
 import type { JobState, JobView, MediaRoom } from "../media/media-room.ts";
 import { formatUsd } from "../prices.ts";
 import { callerRequestId, uniqueHex, unixSeconds } from "../simulation.ts";
-import { sendOpenRouterError } from "./errors.ts";
+import { sendNotFound } from "./errors.ts";
 import { readImageOrder, readVideoOrder } from "./media-request.ts";
 
 const STATUS: Readonly<Record<JobState, string>> = {
@@ -47,14 +47,14 @@ export function openRouterMediaRoutes(media: MediaRoom) {
 
     app.get<{ Params: { id: string } }>("/videos/:id", (request, reply) => {
       const job = media.poll(request.params.id);
-      if (job === undefined) return sendOpenRouterError(reply, 404, "Video not found");
+      if (job === undefined) return sendNotFound(reply);
       return reply.type("application/json").send(videoOf(job, `http://${request.host}`));
     });
 
     app.get<{ Params: { id: string } }>("/videos/:id/content", (request, reply) => {
       const [file] = media.look(request.params.id)?.files ?? [];
       const kept = file === undefined ? undefined : media.files.find(file.name);
-      if (kept === undefined) return sendOpenRouterError(reply, 404, "Video not found");
+      if (kept === undefined) return sendNotFound(reply);
       return reply.type(kept.type).send(kept.bytes);
     });
   };

@@ -66,7 +66,10 @@ describe("a video", () => {
     const failed = await ended(await video({ model: "sandbox/video-error" }));
     expect(JSON.parse(failed.text)).toMatchObject({ status: "failed", error: expect.any(String) });
     const blocked = await video({ model: "sandbox/video-blocked" });
-    expect([blocked.status, JSON.parse(blocked.text).error.metadata.reasons]).toEqual([403, ["sandbox"]]);
+    expect([blocked.status, JSON.parse(blocked.text).error.metadata.reasons]).toEqual([
+      403,
+      ["violence", "hate"],
+    ]);
     const { id } = JSON.parse((await video({ model: "sandbox/video-hang" })).text);
     for (let poll = 0; poll < 5; poll++) await client.get(`${BASE}/videos/${id}`);
     expect(JSON.parse((await client.get(`${BASE}/videos/${id}`)).text).status).toBe("in_progress");

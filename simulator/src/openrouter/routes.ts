@@ -3,12 +3,13 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { keyOf } from "../key.ts";
 import type { MediaRoom } from "../media/media-room.ts";
 import { isObject } from "../request-fields.ts";
+import { sendCaptured } from "../send-captured.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
 import type { UpstreamStatement } from "../statement.ts";
 import { startExchange } from "../text-exchange.ts";
 import { readChatRequest, readResponsesRequest } from "../text-request.ts";
 import { activityAnswer } from "./activity.ts";
-import { openRouterErrorHandler, sendOpenRouterError } from "./errors.ts";
+import { openRouterErrorHandler, sendNotFound } from "./errors.ts";
 import { generationBody } from "./generation.ts";
 import { openRouterMediaRoutes } from "./media-routes.ts";
 import { modelList } from "./models.ts";
@@ -17,7 +18,7 @@ import { checkStateless, openRouterChat, openRouterResponses } from "./text-wire
 export function openRouterRoutes(simulation: Simulation, media: MediaRoom, statement: UpstreamStatement) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(openRouterErrorHandler);
-    app.setNotFoundHandler((_request, reply) => sendOpenRouterError(reply, 404, "Not Found"));
+    app.setNotFoundHandler((_request, reply) => sendNotFound(reply));
     // Like the real one, the list of models is public.
     const models = modelList();
     app.get("/models", (_request, reply) => reply.type("application/json").send(models));
@@ -26,7 +27,7 @@ export function openRouterRoutes(simulation: Simulation, media: MediaRoom, state
       keyed.addHook("onRequest", (request, reply, next) => {
         const problem = credentialProblem(request);
         if (problem === undefined) next();
-        else sendOpenRouterError(reply, 401, problem);
+        else sendCaptured(reply, problem);
       });
 
       await keyed.register(openRouterMediaRoutes(media));
@@ -34,7 +35,8 @@ export function openRouterRoutes(simulation: Simulation, media: MediaRoom, state
       keyed.get<{ Querystring: { date?: string } }>("/activity", (request, reply) => {
         const answer = activityAnswer(statement, request.query.date);
         if (answer !== undefined) return reply.type("application/json").send(answer);
-        return sendOpenRouterError(reply, 400, "Date must be within the last 30 days, as YYYY-MM-DD");
+        const message = "Date must be within the last 30 days, as YYYY-MM-DD";
+        return sendCaptured(reply, "openrouter/invalid-parameter", { "error.message": message });
       });
 
       keyed.post("/chat/completions", (request, reply) => {
@@ -56,7 +58,7 @@ export function openRouterRoutes(simulation: Simulation, media: MediaRoom, state
         const id = request.query.id ?? "";
         const items = simulation.bill.find(id);
         const last = items.at(-1);
-        if (last === undefined) return sendOpenRouterError(reply, 404, `Generation ${id} not found`);
+        if (last === undefined) return sendNotFound(reply);
         return reply.type("application/json").send(generationBody(items, last));
       });
     });
@@ -71,6 +73,6 @@ function newIds(request: FastifyRequest) {
 
 function credentialProblem(request: FastifyRequest): string | undefined {
   const token = keyOf(request, "authorization", "Bearer");
-  if (token === undefined) return "No cookie auth credentials found";
-  return token === "invalid" ? "User not found." : undefined;
+  if (token === undefined) return "openrouter/no-key";
+  return token === "invalid" ? "openrouter/bad-key" : undefined;
 }

@@ -7,6 +7,7 @@ import { readBody } from "../media/read-body.ts";
 import { refusalHandler } from "../media/refusal-handler.ts";
 import { linkTo } from "../media/result-files.ts";
 import { unknownModel } from "../refusal.ts";
+import { sendCaptured } from "../send-captured.ts";
 import { callerRequestId, uniqueHex } from "../simulation.ts";
 import { inputsOf, REPLICATE_MODELS, sizeOf } from "./models.ts";
 
@@ -32,11 +33,10 @@ export function replicateRoutes(media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(
       refusalHandler({
-        statuses: { invalid: 422, blocked: 422 },
-        bodyOf: ({ message, reason }, status) => ({
-          title: reason === "invalid" ? "Input validation failed" : "Error",
+        provider: "replicate",
+        values: ({ message, param }) => ({
           detail: message,
-          status,
+          "invalid_fields.0.field": param === null ? "input" : `input.${param}`,
         }),
       }),
     );
@@ -44,8 +44,7 @@ export function replicateRoutes(media: MediaRoom) {
       const key = keyOf(request, "authorization", "Bearer");
       if (key !== undefined && key !== "invalid") next();
       else {
-        const detail = "You did not pass a valid authentication token";
-        reply.code(401).send({ title: "Unauthenticated", detail, status: 401 });
+        sendCaptured(reply, "replicate/bad-key");
       }
     });
 
@@ -105,7 +104,4 @@ function predictionOf(job: JobView, request: FastifyRequest): object {
   };
 }
 
-const notFound = (reply: FastifyReply) =>
-  reply
-    .code(404)
-    .send({ title: "Not found", detail: "The requested resource could not be found.", status: 404 });
+const notFound = (reply: FastifyReply) => sendCaptured(reply, "replicate/not-found");

@@ -10,6 +10,7 @@ import { refusalHandler } from "../media/refusal-handler.ts";
 import { linkTo } from "../media/result-files.ts";
 import { formatUsd } from "../prices.ts";
 import { Refusal } from "../refusal.ts";
+import { sendCaptured } from "../send-captured.ts";
 import { callerRequestId } from "../simulation.ts";
 import { RUNWARE_MODELS, type RunwareTask, taskSchema, unsupportedField } from "./models.ts";
 
@@ -30,17 +31,19 @@ export function runwareRoutes(media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
     app.setErrorHandler(
       refusalHandler({
-        statuses: { unknown_model: 400 },
-        bodyOf: (refusal) => ({ errors: [errorOf(refusal)] }),
+        provider: "runware",
+        cases: { unknown_model: "invalid-parameter" },
+        values: ({ message, param, code }) => ({
+          "errors.0.code": code === null || code === "invalid_value" ? "invalidParameter" : code,
+          "errors.0.message": message,
+          "errors.0.parameter": param,
+        }),
       }),
     );
     app.addHook("onRequest", (request, reply, next) => {
       const key = keyOf(request, "authorization", "Bearer");
       if (key !== undefined && key !== "invalid") next();
-      else {
-        const error = { code: "invalidApiKey", message: "Invalid API key.", taskType: "authentication" };
-        reply.code(401).send({ errors: [error] });
-      }
+      else sendCaptured(reply, "runware/bad-key");
     });
 
     app.post("/", (request, reply) => {
@@ -108,8 +111,8 @@ export function runwareRoutes(media: MediaRoom) {
 }
 
 const FAILURES: Partial<Readonly<Record<JobView["state"], string>>> = {
-  failed: "inferenceError",
-  blocked: "contentPolicyViolation",
+  failed: "timeoutProvider",
+  blocked: "invalidProviderContent",
   cancelled: "taskFailedOrNotFound",
 };
 
@@ -134,15 +137,4 @@ function inputsOf({ inputs = {} }: RunwareTask): Buffer[] {
   const { referenceImages = [], seedImage, maskImage, frameImages = [] } = inputs;
   const all = [...referenceImages, seedImage, maskImage, ...frameImages.map(({ image }) => image)];
   return all.flatMap((uri) => (uri === undefined ? [] : [readDataUri(uri, "inputs")]));
-}
-
-const CODES: Partial<Readonly<Record<Refusal["reason"], string>>> = {
-  blocked: "contentPolicyViolation",
-  rate_limited: "rateLimitExceeded",
-  failed: "internalServerError",
-};
-
-function errorOf({ reason, code, message, param }: Refusal): TaskError {
-  const named = code === null || code === "invalid_value" ? "invalidParameter" : code;
-  return { code: CODES[reason] ?? named, message, parameter: param, taskType: "imageInference" };
 }

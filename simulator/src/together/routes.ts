@@ -6,23 +6,27 @@ import { refusalHandler } from "../media/refusal-handler.ts";
 import { linkTo } from "../media/result-files.ts";
 import { formatUsd } from "../prices.ts";
 import type { Refusal } from "../refusal.ts";
+import { sendCaptured } from "../send-captured.ts";
 import { callerRequestId, uniqueHex } from "../simulation.ts";
 import { readImageRequest, readVideoRequest } from "./requests.ts";
 
 const requestIdOf = ({ headers }: FastifyRequest) => callerRequestId(headers) ?? uniqueHex(32);
 
-const errorOf = ({ message, param, code }: Refusal, status: number) => ({
-  error: { message, type: status < 500 ? "invalid_request_error" : "server_error", param, code },
+const valuesOf = ({ message, param, code }: Refusal) => ({
+  "error.message": message,
+  "error.param": param,
+  "error.code": code,
 });
 
 /** What both hosts have in common. */
 function prepare(app: FastifyInstance): void {
-  app.setErrorHandler(refusalHandler({ statuses: { blocked: 422 }, bodyOf: errorOf }));
+  app.setErrorHandler(
+    refusalHandler({ provider: "together", cases: { blocked: "server-error" }, values: valuesOf }),
+  );
   app.addHook("onRequest", (request, reply, next) => {
     const key = keyOf(request, "authorization", "Bearer");
     if (key !== undefined && key !== "invalid") return next();
-    const error = { message: "Invalid API key provided.", type: "invalid_request_error", param: null };
-    reply.code(401).send({ error: { ...error, code: "invalid_api_key" } });
+    sendCaptured(reply, "together/bad-key");
   });
 }
 
@@ -54,13 +58,7 @@ export function togetherVideoRoutes(media: MediaRoom) {
     app.get<{ Params: { id: string } }>("/videos/:id", (request, reply) => {
       const job = media.poll(request.params.id);
       if (job !== undefined) return reply.type("application/json").send(videoOf(job, request));
-      const error = {
-        message: "Video not found",
-        type: "invalid_request_error",
-        param: "id",
-        code: "not_found",
-      };
-      return reply.code(404).send({ error });
+      return sendCaptured(reply, "together/not-found");
     });
   };
 }
@@ -87,9 +85,7 @@ function videoOf({ id, state, order, files, billed, createdAt }: JobView, reques
     created_at: Math.floor(createdAt / 1_000),
     size: `${width}x${height}`,
     seconds: order.wanted.kind === "video" ? String(order.wanted.seconds) : "0",
-    ...(failed
-      ? { error: { code: state === "blocked" ? "content_policy" : "internal", message: "Failed" } }
-      : {}),
+    ...(failed ? { error: { code: "internal", message: "Failed" } } : {}),
   };
   if (file === undefined || billed === undefined) return JSON.stringify(head);
   const outputs = `{"cost":${formatUsd(billed.picoUsd)},"video_url":${JSON.stringify(linkTo(request, file))}}`;

@@ -1,18 +1,18 @@
-// xAI's HTTP surface, to be mounted at /xai/v1. What moderation takes away is an answer without an address.
+// xAI's HTTP surface, to be mounted at /xai/v1. Moderation refuses a prompt with 403, and a result with 400 and its bill.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { keyOf } from "../key.ts";
 import type { Billed } from "../media/media-order.ts";
 import type { JobView, MediaRoom } from "../media/media-room.ts";
+import { wordsIn } from "../media/prompt-words.ts";
 import { refusalHandler } from "../media/refusal-handler.ts";
 import { linkTo, type ResultFile } from "../media/result-files.ts";
 import type { PicoUsd } from "../prices.ts";
-import type { Refusal } from "../refusal.ts";
+import { sendCaptured } from "../send-captured.ts";
 import { callerRequestId, uniqueHex } from "../simulation.ts";
 import { readImageRequest, readVideoRequest } from "./requests.ts";
 
 /** A tick is 1e-10 USD. */
 const PICO_PER_TICK: PicoUsd = 100n;
-const TAKEN_AWAY = { url: "", respect_moderation: false };
 
 const requestIdOf = ({ headers }: FastifyRequest) => callerRequestId(headers) ?? uniqueHex(32);
 
@@ -22,33 +22,35 @@ const usageOf = (billed: Billed | undefined) => ({
 
 export function xaiRoutes(media: MediaRoom) {
   return async (app: FastifyInstance): Promise<void> => {
-    const bodyOf = ({ message, code }: Refusal) => ({
-      code: code ?? "Client specified an invalid argument",
-      error: message,
-    });
-    app.setErrorHandler(refusalHandler({ bodyOf }));
+    app.setErrorHandler(
+      refusalHandler({
+        provider: "xai",
+        cases: { blocked: "moderation-input", rate_limited: "overload" },
+        values: ({ message }) => ({ error: message }),
+      }),
+    );
     app.addHook("onRequest", (request, reply, next) => {
       const key = keyOf(request, "authorization", "Bearer");
       if (key !== undefined && key !== "invalid") return next();
-      const error = "Invalid or missing API key. You can obtain one from https://console.x.ai.";
-      reply.code(401).send({ code: "The caller does not have valid credentials", error });
+      sendCaptured(reply, "xai/bad-key");
     });
 
     async function answerImage(request: FastifyRequest, reply: FastifyReply, isEdit: boolean) {
       const { order, format } = readImageRequest(request.body, isEdit, requestIdOf(request));
-      const made = await media.make(order, reply).catch((error: Refusal) => {
-        if (error.reason !== "blocked") throw error;
-        return { files: [], billed: undefined };
-      });
+      const made = await media.make(order, reply);
       if (made === undefined) return reply;
+      if (wordsIn(order.prompt).has("#nsfw-output")) {
+        // The picture was made, refused and billed.
+        const { cost_in_usd_ticks: ticks } = usageOf(made.billed);
+        return sendCaptured(reply, "xai/moderation-output-billed", { "usage.cost_in_usd_ticks": ticks });
+      }
       const pictureOf = (file: ResultFile) => ({
         ...(format === "url" ? { url: linkTo(request, file) } : { b64_json: file.bytes.toString("base64") }),
         mime_type: file.type,
         revised_prompt: "",
         respect_moderation: true,
       });
-      const data = made.billed === undefined ? [TAKEN_AWAY] : made.files.map(pictureOf);
-      return reply.send({ data, usage: usageOf(made.billed) });
+      return reply.send({ data: made.files.map(pictureOf), usage: usageOf(made.billed) });
     }
     app.post("/images/generations", (request, reply) => answerImage(request, reply, false));
     app.post("/images/edits", (request, reply) => answerImage(request, reply, true));
@@ -61,13 +63,13 @@ export function xaiRoutes(media: MediaRoom) {
     app.get<{ Params: { id: string } }>("/videos/:id", (request, reply) => {
       const job = media.poll(request.params.id);
       if (job === undefined) {
-        return reply
-          .code(404)
-          .send({ code: "Some requested entity was not found", error: "no such request" });
+        return sendCaptured(reply, "xai/not-found");
       }
       // While it waits there is nothing to say.
       if (job.state === "queued") return reply.code(202).send();
       if (job.state === "running") return reply.code(202).send({ status: "pending", progress: 50 });
+      // A refused video is an error of its poll.
+      if (job.state === "blocked") return sendCaptured(reply, "xai/moderation-video");
       return reply.send(endOf(job, request));
     });
   };
@@ -83,7 +85,7 @@ function endOf({ state, order, files, billed }: JobView, request: FastifyRequest
   }
   const duration = wanted.kind === "video" ? wanted.seconds : 0;
   const [file] = files;
-  const video =
-    file === undefined ? TAKEN_AWAY : { url: linkTo(request, file), duration, respect_moderation: true };
+  const url = file === undefined ? "" : linkTo(request, file);
+  const video = { url, duration, respect_moderation: true };
   return { status: "done", video, model, progress: 100, usage: usageOf(billed) };
 }

@@ -2,7 +2,7 @@
 // the same to whoever asks later. Nobody pays for any of these.
 import { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import type { ProviderFailure } from "../providers/provider-error.ts";
+import type { ProviderError, ProviderFailure } from "../providers/provider-error.ts";
 
 /** Of a generation of which nothing left this process. */
 export const NOT_SENT = "not_sent";
@@ -15,11 +15,20 @@ type Known = ProviderFailure | typeof NOT_SENT | typeof NOT_STORED | typeof REFU
 
 const TOO_LATE_RETRY_MS = 1_000;
 const PROVIDER_RETRY_MS = 2_000;
+/** An operator must act first. */
+const OPERATOR_RETRY_MS = 30_000;
+/** Failures after which another provider may do better. */
+const ELSEWHERE = new Set<ProviderFailure>(["rate_limited", "unavailable", "failed", "misconfigured"]);
 const FREE = "You are not charged.";
 
 export interface CallerErrorOptions {
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
+}
+
+/** Returns whether the next provider is asked: the job has surely not begun, and its failure is not the request's. */
+export function fallsBack({ kind, accepted }: Pick<ProviderError, "kind" | "accepted">): boolean {
+  return !accepted && ELSEWHERE.has(kind);
 }
 
 /**
@@ -56,8 +65,12 @@ export function callerError(
     }
     case "cancelled":
       return new ServiceError("generation_cancelled", `It was given up by its caller. ${FREE}`, { cause });
+    // The operator's account, key or catalogue: nothing that the caller can mend, and other providers were asked already.
+    case "misconfigured": {
+      const told = `No provider of this model takes requests at the moment; try again later. ${FREE}`;
+      return new ServiceError("provider_unavailable", told, { cause, retryAfterMs: OPERATOR_RETRY_MS });
+    }
     case "failed":
-    case "misconfigured":
       return new ServiceError("provider_error", `The provider failed to make this. ${FREE}`, { cause });
     case NOT_SENT: {
       const told = `The time for this request was over before it was sent; try again. ${FREE}`;

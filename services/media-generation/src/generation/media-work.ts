@@ -16,14 +16,14 @@ import {
   type ReportedUsage,
   submitJob,
 } from "../providers/provider.ts";
-import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
+import { ProviderError } from "../providers/provider-error.ts";
 import type { MediaRoute } from "../request/choose-routes.ts";
 import { collect } from "../storage/collect.ts";
 import { type ConvertImage, InvalidImageError } from "../storage/image-file.ts";
 import { previewNameOf, VIDEO_FORMAT } from "../storage/media-name.ts";
 import { type MediaStorage, StorageError } from "../storage/media-storage.ts";
 import { InvalidVideoError, mp4Only } from "../storage/video-file.ts";
-import { callerError, NOT_SENT, NOT_STORED } from "./caller-error.ts";
+import { callerError, fallsBack, NOT_SENT, NOT_STORED } from "./caller-error.ts";
 import type { GenerationEvents } from "./events.ts";
 import type { Generation, MadeFile, MediaKinds, MediaOrder } from "./generation.ts";
 import type { MemoryPlaces } from "./memory-places.ts";
@@ -45,9 +45,6 @@ import { isTimeout, withinTime } from "./time-limit.ts";
 import { chargeByUse, trueCost } from "./true-cost.ts";
 
 type End = AttemptEnd<MediaKinds>;
-
-/** Failures after which another provider may do better. */
-const ELSEWHERE = new Set<ProviderFailure>(["rate_limited", "unavailable", "failed", "misconfigured"]);
 
 export interface MediaWorkOptions {
   readonly store: Pick<GenerationStore, "saveOperations">;
@@ -327,7 +324,7 @@ export class MediaWork {
     if (failure instanceof NotStored) {
       return this.#notStored(attempt, costOf(attempt, [], failures), failure.cause);
     }
-    const { kind, accepted, message, retryAfterMs } = failure;
+    const { kind, message, retryAfterMs } = failure;
     const error = callerError(kind, message, { retryAfterMs, cause: failure });
     const lost = kind === "timeout" || kind === "unknown_outcome";
     const cost = costOf(attempt, [], failures);
@@ -337,7 +334,7 @@ export class MediaWork {
       return { kind: "unknown", error, billId: "", why: kind, message };
     }
     this.#options.events.failed(order, route, failure);
-    return { ...FAILED, error, cost, fallBack: !accepted && ELSEWHERE.has(kind), why: kind, message };
+    return { ...FAILED, error, cost, fallBack: fallsBack(failure), why: kind, message };
   }
 
   #notStored(

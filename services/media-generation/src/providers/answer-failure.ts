@@ -27,14 +27,16 @@ export function exchangeFailure(provider: string, error: OutboundError, phase: P
   }
 }
 
-/** An answer that is none of the provider's documented errors. @param message the provider's own, if it had one */
-export function statusFailure(
-  provider: string,
-  answer: Answered,
-  message: string | undefined,
-  phase: Phase,
-): ProviderError {
-  const failure = failureToSubmit(provider, answer, message);
+export interface Said {
+  /** Words of the provider. */
+  readonly message?: string | undefined;
+  /** Pause in milliseconds that the body names. A header comes first. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** An answer that is none of the provider's documented errors. */
+export function statusFailure(provider: string, answer: Answered, said: Said, phase: Phase): ProviderError {
+  const failure = failureToSubmit(provider, answer, said);
   if (phase === "submit") return failure;
   // A server in trouble says nothing about the job: it is asked again.
   return answer.status >= 500 && failure.kind === "failed"
@@ -42,11 +44,15 @@ export function statusFailure(
     : failure.ofAcceptedJob();
 }
 
-function failureToSubmit(provider: string, answer: Answered, message: string | undefined): ProviderError {
+function failureToSubmit(
+  provider: string,
+  answer: Answered,
+  { message, retryAfterMs: hint }: Said,
+): ProviderError {
   const { status } = answer;
   const what = `${provider} answered ${status}`;
   if (status === 429 || status === 503) {
-    const retryAfterMs = readRetryAfter(answer);
+    const retryAfterMs = readRetryAfter(answer) ?? (hint && Math.min(hint, MAX_RETRY_AFTER_MS));
     const kind = status === 429 ? "rate_limited" : "unavailable";
     return new ProviderError(kind, what, {
       accepted: false,

@@ -55,13 +55,22 @@ export class ProviderError extends Error {
 
   /** The same failure after the job was accepted: it may have been billed. */
   ofAcceptedJob(): ProviderError {
-    if (this.accepted) return this;
+    return this.accepted ? this : this.#with({ accepted: true });
+  }
+
+  /** Returns the same failure with the bill of its answer. A provider that bills has begun the job. */
+  billedAs(usage: ReportedUsage): ProviderError {
+    const isBilled = usage.tokens !== undefined || (usage.billed ?? 0n) > 0n;
+    return this.#with({ accepted: this.accepted || isBilled, usage });
+  }
+
+  #with(changed: Pick<ProviderErrorOptions, "accepted" | "usage">): ProviderError {
     const { retryAfterMs, status, usage } = this;
     return new ProviderError(this.kind, this.message, {
-      accepted: true,
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
       ...(status === undefined ? {} : { status }),
       ...(usage === undefined ? {} : { usage }),
+      ...changed,
       cause: this,
     });
   }

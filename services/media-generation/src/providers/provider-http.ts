@@ -1,7 +1,7 @@
 // HTTP to one provider: the secret goes to the provider's own hosts and nowhere else, whatever address an answer names,
 // and a failed exchange becomes a ProviderError that knows whether the job had been accepted.
 import { trimSlashes } from "@gr/runtime";
-import { exchangeFailure, type Phase, safeMessage, statusFailure } from "./answer-failure.ts";
+import { exchangeFailure, type Phase, type Said, safeMessage, statusFailure } from "./answer-failure.ts";
 import { type FormPart, formBody } from "./form-body.ts";
 import {
   type Outbound,
@@ -10,7 +10,8 @@ import {
   type OutboundRequest,
   type OutboundStream,
 } from "./outbound.ts";
-import { ProviderError } from "./provider-error.ts";
+import type { ReportedUsage } from "./provider.ts";
+import { ProviderError, type ProviderFailure } from "./provider-error.ts";
 
 export interface ProviderHttpOptions {
   /** As the provider is called in messages. */
@@ -23,7 +24,12 @@ export interface ProviderHttpOptions {
   /** Which other origins are the provider's own too, for example those of its regions, where results are polled. */
   readonly moreOrigins?: RegExp;
   readonly outbound: Pick<Outbound, "send" | "open">;
+  /** Reads the bill in a body. Absent for a provider that states none. */
+  readonly usageOf?: (body: unknown) => ReportedUsage | undefined;
 }
+
+/** An answer whose body is read piece by piece has no JSON. */
+export type ErrorAnswer = Pick<OutboundAnswer, "status" | "header"> & Partial<Pick<OutboundAnswer, "json">>;
 
 export interface ProviderRequest {
   readonly method: OutboundRequest["method"];
@@ -39,12 +45,10 @@ export interface ProviderHttp {
   send(phase: Phase, request: ProviderRequest, signal: AbortSignal): Promise<OutboundAnswer>;
   /** Asks for a file of the provider's own, whose body is read piece by piece. @throws ProviderError */
   open(to: string, maxBytes: number, signal: AbortSignal): Promise<OutboundStream>;
-  /** What an answer means that is none of the documented ones. @param message the provider's own words */
-  failure(
-    phase: Phase,
-    answer: Pick<OutboundAnswer, "status" | "header">,
-    message?: string | null,
-  ): ProviderError;
+  /** What an answer means that is none of the documented ones, with the bill in it. @param message the provider's own words */
+  failure(phase: Phase, answer: ErrorAnswer, message?: string | null, retryAfterMs?: number): ProviderError;
+  /** Returns the failure of a documented error, with the bill in its answer. @param what words of this module */
+  failureAs(kind: ProviderFailure, phase: Phase, answer: ErrorAnswer, what: string): ProviderError;
 }
 
 export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
@@ -58,6 +62,11 @@ export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
     if (url !== null && isOwn(url)) return url.href;
     const message = `${name}: its answer leads to another host`;
     throw new ProviderError("failed", message, { accepted: true });
+  }
+
+  function billed(failure: ProviderError, answer: ErrorAnswer): ProviderError {
+    const usage = options.usageOf?.(answer.json?.());
+    return usage === undefined ? failure : failure.billedAs(usage);
   }
 
   return {
@@ -85,9 +94,19 @@ export function createProviderHttp(options: ProviderHttpOptions): ProviderHttp {
         throw error instanceof OutboundError ? exchangeFailure(name, error, "follow") : error;
       }
     },
-    failure: (phase, answer, message) => {
-      const words = message == null ? undefined : safeMessage(message, secret);
-      return statusFailure(name, answer, words, phase);
+    failure: (phase, answer, message, retryAfterMs) => {
+      const said: Said = {
+        message: message == null ? undefined : safeMessage(message, secret),
+        retryAfterMs,
+      };
+      return billed(statusFailure(name, answer, said, phase), answer);
+    },
+    failureAs: (kind, phase, answer, what) => {
+      const { status } = answer;
+      return billed(
+        new ProviderError(kind, `${name}: ${what}`, { accepted: phase === "follow", status }),
+        answer,
+      );
     },
   };
 }

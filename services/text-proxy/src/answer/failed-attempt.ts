@@ -9,11 +9,11 @@ import type { TextOrder } from "../request/text-order.ts";
 import type { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { UpstreamLoss } from "../upstream/upstream-call.ts";
-import { refusalOf } from "../upstream/upstream-refusal.ts";
+import { REST_OF_KEY_MS, refusalOf } from "../upstream/upstream-refusal.ts";
 import { costOf } from "../upstream/usage.ts";
 import type { Belief } from "./believed-cost.ts";
 import type { CarriedPart } from "./carried-part.ts";
-import type { WholeAnswer } from "./whole-answer.ts";
+import { readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
 
 export interface Attempt {
   readonly order: TextOrder;
@@ -58,17 +58,22 @@ export function lossError(loss: UpstreamLoss | undefined): ServiceError {
     : new ServiceError("provider_error", BROKEN, { cause: loss });
 }
 
-/** The upstream answered with an error. */
+/** The upstream answered with an error. What the error says that it bills is its cost, whatever the status. */
 export function refusedAttempt(
-  { order, upstream, events }: Attempt,
+  { order, upstream, events, rest }: Attempt,
   answer: CollectedAnswer,
 ): Failed | Unknown {
   const refusal = refusalOf(answer, (text) => upstream.redact(text));
   events.refused(order, upstream.name, answer.status, refusal);
-  const { error, outcome, elsewhere } = refusal;
+  const { error, outcome, elsewhere, ourFault } = refusal;
+  if (ourFault) rest(REST_OF_KEY_MS);
   const said = { error, billId: answer.generationId, why: outcome, message: `status ${answer.status}` };
   if (outcome === "unknown") return { kind: "unknown", ...said };
-  const cost = outcome === "refused" ? 0n : undefined;
+  const usage = answer.cut
+    ? undefined
+    : readWholeAnswer(order.request.api, upstream.kind, answer.body)?.usage;
+  const unbilled = outcome === "refused" ? 0n : undefined;
+  const cost = usage === undefined ? unbilled : costOf(usage, order.price);
   return { kind: "failed", ...said, cost, notSent: false, fallBack: outcome === "refused" && elsewhere };
 }
 

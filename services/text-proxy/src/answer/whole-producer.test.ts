@@ -196,7 +196,7 @@ describe("a failure costs the customer nothing", () => {
 
   test.each([
     [400, 400, "rejected_by_provider"],
-    [403, 502, "provider_error"],
+    [403, 503, "provider_unavailable"],
     [404, 502, "provider_error"],
     [429, 503, "provider_unavailable"],
     [500, 502, "provider_error"],
@@ -212,9 +212,21 @@ describe("a failure costs the customer nothing", () => {
     expect(rig.billing.callsOf(idOf(response))[1]).toMatchObject(failed());
   });
 
+  test("a bill in an error answer is our cost, whatever its status", async () => {
+    const usage = { prompt_tokens: 7, completion_tokens: 0, cost: 0.05 };
+    const body = {
+      error: { message: "rejected by content moderation", code: "content_policy_violation" },
+      usage,
+    };
+    upstream.script((_, response) => sendJson(response, JSON.stringify(body), 400));
+    const response = await rig.post("chat/completions", hello);
+    expect(response.status).toBe(400);
+    expect(rig.billing.callsOf(idOf(response))[1]).toMatchObject(failed(50_000_000_000n));
+  });
+
   test("a refusal of our own key raises the alarm", async () => {
     upstream.script((_, response) => sendJson(response, '{"error":{"message":"no","code":401}}', 401));
-    expect((await rig.post("chat/completions", hello)).status).toBe(502);
+    expect((await rig.post("chat/completions", hello)).status).toBe(503);
     expect(await rig.metrics()).toMatch(/text_upstream_key_refused_total\{upstream="default"\} [1-9]/);
   });
 

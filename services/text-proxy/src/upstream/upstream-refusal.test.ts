@@ -1,4 +1,5 @@
 // What each error answer of an upstream becomes for the client.
+import { CAPTURED_ANSWERS } from "@gr/simulator/captured-answers";
 import { describe, expect, test } from "@jest/globals";
 import { refusalOf } from "./upstream-refusal.ts";
 
@@ -12,6 +13,39 @@ const answer = (status: number, body: unknown, headers: Record<string, string> =
 const read = (status: number, body: unknown, headers = {}) =>
   refusalOf(answer(status, body, headers), (text) => text.replaceAll("secret", "[redacted]"));
 const envelope = (message: string, more: object = {}) => ({ error: { message, ...more } });
+
+const EXPECTED = {
+  account: { reason: "provider_unavailable", ourFault: true, elsewhere: true },
+  moderation: { reason: "content_policy_violation", ourFault: false, elsewhere: false },
+  load: { reason: "provider_unavailable", ourFault: false, elsewhere: true },
+  request: { reason: "rejected_by_provider", ourFault: false, elsewhere: false },
+  server: { reason: "provider_error", ourFault: false, elsewhere: false },
+  /** No host of the gateway meets what the request demands. */
+  host: { reason: "rejected_by_provider", ourFault: false, elsewhere: true },
+  /** The name is the catalogue's, and nobody's key is at fault. */
+  model: { reason: "provider_error", ourFault: false, elsewhere: true },
+};
+/** Providers of captured answers that also serve text, themselves or by their compatible API. */
+const TEXT = ["openai", "openrouter", "xai", "gemini", "together"];
+const CAPTURED = CAPTURED_ANSWERS.filter(
+  ({ name, at, status }) =>
+    TEXT.includes(name.split("/")[0] ?? "") && status >= 400 && (at === "submit" || name.startsWith("xai/")),
+);
+
+describe("a captured error answer", () => {
+  test.each(CAPTURED.map((captured) => [captured.name, captured] as const))("%s", (name, captured) => {
+    const subject = /unknown-model|not-found/.test(name)
+      ? "model"
+      : name.endsWith("/no-vision")
+        ? "host"
+        : captured.about;
+    const { reason, ...expected } = EXPECTED[subject];
+    const refusal = read(captured.status, captured.body ?? "");
+    expect(refusal.error.reason).toBe(reason);
+    expect(refusal).toMatchObject(expected);
+    if (reason === "provider_unavailable") expect(refusal.error.retryAfterMs).toBeGreaterThan(0);
+  });
+});
 
 describe("an error answer", () => {
   test.each([
@@ -29,9 +63,9 @@ describe("an error answer", () => {
       envelope("no", { metadata: { reasons: ["violence"], flagged_input: "…" } }),
       "content_policy_violation",
     ],
-    [401, envelope("key"), "provider_error"],
-    [402, envelope("credit"), "provider_error"],
-    [403, envelope("denied"), "provider_error"],
+    [401, envelope("key"), "provider_unavailable"],
+    [402, envelope("credit"), "provider_unavailable"],
+    [403, envelope("denied"), "provider_unavailable"],
     [404, envelope("none"), "provider_error"],
     [404, envelope("No endpoints found that match your max price."), "rejected_by_provider"],
     [408, envelope("slow"), "provider_timeout"],

@@ -5,6 +5,7 @@ import { ServiceError } from "@gr/proto";
 import { parseForeignJson } from "@gr/runtime";
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import type { CollectedAnswer } from "./collected-answer.ts";
+import { meaningOf, type RefusalMeaning } from "./refusal-meaning.ts";
 
 export interface Refusal {
   readonly error: ServiceError;
@@ -26,15 +27,10 @@ const LONGEST_REFUSAL = 1024 * 1024;
 const LONGEST_RETRY_MS = 60_000;
 const DEFAULT_RETRY_MS = 1_000;
 /** Our key or credit is refused: somebody has to do something first. */
-const REST_OF_KEY_MS = 30_000;
-const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
+export const REST_OF_KEY_MS = 30_000;
 /** OpenRouter has the model, and no host of it that meets what the request demands: a price, for example. */
 const NO_HOST = "No endpoints found";
-const POLICY_CODES: ReadonlySet<unknown> = new Set([
-  "content_policy_violation",
-  "content_filter",
-  "moderation_blocked",
-]);
+const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
 
 /** @param redact takes secrets out of the upstream's words */
 export function refusalOf(answer: CollectedAnswer, redact: (text: string) => string): Refusal {
@@ -43,13 +39,21 @@ export function refusalOf(answer: CollectedAnswer, redact: (text: string) => str
   const message =
     envelope === undefined ? undefined : redact(messageOf(envelope)).slice(0, LONGEST_MESSAGE).toWellFormed();
   const outcome = isRefusal(status) ? "refused" : envelope === undefined ? "unknown" : "failed";
-  if (isPolicyRefusal(status, envelope)) {
+  const meaning = meaningOf(status, envelope);
+  if (meaning === "policy") {
     const words = message ?? "The provider refused the request by its content policy.";
     const error = new ServiceError("content_policy_violation", words);
     return { error, outcome, elsewhere: false, ourFault: false };
   }
-  const ourFault = status === 401 || status === 402 || status === 403;
-  return { error: errorOf(answer, message), outcome, elsewhere: isRefusedHere(status), ourFault };
+  const ourFault = meaning === "account" || status === 401 || status === 402 || status === 403;
+  const elsewhere = ourFault || meaning !== undefined || isRefusedHere(status);
+  return { error: ourFault ? notServed() : errorOf(answer, meaning, message), outcome, elsewhere, ourFault };
+}
+
+/** Our account is no matter of the client's: other routes were asked already. */
+function notServed(): ServiceError {
+  const words = "No provider of this model takes requests at the moment; try again later.";
+  return new ServiceError("provider_unavailable", words, { retryAfterMs: REST_OF_KEY_MS });
 }
 
 /** Nothing was run, for a reason that another provider may not have. */
@@ -62,15 +66,22 @@ function isRefusal(status: number): boolean {
   return (status >= 300 && status < 500 && status !== 408) || status === 503;
 }
 
-function errorOf({ status, headers }: CollectedAnswer, message: string | undefined): ServiceError {
+function errorOf(
+  { status, headers }: CollectedAnswer,
+  meaning: RefusalMeaning,
+  message: string | undefined,
+): ServiceError {
+  if (meaning === "unknown model") {
+    return new ServiceError("provider_error", "The provider of this model does not know it.");
+  }
   const fitsNoHost = status === 404 && message?.startsWith(NO_HOST) === true;
-  if (fitsNoHost || status === 400 || status === 413 || status === 422) {
+  if (meaning !== "load" && (fitsNoHost || status === 400 || status === 413 || status === 422)) {
     return new ServiceError(
       "rejected_by_provider",
       message ?? "The provider refused the request as invalid.",
     );
   }
-  if (status === 429 || status === 503) {
+  if (status === 429 || status === 503 || meaning === "load") {
     const words = "The provider of this model is overloaded; try again shortly.";
     return new ServiceError("provider_unavailable", words, {
       retryAfterMs: retryAfterMs(headers["retry-after"]),
@@ -82,20 +93,15 @@ function errorOf({ status, headers }: CollectedAnswer, message: string | undefin
   return new ServiceError("provider_error", "The provider of this model failed.");
 }
 
-function isPolicyRefusal(status: number, envelope: JsonObject | undefined): boolean {
-  if (envelope === undefined || status < 400 || status >= 500) return false;
-  const metadata = isObject(envelope["metadata"]) ? envelope["metadata"] : {};
-  if (POLICY_CODES.has(envelope["code"]) || POLICY_CODES.has(metadata["error_type"])) return true;
-  return status === 403 && (Array.isArray(metadata["reasons"]) || "flagged_input" in metadata);
-}
-
-/** The `error` object of the format that all text upstreams share. */
+/** The `error` object of the format that all text upstreams share. Some send it in a list, and some with a flat code and text. */
 export function readEnvelope(body: Buffer): JsonObject | undefined {
   if (body.length > LONGEST_REFUSAL) return undefined;
   try {
     const parsed: unknown = parseForeignJson(body);
-    const error = isObject(parsed) ? parsed["error"] : undefined;
-    return isObject(error) ? error : typeof error === "string" ? { message: error } : undefined;
+    const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
+    if (!isObject(first)) return undefined;
+    const { code, error } = first;
+    return isObject(error) ? error : typeof error === "string" ? { code, message: error } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

@@ -72,6 +72,7 @@ export function createBflProvider({ apiKey: secret, baseUrl, outbound }: BflOpti
     credentials,
     moreOrigins: REGIONS,
     outbound,
+    usageOf,
   });
 
   async function submit(job: MediaJob, json: JsonObject, signal: AbortSignal): Promise<Progress> {
@@ -142,11 +143,24 @@ function progressOf(answer: OutboundAnswer, operation: Operation): Progress {
   const billed = billedOf(cost) ?? (typeof announced === "string" ? BigInt(announced) : undefined);
   const usage: ReportedUsage | undefined = billed === undefined ? undefined : { billed };
   const kind = ENDED[status];
-  if (kind !== undefined) throw new ProviderError(kind, `bfl: ${status}`, { accepted: true });
+  // The cost that the submission announced is no bill of a job that ended so.
+  if (kind !== undefined) {
+    throw new ProviderError(kind, `bfl: ${status}`, { accepted: true, ...usedIn(answer.json()) });
+  }
   if (status !== "Ready") return { ...pending(operation), percent: percentOf(progress, 1) };
   if (result == null) throw unreadable(usage);
   const artifacts = [{ url: result.sample, type: String(operation["type"] ?? TYPES.image) }];
   return { state: "succeeded", artifacts, ...(usage === undefined ? {} : { usage }) };
+}
+
+function usageOf(body: unknown): ReportedUsage | undefined {
+  const billed = billedOf(z.object({ cost: z.number() }).safeParse(body).data?.cost);
+  return billed === undefined ? undefined : { billed };
+}
+
+function usedIn(body: unknown): { usage?: ReportedUsage } {
+  const usage = usageOf(body);
+  return usage === undefined ? {} : { usage };
 }
 
 /** Undefined when it is none: what was made is good all the same. */

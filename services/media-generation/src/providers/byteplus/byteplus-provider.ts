@@ -5,7 +5,7 @@ import { readJobFields } from "../job-fields.ts";
 import type { Outbound } from "../outbound.ts";
 import type { ImageJob, MediaProvider, Operation, Progress, VideoJob } from "../provider.ts";
 import { createProviderHttp } from "../provider-http.ts";
-import { readFailure, readImage, readTask, readTaskId } from "./read-answer.ts";
+import { readFailure, readImage, readTask, readTaskId, readUsage } from "./read-answer.ts";
 
 export const BYTEPLUS = "byteplus";
 /** More at once would be a series, whose number the model chooses. */
@@ -22,7 +22,14 @@ export interface BytePlusOptions {
 
 export function createBytePlusProvider({ apiKey, baseUrl, outbound }: BytePlusOptions): MediaProvider {
   const credentials = { authorization: `Bearer ${apiKey}` };
-  const http = createProviderHttp({ name: BYTEPLUS, baseUrl, secret: apiKey, credentials, outbound });
+  const http = createProviderHttp({
+    name: BYTEPLUS,
+    baseUrl,
+    secret: apiKey,
+    credentials,
+    outbound,
+    usageOf: readUsage,
+  });
   const taskAt = ({ task }: Operation) => `${TASKS}/${encodeURIComponent(String(task))}`;
 
   async function submitImage(job: ImageJob, signal: AbortSignal): Promise<Progress> {

@@ -28,6 +28,8 @@ const usageSchema = z.object({
 
 /** Moderation's codes say before these words what it did not like, and sometimes after them why. */
 const BLOCKED = /SensitiveContentDetected|RiskDetection/;
+/** Codes about our account, whatever their status. */
+const ACCOUNT: ReadonlySet<string> = new Set(["AccountOverdueError", "QuotaExceeded"]);
 const POLL_AFTER_MS = 2_000;
 /** Ends without a video; all that is not listed here may still go on. */
 const ENDED = new Set(["failed", "cancelled", "expired"]);
@@ -73,7 +75,8 @@ export function readTask(answer: OutboundAnswer, operation: Operation): Progress
 export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
   const { code, message } = parsed.success ? parsed.data.error : {};
-  if (code != null && BLOCKED.test(code)) return endedBy(code, { accepted: phase === "follow" });
+  if (code != null && BLOCKED.test(code)) return http.failureAs("blocked", phase, answer, code);
+  if (code != null && ACCOUNT.has(code)) return http.failureAs("misconfigured", phase, answer, code);
   return http.failure(phase, answer, message);
 }
 
@@ -92,8 +95,13 @@ const pending = (operation: Operation): Progress => ({
 });
 
 /** All of them are of what was made. Nothing when they are missing or nonsense: what was made is good all the same. */
-function usageOf(body: unknown): { usage?: ReportedUsage } {
+export function readUsage(body: unknown): ReportedUsage | undefined {
   const made = usageSchema.safeParse(body).data?.usage;
-  if (made === undefined) return {};
-  return { usage: { tokens: { inputTokens: 0, outputTokens: made, imageOutputTokens: made } } };
+  if (made === undefined) return undefined;
+  return { tokens: { inputTokens: 0, outputTokens: made, imageOutputTokens: made } };
+}
+
+function usageOf(body: unknown): { usage?: ReportedUsage } {
+  const usage = readUsage(body);
+  return usage === undefined ? {} : { usage };
 }

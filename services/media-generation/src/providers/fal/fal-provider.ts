@@ -32,7 +32,14 @@ export interface FalOptions {
 
 export function createFalProvider({ apiKey: secret, baseUrl, outbound }: FalOptions): MediaProvider {
   const credentials = { authorization: `Key ${secret}` };
-  const http = createProviderHttp({ name: FAL, baseUrl, secret, credentials, outbound });
+  const http = createProviderHttp({
+    name: FAL,
+    baseUrl,
+    secret,
+    credentials,
+    outbound,
+    usageOf: readTokenUsage,
+  });
 
   async function submit(job: MediaJob, signal: AbortSignal): Promise<Progress> {
     const { path, body } = requestOf(job);
@@ -53,6 +60,7 @@ export function createFalProvider({ apiKey: secret, baseUrl, outbound }: FalOpti
     const now = statusSchema.safeParse(answer.json());
     if (!now.success) throw failed("an answer of another shape");
     if (now.data.status !== "COMPLETED") return pending(operation);
+    if (now.data.error_type === POLICY) throw http.failureAs("blocked", "follow", answer, POLICY);
     const result = await get(operation["response"]);
     if (result.status !== 200) throw endOf(result, now.data.error_type, http);
     // Models that are priced by it say what they used.
@@ -87,9 +95,7 @@ function artifactsOf(answer: OutboundAnswer): readonly Artifact[] {
 
 function failureOf(answer: OutboundAnswer, http: ProviderHttp, phase: "submit" | "follow"): ProviderError {
   const detail = readDetail(answer);
-  if (detail?.types.includes(POLICY)) {
-    return new ProviderError("blocked", `fal: ${POLICY}`, { accepted: phase === "follow" });
-  }
+  if (detail?.types.includes(POLICY)) return http.failureAs("blocked", phase, answer, POLICY);
   return http.failure(phase, answer, detail?.message);
 }
 

@@ -7,9 +7,9 @@ import type { Outbound } from "../outbound.ts";
 import type { ImageJob, MediaProvider, Operation, Progress, VideoJob } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 import { createProviderHttp } from "../provider-http.ts";
-import { readContent } from "./read-content.ts";
+import { contentUsage, readContent } from "./read-content.ts";
 import { readFailure } from "./read-failure.ts";
-import { readInteraction } from "./read-interaction.ts";
+import { interactionUsage, readInteraction } from "./read-interaction.ts";
 
 export const GEMINI = "gemini";
 const MOST_AT_ONCE = 1;
@@ -23,7 +23,14 @@ export interface GeminiOptions {
 
 export function createGeminiProvider({ apiKey, baseUrl, outbound }: GeminiOptions): MediaProvider {
   const credentials = { "x-goog-api-key": apiKey };
-  const http = createProviderHttp({ name: GEMINI, baseUrl, secret: apiKey, credentials, outbound });
+  const http = createProviderHttp({
+    name: GEMINI,
+    baseUrl,
+    secret: apiKey,
+    credentials,
+    outbound,
+    usageOf: (body) => contentUsage(body) ?? interactionUsage(body),
+  });
   const readFile = createFileReader(http, outbound);
 
   async function submitImage(job: ImageJob, signal: AbortSignal): Promise<Progress> {

@@ -39,7 +39,7 @@ const usageSchema = z.object({
 export function readContent(answer: OutboundAnswer): Progress {
   const body = answer.json();
   const parsed = contentSchema.safeParse(body);
-  const used = readUsage(body);
+  const used = contentUsage(body);
   const usage = used === undefined ? {} : { usage: used };
   const end = { accepted: true, ...usage };
   if (!parsed.success) throw new ProviderError("failed", "gemini: the answer is no content", end);
@@ -58,7 +58,7 @@ export function readContent(answer: OutboundAnswer): Progress {
 }
 
 /** Undefined when it is missing or nonsense: the picture is good all the same. */
-function readUsage(body: unknown): ReportedUsage | undefined {
+export function contentUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
   if (!parsed.success) return undefined;
   const { usageMetadata: used } = parsed.data;

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
 import type { OutboundAnswer } from "../outbound.ts";
-import { ProviderError } from "../provider-error.ts";
+import type { ProviderError } from "../provider-error.ts";
 import type { ProviderHttp } from "../provider-http.ts";
 
 const errorSchema = z.object({
@@ -27,8 +27,11 @@ const BLOCKED = new Set([
 ]);
 /** With status 400. */
 const WRONG_KEY = new Set(["API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED"]);
+/** Status of a region that Google does not serve, and of a project without billing. */
+const NOT_SERVED = "FAILED_PRECONDITION";
+/** An account without credit is answered like one that asks too often. */
+const NO_CREDIT = /\bprepayment credits are depleted\b/i;
 const DELAY = /^(\d{1,4})(?:\.\d+)?s$/;
-const MAX_RETRY_AFTER_MS = 60_000;
 
 /** Whether a reason, a code or a status says that moderation refused a prompt, a picture or a result. */
 export function isBlocked(reason: unknown): boolean {
@@ -42,25 +45,23 @@ export function readFailure(phase: Phase, answer: OutboundAnswer, http: Provider
   const { message, code, status, details } = parsed.success ? parsed.data.error : {};
   const accepted = phase === "follow";
   if (isBlocked(status) || isBlocked(code)) {
-    return new ProviderError("blocked", `gemini: ${status ?? code}`, { accepted });
+    return http.failureAs("blocked", phase, answer, String(status ?? code));
   }
   if (details?.some(({ reason }) => WRONG_KEY.has(reason ?? ""))) {
-    return new ProviderError("misconfigured", "gemini does not know the key", { accepted });
+    return http.failureAs("misconfigured", phase, answer, "the key is refused");
+  }
+  if (NO_CREDIT.test(message ?? "") || (!accepted && status === NOT_SERVED)) {
+    return http.failureAs("misconfigured", phase, answer, "our account or region is refused");
   }
   // Running jobs have been seen to be answered so: it says nothing about them.
   if (accepted && answer.status === 400) {
-    return new ProviderError("unavailable", "gemini answered 400", { accepted });
+    return http.failureAs("unavailable", phase, answer, "answered 400");
   }
-  const failure = http.failure(phase, answer, message);
-  const retryAfterMs = failure.retryAfterMs ?? delayOf(details?.map(({ retryDelay }) => retryDelay ?? ""));
-  if (retryAfterMs === undefined || failure.kind !== "rate_limited") return failure;
-  return new ProviderError(failure.kind, failure.message, { accepted: failure.accepted, retryAfterMs });
+  return http.failure(phase, answer, message, delayOf(details?.map(({ retryDelay }) => retryDelay ?? "")));
 }
 
 /** Google has no header for it. */
 function delayOf(delays: readonly string[] = []): number | undefined {
   const seconds = delays.flatMap((delay) => DELAY.exec(delay)?.[1] ?? []).map(Number);
-  return seconds.length === 0
-    ? undefined
-    : Math.min(Math.max(...seconds) * 1_000 + 1_000, MAX_RETRY_AFTER_MS);
+  return seconds.length === 0 ? undefined : Math.max(...seconds) * 1_000 + 1_000;
 }

@@ -43,7 +43,7 @@ export function readInteraction(
 ): Progress {
   const body = answer.json();
   const parsed = interactionSchema.safeParse(body);
-  const used = readUsage(body);
+  const used = interactionUsage(body);
   const usage = used === undefined ? {} : { usage: used };
   const end = { accepted: true, ...usage };
   if (!parsed.success) throw new ProviderError("failed", "gemini: the answer is no interaction", end);
@@ -66,7 +66,7 @@ export function readInteraction(
 }
 
 /** Undefined when it is missing or nonsense: the video is good all the same. */
-function readUsage(body: unknown): ReportedUsage | undefined {
+export function interactionUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
   if (!parsed.success) return undefined;
   const { usage } = parsed.data;

@@ -7,6 +7,7 @@ import type { Outbound } from "../outbound.ts";
 import type { ImageJob, MediaProvider, Progress } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 import { createProviderHttp } from "../provider-http.ts";
+import { readTokenUsage } from "../token-usage.ts";
 import { readFailure, readImages } from "./read-answer.ts";
 
 export const OPENAI = "openai";
@@ -22,7 +23,14 @@ export interface OpenAiOptions {
 export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
   const { apiKey, baseUrl, outbound } = options;
   const credentials = { authorization: `Bearer ${apiKey}` };
-  const http = createProviderHttp({ name: OPENAI, baseUrl, secret: apiKey, credentials, outbound });
+  const http = createProviderHttp({
+    name: OPENAI,
+    baseUrl,
+    secret: apiKey,
+    credentials,
+    outbound,
+    usageOf: readTokenUsage,
+  });
 
   async function submit(job: ImageJob, signal: AbortSignal): Promise<Progress> {
     // OpenAI logs the second one; the first is what others in its place look for.

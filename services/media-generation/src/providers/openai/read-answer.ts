@@ -3,7 +3,7 @@ import { z } from "zod";
 import { madePictures } from "../made-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, ReportedUsage } from "../provider.ts";
-import { ProviderError } from "../provider-error.ts";
+import type { ProviderError } from "../provider-error.ts";
 import type { ProviderHttp } from "../provider-http.ts";
 import { readTokenUsage } from "../token-usage.ts";
 
@@ -12,13 +12,22 @@ const imagesSchema = z.object({
 });
 
 const errorSchema = z.object({
-  error: z.object({ message: z.string().nullish(), code: z.string().nullish() }),
+  error: z.object({ message: z.string().nullish(), code: z.string().nullish(), type: z.string().nullish() }),
 });
 
 /** Codes with which OpenAI's moderation refuses a prompt or a picture. */
 const BLOCKED = new Set(["moderation_blocked", "content_policy_violation"]);
-/** A 429 with this code is about our account, not about the pace. */
-const NO_QUOTA = "insufficient_quota";
+/** Codes and types about our account that come with statuses of other meanings too. */
+const ACCOUNT: ReadonlySet<string> = new Set([
+  "billing_hard_limit_reached",
+  "billing_not_active",
+  "credit_balance_exhausted",
+  "insufficient_quota",
+  "organization_spend_limit_exceeded",
+  "organization_usage_limit_exceeded",
+  "project_spend_limit_exceeded",
+  "unsupported_country_region_territory",
+]);
 
 export interface Images {
   readonly artifacts: readonly Artifact[];
@@ -40,12 +49,9 @@ export function readImages(answer: OutboundAnswer, wanted: number): Images {
 /** What an answer other than 200 means. */
 export function readFailure(answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
-  const { message, code } = parsed.success ? parsed.data.error : {};
-  if (code != null && BLOCKED.has(code)) {
-    return new ProviderError("blocked", `openai: ${code}`, { accepted: false });
-  }
-  if (code === NO_QUOTA) {
-    return new ProviderError("misconfigured", `openai: ${NO_QUOTA}`, { accepted: false });
-  }
+  const { message, code, type } = parsed.success ? parsed.data.error : {};
+  if (code != null && BLOCKED.has(code)) return http.failureAs("blocked", "submit", answer, code);
+  const account = [code, type].find((word) => word != null && ACCOUNT.has(word));
+  if (account != null) return http.failureAs("misconfigured", "submit", answer, account);
   return http.failure("submit", answer, message);
 }

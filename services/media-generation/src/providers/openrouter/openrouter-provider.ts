@@ -6,7 +6,7 @@ import { createFileReader } from "../keyed-file.ts";
 import type { Outbound } from "../outbound.ts";
 import type { ImageJob, InputPicture, MediaProvider, Operation, Progress, VideoJob } from "../provider.ts";
 import { createProviderHttp } from "../provider-http.ts";
-import { readFailure, readImages, readVideo } from "./read-answer.ts";
+import { readFailure, readImages, readUsage, readVideo } from "./read-answer.ts";
 
 export const OPENROUTER = "openrouter";
 const MOST_AT_ONCE = 1;
@@ -20,7 +20,14 @@ export interface OpenRouterOptions {
 
 export function createOpenRouterProvider({ apiKey, baseUrl, outbound }: OpenRouterOptions): MediaProvider {
   const credentials = { authorization: `Bearer ${apiKey}` };
-  const http = createProviderHttp({ name: OPENROUTER, baseUrl, secret: apiKey, credentials, outbound });
+  const http = createProviderHttp({
+    name: OPENROUTER,
+    baseUrl,
+    secret: apiKey,
+    credentials,
+    outbound,
+    usageOf: readUsage,
+  });
   const readFile = createFileReader(http, outbound);
 
   async function submitImage(job: ImageJob, signal: AbortSignal): Promise<Progress> {

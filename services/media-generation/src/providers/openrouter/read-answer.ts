@@ -33,6 +33,8 @@ const POLL_AFTER_MS = 1_000;
 /** Ends without a video; all that is not listed here may still go on. */
 const ENDED = new Set(["failed", "cancelled", "expired"]);
 const MODERATION = "content_policy_violation";
+/** With status 400. The name is ours and not the client's. */
+const UNKNOWN_MODEL = / is not a valid model ID$/;
 
 /** @throws ProviderError failed, when there is no picture, or more than were asked for */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
@@ -71,16 +73,24 @@ export function readVideo(
 /** What an answer that is no success means. Of the many reasons for 403 one is moderation, which gives its reasons. */
 export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
-  const failure = http.failure(phase, answer, parsed.success ? parsed.data.error.message : undefined);
-  const { error_type: type, reasons } = (parsed.success ? parsed.data.error.metadata : undefined) ?? {};
-  const moderated = type === MODERATION || (answer.status === 403 && reasons != null);
-  if (!moderated) return failure;
-  return new ProviderError("blocked", "openrouter: refused by moderation", { accepted: failure.accepted });
+  const { message, metadata } = parsed.data?.error ?? {};
+  const moderated =
+    metadata?.error_type === MODERATION || (answer.status === 403 && metadata?.reasons != null);
+  if (moderated) return http.failureAs("blocked", phase, answer, "refused by moderation");
+  if (answer.status === 400 && UNKNOWN_MODEL.test(message ?? "")) {
+    return http.failureAs("misconfigured", phase, answer, "our name of the model is unknown");
+  }
+  return http.failure(phase, answer, message);
 }
 
 /** Nothing when it is missing or nonsense: what was made is good all the same. */
 function usageOf(body: unknown): { usage?: ReportedUsage } {
+  const usage = readUsage(body);
+  return usage === undefined ? {} : { usage };
+}
+
+export function readUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
   const billed = parsed.success ? parsePicoUsd(parsed.data.usage.cost) : undefined;
-  return billed === undefined ? {} : { usage: { billed } };
+  return billed === undefined ? undefined : { billed };
 }

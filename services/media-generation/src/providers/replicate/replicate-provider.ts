@@ -1,11 +1,12 @@
 // Replicate: a prediction makes one thing and is polled by its id. How it failed is told in words, of which only the codes
 // that stand in them are gone by.
 import { z } from "zod";
+import type { Phase } from "../answer-failure.ts";
 import { readDetail } from "../detail-message.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
 import type { MediaJob, MediaProvider, Operation, Progress } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
-import { createProviderHttp } from "../provider-http.ts";
+import { createProviderHttp, type ProviderHttp } from "../provider-http.ts";
 import { inputOf } from "./replicate-request.ts";
 
 export const REPLICATE = "replicate";
@@ -24,7 +25,8 @@ const outputSchema = z.union([link.transform((one) => [one]), z.array(link)]);
 /** How a prediction ends without a result; any other status but "succeeded" says that it has not ended. */
 const ENDED = new Set(["failed", "canceled", "aborted"]);
 /** What models of Replicate say when they refuse an input or what they made of it. */
-const FLAGGED = /\(E005\)|^NSFW content detected/;
+const FLAGGED = /\(E005\)|\bNSFW content detected\b/;
+const pauseSchema = z.object({ retry_after: z.number().positive() });
 /** Ids have letters and digits only; anything else would lead elsewhere. */
 const ID = /^[A-Za-z0-9_-]+$/;
 
@@ -49,14 +51,14 @@ export function createReplicateProvider(options: ReplicateOptions): MediaProvide
     const headers = { "x-request-id": job.requestId };
     const answer = await http.send("submit", { method: "POST", to, headers, json }, signal);
     if (answer.status !== 200 && answer.status !== 201 && answer.status !== 202) {
-      throw http.failure("submit", answer, readDetail(answer)?.message);
+      throw failureOf("submit", answer, http);
     }
     return progressOf(answer, job.kind);
   }
 
   async function poll({ id, kind }: Operation, signal: AbortSignal): Promise<Progress> {
     const answer = await http.send("follow", { method: "GET", to: `/predictions/${id}` }, signal);
-    if (answer.status !== 200) throw http.failure("follow", answer, readDetail(answer)?.message);
+    if (answer.status !== 200) throw failureOf("follow", answer, http);
     return progressOf(answer, kind === "video" ? "video" : "image");
   }
 
@@ -68,6 +70,13 @@ export function createReplicateProvider(options: ReplicateOptions): MediaProvide
       await http.send("follow", { method: "POST", to: `/predictions/${id}/cancel` }, signal);
     },
   };
+}
+
+/** Seconds to wait are in the body of a 429. */
+function failureOf(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
+  const seconds = pauseSchema.safeParse(answer.json()).data?.retry_after;
+  const retryAfterMs = seconds === undefined ? undefined : Math.ceil(seconds * 1_000);
+  return http.failure(phase, answer, readDetail(answer)?.message, retryAfterMs);
 }
 
 /** @throws ProviderError */

@@ -3,7 +3,8 @@ import { type PicoUsd, parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
 import type { OutboundAnswer } from "../outbound.ts";
-import { ProviderError, type ProviderFailure } from "../provider-error.ts";
+import type { ReportedUsage } from "../provider.ts";
+import type { ProviderError, ProviderFailure } from "../provider-error.ts";
 import type { ProviderHttp } from "../provider-http.ts";
 
 const itemSchema = z.object({
@@ -39,6 +40,7 @@ const CODES: Readonly<Record<string, ProviderFailure>> = Object.fromEntries(
       [
         "blocked",
         [
+          "contentModeration",
           "contentPolicyViolation",
           "imageBlocked",
           "invalidProviderContent",
@@ -87,14 +89,19 @@ export function failureOf(
   phase: Phase,
 ): ProviderError {
   const known = CODES[code];
-  const accepted = phase === "follow";
-  const what = `runware: ${code.slice(0, 60)}`;
-  if (known !== undefined) return new ProviderError(known, what, { accepted });
+  const what = code.slice(0, 60);
+  if (known !== undefined) return http.failureAs(known, phase, answer, what);
   if (answer.status !== 200 && (phase === "submit" || answer.status >= 500 || answer.status === 429)) {
     return http.failure(phase, answer, message);
   }
   if (INVALID.test(code)) return http.failure(phase, { ...answer, status: 400 }, message ?? what);
-  return new ProviderError("failed", what, { accepted: true });
+  return http.failureAs("failed", "follow", answer, what);
+}
+
+/** Returns the sum of all costs in a body. An answer is about one task, so all are its costs. */
+export function readUsage(body: unknown): ReportedUsage | undefined {
+  const costs = answerSchema.safeParse(body).data?.data?.flatMap((item) => costOf(item) ?? []) ?? [];
+  return costs.length === 0 ? undefined : { billed: costs.reduce((sum, cost) => sum + cost, 0n) };
 }
 
 /** Undefined when it is none. */

@@ -15,7 +15,7 @@ import {
 } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 import { createProviderHttp } from "../provider-http.ts";
-import { costOf, failureOf, readTasks, type TaskAnswer, type TaskItem } from "./read-answer.ts";
+import { costOf, failureOf, readTasks, readUsage, type TaskAnswer, type TaskItem } from "./read-answer.ts";
 import { taskIdOf, taskOf } from "./runware-task.ts";
 
 export const RUNWARE = "runware";
@@ -33,7 +33,14 @@ export interface RunwareOptions {
 export function createRunwareProvider(options: RunwareOptions): MediaProvider {
   const { apiKey: secret, baseUrl, outbound } = options;
   const credentials = { authorization: `Bearer ${secret}` };
-  const http = createProviderHttp({ name: RUNWARE, baseUrl, secret, credentials, outbound });
+  const http = createProviderHttp({
+    name: RUNWARE,
+    baseUrl,
+    secret,
+    credentials,
+    outbound,
+    usageOf: readUsage,
+  });
 
   const send = (phase: Phase, tasks: readonly JsonObject[], signal: AbortSignal, headers = {}) =>
     http.send(phase, { method: "POST", to: baseUrl, headers, json: tasks }, signal);

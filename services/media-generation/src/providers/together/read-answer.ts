@@ -55,7 +55,12 @@ export function readFailure(phase: Phase, answer: OutboundAnswer, http: Provider
 
 /** Nothing when it is missing or nonsense: the video is good all the same. */
 function usageOf(body: unknown): { usage?: ReportedUsage } {
+  const usage = readUsage(body);
+  return usage === undefined ? {} : { usage };
+}
+
+export function readUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
   const billed = parsed.success ? parsePicoUsd(parsed.data.outputs.cost) : undefined;
-  return billed === undefined ? {} : { usage: { billed } };
+  return billed === undefined ? undefined : { billed };
 }

@@ -5,7 +5,7 @@ import { readJobFields } from "../job-fields.ts";
 import type { Outbound } from "../outbound.ts";
 import type { ImageJob, MediaProvider, Operation, Progress, VideoJob } from "../provider.ts";
 import { createProviderHttp } from "../provider-http.ts";
-import { readFailure, readImages, readVideo } from "./read-answer.ts";
+import { readFailure, readImages, readUsage, readVideo } from "./read-answer.ts";
 
 export const TOGETHER = "together";
 const MOST_IMAGES_AT_ONCE = 4;
@@ -22,7 +22,7 @@ export interface TogetherOptions {
 export function createTogetherProvider(options: TogetherOptions): MediaProvider {
   const { apiKey, baseUrl, videoBaseUrl, outbound } = options;
   const credentials = { authorization: `Bearer ${apiKey}` };
-  const host = { name: TOGETHER, secret: apiKey, credentials, outbound };
+  const host = { name: TOGETHER, secret: apiKey, credentials, outbound, usageOf: readUsage };
   const images = createProviderHttp({ ...host, baseUrl });
   const videos = createProviderHttp({ ...host, baseUrl: videoBaseUrl });
 

@@ -1,4 +1,5 @@
-// Reads xAI's answers. What moderation took away is there without an address, and is billed.
+// Reads xAI's answers. Moderation answers 403 to a prompt and 400 to a result, or takes the address of a result away. It
+// bills results that it refuses. A wrong key is 400, an account without credit 403 or 429.
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
 import { madePictures } from "../made-pictures.ts";
@@ -28,9 +29,18 @@ const usageSchema = z.object({
 });
 /** Two shapes; the code of the flat one is a sentence. */
 const errorSchema = z.union([
-  z.object({ error: z.string() }).transform(({ error }) => error),
-  z.object({ error: z.object({ message: z.string() }) }).transform(({ error }) => error.message),
+  z
+    .object({ code: z.string().nullish(), error: z.string() })
+    .transform(({ code, error }) => ({ code, message: error })),
+  z
+    .object({ error: z.object({ code: z.string().nullish(), message: z.string() }) })
+    .transform(({ error: { code, message } }) => ({ code, message })),
 ]);
+const MODERATION_CODE = "imagine:content-moderated";
+/** Codes tell moderation, credit, key and load apart in part only. */
+const MODERATION = /\brejected by content moderation\b|\bContent violates usage guidelines\b/i;
+const ACCOUNT = /\bIncorrect API key\b|\bused all available credits\b|\bmonthly spending limit\b/i;
+const OVERLOAD = /\btemporarily at capacity\b/i;
 
 /** A tick is 1e-10 USD. */
 const PICO_PER_TICK = 100n;
@@ -75,8 +85,14 @@ export function readVideo(answer: OutboundAnswer, operation: Operation): Progres
 
 /** What an answer other than 200 and 202 means. */
 export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
-  const error = errorSchema.safeParse(answer.json());
-  return http.failure(phase, answer, error.success ? error.data : undefined);
+  const { code, message = "" } = errorSchema.safeParse(answer.json()).data ?? {};
+  if (code === MODERATION_CODE || MODERATION.test(message)) {
+    return http.failureAs("blocked", phase, answer, "refused by moderation");
+  }
+  if (ACCOUNT.test(message))
+    return http.failureAs("misconfigured", phase, answer, "our key or credit is refused");
+  if (OVERLOAD.test(message)) return http.failureAs("unavailable", phase, answer, "at capacity");
+  return http.failure(phase, answer, message || undefined);
 }
 
 const pending = (operation: Operation, body?: unknown): Progress => ({
@@ -97,7 +113,12 @@ function artifactOf({ url, b64_json, mime_type }: Made, usual: string) {
 
 /** Nothing when it is missing or nonsense: what was made is good all the same. */
 function usageOf(body: unknown): { usage?: ReportedUsage } {
+  const usage = readUsage(body);
+  return usage === undefined ? {} : { usage };
+}
+
+export function readUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
-  if (!parsed.success) return {};
-  return { usage: { billed: BigInt(parsed.data.usage.cost_in_usd_ticks) * PICO_PER_TICK } };
+  if (!parsed.success) return undefined;
+  return { billed: BigInt(parsed.data.usage.cost_in_usd_ticks) * PICO_PER_TICK };
 }

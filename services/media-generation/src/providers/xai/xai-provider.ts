@@ -5,7 +5,7 @@ import { readJobFields } from "../job-fields.ts";
 import type { Outbound } from "../outbound.ts";
 import type { ImageJob, MediaProvider, Operation, Progress, VideoJob } from "../provider.ts";
 import { createProviderHttp } from "../provider-http.ts";
-import { readFailure, readImages, readRequestId, readVideo } from "./read-answer.ts";
+import { readFailure, readImages, readRequestId, readUsage, readVideo } from "./read-answer.ts";
 
 export const XAI = "xai";
 const MOST_IMAGES_AT_ONCE = 10;
@@ -19,7 +19,14 @@ export interface XaiOptions {
 
 export function createXaiProvider({ apiKey, baseUrl, outbound }: XaiOptions): MediaProvider {
   const credentials = { authorization: `Bearer ${apiKey}` };
-  const http = createProviderHttp({ name: XAI, baseUrl, secret: apiKey, credentials, outbound });
+  const http = createProviderHttp({
+    name: XAI,
+    baseUrl,
+    secret: apiKey,
+    credentials,
+    outbound,
+    usageOf: readUsage,
+  });
 
   async function submitImage(job: ImageJob, signal: AbortSignal): Promise<Progress> {
     const to = job.inputs.length === 0 ? "/images/generations" : "/images/edits";

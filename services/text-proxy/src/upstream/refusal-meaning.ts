@@ -1,0 +1,56 @@
+// Refusal meaning tells apart the subjects of an upstream's error that its status does not: moderation, our account, load.
+// Codes come first. Words are read only where upstreams were seen to have no code of their own for it.
+import { isObject, type JsonObject } from "../json/json-object.ts";
+
+/** Subject of a refusal; undefined when the status says all that is known. */
+export type RefusalMeaning = "policy" | "account" | "load" | "unknown model" | undefined;
+
+const POLICY_CODES: ReadonlySet<unknown> = new Set([
+  "content_policy_violation",
+  "content_filter",
+  "moderation_blocked",
+  "imagine:content-moderated",
+]);
+const POLICY_WORDS = /\bContent violates usage guidelines\b|\brejected by content moderation\b/i;
+const ACCOUNT_CODES: ReadonlySet<unknown> = new Set([
+  "AccountOverdueError",
+  "billing_hard_limit_reached",
+  "billing_not_active",
+  "credit_balance_exhausted",
+  "insufficient_quota",
+  "invalid_api_key",
+  "organization_spend_limit_exceeded",
+  "organization_usage_limit_exceeded",
+  "project_spend_limit_exceeded",
+  "unsupported_country_region_territory",
+]);
+const ACCOUNT_WORDS = [
+  /\bIncorrect API key provided\b/i,
+  /\bAPI key not valid\b/i,
+  /\bused all available credits\b/i,
+  /\bprepayment credits are depleted\b/i,
+  /\bUser location is not supported\b/i,
+];
+const LOAD_WORDS = /\btemporarily at capacity\b/i;
+/** With status 400. The name is ours and not the client's. */
+const UNKNOWN_MODEL = / is not a valid model ID$/;
+
+/** @param envelope the error object of an answer */
+export function meaningOf(status: number, envelope: JsonObject | undefined): RefusalMeaning {
+  if (envelope === undefined || status < 400 || status >= 500) return undefined;
+  const { code, type, message } = envelope;
+  const words = typeof message === "string" ? message : "";
+  if (isPolicy(status, envelope, words)) return "policy";
+  const isAccount = [code, type].some((word) => ACCOUNT_CODES.has(word));
+  if (isAccount || ACCOUNT_WORDS.some((pattern) => pattern.test(words))) return "account";
+  if (LOAD_WORDS.test(words)) return "load";
+  if (status === 400 && UNKNOWN_MODEL.test(words)) return "unknown model";
+  return status === 401 || status === 402 || status === 403 ? "account" : undefined;
+}
+
+function isPolicy(status: number, envelope: JsonObject, words: string): boolean {
+  const metadata = isObject(envelope["metadata"]) ? envelope["metadata"] : {};
+  if (POLICY_CODES.has(envelope["code"]) || POLICY_CODES.has(metadata["error_type"])) return true;
+  if (status === 403 && (Array.isArray(metadata["reasons"]) || "flagged_input" in metadata)) return true;
+  return POLICY_WORDS.test(words);
+}
