@@ -4,6 +4,7 @@
 import { type Billing, ReleaseReason } from "@gr/clients";
 import type { PicoUsd } from "@gr/money";
 import type { Timer } from "@gr/runtime";
+import type { Cover, LossBreaker } from "./loss-breaker.ts";
 import { BILLED_WITHOUT_ANSWER } from "./lost-request.ts";
 import type { Released, Route } from "./order.ts";
 import type { Kinds, LookUp, PaidRequestEvents } from "./ports.ts";
@@ -35,6 +36,16 @@ export interface Searched {
   readonly severalBills: boolean | undefined;
   /** What is in our books of it already; undefined while its hold is open. */
   readonly booked: PicoUsd | undefined;
+  /** Undefined of a hold whose order this process does not know: its bill closes no route. */
+  readonly cover: Cover | undefined;
+}
+
+interface BillSearchDeps<K extends Kinds> {
+  readonly billing: Billing;
+  readonly lookUp: LookUp<K>;
+  readonly events: PaidRequestEvents<K>;
+  readonly clock: Timer;
+  readonly losses: LossBreaker;
 }
 
 export class BillSearch<K extends Kinds> {
@@ -42,21 +53,17 @@ export class BillSearch<K extends Kinds> {
   readonly #lookUp: LookUp<K>;
   readonly #events: PaidRequestEvents<K>;
   readonly #clock: Timer;
+  readonly #losses: LossBreaker;
   readonly #pauses: SearchPauses;
   readonly #stopping = new AbortController();
   #running = 0;
 
-  constructor(
-    billing: Billing,
-    lookUp: LookUp<K>,
-    events: PaidRequestEvents<K>,
-    clock: Timer,
-    pauses: SearchPauses,
-  ) {
+  constructor({ billing, lookUp, events, clock, losses }: BillSearchDeps<K>, pauses: SearchPauses) {
     this.#billing = billing;
     this.#lookUp = lookUp;
     this.#events = events;
     this.#clock = clock;
+    this.#losses = losses;
     this.#pauses = pauses;
   }
 
@@ -94,10 +101,11 @@ export class BillSearch<K extends Kinds> {
   }
 
   async #search(
-    { id, route: { provider }, billId, severalBills, booked: before }: Searched,
+    { id, route, billId, severalBills, booked: before, cover }: Searched,
     pauses: readonly number[],
     book: (cost: PicoUsd, more: PicoUsd) => Promise<void>,
   ): Promise<void> {
+    const { provider } = route;
     if (this.#running >= MOST_SEARCHES || !this.#lookUp.canAsk(provider)) return;
     this.#running += 1;
     let booked = before;
@@ -108,6 +116,7 @@ export class BillSearch<K extends Kinds> {
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
         if (typeof found !== "object") continue;
         const { cost } = found;
+        if (cover !== undefined) this.#losses.recordBill(route, cover, cost);
         if (booked === undefined || cost > booked) {
           const more = cost - (booked ?? 0n);
           if (!(await this.#booked(id, () => book(cost, more)))) continue;
