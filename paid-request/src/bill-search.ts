@@ -11,9 +11,13 @@ import type { Kinds, LookUp, PaidRequestEvents } from "./ports.ts";
 
 /** Forgetting one costs our books a bill, no customer anything. */
 const MOST_SEARCHES = 10_000;
+const DAY_MS = 86_400_000;
 
 export interface SearchPauses {
-  /** Milliseconds before each look-up for a hold that is still open; then it is left to its deadline. */
+  /**
+   * Milliseconds before each look-up for a hold that is still open; then it is left to its deadline. A pause of a day or
+   * longer counts against a limit of its own, and ends with the process: only memory knows of it.
+   */
   readonly open: readonly number[];
   /** Of a request that failed and was released, and whose cost the provider did not say. */
   readonly failed: readonly number[];
@@ -23,8 +27,8 @@ export interface SearchPauses {
 
 export const SEARCH_PAUSES: SearchPauses = {
   open: [1_000, 4_000],
-  failed: [1_000, 4_000, 55_000, 540_000],
-  unresolved: [60_000, 540_000, 3_000_000],
+  failed: [1_000, 4_000, 55_000, 540_000, DAY_MS],
+  unresolved: [60_000, 540_000, 3_000_000, DAY_MS],
 };
 
 export interface Searched {
@@ -57,6 +61,8 @@ export class BillSearch<K extends Kinds> {
   readonly #pauses: SearchPauses;
   readonly #stopping = new AbortController();
   #running = 0;
+  /** Searches that wait for their look-up a day later. */
+  #waiting = 0;
 
   constructor({ billing, lookUp, events, clock, losses }: BillSearchDeps<K>, pauses: SearchPauses) {
     this.#billing = billing;
@@ -111,8 +117,7 @@ export class BillSearch<K extends Kinds> {
     let booked = before;
     try {
       for (const pause of pauses) {
-        await this.#clock.sleep(pause, this.#stopping.signal);
-        if (this.#stopping.signal.aborted) return;
+        if (!(await this.#pause(pause)) || this.#stopping.signal.aborted) return;
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
         if (typeof found !== "object") continue;
         const { cost } = found;
@@ -128,6 +133,23 @@ export class BillSearch<K extends Kinds> {
     } finally {
       this.#running -= 1;
     }
+  }
+
+  /** @returns false when too many searches wait for a day already */
+  async #pause(ms: number): Promise<boolean> {
+    const { signal } = this.#stopping;
+    const isLong = ms >= DAY_MS;
+    if (isLong && this.#waiting >= MOST_SEARCHES) return false;
+    if (isLong) {
+      this.#waiting += 1;
+      this.#running -= 1;
+    }
+    await this.#clock.sleep(ms, signal);
+    if (isLong) {
+      this.#waiting -= 1;
+      this.#running += 1;
+    }
+    return true;
   }
 
   /** What could not be booked is booked after the next pause. */
