@@ -2,7 +2,8 @@
 // told where to end, and what an upstream reports beyond belief is not the customer's.
 import type { ServerResponse } from "node:http";
 import { chargeOf, PICO_PER_CREDIT } from "@gr/money";
-import { until } from "@gr/testing";
+import { LOSS_COOL_DOWN_MS } from "@gr/paid-request";
+import { ManualClock, until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { principal } from "./test/front-door.ts";
 import { payloadsOf, StreamReader } from "./test/read-stream.ts";
@@ -14,16 +15,20 @@ let upstream: ScriptedUpstream;
 let rig: Rig;
 let openAi: Rig;
 
+const clock = new ManualClock(Date.now());
+
 beforeAll(async () => {
   upstream = await new ScriptedUpstream().start();
-  rig = await startRig(upstream.url);
-  openAi = await startRig(upstream.url, { TEXT_UPSTREAM_KIND: "openai" });
+  rig = await startRig(upstream.url, {}, clock);
+  openAi = await startRig(upstream.url, { TEXT_UPSTREAM_KIND: "openai" }, clock);
 });
 afterAll(async () => {
   await Promise.all([rig?.stop(), openAi?.stop()]);
   await upstream?.stop();
 });
 afterEach(() => {
+  // The losses of one test close no route in the next one.
+  clock.advance(LOSS_COOL_DOWN_MS);
   rig.billing.before = async () => undefined;
 });
 
