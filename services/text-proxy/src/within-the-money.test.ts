@@ -224,6 +224,7 @@ describe("a stream without a limit", () => {
       ["y", usage(10, 16_000, "0.0241")],
       [TEXT, usage(10, 2, "0.00001")],
     ] as const) {
+      clock.advance(LOSS_COOL_DOWN_MS);
       leave(40n);
       const cut = await inStep(endless(token(text, `,${said}`)), open());
       expect(payloadsOf(cut.text).at(-1)).toMatchObject({ error: { code: "spend_limit_exceeded" } });
