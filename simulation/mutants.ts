@@ -247,8 +247,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: RESOLVER,
-    find: "    if (ended && !isAll) search.forUnresolved(",
-    replace: "    if (!ended) search.forUnresolved(",
+    find: "    if (!ended || isAll) return;",
+    replace: "    if (ended || isAll) return;",
     what: "nobody looks for the bill of what was given up",
     caught: { histories: 5_000 },
   },

@@ -4,15 +4,20 @@
 import { type Billing, ReleaseReason } from "@gr/clients";
 import type { PicoUsd } from "@gr/money";
 import type { Timer } from "@gr/runtime";
+import type { Cover, LossBreaker } from "./loss-breaker.ts";
 import { BILLED_WITHOUT_ANSWER } from "./lost-request.ts";
 import type { Released, Route } from "./order.ts";
 import type { Kinds, LookUp, PaidRequestEvents } from "./ports.ts";
 
 /** Forgetting one costs our books a bill, no customer anything. */
 const MOST_SEARCHES = 10_000;
+const DAY_MS = 86_400_000;
 
 export interface SearchPauses {
-  /** Milliseconds before each look-up for a hold that is still open; then it is left to its deadline. */
+  /**
+   * Milliseconds before each look-up for a hold that is still open; then it is left to its deadline. A pause of a day or
+   * longer counts against a limit of its own, and ends with the process: only memory knows of it.
+   */
   readonly open: readonly number[];
   /** Of a request that failed and was released, and whose cost the provider did not say. */
   readonly failed: readonly number[];
@@ -22,8 +27,8 @@ export interface SearchPauses {
 
 export const SEARCH_PAUSES: SearchPauses = {
   open: [1_000, 4_000],
-  failed: [1_000, 4_000, 55_000, 540_000],
-  unresolved: [60_000, 540_000, 3_000_000],
+  failed: [1_000, 4_000, 55_000, 540_000, DAY_MS],
+  unresolved: [60_000, 540_000, 3_000_000, DAY_MS],
 };
 
 export interface Searched {
@@ -35,6 +40,16 @@ export interface Searched {
   readonly severalBills: boolean | undefined;
   /** What is in our books of it already; undefined while its hold is open. */
   readonly booked: PicoUsd | undefined;
+  /** Undefined of a hold whose order this process does not know: its bill closes no route. */
+  readonly cover: Cover | undefined;
+}
+
+interface BillSearchDeps<K extends Kinds> {
+  readonly billing: Billing;
+  readonly lookUp: LookUp<K>;
+  readonly events: PaidRequestEvents<K>;
+  readonly clock: Timer;
+  readonly losses: LossBreaker;
 }
 
 export class BillSearch<K extends Kinds> {
@@ -42,21 +57,19 @@ export class BillSearch<K extends Kinds> {
   readonly #lookUp: LookUp<K>;
   readonly #events: PaidRequestEvents<K>;
   readonly #clock: Timer;
+  readonly #losses: LossBreaker;
   readonly #pauses: SearchPauses;
   readonly #stopping = new AbortController();
   #running = 0;
+  /** Searches that wait for their look-up a day later. */
+  #waiting = 0;
 
-  constructor(
-    billing: Billing,
-    lookUp: LookUp<K>,
-    events: PaidRequestEvents<K>,
-    clock: Timer,
-    pauses: SearchPauses,
-  ) {
+  constructor({ billing, lookUp, events, clock, losses }: BillSearchDeps<K>, pauses: SearchPauses) {
     this.#billing = billing;
     this.#lookUp = lookUp;
     this.#events = events;
     this.#clock = clock;
+    this.#losses = losses;
     this.#pauses = pauses;
   }
 
@@ -94,20 +107,21 @@ export class BillSearch<K extends Kinds> {
   }
 
   async #search(
-    { id, route: { provider }, billId, severalBills, booked: before }: Searched,
+    { id, route, billId, severalBills, booked: before, cover }: Searched,
     pauses: readonly number[],
     book: (cost: PicoUsd, more: PicoUsd) => Promise<void>,
   ): Promise<void> {
+    const { provider } = route;
     if (this.#running >= MOST_SEARCHES || !this.#lookUp.canAsk(provider)) return;
     this.#running += 1;
     let booked = before;
     try {
       for (const pause of pauses) {
-        await this.#clock.sleep(pause, this.#stopping.signal);
-        if (this.#stopping.signal.aborted) return;
+        if (!(await this.#pause(pause)) || this.#stopping.signal.aborted) return;
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
         if (typeof found !== "object") continue;
         const { cost } = found;
+        if (cover !== undefined) this.#losses.recordBill(route, cover, cost);
         if (booked === undefined || cost > booked) {
           const more = cost - (booked ?? 0n);
           if (!(await this.#booked(id, () => book(cost, more)))) continue;
@@ -119,6 +133,23 @@ export class BillSearch<K extends Kinds> {
     } finally {
       this.#running -= 1;
     }
+  }
+
+  /** @returns false when too many searches wait for a day already */
+  async #pause(ms: number): Promise<boolean> {
+    const { signal } = this.#stopping;
+    const isLong = ms >= DAY_MS;
+    if (isLong && this.#waiting >= MOST_SEARCHES) return false;
+    if (isLong) {
+      this.#waiting += 1;
+      this.#running -= 1;
+    }
+    await this.#clock.sleep(ms, signal);
+    if (isLong) {
+      this.#waiting -= 1;
+      this.#running += 1;
+    }
+    return true;
   }
 
   /** What could not be booked is booked after the next pause. */

@@ -26,11 +26,13 @@ const [first, second, third] = ["first", "second", "third"].map((provider) => ({
 
 let extensions: Credits[];
 let mayGrow: boolean;
+let billed: (readonly [Route, Bill])[];
 let answers: Map<string, FoundBill>;
 let continuation: Continuation<TextLike>;
 beforeEach(() => {
   extensions = [];
   mayGrow = true;
+  billed = [];
   answers = new Map();
   continuation = new Continuation<TextLike>({
     order,
@@ -40,6 +42,7 @@ beforeEach(() => {
       ask: async (provider) => answers.get(provider) ?? "unknown",
     },
     held: () => 10n,
+    billed: (...part) => billed.push(part),
     extend: async (least) => {
       extensions.push(least);
       return mayGrow
@@ -120,4 +123,10 @@ test.each([
 test("an end that is no break stays as it is", async () => {
   expect(await continuation.settle(failure, first, second)).toBe(failure);
   expect(extensions).toEqual([]);
+});
+
+test("the bill of each part is passed on with its route, so that a loss can close it", async () => {
+  answers.set("first", { cost: 70n * PICO });
+  await continuation.settle(broken(1n, PICO).end, first, second);
+  expect(billed).toEqual([[first, { charge: 70n, cost: 70n * PICO }]]);
 });

@@ -20,6 +20,8 @@ export interface ContinuationOptions<K extends Kinds> extends BillLookUpDeps<K> 
   readonly order: Order;
   readonly held: () => Credits;
   readonly extend: (least: Credits) => Promise<Extension>;
+  /** Called with the bill of each part, when it is known. */
+  readonly billed: (route: Route, bill: Bill) => void;
 }
 
 /** The parts of one answer. */
@@ -43,9 +45,10 @@ export class Continuation<K extends Kinds> {
   ): Promise<AttemptEnd<K>> {
     if (end.kind !== "broken") return end;
     if (next === undefined) return end.otherwise();
-    const { order, held, extend } = this.#options;
+    const { order, held, extend, billed } = this.#options;
     const found = await lookUpBill(this.#options, order.id, route.provider, end.billId);
     const bill = end.billOf(found);
+    billed(route, bill);
     const parts = [...this.#parts, bill];
     const readAgain = end.continueAt(next, parts);
     if (readAgain === undefined) return end.otherwise();

@@ -81,6 +81,7 @@ beforeEach(async () => {
     lookUp: { canAsk: () => askable, ask: async (_, billId) => lookUp(billId) },
     events: {
       notCovered: () => told.push("not covered"),
+      routeClosed: ({ provider }, accountId) => told.push(`${provider} closed for ${accountId ?? "all"}`),
       billLookedUp: () => told.push("looked up"),
       billMetered: () => told.push("metered"),
       fellBack: (_, __, to) => told.push(`to ${to.provider}`),
@@ -160,6 +161,66 @@ const reasonOf = (promise: Promise<unknown>) =>
 const kinds = (id: string) => fake.callsOf(id).map(({ kind }: BillingCall) => kind);
 const resolve = () => requests.resolver.round(new AbortController().signal);
 const soon = (check: () => boolean) => until(check, { timeoutMs: 60_000 });
+
+describe("a route that loses money", () => {
+  /** Ten holds of an order, in pico USD; a bill above it closes the route for all. */
+  const TEN_HOLDS: PicoUsd = 1_000n * 100_000_000n;
+  const isClosed = (accountId: string, route = first) => requests.losses.isClosed(route, accountId);
+
+  test("closes for the account whose answer is billed above its charge", async () => {
+    await serve(order(), async () => delivered({ charge: 3n, cost: TEN_HOLDS }));
+    expect([isClosed(ACCOUNT), isClosed("other"), isClosed(ACCOUNT, second)]).toEqual([true, false, false]);
+    expect(told).toEqual([`first closed for ${ACCOUNT}`]);
+  });
+
+  test("closes for all after one bill above ten holds, delivered or failed", async () => {
+    await serve(order(), async () => delivered({ charge: 3n, cost: TEN_HOLDS + 1n }));
+    await reasonOf(serve(order(), async () => failed(TEN_HOLDS + 1n), [second]));
+    expect([isClosed("other"), isClosed("other", second)]).toEqual([true, true]);
+    expect(told).toEqual(["first closed for all", "second closed for all"]);
+  });
+
+  test("stays open for bills that the hold covers: failures, answers as charged", async () => {
+    await serve(order(), async () => delivered(billOf(TEN_HOLDS / 10n)));
+    await reasonOf(serve(order(), async () => failed(TEN_HOLDS / 10n)));
+    expect(isClosed(ACCOUNT)).toBe(false);
+  });
+
+  test("closes when the account cannot pay what the answer costs above its hold", async () => {
+    const one = order();
+    await serve(one, async () => delivered(billOf(2_000_000n * 100_000_000n)));
+    expect(fake.hold(one.id)).toMatchObject({ chargedCredits: 100n });
+    expect(told).toEqual(["not covered", "first closed for all"]);
+  });
+
+  test("closes for the bill of a provider after which another one was asked", async () => {
+    const fails = failed(TEN_HOLDS, { fallBack: true });
+    await serve(order(), async ({ provider }) => (provider === "first" ? fails : delivered(billOf(COST))), [
+      first,
+      second,
+    ]);
+    expect([isClosed(ACCOUNT), isClosed(ACCOUNT, second)]).toEqual([true, false]);
+  });
+
+  test("closes when the bill is found after the request had ended", async () => {
+    let asked = 0;
+    lookUp = () => {
+      asked += 1;
+      return asked > 3 ? { cost: TEN_HOLDS } : "unknown";
+    };
+    await serve(order(), async () => delivered(undefined));
+    expect(isClosed(ACCOUNT)).toBe(false);
+    await soon(() => told.some((event) => event.startsWith("late")));
+    expect(isClosed(ACCOUNT)).toBe(true);
+  });
+
+  test("closes when the bill of an unknown outcome is found", async () => {
+    lookUp = () => ({ cost: TEN_HOLDS });
+    await reasonOf(serve(order(), async () => unknown()));
+    await soon(() => told.includes("billed_without_answer"));
+    expect(isClosed(ACCOUNT)).toBe(true);
+  });
+});
 
 describe("who pays", () => {
   test("what was delivered is charged as billed, and given away only then", async () => {

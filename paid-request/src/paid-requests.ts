@@ -10,8 +10,9 @@ import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
 import { type Booked, Booking } from "./booking.ts";
 import { Continuation } from "./continuation.ts";
 import { overloaded, takenOver, tooLate, unknownOutcome } from "./errors.ts";
+import { type Cover, LossBreaker } from "./loss-breaker.ts";
 import type { PaidRequestsOptions } from "./options.ts";
-import type { Ending, Order, Route } from "./order.ts";
+import type { Bill, Ending, Order, Route } from "./order.ts";
 import type {
   AttemptContext,
   AttemptEnd,
@@ -55,6 +56,8 @@ export type Begun<K extends Kinds> =
 export class PaidRequests<K extends Kinds> {
   readonly running: RunningRequests;
   readonly resolver: Resolver<K>;
+  /** Routes that lose money; services choose none of them. */
+  readonly losses: LossBreaker;
   readonly #options: PaidRequestsOptions<K>;
   readonly #booking: Booking<K>;
   readonly #search: BillSearch<K>;
@@ -66,15 +69,17 @@ export class PaidRequests<K extends Kinds> {
     const { billing, record, lookUp, events, clock, settings } = options;
     this.#options = options;
     this.running = new RunningRequests(settings.mostRunning);
+    this.losses = new LossBreaker(clock, events);
     const giveUp = (id: string) => this.running.giveUp(id, "its hold was resolved by somebody else");
     this.#holds = new RunningHolds(billing, events, giveUp);
     this.#booking = new Booking(billing, record, events);
     const pauses = settings.searchPauses ?? SEARCH_PAUSES;
-    this.#search = new BillSearch(billing, lookUp, events, clock, pauses);
+    this.#search = new BillSearch({ billing, lookUp, events, clock, losses: this.losses }, pauses);
     this.resolver = new Resolver({
       ...options,
       booking: this.#booking,
       search: this.#search,
+      losses: this.losses,
       running: this.running,
       resume: (order, route, resume, running) => this.#resume(order, route, resume, running),
     });
@@ -262,7 +267,14 @@ export class PaidRequests<K extends Kinds> {
     const { lookUp, clock } = this.#options;
     const held = () => this.#holds.heldFor(order);
     const extend = (least: Credits) => this.#holds.extend(order.id, 0, least);
-    return new Continuation({ order, lookUp, clock, held, extend });
+    const billed = (route: Route, { charge, cost }: Bill) =>
+      this.losses.recordBill(route, this.#coverOf(order, charge), cost);
+    return new Continuation({ order, lookUp, clock, held, extend, billed });
+  }
+
+  /** @param charge undefined of an attempt that delivered nothing */
+  #coverOf(order: K["order"], charge: Credits | undefined): Cover {
+    return { accountId: order.accountId, held: this.#holds.heldFor(order), charge };
   }
 
   async #attempt<End extends AttemptEnd<K> | Broken<K>>(
@@ -291,11 +303,13 @@ export class PaidRequests<K extends Kinds> {
     const { billing, record } = this.#options;
     const { id: holdId, deadlineAt, severalBills } = order;
     const { cost = 0n, billId, metered } = failed;
+    const cover = this.#coverOf(order, undefined);
+    this.losses.recordBill(before, cover, cost);
     const next = { ...route, holdId, attempt, deadlineAt };
     try {
       if (!(await billing.nextAttempt({ ...next, cost }))) return failed;
       if (metered === true) {
-        const searched = { id: holdId, route: before, billId, severalBills, booked: cost };
+        const searched = { id: holdId, route: before, billId, severalBills, booked: cost, cover };
         this.#search.forEarlier(searched, (found) =>
           billing.nextAttempt({ ...next, cost: found, billedBy: before.provider }),
         );
@@ -329,6 +343,8 @@ export class PaidRequests<K extends Kinds> {
         : { bill: delivered.bill, isAll: true };
     const { isAll } = found;
     const bill = await this.#holds.cover(order, found.bill);
+    const cover = this.#coverOf(order, bill.charge);
+    this.losses.recordBill(route, cover, bill.cost);
     const product = delivered.productOf(bill);
     let booked: Booked;
     try {
@@ -339,7 +355,8 @@ export class PaidRequests<K extends Kinds> {
     }
     if (booked !== "passed" && !isAll) {
       const { id, severalBills } = order;
-      this.#search.forEnded({ id, route, billId: delivered.billId, severalBills, booked: bill.cost });
+      const searched = { id, route, billId: delivered.billId, severalBills, booked: bill.cost, cover };
+      this.#search.forEnded(searched);
     }
     switch (booked) {
       case "booked":
@@ -375,6 +392,8 @@ export class PaidRequests<K extends Kinds> {
     const { record, events } = this.#options;
     const { id, severalBills } = order;
     const { notSent, cost, metered, why, message, billId } = failed;
+    const cover = this.#coverOf(order, undefined);
+    this.losses.recordBill(route, cover, cost ?? 0n);
     const reason = notSent ? ReleaseReason.NOT_SENT : ReleaseReason.FAILED;
     const { provider } = route;
     const ending: Ending = { kind: "released", reason, cost: cost ?? 0n, provider, why, message };
@@ -389,7 +408,7 @@ export class PaidRequests<K extends Kinds> {
     if (recorded === "passed") return takenOver();
     await this.#booking.book(id, ending).catch((error) => events.notBooked(id, error));
     if (cost === undefined || metered === true) {
-      this.#search.forEnded({ id, route, billId, severalBills, booked: cost ?? 0n });
+      this.#search.forEnded({ id, route, billId, severalBills, booked: cost ?? 0n, cover });
     }
     return failed.error;
   }
@@ -406,7 +425,8 @@ export class PaidRequests<K extends Kinds> {
     }
     if (left === "search" && route !== undefined) {
       const { id, severalBills } = order;
-      const searched = { id, route, billId: unknown.billId, severalBills, booked: undefined };
+      const cover = this.#coverOf(order, undefined);
+      const searched = { id, route, billId: unknown.billId, severalBills, booked: undefined, cover };
       this.#search.forOpen(searched, async (released) => {
         await this.#booking.end(order, released, undefined);
         events.resolved(id, released);

@@ -3,6 +3,7 @@
 import type { LeasedHold } from "@gr/clients";
 import type { Credits, PicoUsd } from "@gr/money";
 import type { ServiceError } from "@gr/proto";
+import type { LossEvents } from "./loss-breaker.ts";
 import type { Bill, Ending, Order, Route } from "./order.ts";
 
 /** What a service calls its own: its orders, what its callers get, its bills, and what its look-ups find. */
@@ -199,7 +200,7 @@ export type HoldStory =
   | { readonly kind: "lost"; readonly lost: Lost };
 
 /** What happens to the money of requests, each as one function: a counter, and a log line for what went wrong. */
-export interface PaidRequestEvents<K extends Kinds> {
+export interface PaidRequestEvents<K extends Kinds> extends LossEvents {
   /** The charge is more than is held, and the hold could not grow: the remainder is our loss. */
   notCovered(order: K["order"], bill: K["bill"], held: Credits): void;
   /** The bill of a delivered answer was looked up. */

@@ -3,6 +3,7 @@
 import { type LeasedHold, ReleaseReason } from "@gr/clients";
 import type { BillSearch } from "./bill-search.ts";
 import type { Booking } from "./booking.ts";
+import type { Cover, LossBreaker } from "./loss-breaker.ts";
 import { judgeLookUp, UNRESOLVED } from "./lost-request.ts";
 import type { PaidRequestsOptions } from "./options.ts";
 import type { Ending, Route } from "./order.ts";
@@ -16,6 +17,7 @@ const PARALLEL = 8;
 export interface ResolverOptions<K extends Kinds> extends PaidRequestsOptions<K> {
   readonly booking: Booking<K>;
   readonly search: BillSearch<K>;
+  readonly losses: LossBreaker;
   readonly running: RunningRequests;
   /** Goes on with a request where its process left it. @throws ServiceError when it ends without an answer */
   resume(
@@ -74,8 +76,10 @@ export class Resolver<K extends Kinds> {
       return;
     }
     try {
-      if (ending === undefined) await this.#lookUp(due, (released) => this.#end(order, released));
-      else await this.#book(id, ending);
+      if (ending === undefined) {
+        const cover = { accountId: order.accountId, held: order.credits, charge: undefined };
+        await this.#lookUp(due, cover, (released) => this.#end(order, released));
+      } else await this.#book(id, ending);
     } finally {
       entered.leave();
     }
@@ -99,7 +103,7 @@ export class Resolver<K extends Kinds> {
         return this.#book(id, { kind: "released", reason, cost: 0n, provider, why: "not_sent", message });
       }
       case "lost":
-        return this.#lookUp(story.lost, async (released) => {
+        return this.#lookUp(story.lost, undefined, async (released) => {
           await billing.release(id, released.reason, released.cost, released.provider);
           await record.booked(id, true);
           this.#options.events.resolved(id, released);
@@ -120,8 +124,12 @@ export class Resolver<K extends Kinds> {
   }
 
   /** @param end books a release. @returns false when another process decides */
-  async #lookUp(lost: Lost, end: (released: Extract<Ending, { kind: "released" }>) => Promise<boolean>) {
-    const { lookUp, clock, record, search, settings } = this.#options;
+  async #lookUp(
+    lost: Lost,
+    cover: Cover | undefined,
+    end: (released: Extract<Ending, { kind: "released" }>) => Promise<boolean>,
+  ) {
+    const { lookUp, clock, record, search, settings, losses } = this.#options;
     const { id, route, severalBills } = lost;
     const askable = lookUp.canAsk(route.provider);
     const result = askable ? await lookUp.ask(route.provider, id) : undefined;
@@ -132,8 +140,10 @@ export class Resolver<K extends Kinds> {
       await record.putOff(id, Math.max(settings.graceMs, untilDeadline), verdict.unbilled);
       return;
     }
+    if (cover !== undefined) losses.recordBill(route, cover, verdict.cost);
     const ended = await end(verdict);
     const isAll = verdict.why !== UNRESOLVED && severalBills !== true;
-    if (ended && !isAll) search.forUnresolved({ id, route, billId: "", severalBills, booked: verdict.cost });
+    if (!ended || isAll) return;
+    search.forUnresolved({ id, route, billId: "", severalBills, booked: verdict.cost, cover });
   }
 }

@@ -147,6 +147,7 @@ export class Router {
     const { world } = this.#surroundings;
     return {
       notCovered: () => world.count("charges cut to their hold"),
+      routeClosed: () => world.count("routes closed by losses"),
       billLookedUp: () => world.count("bills looked up"),
       billMetered: () => world.count("bills metered"),
       fellBack: () => world.count("attempts of a second provider"),
@@ -258,11 +259,16 @@ export class Router {
     request: Request,
     madeAt: number,
   ): Promise<Answer | undefined> {
-    const { ledger, upstreams } = this.#surroundings;
+    const { world, ledger, upstreams } = this.#surroundings;
     const order: TextOrder = { ...orderOf(life, request, madeAt), request };
     const model = { id: "model", routes: request.providers.map(routeOf) };
-    const [first, ...others] = chooseRoutes(model, breakersByUpstream(breakers));
-    if (first === undefined) throw new Error("no upstream serves the model");
+    const [first, ...others] = chooseRoutes(model, breakersByUpstream(breakers), (route) =>
+      text.losses.isClosed(route, order.accountId),
+    );
+    if (first === undefined) {
+      world.count("refused: all routes lose money");
+      throw new ServiceError("provider_unavailable", "No provider serves the model now.");
+    }
     const made = new TextProducer({ life, ledger, upstreams, breakers, routes: [first, ...others], order });
     const producer = watchProducer(life, request, made);
     const served = await text.serve(order, producer, () => request.left);

@@ -75,6 +75,8 @@ const MOST_LATE_MS = 12 * HOLD_GRACE_MS;
 const WHOLE: Piece = { part: 1, count: 1 };
 /** A hold's worth of upstream cost, in a number that a random one can be multiplied with. */
 const PARTS = 1_000;
+/** Bill of a job that runs away, as a multiple of what it would be. */
+const RUNAWAY = 1_000n;
 
 export class Upstream {
   readonly provider: string;
@@ -335,7 +337,9 @@ function endingOf(
   const parts = service === "text" && random.chance(0.15) ? 3 * PARTS : PARTS;
   const part = BigInt(random.between(1, parts));
   const whole = ((most === 0n ? 1n : most) * PICO_PER_CREDIT * BigInt(count)) / BigInt(n);
-  const bill = (whole * part) / BigInt(PARTS);
+  const runaway = random.chance(0.005) ? RUNAWAY : 1n;
+  if (runaway > 1n) world.count("upstream: bills far above their holds");
+  const bill = ((whole * part) / BigInt(PARTS)) * runaway;
   if (dice < 0.58) return { reply: { kind: "answer", cost: bill }, bill };
   if (dice < 0.64) {
     if (service === "media") return { reply: { kind: "answer", cost: bill }, bill };

@@ -44,6 +44,7 @@ const hurried: Timer = {
 const nobody = () => undefined;
 const events: GenerationEvents = {
   notCovered: nobody,
+  routeClosed: nobody,
   billLookedUp: nobody,
   billMetered: nobody,
   fellBack: nobody,
@@ -79,7 +80,14 @@ export async function carryOut(
   const wanted = makeMediaOrder(asked, request, pictures, model);
   const { size, quality, seconds, audio } = wanted.shape;
   const providers = new Map([[provider.name, provider]]);
-  const routes = chooseRoutes(asked.kind, model, { size, quality, seconds, audio }, providers, events);
+  const routes = chooseRoutes(
+    asked.kind,
+    model,
+    { size, quality, seconds, audio },
+    providers,
+    events,
+    () => false,
+  );
   const priced = priceMediaOrder(asked, wanted, pixelsOfImages(pictures));
   const { count, format } = wanted;
   const order: MediaOrder = {

@@ -37,6 +37,8 @@ export interface GuardedCommand {
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   /** Asks the server to end. */
   readonly stopSignal: "INT" | "TERM";
+  /** Output of a server that takes no new clients and waits for the last one to leave: it is then asked to end. */
+  readonly lingers?: RegExp | undefined;
   /** Ends a server that did not obey within 20 s. */
   readonly lastSignal: NodeJS.Signals;
   /** Folders that are removed when the server has ended. */
@@ -62,7 +64,7 @@ export async function startGuarded(
   guarded: GuardedCommand,
   ready: { text: RegExp; timeoutMs: number; explain(output: string): string },
 ): Promise<GuardedProcess> {
-  const { title, command, env, user, stopSignal, scratch = "", sockets = "" } = guarded;
+  const { title, command, env, user, stopSignal, lingers, scratch = "", sockets = "" } = guarded;
   const child = spawn("/bin/sh", ["-c", GUARD, "guard", stopSignal, scratch, sockets, ...command], {
     cwd: "/",
     env,
@@ -79,11 +81,18 @@ export async function startGuarded(
     const keep = (chunk: Buffer) => {
       output = (output + chunk).slice(-KEPT_OUTPUT);
       if (ready.text.test(output)) resolve();
+      if (lingers?.test(output) === true) hasten();
     };
     child.stdout?.on("data", keep);
     child.stderr?.on("data", keep);
   });
   const pid = await readPid(child);
+  let hastened = false;
+  function hasten(): void {
+    if (hastened || !isRunning(child)) return;
+    hastened = true;
+    process.kill(pid, `SIG${stopSignal}`);
+  }
   const end = () => stop(child, exited, pid, guarded.lastSignal);
   const outcome = await firstOf(becameReady, exited, ready.timeoutMs);
   if (outcome === "ready") {
@@ -133,12 +142,16 @@ function release(child: ChildProcess): void {
   for (const fd of [1, 2, 3] as const) pipeOf(child, fd).unref();
 }
 
+/** Whether the guard runs; the server may outlive a guard that was killed. */
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
 async function stop(child: ChildProcess, exited: Promise<void>, pid: number, lastSignal: NodeJS.Signals) {
-  const running = () => child.exitCode === null && child.signalCode === null;
-  if (!running()) return;
   child.ref();
   // The guard has not ended, so it has not reaped the server: the pid is still the server's.
-  const overdue = setTimeout(() => running() && process.kill(pid, lastSignal), STOP_TIMEOUT_MS);
+  const overdue = setTimeout(() => isRunning(child) && process.kill(pid, lastSignal), STOP_TIMEOUT_MS);
+  // Of a guard that was killed, the shell that waits for this end of the pipe is left, and stops the server.
   pipeOf(child, 3).end();
   await exited;
   clearTimeout(overdue);

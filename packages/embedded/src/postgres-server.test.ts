@@ -1,5 +1,5 @@
 // The guarantees of an embedded PostgreSQL: real servers, real kills.
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -82,6 +82,26 @@ test("committed rows survive kill -9 of the server itself", async () => {
   const again = await startPostgres({ dataDir, durable: true });
   await expect(query(again.url, "SELECT text FROM note")).resolves.toEqual([{ text: "kept" }]);
   await again.stop();
+});
+
+test("a server that is told to end when its clients have left ends at once: it takes no new ones", async () => {
+  const server = await startPostgres({ dataDir, durable: false });
+  const client = new pg.Client({ connectionString: server.url });
+  const left = new Promise((resolve) => client.on("error", resolve));
+  await client.connect();
+  process.kill(server.pid, "SIGTERM");
+  await Promise.all([server.exited, left]);
+  const again = await startPostgres({ dataDir, durable: false });
+  await expect(query(again.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
+  await again.stop();
+});
+
+test("a server whose guard was killed is stopped all the same", async () => {
+  const server = await startPostgres({ dataDir, durable: false });
+  process.kill(Number(execFileSync("ps", ["-o", "ppid=", "-p", String(server.pid)])), "SIGKILL");
+  await expect(query(server.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);
+  await server.stop();
+  await ended(server.pid);
 });
 
 test("a pid file that names an unrelated process does not keep the server from starting", async () => {

@@ -136,6 +136,8 @@ async function launch(
     },
     user: account.user,
     stopSignal: "INT",
+    // Ours hold their connections for ever, so it would refuse all others for as long.
+    lingers: /received smart shutdown request/,
     lastSignal: "SIGQUIT",
     scratch: options.temporary === true ? options.dataDir : undefined,
     sockets: sockets === cluster.folder ? undefined : sockets,

@@ -69,7 +69,9 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const { HOLD_GRACE_MS: graceMs, MEDIA_LEASE_MS: leaseMs } = config;
         const limits = limitsOf(config);
         const providers = makeProviders(config, outbound);
-        const events = createGenerationEvents(log, metrics, [...providers.keys()]);
+        const events = createGenerationEvents(log, metrics, [...providers.keys()], () =>
+          requests.losses.closedRoutes(),
+        );
         const store = createGenerationStore(pool);
         const opened = await openStorage(config, clock);
         const { storage } = opened;

@@ -50,6 +50,8 @@ export interface TextGauges {
   running(): number;
   /** Number of models for which the breaker is open, by name of the upstream. */
   openBreakers(): readonly (readonly [string, number])[];
+  /** Number of models whose route is closed because of losses, by name of the upstream. */
+  lossyRoutes(): ReadonlyMap<string, number>;
 }
 
 export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGauges): TextEvents {
@@ -122,23 +124,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     buckets: BUCKETS,
     registers,
   });
-  new Gauge({
-    name: "text_requests_running",
-    help: "Text requests that have a hold now",
-    registers,
-    collect() {
-      this.set(gauges.running());
-    },
-  });
-  new Gauge({
-    name: "text_upstream_breakers_open",
-    help: "Models for which an upstream that failed is behind the other routes now",
-    labelNames: ["upstream"],
-    registers,
-    collect() {
-      for (const [upstream, open] of gauges.openBreakers()) this.set({ upstream }, open);
-    },
-  });
+  createGauges(registers, gauges);
   const named = ({ id, model }: TextOrder) => ({ requestId: id, model });
   return {
     answered: () => outcomes.inc(ANSWERED),
@@ -193,6 +179,11 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
       const amounts = { charge: formatCredits(charge), held: formatCredits(held) };
       log.warn({ ...named(order), ...amounts }, "a charge is cut to its hold");
     },
+    routeClosed: ({ provider, upstreamModel }, accountId = "all", loss) =>
+      log.error(
+        { provider, upstreamModel, accountId, loss: formatPicoUsd(loss) },
+        "a route is closed: its provider bills more than requests pay",
+      ),
     notBelieved: (order, cost, believed) => {
       notBelieved.inc();
       const amounts = { cost: formatPicoUsd(cost), believed: formatPicoUsd(believed) };
@@ -222,4 +213,33 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     },
     roundFailed: (error) => log.warn({ err: error }, "holds past their deadline could not be resolved"),
   };
+}
+
+function createGauges(registers: Registry[], gauges: TextGauges): void {
+  new Gauge({
+    name: "text_requests_running",
+    help: "Text requests that have a hold now",
+    registers,
+    collect() {
+      this.set(gauges.running());
+    },
+  });
+  new Gauge({
+    name: "text_upstream_breakers_open",
+    help: "Models for which an upstream that failed is behind the other routes now",
+    labelNames: ["upstream"],
+    registers,
+    collect() {
+      for (const [upstream, open] of gauges.openBreakers()) this.set({ upstream }, open);
+    },
+  });
+  new Gauge({
+    name: "text_routes_closed_by_losses",
+    help: "Models for which an upstream is not asked now, because it billed more than requests paid",
+    labelNames: ["provider"],
+    registers,
+    collect() {
+      for (const [provider, closed] of gauges.lossyRoutes()) this.set({ provider }, closed);
+    },
+  });
 }

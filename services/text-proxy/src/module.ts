@@ -1,6 +1,6 @@
 // The text proxy as a module: no tables of its own, the upstreams, a copy of the catalogue, billing by RPC.
 import { createBilling, createCatalogCopy, createTextLog } from "@gr/clients";
-import { HoldRecord, PaidRequests } from "@gr/paid-request";
+import { countByProvider, HoldRecord, PaidRequests } from "@gr/paid-request";
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { type Clock, defineModule } from "@gr/runtime";
@@ -27,6 +27,7 @@ export const textProxyModule = defineModule({
   async create({ config, log, clock, metrics, memoryBytes, dial }) {
     const events = createTextEvents(log, metrics, {
       running: () => paid.running.served,
+      lossyRoutes: () => countByProvider([...upstreams.keys()], paid.losses.closedRoutes()),
       openBreakers: () => [...upstreams.values()].map(({ name, openBreakers }) => [name, openBreakers]),
     });
     const billing = createBilling(dial("billing", BillingService), clock);

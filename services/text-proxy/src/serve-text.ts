@@ -79,7 +79,7 @@ export async function serveText(
   const maxCost = maxCostOf(http.headers);
   const continues = continuesElsewhere(http.headers);
   const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () => {
-    const target = findTarget(deps, request);
+    const target = findTarget(deps, request, accountId);
     const size = sizeOf(request, target);
     requireWithin(boundOf(size), maxCost);
     return { ...target, size };
@@ -131,9 +131,9 @@ export async function serveText(
 
 /** What a request costs at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
 export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
-  requireNormalKey(principalOf(http));
+  const { accountId } = requireNormalKey(principalOf(http));
   const request = readTextRequest(api, requireBytes(http.body));
-  const target = findTarget(deps, request);
+  const target = findTarget(deps, request, accountId);
   const credits = boundOf(sizeOf(request, target));
   const { model, priceVersion } = target;
   return quoteRecord({ model: model.id, credits, isExact: credits === 0n, priceVersion });
@@ -176,7 +176,11 @@ async function replay(
 }
 
 /** @throws ServiceError model_not_found, wrong_endpoint, vision_not_supported, provider_unavailable */
-function findTarget({ catalog, upstreams }: TextDeps, request: TextRequest): Target {
+function findTarget(
+  { catalog, upstreams, paid: { losses } }: TextDeps,
+  request: TextRequest,
+  accountId: string,
+): Target {
   const model = catalog.find(request.model);
   if (model === undefined) {
     const name = request.model.slice(0, LONGEST_NAME).toWellFormed();
@@ -190,7 +194,7 @@ function findTarget({ catalog, upstreams }: TextDeps, request: TextRequest): Tar
     const message = `The model "${model.id}" does not support image input.`;
     throw new ServiceError("vision_not_supported", message, { param: request.input.firstImage });
   }
-  const known = chooseRoutes(model, upstreams);
+  const known = chooseRoutes(model, upstreams, (route) => losses.isClosed(route, accountId));
   const rule = model.price?.rule;
   const version = model.price?.version ?? "";
   const { routes, priceTerms } =

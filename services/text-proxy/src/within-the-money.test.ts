@@ -2,7 +2,8 @@
 // told where to end, and what an upstream reports beyond belief is not the customer's.
 import type { ServerResponse } from "node:http";
 import { chargeOf, PICO_PER_CREDIT } from "@gr/money";
-import { until } from "@gr/testing";
+import { LOSS_COOL_DOWN_MS } from "@gr/paid-request";
+import { ManualClock, until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { principal } from "./test/front-door.ts";
 import { payloadsOf, StreamReader } from "./test/read-stream.ts";
@@ -14,16 +15,20 @@ let upstream: ScriptedUpstream;
 let rig: Rig;
 let openAi: Rig;
 
+const clock = new ManualClock(Date.now());
+
 beforeAll(async () => {
   upstream = await new ScriptedUpstream().start();
-  rig = await startRig(upstream.url);
-  openAi = await startRig(upstream.url, { TEXT_UPSTREAM_KIND: "openai" });
+  rig = await startRig(upstream.url, {}, clock);
+  openAi = await startRig(upstream.url, { TEXT_UPSTREAM_KIND: "openai" }, clock);
 });
 afterAll(async () => {
   await Promise.all([rig?.stop(), openAi?.stop()]);
   await upstream?.stop();
 });
 afterEach(() => {
+  // The losses of one test close no route in the next one.
+  clock.advance(LOSS_COOL_DOWN_MS);
   rig.billing.before = async () => undefined;
 });
 
@@ -219,6 +224,7 @@ describe("a stream without a limit", () => {
       ["y", usage(10, 16_000, "0.0241")],
       [TEXT, usage(10, 2, "0.00001")],
     ] as const) {
+      clock.advance(LOSS_COOL_DOWN_MS);
       leave(40n);
       const cut = await inStep(endless(token(text, `,${said}`)), open());
       expect(payloadsOf(cut.text).at(-1)).toMatchObject({ error: { code: "spend_limit_exceeded" } });

@@ -1,10 +1,16 @@
 // What happens to generations, each as one function: a counter and a log line. Ids, kinds and amounts only; never a
 // prompt, a picture or a secret.
 import { formatPicoUsd } from "@gr/money";
-import type { Bill, Ending, PaidRequestEvents, Route } from "@gr/paid-request";
+import {
+  type Bill,
+  countByProvider,
+  type Ending,
+  type PaidRequestEvents,
+  type Route,
+} from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { errorType, type Logger } from "@gr/runtime";
-import { Counter, Histogram, type Registry } from "prom-client";
+import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { OutboundError } from "../providers/outbound.ts";
 import { ProviderError } from "../providers/provider-error.ts";
 import type { MediaKinds, MediaOrder } from "./generation.ts";
@@ -42,16 +48,28 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   contentRemoved(order: Subject): void;
 }
 
-/** @param providers names of those that are configured */
+/** @param providers names of those that are configured. @param closedRoutes because of losses, as of now */
 export function createGenerationEvents(
   log: Logger,
   metrics: Registry,
   providers: readonly string[],
+  closedRoutes: () => readonly Route[],
 ): GenerationEvents {
   const { generations, duration, provided, own, resolutions, replays, trouble } = createCounters(metrics);
   // There from the beginning, so that the first one is an increase.
   trouble.inc({ what: "not_captured" }, 0);
   for (const provider of providers) generations.inc({ provider, outcome: "misconfigured" }, 0);
+  new Gauge({
+    name: "media_routes_closed_by_losses",
+    help: "Models for which a provider is not asked now, because it billed more than generations paid",
+    labelNames: ["provider"],
+    registers: [metrics],
+    collect() {
+      for (const [provider, closed] of countByProvider(providers, closedRoutes())) {
+        this.set({ provider }, closed);
+      }
+    },
+  });
   const facts = ({ id, accountId, model }: Subject) => ({ requestId: id, accountId, model });
   const amounts = ({ charge, cost }: Bill) => ({ charge: String(charge), cost: formatPicoUsd(cost) });
   return {
@@ -105,6 +123,11 @@ export function createGenerationEvents(
       log.warn({ ...facts(order), ...causeOf(error) }, "an asynchronous generation ended without a result"),
     contentRemoved: (order) =>
       log.info(facts(order), "the files and the prompt of a generation were removed"),
+    routeClosed: ({ provider, upstreamModel }, accountId = "all", loss) =>
+      log.error(
+        { provider, upstreamModel, accountId, loss: formatPicoUsd(loss) },
+        "a route is closed: its provider bills more than generations pay",
+      ),
     notCovered: (order, bill) =>
       log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
     billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),

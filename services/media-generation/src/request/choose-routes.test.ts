@@ -34,7 +34,7 @@ const providers = new Map(
   ),
 );
 const choose = (parameters: Parameters) =>
-  chooseRoutes("image", model, parameters, providers, { noProvider: () => undefined });
+  chooseRoutes("image", model, parameters, providers, { noProvider: () => undefined }, () => false);
 
 describe("a route whose provider makes fewer sizes than the model has", () => {
   const sized = create(ModelSchema, {
@@ -49,7 +49,7 @@ describe("a route whose provider makes fewer sizes than the model has", () => {
     ],
   });
   const chosen = (size: string, from = providers) =>
-    chooseRoutes("image", sized, { size }, from, { noProvider: () => undefined }).map(
+    chooseRoutes("image", sized, { size }, from, { noProvider: () => undefined }, () => false).map(
       (route) => route.upstreamModel,
     );
 
@@ -59,6 +59,20 @@ describe("a route whose provider makes fewer sizes than the model has", () => {
     ["1024x1008", ["any"]],
   ])("is passed over for %s when it does not make it", (size, routes) => {
     expect(chosen(size)).toEqual(routes);
+  });
+
+  test("is left out while it loses money, and the last one is refused with it", () => {
+    const without = (...closed: string[]) =>
+      chooseRoutes("image", sized, { size: "2048x256" }, providers, { noProvider: fail }, (route) =>
+        closed.includes(route.upstreamModel),
+      ).map((route) => route.upstreamModel);
+    const fail = () => {
+      throw new Error("the provider is configured");
+    };
+    expect(without("small")).toEqual(["any"]);
+    expect(() => without("small", "any")).toThrow(
+      expect.objectContaining({ reason: "provider_unavailable" }),
+    );
   });
 
   test("leaves nobody where it is the only one: then the size is at fault", () => {

@@ -20,7 +20,7 @@ export interface MediaRoute extends Route {
 export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * Those that cannot make the size are passed over. What is missing goes to the operator's log, not to the caller.
+ * Those that cannot make the size, and those that lose money, are passed over. What is missing goes to the operator's log, not to the caller.
  * @throws ServiceError provider_unavailable, or invalid_value of size
  */
 export function chooseRoutes(
@@ -29,6 +29,7 @@ export function chooseRoutes(
   parameters: Parameters,
   providers: ReadonlyMap<string, MediaProvider>,
   events: Pick<GenerationEvents, "noProvider">,
+  isClosed: (route: Route) => boolean,
 ): [MediaRoute, ...MediaRoute[]] {
   const size = String(parameters["size"] ?? "");
   const available = model.routes.flatMap((route) => {
@@ -36,17 +37,20 @@ export function chooseRoutes(
     return adapter?.makes[kind] === undefined ? [] : { route, adapter };
   });
   const able = available.filter(({ route }) => makesSize(route, size));
-  const [first, ...more] = able.map(({ route, adapter }): MediaRoute => {
+  const open = able.filter(({ route }) => !isClosed(route));
+  const [first, ...more] = open.map(({ route, adapter }): MediaRoute => {
     const { provider, upstreamModel, cost } = route;
     return { provider, upstreamModel, cost, adapter, fields: fieldsAt(route, parameters) };
   });
   if (first !== undefined) return [first, ...more];
+  const unavailable = `No provider of the model "${model.id}" is available now.`;
+  if (able.length > 0) throw new ServiceError("provider_unavailable", unavailable);
   if (available.length > 0) {
     const message = `No provider that is available here makes the size ${size} of the model "${model.id}".`;
     throw new ServiceError("invalid_value", message, { param: "size" });
   }
   events.noProvider(model.id, [...new Set(model.routes.map((route) => credentialOf(route.provider)))]);
-  throw new ServiceError("provider_unavailable", `No provider of the model "${model.id}" is available now.`);
+  throw new ServiceError("provider_unavailable", unavailable);
 }
 
 type FieldsOfValue = Pick<CatalogRoute["parameters"][number], "parameter" | "value" | "fields">;

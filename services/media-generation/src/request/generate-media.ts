@@ -8,6 +8,7 @@ import {
   type PaidRequests,
   type Producer,
   type Quoted,
+  type Route,
   requireWithin,
 } from "@gr/paid-request";
 import type { Allowance, Clock } from "@gr/runtime";
@@ -150,14 +151,16 @@ async function followMedia(
  * @throws ServiceError as the request itself would be refused before its pictures are decoded
  */
 export async function quoteMedia(
-  { catalog, providers, events, inputs }: GenerateDeps,
+  { catalog, providers, events, inputs, requests: { losses } }: GenerateDeps,
   asked: RequestKind,
   { fields, sources, allowance, left: signal }: Incoming,
   { accountId: owner }: Pick<Caller, "accountId">,
 ): Promise<Quoted> {
   const wanted = makeMediaOrder(asked, fields, sources, catalog.find(fields.model));
   const { size, quality, seconds, audio } = wanted.shape;
-  chooseRoutes(asked.kind, wanted.model, { size, quality, seconds, audio }, providers, events);
+  const parameters = { size, quality, seconds, audio };
+  const isClosed = (route: Route) => losses.isClosed(route, owner);
+  chooseRoutes(asked.kind, wanted.model, parameters, providers, events, isClosed);
   const { id, price } = wanted.model;
   const urls = goesByInputPixels(price) ? "headers" : "unread";
   const seen = await inputs.look(sources, urls, { owner, allowance, signal });
@@ -195,7 +198,7 @@ async function prepare(
   incoming: Incoming,
   caller: Caller,
 ): Promise<{ order: MediaOrder; producer: Producer<MediaKinds> }> {
-  const { catalog, providers, events, clock, work, inputs, holdForMs } = deps;
+  const { requests, catalog, providers, events, clock, work, inputs, holdForMs } = deps;
   const { fields, sources, allowance, left: signal } = incoming;
   const { requestId, accountId, keyId, claim, maxCost, asynchronous } = caller;
   const createdAt = clock.now();
@@ -203,7 +206,8 @@ async function prepare(
   const { prompt, count, format } = wanted;
   const { size, quality, seconds, audio } = wanted.shape;
   const parameters = { size, quality, seconds, audio };
-  const routes = chooseRoutes(asked.kind, wanted.model, parameters, providers, events);
+  const isClosed = (route: Route) => requests.losses.isClosed(route, accountId);
+  const routes = chooseRoutes(asked.kind, wanted.model, parameters, providers, events, isClosed);
   const share = { owner: accountId, allowance, signal };
   const seen = await lookAtInputs(deps, incoming, caller, wanted, share);
   const pixels = pixelsOfSeen(seen);

@@ -13,6 +13,8 @@ export const caller: Principal = {
 
 /** Names another key of the caller's account. */
 export const KEY_HEADER = "x-test-key";
+/** Names another account. */
+export const ACCOUNT_HEADER = "x-test-account";
 
 /** Requests whose clients still wait. */
 export const waiting = new Set<string>();
@@ -24,8 +26,12 @@ export const edgeModule: Module = defineModule({
   create: async ({ config, log, mount }) => {
     const app = createHttpApp({ log, requestId: () => randomUUID() });
     app.addHook("onRequest", async (request, reply) => {
-      const keyId = request.headers[KEY_HEADER];
-      request.principal = typeof keyId === "string" ? { ...caller, keyId } : caller;
+      const { [KEY_HEADER]: keyId, [ACCOUNT_HEADER]: accountId } = request.headers;
+      request.principal = {
+        ...caller,
+        ...(typeof keyId === "string" ? { keyId } : {}),
+        ...(typeof accountId === "string" ? { accountId } : {}),
+      };
       waiting.add(request.id);
       reply.raw.once("close", () => waiting.delete(request.id));
     });

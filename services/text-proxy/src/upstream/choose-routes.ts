@@ -1,5 +1,5 @@
 // The order in which a request asks the upstreams of its model: the model's own, then upstreams that want to be left alone, and
-// last upstreams whose breaker is open. No route is ever left out, so that an open breaker never refuses a request.
+// last upstreams whose breaker is open. An open breaker never refuses a request. Only a route that loses money is left out.
 import type { Route } from "@gr/paid-request";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 
@@ -14,12 +14,20 @@ interface Asked {
   breaker(model: string): CircuitBreaker;
 }
 
-/** @param upstreams by name; routes of others are left out. @returns best first */
-export function chooseRoutes(model: Routed, upstreams: Upstreams): readonly Route[] {
+/**
+ * @param upstreams by name; routes of others are left out. @param isClosed whether a route loses money
+ * @returns best first
+ */
+export function chooseRoutes(
+  model: Routed,
+  upstreams: Upstreams,
+  isClosed: (route: Route) => boolean,
+): readonly Route[] {
   const routes: Route[] = [];
   const resting: Route[] = [];
   const failing: Route[] = [];
   for (const route of knownRoutes(model, upstreams)) {
+    if (isClosed(route)) continue;
     const breaker = breakerOf(route, upstreams);
     if (breaker === undefined || isFailing(breaker)) failing.push(route);
     else (breaker.rests ? resting : routes).push(route);
