@@ -36,7 +36,7 @@ export {
   type ModuleInstance,
   type RpcService,
 } from "./module.ts";
-export { type ConnectionLimits, knowConnection } from "./open-connections.ts";
+export { admitStranger, type ConnectionLimits, knowConnection } from "./open-connections.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./page-fields.ts";
 export { parseRequest } from "./parse-request.ts";
