@@ -1,9 +1,11 @@
-// Which encoding an answer gets: Brotli before gzip, of those that the client names. Read in linear time, since it is the
-// client's text.
+// Which encoding an answer gets: Brotli before gzip, of those that the client names. Only the beginning of a long
+// header is read, since it is the client's text.
 import { constants } from "node:zlib";
 
 export type Encoding = "br" | "gzip";
 
+/** Of a header, so many encodings are read. */
+const MOST_NAMED = 32;
 /** Best first. */
 const ENCODINGS: readonly Encoding[] = ["br", "gzip"];
 
@@ -11,8 +13,8 @@ const ENCODINGS: readonly Encoding[] = ["br", "gzip"];
 export function acceptedEncoding(header: string | undefined): Encoding | undefined {
   if (header === undefined) return undefined;
   const accepted = new Set(
-    header.split(",").flatMap((part) => {
-      const [name = "", ...parameters] = part.split(";");
+    header.split(",", MOST_NAMED).flatMap((part) => {
+      const [name = "", ...parameters] = part.split(";", MOST_NAMED);
       return parameters.some(isRefusal) ? [] : [name.trim().toLowerCase()];
     }),
   );

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import cors from "@fastify/cors";
 import { KeysService } from "@gr/proto/keys";
 import {
+  admitStranger,
   closeHttpApp,
   createHttpApp,
   defineModule,
@@ -102,7 +103,8 @@ export const gatewayModule = defineModule({
       admitRequests({ authenticate, isStranger: strangerFinder(keys), limits, proxies, pages }),
     );
     app.addHook("onRequest", (request, reply, done) => {
-      if (request.principal !== null) knowConnection(request, reply);
+      if (request.principal === null) admitStranger(request);
+      else knowConnection(request, reply);
       done();
     });
     if (pages !== undefined) {

@@ -36,9 +36,10 @@ export {
   type ModuleInstance,
   type RpcService,
 } from "./module.ts";
-export { type ConnectionLimits, knowConnection } from "./open-connections.ts";
+export { admitStranger, type ConnectionLimits, knowConnection } from "./open-connections.ts";
 export { OperatorError, sentenceOf } from "./operator-error.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./page-fields.ts";
+export { loopTurns } from "./parse-in-turns.ts";
 export { parseRequest } from "./parse-request.ts";
 export { pause } from "./pause.ts";
 export { addressVariables, createRemoteTransport } from "./peers.ts";

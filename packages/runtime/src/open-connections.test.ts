@@ -6,7 +6,7 @@ import { afterEach, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
 import { closeHttpApp, createHttpApp } from "./http-app.ts";
 import { createLogger } from "./logger.ts";
-import { type ConnectionLimits, knowConnection } from "./open-connections.ts";
+import { admitStranger, type ConnectionLimits, knowConnection } from "./open-connections.ts";
 
 let app: FastifyInstance;
 let closed: string[];
@@ -28,6 +28,7 @@ async function start(limits: Partial<ConnectionLimits>): Promise<void> {
   app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id", connections });
   app.addHook("onRequest", (request, reply, done) => {
     if (request.headers.authorization !== undefined) knowConnection(request, reply);
+    else admitStranger(request);
     done();
   });
   app.get("/", async () => "served");
@@ -91,6 +92,26 @@ test("connections that showed a valid key are closed last, and a running request
   expect(closed).toEqual(["idle", "idle", "refused"]);
   goOn.resolve();
   for (const each of [answer, pending, last]) expect(await each).toContain("served");
+});
+
+test("running requests without a valid key leave places for customers", async () => {
+  await start({ most: 8 });
+  const waiting: Promise<string>[] = [];
+  for (let count = 0; count < 6; count += 1) waiting.push(ask(await open(), "/wait"));
+  await until(() => entered === 6, PATIENCE);
+  const crowd: Socket[] = [];
+  for (let count = 0; count < 4; count += 1) {
+    const stranger = await open();
+    crowd.push(stranger);
+    expect(await ask(stranger, "/wait")).toMatch(/^HTTP\/1.1 503.*service_unavailable/s);
+  }
+  const customer = await open();
+  expect(await ask(customer, "/", KEY)).toContain("served");
+  expect(await ask(customer)).toContain("served");
+  expect(closed).toEqual(["idle", "idle", "idle"]);
+  goOn.resolve();
+  for (const each of waiting) expect(await each).toContain("served");
+  expect(await ask(crowd.at(-1) as Socket)).toContain("served");
 });
 
 test("an owner has its connections and no more, and loses its own only", async () => {

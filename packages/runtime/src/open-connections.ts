@@ -4,11 +4,15 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
+import { ServiceError } from "@gr/proto";
 
 /** Idle time of a connection that never showed a valid key. */
 const STRANGER_IDLE_MS = 5_000;
+/** Part of a port's places that running requests without a valid key may have. */
+const STRANGERS_SHARE = 3 / 4;
 /** Time by which Node, too, waits longer than it announces. */
 const ANNOUNCED_EARLIER_MS = 1_000;
+const RETRY_AFTER_MS = 2_000;
 
 export interface ConnectionLimits {
   /** Connections of the port. */
@@ -34,10 +38,12 @@ export class Connection {
   isKnown = false;
   /** Rank of the moment since which no request runs; 0 while one runs. */
   idleRank = 0;
+  readonly port: Pick<OpenConnections, "hasTooManyStrangers"> | undefined;
 
-  constructor(socket: Socket, owner: string | undefined) {
+  constructor(socket: Socket, owner: string | undefined, port?: Connection["port"]) {
     this.socket = socket;
     this.owner = owner;
+    this.port = port;
   }
 
   /** Announces and keeps the short idle time. */
@@ -74,6 +80,15 @@ export class OpenConnections {
     return this.running.size + this.#strangers.size + this.#known.size;
   }
 
+  /** Whether connections without a valid key that have a running request are more than may have one. */
+  get hasTooManyStrangers(): boolean {
+    const most = Math.ceil(this.#limits.most * STRANGERS_SHARE);
+    if (this.running.size <= most) return false;
+    let strangers = 0;
+    for (const { isKnown } of this.running) if (!isKnown) strangers += 1;
+    return strangers > most;
+  }
+
   #admit(socket: Socket): void {
     const { most, mostOfOwner, ownerOf, closed } = this.#limits;
     const owner = ownerOf(socket.remoteAddress ?? "");
@@ -86,7 +101,7 @@ export class OpenConnections {
       socket.destroy();
       return;
     }
-    const connection = new Connection(socket, owner);
+    const connection = new Connection(socket, owner, this);
     connections.set(socket, connection);
     if (owner !== undefined) {
       const owned = this.#owned.get(owner);
@@ -165,6 +180,18 @@ interface HeaderReply {
 /** Announces the short idle time on connections that have it. To be called before anything is answered. */
 export function announceIdleTime(request: IncomingMessage, reply: HeaderReply): void {
   if (connectionOf(request)?.isBrief) reply.header("keep-alive", `timeout=${STRANGER_IDLE_MS / 1_000}`);
+}
+
+/**
+ * Refuses a request without a valid key when too many of them run: their connections are not idle, so only new ones, those
+ * of customers among them, would be closed instead.
+ * @throws ServiceError service_unavailable
+ */
+export function admitStranger({ raw }: { readonly raw: IncomingMessage }): void {
+  const connection = connectionOf(raw);
+  if (connection === undefined || connection.isKnown || connection.port?.hasTooManyStrangers !== true) return;
+  const message = "Too many requests without a valid API key are running. Retry shortly.";
+  throw new ServiceError("service_unavailable", message, { retryAfterMs: RETRY_AFTER_MS });
 }
 
 /** Marks the connection of a request whose key is valid. */

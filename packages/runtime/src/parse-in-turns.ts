@@ -3,7 +3,7 @@ import type { FairWork } from "./fair-gate.ts";
 import { LoopTurns } from "./loop-turns.ts";
 import { parseInSlices } from "./parse-in-slices.ts";
 
-/** All steps of this process with long JSON: its loop is one. */
+/** All steps of this process with long bodies: its loop is one. */
 export const loopTurns = new LoopTurns();
 /** Bytes; up to here JSON.parse takes a few milliseconds at most. */
 export const LONG_JSON = 256 * 1024;

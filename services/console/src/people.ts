@@ -9,6 +9,7 @@ import type { ConsoleConfig } from "./config.ts";
 import { createFirstPasswords, type FirstPassword } from "./first-passwords.ts";
 import type { Links } from "./links.ts";
 import type { Mailer } from "./mailer.ts";
+import { createPasswordHashing } from "./password-hashing.ts";
 
 const HOUR_S = 3_600;
 const SESSION_S = 7 * 24 * HOUR_S;
@@ -160,6 +161,7 @@ function createAuth(
       requireEmailVerification: true,
       minPasswordLength: 10,
       maxPasswordLength: 128,
+      password: createPasswordHashing(),
       revokeSessionsOnPasswordReset: true,
     },
     plugins: [

@@ -2,7 +2,7 @@
 import { type Principal, principalOf } from "@gr/identity";
 import { formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
-import { LONGEST_PAGE, pageFields, type RestApi, restRoute } from "@gr/runtime";
+import { FairGate, LONGEST_PAGE, loopTurns, pageFields, type RestApi, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { deleteKey } from "./change-key.ts";
@@ -109,7 +109,17 @@ const mintRoute = (deps: KeyDeps) =>
     },
   });
 
-const listRoute = (deps: KeyDeps) =>
+/** Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other instead. */
+const listGate = () =>
+  new FairGate({
+    places: 1,
+    perOwner: 1,
+    waitingPerOwner: Number.POSITIVE_INFINITY,
+    waiting: Number.POSITIVE_INFINITY,
+    name: "lists of keys",
+  });
+
+const listRoute = (deps: KeyDeps, gate = listGate()) =>
   restRoute({
     method: "GET",
     path: "/v1/api-keys",
@@ -125,8 +135,11 @@ const listRoute = (deps: KeyDeps) =>
     },
     handle: async ({ query: { limit = LONGEST_PAGE, after }, http }) => {
       const { accountId } = requirePrincipal(http, "management");
-      const { keys, hasMore } = await listKeys(deps, accountId, "normal", { limit, after });
-      return { data: keys.map(recordOf), ...(hasMore ? { has_more: true } : {}) };
+      return gate.run({ owner: accountId }, async () => {
+        const { keys, hasMore } = await listKeys(deps, accountId, "normal", { limit, after });
+        const data = await loopTurns.step({ owner: accountId }, () => keys.map(recordOf));
+        return { data, ...(hasMore ? { has_more: true } : {}) };
+      });
     },
   });
 

@@ -5,6 +5,7 @@ import multipart from "@fastify/multipart";
 import { ServiceError } from "@gr/proto";
 import { incomingBodyOf } from "@gr/runtime";
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import { withBodyInTurns } from "./form-in-turns.ts";
 import { FormFile, INPUT_FIELDS, MAX_PICTURE_BYTES } from "./input-sources.ts";
 
 export const MULTIPART = "multipart/form-data";
@@ -12,6 +13,8 @@ export const MULTIPART = "multipart/form-data";
 const MAX_FILES = 32;
 const MAX_FIELDS = 64;
 const MAX_NAME_BYTES = 100;
+/** Of one part. Busboy has this limit, the types of @fastify/multipart do not name it. */
+const HEADER_LIMIT = { headerSize: 4_096 };
 /** A data URI of the largest picture, with what stands before its digits. */
 const MAX_TEXT_BYTES = Math.ceil((MAX_PICTURE_BYTES * 4) / 3) + 1_000;
 const MEGABYTE = 1024 * 1024;
@@ -33,6 +36,7 @@ export async function acceptForms(scope: FastifyInstance, maxBytes: number): Pro
       files: MAX_FILES,
       parts: MAX_FIELDS + MAX_FILES,
       headerPairs: 20,
+      ...HEADER_LIMIT,
     },
   });
   scope.addHook("preValidation", async (request) => {
@@ -60,7 +64,8 @@ async function readWithin(maxBytes: number, request: FastifyRequest): Promise<ob
     }
   };
   request.raw.on("data", count);
-  const form = readForm(request, maxBytes);
+  const owner = incoming?.owner ?? request.ip;
+  const form = readForm(withBodyInTurns(request, { owner, signal: incoming?.signal }), maxBytes);
   // When the size decides the race, nobody listens to the form any more.
   form.catch(() => undefined);
   try {
