@@ -213,7 +213,7 @@ describe("a failure costs the customer nothing", () => {
   });
 
   test("a bill in an error answer is our cost, whatever its status", async () => {
-    const usage = { prompt_tokens: 7, completion_tokens: 0, cost: 0.05 };
+    const usage = { prompt_tokens: 7, completion_tokens: 0, cost: 0.005 };
     const body = {
       error: { message: "rejected by content moderation", code: "content_policy_violation" },
       usage,
@@ -221,7 +221,7 @@ describe("a failure costs the customer nothing", () => {
     upstream.script((_, response) => sendJson(response, JSON.stringify(body), 400));
     const response = await rig.post("chat/completions", hello);
     expect(response.status).toBe(400);
-    expect(rig.billing.callsOf(idOf(response))[1]).toMatchObject(failed(50_000_000_000n));
+    expect(rig.billing.callsOf(idOf(response))[1]).toMatchObject(failed(5_000_000_000n));
   });
 
   test("a refusal of our own key raises the alarm", async () => {
