@@ -106,28 +106,33 @@ function Figures({ account }: { account: OperatedAccount }) {
   );
 }
 
+interface DeedFields {
+  readonly amount: string;
+  readonly reason: string;
+}
+
 const TITLES = { deposit: "Book a deposit", adjustment: "Adjust the credit" } as const;
 
 function DeedDialog({ account, deed, close }: { account: OperatedAccount; deed: Deed; close: () => void }) {
   const [bookingId] = useState(() => crypto.randomUUID());
   const stops = !account.is_suspended;
-  const bodyOf = ({ amount, reason }: { amount: string; reason: string }) => ({
+  const bookingOf = ({ amount, reason }: DeedFields) => ({
     id: bookingId,
     amount: amount.trim().replace("$", ""),
-    is_suspended: stops,
     reason,
   });
+  const suspensionOf = ({ reason }: DeedFields) => ({ is_suspended: stops, reason });
   const rules = { deposit: depositBody, adjustment: adjustmentBody, suspension: suspensionBody }[deed];
   const form = useForm({
     initialValues: { amount: "", reason: "" },
-    validate: byRules<{ amount: string; reason: string }>(rules, bodyOf),
+    validate: byRules<DeedFields>(rules, deed === "suspension" ? suspensionOf : bookingOf),
   });
   const act = useAct({
-    send: (body: ReturnType<typeof bodyOf>) => {
+    send: (fields: DeedFields) => {
       const path = { id: account.id };
-      if (deed === "deposit") return call("bookDeposit", { path, body });
-      if (deed === "adjustment") return call("bookAdjustment", { path, body });
-      return call("suspendAccount", { path, body });
+      if (deed === "deposit") return call("bookDeposit", { path, body: bookingOf(fields) });
+      if (deed === "adjustment") return call("bookAdjustment", { path, body: bookingOf(fields) });
+      return call("suspendAccount", { path, body: suspensionOf(fields) });
     },
     changes: [["operator"]],
     done: "Done.",
@@ -137,7 +142,7 @@ function DeedDialog({ account, deed, close }: { account: OperatedAccount; deed: 
   const title = deed === "suspension" ? (stops ? "Suspend" : "Let it spend again") : TITLES[deed];
   return (
     <Modal opened onClose={close} title={title}>
-      <form onSubmit={form.onSubmit((values) => act.mutate(bodyOf(values)))} noValidate>
+      <form onSubmit={form.onSubmit((values) => act.mutate(values))} noValidate>
         <Stack>
           {deed === "suspension" && stops && (
             <Alert color="yellow">None of its keys spends any more. What runs is charged.</Alert>
