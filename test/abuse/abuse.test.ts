@@ -3,6 +3,7 @@
 // Bounds are ratios to harmless requests of the same run. Linear work keeps to them on any machine; quadratic work exceeds them.
 import { createServer, type Server, type Socket } from "node:net";
 import { creditsOf } from "@gr/money";
+import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { mintKey, openAccount } from "../chaos/customers.ts";
 import { call } from "../e2e/http.ts";
@@ -24,6 +25,7 @@ const BYTES_OF_READER = 2 * MEBIBYTE;
 /** Pictures of one request, at most. */
 const PICTURES = 16;
 const QUOTES = 4;
+const EDITS = 4;
 
 let ring: AbuseRing;
 let silent: { readonly server: Server; readonly sockets: Set<Socket> };
@@ -259,18 +261,30 @@ describe("order of service", () => {
     expect(beside).toBeLessThan(FACTOR * (alone + FLOOR_MS));
   });
 
-  test("a picture by URL waits for no downloads that never begin", async () => {
+  test("a quote fetches nothing", async () => {
     const target = ring.find("post /v1/quote/images/generations");
+    const before = silent.sockets.size;
+    await ring.attack("hopeless", target, quote(["http://quoted.abuse.example/a.png"]));
+    expect(silent.sockets.size).toBe(before);
+  });
+
+  test("a picture by URL waits for no downloads that never begin", async () => {
+    const target = ring.find("post /v1/compat/images/edits");
+    const { secret } = await mintKey(
+      ring.router.dataDir,
+      await openAccount(ring.router.dataDir, creditsOf("10")),
+    );
+    const headers = { authorization: `Bearer ${secret}`, "x-max-cost": "10" };
     const order: string[] = [];
     const before = silent.sockets.size;
-    const attack = Array.from({ length: QUOTES }, async (_, index) => {
+    const attack = Array.from({ length: EDITS }, async (_, index) => {
       const urls = Array.from(
         { length: PICTURES },
         (_url, of) => `http://q${index}-${of}.abuse.example/a.png`,
       );
-      order.push(`attacker ${await ring.attack("hopeless", target, quote(urls))}`);
+      order.push(`attacker ${await ring.attack("paying", target, { headers, ...quote(urls) })}`);
     });
-    while (silent.sockets.size === before) await new Promise((resolve) => setTimeout(resolve, 10));
+    await until(() => silent.sockets.size > before, { timeoutMs: 60_000 });
     // The server answers the victim at once: 404 is an answer too, and the download takes a place like any other.
     const { status } = await call(ring.router, "POST", target.path, {
       key: ring.victim,
@@ -278,6 +292,7 @@ describe("order of service", () => {
     });
     order.push(`victim ${status}`);
     await Promise.all(attack);
-    expect(order.indexOf(`victim ${status}`)).toBeLessThan(QUOTES / 2);
+    expect(order.indexOf("victim 400")).toBeLessThan(EDITS / 2);
+    expect(order).toContain("victim 400");
   });
 });
