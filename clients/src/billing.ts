@@ -186,8 +186,11 @@ export interface Billing {
    *   hold waits for its resolver.
    */
   capture(request: CaptureRequest): Promise<boolean>;
-  /** Frees a hold, if there is one; `cost` is what the upstream billed all the same. @throws as capture */
-  release(holdId: string, reason: ReleaseReason, cost?: PicoUsd, provider?: string): Promise<void>;
+  /**
+   * Frees a hold, if there is one; `cost` is what the upstream billed all the same.
+   * @returns false when the hold was captured before: its customer is charged. @throws as capture
+   */
+  release(holdId: string, reason: ReleaseReason, cost?: PicoUsd, provider?: string): Promise<boolean>;
   /**
    * Makes an open hold larger, or last longer.
    * @throws as capture
@@ -278,7 +281,8 @@ export function createBilling(
     },
     release: async (holdId, reason, cost = 0n, provider = "") => {
       const value = { holdId, reason, costPicoUsd: cost, provider };
-      await record({ operation: { case: "release", value } }, RELEASED);
+      const { code } = await record({ operation: { case: "release", value } }, RELEASED);
+      return code !== OutcomeCode.ALREADY_RESOLVED;
     },
     extend: async ({ holdId, credits, mostCredits, deadlineAt }) => {
       const value = { holdId, credits, ...upTo(mostCredits), deadlineAt: BigInt(deadlineAt) };

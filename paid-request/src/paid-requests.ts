@@ -361,12 +361,17 @@ export class PaidRequests<K extends Kinds> {
     switch (booked) {
       case "booked":
         return { kind: "answered", product, bill };
-      case "void":
+      case "void": {
         // What we know of its cost is ours.
-        await billing
+        const isFree = await billing
           .release(order.id, ReleaseReason.FAILED, bill.cost, route.provider)
-          .catch((error) => events.notBooked(order.id, error));
-        throw tooLate();
+          .catch((error) => {
+            events.notBooked(order.id, error);
+            return true;
+          });
+        // Another process has charged it by an answer that was kept, and whose claim has ended since.
+        throw isFree ? tooLate() : takenOver();
+      }
       case "refused":
         throw tooLate();
       case "passed":
