@@ -159,8 +159,8 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
   },
   {
     file: HOLD_SIZE,
-    find: "(extras ? EXTRAS_COST : 0n);\n  const mostTokens",
-    replace: "0n;\n  const mostTokens",
+    find: "(extras ? extrasCost : 0n);",
+    replace: "0n;",
     what: "the paid extras of a free model need no credit",
     caught: TEXT_HOLD,
   },

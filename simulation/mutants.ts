@@ -375,9 +375,9 @@ export const MUTANTS: readonly Mutant[] = [
     caught: { histories: 1_000 },
   },
   {
-    file: MEDIA,
-    find: "fallBack: !accepted && ELSEWHERE.has(kind)",
-    replace: "fallBack: ELSEWHERE.has(kind)",
+    file: "services/media-generation/src/generation/caller-error.ts",
+    find: "return !accepted && ELSEWHERE.has(kind);",
+    replace: "return ELSEWHERE.has(kind);",
     what: "media falls back although the first attempt may be billed",
     caught: { histories: 1_000 },
   },

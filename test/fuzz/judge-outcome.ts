@@ -1,5 +1,6 @@
 // What must be true of every answer, whatever was sent: no failure that was not asked for, our envelope around each
 // refusal, a status and a body as the description has them, no secret, and nothing for a key that is deleted.
+import type { z } from "zod";
 import type { FuzzCase } from "./fuzz-case.ts";
 import { isAskedFor } from "./known-values.ts";
 import type { CaseAnswer, Outcome } from "./send-case.ts";
@@ -44,8 +45,10 @@ export function judge(one: FuzzCase, outcome: Outcome, world: World): string | u
 function complaintOfAccepted({ operation, headers, body }: FuzzCase): string | undefined {
   const isJson = headers["content-type"]?.startsWith("application/json") === true;
   if (operation?.accepts === undefined || body === undefined || !isJson) return undefined;
-  const { error } = operation.accepts.safeParse(JSON.parse(body.toString()));
-  return error === undefined ? undefined : `accepted, and not as described: ${error.message}`;
+  const value: unknown = JSON.parse(body.toString());
+  const { error } = operation.accepts.safeParse(value);
+  if (error === undefined || error.issues.every((issue) => isNothing(issue, value))) return undefined;
+  return `accepted, and not as described: ${error.message}`;
 }
 
 function judgeAnswer(
@@ -85,4 +88,10 @@ function complaintOf(text: string): string | undefined {
   if (typeof type !== "string") return `type ${type}`;
   if (param !== undefined && (typeof param !== "string" || param.length > LONGEST)) return `param ${param}`;
   return code === undefined || typeof code === "string" ? undefined : `code ${code}`;
+}
+
+/** An unknown field with null restricts nothing, and is accepted everywhere. */
+function isNothing(issue: z.core.$ZodIssue, value: unknown): boolean {
+  if (issue.code !== "unrecognized_keys" || issue.path.length > 0) return false;
+  return issue.keys.every((key) => (value as Readonly<Record<string, unknown>>)[key] === null);
 }
