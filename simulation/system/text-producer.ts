@@ -156,8 +156,8 @@ export class TextProducer implements Producer<TextKinds> {
         return { cost, charge: chargeOf(cost) };
       },
       continueAt: (_next, parts) => {
-        const { amount } = present(ledger.audit.holds.get(request.hold));
-        this.#offered = { parts, least: amount + chargeOf(2n * costOfParts(parts)) };
+        // Billing may have made the hold larger than the router knows: the answer to an extension was lost.
+        this.#offered = { parts, least: order.credits + chargeOf(2n * costOfParts(parts)) };
         request.turnedAway = true;
         return costOfParts(parts);
       },

@@ -31,15 +31,19 @@ export async function openCustomer(
   return { accountId, secrets: keys.map(({ secret }) => secret), careful: traits.careful };
 }
 
-/** Text whole and streamed, and images. */
+/**
+ * Text whole and streamed, and images.
+ * @param repeats false: no order is sent twice while its first answer may still be on its way
+ */
 export function mixOf(
   random: Random,
   baseUrl: string,
   customers: readonly Customer[],
+  { repeats = true } = {},
 ): (index: number) => Order {
   let last: Order | undefined;
   return (index) => {
-    if (last !== undefined && random.chance(0.05)) return last;
+    if (repeats && last !== undefined && random.chance(0.05)) return last;
     const kind = random.next();
     const what = kind < 0.08 ? image(`image ${index}`) : chat(20 + random.below(60), kind < 0.5);
     const { secrets, careful } = random.pick(customers);

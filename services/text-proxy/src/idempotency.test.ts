@@ -151,7 +151,7 @@ test("the same key at the other endpoint is another request", async () => {
   upstream.script((_, response) => sendJson(response, WHOLE));
   await read(ask(key, hello));
   upstream.script((_, response) =>
-    sendJson(response, '{"output":[],"usage":{"input_tokens":1,"output_tokens":1,"cost":0.1}}'),
+    sendJson(response, '{"output":[],"usage":{"input_tokens":1,"output_tokens":1,"cost":0.0001}}'),
   );
   const other = await read(ask(key, { model: "sandbox/chat", input: "hi" }, "responses"));
   expect(other).toMatchObject({ status: 200, replayed: null });
@@ -243,25 +243,26 @@ describe("a client that leaves", () => {
 
 test("clients that the port cuts, since they read nothing, are charged once and get their answers by asking again", async () => {
   const port = await startRig(upstream.url, { ANSWER_STALL_MS: "300" });
-  // Together more than kernels buffer; each is small enough to be kept.
+  // More than kernels buffer for who reads nothing, and small enough to be kept.
   const text = "x".repeat(7 * 1024 * 1024);
   const answer = WHOLE.replace("hé", text);
   upstream.script((_, response) => sendJson(response, answer));
   const wanted = [1, 2, 3, 4].map(newKey);
   const body = JSON.stringify(hello);
-  const socket = connect(Number(new URL(port.url).port), "127.0.0.1").pause();
-  socket.on("error", () => socket.destroy());
-  for (const key of wanted) {
+  const sockets = wanted.map((key) => {
+    const socket = connect(Number(new URL(port.url).port), "127.0.0.1").pause();
+    socket.on("error", () => socket.destroy());
     socket.write(
       `POST /v1/compat/chat/completions HTTP/1.1\r\nhost: x\r\nidempotency-key: ${key}\r\n` +
         `content-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
     );
-  }
+    return socket;
+  });
   await until(() => port.billing.openHolds.length === 0 && upstream.requests.length === 4, PATIENCE);
   // Who does not read hears of the cut when it writes.
   await until(() => {
-    if (!socket.destroyed) socket.write("\r\n");
-    return socket.destroyed;
+    for (const socket of sockets) if (!socket.destroyed) socket.write("\r\n");
+    return sockets.every(({ destroyed }) => destroyed);
   }, PATIENCE);
   for (const key of wanted) {
     const again = await port.post("chat/completions", hello, { headers: { "idempotency-key": key } });
