@@ -9,12 +9,9 @@ module.exports = {
   testPathIgnorePatterns: ["/node_modules/", "/dist/", "/.tools/", "/.data/"],
   modulePathIgnorePatterns: ["/dist/", "/.tools/", "/.data/"],
   watchman: false,
-  globalSetup: "<rootDir>/packages/testing/src/global-setup.ts",
-  globalTeardown: "<rootDir>/packages/testing/src/global-teardown.ts",
-  setupFiles: [
-    "<rootDir>/packages/testing/src/one-error-realm.ts",
-    "<rootDir>/packages/testing/src/property-seed.ts",
-  ],
+  globalSetup: "<rootDir>/test/kit/src/global-setup.ts",
+  globalTeardown: "<rootDir>/test/kit/src/global-teardown.ts",
+  setupFiles: ["<rootDir>/test/kit/src/one-error-realm.ts", "<rootDir>/test/kit/src/property-seed.ts"],
   // Ends a test that hangs, and no other: a slow, busy machine may take many times as long as ours.
   testTimeout: 600_000,
   // More than CI has cores: tests wait a lot, for processes, timers and disks. Deep ones have fewer (scripts/test.ts).

@@ -30,8 +30,8 @@ const PROGRAMS: Readonly<Record<string, Program>> = {
   catalog: { at: "services/catalog", files: ["migrations", "seed", "text-prices"] },
   "text-proxy": { at: "services/text-proxy", files: [] },
   "media-generation": { at: "services/media-generation", files: ["migrations"], pictures: true },
-  simulator: { at: "simulator", files: ["fixtures"], pictures: true },
-  cli: { at: "cli", files: ["../services/catalog/seed"] },
+  simulator: { at: "apps/simulator", files: ["fixtures"], pictures: true },
+  cli: { at: "apps/cli", files: ["../../services/catalog/seed"] },
   verify: { at: "test/cluster", main: "main.ts", files: [] },
 };
 export const programNames: readonly string[] = Object.keys(PROGRAMS);

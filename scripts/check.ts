@@ -17,7 +17,8 @@ const PARALLEL = 2;
 const fix = process.argv.includes("--fix");
 const format: Step = {
   name: "format and lint",
-  run: () => runTool("biome", [...(fix ? ["check", "--write"] : ["ci"]), "--colors=off"]),
+  run: () =>
+    runTool("biome", [...(fix ? ["check", "--write"] : ["ci", "--error-on-warnings"]), "--colors=off"]),
 };
 // The longest first.
 const inspect: Step[] = [

@@ -1,4 +1,4 @@
-// The last release, as `release/` knows it: its version and commit, its contract as a buf image, and the digests of its
+// The last release, as `scripts/release/` knows it: its version and commit, its contract as a buf image, and the digests of its
 // migrations. What is released is never edited; whatever follows must work beside it.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -13,8 +13,8 @@ export interface Release {
   readonly migrations: Readonly<Record<string, string>>;
 }
 
-const RECORD = join(ROOT, "release", "last.json");
-const CONTRACT = join(ROOT, "release", "contract.binpb");
+const RECORD = join(ROOT, "scripts", "release", "last.json");
+const CONTRACT = join(ROOT, "scripts", "release", "contract.binpb");
 const COMMIT = /^[0-9a-f]{40}$/;
 
 export async function lastRelease(): Promise<Release> {
@@ -34,7 +34,7 @@ export async function recordRelease(commit: string, scratch: string): Promise<Re
     version: string;
   };
   const release = { version, commit, migrations: await digestsOfMigrations(scratch) };
-  await mkdir(join(ROOT, "release"), { recursive: true });
+  await mkdir(join(ROOT, "scripts", "release"), { recursive: true });
   // What stands in comments is no part of the contract.
   await runTool("buf", ["build", join(scratch, "proto"), "--exclude-source-info", "-o", CONTRACT]);
   await writeFile(RECORD, `${JSON.stringify(release, null, 2)}\n`);

@@ -7,8 +7,8 @@ const { default: TestSequencer } = require("@jest/test-sequencer");
 const ROOT = path.join(__dirname, "..");
 /** What takes minutes, longest first. */
 const LONGEST = [
-  "simulation/mutants.deep.test.ts",
-  "simulation/simulation.test.ts",
+  "test/simulation/mutants.deep.test.ts",
+  "test/simulation/simulation.test.ts",
   "test/chaos/video-crash-points.deep.test.ts",
   "services/text-proxy/src/answer/every-cut.test.ts",
   "test/fuzz/fuzz.deep.test.ts",

@@ -24,7 +24,7 @@ const OWN_FIGURES = "figures of our own answers, in the browser of their reader"
 const OWN_MIGRATIONS = "matches only the migrations of this repository";
 const EXCEPTIONS: readonly Exception[] = [
   {
-    file: "console/src/parts/figure-text.ts",
+    file: "apps/console/src/parts/figure-text.ts",
     source: String.raw`\B(?=(\d{3})+$)`,
     reason: OWN_FIGURES,
   },
@@ -44,7 +44,7 @@ const EXCEPTIONS: readonly Exception[] = [
     reason: OWN_MIGRATIONS,
   },
   {
-    file: "simulator/src/json-example.ts",
+    file: "apps/simulator/src/json-example.ts",
     reason: "a schema's pattern, matched in the sandbox against texts that the simulator makes",
   },
 ];

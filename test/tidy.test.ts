@@ -21,11 +21,10 @@ const isTest = (file: string) => file.endsWith(".test.ts");
 const code = tracked.filter((file) => /\.(tsx?|mjs|cjs)$/.test(file) && !file.startsWith("proto/src/gen/"));
 const sources = code.filter((file) => !isTest(file));
 /** What ships: no tests, no tools. */
-const product = sources.filter((file) =>
-  /^(packages|domain|clients|paid-request|gateway|services|simulator|all-in-one|cli|console|proto)\//.test(
-    file,
-  ),
-);
+const product = sources.filter((file) => /^(apps|gateway|packages|proto|services)\//.test(file));
+
+/** What may know neither its topology nor the environment. */
+const MODULES = /^(services|gateway|packages\/(?!embedded|runtime|money))/;
 
 function offenders(files: readonly string[], pattern: RegExp): string[] {
   return files.flatMap((file) =>
@@ -93,7 +92,7 @@ describe("rooms", () => {
   };
   const roomOf = (file: string): string | undefined => {
     const [top = "", second = ""] = file.split("/");
-    return ["packages", "domain"].includes(top) ? second : top;
+    return ["apps", "packages"].includes(top) ? second : top;
   };
 
   test("imports go one way, and services never import each other", () => {
@@ -110,10 +109,7 @@ describe("rooms", () => {
 
   test("nothing is imported through another package's folders", () => {
     expect(
-      offenders(
-        code,
-        /from "(\.\.\/)+(packages|domain|services|gateway|proto|clients|paid-request|ledger-model|simulation|simulator)\//,
-      ),
+      offenders(code, /from "(\.\.\/)+(apps|gateway|packages|proto|services|ledger-model|simulation|kit)\//),
     ).toEqual([]);
   });
 
@@ -129,17 +125,14 @@ describe("rooms", () => {
 
   test("SQL stands in store.ts, migrations and sql/ only", () => {
     const elsewhere = product.filter(
-      (file) =>
-        /^(services|gateway|clients|domain|paid-request)\//.test(file) &&
-        !/(^|\/|-)store\.ts$/.test(file) &&
-        !/\/bench\//.test(file),
+      (file) => MODULES.test(file) && !/(^|\/|-)store\.ts$/.test(file) && !/\/bench\//.test(file),
     );
     expect(offenders(elsewhere, /["'`]\s*(SELECT|INSERT INTO|UPDATE|DELETE FROM)\s/)).toEqual([]);
   });
 });
 
 describe("laws", () => {
-  const modules = product.filter((file) => /^(services|gateway|clients|domain|paid-request)\//.test(file));
+  const modules = product.filter((file) => MODULES.test(file));
 
   test("no module knows its topology", () => {
     expect(offenders(modules, /allInOne|all-in-one|isSplit|singleProcess|isLocal\b/)).toEqual([]);
@@ -147,7 +140,7 @@ describe("laws", () => {
 
   test("the environment is read by launchers only", () => {
     const launchers =
-      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|\/src\/test\/|^(packages\/(embedded|testing)|scripts|test)\//;
+      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|\/src\/test\/|^(packages\/embedded|scripts|test)\//;
     expect(
       offenders(
         code.filter((file) => !launchers.test(file) && !isTest(file)),

@@ -12,7 +12,7 @@ import { writeSource } from "../../scripts/last-release.ts";
 import { ROOT, ToolError } from "../../scripts/tool.ts";
 import { closedLoop, quantile } from "./load.ts";
 import { cpuMicrosOfTree, cpuMicrosUnder, LOAD_CORE, pin, ROUTER_CORE } from "./processes.ts";
-import { endChild, startRouterPinned } from "./router.ts";
+import { appsOf, endChild, startRouterPinned } from "./router.ts";
 import { table } from "./table.ts";
 
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 16);
@@ -58,7 +58,7 @@ async function sourceOf(commit: string): Promise<string> {
     await symlink(join(ROOT, ".tools"), join(draft, ".tools"));
     await rename(draft, folder);
   }
-  const install = [join(folder, "scripts/bootstrap.mjs"), join(folder, "cli/src/main.ts"), "--help"];
+  const install = [join(folder, "scripts/bootstrap.mjs"), join(appsOf(folder), "cli/src/main.ts"), "--help"];
   execFileSync(process.execPath, install, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
   return folder;
 }

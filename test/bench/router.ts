@@ -1,5 +1,6 @@
 // A router as the benches start one: on its own core, with everything switched on and no limit within reach, and money enough.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -40,7 +41,7 @@ export async function startRouterPinned(
   env: Readonly<Record<string, string>> = {},
 ) {
   const port = await freePort();
-  const script = join(root, "all-in-one/src", launcher ?? "main.ts");
+  const script = join(appsOf(root), "all-in-one/src", launcher ?? "main.ts");
   const [command, args] = onCore(ROUTER_CORE, process.execPath, [...nodeOptions, script]);
   const inspected = nodeOptions.length > 0;
   const child = spawn(command, args, {
@@ -83,10 +84,16 @@ export async function startRouterPinned(
   return { child, contestant: { name, pid: child.pid ?? 0, target }, inspector };
 }
 
+/** Returns the folder of the programs of a tree. Until 0.2.0 they were at the top. */
+export function appsOf(root: string): string {
+  const apps = join(root, "apps");
+  return existsSync(apps) ? apps : root;
+}
+
 /** The demo account's 10 USD would not outlast the run. By the tree's own command: older ones had other RPCs. */
 async function fillAccount(root: string, dataDir: string, accountId: string): Promise<void> {
   const order = ["deposit", "add", "--data-dir", dataDir, "--account", accountId, "--usd", "100000"];
-  const cli = [join(root, "scripts/bootstrap.mjs"), join(root, "cli/src/main.ts")];
+  const cli = [join(root, "scripts/bootstrap.mjs"), join(appsOf(root), "cli/src/main.ts")];
   await promisify(execFile)(process.execPath, [...cli, ...order], { cwd: root, timeout: 60_000 });
 }
 

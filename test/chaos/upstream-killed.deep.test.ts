@@ -19,7 +19,7 @@ import { startLoad, tally } from "./load.ts";
 import { type Order, type Sent, send } from "./send-order.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
-const SIMULATOR = fileURLToPath(new URL("../../simulator/src/main.ts", import.meta.url));
+const SIMULATOR = fileURLToPath(new URL("../../apps/simulator/src/main.ts", import.meta.url));
 const PATIENCE = { timeoutMs: 180_000 };
 const TEST_MS = 600_000;
 const MODEL = "own/chat";

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call } from "./http.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
-const CLI = fileURLToPath(new URL("../../cli/src/main.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
 const LOGGED = /^\{.*"the catalogue changed"\}$/gm;
 const PATIENCE = { timeoutMs: 60_000 };
 

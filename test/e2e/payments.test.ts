@@ -1,4 +1,4 @@
-// Top-ups through the whole router, with Stripe as packages/testing plays it: whatever Stripe says, however often and in which
+// Top-ups through the whole router, with Stripe as test/kit plays it: whatever Stripe says, however often and in which
 // order, the account is given what was paid, once, and what goes back is taken, once.
 import { consoleRoutes } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";

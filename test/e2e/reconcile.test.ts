@@ -16,7 +16,7 @@ import { call } from "./http.ts";
 import { serviceOf } from "./operator.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
-const CLI = fileURLToPath(new URL("../../cli/src/main.ts", import.meta.url));
+const CLI = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));
 const SURCHARGE = 5_000_000n;
 const MODEL = "sandbox/chat";
 

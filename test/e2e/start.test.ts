@@ -11,7 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/gl
 import { call, remainingCredits } from "./http.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
-const MAIN = fileURLToPath(new URL("../../all-in-one/src/main.ts", import.meta.url));
+const MAIN = fileURLToPath(new URL("../../apps/all-in-one/src/main.ts", import.meta.url));
 
 /** Runs the all-in-one until it ends by itself. */
 function runToEnd(env: Record<string, string>): Promise<{ code: number | null; stderr: string }> {

@@ -14,8 +14,8 @@ export const topologies: readonly Topology[] = ["all-in-one", "split"];
 export const topologiesByDepth = byDepth<readonly Topology[]>({ quick: ["all-in-one"], deep: ["split"] });
 
 const entries: Record<Topology, string> = {
-  "all-in-one": fileURLToPath(new URL("../../all-in-one/src/main.ts", import.meta.url)),
-  split: fileURLToPath(new URL("../../all-in-one/src/split.ts", import.meta.url)),
+  "all-in-one": fileURLToPath(new URL("../../apps/all-in-one/src/main.ts", import.meta.url)),
+  split: fileURLToPath(new URL("../../apps/all-in-one/src/split.ts", import.meta.url)),
 };
 const START_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 120_000;

@@ -109,7 +109,10 @@ describe("media that have been kept as long as they were to be", () => {
     await media.db.query("SET default_statistics_target = 1000; ANALYZE generation");
     const sent: { text: string; values: unknown[] }[] = [];
     const spy = {
-      query: async (text: string, values: unknown[]) => (sent.push({ text, values }), { rows: [] }),
+      query: async (text: string, values: unknown[]) => {
+        sent.push({ text, values });
+        return { rows: [] };
+      },
     };
     await createRetentionStore(spy as unknown as typeof media.db).findExpired(30, Date.now(), 100);
     const [query] = sent;

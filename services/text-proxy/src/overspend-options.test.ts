@@ -53,7 +53,7 @@ const events = {
     };
     return `data: ${JSON.stringify(chunk)}\n\n`;
   },
-  responses: (tokens: number, full: boolean) => {
+  responses: (tokens: number) => {
     const type = "response.output_text.delta";
     const payload = {
       type,

@@ -8,7 +8,7 @@ export function badField(param: string, problem: string): ServiceError {
 }
 
 /** A whole number from 1 to `most`; undefined when absent or null. @throws ServiceError invalid_value */
-export function readCount(body: JsonObject, name: string, most: number, param = name): number | undefined {
+export function readCount(body: JsonObject, name: string, most: number): number | undefined {
   const value = body[name];
   if (value == null) return undefined;
   if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > most) {

@@ -1,0 +1,336 @@
+// How the simulated text service produces an answer: whole or streamed, with or without its usage, cut by our own limits,
+// for a client that may leave. A stream's hold grows while it runs, and it is cut when that is refused. What it delivers
+// is charged by the library.
+import { type Credits, chargeOf, PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
+import {
+  type AttemptContext,
+  type AttemptEnd,
+  type Bill,
+  type Broken,
+  chargeOfParts,
+  costOfParts,
+  type Delivered,
+  type Failed,
+  type FoundBill,
+  type Kinds,
+  type Order,
+  type Producer,
+  type Route,
+  type Unknown,
+} from "@gr/paid-request";
+import { ServiceError } from "@gr/proto";
+import { StreamSpending } from "@gr/text-proxy/src/answer/stream-spending.ts";
+import { asBilled, notAsked } from "@gr/text-proxy/src/answer/unbilled-attempt.ts";
+import { isPassedOver } from "@gr/text-proxy/src/upstream/choose-routes.ts";
+import type { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
+import { checkCovered, checkDispatch, violated } from "../books/invariants.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { Life } from "../world/process.ts";
+import { DRAIN_MS, REST_MS, STREAM_TIMEOUT_MS } from "../world/timing.ts";
+import type { Request } from "./request.ts";
+import { metered, type Upstream, type UpstreamReply } from "./upstream.ts";
+
+/** Here a token is a pico-USD, and a request costs what its tokens do. */
+const SIZE = { inputCost: 0n, tokenCost: 1n, stepCredits: 1n };
+/** Between two looks whether a stream is still wanted. */
+const LOOK_MS = 700;
+
+export interface TextOrder extends Order {
+  readonly request: Request;
+}
+
+export interface TextKinds extends Kinds {
+  order: TextOrder;
+  product: { readonly charge: bigint; readonly huge: boolean };
+  found: FoundBill;
+}
+
+type End = AttemptEnd<TextKinds>;
+
+export interface TextProducerOptions {
+  readonly life: Life;
+  readonly ledger: Ledger;
+  readonly upstreams: ReadonlyMap<string, Upstream>;
+  /** By the upstream's name. */
+  readonly breakers: ReadonlyMap<string, CircuitBreaker>;
+  readonly routes: readonly [Route, ...Route[]];
+  readonly order: TextOrder;
+}
+
+export class TextProducer implements Producer<TextKinds> {
+  readonly routes: readonly [Route, ...Route[]];
+  readonly #options: TextProducerOptions;
+  /** The client has got something of an answer. */
+  #given = false;
+  /** The stream of this attempt broke off. */
+  #brokeOff = false;
+  /** Bills of the parts that the client has from attempts before. */
+  #parts: readonly Bill[] = [];
+  /** Bills of all parts, and the least hold, if the next attempt is to continue the stream. */
+  #offered: { readonly parts: readonly Bill[]; readonly least: Credits } | undefined;
+  /** This attempt continues the stream. */
+  #goesOn = false;
+
+  constructor(options: TextProducerOptions) {
+    this.#options = options;
+    this.routes = options.routes;
+  }
+
+  readonly attempt = async (route: Route, context: AttemptContext): Promise<End | Broken<TextKinds>> => {
+    const { life, order } = this.#options;
+    const { world } = life;
+    const { request } = order;
+    if (context.number > 1) world.count("attempts of a second route of text");
+    this.#goesOn = false;
+    this.#begin();
+    if (this.#given && !this.#goesOn) {
+      throw world.fail(violated("I17", `${request.hold} goes to ${route.provider}`));
+    }
+    this.#brokeOff = false;
+    request.turnedAway = false;
+    const { end, free } = await this.#tryRoute(route, context);
+    request.turnedAway = free && this.routes.length > context.number;
+    const mayBeBilled = end.kind === "unknown" || (end.kind === "failed" && end.cost === undefined);
+    if (mayBeBilled && this.routes.length > context.number) {
+      world.count("text that ended with its first route, which may have billed it");
+    }
+    return this.#endFor(route, end);
+  };
+
+  /** @returns with how it ended, and whether that has surely cost nothing, and was no fault of the request itself */
+  async #tryRoute(route: Route, context: AttemptContext): Promise<{ end: End; free: boolean }> {
+    const { life, upstreams, breakers } = this.#options;
+    const { world } = life;
+    const upstream = upstreams.get(route.provider);
+    const breaker = breakers.get(route.provider);
+    if (upstream === undefined || breaker === undefined) throw new Error(`there is no ${route.provider}`);
+    // Since the route was chosen, a request that is not played here has failed there.
+    if (world.random.chance(0.04)) breaker.enter("another account").failed("upstream");
+    if (isPassedOver(breaker, this.routes.slice(context.number), breakersByUpstream(breakers))) {
+      world.count("text that went on from an open breaker");
+      return { end: notAsked(), free: true };
+    }
+    if (breaker.waitMs > 0) world.count("text sent to a failing upstream, since no other could be asked");
+    const passage = breaker.enter(this.#options.order.accountId);
+    const made = await this.#attempt(route, upstream, context, (first) => {
+      if (first === undefined || FAILURES.has(first.kind)) passage.failed("upstream");
+      else if (first.kind === "refused") passage.left();
+      else passage.succeeded();
+      if (first?.kind === "refused" && first.elsewhere) breaker.rest(REST_MS);
+    });
+    const end = asBilled(upstream, made, this.#given);
+    const refused = made.kind === "failed" && made.cost === 0n;
+    if (refused || upstream.billed) return { end, free: refused && made.fallBack };
+    const free = made.kind !== "delivered" && !this.#given;
+    if (free && this.routes.length > context.number) {
+      world.count("text that went on, since nobody bills for its first route");
+    }
+    return { end, free };
+  }
+
+  /** Returns the end of an attempt as the router does: another route may continue a stream that broke off. */
+  #endFor(route: Route, end: End): End | Broken<TextKinds> {
+    const { life, upstreams, order } = this.#options;
+    const { request } = order;
+    const upstream = upstreams.get(route.provider);
+    const { world } = life;
+    if (upstream === undefined || !this.#brokeOff || end.kind === "delivered" || !request.continues)
+      return end;
+    request.partsAt.set(route.provider, world.now);
+    return {
+      kind: "broken",
+      error: end.error,
+      message: end.message,
+      billId: "",
+      otherwise: () => {
+        if (this.#offered !== undefined) world.count("streams that could not go on for want of money");
+        this.#offered = undefined;
+        request.turnedAway = false;
+        request.partsAt.delete(route.provider);
+        return end;
+      },
+      isBilled: upstream.billed,
+      billOf: (found) => {
+        const cost = found?.cost ?? metered(request, 1);
+        return { cost, charge: chargeOf(cost) };
+      },
+      continueAt: (_next, parts) => {
+        // Billing may have made the hold larger than the router knows: the answer to an extension was lost.
+        this.#offered = { parts, least: order.credits + chargeOf(2n * costOfParts(parts)) };
+        request.turnedAway = true;
+        return costOfParts(parts);
+      },
+    };
+  }
+
+  /** Notes whether this attempt continues the stream of the attempt before. */
+  #begin(): void {
+    const { life, ledger, order } = this.#options;
+    const offered = this.#offered;
+    this.#offered = undefined;
+    if (offered === undefined) return;
+    // All parts, and the words that the next upstream reads again, which cost as much.
+    checkCovered(life.world, ledger, order.request.hold, offered.least * PICO_PER_CREDIT);
+    life.world.count("streams that went on elsewhere");
+    this.#parts = offered.parts;
+    order.request.carried = costOfParts(offered.parts);
+    this.#goesOn = true;
+  }
+
+  /** @param begun hears of the first reply */
+  async #attempt(
+    route: Route,
+    upstream: Upstream,
+    context: AttemptContext,
+    begun: (first: UpstreamReply | undefined) => void,
+  ): Promise<End> {
+    const { life, ledger, order } = this.#options;
+    const { request } = order;
+    checkDispatch(life.world, ledger, request.hold, route.provider);
+    // What streams is cut when its hold is used up; what comes in one piece is told where to end.
+    const limit = request.streamed || request.most === undefined ? undefined : context.held * PICO_PER_CREDIT;
+    if (limit !== undefined) checkCovered(life.world, ledger, request.hold, limit);
+    const exchange = upstream.send(life, request, limit);
+    const first = await exchange.first.promise.catch(() => undefined);
+    begun(first);
+    if (first?.kind !== "begun") return this.#endOf(first);
+    this.#given = true;
+    const last = await this.#read(exchange.last.promise, upstream, context);
+    if (last === "cut") {
+      upstream.cut(request.hold);
+      life.world.count("streams cut by us");
+      return this.#deliver(undefined);
+    }
+    if (last.kind === "broken" && last.cost === undefined) {
+      this.#brokeOff = true;
+      return failedSilently();
+    }
+    return this.#deliver(last.kind === "answer" || last.kind === "broken" ? last.cost : undefined);
+  }
+
+  /** Reads a stream to its end, or for as long as we read it. */
+  async #read(
+    ended: Promise<UpstreamReply | undefined>,
+    upstream: Upstream,
+    context: AttemptContext,
+  ): Promise<UpstreamReply | "cut"> {
+    const { life, ledger, order } = this.#options;
+    const { world } = life;
+    const { hold } = order.request;
+    const before = costOfParts(this.#parts);
+    const { mostCredits } = order;
+    const over = new AbortController();
+    let last: UpstreamReply | "cut" | undefined;
+    let waiting = false;
+    let used: PicoUsd = 0n;
+    const end = (how: UpstreamReply | "cut" | undefined) => {
+      last ??= how;
+      over.abort();
+    };
+    void ended.then(end);
+    context.signal.addEventListener("abort", () => end("cut"), { once: true });
+    const spending = new StreamSpending({
+      order: {
+        ...order,
+        mostCredits: mostCredits === undefined ? undefined : mostCredits + chargeOf(before),
+        size: { ...SIZE, inputCost: before },
+      },
+      context,
+      limited: order.mostCredits === undefined,
+      meter: { events: 0, tokens: () => Number(used) },
+      upstream: {
+        pause: () => {
+          waiting = true;
+          world.count("streams that waited for money");
+        },
+        resume: () => {
+          waiting = false;
+        },
+      },
+      refused: () => {
+        world.count("streams cut for want of money");
+        end("cut");
+      },
+    });
+    const cutAt = life.now() + STREAM_TIMEOUT_MS;
+    let drainedAt: number | undefined;
+    while (last === undefined && life.now() < cutAt && !context.signal.aborted) {
+      if (order.request.left) drainedAt ??= life.now() + DRAIN_MS;
+      if (drainedAt !== undefined && life.now() >= drainedAt) break;
+      // A stream that is held back gives nothing to count.
+      if (!waiting) {
+        // Whoever lets it go on has found that what was used is covered.
+        checkCovered(world, ledger, hold, before + used);
+        used = upstream.used(hold);
+        spending.look();
+      }
+      await life.sleep(LOOK_MS, over.signal);
+    }
+    spending.stop();
+    return last ?? "cut";
+  }
+
+  #endOf(reply: UpstreamReply | undefined): End {
+    switch (reply?.kind) {
+      case "answer":
+        return this.#deliver(reply.cost);
+      case "not sent":
+        return { ...failed(0n), notSent: true, fallBack: true };
+      case "refused":
+        return { ...failed(0n), fallBack: reply.elsewhere };
+      case "failed":
+        return { ...failed(reply.cost), fallBack: reply.elsewhere };
+      case "failed silently":
+        return failedSilently();
+      default:
+        return unknown();
+    }
+  }
+
+  #deliver(told: PicoUsd | undefined): Delivered<TextKinds> {
+    const { request } = this.#options.order;
+    const billOf = (cost: PicoUsd) => ({ charge: chargeOfParts(cost, this.#parts), cost });
+    return {
+      kind: "delivered",
+      bill: told === undefined ? undefined : billOf(told),
+      billId: "",
+      billOf: (found) => billOf(found?.cost ?? metered(request, 1)),
+      productOf: ({ charge }) => ({ charge, huge: request.huge }),
+    };
+  }
+}
+
+export function routeOf(provider: string): Route {
+  return { provider, upstreamModel: "model" };
+}
+
+/** As the functions that choose routes take them. */
+export function breakersByUpstream(breakers: ReadonlyMap<string, CircuitBreaker>) {
+  return new Map([...breakers].map(([name, breaker]) => [name, { breaker: () => breaker }]));
+}
+
+/** Replies that speak against an upstream. */
+const FAILURES: ReadonlySet<UpstreamReply["kind"]> = new Set([
+  "not sent",
+  "failed",
+  "failed silently",
+  "broken",
+]);
+const PROBLEM = { billId: "", why: "failed", message: "the provider failed" } as const;
+
+function failed(cost: PicoUsd | undefined): Failed {
+  return { kind: "failed", error: providerError(), cost, notSent: false, fallBack: false, ...PROBLEM };
+}
+
+/** Another provider might do better, but this one may have billed it. */
+function failedSilently(): Failed {
+  return { ...failed(undefined), fallBack: true };
+}
+
+function unknown(): Unknown {
+  return { kind: "unknown", error: providerError(), ...PROBLEM };
+}
+
+function providerError(): ServiceError {
+  return new ServiceError("provider_error", "The provider failed; nothing was charged.");
+}
