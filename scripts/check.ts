@@ -5,6 +5,7 @@ import { checkGeneratedCode } from "./generated-code.ts";
 import { checkContract } from "./last-release.ts";
 import { checkRegularExpressions } from "./regular-expressions.ts";
 import { ROOT, runTool, ToolError } from "./tool.ts";
+import { checkWords } from "./words.ts";
 
 interface Step {
   readonly name: string;
@@ -25,6 +26,7 @@ const inspect: Step[] = [
   { name: "types", run: () => runTool("tsc", ["-b"]) },
   { name: "house rules", run: () => runServerlessTests("test/tidy.test.ts") },
   { name: "regular expressions", run: checkRegularExpressions },
+  { name: "words", run: checkWords },
   { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
   { name: "contract of the last release", run: checkContract },

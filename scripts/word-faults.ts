@@ -1,0 +1,152 @@
+// Word faults are the measurable part of our wording rules: nouns without a name, vague verbs, long sentences.
+// The reader of a comment must find its subject in the comment; "what" and "who" hide it.
+// Code inside a text (`name`, fences, links) is not counted.
+import jsTokens from "js-tokens";
+
+const NOUNS = /^(what|whatever|who|whoever|whose|whom)$/i;
+const OPENERS = 3;
+const VERBS = new Set(
+  [
+    "give gives gave given giving take takes took taken taking bring brings brought bringing",
+    "tell tells told telling say says said saying hear hears heard hearing know knows knew known knowing",
+    "make makes made making go goes went gone going come comes came coming stand stands stood standing",
+    "lie lies lay lain lying leave leaves left leaving",
+  ].flatMap((line) => line.split(" ")),
+);
+const LONGEST_SENTENCE = 35;
+export const NOUNS_PER_1000 = 2;
+export const VERBS_PER_1000 = 3;
+export const MEAN_SENTENCE = 15;
+
+export interface WordFault {
+  /** Of the file, from 1. */
+  readonly line: number;
+  readonly rule: "noun" | "opener" | "verb" | "sentence";
+  readonly text: string;
+}
+
+export interface WordFigures {
+  readonly words: number;
+  readonly sentences: number;
+  readonly faults: readonly WordFault[];
+}
+
+interface Passage {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Measures the comments of a source file, or the text of a Markdown file. @param file its name decides the syntax */
+export function wordFigures(file: string, source: string): WordFigures {
+  const isText = file.endsWith(".md");
+  const passages = isText ? markdownPassages(source) : commentPassages(file, source);
+  const faults: WordFault[] = [];
+  let words = 0;
+  let sentences = 0;
+  for (const { line, text } of passages) {
+    let first = !isText;
+    for (const sentence of sentencesOf(text)) {
+      const found = sentence.match(/[\p{L}\p{N}]+(?:['’.-][\p{L}\p{N}]+)*/gu) ?? [];
+      words += found.length;
+      if (found.length > 0) sentences += 1;
+      if (found.length > LONGEST_SENTENCE) faults.push({ line, rule: "sentence", text: sentence });
+      for (const [index, word] of found.entries()) {
+        const rule = faultOf(word, first && index < OPENERS);
+        if (rule !== undefined) faults.push({ line, rule, text: sentence });
+      }
+      first = false;
+    }
+  }
+  return { words, sentences, faults };
+}
+
+function faultOf(word: string, opens: boolean): WordFault["rule"] | undefined {
+  if (NOUNS.test(word)) return opens ? "opener" : "noun";
+  return VERBS.has(word.toLowerCase()) ? "verb" : undefined;
+}
+
+/** A sentence ends with a full stop, a question mark, or a colon or semicolon before a space. */
+function sentencesOf(text: string): string[] {
+  return text
+    .split(/(?<=[.?!;])\s+(?=[\p{Lu}\p{N}`"'([])|\n{2,}|\s\|\s/u)
+    .map((sentence) => sentence.replace(/\s+/g, " ").trim())
+    .filter((sentence) => sentence !== "");
+}
+
+function withoutCode(text: string): string {
+  return text
+    .replace(/`[^`\n]*`/g, "X")
+    .replace(/\]\([^)\n]*\)/g, "]")
+    .replace(/https?:\/\/\S+/g, "X");
+}
+
+/** Each paragraph, list item and table row alone. */
+function markdownPassages(source: string): Passage[] {
+  const passages: Passage[] = [];
+  let open: { line: number; lines: string[] } | undefined;
+  let fenced = false;
+  const close = () => {
+    if (open !== undefined) passages.push({ line: open.line, text: withoutCode(open.lines.join("\n")) });
+    open = undefined;
+  };
+  for (const [index, line] of source.split("\n").entries()) {
+    if (/^\s*(```|~~~)/.test(line)) {
+      fenced = !fenced;
+      close();
+      continue;
+    }
+    if (fenced || line.startsWith("    ")) continue;
+    if (line.trim() === "" || /^\s*([-*|#>]|\d+\.)\s?/.test(line)) close();
+    if (line.trim() === "" || /^[\s|:-]+$/.test(line)) continue;
+    open ??= { line: index + 1, lines: [] };
+    open.lines.push(line.replace(/^\s*(?:[-*|#>]+|\d+\.)\s?/, ""));
+  }
+  close();
+  return passages;
+}
+
+/** Line comments below each other are one comment; so is each block comment, whose tags begin their own sentences. */
+function commentPassages(file: string, source: string): Passage[] {
+  const comments = /\.[cm]?[jt]sx?$/.test(file) ? scriptComments(source) : lineComments(file, source);
+  const passages: Passage[] = [];
+  let last = -1;
+  for (const { line, text, block } of comments) {
+    const body = withoutCode(text).replace(/@(?:param\s+\S+|returns|throws\s+\S+|\w+)/g, "\n\n");
+    const before = passages.at(-1);
+    if (!block && before !== undefined && last === line - 1) {
+      passages[passages.length - 1] = { line: before.line, text: `${before.text}\n${body}` };
+    } else passages.push({ line, text: body });
+    last = block ? -1 : line;
+  }
+  return passages;
+}
+
+interface Comment extends Passage {
+  readonly block: boolean;
+}
+
+function scriptComments(source: string): Comment[] {
+  const found: Comment[] = [];
+  let line = 1;
+  for (const { type, value } of jsTokens(source, { jsx: true })) {
+    if (type === "SingleLineComment" && !isDirective(value)) {
+      found.push({ line, text: value.replace(/^\/\/+\s?/, ""), block: false });
+    }
+    if (type === "MultiLineComment") {
+      const text = value.slice(2, -2).replace(/^[ \t]*\*+[ \t]?/gm, "");
+      found.push({ line, text: text.replace(/^\*/, ""), block: true });
+    }
+    line += value.split("\n").length - 1;
+  }
+  return found;
+}
+
+const isDirective = (comment: string) => /^\/\/\s*(biome-ignore|@ts-|#region|eslint)/.test(comment);
+
+function lineComments(file: string, source: string): Comment[] {
+  const mark = file.endsWith(".sql") ? /(?:^|\s)--\s?(.*)$/ : /(?:^|\s)\/\/\s?(.*)$/;
+  return source.split("\n").flatMap((text, index) => {
+    const found = mark.exec(text)?.[1];
+    return found === undefined ? [] : [{ line: index + 1, text: found, block: false }];
+  });
+}
