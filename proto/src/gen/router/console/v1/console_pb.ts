@@ -422,7 +422,7 @@ export type AddOwnerRequest = Message<"router.console.v1.AddOwnerRequest"> & {
   accountId: string;
 
   /**
-   * As members of the account see it; 1 to 200 characters.
+   * New name of an account without members, 1 to 200 characters; empty = the account keeps its name.
    *
    * @generated from field: string account_name = 2;
    */
