@@ -196,6 +196,21 @@ describe("rooms", () => {
     expect(TANGLED.filter((folder) => straight.includes(folder))).toEqual([]);
   });
 
+  test("a package is entered through its front doors", () => {
+    expect(offenders(code, /["']@gr\/[a-z-]+\/src\//)).toEqual([]);
+    // The command line checks an operator's files without a database (decision 18).
+    const doors = new Set([".", "./main", "./simulated", "./files"]);
+    const services = tracked.filter((file) => /^(gateway|services\/[^/]+)\/package\.json$/.test(file));
+    const more = services.flatMap((file) =>
+      Object.keys(JSON.parse(read(file)).exports)
+        .filter((door) => !doors.has(door) || (door === "./files" && !file.startsWith("services/catalog/")))
+        .map((door) => `${file} exports ${door}`),
+    );
+    expect(services.length).toBeGreaterThan(5);
+    expect(more).toEqual([]);
+    expect(offenders(product, /["']@gr\/[a-z-]+\/simulated["']/)).toEqual([]);
+  });
+
   test("every service has the files where a reader looks for things", () => {
     const services = [...new Set(tracked.flatMap((file) => /^services\/[^/]+/.exec(file)?.[0] ?? []))];
     const wanted = ["README.md", "src/main.ts", "src/module.ts", "src/config.ts", "src/index.ts"];
