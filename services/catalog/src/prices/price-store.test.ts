@@ -6,9 +6,9 @@ import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
 import { type TestDatabase, testDatabase } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { loadSeed, SEED_DIRECTORY } from "../files/seed.ts";
 import { createPriceStore } from "./price-store.ts";
 import { type PriceRule, versioned } from "./price-version.ts";
-import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
 
 let database: TestDatabase;
 let pool: Pool;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   database = await testDatabase("catalog-prices");
   const log = createLogger("silent", "test");
   pool = await connectPostgres({ url: database.url, poolSize: 8, schema: "catalog", log });
-  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../migrations") });
+  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../../migrations") });
 });
 afterAll(async () => {
   await pool?.end();

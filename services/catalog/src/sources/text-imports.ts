@@ -2,8 +2,10 @@
 // is one model with several routes. Nothing is shown before the price it has there is kept.
 import type { Catalog, Model } from "@gr/proto/catalog";
 import type { TextModel, TextUpstream } from "@gr/text-upstream";
-import type { LiveCatalog } from "./live-catalog.ts";
-import type { PriceStore } from "./price-store.ts";
+import { UnusableListing } from "../files/text-listing.ts";
+import { mergedTextModels } from "../files/text-model.ts";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
+import type { PriceStore } from "../prices/price-store.ts";
 import {
   createTextImport,
   type ImportState,
@@ -11,8 +13,6 @@ import {
   type TextImport,
   type TextImportOptions,
 } from "./text-import.ts";
-import { UnusableListing } from "./text-listing.ts";
-import { mergedTextModels } from "./text-model.ts";
 
 export interface TextImports {
   restore(): Promise<void>;

@@ -2,8 +2,8 @@
 // counted. A body that is no listing is an error, so that it never counts as an empty catalogue.
 import type { SkipReason, TextModel, UpstreamKind } from "@gr/text-upstream";
 import { z } from "zod";
+import { isOnSale } from "../offer/shutdown.ts";
 import { MODEL_ID, MOST_ID_CHARACTERS } from "./model-name.ts";
-import { isOnSale } from "./shutdown.ts";
 import type { TextPriceList } from "./text-price-list.ts";
 
 /** A listing with more rows is not read. */

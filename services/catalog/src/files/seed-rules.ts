@@ -20,8 +20,8 @@ import {
   type SecondTier,
   type TokenPrice,
 } from "@gr/proto/catalog";
-import { broughtTo, listedSizesOf, requestsOf } from "./accepted-requests.ts";
-import { meterPricesOf } from "./model-pricing.ts";
+import { broughtTo, listedSizesOf, requestsOf } from "../prices/accepted-requests.ts";
+import { meterPricesOf } from "../prices/model-pricing.ts";
 
 /** Larger than any listed size: it has a price only when the rule prices every size. */
 const ANY_SIZE = "99999x99999";

@@ -26,7 +26,7 @@ let store: TextStore;
 beforeAll(async () => {
   database = await testDatabase("catalog-store");
   pool = await connectPostgres({ url: database.url, poolSize: 8, schema: "catalog", log });
-  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../migrations") });
+  await migrate(pool, { name: "catalog", migrations: join(import.meta.dirname, "../../migrations") });
   store = createTextStore(pool);
 });
 afterAll(async () => {
@@ -38,7 +38,7 @@ test("the migrations add up to schema.sql", async () => {
   const { actual, golden } = await compareSchema(
     database.url,
     "catalog",
-    join(import.meta.dirname, "../schema.sql"),
+    join(import.meta.dirname, "../../schema.sql"),
   );
   expect(actual).toBe(golden);
 });

@@ -5,8 +5,8 @@ import { defineModule } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import { type FakeUpstream, json, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
-import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
+import { type FakeUpstream, json, listing, openRouterRow, startFakeUpstream } from "../test/fake-upstream.ts";
+import { type CatalogUnderTest, startCatalog } from "../test/start-catalog.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
 const rows = (count: number) => Array.from({ length: count }, (_, i) => openRouterRow(`vendor/model-${i}`));

@@ -2,10 +2,10 @@
 // before costs one look-up. How many are kept is bounded, so that made-up queries cannot fill the memory.
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import type { LiveCatalog } from "./live-catalog.ts";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
+import type { Snapshot } from "../offer/snapshot.ts";
 import { type ListedModel, listedModel, type ModelQuery, type Scope, select } from "./model-query.ts";
 import { recordOf } from "./model-record.ts";
-import type { Snapshot } from "./snapshot.ts";
 
 export interface Answer {
   readonly body: Buffer;

@@ -3,11 +3,11 @@
 import { ServiceError } from "@gr/proto";
 import { CatalogOperatorService, CatalogService, TextImportState } from "@gr/proto/catalog";
 import { implement, OperatorError, type RpcService } from "@gr/runtime";
-import type { LiveCatalog } from "./live-catalog.ts";
+import { UnusableListing } from "../files/text-listing.ts";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
+import type { PriceStore } from "../prices/price-store.ts";
+import type { TextImports } from "../sources/text-imports.ts";
 import type { TakePreview } from "./preview.ts";
-import type { PriceStore } from "./price-store.ts";
-import type { TextImports } from "./text-imports.ts";
-import { UnusableListing } from "./text-listing.ts";
 
 export function catalogRpc(live: LiveCatalog): RpcService {
   return implement(CatalogService, {

@@ -2,8 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
+import { versioned } from "../prices/price-version.ts";
 import { listedModel, type ModelQuery, modelQuery, type Scope, select } from "./model-query.ts";
-import { versioned } from "./price-version.ts";
 
 interface Facts {
   readonly id: string;

@@ -1,7 +1,7 @@
 // Fetches an upstream's GET /models: bounded in time and size, no redirect followed, the key in no error.
 import { readForeignJson } from "@gr/runtime";
 import type { TextUpstream } from "@gr/text-upstream";
-import { UnusableListing } from "./text-listing.ts";
+import { UnusableListing } from "../files/text-listing.ts";
 
 /** Several times what the largest upstreams list. A sync answers two catalogues made of it, and they fit one RPC message. */
 export const MOST_LISTING_BYTES = 4 * 1024 * 1024;

@@ -3,13 +3,13 @@
 
 import { type Clock, pause, sentenceOf } from "@gr/runtime";
 import type { TextModel, TextUpstream } from "@gr/text-upstream";
-import type { CatalogEvents } from "./events.ts";
+import type { CatalogEvents } from "../events.ts";
+import { type Listing, readListing, UnusableListing } from "../files/text-listing.ts";
+import type { TextPriceList } from "../files/text-price-list.ts";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
+import { isOnSale, isoDay } from "../offer/shutdown.ts";
 import { fetchListing } from "./fetch-listing.ts";
-import type { LiveCatalog } from "./live-catalog.ts";
-import { isOnSale, isoDay } from "./shutdown.ts";
 import type { StoredListing, TextStore } from "./store.ts";
-import { type Listing, readListing, UnusableListing } from "./text-listing.ts";
-import type { TextPriceList } from "./text-price-list.ts";
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 60_000;

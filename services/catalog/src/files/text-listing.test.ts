@@ -5,10 +5,10 @@ import { SyncCatalogResponseSchema } from "@gr/proto/catalog";
 import { type SkipReason, UPSTREAM_KINDS } from "@gr/text-upstream";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { MOST_LISTING_BYTES } from "./fetch-listing.ts";
+import { takeSnapshot } from "../offer/snapshot.ts";
+import { MOST_LISTING_BYTES } from "../sources/fetch-listing.ts";
+import { openRouterRow } from "../test/fake-upstream.ts";
 import { MOST_OWN_BYTES } from "./own-catalog.ts";
-import { takeSnapshot } from "./snapshot.ts";
-import { openRouterRow } from "./test/fake-upstream.ts";
 import { readListing, UnusableListing } from "./text-listing.ts";
 import { mergedTextModels } from "./text-model.ts";
 

@@ -3,7 +3,7 @@ import type { PicoUsd } from "@gr/money";
 import type { Model } from "@gr/proto/catalog";
 import { wholeNumber } from "@gr/runtime";
 import { z } from "zod";
-import { defaultPriceOf, isFree } from "./model-pricing.ts";
+import { defaultPriceOf, isFree } from "../prices/model-pricing.ts";
 import { type ModelRecord, providersOf, typeOf } from "./model-record.ts";
 
 const TYPES = ["image", "video", "text"] as const;

@@ -2,8 +2,8 @@
 // the last good state stays. A change counts when two looks in a row have seen it, so that nothing half written is read.
 import { createHash } from "node:crypto";
 import { OperatorError, sentenceOf, startRounds, systemClock } from "@gr/runtime";
-import type { CatalogEvents } from "./events.ts";
-import { readSeedFiles, type SeedFile } from "./seed.ts";
+import type { CatalogEvents } from "../events.ts";
+import { readSeedFiles, type SeedFile } from "../files/seed.ts";
 
 const LOOK_MS = 500;
 

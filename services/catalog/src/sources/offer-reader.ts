@@ -1,9 +1,9 @@
 // From files to what can be served here: the seed, the operator's own files over it, less what nobody serves.
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import type { TextUpstream } from "@gr/text-upstream";
-import { type MediaProviders, type Offer, offeredModels } from "./offer.ts";
-import { ownCatalog } from "./own-catalog.ts";
-import { isOfSandbox, type Seed, type SeedFile } from "./seed.ts";
+import { ownCatalog } from "../files/own-catalog.ts";
+import { isOfSandbox, type Seed, type SeedFile } from "../files/seed.ts";
+import { type MediaProviders, type Offer, offeredModels } from "../offer/offer.ts";
 
 /** @throws OperatorError that says what is wrong with the files */
 export type OfferReader = (

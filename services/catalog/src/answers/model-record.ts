@@ -2,7 +2,7 @@
 import { MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
-import { modelPricing, pricingOf } from "./model-pricing.ts";
+import { modelPricing, pricingOf } from "../prices/model-pricing.ts";
 
 /** 2026-11-20: when the catalogue began; the `created` of models whose release date is not known. */
 const CATALOGUE_BEGAN = Date.UTC(2026, 10, 20) / 1_000;

@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { type PicoUsd, parseDecimal } from "@gr/money";
 import { type Price, PriceSchema } from "@gr/proto/catalog";
 import { z } from "zod";
-import { type PriceRule, versioned } from "./price-version.ts";
+import { type PriceRule, versioned } from "../prices/price-version.ts";
 
 const PICO_DIGITS = 12;
 /** 1e-12 USD a token is 1e-6 USD a million tokens. */

@@ -289,7 +289,7 @@ describe("a folder", () => {
   });
 
   test("is shown in docs/operations.md by an example that is right", async () => {
-    const manual = await readFile(new URL("../../../docs/operations.md", import.meta.url), "utf8");
+    const manual = await readFile(new URL("../../../../docs/operations.md", import.meta.url), "utf8");
     const content = /```json\n(\{\s+"models"[\s\S]*?)```/.exec(manual)?.[1] ?? "";
     const { problems, added, changed, hidden } = readOwnCatalog(
       shipped,

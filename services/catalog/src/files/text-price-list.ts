@@ -1,16 +1,15 @@
 // What text models cost whose upstream lists no prices: our own files, and a file of the operator, whose rows go before
 // ours. A file is refused as a whole when anything in it is wrong.
 import { readFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 import { OperatorError } from "@gr/runtime";
 import type { TextModel, TextPrices } from "@gr/text-upstream";
 import { z } from "zod";
+import { TEXT_PRICE_DIRECTORY } from "../shipped-folders.ts";
 import { MODEL_ID, MOST_ID_CHARACTERS, modelName } from "./model-name.ts";
 import { readSeedFiles, type SeedFile } from "./seed.ts";
 import { isoDate, sourced, usd, usdPerMillion } from "./seed-price.ts";
 import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
-
-const DIRECTORY = join(import.meta.dirname, "../text-prices");
 
 /** By the id that the upstream lists. */
 export type TextPriceList = ReadonlyMap<string, TextModel>;
@@ -70,7 +69,7 @@ export const priceRow = z.strictObject({
  * @throws OperatorError that names file, model, field and rule of what is wrong.
  */
 export async function readTextPriceList(ownFile: string | undefined): Promise<TextPriceList> {
-  const files = await readSeedFiles(DIRECTORY);
+  const files = await readSeedFiles(TEXT_PRICE_DIRECTORY);
   if (ownFile !== undefined) files.push(await readOwnFile(ownFile));
   return textPriceListOf(files);
 }

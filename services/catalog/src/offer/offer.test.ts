@@ -3,10 +3,10 @@ import { create } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { ManualClock, until } from "@gr/testing";
 import { describe, expect, test } from "@jest/globals";
-import { catalogConfig } from "./config.ts";
+import { catalogConfig } from "../config.ts";
+import { loadSeed, SEED_DIRECTORY } from "../files/seed.ts";
+import { startCatalog } from "../test/start-catalog.ts";
 import { offeredModels } from "./offer.ts";
-import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
-import { startCatalog } from "./test/start-catalog.ts";
 
 const providersOf = (text: string) => catalogConfig.shape.MEDIA_PROVIDERS.parse(text);
 

@@ -3,8 +3,8 @@
 
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
-import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
+import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "../test/fake-upstream.ts";
+import { type CatalogUnderTest, startCatalog } from "../test/start-catalog.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
 const dear = { prompt: "0.000001", completion: "0.000002", request: "0.001" };

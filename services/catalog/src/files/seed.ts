@@ -7,7 +7,7 @@ import { modelOfSeed, seedModel } from "./seed-model.ts";
 import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
 import { problemsAcross, problemsOfModel } from "./seed-rules.ts";
 
-export const SEED_DIRECTORY = join(import.meta.dirname, "../seed");
+export { SEED_DIRECTORY } from "../shipped-folders.ts";
 
 /** Vendor of the models that only a simulator serves. */
 const SANDBOX_VENDOR = "sandbox";

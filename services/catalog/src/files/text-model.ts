@@ -11,7 +11,7 @@ import {
   TokenPriceSchema,
 } from "@gr/proto/catalog";
 import type { TextModel, TextPrices, TextRates } from "@gr/text-upstream";
-import { versioned } from "./price-version.ts";
+import { versioned } from "../prices/price-version.ts";
 
 /** One way to reach a text model. */
 export interface TextRoute {

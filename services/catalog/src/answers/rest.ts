@@ -2,8 +2,8 @@
 // Open to everybody: nothing here looks at who asks.
 import { ServiceError } from "@gr/proto";
 import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
 import { type Answer, createListAnswers, type ListAnswers } from "./list-answers.ts";
-import type { LiveCatalog } from "./live-catalog.ts";
 import { type ModelQuery, modelQuery } from "./model-query.ts";
 import { modelList, modelRecord } from "./model-record.ts";
 

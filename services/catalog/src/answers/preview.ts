@@ -2,12 +2,12 @@
 // Looks, and changes nothing.
 import type { Catalog } from "@gr/proto/catalog";
 import { type Clock, sentenceOf } from "@gr/runtime";
-import type { LiveCatalog } from "./live-catalog.ts";
-import type { Offer } from "./offer.ts";
-import type { SeedFile } from "./seed.ts";
-import { isoDay } from "./shutdown.ts";
-import { takeSnapshot } from "./snapshot.ts";
-import type { TextImports } from "./text-imports.ts";
+import type { SeedFile } from "../files/seed.ts";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
+import type { Offer } from "../offer/offer.ts";
+import { isoDay } from "../offer/shutdown.ts";
+import { takeSnapshot } from "../offer/snapshot.ts";
+import type { TextImports } from "../sources/text-imports.ts";
 
 export interface Preview {
   readonly catalog: Catalog;

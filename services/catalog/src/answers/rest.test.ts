@@ -3,9 +3,9 @@
 import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
+import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "../test/fake-upstream.ts";
+import { type CatalogUnderTest, startCatalog } from "../test/start-catalog.ts";
 import { modelList, modelRecord } from "./model-record.ts";
-import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
-import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
 
 let upstream: FakeUpstream;
 let world: CatalogUnderTest;

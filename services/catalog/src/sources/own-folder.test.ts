@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { OperatorError } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
-import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
+import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "../test/fake-upstream.ts";
+import { type CatalogUnderTest, startCatalog } from "../test/start-catalog.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
 const SOURCED = { source: "ours", as_of: "2026-11-22" };
