@@ -60,7 +60,7 @@ function addCreate(account: Command, runs: Runs): void {
     );
 }
 
-/** Makes what the options ask for beside the account. A value is null if its option is absent. */
+/** Books the deposit, mints the key and adds the owner of a new account. A value is null if its option is absent. */
 async function equip(router: Router, accountId: string, { owner, key, usd }: NewAccount) {
   if (usd !== undefined) {
     const booking = { depositId: randomUUID(), status: DepositStatus.COMPLETED, source: "operator" };

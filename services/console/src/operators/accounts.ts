@@ -10,7 +10,7 @@ const OVERLAP_MS = 300_000;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 export interface Accounts {
-  /** Copies the accounts that the console does not know yet. Leaves the copy as it is if the keys service fails. */
+  /** Copies the accounts that are new since the last call. Copies nothing if the keys service fails. */
   refresh(): Promise<void>;
   /** Returns an account, copied if needed. @throws ServiceError account_not_found */
   require(accountId: string, param: string): Promise<FoundAccount>;
