@@ -2,7 +2,6 @@
 // large body is read, billing is asked whether its sender could place the smallest hold. And what is taken in has a bound.
 import type { Billing } from "@gr/clients";
 import type { Credits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
 import { type BodyMeter, type BodyRules, ByteBudget } from "@gr/runtime";
 import { type Claimant, claimKeyOf } from "./claim.ts";
 
@@ -13,8 +12,8 @@ type Request = Parameters<BodyRules["ownerOf"]>[0];
 
 export interface PaidBodiesOptions {
   readonly billing: Pick<Billing, "maySpend">;
-  /** Who is found to make a request; null for nobody. */
-  readonly spenderOf: (request: Request) => (Claimant & { readonly accountId: string }) | null;
+  /** Returns the caller of a request. @throws ServiceError without one */
+  readonly spenderOf: (request: Request) => Claimant & { readonly accountId: string };
   /**
    * Counts what a body will cost at least while it arrives.
    * @param canPay asks whether its sender can pay that much. @throws ServiceError if not
@@ -25,13 +24,8 @@ export interface PaidBodiesOptions {
 }
 
 export function rulesOfPaidBodies({ billing, spenderOf, mostBytes, meter }: PaidBodiesOptions): BodyRules {
-  const require = (request: Request) => {
-    const spender = spenderOf(request);
-    if (spender === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-    return spender;
-  };
   const ask = async (request: Request, credits: Credits) => {
-    const spender = require(request);
+    const spender = spenderOf(request);
     const { accountId, keyId: spenderId } = spender;
     const claimKey = claimKeyOf(request.headers, request.routeOptions.url ?? "", spender);
     await billing.maySpend({ accountId, spenderId, claimKey, credits });
@@ -41,6 +35,6 @@ export function rulesOfPaidBodies({ billing, spenderOf, mostBytes, meter }: Paid
     admit: (request) => ask(request, 0n),
     ...(meter && { meter: (request) => meter(request, (least) => ask(request, least)) }),
     budget: new ByteBudget(mostBytes),
-    ownerOf: (request) => require(request).accountId,
+    ownerOf: (request) => spenderOf(request).accountId,
   };
 }

@@ -1,7 +1,7 @@
 // The routes of the console: the table of @gr/console-api with a handler for each, behind one check of who may.
 import { type ConsoleRoute, type ConsoleRouteName, consoleRoutes } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
-import { type RestApi, type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestApi, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -81,6 +81,7 @@ function routeOf(
     method,
     path,
     summary,
+    access: anyone,
     bodyLimit: BODY_LIMIT,
     ...(query === undefined ? {} : { query: query as z.ZodUndefined }),
     ...(body === undefined ? {} : { body: body as z.ZodUndefined }),

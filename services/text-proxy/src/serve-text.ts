@@ -2,7 +2,7 @@
 // paid requests places the hold, has the answer made, and charges it. A repeated Idempotency-Key is answered from what
 // was kept.
 import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
-import { type Principal, principalOf } from "@gr/identity";
+import type { Principal } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
 import type { Credits } from "@gr/money";
 import {
@@ -68,11 +68,11 @@ interface Target {
 export async function serveText(
   deps: TextDeps,
   api: TextApi,
+  principal: Principal,
   http: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const began = performance.now();
-  const principal = requireNormalKey(principalOf(http));
   const { accountId, keyId } = principal;
   const request = readTextRequest(api, requireBytes(http.body));
   const claim = claimOf(http.headers, TEXT_PATHS[api], principal, () => [request.bytes]);
@@ -130,8 +130,12 @@ export async function serveText(
 }
 
 /** What a request costs at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
-export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
-  const { accountId } = requireNormalKey(principalOf(http));
+export function quoteText(
+  deps: TextDeps,
+  api: TextApi,
+  { accountId }: Principal,
+  http: FastifyRequest,
+): object {
   const request = readTextRequest(api, requireBytes(http.body));
   const target = findTarget(deps, request, accountId);
   const credits = boundOf(sizeOf(request, target));
@@ -212,11 +216,6 @@ function findTarget(
 
 function pathOf({ kind }: Model): string {
   return kind === ModelKind.VIDEO ? "videos" : "images";
-}
-
-function requireNormalKey(principal: Principal | null): Principal {
-  if (principal !== null && principal.kind !== "management") return principal;
-  throw new ServiceError("invalid_api_key", "This endpoint needs a normal API key.");
 }
 
 function requireBytes(body: unknown): Buffer {

@@ -1,7 +1,7 @@
 // GET /v1/models and its twin for SDKs whose base URL ends in /v1/compat, where text models are listed too.
 // Open to everybody: nothing here looks at who asks.
 import { ServiceError } from "@gr/proto";
-import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
 import { type Answer, createListAnswers, type ListAnswers } from "./list-answers.ts";
 import { type ModelQuery, modelQuery } from "./model-query.ts";
@@ -29,6 +29,7 @@ function listRoute(path: string, summary: string, answer: (query: ModelQuery) =>
   return restRoute({
     method: "GET",
     path,
+    access: anyone,
     summary,
     query: modelQuery,
     responses: {
@@ -44,6 +45,7 @@ function findRoute(path: string, answers: ListAnswers): RestRoute {
   return restRoute({
     method: "GET",
     path,
+    access: anyone,
     summary: "One model; slashes in its id may be written as they are or as %2F",
     responses: {
       200: { description: "The model", schema: modelRecord },

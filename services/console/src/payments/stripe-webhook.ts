@@ -1,6 +1,6 @@
 // What Stripe tells us. Only its signature over the very bytes says that it is Stripe; the answer says whether it may stop telling.
 import { ServiceError } from "@gr/proto";
-import { type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestRoute, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import type { ConsoleEvents } from "../events.ts";
 import type { PaymentStore } from "./payment-store.ts";
@@ -22,6 +22,7 @@ export function stripeWebhook({ stripe, payments, settling, events }: StripeWebh
   return restRoute({
     method: "POST",
     path: STRIPE_WEBHOOK_PATH,
+    access: anyone,
     summary: "Events of Stripe",
     body: z.unknown(),
     bodyAs: "bytes",

@@ -1,6 +1,7 @@
 // An API key as the domain knows it, and the one rule that says whether it may be used.
+import { expiredKey, invalidKey } from "@gr/identity";
 import type { Credits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
+import type { ServiceError } from "@gr/proto";
 
 export type KeyKind = "normal" | "management";
 export type Period = "day" | "week" | "month";
@@ -41,13 +42,9 @@ export function whyUnusable(key: ApiKey, now: number): Unusable | undefined {
 /** What the caller is told. Only an expired key says more than "invalid": its owner needs to know when. */
 export function refusalOf(key: ApiKey, why: Unusable): ServiceError {
   if (why === "expired" && key.expiresAt !== null) {
-    return new ServiceError("api_key_expired", `This API key expired at ${isoTime(key.expiresAt)}.`);
+    return expiredKey("API key", key.expiresAt);
   }
   return invalidKey();
-}
-
-export function invalidKey(): ServiceError {
-  return new ServiceError("invalid_api_key", "This API key is not valid.");
 }
 
 /** ISO 8601, UTC, with milliseconds. */
