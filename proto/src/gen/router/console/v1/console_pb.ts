@@ -274,7 +274,7 @@ export type AddOperatorRequest = Message<"router.console.v1.AddOperatorRequest">
   email: string;
 
   /**
-   * Of a new person; empty = the address.
+   * Name of a new person; empty = the address.
    *
    * @generated from field: string name = 2;
    */
@@ -345,7 +345,7 @@ export type AddOwnerRequest = Message<"router.console.v1.AddOwnerRequest"> & {
   accountId: string;
 
   /**
-   * As members of the account see it; 1 to 200 characters.
+   * Name of the account for its members; 1 to 200 characters.
    *
    * @generated from field: string account_name = 2;
    */
@@ -357,7 +357,7 @@ export type AddOwnerRequest = Message<"router.console.v1.AddOwnerRequest"> & {
   email: string;
 
   /**
-   * Of a new person; empty = the address.
+   * Name of a new person; empty = the address.
    *
    * @generated from field: string name = 4;
    */
@@ -434,7 +434,7 @@ export const CreateSignInLinkResponseSchema: GenMessage<CreateSignInLinkResponse
  */
 export const ConsoleOperatorService: GenService<{
   /**
-   * Makes somebody an owner of an account, and a person if the address is new. The same again changes nothing.
+   * Adds an owner to an account, and a person if the address is new. A repeat changes nothing.
    * Errors: account_not_found, invalid_value.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.AddOwner
@@ -445,7 +445,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof AddOwnerResponseSchema;
   },
   /**
-   * Makes a link that signs a person in, once. Errors: person_not_found.
+   * Creates a link that signs a person in, once. Errors: person_not_found.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.CreateSignInLink
    */
@@ -455,7 +455,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof CreateSignInLinkResponseSchema;
   },
   /**
-   * Lets somebody into the operator area, and makes a person if the address is new. The same again changes nothing.
+   * Adds an operator, and a person if the address is new. A repeat changes nothing.
    * Errors: invalid_value.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.AddOperator
@@ -466,7 +466,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof AddOperatorResponseSchema;
   },
   /**
-   * Takes that away again; at once, also for sessions that are open. Errors: person_not_found.
+   * Removes an operator; at once, also for open sessions. Errors: person_not_found.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.RemoveOperator
    */
@@ -476,7 +476,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof RemoveOperatorResponseSchema;
   },
   /**
-   * Compares a provider's statement with the books by UTC day and model; stores nothing. Can take minutes.
+   * Compares a provider's statement with the books by UTC day and model; stores nothing. May run for minutes.
    * Errors: invalid_value, service_unavailable with the reason that the statement was not read.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.ReconcileStatement
@@ -487,7 +487,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof ReconcileStatementResponseSchema;
   },
   /**
-   * Lists the last stored comparison of each statement, which the daily round has made.
+   * Lists the last stored comparison of each statement, as the daily round stored it.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.ListComparisons
    */
