@@ -1,4 +1,5 @@
-// Whether an account may spend. Billing decides; why it may not is in the line of the audit log that the operator's deed left.
+// The standing of an account decides whether it may spend. Billing decides; the reason is in the operator's line of the audit
+// log.
 import type { AccountStanding } from "@gr/console-api";
 import { accountOf, type Handlers } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
