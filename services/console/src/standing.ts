@@ -1,5 +1,5 @@
-// The standing of an account decides whether it may spend. Billing decides; the reason is in the operator's line of the audit
-// log.
+// Standing decides whether an account may spend, as billing reports it. The reason is in the operator's line of the
+// audit log.
 import type { AccountStanding } from "@gr/console-api";
 import { accountOf, type Handlers } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
