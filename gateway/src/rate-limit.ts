@@ -1,5 +1,5 @@
-// Rate limits use the generic cell rate algorithm, exact and in whole microseconds. A subject's only
-// state is its backlog, the time until its whole burst is available again; a refused request does not change it.
+// Rate limits use the generic cell rate algorithm, exact and in whole microseconds. A subject's only state is its
+// backlog, the time until its whole burst is available again; a refused request does not change it.
 
 /** A limit, and the kind of subject that it counts. */
 export interface RateRule {

@@ -97,8 +97,8 @@ export const routeTable: readonly RouteRow[] = [
 ];
 
 /**
- * Returns the row of a request target, compared in whole segments and without decoding: a path that spells a
- * prefix in another way has no row.
+ * Returns the row of a request target, compared in whole segments and without decoding: a path that spells a prefix in
+ * another way has no row.
  */
 export function rowOf(target: string): RouteRow | undefined {
   for (const row of routeTable) {

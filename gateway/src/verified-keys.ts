@@ -39,8 +39,7 @@ export class VerifiedKeys {
 
   /**
    * Returns the principal for requests that spend: at once if the key was verified in the last seconds. Simultaneous
-   * look-ups
-   * of one key are one.
+   * look-ups of one key are one.
    * @throws ServiceError invalid_api_key, api_key_expired, service_unavailable
    */
   ofSpender(secret: string, requestId: string): Principal | Promise<Principal> {

@@ -39,8 +39,7 @@ const environment = z.object({
 
 /**
  * Finds the router: in an explicit data directory first; then by RPC addresses of the environment; then in the default
- * data
- * directory.
+ * data directory.
  * @throws OperatorError if no router is found.
  */
 export async function findRouter(dataDir: string | undefined, env: Environment): Promise<RouterAddress> {

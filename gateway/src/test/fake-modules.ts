@@ -1,5 +1,5 @@
-// Fake modules replace the real ones. Each route reports the request that it received, so that a test can
-// compare it with the sent one. Some fail, stream, or wait on command.
+// Fake modules replace the real ones. Each route reports the request that it received, so that a test can compare it
+// with the sent one. Some fail, stream, or wait on command.
 import { Readable } from "node:stream";
 import { isReason, ServiceError } from "@gr/proto";
 import {

@@ -1,7 +1,5 @@
-// BillingShards selects the ledger of an account.
-// An account and all its data are in one ledger, so no operation needs two. The choice depends only on the account's id
-// and the
-// number of ledgers, so all callers agree.
+// BillingShards selects the ledger of an account. An account and all its data are in one ledger, so no operation needs
+// two. The choice depends only on the account's id and the number of ledgers, so all callers agree.
 import { hash } from "node:crypto";
 import type { BillingService } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
@@ -19,8 +17,7 @@ export function partOf(accountId: string): number {
 
 /**
  * Returns the ledger of an account, from 0. Neighbouring parts share a ledger. A doubling of the ledgers splits each in
- * two:
- * the content of ledger `n` is then in `2n` or `2n + 1`, and both may begin as a copy of it.
+ * two: the content of ledger `n` is then in `2n` or `2n + 1`, and both may begin as a copy of it.
  */
 export function shardOf(accountId: string, shards: number): number {
   return shards === 1 ? 0 : Math.floor((partOf(accountId) * shards) / PARTS);

@@ -152,19 +152,16 @@ export interface Billing {
   /**
    * Reserves credits before anything is sent upstream.
    * @returns the reserved credits; or the id of a charged request that owns the claim. Then nothing was reserved,
-   * nothing may
-   * be sent upstream, and the earlier answer must be sent again.
+   * nothing may be sent upstream, and the earlier answer must be sent again.
    * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
    * free_limit_exceeded, invalid_api_key, account_suspended, api_key_expired, idempotency_in_progress,
-   * idempotency_mismatch;
-   * billing_unavailable if the existence of the hold is uncertain.
+   * idempotency_mismatch; billing_unavailable if the existence of the hold is uncertain.
    */
   place(request: PlaceRequest): Promise<Placed>;
   /**
    * Keeps the answer of a claimed request before its capture. An answer that is too large is not kept.
    * @returns false if the hold is past its deadline and another process resolves or has resolved it. Then the hold must
-   * not be
-   * captured, and the answer is withheld from everybody.
+   * not be captured, and the answer is withheld from everybody.
    * @throws ServiceError outcome_unknown if the result is uncertain.
    */
   keepAnswer(capture: KeepRequest, answer: KeptAnswer): Promise<boolean>;
@@ -175,23 +172,21 @@ export interface Billing {
   findEarlier(request: ClaimingRequest): Promise<string | undefined>;
   /**
    * Resolves if the spender can pay for a hold of this size, or may repeat a charged request. Meant for requests that
-   * are
-   * costly to receive. Reserves nothing: a later place may still be refused.
+   * are costly to receive. Reserves nothing: a later place may still be refused.
    * @throws ServiceError as place does if the credits without other holds do not cover it
    */
   maySpend(request: SpendingRequest): Promise<void>;
   /**
-   * Returns the kept answer of a charged request; undefined if there is none. @throws ServiceError service_unavailable
+   * Returns the kept answer of a charged request; undefined if there is none.
+   * @throws ServiceError service_unavailable
    */
   readAnswer(accountId: string, holdId: string): Promise<KeptAnswer | undefined>;
   /**
    * Charges a hold.
    * @returns false if the hold had been resolved in another way, which happens after its deadline: billing has booked
-   * the
-   * cost as ours, nobody is charged, and the answer must be withheld.
+   * the cost as ours, nobody is charged, and the answer must be withheld.
    * @throws ServiceError outcome_unknown, which the client must never retry: the upstream has done its work, and the
-   * hold
-   * waits for its resolver.
+   * hold waits for its resolver.
    */
   capture(request: CaptureRequest): Promise<boolean>;
   /**

@@ -1,7 +1,6 @@
-// The data directory lock admits one process per directory.
-// It is the kernel's own lock, on a file that SQLite opens exclusively, and ends with its holder, even by kill -9. So
-// no lock is stale, and
-// two processes never win. The pid beside it is for the message only.
+// The data directory lock admits one process per directory. It is the kernel's own lock, on a file that SQLite opens
+// exclusively, and ends with its holder, even by kill -9. So no lock is stale, and two processes never win. The pid
+// beside it is for the message only.
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";

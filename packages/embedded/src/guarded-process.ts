@@ -10,8 +10,7 @@ const STOP_TIMEOUT_MS = 20_000;
 const KEPT_OUTPUT = 16 * 1024;
 
 // fd 3 is the pipe to this process, fd 4 reports the server's pid. After the end of this process nobody reads the
-// shell's
-// output, and printing would end the shell: hence /dev/null.
+// shell's output, and printing would end the shell: hence /dev/null.
 const GUARD = `
 trap '' HUP INT TERM
 signal=$1 scratch=$2 sockets=$3

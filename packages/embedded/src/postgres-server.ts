@@ -79,11 +79,9 @@ export async function startPostgresAs(
 
 /**
  * Returns the folder of the Unix socket. A socket in the cluster is the safest and fastest address, because only the
- * owner
- * can enter the folder. Nothing listens on the network, and no process can bind a chosen port first.
- * The password is required nevertheless: a cluster with a too long path has its socket in a temporary folder, and an
- * opened
- * port is reachable for every user of the machine.
+ * owner can enter the folder. Nothing listens on the network, and no process can bind a chosen port first. The password
+ * is required nevertheless: a cluster with a too long path has its socket in a temporary folder, and an opened port is
+ * reachable for every user of the machine.
  */
 async function socketFolder(cluster: string, account: ServerAccount): Promise<string> {
   if (Buffer.byteLength(join(cluster, `.s.PGSQL.${SOCKET_PORT}`)) <= SOCKET_PATH_MAX) return cluster;

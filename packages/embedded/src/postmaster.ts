@@ -11,10 +11,8 @@ const STOP_TIMEOUT_MS = 20_000;
 /**
  * Shuts down a server that still runs on the cluster.
  * @returns the pid in the pid file if its process is dead, a zombie, or another program. The next server must ignore
- * this
- * pid (`PG_GRANDPARENT_PID`, as pg_ctl does). Removing the file instead would also remove PostgreSQL's own guard
- * against
- * living backends.
+ * this pid (`PG_GRANDPARENT_PID`, as pg_ctl does). Removing the file instead would also remove PostgreSQL's own guard
+ * against living backends.
  */
 export async function endPreviousServer(cluster: string): Promise<number | undefined> {
   const pid = await recordedPid(cluster);

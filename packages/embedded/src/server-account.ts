@@ -1,6 +1,5 @@
 // The server account runs PostgreSQL and owns its files. PostgreSQL refuses to run as root, so root becomes "nobody"
-// for it.
-// A user namespace does this where it works; otherwise the process really runs as nobody.
+// for it. A user namespace does this where it works; otherwise the process really runs as nobody.
 import { chown, lstat } from "node:fs/promises";
 import { EmbeddedError } from "./embedded-error.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";

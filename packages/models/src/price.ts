@@ -136,8 +136,7 @@ export function linesOfRequest({ rule }: Price, meters: ImageMeters | VideoMeter
 
 /**
  * Returns the highest cost of a request that is billed by the token. Each byte of the prompt counts as a token. Prompt
- * and
- * inputs count once for each created image, because a request for several may need as many calls.
+ * and inputs count once for each created image, because a request for several may need as many calls.
  */
 function mostOfTokens(price: MeteredPrice, meters: Asked, images: number, seconds = 1): PicoUsd | undefined {
   const { tokens } = price;

@@ -1,7 +1,6 @@
 // BillSearch polls providers for bills that are still missing: soon after a lost outcome, and later after a release
-// without a bill.
-// Durable records and deadlines do not depend on it. It frees money earlier, and books costs that no other code looks
-// for.
+// without a bill. Durable records and deadlines do not depend on it. It frees money earlier, and books costs that no
+// other code looks for.
 import { type Billing, ReleaseReason } from "@gr/clients";
 import type { PicoUsd } from "@gr/money";
 import type { Timer } from "@gr/runtime";
@@ -17,8 +16,7 @@ const DAY_MS = 86_400_000;
 export interface SearchPauses {
   /**
    * Milliseconds before each look-up for a hold that is still open; afterwards the hold waits for its deadline. Pauses
-   * of
-   * a day or longer have their own limit and end with the process, because they exist only in memory.
+   * of a day or longer have their own limit and end with the process, because they exist only in memory.
    */
   readonly open: readonly number[];
   /** Pauses after the release of a failed request without the provider's cost. */
@@ -96,8 +94,8 @@ export class BillSearch<K extends Kinds> {
   }
 
   /**
-   * Searches for the bill of an attempt that had a metered cost and a successor. @param book reports the cost to
-   * billing
+   * Searches for the bill of an attempt that had a metered cost and a successor.
+   * @param book reports the cost to billing
    */
   forEarlier(searched: Searched, book: (cost: PicoUsd) => Promise<unknown>): void {
     void this.#search(searched, this.#pauses.failed, this.#late(searched, book));

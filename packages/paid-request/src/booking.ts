@@ -1,6 +1,5 @@
-// Booking turns the end of a request into money.
-// The record decides first, as one change with one winner. Billing follows the record, so each later process sends
-// billing the same ending.
+// Booking turns the end of a request into money. The record decides first, as one change with one winner. Billing
+// follows the record, so each later process sends billing the same ending.
 import type { Billing } from "@gr/clients";
 import type { Ending } from "./order.ts";
 import type { Kinds, PaidRequestEvents, RequestRecord } from "./ports.ts";

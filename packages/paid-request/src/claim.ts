@@ -22,8 +22,7 @@ export interface Claimant {
  * @param endpoint path that the key belongs to; the same key at another endpoint is another key.
  * @param claimant owner that the key belongs to; the same key of another owner is another key.
  * @param content the client's request, in parts; any difference between two requests belongs in it. Called only if
- * there
- * is a key.
+ * there is a key.
  * @throws ServiceError invalid_value with param Idempotency-Key
  */
 export function claimOf(

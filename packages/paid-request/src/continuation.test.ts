@@ -58,8 +58,8 @@ const failure: Failed = {
 };
 
 /**
- * Returns a part that costs these credits. @param readAgain cost of the text that the next provider reads; undefined:
- * it cannot
+ * Returns a part that costs these credits.
+ * @param readAgain cost of the text that the next provider reads; undefined: it cannot
  */
 function broken(credits: bigint, readAgain: PicoUsd | undefined, more: Partial<Broken<TextLike>> = {}) {
   const seen: (readonly Bill[])[] = [];

@@ -1,6 +1,5 @@
-// Continuation decides whether another provider continues an answer that its provider broke off.
-// The client pays for all parts, so the hold covers them and the text that the next provider reads again, before that
-// provider is called.
+// Continuation decides whether another provider continues an answer that its provider broke off. The client pays for
+// all parts, so the hold covers them and the text that the next provider reads again, before that provider is called.
 // Services only compute the cost of a part and whether a provider can continue it; they reserve and book nothing.
 import { type Credits, chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import { type BillLookUpDeps, lookUpBill } from "./bill-look-up.ts";
@@ -36,8 +35,7 @@ export class Continuation<K extends Kinds> {
 
   /**
    * Returns the end of an attempt. A broken attempt that another provider continues is a failure with a certain cost,
-   * after
-   * which that provider is next; its part is charged with the answer.
+   * after which that provider is next; its part is charged with the answer.
    * @param next undefined if no provider remains, or the client no longer wants the answer
    */
   async settle(

@@ -1,7 +1,6 @@
-// LossBreaker closes the routes of providers that bill more than their requests pay.
-// No other breaker may close the last route of a model: each further request there would cost more than its customer
-// can pay.
-// The state is in the memory of one process, so that no request waits for it; a restart reopens all routes.
+// LossBreaker closes the routes of providers that bill more than their requests pay. No other breaker may close the
+// last route of a model: each further request there would cost more than its customer can pay. The state is in the
+// memory of one process, so that no request waits for it; a restart reopens all routes.
 import { type Credits, PICO_PER_CREDIT, PICO_PER_USD, type PicoUsd } from "@gr/money";
 import type { Clock } from "@gr/runtime";
 import type { Route } from "./order.ts";

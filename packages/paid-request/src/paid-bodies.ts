@@ -1,6 +1,5 @@
-// Body rules limit the bodies of requests that cost money.
-// Before a large body is read, billing decides whether the sender could place the smallest hold. A process holds a
-// bounded number of bytes.
+// Body rules limit the bodies of requests that cost money. Before a large body is read, billing decides whether the
+// sender could place the smallest hold. A process holds a bounded number of bytes.
 import type { Billing } from "@gr/clients";
 import type { Credits } from "@gr/money";
 import { ServiceError } from "@gr/proto";

@@ -31,8 +31,7 @@ import { type Running, RunningRequests } from "./running-requests.ts";
 const DRAIN_MS = 3_000;
 /**
  * Time after that to book aborted requests. A platform kills a process that stops too slowly, so a search for a bill
- * may
- * be cut off. Then the hold stays open, a look-up after its deadline finds the cost, and the cost is ours.
+ * may be cut off. Then the hold stays open, a look-up after its deadline finds the cost, and the cost is ours.
  */
 const GIVE_UP_MS = 1_000;
 
@@ -127,8 +126,8 @@ export class PaidRequests<K extends Kinds> {
 
   /**
    * Prepares a request. A repeat of a charged request gets the earlier answer, even if new rules would refuse it now.
-   * @returns the result of `prepare`, or the id of the earlier request. @throws as `prepare` does, or because of the
-   * claim
+   * @returns the result of `prepare`, or the id of the earlier request.
+   * @throws as `prepare` does, or because of the claim
    */
   async prepareOrFindEarlier<T>(
     { accountId, keyId: spenderId, claim }: Pick<Order, "accountId" | "keyId" | "claim">,
@@ -298,7 +297,8 @@ export class PaidRequests<K extends Kinds> {
   }
 
   /**
-   * Names the next provider at billing and in the record before the next attempt. @returns the end, if it may not begin
+   * Names the next provider at billing and in the record before the next attempt.
+   * @returns the end, if it may not begin
    */
   async #goOn(
     order: K["order"],
@@ -425,8 +425,8 @@ export class PaidRequests<K extends Kinds> {
   }
 
   /**
-   * Keeps the hold open. @param route provider that may have billed the request, if certain. @returns the error for the
-   * caller
+   * Keeps the hold open.
+   * @param route provider that may have billed the request, if certain. @returns the error for the caller
    */
   async #leaveOpen(order: K["order"], route: Route | undefined, unknown: Unknown): Promise<ServiceError> {
     const { record, events } = this.#options;

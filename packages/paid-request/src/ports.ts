@@ -109,8 +109,8 @@ export interface Broken<K extends Kinds> {
   /** True if the provider bills us at all. */
   readonly isBilled: boolean;
   /**
-   * Returns the bill of this part alone. @param found undefined if the provider reports none: then the bill is as
-   * metered
+   * Returns the bill of this part alone.
+   * @param found undefined if the provider reports none: then the bill is as metered
    */
   billOf(found: K["found"] | undefined): K["bill"];
   /**

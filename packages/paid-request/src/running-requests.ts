@@ -3,10 +3,8 @@
 
 /**
  * Places of an account for each free place. Alone, an account gets three quarters of all places; two greedy accounts
- * get
- * three sevenths each, so some places stay free for others. The same ratio limits a key against its account's places,
- * so
- * that a leaked or runaway key does not block the account's other keys.
+ * get three sevenths each, so some places stay free for others. The same ratio limits a key against its account's
+ * places, so that a leaked or runaway key does not block the account's other keys.
  */
 const PLACES_PER_FREE_PLACE = 3;
 

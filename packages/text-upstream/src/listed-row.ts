@@ -25,8 +25,7 @@ export function priceOf(value: unknown): PicoUsd | undefined {
 
 /**
  * Returns the price of a meter that is a part of another one. Listings write "0" if the part has no price of its own.
- * So
- * zero counts as absent; otherwise tokens of a paid whole would stay unbilled.
+ * So zero counts as absent; otherwise tokens of a paid whole would stay unbilled.
  */
 export function extraPrice(value: unknown): PicoUsd | null {
   const price = priceOf(value);

@@ -1,7 +1,6 @@
 // OpenAI, and servers with its format (vLLM, Ollama, llama.cpp, LM Studio), list ids without prices and offer no
-// look-ups.
-// Their usage reports tokens and no cost. A row has little more than an id, so our own price list and catalogue
-// describe the model.
+// look-ups. Their usage reports tokens and no cost. A row has little more than an id, so our own price list and
+// catalogue describe the model.
 import { z } from "zod";
 import { dayOf, rowId, unixSeconds } from "./listed-row.ts";
 import { toolCalls } from "./tool-calls.ts";

@@ -1,6 +1,5 @@
 // Text upstream settings list the servers from which the catalogue imports text models and to which the text proxy
-// sends requests.
-// Both read the same settings, so that a listed model can always be called.
+// sends requests. Both read the same settings, so that a listed model can always be called.
 import { OperatorError, trimSlashes } from "@gr/runtime";
 import { z } from "zod";
 import { KIND_NAMES, type UpstreamKind } from "./upstream-kind.ts";

@@ -1,6 +1,5 @@
 // Upstream kinds own the differences between text upstreams. Each kind is one object, and no other code branches on the
-// kind.
-// A kind has an address, a reader of its model list, a reader of its bill, and perhaps look-ups.
+// kind. A kind has an address, a reader of its model list, a reader of its bill, and perhaps look-ups.
 import type { PicoUsd } from "@gr/money";
 import type { TextModel } from "./text-model.ts";
 

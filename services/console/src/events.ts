@@ -1,5 +1,5 @@
-// Console events, each as one function: a counter and a log line. Ids and reasons only, never an address of a
-// person, a token or a cookie.
+// Console events, each as one function: a counter and a log line. Ids and reasons only, never an address of a person, a
+// token or a cookie.
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { Reason } from "@gr/proto";
 import type { StatementComparison } from "@gr/proto/console";

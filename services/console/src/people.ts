@@ -50,8 +50,7 @@ export interface People {
   readSession(headers: Headers): Promise<WithCookies<SignedIn | undefined>>;
   /**
    * Mails a link to the page that sets a password, to an existing person or, if `isWelcome`, to a stranger. Does the
-   * same
-   * work for every address.
+   * same work for every address.
    */
   sendPasswordLink(email: string, isWelcome: boolean): Promise<void>;
   /** Sets the first password of the address that the token proves, and signs in. @throws ServiceError invalid_link */

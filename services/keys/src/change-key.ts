@@ -29,8 +29,8 @@ export async function findKey(
 }
 
 /**
- * Changes the named fields only. Billing obeys the change before this returns; a new period begins a new
- * window at zero.
+ * Changes the named fields only. Billing obeys the change before this returns; a new period begins a new window at
+ * zero.
  * @throws ServiceError key_not_found, invalid_value; errors of billing, after which our row is unchanged.
  */
 export async function updateKey(deps: KeyDeps, which: OwnKey, change: KeyChange): Promise<ApiKey> {
@@ -41,8 +41,7 @@ export async function updateKey(deps: KeyDeps, which: OwnKey, change: KeyChange)
 
 /**
  * Deletes a key: billing stops its spending before our row is marked. After a crash in between, the key cannot spend
- * and
- * can be deleted again.
+ * and can be deleted again.
  * @returns the id as it is stored.
  * @throws ServiceError key_not_found; errors of billing, after which our row is unchanged.
  */
@@ -54,19 +53,17 @@ export async function deleteKey(deps: KeyDeps, which: OwnKey): Promise<string> {
 
 /**
  * Changes a key under a new revision. Billing refuses a revision below its own, so each attempt commits its revision
- * before
- * it calls billing. If the revision were stored with the rest of the row, a failed call or a crash would roll it back.
- * The
- * next change would use it again, and billing could not decide which of the two is newer.
+ * before it calls billing. If the revision were stored with the rest of the row, a failed call or a crash would roll it
+ * back. The next change would use it again, and billing could not decide which of the two is newer.
+ *
  * Billing may refuse a change that has the lock. Then our tables were restored to an older state and have lost
- * revisions. The
- * change is repeated above billing's revision, because a deleted key must not spend.
+ * revisions. The change is repeated above billing's revision, because a deleted key must not spend.
+ *
  * A crash after billing's write results in two forms of the key: billing has the new one and our row the old one. A
- * repeat of
- * the change updates our row. Any other change writes the spender anew from our row.
+ * repeat of the change updates our row. Any other change writes the spender anew from our row.
  * @param next returns the wanted state of the key.
- * @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind;
- * errors of `next` and of billing.
+ * @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind; errors
+ * of `next` and of billing.
  */
 async function changeKey(
   { store, billing, revocations }: KeyDeps,

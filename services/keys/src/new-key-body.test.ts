@@ -1,5 +1,5 @@
-// Guarantees of the body of POST /v1/api-keys: a malformed body is refused with the field's name. A valid body is
-// read exactly.
+// Guarantees of the body of POST /v1/api-keys: a malformed body is refused with the field's name. A valid body is read
+// exactly.
 import { creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { parseJsonBytes, parseRequest } from "@gr/runtime";

@@ -29,8 +29,7 @@ export interface KeyStore {
   count(accountId: string, most: number): Promise<number>;
   /**
    * Changes an existing key under an exclusive lock. A failure changes nothing. The revision of the change is used for
-   * no
-   * other change, even after a failure.
+   * no other change, even after a failure.
    * @returns the key as it is stored.
    */
   change(keyId: string, change: StoredChange): Promise<ApiKey>;
@@ -199,10 +198,8 @@ async function announceAbove(
 
 /**
  * Runs `work` while no other process changes this key. The lock belongs to the session, not to the row, because the
- * commit of
- * a raised revision would unlock the row. A process that loses its connection loses the lock and can store nothing
- * more; the
- * next holder of the lock announces a higher revision.
+ * commit of a raised revision would unlock the row. A process that loses its connection loses the lock and can store
+ * nothing more; the next holder of the lock announces a higher revision.
  */
 async function withKeyLock<T>(
   pool: Pool,

@@ -1,5 +1,5 @@
-// An act is a change by a person: it sends the request, confirms it, and refreshes the pages. A refusal is shown
-// at its field if the form has it, otherwise in a notice.
+// An act is a change by a person: it sends the request, confirms it, and refreshes the pages. A refusal is shown at its
+// field if the form has it, otherwise in a notice.
 import { notifications } from "@mantine/notifications";
 import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
 import { ApiError } from "../api/api-error.ts";

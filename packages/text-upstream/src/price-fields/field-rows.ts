@@ -1,7 +1,6 @@
 // Field rows list every supported request field with its effect on the price. Of the rows for a field, kind and value
-// the first applies.
-// A field without a row is refused if our own price list computes the cost, and passed if the upstream reports its
-// cost.
+// the first applies. A field without a row is refused if our own price list computes the cost, and passed if the
+// upstream reports its cost.
 import type { KindName } from "../upstream-kind.ts";
 import type { FieldRow, Treatment } from "./field-row.ts";
 

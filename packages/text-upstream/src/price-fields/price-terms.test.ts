@@ -1,6 +1,5 @@
 // Guarantees of the field table for each kind of upstream: an unknown price is refused by name, and a standard field is
-// never refused.
-// A bound is added if the upstream can enforce it.
+// never refused. A bound is added if the upstream can enforce it.
 import { describe, expect, test } from "@jest/globals";
 import type { KindName } from "../upstream-kind.ts";
 import { UPSTREAM_KINDS } from "../upstream-kinds.ts";

@@ -254,8 +254,8 @@ export type Release = Message<"router.billing.v1.Release"> & {
   reason: ReleaseReason;
 
   /**
-   * Provider of the cost; empty = the current attempt's. After a change of the provider, the cost is not booked: it
-   * was booked when that attempt ended.
+   * Provider of the cost; empty = the current attempt's. After a change of the provider, the cost is not booked: it was
+   * booked when that attempt ended.
    *
    * @generated from field: string provider = 4;
    */
@@ -308,9 +308,8 @@ export const ExtendSchema: GenMessage<Extend> = /*@__PURE__*/
   messageDesc(file_router_billing_v1_billing, 6);
 
 /**
- * Ends one attempt of an open hold and names the next, before the next is sent: a later resolver then queries the
- * new provider. Outcomes: DONE, also if this attempt is the current one already; ALREADY_RESOLVED if the hold is no
- * longer
+ * Ends one attempt of an open hold and names the next, before the next is sent: a later resolver then queries the new
+ * provider. Outcomes: DONE, also if this attempt is the current one already; ALREADY_RESOLVED if the hold is no longer
  * open, was leased to be resolved, or is at a later attempt: then nothing may be sent.
  *
  * @generated from message router.billing.v1.NextAttempt
@@ -585,8 +584,8 @@ export type Spender = Message<"router.billing.v1.Spender"> & {
   createdAt: bigint;
 
   /**
-   * Number of changes of this spender, from 1. Writers use one revision for one content only; the same
-   * revision again is the same write again. 0 = not counted.
+   * Number of changes of this spender, from 1. Writers use one revision for one content only; the same revision again
+   * is the same write again. 0 = not counted.
    *
    * @generated from field: int64 revision = 9;
    */
@@ -849,8 +848,7 @@ export type CheckSpenderRequest = Message<"router.billing.v1.CheckSpenderRequest
 
   /**
    * Key of the claim that the place would have. If the key is in use, missing money is no reason to refuse: the request
-   * may
-   * repeat a charged one. Empty = none.
+   * may repeat a charged one. Empty = none.
    *
    * @generated from field: bytes claim_key = 3;
    */
@@ -2755,9 +2753,9 @@ export const TextApiSchema: GenEnum<TextApi> = /*@__PURE__*/
  */
 export const BillingService: GenService<{
   /**
-   * Applies a batch of operations in one transaction and returns one outcome for each, in the same order.
-   * A refused operation changes nothing and does not disturb its neighbours. Every operation is idempotent
-   * by its hold_id, so a caller may repeat a batch after a failed call.
+   * Applies a batch of operations in one transaction and returns one outcome for each, in the same order. A refused
+   * operation changes nothing and does not disturb its neighbours. Every operation is idempotent by its hold_id, so a
+   * caller may repeat a batch after a failed call.
    *
    * @generated from rpc router.billing.v1.BillingService.Post
    */
@@ -2777,9 +2775,9 @@ export const BillingService: GenService<{
     output: typeof OpenAccountResponseSchema;
   },
   /**
-   * Writes the spending authority of one API key: creates or replaces its row.
-   * After the return, no hold is placed that the row would refuse. Errors: invalid_value with param
-   * spender.revision if a newer revision is stored; nothing is changed then.
+   * Writes the spending authority of one API key: creates or replaces its row. After the return, no hold is placed that
+   * the row would refuse. Errors: invalid_value with param spender.revision if a newer revision is stored; nothing is
+   * changed then.
    *
    * @generated from rpc router.billing.v1.BillingService.PutSpender
    */
@@ -2790,8 +2788,7 @@ export const BillingService: GenService<{
   },
   /**
    * Suspends an account, or lifts the suspension. After the return no hold is placed for a suspended account. Existing
-   * holds
-   * are charged or released as usual, and the account's keys may still read.
+   * holds are charged or released as usual, and the account's keys may still read.
    *
    * @generated from rpc router.billing.v1.BillingService.SetSuspended
    */
@@ -2823,9 +2820,8 @@ export const BillingService: GenService<{
   },
   /**
    * Keeps the answer of a claimed request, before its hold is captured. A repeat of the Idempotency-Key receives this
-   * answer.
-   * If the process dies after this call, the hold is captured with these amounts. A repeated call changes nothing.
-   * Errors: invalid_value if the hold is not open, was leased to be resolved, or was placed without a claim.
+   * answer. If the process dies after this call, the hold is captured with these amounts. A repeated call changes
+   * nothing. Errors: invalid_value if the hold is not open, was leased to be resolved, or was placed without a claim.
    *
    * @generated from rpc router.billing.v1.BillingService.KeepAnswer
    */
@@ -2836,8 +2832,7 @@ export const BillingService: GenService<{
   },
   /**
    * Returns the outcome of a place with this claim, and changes nothing: DONE if the key is free, otherwise the outcome
-   * that
-   * the place would have. Meant for requests that are refused unless they repeat an earlier one.
+   * that the place would have. Meant for requests that are refused unless they repeat an earlier one.
    *
    * @generated from rpc router.billing.v1.BillingService.JudgeClaim
    */
@@ -2914,8 +2909,7 @@ export const BillingService: GenService<{
 
 /**
  * Reads for views of an account's money; no request path calls them. Each is one query with a bounded amount of
- * reading.
- * An unknown account has nothing.
+ * reading. An unknown account has nothing.
  *
  * @generated from service router.billing.v1.BillingReportService
  */
@@ -2967,8 +2961,7 @@ export const BillingReportService: GenService<{
 
 /**
  * Details of text requests besides their cost, without any word of a prompt or an answer. Money does not depend on
- * them:
- * after the loss of a line, its reader lacks details, and the hold still has the charge.
+ * them: after the loss of a line, its reader lacks details, and the hold still has the charge.
  *
  * @generated from service router.billing.v1.TextLogService
  */

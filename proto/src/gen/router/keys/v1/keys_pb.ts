@@ -797,8 +797,8 @@ export const KeysService: GenService<{
     output: typeof GetKeyResponseSchema;
   },
   /**
-   * Changes a key; absent fields stay unchanged. Billing obeys the change once this returns. A new period begins a
-   * new window at zero. Errors: key_not_found, invalid_value.
+   * Changes a key; absent fields stay unchanged. Billing obeys the change once this returns. A new period begins a new
+   * window at zero. Errors: key_not_found, invalid_value.
    *
    * @generated from rpc router.keys.v1.KeysService.UpdateKey
    */
