@@ -53,7 +53,7 @@ export interface PlaceRequest {
   readonly spenderId: string;
   /** Upper bound of the charge; with `mostCredits` the smallest useful hold. */
   readonly credits: Credits;
-  /** Wanted size of the hold; the hold is at most a quarter of the free credits. */
+  /** Wanted size of the hold. It is cut to a quarter of the free credits, but not below `credits`. */
   readonly mostCredits?: Credits | undefined;
   /** Module that resolves the hold. */
   readonly service: string;
@@ -173,7 +173,7 @@ export interface Billing {
   /**
    * Resolves if the spender can pay for a hold of this size, or may repeat a charged request. Meant for requests that
    * are costly to receive. Reserves nothing: a later place may still be refused.
-   * @throws ServiceError as place does if the credits without other holds do not cover it
+   * @throws ServiceError as place does if the credits would not cover it even without other open holds
    */
   maySpend(request: SpendingRequest): Promise<void>;
   /**

@@ -3,7 +3,7 @@
 // A silent ledger may have the hold, so its silence fails the search.
 import { type Outcome, OutcomeCode } from "@gr/proto/billing";
 
-/** Remembered holds, more than one process has open at a time. */
+/** Most remembered holds: more than one process has open at a time. */
 const MOST_REMEMBERED = 50_000;
 
 export class HeldWhere {

@@ -16,8 +16,8 @@ export interface Order {
   /** The most that the client pays, if it has set a limit. The hold never grows above it. */
   readonly maxCost?: Credits | undefined;
   /**
-   * For a request without a limit of its own: the wanted size of the hold. The hold is at most a quarter of the free
-   * credits, and at least `credits`.
+   * Wanted size of the hold, for a request without a limit of its own. It is cut to a quarter of the free credits, but
+   * not below `credits`.
    */
   readonly mostCredits?: Credits | undefined;
   /** Unix milliseconds after which any process resolves the hold. Includes the grace for a late bill. */

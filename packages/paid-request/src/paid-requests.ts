@@ -1,5 +1,5 @@
 // PaidRequests runs requests that cost money: claim and hold, attempts, capture or release, and recovery after a crash.
-// Nothing is sent without a hold. Delivered output is charged, even if the client ended it.
+// Nothing is sent without a hold. Delivered output is charged, no matter which side ended it.
 import { ReleaseReason } from "@gr/clients";
 import type { Credits } from "@gr/money";
 import { ServiceError } from "@gr/proto";

@@ -14,7 +14,7 @@ export interface Kinds {
   found: FoundBill;
 }
 
-/** A provider's reply to a look-up. */
+/** Bill in a provider's reply to a look-up. */
 export interface FoundBill {
   readonly cost: PicoUsd;
 }
@@ -55,7 +55,7 @@ export type Extension = { readonly held: Credits } | { readonly refused: Service
 /** End of one attempt. The library decides about the hold afterwards. */
 export type AttemptEnd<K extends Kinds> = Delivered<K> | Failed | Unknown;
 
-/** The caller has an answer, or can fetch it. The caller pays, even after a disconnect. */
+/** The caller has an answer, or can fetch it. The caller pays, no matter which side ended it. */
 export interface Delivered<K extends Kinds> {
   readonly kind: "delivered";
   /** The bill as reported by the provider; undefined if a look-up must find it. */
@@ -121,7 +121,7 @@ export interface Broken<K extends Kinds> {
   continueAt(next: Route, parts: readonly K["bill"][]): PicoUsd | undefined;
 }
 
-/** "unknown": the provider has no such work (yet). "silent": the provider did not answer. */
+/** "unknown": the provider has no such work (yet). "silent": no usable reply. */
 export type LookUpResult<Found> = Found | "unknown" | "silent";
 
 export interface LookUp<K extends Kinds> {

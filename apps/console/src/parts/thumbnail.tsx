@@ -35,7 +35,7 @@ export function Thumbnail({ of: request }: { of: RequestRecord }) {
   );
 }
 
-/** Shows a request's progress as a ring; the percentage is in the text beside it. */
+/** Shows a request's progress as a ring; the text beside it states the progress. */
 export function Running({ progress, size = SIDE }: { progress: number | undefined; size?: number }) {
   return (
     <Center flex="none" w={size} h={size} aria-hidden>

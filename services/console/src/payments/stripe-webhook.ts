@@ -1,5 +1,5 @@
 // The Stripe webhook accepts events with Stripe's signature over the exact bytes.
-// Its status decides whether Stripe repeats the event.
+// The answer's status decides whether Stripe repeats the event.
 import { ServiceError } from "@gr/proto";
 import { type RestRoute, restRoute } from "@gr/runtime";
 import { z } from "zod";
