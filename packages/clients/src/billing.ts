@@ -154,8 +154,8 @@ export interface Billing {
    * @returns the reserved credits; or the id of a charged request that owns the claim. Then nothing was reserved,
    * nothing may be sent upstream, and the earlier answer must be sent again.
    * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
-   * free_limit_exceeded, invalid_api_key, account_suspended, api_key_expired, idempotency_in_progress,
-   * idempotency_mismatch; billing_unavailable if the existence of the hold is uncertain.
+   * free_limit_exceeded, invalid_api_key, account_suspended, api_key_expired. Because of the claim:
+   * idempotency_in_progress, idempotency_mismatch. If the existence of the hold is uncertain: billing_unavailable.
    */
   place(request: PlaceRequest): Promise<Placed>;
   /**
