@@ -1,5 +1,4 @@
-// Standing decides whether an account may spend, as billing reports it. The reason is in the operator's line of the
-// audit log.
+// Standing reports if an account may spend; billing decides. The reason is in the operator's line of the audit log.
 import type { AccountStanding } from "@gr/console-api";
 import { accountOf, type Handlers } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
