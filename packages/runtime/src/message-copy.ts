@@ -27,7 +27,7 @@ type Put = (from: Values, to: Values) => void;
 const NOT_PLAIN = Symbol("not plain");
 /** A tag with a length, or with a number. */
 const BYTES_OF_A_FIELD = 16;
-/** Bytes of each of the two UTF-16 units of a character beyond them. */
+/** UTF-8 bytes of one UTF-16 unit, at most; a larger character has two units. */
 const BYTES_OF_A_CHARACTER = 3;
 const LARGEST_INT64 = 2n ** 63n - 1n;
 const LARGEST_UINT64 = 2n ** 64n - 1n;
