@@ -2,8 +2,7 @@
 // The same state has the same booking ids, so events may repeat or arrive in any order.
 import { type Credits, formatCredits } from "@gr/money";
 import { v5 } from "uuid";
-
-export type PaymentStatus = "pending" | "completed" | "failed" | "refunded";
+import type { PaymentStatus } from "../payment-status.ts";
 
 /** Cents, or the smallest unit of another currency. */
 export interface Amount {

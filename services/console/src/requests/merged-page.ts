@@ -1,6 +1,6 @@
 // Merged pages combine several separate lists into one, newest first. Each list continues after its last entry, and the
 // positions of all together are the cursor. Entries of the same moment are in the order of the sources.
-import { invalidAfter } from "../pages.ts";
+import { invalidAfter } from "./pages.ts";
 
 export interface Entry {
   readonly id: string;

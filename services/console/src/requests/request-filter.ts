@@ -1,8 +1,8 @@
 // Request filters select requests of an account in every source.
 import type { QueryOf, RequestRecord } from "@gr/console-api";
-import { DAY_MS, startOfDay } from "../days.ts";
-import { spenderFilter } from "../spenders.ts";
+import { DAY_MS, startOfDay } from "./days.ts";
 import type { Entry } from "./merged-page.ts";
+import { spenderFilter } from "./spenders.ts";
 
 export interface LoggedRequest extends Entry {
   readonly record: RequestRecord;

@@ -2,8 +2,8 @@
 // can use; the server has the expected answer. Only the first request that claims a challenge gets it.
 import { ServiceError } from "@gr/proto";
 import type { FastifyReply } from "fastify";
-import { setCookies } from "../console-call.ts";
-import { digestOfToken, makeToken } from "../invitation-token.ts";
+import { setCookies } from "../door/console-call.ts";
+import { digestOfToken, makeToken } from "../people/invitation-token.ts";
 import type { ChallengePurpose, SignInStore } from "./sign-in-store.ts";
 
 const LASTS_MS = 600_000;

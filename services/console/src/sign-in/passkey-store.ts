@@ -1,6 +1,6 @@
 // PasskeyStore is the SQL of passkeys. Each change names its person, so that no person changes the passkey of another.
 import { inTransaction, type Pool } from "@gr/runtime";
-import type { Person } from "../people.ts";
+import type { Person } from "../people/people.ts";
 
 export interface Passkey {
   readonly id: string;

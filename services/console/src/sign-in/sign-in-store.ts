@@ -1,7 +1,7 @@
 // SignInStore is the SQL of sign-ins besides better-auth's own: challenges, each claimed once, and identities at the
 // issuer.
 import type { Pool } from "@gr/runtime";
-import type { Person } from "../people.ts";
+import type { Person } from "../people/people.ts";
 
 export interface Identity {
   readonly id: string;
