@@ -1,5 +1,5 @@
-// Google's Gemini API: images by generateContent, which answers at once, and videos by an interaction in the background,
-// which is polled. Both make one at a time.
+// The adapter of Google's Gemini API. Images use generateContent, which answers immediately.
+// Videos use a background interaction, which is polled. Each job produces one picture or video.
 import { base64 } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import { createFileReader } from "../keyed-file.ts";
@@ -84,7 +84,7 @@ function contentOf({ prompt, inputs, fields }: ImageJob): object {
   };
 }
 
-/** Videos always have sound: nothing says so. */
+/** Videos always have sound, so no field requests it. */
 function interactionOf({ model, prompt, inputs, fields }: VideoJob): object {
   const { seconds, others } = readJobFields(fields);
   const pictures = inputs.map((picture) => ({
@@ -107,7 +107,7 @@ function interactionOf({ model, prompt, inputs, fields }: VideoJob): object {
   };
 }
 
-/** Without `alt` a file's address answers what is known about it. */
+/** Without `alt` the file's address returns metadata instead of the file. */
 function contentAddress(uri: string): string {
   const url = URL.parse(uri);
   if (url === null)

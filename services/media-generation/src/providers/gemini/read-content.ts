@@ -1,4 +1,4 @@
-// Reads the answer of generateContent. A refusal is an answer too: status 200, and a reason instead of a picture.
+// Reads the answer of generateContent. A refusal is also an answer: status 200, and a reason instead of a picture.
 import { z } from "zod";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Progress, ReportedUsage } from "../provider.ts";
@@ -7,7 +7,7 @@ import { isBlocked } from "./read-failure.ts";
 import { modalityTokens, tokenCount, tokensUsed } from "./read-usage.ts";
 
 const part = z.object({
-  /** A draft from the time before the answer. */
+  /** A draft that the model produced before its answer. */
   thought: z.boolean().nullish(),
   inlineData: z.object({ mimeType: z.string(), data: z.string().min(1) }).nullish(),
 });
@@ -45,7 +45,7 @@ export function readContent(answer: OutboundAnswer): Progress {
   if (!parsed.success) throw new ProviderError("failed", "gemini: the answer is no content", end);
   const { candidates, promptFeedback } = parsed.data;
   const parts = candidates?.flatMap(({ content }) => content?.parts ?? []) ?? [];
-  // What comes later is what it has made of what came before.
+  // A later picture is the model's revision of the earlier ones.
   const picture = parts.findLast(({ inlineData, thought }) => inlineData != null && !thought)?.inlineData;
   if (picture != null) {
     const stream = [Buffer.from(picture.data, "base64")];
@@ -70,7 +70,7 @@ export function contentUsage(body: unknown): ReportedUsage | undefined {
   return tokensUsed({
     input: used.promptTokenCount,
     imageInput: modalityTokens(used.promptTokensDetails?.map(count), "image") ?? 0,
-    // Without details all that was made is the picture.
+    // Without details, all output tokens count as the picture.
     media: modalityTokens(used.candidatesTokensDetails?.map(count), "image") ?? made,
     made,
     thoughts: used.thoughtsTokenCount ?? 0,

@@ -1,4 +1,4 @@
-// Google's token counts as meters. Thoughts are counted beside what was made, and billed like it.
+// Converts Google's token counts to meters. Thoughts are counted apart from the output and billed at its price.
 import { z } from "zod";
 import type { ReportedUsage } from "../provider.ts";
 
@@ -16,7 +16,7 @@ export function modalityTokens(
 interface Counts {
   readonly input: number;
   readonly imageInput: number;
-  /** Of the pictures or videos among what was made. */
+  /** Tokens of the pictures or videos within the output. */
   readonly media: number;
   readonly made: number;
   readonly thoughts: number;
