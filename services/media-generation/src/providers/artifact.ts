@@ -1,5 +1,5 @@
-// ReadArtifact fetches a provider's output into this process, with a byte limit: from the answer itself or from its
-// address.
+// ReadArtifact fetches a provider's output into this process, with a byte limit: from the
+// answer itself or from its address.
 import type { Timer } from "@gr/runtime";
 import { type Outbound, OutboundError } from "./outbound.ts";
 import type { Artifact } from "./provider.ts";

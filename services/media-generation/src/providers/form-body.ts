@@ -1,6 +1,5 @@
-// Builds a multipart/form-data body for providers that accept files.
-// The body's parts share the bytes of the files. A form library would copy them, and sixteen pictures are too large to
-// copy.
+// Builds a multipart/form-data body for providers that accept files. The body's parts share the bytes of the files. A
+// form library would copy them, and sixteen pictures are too large to copy.
 import { randomUUID } from "node:crypto";
 
 export interface FormPart {

@@ -22,8 +22,7 @@ export function sortPictures(inputs: readonly InputPicture[]): SortedPictures {
 
 /**
  * Converts a mask for providers that repaint its white part. Clients follow OpenAI, where the transparent part is
- * repainted.
- * A mask without transparency is treated as black and white already.
+ * repainted. A mask without transparency is treated as black and white already.
  */
 export async function whiteMask(mask: InputPicture): Promise<InputPicture> {
   // sharp loads slower than a service starts, and masks are rare.

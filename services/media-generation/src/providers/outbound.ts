@@ -1,7 +1,6 @@
-// Outbound sends every request to another host. Answers have a byte limit, and compression is refused.
-// Hosts of adapters are configured and may be private, and redirects are not followed.
-// Addresses from answers are downloaded from the public internet or from configured hosts only, after each redirect
-// too.
+// Outbound sends every request to another host. Answers have a byte limit, and compression is refused. Hosts of
+// adapters are configured and may be private, and redirects are not followed. Addresses from answers are downloaded
+// from the public internet or from configured hosts only, after each redirect too.
 import { Readable } from "node:stream";
 import {
   inSpan,

@@ -1,5 +1,5 @@
-// ProviderError classifies a provider's failure by its effect on the money and on the client, not by the provider's
-// words.
+// ProviderError classifies a provider's failure by its effect on the money and on the
+// client, not by the provider's words.
 import type { ReportedUsage } from "./provider.ts";
 
 /**
@@ -43,8 +43,7 @@ export class ProviderError extends Error {
 
   /**
    * @param message for the row of the generation, and for the client if rejected. It never contains a secret. It may
-   * quote
-   * the provider, and so the prompt: it must not be logged.
+   * quote the provider, and so the prompt: it must not be logged.
    */
   constructor(kind: ProviderFailure, message: string, options: ProviderErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });

@@ -1,6 +1,6 @@
-// ProviderHttp sends requests to one provider. The secret is sent only to the provider's own hosts, and never to
-// another
-// address from an answer. A failed exchange becomes a ProviderError with the fact whether the job had been accepted.
+// ProviderHttp sends requests to one provider. The secret is sent only to the provider's own hosts, and
+// never to another address from an answer. A failed exchange becomes a ProviderError with the fact
+// whether the job had been accepted.
 import { trimSlashes } from "@gr/runtime";
 import { exchangeFailure, type Phase, type Said, safeMessage, statusFailure } from "./answer-failure.ts";
 import { type FormPart, formBody } from "./form-body.ts";

@@ -1,7 +1,6 @@
-// MediaProvider is the port that every provider of images and videos implements.
-// A job is submitted once and then polled until its artifacts are ready. A provider with immediate answers is never
-// polled.
-// Adapters own wire formats only: no prices, no holds, no storage, no retries, no fan-out.
+// MediaProvider is the port that every provider of images and videos implements. A job is submitted once and then
+// polled until its artifacts are ready. A provider with immediate answers is never polled. Adapters own wire formats
+// only: no prices, no holds, no storage, no retries, no fan-out.
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
@@ -21,8 +20,8 @@ interface JobFields {
   /** Our id of the request. It is sent to the provider, so that both sides find the request in their logs. */
   readonly requestId: string;
   /**
-   * Number of the job within its request, from 1. A request above the provider's limit becomes several jobs with one
-   * request id.
+   * Number of the job within its request, from 1. A request above the provider's limit becomes
+   * several jobs with one request id.
    */
   readonly part: number;
   /** The model's name at the provider. */
@@ -61,8 +60,8 @@ export interface ReportedUsage {
   readonly tokens?: TokenMeters;
   readonly billed?: PicoUsd;
   /**
-   * Number of pictures or videos that a failed job produced all the same. Undefined if the provider does not report
-   * it.
+   * Number of pictures or videos that a failed job produced all the same. Undefined if
+   * the provider does not report it.
    */
   readonly made?: number;
 }
@@ -91,9 +90,8 @@ export interface Maker<Job extends MediaJob> {
 }
 
 /**
- * All functions but `cancel` reject with ProviderError only. Its kind shows whether the job failed, was blocked, or may
- * still run.
- * Each function ends soon after the signal is aborted.
+ * All functions but `cancel` reject with ProviderError only. Its kind shows whether the job failed, was blocked, or
+ * may still run. Each function ends soon after the signal is aborted.
  */
 export interface MediaProvider {
   /** Name in the catalogue's routes. */

@@ -1,6 +1,6 @@
-// Public addresses are the only targets of fetches that an answer or a client names. Our own networks are refused.
-// Literals and resolved addresses are checked. The connection uses the checked address, so DNS cannot change it in
-// between.
+// Public addresses are the only targets of fetches that an answer or a client names. Our own networks
+// are refused. Literals and resolved addresses are checked. The connection uses the checked address, so
+// DNS cannot change it in between.
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";

@@ -11,8 +11,8 @@ const usageSchema = z.object({
 });
 
 /**
- * Returns the usage of an answer's `usage` field. Undefined if it is missing or invalid: the output is valid all the
- * same.
+ * Returns the usage of an answer's `usage` field. Undefined if it is missing or invalid:
+ * the output is valid all the same.
  */
 export function readTokenUsage(body: unknown): ReportedUsage | undefined {
   const parsed = z.object({ usage: usageSchema }).safeParse(body);

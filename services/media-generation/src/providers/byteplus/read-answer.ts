@@ -1,5 +1,5 @@
-// Reads ModelArk's answers. An error can belong to the request, to a single picture within a successful answer, or to
-// a task.
+// Reads ModelArk's answers. An error can belong to the request, to a single picture within a
+// successful answer, or to a task.
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
 import type { OutboundAnswer } from "../outbound.ts";

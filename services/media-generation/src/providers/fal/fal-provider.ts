@@ -1,6 +1,5 @@
 // The fal adapter: a queued job produces one thing. Polling uses the addresses from the submission's answer, because
-// they
-// omit the last part of the model's name. A "COMPLETED" job may have failed: only its result shows that.
+// they omit the last part of the model's name. A "COMPLETED" job may have failed: only its result shows that.
 import { z } from "zod";
 import { readDetail } from "../detail-message.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
@@ -102,8 +101,7 @@ function failureOf(answer: OutboundAnswer, http: ProviderHttp, phase: "submit" |
 
 /**
  * Returns the failure of a completed job without a result. A server error with a type is the job's end and is not
- * billed.
- * A server error without a type is no evidence about the job.
+ * billed. A server error without a type is no evidence about the job.
  */
 function endOf(answer: OutboundAnswer, told: string | null | undefined, http: ProviderHttp): ProviderError {
   const type = told ?? answer.header("x-fal-error-type") ?? errorTypeOf(answer);

@@ -1,5 +1,5 @@
-// Reads an interaction, the job of a video, in any of its states. A refusal completes it, with text instead of a
-// video.
+// Reads an interaction, the job of a video, in any of its states. A refusal completes
+// it, with text instead of a video.
 import { z } from "zod";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, Progress, ReportedUsage } from "../provider.ts";

@@ -1,7 +1,6 @@
 // The OpenRouter adapter: images answer immediately, videos are polled and cannot be cancelled. Both report their
-// cost.
-// OpenRouter forwards a job to any provider of the model. The adapter therefore requests only the features that all of
-// them support: one picture per request, no file format.
+// cost. OpenRouter forwards a job to any provider of the model. The adapter therefore requests only the features that
+// all of them support: one picture per request, no file format.
 import { dataUri } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import { createFileReader } from "../keyed-file.ts";

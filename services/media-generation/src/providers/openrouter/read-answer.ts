@@ -1,5 +1,5 @@
-// Reads OpenRouter's answers to media requests. The schemas name only the fields that we use, so additions break
-// nothing.
+// Reads OpenRouter's answers to media requests. The schemas name only the fields that we
+// use, so additions break nothing.
 import { parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";

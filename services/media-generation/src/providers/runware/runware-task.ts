@@ -1,5 +1,5 @@
-// Builds Runware's tasks with ids of our own. By its id a task is found again, also after a lost answer to its
-// submission.
+// Builds Runware's tasks with ids of our own. By its id a task is found again, also after a
+// lost answer to its submission.
 import { createHash } from "node:crypto";
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
