@@ -11,7 +11,7 @@ import { stripMetadata } from "./strip-metadata.ts";
 const MAX_SECONDS = 15;
 /** Quality of JPEG and WebP pictures that are drawn again; the loss is invisible. */
 const QUALITY = 95;
-/** Width of the decoded picture during the check, so that the whole is never in memory. */
+/** Largest side of the decoded picture during the check, so that the whole is never in memory. */
 const PROBE_PIXELS = 16;
 
 export interface CleanPicture extends InputPicture {

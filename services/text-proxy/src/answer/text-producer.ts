@@ -1,4 +1,5 @@
-// What answers in one piece and streams have in common: attempts make one, then it is given to the client or not.
+// TextProducer is the common base of complete answers and streams: attempts produce an answer,
+// which is then sent or dropped.
 import { dearestRates, tokenPriceAt } from "@gr/models";
 import type { AttemptContext, AttemptEnd, Broken, Producer, Route } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
@@ -40,7 +41,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     this.parts = parts;
   }
 
-  /** How it went, as far as it has come. */
+  /** History of the request until now. */
   get story(): TextStory {
     return { attempts: this.#attempts, ...this.ended };
   }
@@ -58,7 +59,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     const { events, upstreams, config } = this.parts;
     const upstream = upstreams.get(route.provider);
     if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
-    // What it costs there.
+    // Price at this upstream.
     const price = tokenPriceAt(this.parts.order.price, route.provider);
     const order = this.orderAt(upstream, { ...this.parts.order, price, asked: route.provider });
     if (order === undefined) return cannotGoOn();
@@ -102,12 +103,12 @@ export abstract class TextProducer implements Producer<TextKinds> {
     }
   }
 
-  /** What there is of the answer already. */
+  /** Earlier parts of the answer. */
   protected get carried(): CarriedPart | undefined {
     return undefined;
   }
 
-  /** What this upstream is asked for; undefined when it cannot go on with what there is already. */
+  /** The order for this upstream; undefined if it cannot continue the earlier parts. */
   protected orderAt(_upstream: Upstream, order: TextOrder): TextOrder | undefined {
     return order;
   }
@@ -121,16 +122,16 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return end;
   }
 
-  /** How the answer ended, as far as one is there. */
+  /** End of the answer, if there is one. */
   protected abstract readonly ended: AnswerEnd;
 
-  /** Whether the client has got something of an answer. */
+  /** True if the client has received a part of an answer. */
   protected abstract readonly hasGiven: boolean;
 
-  /** Gives the last of an answer that is paid for. @returns what the request is answered with */
+  /** Sends the end of a paid answer. @returns the answer to the request */
   abstract give(product: TextProduct): unknown;
 
-  /** There is no answer. @returns what ends the request; @throws the error when nothing of an answer was sent */
+  /** Ends a request without an answer. @returns the end; @throws the error if no part of an answer was sent */
   abstract fail(error: unknown): unknown;
 
   /** @param send sends the request, once; the receiver gets its answer */

@@ -1,4 +1,4 @@
-// What a caller can do about a refusal for want of money, where its limit on output decides how much is held.
+// Adds a remedy to a refusal for lack of money, if the client's output limit decides the size of the hold.
 import { ServiceError } from "@gr/proto";
 import { SLICE_TOKENS } from "./hold-size.ts";
 import type { TextOrder } from "./text-order.ts";
@@ -11,7 +11,7 @@ const FOR_MONEY: ReadonlySet<string> = new Set([
   "spend_limit_in_flight",
 ]);
 
-/** @returns the error, with a word about the limit on output where that helps */
+/** @returns the error, with a sentence about the output limit if a lower one helps */
 export function withAdvice(error: unknown, { request, size }: TextOrder): unknown {
   if (!(error instanceof ServiceError) || !FOR_MONEY.has(error.reason) || size.tokenCost === 0n) return error;
   const field = LIMIT_FIELDS[request.api][0];
