@@ -1,5 +1,5 @@
-// What text models cost whose upstream lists no prices: our own files, and a file of the operator, whose rows go before
-// ours. A file is refused as a whole when anything in it is wrong.
+// TextPriceList has the prices of text models from upstreams that list none: our own files, and an operator's file
+// with rows that override ours. A file with any fault is refused as a whole.
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { OperatorError } from "@gr/runtime";
@@ -23,7 +23,7 @@ const rates = z.strictObject({
   output: usdPerMillion,
   cached_input: usdPerMillion.optional(),
   cache_write: usdPerMillion.optional(),
-  /** Writes that are kept for longer than usual: an hour, twelve hours. */
+  /** Cache writes that last longer than usual: an hour, twelve hours. */
   long_cache_write: usdPerMillion.optional(),
   image_input: usdPerMillion.optional(),
   audio_input: usdPerMillion.optional(),
@@ -43,9 +43,9 @@ export const priceRow = z.strictObject({
   release_date: isoDate.nullable().default(null),
   /** The first day on which the upstream no longer serves it. */
   shutdown_date: isoDate.nullable().default(null),
-  /** What is left out is billed as input or output. */
+  /** Absent meters are billed as input or output. */
   usd_per_million: rates,
-  /** Rates of service tiers and of inputs above a length. A tier that is not named has no price, and is refused. */
+  /** Rates of service tiers and of inputs above a length. A tier without rates has no price, and is refused. */
   cases: z
     .array(
       z.strictObject({
@@ -66,8 +66,8 @@ export const priceRow = z.strictObject({
 });
 
 /**
- * @param ownFile path of the operator's file; undefined = ours only.
- * @throws OperatorError that names file, model, field and rule of what is wrong.
+ * @param ownFile path of the operator's file; undefined = ours only
+ * @throws OperatorError that names file, model, field and rule of each fault
  */
 export async function readTextPriceList(ownFile: string | undefined): Promise<TextPriceList> {
   const files = await readSeedFiles(DIRECTORY);
@@ -75,7 +75,7 @@ export async function readTextPriceList(ownFile: string | undefined): Promise<Te
   return textPriceListOf(files);
 }
 
-/** Of two rows with one id in different files, the later file's counts. @throws OperatorError */
+/** Of two rows with one id in different files, the later file's row applies. @throws OperatorError */
 export function textPriceListOf(files: readonly SeedFile[]): TextPriceList {
   const read = files.map(readPriceFile);
   refuseProblems(
