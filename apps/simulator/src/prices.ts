@@ -1,4 +1,4 @@
-// Every price of the simulator, as integers of 1e-12 USD, and how they print as exact decimals.
+// Every price of the simulator, as integers of 1e-12 USD, and their conversion to exact decimals.
 // Invariant: no amount ever passes through a floating-point number.
 
 /** Money in units of 1e-12 USD. */
@@ -13,7 +13,7 @@ export interface TokenPrice {
 export const CHAT_PRICE: TokenPrice = { input: 500_000n, output: 1_500_000n };
 export const VISION_PRICE: TokenPrice = { input: 1_000_000n, output: 3_000_000n };
 
-/** What one image costs: a fixed amount, or its tokens. */
+/** Price of one image: a fixed amount, or its tokens. */
 export type ImagePrice =
   | { readonly per: "image"; readonly amount: PicoUsd; readonly input?: PicoUsd }
   | {
@@ -24,7 +24,7 @@ export type ImagePrice =
     };
 
 export const SANDBOX_IMAGE_PRICE: ImagePrice = { per: "image", amount: 10_000_000_000n };
-/** Of each image made, and with it of each that it starts from. */
+/** For each generated image, plus for each of its input images. */
 export const SANDBOX_EDIT_PRICE: ImagePrice = {
   per: "image",
   amount: 10_000_000_000n,

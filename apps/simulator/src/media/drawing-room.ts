@@ -1,7 +1,7 @@
 // Draws a few requests at a time, so that a burst of large pictures cannot fill the memory.
 import { Refusal } from "../refusal.ts";
 
-/** A 4K picture takes some 35 MB while it is drawn. */
+/** A 4K picture needs some 35 MB during the drawing. */
 const AT_ONCE = 2;
 const MOST_WAITING = 4_096;
 
@@ -9,7 +9,7 @@ export class DrawingRoom {
   #drawing = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Does the work of one request when its turn comes. Refuses when too many requests wait already. */
+  /** Does the work of one request in its turn. Refuses if too many requests already wait. */
   async work<T>(draw: () => Promise<T>): Promise<T> {
     await this.#enter();
     try {

@@ -1,11 +1,11 @@
-// The image and video models behind OpenRouter's media API, with what each costs there.
+// The image and video models behind OpenRouter's media API, with their prices there.
 import { type GeminiImageModel, IMAGE_MODELS } from "../gemini/models.ts";
 import type { MediaFault, MediaSize } from "../media/media-order.ts";
 import type { PicoUsd } from "../prices.ts";
 
 export interface RoutedVideoModel {
   readonly pricePerSecond: PicoUsd;
-  /** Frames and references that a request must, may or must not bring along. */
+  /** Frames and references of a request: required, allowed or forbidden. */
   readonly images: "none" | "needed";
   readonly fault?: MediaFault;
 }
