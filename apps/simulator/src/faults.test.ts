@@ -1,4 +1,4 @@
-// Each fault does what its name says, in both formats, and is billed as README.md says.
+// Each fault has the effect of its name, in both formats, with the bill in README.md.
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -32,7 +32,7 @@ async function total(): Promise<string> {
   return (await client.bill()).total_pico_usd;
 }
 
-/** Sends bytes and collects all that comes back until the connection ends. */
+/** Sends bytes and returns all received text up to the connection's end. */
 async function exchange(bytes: string): Promise<string> {
   const { hostname, port } = new URL(simulator.url);
   const socket = connect(Number(port), hostname);
@@ -88,7 +88,7 @@ describe("sandbox/chat-reset", () => {
   test("breaks a stream after three tokens and bills them", async () => {
     const id = freshId();
     const body = JSON.stringify(chat("sandbox/chat-reset", "hi", { stream: true }));
-    // A plain socket: HTTP clients drop what they have not read yet when a connection breaks.
+    // A plain socket: when a connection breaks, HTTP clients drop their unread data.
     const text = await exchange(
       `POST ${CHAT} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer test\r\ncontent-type: application/json\r\n` +
         `x-request-id: ${id["x-request-id"]}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,

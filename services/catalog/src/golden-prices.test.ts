@@ -1,4 +1,4 @@
-// Guarantees of the seed's prices as a whole: each model costs what its golden row says, and none is without one.
+// Guarantees of the seed's prices as a whole: each model has a golden row, and its price is the row's.
 import { isExact, priceOfImageRequest, priceOfVideoRequest } from "@gr/models";
 import { parsePicoUsd } from "@gr/money";
 import { type Model, ModelKind } from "@gr/proto/catalog";

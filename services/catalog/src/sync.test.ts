@@ -190,7 +190,7 @@ test("a jump of one meter is told, also when a request of average shape hardly n
 });
 
 describe("catalogue processes over one database", () => {
-  /** Another one, whose first import is done. */
+  /** Starts a second process and waits for its first import. */
   async function startSecond(): Promise<CatalogUnderTest> {
     const started = await start({}, world);
     second = started;

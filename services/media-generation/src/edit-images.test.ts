@@ -1,5 +1,5 @@
-// Pictures sent in, from the request to the answer, with the simulator as OpenAI: the same order in every form, priced with
-// its pictures, and nothing held for what cannot be used.
+// Input pictures from the request to the answer, with the simulator as OpenAI: the same order in every form, priced
+// with its pictures, and no hold for an unusable one.
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";

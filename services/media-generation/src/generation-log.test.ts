@@ -1,5 +1,5 @@
-// The log as callers see it: what was answered is found again, by its key only; pages are whole and cheap; what is
-// deleted is gone, but for the money.
+// The log in its clients' view: every answer is found again, by its key only; pages are complete and fast; deleted
+// content is removed, except the money.
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { TextApi, TextLineSchema } from "@gr/proto/billing";

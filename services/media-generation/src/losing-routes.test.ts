@@ -1,5 +1,6 @@
-// Guarantee against a provider that bills more than generations pay: after one such bill no further generation of the account goes
-// there, after bills of two accounts, or one bill far above its hold, none of any account. Refused requests have no hold.
+// Guarantee against a provider with bills above the charges. After one such bill, the account's generations
+// skip the route. After bills of two accounts, or one bill far above its hold, all accounts skip it.
+// Refused requests have no hold.
 import { create } from "@bufbuild/protobuf";
 import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import { RouteSchema } from "@gr/proto/catalog";

@@ -1,4 +1,5 @@
-// How long media are kept: the files go when their time is over, the log and the money stay. No storage is listed for it.
+// Retention of media: files are deleted at the end of their period, the log and the money
+// stay. No storage is listed for it.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { MediaGenerationService } from "@gr/proto/media";

@@ -1,4 +1,4 @@
-// The videos: as long and as large as ordered, another picture each second, and in a shape that players take.
+// The videos have the ordered length and size, another picture each second, and a format that players accept.
 import { readMp4 } from "@gr/testing/mp4";
 import { expect, test } from "@jest/globals";
 import { drawFilm } from "./film.ts";

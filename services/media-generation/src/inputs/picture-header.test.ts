@@ -1,5 +1,5 @@
-// Headers of pictures: what is read from the first bytes is what the decoder finds, for whichever way a picture is written, and
-// hostile bytes cost no more than their number.
+// Headers of pictures: the size in the first bytes equals the decoder's size, for every encoding of a picture. The
+// work for hostile bytes is proportional to their number.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import sharp, { type Sharp } from "sharp";

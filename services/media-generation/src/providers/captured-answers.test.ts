@@ -1,5 +1,5 @@
-// Each captured error answer of a provider, read by that provider's adapter: whose fault it is, what the caller is told, whether
-// another provider is asked, and which cost is booked.
+// Each captured error answer of a provider, read by that provider's adapter: the side at fault, the client's error,
+// the next provider, and the booked cost.
 import { CAPTURED_ANSWERS, type CapturedAnswer } from "@gr/simulator/captured-answers";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { callerError, fallsBack } from "../generation/caller-error.ts";
@@ -13,7 +13,7 @@ import { ProviderError } from "./provider-error.ts";
 interface Expected {
   readonly kinds: readonly string[];
   readonly reason: string;
-  /** Whether a submission that is answered so goes to the next provider. */
+  /** True if a submission with this answer is sent to the next provider. */
   readonly fallBack: boolean;
 }
 

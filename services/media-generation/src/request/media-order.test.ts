@@ -10,7 +10,7 @@ import { makeMediaOrder, pixelsOfImages, priceMediaOrder } from "./media-order.t
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 import { videoRequestSchema, videoRequests } from "./video-request.ts";
 
-/** Pictures that come along have 1,000 pixels, the next 2,000, and so on. */
+/** The first input picture has 1,000 pixels, the next 2,000, and so on. */
 const ordered = (asked: RequestKind, request: MediaRequest, model: Model | undefined) => {
   const sources = inputSources(request);
   const wanted = makeMediaOrder(asked, request, sources, model);

@@ -1,4 +1,4 @@
-// An adapter before a scripted server, for tests of what is particular about its wire format.
+// An adapter in front of a scripted server, for tests of the special parts of its wire format.
 import { afterEach, beforeEach } from "@jest/globals";
 import { runJob, type Succeeded } from "../generation/run-job.ts";
 import { createArtifactReader } from "../providers/artifact.ts";
@@ -14,12 +14,12 @@ import {
   startScriptedServer,
 } from "./scripted-server.ts";
 
-/** Of what is made. */
+/** Largest size of an output, in bytes. */
 const MOST_BYTES = 1024 * 1024;
 export const ADAPTER_SECRET = "sk-secret";
 const REQUEST_ID = "0b1f5f2e-7f0f-4a51-9d5c-3f1f5f0f4a51";
 
-/** A job for one, of a model "m"; whatever matters is said by the test. */
+/** A job for one output of a model "m"; the test sets all fields that matter. */
 export function jobOf<Job extends MediaJob>(kind: Job["kind"], job: Partial<Job> = {}): Job {
   const plain = {
     kind,
@@ -43,7 +43,7 @@ export interface AdapterBench {
   run(job: MediaJob, ...script: ScriptEntry[]): Promise<Succeeded>;
   /** The error with which a job ends while the server plays this. */
   failure(job: MediaJob, ...script: ScriptEntry[]): Promise<ProviderError>;
-  /** Brings what a job has made. */
+  /** Fetches the output of a job. */
   bring(made: Succeeded): Promise<Buffer[]>;
   /** A request as the server got it, its body read as JSON. */
   asked(index?: number): { path: string; headers: ReceivedRequest["headers"]; json: unknown };

@@ -27,7 +27,7 @@ export interface MediaChild extends Pick<TestChild, "pid" | "kill" | "pause" | "
 export class CrashRing {
   readonly upstream: ScriptedServer;
   readonly billing: FakeBilling;
-  /** Sees and locks what the process does in its tables. */
+  /** Reads and locks the process's tables. */
   readonly db: pg.Client;
   readonly #peers: RunningProcess;
   readonly #database: TestDatabase;
@@ -86,11 +86,11 @@ export class CrashRing {
   }
 
   /**
-   * Sends a request to a new process, kills it as soon as the armed moment has come, starts another one, and waits
+   * Sends a request to a new process, kills it at the armed moment, starts another one, and waits
    * until no hold is open.
    * @param options.env of the process that is killed
    * @param options.later the request is for a video, and does not wait for it: it may be accepted before the crash
-   * @returns the process that has taken over
+   * @returns the process that continues
    */
   async crashAt(
     arm: (crash: () => Promise<void>) => void,

@@ -1,4 +1,4 @@
-// What every storage of hosted files has to keep to, whatever it lies on.
+// The contract of every storage of hosted files, on any medium.
 import { buffer } from "node:stream/consumers";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { makeMediaName } from "../storage/media-name.ts";

@@ -1,6 +1,6 @@
-// What videos cost a media process in memory: two thousand that wait for their provider, and twenty large ones that come at
-// once, by URL and as base64, for callers who wait. Prints what it sees; run with:
-// npm run bench:videos, of which `-- waiting` and `-- large` are parts.
+// Memory of a media process for videos: two thousand that wait for their provider, and twenty large ones that arrive
+// at once, by URL and as base64, for waiting clients. Prints its measurements; run with: npm run bench:videos, with
+// the parts `-- waiting` and `-- large`.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { benchRing, memoryOf } from "./bench-ring.ts";
@@ -34,7 +34,7 @@ try {
   await stop();
 }
 
-/** A queue that keeps its jobs until it is told to finish them, and the file that they make. */
+/** A queue that holds its jobs until the bench finishes them, and the file of their output. */
 function queue(file: ScriptEntry) {
   const state = { jobs: 0, polls: 0, done: false };
   ring.upstream.play((response, received) => {

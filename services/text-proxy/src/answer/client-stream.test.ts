@@ -15,7 +15,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A client that takes a piece only when it is told to. */
+/** A client that reads a piece only at the test's command. */
 class Reader extends Writable {
   #taken: () => void = () => undefined;
 
@@ -47,7 +47,7 @@ function open() {
   const options = { source, onGone, stallMs: STALL_MS, patienceMs: PATIENCE_MS, keepAliveMs: 1e6 };
   const client = new ClientStream(reader as unknown as ServerResponse, options);
   client.begin();
-  /** Writes a piece that the client takes after so long. */
+  /** Writes a piece that the client reads after this delay. */
   const holdBack = async (ms: number) => {
     client.write(PIECE);
     jest.advanceTimersByTime(ms);

@@ -1,5 +1,5 @@
-// Streams of the Responses API with every type of event that there is: each is passed on as it came, in its place, and
-// only the last ones decide about the money.
+// Streams of the Responses API with every existing type of event. Each event is sent on unchanged and in its place,
+// and only the last ones decide about the money.
 import { ReleaseReason } from "@gr/clients";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { payloadsOf } from "../test/read-stream.ts";

@@ -1,4 +1,4 @@
-// The text proxy over real HTTP between a fake billing, a fake catalogue and whatever upstream a test gives it.
+// The text proxy over real HTTP between a fake billing, a fake catalogue and a test's own upstream.
 import { FakeBilling } from "@gr/ledger-model";
 import { type ProcessMemory, type RunningProcess, startProcess, systemClock, type Timer } from "@gr/runtime";
 import { textProxyModule } from "../module.ts";
