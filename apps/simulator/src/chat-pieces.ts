@@ -27,14 +27,14 @@ function toolCall(call: Extract<ReplyPart, { kind: "call" }>): string {
   );
 }
 
-/** Of a whole answer. */
+/** Log probabilities of a whole answer, as JSON. */
 export function choiceLogprobs({ parts }: ReplyChoice, alternatives: number | undefined): string {
   const tokens = tokensOf(parts, "text");
   if (alternatives === undefined || tokens === undefined) return "null";
   return `{"content":${logprobsOf(tokens, alternatives)},"refusal":null}`;
 }
 
-/** Of one token. */
+/** Log probabilities of one token, as JSON. */
 export function stepLogprobs({ part, token }: ReplyStep, alternatives: number | undefined): string {
   if (alternatives === undefined || part.kind !== "text") return "null";
   return `{"content":${logprobsOf([token], alternatives)},"refusal":null}`;

@@ -2,7 +2,7 @@
 // is not fetched: the simulator sends no requests.
 import { Refusal } from "./refusal.ts";
 
-/** Undefined look: the picture is at an address. */
+/** Picture of the request. Undefined look: the picture is at an address. */
 export interface Picture {
   readonly look: Look | undefined;
 }

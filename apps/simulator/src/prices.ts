@@ -39,14 +39,14 @@ export const GPT_IMAGE_2_PRICE: ImagePrice = {
   imageOutput: 30_000_000n,
 };
 
-/** The same for gpt-image-1.5: text in 5, image in 8, image out 32. */
+/** OpenAI's list price for gpt-image-1.5: text in 5, image in 8, image out 32. */
 export const GPT_IMAGE_1_5_PRICE: ImagePrice = {
   per: "token",
   textInput: 5_000_000n,
   imageInput: 8_000_000n,
   imageOutput: 32_000_000n,
 };
-/** The same for gpt-image-1-mini: text in 2, image in 2.50, image out 8. */
+/** OpenAI's list price for gpt-image-1-mini: text in 2, image in 2.50, image out 8. */
 export const GPT_IMAGE_1_MINI_PRICE: ImagePrice = {
   per: "token",
   textInput: 2_000_000n,

@@ -1,7 +1,7 @@
 // The order of a reply's tokens on the wire: part after part, and with several choices one token of each in turn.
 import type { Reply, ReplyChoice, ReplyPart } from "./reply.ts";
 
-/** One token on its way. */
+/** One token of the stream, with its position. */
 export interface ReplyStep {
   /** Index of its choice. */
   readonly choice: number;

@@ -30,11 +30,11 @@ export interface ReplyChoice {
 }
 
 export interface Reply {
-  /** At least one. */
+  /** Choices, at least one. */
   readonly choices: readonly ReplyChoice[];
-  /** Of all choices. */
+  /** Output tokens of all choices. */
   readonly tokens: number;
-  /** Those of reasoning among them. */
+  /** Reasoning tokens of all choices. */
   readonly reasoningTokens: number;
 }
 

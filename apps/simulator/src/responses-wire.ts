@@ -9,7 +9,7 @@ import type { TextRequest } from "./text-request.ts";
 import type { TextTerms } from "./text-terms.ts";
 import type { Usage } from "./usage.ts";
 
-/** Where the providers differ. */
+/** Differences between the providers. */
 export interface ResponsesDialect {
   headers(answer: TextAnswer): OutgoingHttpHeaders;
   usage(usage: Usage): string;
@@ -208,7 +208,7 @@ function ranTools(base: string, { items }: TextTerms): string[] {
   });
 }
 
-/** The caller's own parameters, which the response object repeats, with the API's defaults. */
+/** The client's own parameters, which the response object repeats, with the API's defaults. */
 function echoedFields({ body, terms: { tier } }: TextRequest, storesByDefault: boolean): string {
   const echo = (name: string, otherwise: string) =>
     `"${name}":${body[name] == null ? otherwise : JSON.stringify(body[name])}`;

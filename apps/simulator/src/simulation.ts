@@ -55,7 +55,7 @@ export class Simulation {
   }
 }
 
-/** The id that the caller sent as `x-request-id`. */
+/** Returns the client's `x-request-id`. */
 export function callerRequestId(headers: IncomingHttpHeaders): string | undefined {
   const id = headers["x-request-id"];
   return typeof id === "string" && id !== "" ? id : undefined;

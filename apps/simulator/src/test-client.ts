@@ -78,7 +78,7 @@ export function costsIn(text: string): bigint[] {
   return [...text.matchAll(/"cost":([^,}]+)/g)].map(([, number = ""]) => picoOf(number));
 }
 
-/** Reads a plain decimal; anything else, an exponent for example, is an error. */
+/** Reads a plain decimal. Any other form, an exponent for example, is an error. */
 export function picoOf(decimal: string): bigint {
   const match = /^(\d+)(?:\.(\d{1,12}))?$/.exec(decimal);
   if (match === null) throw new Error(`${decimal} is not a plain decimal number`);

@@ -11,7 +11,7 @@ import { InputMeter } from "./tokens.ts";
 export interface TextRequest {
   readonly model: TextModel;
   readonly stream: boolean;
-  /** OpenAI sends the usage of a chat stream only when asked for it. */
+  /** OpenAI sends the usage of a chat stream only if the request has this option. */
   readonly includeUsage: boolean;
   readonly inputTokens: number;
   /** Data URIs and addresses of the images. */

@@ -35,7 +35,7 @@ export function broughtTo(model: Model): number[] {
   return [...new Set([...(needsImage(model) ? [] : [0]), ...(most === 0 ? [] : [1, most])])];
 }
 
-/** Without "auto". */
+/** Returns the listed sizes without "auto". */
 export function listedSizesOf(model: Model): string[] {
   return model.sizes.filter((size) => size !== "auto");
 }

@@ -18,7 +18,7 @@ export interface CatalogEvents {
   textImportFailed(upstream: string, reason: string, retryInMs: number): void;
   /** @param had models of the last good listing. @param has models of the new one */
   textListingDoubted(upstream: string, had: number, has: number): void;
-  /** An import that an operator asked for. */
+  /** An operator's import failed. */
   textSyncFailed(upstream: string, reason: string): void;
   /** Postgres did not answer the question whether another process has imported. */
   textFollowFailed(upstream: string, reason: string): void;

@@ -348,8 +348,8 @@ function mapValues<Name extends string, From, To>(
 const COMPARED_TOKENS = { inputTokens: 1_000, outputTokens: 1_000 };
 
 /**
- * The price of a request that names nothing but the model: one image, or one video, with its defaults, from one image
- * if the model needs one. For text, 1,000 tokens in and 1,000 out.
+ * Returns the price of a request with only a model: one image, or one video, with its defaults, from one image
+ * if the model needs one. For text, 1,000 input and 1,000 output tokens.
  */
 export function defaultPriceOf(model: Model): PicoUsd {
   const price = typicalPriceOf(model);
@@ -357,7 +357,7 @@ export function defaultPriceOf(model: Model): PicoUsd {
   return price;
 }
 
-/** As defaultPriceOf; undefined when the rule has no price for it. */
+/** Like `defaultPriceOf`; undefined if the rule has no price for it. */
 export function typicalPriceOf(model: Model): PicoUsd | undefined {
   const { price } = model;
   if (price === undefined) return undefined;

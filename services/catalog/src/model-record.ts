@@ -111,7 +111,7 @@ export function typeOf(model: Model): ModelRecord["type"] {
   }
 }
 
-/** In order of preference, each once. */
+/** Returns each provider once, in order of preference. */
 export function providersOf(model: Model): string[] {
   return [...new Set(model.routes.map(({ provider }) => provider))];
 }

@@ -52,7 +52,7 @@ const clipTier = z.strictObject({
 });
 
 const inputs = {
-  /** For each input image beyond the free ones. */
+  /** Price of each input image beyond the free ones. */
   input_image_usd: usd.optional(),
   free_input_images: z.int().min(0).max(100).optional(),
   /** `per`: for each generated image, which is the default, or once a request. */

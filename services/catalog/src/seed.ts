@@ -16,7 +16,7 @@ export const vendorName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/);
 const seedFile = z.strictObject({ vendor: vendorName, models: z.array(z.unknown()).min(1) });
 
 export interface SeedFile {
-  /** As in the folder: "openai.json". */
+  /** Name within the folder: "openai.json". */
   readonly name: string;
   readonly content: string;
 }

@@ -47,7 +47,7 @@ export type ImportState =
 
 export interface TextImportOptions {
   readonly upstream: TextUpstream;
-  /** For an upstream that lists no prices. */
+  /** Prices for an upstream that lists none. */
   readonly priceList: TextPriceList;
   readonly store: TextStore;
   /** Replaces this upstream's models in the catalogue; resolves when they can be requested. */

@@ -12,7 +12,7 @@ import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problem
 
 const DIRECTORY = join(import.meta.dirname, "../text-prices");
 
-/** By the id that the upstream lists. */
+/** Models by the id in the upstream's list. */
 export type TextPriceList = ReadonlyMap<string, TextModel>;
 
 const tokens = z.int().positive().nullable().default(null);
@@ -60,7 +60,7 @@ export const priceRow = z.strictObject({
     .default([]),
   /** Added to each request. */
   request_usd: usd.default(0n),
-  /** Each call of a tool that the provider runs, by the type that it has in the output. */
+  /** Price of each call of a provider's tool, by its type in the output. */
   tool_usd: z.record(z.string().regex(/^[a-z_]{1,40}_call$/, 'must end in "_call"'), usd).default({}),
   ...sourced,
 });

@@ -1,5 +1,5 @@
-// Guarantee against one account that fails at will: no request of another account fails because of it, with a single route as
-// with two. Failures of several accounts, and of the upstream itself, move the requests to another route.
+// Guarantee against one account that fails at will: no request of another account fails because of it, with a single
+// route as with two. Failures of several accounts, and of the upstream itself, move the requests to another route.
 import { freePort } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { CALLER_HEADER } from "./test/front-door.ts";

@@ -39,7 +39,7 @@ export interface TextDeps {
   readonly config: TextProxyConfig;
   readonly billing: Billing;
   readonly catalog: CatalogCopy;
-  /** By name. */
+  /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly paid: PaidRequests<TextKinds>;
   readonly events: TextEvents;

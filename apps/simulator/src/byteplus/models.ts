@@ -15,7 +15,7 @@ export interface SeedreamModel {
 export type VideoResolution = "480p" | "720p" | "1080p" | "4k";
 
 export interface SeedanceModel {
-  /** Of a token, by resolution. */
+  /** Price of a token, by resolution. */
   readonly prices: Readonly<Partial<Record<VideoResolution, PicoUsd>>>;
   readonly sizes: Readonly<Record<string, readonly [number, number]>>;
   readonly seconds: readonly [least: number, most: number];

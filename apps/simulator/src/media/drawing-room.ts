@@ -9,7 +9,7 @@ export class DrawingRoom {
   #drawing = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Does the work of one request in its turn. Refuses if too many requests already wait. */
+  /** Runs the work of one request when a place is free. Refuses if too many requests already wait. */
   async work<T>(draw: () => Promise<T>): Promise<T> {
     await this.#enter();
     try {
@@ -35,7 +35,7 @@ export class DrawingRoom {
     await new Promise<void>((admit) => this.#waiting.push(admit));
   }
 
-  /** Hands the place to the request that has waited longest. */
+  /** Passes the place to the request that has waited longest. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#drawing--;

@@ -10,7 +10,7 @@ export interface Lettering {
   readonly lines: readonly string[];
 }
 
-/** More than any picture can show; the rest of a longer prompt is cut with an ellipsis. */
+/** More characters than any picture can show; a longer prompt ends with an ellipsis. */
 const LONGEST_TEXT = 2000;
 const SMALLER = 0.9;
 

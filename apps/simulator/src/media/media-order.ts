@@ -23,7 +23,7 @@ export interface PicturesWanted {
 
 export interface VideoWanted {
   readonly kind: "video";
-  /** More than 0. */
+  /** Length, above 0. */
   readonly seconds: number;
 }
 

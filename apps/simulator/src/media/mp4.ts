@@ -81,7 +81,7 @@ function box(type: string, ...content: readonly Buffer[]): Buffer {
   return Buffer.concat([u32(length), text(type), ...content], length);
 }
 
-/** Of version 0. */
+/** Returns a box with version 0. */
 function fullBox(type: string, flags: number, ...content: readonly Buffer[]): Buffer {
   return box(type, u32(flags), ...content);
 }

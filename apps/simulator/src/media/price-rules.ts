@@ -29,7 +29,7 @@ export function each(price: string): PriceRule {
   return () => amount;
 }
 
-/** For the first megapixel, and for each further one that is begun. */
+/** Price of the first megapixel, and of each further started one. */
 export function byArea(first: string, further: string): PriceRule {
   const [start, step] = [usd(first), usd(further)];
   return ({ size }) => {

@@ -93,7 +93,9 @@ export const gptImage1Tokens: CountTokens = ({ width, height }, quality) => {
 const PATCH = 32;
 const MOST_PATCHES = 1_536;
 
-/** Input tokens of an input picture: patches of 32 pixels, at most 1,536 (community.openai.com/t/1382940, 2026-06-25). */
+/**
+ * Input tokens of an input picture: patches of 32 pixels, at most 1,536 (community.openai.com/t/1382940, 2026-06-25).
+ */
 export function inputImageTokens({ width, height }: ImageSize): number {
   return Math.min(MOST_PATCHES, Math.ceil(width / PATCH) * Math.ceil(height / PATCH));
 }

@@ -102,7 +102,7 @@ export const openAiResponses: TextWire = responsesWire({
   storesByDefault: true,
 });
 
-/** The simulator keeps no conversations, so no earlier response can be found. */
+/** The simulator stores no conversations, so no earlier response can be found. */
 export function checkPreviousResponse(body: JsonObject): void {
   const id = body["previous_response_id"];
   if (id == null) return;

@@ -16,7 +16,7 @@ export const DEFAULT_VIDEO_SIZE: MediaSize = { width: 1280, height: 720 };
 
 const FROM_WORDS: RoutedVideoModel = { pricePerSecond: 50_000_000_000n, images: "none" };
 
-/** At their vendor's own prices. */
+/** Models with their vendor's own prices. */
 export const ROUTED_IMAGE_MODELS: ReadonlyMap<string, GeminiImageModel> = new Map(
   [...IMAGE_MODELS].map(([id, model]) => [`google/${id}`, model]),
 );

@@ -2,7 +2,10 @@
 // Computed without the price function. A metered price is its bound here, without the prompt.
 // A change of a price is a change here, so that reviewers see it.
 
-/** [model, asked ("image": with one, which it needs), USD, asked of the larger order, its images, its input images, USD] */
+/**
+ * [model, asked ("image": with one, which it needs), USD, asked of the larger order, its
+ * images, its input images, USD]
+ */
 export type GoldenPrice = readonly [string, string, string, string, number, number, string];
 
 export const GOLDEN_PRICES: readonly GoldenPrice[] = [

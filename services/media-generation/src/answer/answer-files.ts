@@ -5,7 +5,7 @@ import type { MadeFile } from "../generation/generation.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 
 export interface AnswerFile {
-  /** In bytes. */
+  /** Size of the file, in bytes. */
   readonly size: number;
   /** May fail for a hosted file, which can be deleted at any time. */
   read(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;

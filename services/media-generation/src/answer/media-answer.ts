@@ -17,7 +17,7 @@ export type MediaAnswer = z.infer<typeof mediaAnswerSchema>;
 
 /** The same answer as JSON text, for answers with files in them. */
 export interface MediaAnswerText {
-  /** In bytes. */
+  /** Length of the whole text, in bytes. */
   readonly length: number;
   pieces(): AsyncGenerator<string>;
 }

@@ -12,9 +12,9 @@ import type { SavedParts } from "./run-parts.ts";
 export const LEFT = "left";
 
 export interface Dropped {
-  /** To another worker. */
+  /** Ids of rows that another worker has claimed. */
   readonly passed: readonly string[];
-  /** Cancelled by their clients. */
+  /** Ids of rows that their clients have cancelled. */
   readonly givenUp: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import type { FairWork } from "@gr/runtime";
 import { loopTurns } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 
-/** Passes pieces on, each in a turn of its own. */
+/** Returns a stream that passes each piece on in its own turn. */
 export function inTurns(work: FairWork): Transform {
   return new Transform({
     transform(piece: Buffer, _encoding, done) {

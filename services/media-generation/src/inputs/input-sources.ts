@@ -17,7 +17,7 @@ const MAX_EACH = 16;
 const MAX_URL_CHARACTERS = 8_192;
 const BASE64_MARK = ";base64";
 const NOTHING = Buffer.alloc(0);
-/** Of one picture, as a file, decoded from a data URI, or fetched. */
+/** Size limit of one picture, as a file, decoded from a data URI, or fetched, in bytes. */
 export const MAX_PICTURE_BYTES = 25 * 1024 * 1024;
 
 /** A file from a part of a form. */
@@ -49,7 +49,9 @@ export type InputSource = {
   | { readonly kind: "data"; readonly base64: string }
 );
 
-/** In the order in which they were sent, images before masks. @throws ServiceError that names the field at fault */
+/**
+ * Returns the pictures in the client's order, images before masks. @throws ServiceError that names the field at fault
+ */
 export function inputSources(fields: InputFields): InputSource[] {
   return (["image", "mask"] as const).flatMap((role) => {
     const given = FIELDS[role].flatMap((field) => listed(fields[field]));
@@ -73,7 +75,7 @@ export function bytesOfDataUri({ role, label }: Pick<InputSource, "role" | "labe
   return bytes;
 }
 
-/** How many "=" end the digits, of the two that may. Looks at two characters, however many there are. */
+/** Returns the number of "=" at the end, at most two. Reads only the last two characters. */
 function paddingOf(base64: string): 0 | 1 | 2 {
   if (!base64.endsWith("=")) return 0;
   return base64.endsWith("==") ? 2 : 1;

@@ -2,7 +2,7 @@
 // images, and trailing bytes. It edits the container only, so the remaining bytes are identical.
 import type { PictureFormat } from "../storage/picture-format.ts";
 
-/** From, to. */
+/** First byte, and the byte after the last. */
 type Range = readonly [number, number];
 
 const PNG_KEPT = new Set(["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT"]);

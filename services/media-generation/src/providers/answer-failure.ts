@@ -68,7 +68,7 @@ function failureToSubmit(
   if (status === 400 || status === 413 || status === 415 || status === 422) {
     return new ProviderError("rejected", message ?? what, { accepted: false, status });
   }
-  // Redirects, our key, our account, our model names: nothing that a caller can mend.
+  // Redirects, our key, our account, our model names: faults that only an operator can repair.
   return new ProviderError("misconfigured", what, { accepted: false, status });
 }
 

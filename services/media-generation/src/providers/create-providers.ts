@@ -5,7 +5,7 @@ import { mediaProviders } from "./media-providers.ts";
 import type { Outbound } from "./outbound.ts";
 import type { MediaProvider } from "./provider.ts";
 
-/** By the name that the catalogue's routes use. */
+/** Returns the providers by their name in the catalogue's routes. */
 export function createProviders(
   config: MediaGenerationConfig,
   outbound: Outbound,

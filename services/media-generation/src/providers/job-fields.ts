@@ -4,7 +4,7 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { parseSize, type Size } from "@gr/models";
 
 export interface JobFields {
-  /** In pixels. */
+  /** Width and height, in pixels. */
   readonly size: Size | undefined;
   readonly seconds: number | undefined;
   readonly audio: boolean | undefined;

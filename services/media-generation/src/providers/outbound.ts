@@ -60,9 +60,9 @@ export class OutboundError extends Error {
   }
 }
 
-/** Answer with an unread body. The caller reads or drops it. */
+/** Answer with an unread body. The function's user reads or drops it. */
 export interface OutboundStream extends Pick<OutboundAnswer, "status" | "header"> {
-  /** To be read once. @throws OutboundError while it is read */
+  /** Pieces of the body, readable once. @throws OutboundError during the read */
   readonly chunks: AsyncIterable<Buffer>;
   /** Closes the connection without reading the body. */
   hangUp(): void;
@@ -77,7 +77,7 @@ export interface Outbound {
   checkAddress(url: string): void;
   /** Fetches an address from an answer or a client, without any secret. @throws OutboundError */
   download(download: Download): Promise<Buffer>;
-  /** The same, piece by piece. @throws OutboundError while it is read */
+  /** Fetches like `download`, piece by piece. @throws OutboundError during the read */
   stream(download: Download): AsyncIterable<Buffer>;
   close(): Promise<void>;
 }
@@ -150,7 +150,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       : { headersTimeout: downloadSilenceMs, bodyTimeout: downloadSilenceMs };
   const asks = { "accept-encoding": "identity" };
 
-  /** Its span ends with the head of the answer. */
+  /** The span ends with the head of the answer. */
   const open = (outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream> =>
     inSpan(
       outgoing.method,

@@ -54,7 +54,7 @@ export class ProviderError extends Error {
     this.usage = options.usage;
   }
 
-  /** The same failure after the job was accepted: it may have been billed. */
+  /** Returns the same failure for an accepted job, which may be billed. */
   ofAcceptedJob(): ProviderError {
     return this.accepted ? this : this.#with({ accepted: true });
   }

@@ -76,7 +76,7 @@ export type Progress =
     }
   | {
       readonly state: "succeeded";
-      /** At least one, and at most as many as the job asked for. */
+      /** Output files: at least one, and at most the job's `count`. */
       readonly artifacts: readonly Artifact[];
       readonly usage?: ReportedUsage;
     };
@@ -100,7 +100,7 @@ export interface MediaProvider {
   readonly makes: { readonly [Kind in JobKind]?: Maker<Extract<MediaJob, { kind: Kind }>> };
   /** Returns the state of a job. After a restart, another process may poll the same job. */
   readonly poll: (operation: Operation, signal: AbortSignal) => Promise<Progress>;
-  /** Asks the provider to cancel a job, without a guarantee. Never rejects for a job that has ended. */
+  /** Requests the cancellation of a job, without a guarantee. Never rejects for a job that has ended. */
   readonly cancel: (operation: Operation, signal: AbortSignal) => Promise<void>;
   /**
    * Returns the bill for one of our requests, undefined while the provider has none.

@@ -40,7 +40,7 @@ export interface GenerateDeps extends ReplayDeps {
   readonly clock: Clock;
   readonly inputs: Inputs;
   readonly billing: Pick<Billing, "maySpend">;
-  /** From the order to the deadline of its hold, in milliseconds. */
+  /** Milliseconds from the order to the deadline of its hold. */
   readonly holdForMs: Readonly<Record<JobKind, number>>;
 }
 
@@ -49,7 +49,7 @@ export interface Caller {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
-  /** Of a request with an Idempotency-Key. */
+  /** Claim of a request with an Idempotency-Key. */
   readonly claim: Claim | undefined;
   /** Limit for the cost of the request; undefined = no limit. */
   readonly maxCost: Credits | undefined;
@@ -81,7 +81,7 @@ export interface Made {
 export interface Incoming {
   readonly fields: MediaRequest;
   readonly sources: readonly InputSource[];
-  /** Of the pictures' bytes. */
+  /** Allowance for the pictures' bytes. */
   readonly allowance: Allowance;
   /** Aborts when the client has disconnected; never for a client that does not wait. */
   readonly left: AbortSignal;
@@ -94,7 +94,7 @@ const BRINGING_MS = 60_000;
 
 /**
  * Resolves when the charge is committed, whether or not the client is still connected. The answer's memory is in use
- * until the answer is sent: the function's user must keep the place in memory until then.
+ * until the answer is sent: the function's user must occupy the place in memory until then.
  * @returns undefined if the client disconnected before anything was sent. @throws ServiceError
  */
 export async function generateMedia(

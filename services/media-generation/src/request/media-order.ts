@@ -43,7 +43,7 @@ export interface PricedMedia {
 
 const MAX_ECHO = 200;
 
-/** Nothing is fetched or decoded for it. @throws ServiceError that names the field at fault */
+/** Validates a request without any download or decoding. @throws ServiceError that names the field at fault */
 export function makeMediaOrder(
   asked: RequestKind,
   request: MediaRequest,

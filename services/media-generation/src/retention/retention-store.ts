@@ -27,7 +27,7 @@ export interface RetentionStore {
   markExpired(ids: readonly string[], now: number): Promise<void>;
 }
 
-/** As in the index generation_kept. */
+/** The condition of the index generation_kept. */
 const KEPT = `state = 'succeeded' AND booked_at IS NOT NULL AND deleted_at IS NULL AND expired_at IS NULL
   AND json_array_length(outputs) > 0`;
 

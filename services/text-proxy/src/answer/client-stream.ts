@@ -124,7 +124,7 @@ export class ClientStream {
 }
 
 function ignore(): void {
-  // Listener that only keeps the error from being thrown.
+  // Listener that prevents the throw of an unhandled error.
 }
 
 function flushHead(raw: ServerResponse): void {

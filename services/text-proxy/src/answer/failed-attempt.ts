@@ -23,7 +23,7 @@ export interface Attempt {
   readonly carried?: CarriedPart | undefined;
   /** Returns the present hold and the largest usage. */
   readonly terms: () => Belief;
-  /** Lets other upstreams be preferred for this number of milliseconds, at the upstream's wish. */
+  /** Starts a cool-down of this many milliseconds, at the upstream's wish. */
   readonly rest: (ms: number) => void;
 }
 

@@ -69,7 +69,7 @@ function usageOf({ toolCalls = {}, tier = "", ...counts }: TokenMeters) {
   return { ...bigCounts(counts), tier, toolCalls: bigCounts(toolCalls) };
 }
 
-/** Without zeros, which most are. */
+/** Returns the counts without zeros, which most are. */
 function bigCounts(counts: Readonly<Record<string, number>>): Record<string, bigint> {
   const big: Record<string, bigint> = {};
   for (const name of Object.keys(counts)) {

@@ -23,7 +23,7 @@ import { asBilled, cannotGoOn, notAsked } from "./unbilled-attempt.ts";
 export interface ProducerParts {
   readonly order: TextOrder;
   readonly routes: readonly [Route, ...Route[]];
-  /** By name. */
+  /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly reply: FastifyReply;
   readonly events: TextEvents;
@@ -46,7 +46,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return { attempts: this.#attempts, ...this.ended };
   }
 
-  /** Of all attempts together. */
+  /** Duration of all attempts together, in milliseconds. */
   get upstreamMs(): number {
     return this.#upstreamMs;
   }
@@ -134,7 +134,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
   /** Ends a request without an answer. @returns the end; @throws the error if no part of an answer was sent */
   abstract fail(error: unknown): unknown;
 
-  /** @param send sends the request, once; the receiver gets its answer */
+  /** @param send sends the request, once; the receiver is called with its answer */
   protected abstract read(
     attempt: Attempt,
     context: AttemptContext,

@@ -21,7 +21,7 @@ export function cannotGoOn(): Failed {
   };
 }
 
-/** The upstream's breaker opened since the route was chosen, and a later route is asked instead. */
+/** The upstream's breaker opened after the choice of the route, and a later route is called instead. */
 export function notAsked(): Failed {
   return {
     kind: "failed",

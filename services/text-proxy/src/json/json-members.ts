@@ -16,7 +16,7 @@ export interface ObjectLayout {
   readonly open: number;
   /** Position of "}". */
   readonly close: number;
-  /** In the order of the bytes, duplicates included. */
+  /** Members in the order of the bytes, duplicates included. */
   readonly members: readonly Member[];
 }
 
@@ -49,7 +49,7 @@ export function scanObject(json: Buffer, from = 0): ObjectLayout {
   return { open, close: at, members };
 }
 
-/** The member that JSON.parse would keep under this name: the last one. The name must be ASCII. */
+/** Returns the member that JSON.parse would use under this name: the last one. The name must be ASCII. */
 export function findMember(json: Buffer, { members }: ObjectLayout, name: string): Member | undefined {
   for (let index = members.length - 1; index >= 0; index -= 1) {
     const member = members[index];

@@ -42,7 +42,7 @@ const TOKENS_PER_REQUEST = 64;
 const MOST_TOKENS_PER_MESSAGE = 8;
 /** Tokens that providers add once to explain tools to a model. */
 const TOKENS_FOR_TOOLS = 1_024;
-/** The most that providers count for one image, except where image tokens are priced next to nothing. */
+/** The most that providers count for one image, except models with nearly free image tokens. */
 const MOST_TOKENS_PER_IMAGE = 16_384;
 /** The largest common context, for models without a documented one. */
 const LARGEST_CONTEXT = 1_048_576n;

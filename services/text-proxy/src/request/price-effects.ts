@@ -1,5 +1,5 @@
-// The effects that a request's fields have on its price at the upstreams of a model. An upstream that has no price for one of
-// them is not asked. A request that no upstream has a price for is refused before anything is held or sent.
+// PriceEffects are the effects of a request's fields on its price at the upstreams of a model. An upstream without a
+// price for one of them is skipped. A request without any priced upstream is refused before anything is held or sent.
 import { type RateTerms, ratesAt, tierOf, tokenPriceAt } from "@gr/models";
 import { larger, type PicoUsd } from "@gr/money";
 import type { Route } from "@gr/paid-request";
@@ -17,7 +17,7 @@ import type { TextRequest } from "./text-request.ts";
 
 export interface PricedRoutes {
   readonly routes: readonly Route[];
-  /** By upstream. */
+  /** Effects on the price, by upstream. */
   readonly priceTerms: ReadonlyMap<string, PriceTerms>;
 }
 

@@ -21,7 +21,7 @@ export interface TextRequest {
   readonly api: TextApi;
   readonly model: string;
   readonly stream: boolean;
-  /** As received; valid UTF-8, valid JSON, an object; none in it has a member twice. */
+  /** The received bytes: valid UTF-8, valid JSON, an object, without duplicate members in any object. */
   readonly bytes: Buffer;
   readonly layout: ObjectLayout;
   readonly input: InputMeter;
@@ -33,7 +33,7 @@ export interface TextRequest {
   readonly predicts: boolean;
   /** True if the answer includes each token's probability, and those of alternatives. */
   readonly logprobs: boolean;
-  /** Tokens that the request lets a model think beside its limit on output. */
+  /** Tokens of thought that the request allows beyond its output limit. */
   readonly thinkingTokens: number;
   /** The client's limit on calls of tools that the provider runs. */
   readonly toolCallLimit: number | undefined;

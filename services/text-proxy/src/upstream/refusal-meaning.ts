@@ -32,7 +32,7 @@ const ACCOUNT_WORDS = [
   /\bUser location is not supported\b/i,
 ];
 const LOAD_WORDS = /\btemporarily at capacity\b/i;
-/** With status 400. The model's name is from our catalogue and not from the client. */
+/** Message of an unknown model, with status 400. The model's name is from our catalogue and not from the client. */
 const UNKNOWN_MODEL = / is not a valid model ID$/;
 
 /** @param envelope the error object of an answer */

@@ -56,12 +56,12 @@ function notServed(): ServiceError {
   return new ServiceError("provider_unavailable", words, { retryAfterMs: REST_OF_KEY_MS });
 }
 
-/** Nothing was run, and the reason may not apply at another provider. */
+/** Returns true if nothing was run, for a reason that may not apply at another provider. */
 export function isRefusedHere(status: number): boolean {
   return REFUSED_HERE.has(status);
 }
 
-/** Statuses that are sufficient evidence that nothing was run. */
+/** Returns true for statuses that are sufficient evidence that nothing was run. */
 function isRefusal(status: number): boolean {
   return (status >= 300 && status < 500 && status !== 408) || status === 503;
 }

@@ -47,7 +47,7 @@ export class Upstream {
   readonly #basePath: string;
   readonly #headers: readonly string[];
   readonly #timers: UpstreamTimers;
-  /** For spans. */
+  /** Attributes for spans. */
   readonly #place: Readonly<Record<string, string | number>>;
   /** Breakers by the model's name at the upstream; as many as routes name. */
   readonly #breakers = new Map<string, CircuitBreaker>();
@@ -73,10 +73,10 @@ export class Upstream {
     this.#basePath = url.pathname === "/" ? "" : url.pathname;
     this.#timers = timers;
     this.#place = serverOf(url);
-    // As many connections as there are running requests, which are limited: nothing ever queues here.
+    // One connection per running request. Running requests are limited, so no request ever queues here.
     this.#pool = new Pool(url.origin, {
       pipelining: 1,
-      // One request a connection, so that a slow reader holds back only its own.
+      // One request per connection, so that a slow reader delays only its own.
       allowH2: false,
       headersTimeout: timers.headersMs,
       bodyTimeout: timers.idleMs,
@@ -106,7 +106,7 @@ export class Upstream {
     return open;
   }
 
-  /** Sends a request once; the receiver gets its answer. */
+  /** Sends a request once; the receiver is called with its answer. */
   post({ api, stream, body, id, signal }: Sending, receiver: AnswerReceiver): void {
     const call = new UpstreamCall(receiver, this.#timers.totalMs, signal);
     const headers = [
@@ -135,7 +135,7 @@ export class Upstream {
       if (status === 404) return "unknown";
       return (status === 200 ? readGeneration(generations, body) : undefined) ?? "silent";
     } catch {
-      // After any failure of the query, the caller repeats it or postpones the hold to a later round.
+      // After any failure of the query, the function's user repeats it or postpones the hold to a later round.
       return "silent";
     }
   }

@@ -14,7 +14,7 @@ export interface Usage {
   readonly meters: TokenMeters;
   /** The upstream's bill, if reported in a trusted form. */
   readonly reportedCost: PicoUsd | undefined;
-  /** Whether `usage.cost` in the bytes is exactly the reported cost. */
+  /** True if `usage.cost` in the bytes is exactly the reported cost. */
   readonly saysCost: boolean;
   readonly json: Buffer;
   readonly layout: ObjectLayout;

@@ -31,9 +31,9 @@ const CREDIT_SCALE = 10;
 const submittedSchema = z.object({ polling_url: z.string().min(1), cost: z.number().nullish() });
 const resultSchema = z.object({
   status: z.string(),
-  /** In credits, once the job is done. */
+  /** Cost in credits, present when the job is done. */
   cost: z.number().nullish(),
-  /** Of 1. */
+  /** Progress, from 0 to 1. */
   progress: z.unknown().optional(),
   result: z.object({ sample: z.string().min(1) }).nullish(),
 });
@@ -58,7 +58,7 @@ const ENDED: Readonly<Record<string, ProviderFailure>> = {
 
 export interface BflOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.bfl.ai/v1 */
+  /** API address, up to and with the version: https://api.bfl.ai/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -103,7 +103,7 @@ export function createBflProvider({ apiKey: secret, baseUrl, outbound }: BflOpti
   };
 }
 
-/** PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants. */
+/** PNG is lossless. We encode the picture once, in the client's format. */
 async function pictureOf({ model, prompt, fields, inputs }: ImageJob): Promise<JsonObject> {
   const { size, others } = readJobFields(fields);
   const { images, mask } = sortPictures(inputs);

@@ -15,7 +15,7 @@ const FRAMES = ["first_frame", "last_frame"];
 
 export interface BytePlusOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://ark.ap-southeast.bytepluses.com/api/v3 */
+  /** API address, up to and with the version: https://ark.ap-southeast.bytepluses.com/api/v3 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }

@@ -35,7 +35,7 @@ const POLL_AFTER_MS = 2_000;
 /** Final statuses without a video. Any other status may still be a running task. */
 const ENDED = new Set(["failed", "cancelled", "expired"]);
 
-/** @throws ProviderError blocked, or failed when there is no picture for another reason */
+/** @throws ProviderError blocked, or failed for an answer without a picture */
 export function readImage(answer: OutboundAnswer): Progress {
   const body = answer.json();
   const end = { accepted: true, ...usageOf(body) };

@@ -1,5 +1,6 @@
-// The fal adapter: a queued job produces one thing. Polling uses the addresses from the submission's answer, because
-// they omit the last part of the model's name. A "COMPLETED" job may have failed: only its result shows that.
+// The fal adapter: a queued job produces one picture or video. Polling uses the addresses from the
+// submission's answer, because they omit the last part of the model's name. A "COMPLETED" job may have
+// failed: only its result shows that.
 import { z } from "zod";
 import { readDetail } from "../detail-message.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
@@ -25,7 +26,7 @@ const resultSchema = z.object({
 
 export interface FalOptions {
   readonly apiKey: string;
-  /** The queue: https://queue.fal.run */
+  /** Address of the queue: https://queue.fal.run */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }

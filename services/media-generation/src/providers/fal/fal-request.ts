@@ -44,7 +44,7 @@ export function requestOf(job: MediaJob): FalRequest {
     ...(size === undefined ? {} : sizeFields(job.kind, size)),
     ...(seconds === undefined ? {} : { duration: String(seconds) }),
     ...(audio === undefined ? {} : { generate_audio: audio }),
-    // PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants.
+    // PNG is lossless. We encode the picture once, in the client's format.
     ...(job.kind === "image" ? { output_format: "png" } : {}),
     ...others,
   };

@@ -16,7 +16,7 @@ const MOST_AT_ONCE = 1;
 
 export interface GeminiOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://generativelanguage.googleapis.com/v1beta */
+  /** API address, up to and with the version: https://generativelanguage.googleapis.com/v1beta */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -95,7 +95,7 @@ function interactionOf({ model, prompt, inputs, fields }: VideoJob): object {
   return {
     model,
     input: [...pictures, { type: "text", text: prompt }],
-    // Without it the answer would wait for the video.
+    // A foreground interaction would not answer before the video is finished.
     background: true,
     response_format: {
       type: "video",

@@ -35,7 +35,7 @@ const usageSchema = z.object({
   }),
 });
 
-/** @throws ProviderError blocked, or failed when there is no picture for another reason */
+/** @throws ProviderError blocked, or failed for an answer without a picture */
 export function readContent(answer: OutboundAnswer): Progress {
   const body = answer.json();
   const parsed = contentSchema.safeParse(body);
@@ -57,7 +57,7 @@ export function readContent(answer: OutboundAnswer): Progress {
   throw new ProviderError(isBlocked(reason) ? "blocked" : "failed", `gemini: no picture, ${reason}`, end);
 }
 
-/** Undefined when it is missing or nonsense: the picture is good all the same. */
+/** Undefined for usage that is missing or invalid: the picture is valid all the same. */
 export function contentUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
   if (!parsed.success) return undefined;

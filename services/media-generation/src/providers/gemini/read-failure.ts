@@ -25,11 +25,11 @@ const BLOCKED = new Set([
   "IMAGE_PROHIBITED_CONTENT",
   "IMAGE_RECITATION",
 ]);
-/** With status 400. */
+/** Reasons of a wrong key, with status 400. */
 const WRONG_KEY = new Set(["API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED"]);
 /** Status of a region that Google does not serve, and of a project without billing. */
 const NOT_SERVED = "FAILED_PRECONDITION";
-/** An account without credit is answered like one that asks too often. */
+/** Google sends the same status for an account without credit and for too many requests. Only the message differs. */
 const NO_CREDIT = /\bprepayment credits are depleted\b/i;
 const DELAY = /^(\d{1,4})(?:\.\d+)?s$/;
 

@@ -65,7 +65,7 @@ export function readInteraction(
   return { state: "succeeded", artifacts: [{ stream, type: video.mime_type ?? "video/mp4" }], ...usage };
 }
 
-/** Undefined when it is missing or nonsense: the video is good all the same. */
+/** Undefined for usage that is missing or invalid: the video is valid all the same. */
 export function interactionUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
   if (!parsed.success) return undefined;

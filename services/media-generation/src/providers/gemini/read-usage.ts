@@ -4,7 +4,7 @@ import type { ReportedUsage } from "../provider.ts";
 
 export const tokenCount = z.number().int().min(0).max(1_000_000_000);
 
-/** Of one modality; undefined without details. */
+/** Returns the tokens of one modality; undefined without details. */
 export function modalityTokens(
   counts: readonly { readonly modality: string; readonly tokens: number }[] | null | undefined,
   modality: "image" | "video",

@@ -15,7 +15,7 @@ const MOST_AT_ONCE = 10;
 
 export interface OpenAiOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.openai.com/v1 */
+  /** API address, up to and with the version: https://api.openai.com/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -54,7 +54,7 @@ export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
   };
 }
 
-/** PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants. */
+/** PNG is lossless. We encode the picture once, in the client's format. */
 function bodyOf(job: ImageJob): JsonObject {
   return {
     model: job.model,

@@ -34,7 +34,7 @@ export interface Images {
   readonly usage?: ReportedUsage;
 }
 
-/** @throws ProviderError failed, when there is no picture, or more than were asked for */
+/** @throws ProviderError failed, if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Images {
   const body = answer.json();
   const usage = readTokenUsage(body);

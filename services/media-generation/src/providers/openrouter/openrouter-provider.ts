@@ -14,7 +14,7 @@ const MOST_AT_ONCE = 1;
 
 export interface OpenRouterOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://openrouter.ai/api/v1 */
+  /** API address, up to and with the version: https://openrouter.ai/api/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }

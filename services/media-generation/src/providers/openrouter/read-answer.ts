@@ -34,10 +34,10 @@ const POLL_AFTER_MS = 1_000;
 /** Final statuses without a video. Any other status may still be a running job. */
 const ENDED = new Set(["failed", "cancelled", "expired"]);
 const MODERATION = "content_policy_violation";
-/** With status 400. The model's name is from our catalogue and not from the client. */
+/** Message of an unknown model, with status 400. The model's name is from our catalogue and not from the client. */
 const UNKNOWN_MODEL = / is not a valid model ID$/;
 
-/** @throws ProviderError failed, when there is no picture, or more than were asked for */
+/** @throws ProviderError failed, if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const body = answer.json();
   const images = imagesSchema.safeParse(body);

@@ -1,4 +1,4 @@
-// The Replicate adapter: a prediction produces one thing and is polled by its id.
+// The Replicate adapter: a prediction produces one picture or video and is polled by its id.
 // Replicate describes a failure in words. The adapter relies only on the codes within those words.
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
@@ -32,7 +32,7 @@ const ID = /^[A-Za-z0-9_-]+$/;
 
 export interface ReplicateOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.replicate.com/v1 */
+  /** API address, up to and with the version: https://api.replicate.com/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }

@@ -12,9 +12,9 @@ const itemSchema = z.object({
   status: z.string().nullish(),
   imageURL: z.string().min(1).nullish(),
   videoURL: z.string().min(1).nullish(),
-  /** Of 100. */
+  /** Progress, in percent. */
   progress: z.unknown().optional(),
-  /** In USD. */
+  /** Cost in USD. */
   cost: z.number().nullish(),
 });
 const errorSchema = z.object({

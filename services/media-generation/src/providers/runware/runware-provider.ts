@@ -25,7 +25,7 @@ const SAYS: ReadonlySet<number> = new Set([200, 400, 404]);
 
 export interface RunwareOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.runware.ai/v1 */
+  /** API address, up to and with the version: https://api.runware.ai/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }

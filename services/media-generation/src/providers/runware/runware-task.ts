@@ -29,7 +29,7 @@ export async function taskOf(job: MediaJob): Promise<JsonObject> {
     positivePrompt: job.prompt,
     numberResults: job.count,
     outputType: "URL",
-    // PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants.
+    // PNG is lossless. We encode the picture once, in the client's format.
     outputFormat: image ? "PNG" : "MP4",
     includeCost: true,
     // Asynchronous also for fast models: every task can then be queried again.

@@ -24,7 +24,7 @@ const POLL_AFTER_MS = 2_000;
 /** Final statuses without a video. Any other status may still be a running job. */
 const ENDED = new Set(["failed", "cancelled"]);
 
-/** @throws ProviderError failed, when there is no picture, or more than were asked for */
+/** @throws ProviderError failed, if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const images = imagesSchema.safeParse(answer.json());
   const pictures = madePictures("together", images.data?.data, wanted);
@@ -53,7 +53,7 @@ export function readFailure(phase: Phase, answer: OutboundAnswer, http: Provider
   return http.failure(phase, answer, parsed.success ? parsed.data.error.message : undefined);
 }
 
-/** Nothing when it is missing or nonsense: the video is good all the same. */
+/** Undefined for usage that is missing or invalid: the video is valid all the same. */
 function usageOf(body: unknown): { usage?: ReportedUsage } {
   const usage = readUsage(body);
   return usage === undefined ? {} : { usage };

@@ -46,7 +46,7 @@ const OVERLOAD = /\btemporarily at capacity\b/i;
 const PICO_PER_TICK = 100n;
 const POLL_AFTER_MS = 2_000;
 
-/** @throws ProviderError blocked, or failed when there is no picture, or more than were asked for */
+/** @throws ProviderError blocked, or failed if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const body = answer.json();
   const reported = usageOf(body);
@@ -69,7 +69,7 @@ export function readRequestId(answer: OutboundAnswer): Progress {
 
 /** @throws ProviderError, the job was accepted */
 export function readVideo(answer: OutboundAnswer, operation: Operation): Progress {
-  // Its body may be empty.
+  // The body of a 202 may be empty.
   if (answer.status === 202) return pending(operation, answer.json());
   const body = answer.json();
   const end = { accepted: true, ...usageOf(body) };

@@ -12,7 +12,7 @@ const MOST_IMAGES_AT_ONCE = 10;
 
 export interface XaiOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.x.ai/v1 */
+  /** API address, up to and with the version: https://api.x.ai/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
