@@ -148,7 +148,7 @@ function summaryPart(text: string): string {
 
 const ITEM_PREFIX: Readonly<Record<ReplyPart["kind"], string>> = { text: "msg", call: "fc", reasoning: "rs" };
 
-/** The pieces that one answer repeats: its output items and its response object. */
+/** Returns the repeated parts of an answer: its output items and its response object. */
 function partsOf(answer: TextAnswer, dialect: ResponsesDialect) {
   const { request, created } = answer;
   const parts = answer.reply.choices[0]?.parts ?? [];

@@ -1,6 +1,6 @@
-// ToolCalls choose the tools that an answer calls, and their arguments. By default, an answer calls one
-// tool per user message: a tool that the message names, else the one that shares most words with it. After
-// a tool result, the answer is text.
+// ToolCalls choose the tools that an answer calls, and their arguments. By default, an answer calls tools once
+// per user message: the tools that the message names, else the one that shares most words with it. After a
+// tool result, the answer is text.
 import { randomUUID } from "node:crypto";
 import type { AnswerOptions, FunctionTool } from "./answer-options.ts";
 import { exampleOf, type Material, UnmakeableSchema } from "./json-example.ts";
@@ -9,7 +9,7 @@ import { Refusal } from "./refusal.ts";
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** JSON. */
+  /** Arguments as JSON. */
   readonly arguments: string;
 }
 

@@ -17,7 +17,7 @@ import { createTextStore } from "./store.ts";
 import { createTextImports } from "./text-imports.ts";
 import { readTextPriceList } from "./text-price-list.ts";
 
-/** How often the date is checked: a new day may hide a model. */
+/** Interval of the date check, in milliseconds: a new day may hide a model. */
 const DAY_CHECK_MS = 1_000;
 
 const schema = { name: "catalog", migrations: join(import.meta.dirname, "../migrations") };

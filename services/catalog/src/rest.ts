@@ -10,7 +10,7 @@ import { modelList, modelRecord } from "./model-record.ts";
 const CACHE_CONTROL = "public, max-age=60";
 /** The gateway refuses an invalid key on these paths, too, so a cache must not share an answer between keys. */
 const VARY = "authorization";
-/** Characters. */
+/** Characters of an unknown id in an error message. */
 const MOST_ID_ECHOED = 200;
 
 export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { MODEL_ID, MOST_ID_CHARACTERS, modelName } from "./model-name.ts";
 import { isoDate, priceOfSeed, seedPrice, sizeText, sourced } from "./seed-price.ts";
 
-/** The longest video of a request. */
+/** Longest video of a request, in seconds. */
 const MOST_SECONDS = 60;
 
 const CAPABILITIES = [
@@ -62,7 +62,7 @@ const sizeBounds = z.strictObject({
 const route = z.strictObject({
   provider: z.string().regex(/^[a-z0-9-]{1,40}$/),
   upstream_model: z.string().min(1),
-  /** Lower is tried first. */
+  /** Routes with a lower priority are tried first. */
   priority: z.int().min(1),
   /** Cost price of the provider; null = the same as the customer's price. */
   cost: seedPrice.nullable(),

@@ -16,9 +16,9 @@ const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 60_000;
 /** Number of imports in a row that confirm a listing without half of its earlier models. */
 const SHRUNKEN_SEEN = 3;
-/** Interval of the search for another process's import. */
+/** Interval of the search for another process's import, in milliseconds. */
 const FOLLOW_MS = 1_000;
-/** Time that a start waits for the first import, so that the services that start next find the models. */
+/** Milliseconds that a start waits for the first import, so that the services that start next find the models. */
 const START_PATIENCE_MS = 1_000;
 const UNPRICED =
   "it lists no prices, and none of its models is in our price list: write what they cost into a file, and name that in TEXT_PRICE_FILE";

@@ -33,7 +33,7 @@ export interface Synced {
 }
 
 export interface TextImportsOptions extends Omit<TextImportOptions, "upstream" | "show" | "live"> {
-  /** The preferred first. */
+  /** Text upstreams, the preferred first. */
   readonly upstreams: readonly TextUpstream[];
   readonly prices: PriceStore;
   readonly live: LiveCatalog;

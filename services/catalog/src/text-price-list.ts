@@ -58,7 +58,7 @@ export const priceRow = z.strictObject({
       }),
     )
     .default([]),
-  /** Added to each request. */
+  /** Fee that is added to each request. */
   request_usd: usd.default(0n),
   /** Price of each call of a provider's tool, by its type in the output. */
   tool_usd: z.record(z.string().regex(/^[a-z_]{1,40}_call$/, 'must end in "_call"'), usd).default({}),

@@ -58,7 +58,7 @@ interface Target {
   readonly model: Model;
   readonly price: TokenPrice;
   readonly priceVersion: string;
-  /** Best first. */
+  /** Routes, best first. */
   readonly routes: readonly [Route, ...Route[]];
   /** Effects of the request's fields on the price, by upstream. */
   readonly priceTerms: ReadonlyMap<string, PriceTerms>;

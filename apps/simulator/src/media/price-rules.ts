@@ -38,7 +38,7 @@ export function byArea(first: string, further: string): PriceRule {
   };
 }
 
-/** The first tier with at least this number of pixels; the last has no limit. */
+/** Price of the first tier with a limit of at least the picture's pixels; the last tier has no limit. */
 export function byPixels(...tiers: readonly (readonly [most: number, price: string])[]): PriceRule {
   const rows = tiers.map(([most, price]) => [most, usd(price)] as const);
   return ({ size }) => {

@@ -1,5 +1,5 @@
-// Media answer builds the answer to a finished generation from its row and its files alone. A repeated request with
-// the same Idempotency-Key therefore receives the same answer, byte for byte, from any process.
+// MediaAnswer is the answer to a finished generation. It depends on the row and the files alone, so a repeated request
+// with the same Idempotency-Key receives the same answer, byte for byte, from any process.
 import { type Credits, formatCredits } from "@gr/money";
 import { trimSlashes } from "@gr/runtime";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-// Caller error builds the client's error for a request without a result. The error follows from a code and a message,
-// so the log can answer the same later. No account pays for any of these.
+// CallerError builds the client's error for a request without a result. The error follows from a code and a message,
+// so the log can answer the same later. No account pays for any of these requests.
 import { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import type { ProviderError, ProviderFailure } from "../providers/provider-error.ts";

@@ -18,7 +18,7 @@ export interface GenerationRecordOptions {
   readonly storage: MediaStorage;
   readonly events: GenerationEvents;
   readonly clock: Clock;
-  /** Silence after which a generation's process counts as dead. */
+  /** Silence after which a generation's process counts as dead, in milliseconds. */
   readonly leaseMs: number;
   /** Returns the function that continues another process's generation; undefined if this process cannot. */
   resumeOf(generation: Generation): Due<MediaKinds>["resume"];

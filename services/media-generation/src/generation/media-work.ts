@@ -271,7 +271,7 @@ export class MediaWork {
     return name === undefined ? made : { ...made, preview: await previews?.posterOf(name, owner) };
   }
 
-  /** Milliseconds. */
+  /** Time for the work, in milliseconds: up to the kind's limit, or to the hold's deadline without the grace. */
   #timeLeft({ deadlineAt, kind }: MediaOrder): number {
     const { clock, graceMs, limits } = this.#options;
     return Math.min(deadlineAt - graceMs - clock.now(), limits.timeoutMs[kind]);

@@ -30,7 +30,7 @@ export class FormFile {
     this.sha256 = sha256;
   }
 
-  /** Moves the bytes out of the form, which lives as long as its request and must not keep them. */
+  /** Moves the bytes out of the form, which outlives them and must not hold them. */
   take(): Buffer {
     const bytes = this.#bytes;
     this.#bytes = Buffer.alloc(0);
@@ -64,7 +64,7 @@ export function inputSources(fields: InputFields): InputSource[] {
   });
 }
 
-/** The picture of a data URI. @throws ServiceError */
+/** Decodes the picture of a data URI. @throws ServiceError */
 export function bytesOfDataUri({ role, label }: Pick<InputSource, "role" | "label">, base64: string): Buffer {
   const digits = base64.slice(0, base64.length - paddingOf(base64));
   const size = Math.floor((digits.length * 3) / 4);

@@ -34,7 +34,7 @@ export interface Said {
   readonly retryAfterMs?: number | undefined;
 }
 
-/** An answer that is none of the provider's documented errors. */
+/** Returns the failure of an answer that is none of the provider's documented errors. */
 export function statusFailure(provider: string, answer: Answered, said: Said, phase: Phase): ProviderError {
   const failure = failureToSubmit(provider, answer, said);
   if (phase === "submit") return failure;

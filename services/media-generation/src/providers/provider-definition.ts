@@ -1,5 +1,5 @@
 // ProviderDefinition describes one provider in its adapter's folder: its variables, its switch, its abilities, its
-// simulation. This module and the launchers read only the definition, so a new provider changes no other file.
+// simulation. This module and the launchers read these facts from the definition only.
 import type { ProviderAbility } from "@gr/models";
 import { z } from "zod";
 import type { Outbound } from "./outbound.ts";

@@ -22,7 +22,7 @@ export interface ProviderHttpOptions {
   readonly secret: string;
   /** The header that carries the secret, for example { authorization: `Bearer ${secret}` }. */
   readonly credentials: Readonly<Record<string, string>>;
-  /** Returns true for further origins of the provider, for example its regions, where results are polled. */
+  /** Pattern of further origins of the provider, for example its regions, where results are polled. */
   readonly moreOrigins?: RegExp;
   readonly outbound: Pick<Outbound, "send" | "open">;
   /** Reads the bill in a body. Absent for a provider that states none. */

@@ -319,7 +319,7 @@ export class StreamRelay {
     else this.#end(this.#delivered());
   }
 
-  /** Ends the answer early, for us or for the client. The delivered part is charged. @param what a sentence */
+  /** Ends the answer early, by our decision or the client's. The delivered part is charged. @param what a sentence */
   #cutOff(reason: Reason, what: string): void {
     const { events, order } = this.#parts;
     events.cutOff(order, what);

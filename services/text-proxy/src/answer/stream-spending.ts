@@ -12,7 +12,7 @@ import type { StreamMeter } from "./stream-meter.ts";
 const FEWEST_BYTES_PER_TOKEN = 2;
 /**
  * Hardly any text has fewer tokens, nor do its repetitions as words and as parts of a message. With an upstream limit
- * below the hold, only an upstream that ignores the limit is to be detected.
+ * that the hold covers, only an upstream that ignores the limit is to be detected.
  */
 const MOST_BYTES_PER_TOKEN = 16;
 

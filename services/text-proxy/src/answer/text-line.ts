@@ -33,7 +33,7 @@ export interface TextEnd {
   readonly error?: unknown;
 }
 
-/** Largest size of the client's own user name, as JSON bytes. A longer name is omitted. */
+/** Largest size of the request's `user` value, as JSON bytes. A longer value is omitted. */
 const LONGEST_USER = 1_000;
 const QUOTE = 0x22;
 

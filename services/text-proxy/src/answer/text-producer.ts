@@ -113,7 +113,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return order;
   }
 
-  /** Returns how the attempt ended for the library: a stream that broke off may be continued by another upstream. */
+  /** Returns the attempt's end for the library: another upstream may continue a stream that broke off. */
   protected endOf(
     _attempt: Attempt,
     _context: AttemptContext,

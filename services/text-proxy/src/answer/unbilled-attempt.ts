@@ -7,7 +7,7 @@ const BROKEN = "The provider of this model broke off its answer; nothing was cha
 const FAILING = "The provider of this model is failing; nothing was charged.";
 const RETRY_MS = 1_000;
 
-/** The upstream does not accept the beginning of an answer. */
+/** Returns the end of an attempt at an upstream that does not accept the beginning of an answer. */
 export function cannotGoOn(): Failed {
   return {
     kind: "failed",
@@ -21,7 +21,10 @@ export function cannotGoOn(): Failed {
   };
 }
 
-/** The upstream's breaker opened after the choice of the route, and a later route is called instead. */
+/**
+ * Returns the end of an attempt at an upstream with a breaker that opened after the choice of the route.
+ * A later route is called instead.
+ */
 export function notAsked(): Failed {
   return {
     kind: "failed",

@@ -9,7 +9,7 @@ import type { TextApi } from "../request/text-request.ts";
 import { readUsage, sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
 import type { TextBill } from "./text-kinds.ts";
 
-/** Bytes; a longer answer is parsed in turns. */
+/** Size above which an answer is parsed in turns, in bytes. */
 const LONG_ANSWER = 256 * 1024;
 
 export interface WholeAnswer {

@@ -55,7 +55,7 @@ export function continuedRequest(
   return { ...request, bytes: changed, layout: scanObject(changed), outputLimit: left };
 }
 
-/** True if its answer is text only, and the client has not begun it itself. */
+/** Returns true if the answer is text only, and the client has not begun it itself. */
 function asksForText({ messages, response_format: format, modalities, audio }: JsonObject): boolean {
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
   const isText = format == null || (isObject(format) && format["type"] === "text");

@@ -35,7 +35,7 @@ export interface HoldSize {
   readonly thinks: boolean;
 }
 
-/** Output tokens that a request must be able to pay for before it starts, or all that it requests. */
+/** Smallest output, in tokens, that a request must be able to pay for before it starts. Fewer if it requests fewer. */
 export const SLICE_TOKENS = 512n;
 /** Tokens that chat templates add around a request and around each message. */
 const TOKENS_PER_REQUEST = 64;
@@ -50,7 +50,7 @@ const LARGEST_CONTEXT = 1_048_576n;
 const LONGEST_OUTPUT = 131_072n;
 /** Cost of searches and other tools of a provider within one request: 0.20 USD. Their fees are not listed. */
 export const EXTRAS_COST: PicoUsd = 200_000_000_000n;
-/** Models with this parameter search the web, also without a request for it. */
+/** Parameter of models that search the web, also without a request for it. */
 const SEARCHES = "web_search_options";
 
 /** @param price the highest that can apply. @param extrasCost fees of tools that the provider runs, at most */

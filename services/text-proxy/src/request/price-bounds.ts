@@ -36,7 +36,7 @@ export function priceBounds({ request, price, terms, held }: BoundedOrder): Spli
   return splices;
 }
 
-/** Amounts for each million tokens, and for each request. */
+/** Limits the prices of hosts, per million tokens and per request. */
 function boundHosts({ bytes, layout }: TextRequest, price: TokenPrice): Splice {
   const { audioInputPicoUsd: audio } = price;
   const limits: Record<string, PicoUsd> = {

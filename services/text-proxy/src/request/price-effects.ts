@@ -45,13 +45,13 @@ export function pricedRoutes(
   return { routes: routes.filter(({ provider }) => priceTerms.has(provider)), priceTerms };
 }
 
-/** The rates that the terms of any upstream can lead to. */
+/** Returns the rates that can apply under the terms of any upstream. */
 export function rateTermsOf({ priceTerms }: PricedRoutes, inputTokens: bigint): RateTerms {
   const tiers = [...priceTerms.values()].map(({ tier }) => tierOf(tier));
   return { tier: tiers.find((tier) => tier !== "") ?? "", inputTokens };
 }
 
-/** Fees of the tools that providers run, at most, at the dearest upstream. */
+/** Returns the largest fees of the providers' tools, at the most expensive upstream. */
 export function extrasCostOf(request: TextRequest, price: TokenPrice, { priceTerms }: PricedRoutes): PicoUsd {
   let most = EXTRAS_COST;
   for (const [provider, terms] of priceTerms) {
@@ -62,7 +62,7 @@ export function extrasCostOf(request: TextRequest, price: TokenPrice, { priceTer
   return most;
 }
 
-/** Calls of tools that the usual amount for extras pays for. */
+/** Returns the number of tool calls that the usual amount for extras covers. */
 export function callsAllowed(fee: PicoUsd): number {
   return fee === 0n ? 0 : Math.max(1, Number(EXTRAS_COST / fee));
 }

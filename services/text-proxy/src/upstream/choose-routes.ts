@@ -6,7 +6,7 @@ import type { CircuitBreaker } from "./circuit-breaker.ts";
 /** Fields of a model that this module reads. */
 export interface Routed {
   readonly id: string;
-  /** Best first. */
+  /** Routes, best first. */
   readonly routes: readonly Route[];
 }
 

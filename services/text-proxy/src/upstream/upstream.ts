@@ -12,11 +12,11 @@ import { type AnswerReceiver, UpstreamCall } from "./upstream-call.ts";
 export interface UpstreamTimers {
   /** Time limit to connect, in milliseconds. */
   readonly connectMs: number;
-  /** From the last byte of the request to the head of the answer, in milliseconds. */
+  /** Time limit from the last byte of the request to the head of the answer, in milliseconds. */
   readonly headersMs: number;
-  /** Between two bytes of an answer, in milliseconds. */
+  /** Time limit between two bytes of an answer, in milliseconds. */
   readonly idleMs: number;
-  /** From sending to the last byte of the answer, in milliseconds. */
+  /** Time limit from sending to the last byte of the answer, in milliseconds. */
   readonly totalMs: number;
 }
 
@@ -89,7 +89,7 @@ export class Upstream {
     ];
   }
 
-  /** @param model as it is called there */
+  /** @param model its name at the upstream */
   breaker(model: string): CircuitBreaker {
     let breaker = this.#breakers.get(model);
     if (breaker === undefined) {

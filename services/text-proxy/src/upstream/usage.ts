@@ -65,7 +65,7 @@ export function readUsage(
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
   if (reported === undefined) {
-    // No answer has a prompt of no tokens: such a report was not counted.
+    // No prompt has zero tokens: a report of zero tokens is not a count.
     if (tokens.inputTokens === 0 && tokens.outputTokens === 0) return undefined;
     return { meters, reportedCost: undefined, saysCost: false, json, layout };
   }
