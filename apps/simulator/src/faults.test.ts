@@ -213,7 +213,7 @@ describe("a slow reader", () => {
     const fast = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 0 });
     const there = new TestClient(fast.url);
     // With two choices and the log probabilities of 20 other tokens beside each token, a whole answer is longer than
-    // all that the kernel's buffers may hold (33 MB and 4 MB). So only the pace of its reader decides how far it gets.
+    // the kernel's buffers (33 MB and 4 MB). The pace of its reader alone therefore decides its progress.
     const long = { stream: true, logprobs: true, top_logprobs: 20, n: 2 };
     const opened = await Promise.all(
       Array.from({ length: 3 }, (_, index) =>
@@ -229,7 +229,7 @@ describe("a slow reader", () => {
       ),
     );
     await sleep(300);
-    // A stream that nobody reads stops far below its end, and so is not billed.
+    // A stream without a reader stops far below its end, and so is not billed.
     expect((await there.bill()).items).toEqual([]);
     const [first, ...others] = opened;
     const whole = await first?.body.text();

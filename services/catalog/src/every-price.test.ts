@@ -25,7 +25,7 @@ const used = fc.record({
 });
 type Used = typeof used extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A report of a provider that keeps to its bounds. */
+/** Returns a report of a provider within its own bounds. */
 function reportOf(rule: MeteredPrice, request: Request, { promptBytes, ...part }: Used): TokenMeters {
   const images = "images" in request ? part.images : 1;
   const seconds = "seconds" in request ? request.seconds : 1;
@@ -89,7 +89,7 @@ describe("every request that a model of the seed accepts", () => {
           const { price } = model;
           if (price === undefined) throw new Error("no price");
           for (const { provider, cost } of model.routes) {
-            // A provider that bills by something else reports no tokens.
+            // A provider with another basis of its bill reports no tokens.
             const reports = tokens !== undefined && (cost === undefined || cost.rule.case === "token");
             const used = priceOfUse(price, most, reports ? { tokens } : {});
             const charged = chargeOf(used) * PICO_PER_CREDIT;

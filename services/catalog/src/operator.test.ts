@@ -37,7 +37,7 @@ const find = async (id: string) =>
   (await world.catalog.getCatalog({})).catalog?.models.find((one) => one.id === id);
 
 describe("a charge of a past day", () => {
-  /** As a text request is charged. */
+  /** Charges a text request. */
   async function charge(version: string | undefined) {
     const rule = (await world.operator.getPriceVersion({ version: version ?? "" })).price?.rule;
     if (rule?.case !== "token") throw new Error("no such price");

@@ -55,7 +55,7 @@ async function start(env: Record<string, string> = {}): Promise<CatalogUnderTest
 /** A server of one's own, which lists a model without a price. */
 const withText = () => ({ TEXT_UPSTREAM_BASE_URL: upstream.url, TEXT_UPSTREAM_KIND: "openai" });
 
-/** As an editor does that writes beside and renames. */
+/** Writes a file like an editor: under another name, then renamed. */
 async function write(...models: object[]): Promise<void> {
   await writeFile(join(folder, "new"), JSON.stringify({ models }));
   await rename(join(folder, "new"), join(folder, "mine.json"));

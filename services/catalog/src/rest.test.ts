@@ -1,4 +1,4 @@
-// Guarantees of GET /v1/models and its compat twin, asked over HTTP as the gateway asks.
+// Guarantees of GET /v1/models and its compat variant, over HTTP as from the gateway.
 
 import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

@@ -13,7 +13,7 @@ import { readListing, UnusableListing } from "./text-listing.ts";
 import { mergedTextModels } from "./text-model.ts";
 
 const TODAY = "2026-11-20";
-/** Of the runtime's RPC, in either direction. */
+/** Message limit of the runtime's RPC, in either direction. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const openRouter = { kind: UPSTREAM_KINDS.openrouter, priceList: new Map() } as const;
 const vercel = { kind: UPSTREAM_KINDS.vercel, priceList: new Map() } as const;

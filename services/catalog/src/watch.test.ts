@@ -1,4 +1,4 @@
-// Guarantees of the watch over the network, through the copy that every service keeps.
+// Guarantees of the watch over the network, through the catalogue copy of every service.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createCatalogCopy } from "@gr/clients";
 import { CatalogService } from "@gr/proto/catalog";
@@ -68,7 +68,7 @@ function readerModule(): { module: Module; copy: () => Copy } {
   };
 }
 
-/** Another process, with a copy of the catalogue. */
+/** Starts another process, with a copy of the catalogue. */
 async function startReader(port = rpcPort): Promise<Copy> {
   const { module, copy } = readerModule();
   const env = {

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => ring.stop());
 
-/** Lets the crash happen before billing has seen the operation. */
+/** Crashes the process before billing has received the operation. */
 function beforeCommitOf(kind: "capture" | "release") {
   return (crash: () => Promise<void>) => {
     ring.billing.before = async (call) => {

@@ -138,7 +138,7 @@ describe("pictures that cannot be used", () => {
     const many = Array.from({ length: 17 }, () => url);
     const cases: [object, string, string][] = [
       [{ image: url }, "url_not_allowed", "image: "],
-      // Also a configured host is none for callers.
+      // A configured host is not allowed in a client's URL either.
       [{ image: `${simulator.url}/bill` }, "url_not_allowed", "image: "],
       [{ image: [uriOf(photo), uriOf(Buffer.from("<svg/>"))] }, "invalid_image", "image[1]: "],
       [{ image: uriOf(photo), mask: uriOf(photo.subarray(0, 300)) }, "invalid_image", "mask: "],

@@ -17,7 +17,7 @@ class FilmQueue {
   jobs: VideoJob[] = [];
   polls = 0;
   film = mp4Of();
-  /** How the video is handed over. */
+  /** Form of the delivered video. */
   made: () => Artifact = () => ({ stream: [this.film], type: "video/mp4" });
   readonly provider: MediaProvider = {
     name: "queue",

@@ -146,7 +146,7 @@ describe("pages", () => {
     const rows = [
       { state: "running", createdAt: second(5) },
       { kind: "video", model: "sandbox/video", createdAt: second(4) },
-      // Of one moment: the greater id first.
+      // Entries of one moment: the greater id first.
       { createdAt: second(3) },
       { state: "failed", createdAt: second(3) },
       { state: "blocked", createdAt: second(2) },
@@ -259,7 +259,7 @@ describe("pages", () => {
       }
       const filter = { createdAfter: 0, status: "succeeded", model: "model-1" } as const;
       expect(await planOf(media.db, pageQuery(owner, filter, before, 21))).not.toContain("Seq Scan");
-      // One that was seldom asked for is not looked for in all of the log, nor are the few that run or failed.
+      // A rare model is found by its index and not by a scan of the log, as are the few running or failed entries.
       const rare = await planOf(media.db, pageQuery(owner, { model: "rare" }, before, 21));
       expect(rare).toMatch(/generation_of_model/);
       for (const [status, few] of [

@@ -20,7 +20,7 @@ let media: MediaUnderTest;
 let photo: string;
 /** A PNG that declares 49 megapixels, and has none: the decoder refuses it. */
 let hollow: string;
-/** Of the test. */
+/** Counts at the start of the test. */
 let before: { moves: number; rows: number };
 beforeAll(async () => {
   simulator = await startSimulator({ host: "127.0.0.1", port: 0 });

@@ -12,13 +12,13 @@ import { artifactOf, drawPicture } from "./test/pictures.ts";
 import { type MediaUnderTest, startMedia, UNDISTURBED } from "./test/start-media.ts";
 
 const ACCOUNTS = ["a", "b", "c"].map((letter) => `0190c0de-0000-7000-8000-00000000000${letter}`);
-/** Of one picture. */
+/** Charge of one picture. */
 const CHARGE: PicoUsd = 100n * PICO_PER_CREDIT;
 
 let media: MediaUnderTest;
-/** Providers that were asked, in order. */
+/** Providers that received a request, in order. */
 let asked: string[];
-/** Of each picture at the first provider. */
+/** Bill for each picture at the first provider. */
 let billed: PicoUsd;
 
 beforeEach(async () => {

@@ -348,7 +348,7 @@ describe("an answer larger than 8 MiB", () => {
     const first = await read(ask(key, body));
     expect(first.status).toBe(200);
     expect(first.text.length).toBeGreaterThan(8 * 1024 * 1024);
-    // So much text also needs more than was held for it.
+    // A text of this size also needs more than its first hold.
     expect(kindsOf(first.id).filter((kind) => kind !== "extend")).toEqual(["place", "capture"]);
     const again = await read(ask(key, body));
     expect(again.status).toBe(409);

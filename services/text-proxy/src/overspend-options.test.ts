@@ -10,7 +10,7 @@ import { ScriptedUpstream, startStream } from "./test/scripted-upstream.ts";
 
 /** 1 USD. */
 const CAP = 10_000n;
-/** Of long/chat, for one token of output. */
+/** Price of long/chat for one output token. */
 const TOKEN_PICO = 75_000_000n;
 const SLICE_TOKENS = 512n;
 /** As in English: the upstream generates and bills a token for each four bytes. */

@@ -39,7 +39,7 @@ const failsInFront: Script = (_, response) => void response.writeHead(502).end("
 
 const refusalEvent = (code: number) =>
   `data: {"id":"x","error":{"message":"no","code":${code}},"choices":[]}\n\n`;
-/** As gateways do that have begun their stream with a comment. */
+/** Refuses like gateways that have begun their stream with a comment. */
 const refusesInStream =
   (code: number): Script =>
   (_, response) => {

@@ -19,7 +19,7 @@ let upstream: ScriptedUpstream;
 let rig: Rig;
 /** A rig with a total time of two seconds. */
 let brief: Rig;
-/** The same, and nothing can be looked up. */
+/** The same rig with an upstream without look-ups. */
 let briefOpenAi: Rig;
 
 beforeAll(async () => {
@@ -88,7 +88,8 @@ async function run(body: unknown, path: "chat/completions" | "responses", on = r
 }
 
 /**
- * Lets the total time expire. On a machine too slow for any output, nothing is charged: the test repeats the request.
+ * Runs a request until the total time expires. On a machine too slow for any output, nothing is charged: the test
+ * repeats the request.
  */
 async function runOut(
   delivered: string,
@@ -278,7 +279,7 @@ test("a hold is renewed as long as its stream runs", async () => {
     const id = idOf(response);
     const [place, extend, ...others] = lasting.billing.callsOf(id);
     expect([place?.kind, extend?.kind, others.at(-1)?.kind]).toEqual(["place", "extend", "capture"]);
-    // More than once when the machine is slow.
+    // Several times on a slow machine.
     expect(others.slice(0, -1).filter(({ kind }) => kind !== "extend")).toEqual([]);
     expect(Number(place?.deadlineAt)).toBeGreaterThanOrEqual(before + 300 + 1);
     expect(Number(extend?.deadlineAt)).toBeGreaterThan(Number(place?.deadlineAt));

@@ -47,7 +47,7 @@ const DONE = "data: [DONE]\n\n";
 const answer = (fields: string) => `{"id":"gen-1","choices":[{"message":{"content":"hé"}}],${fields}}`;
 const open = (more: Record<string, unknown> = {}) => chat("sandbox/chat", "hi", { stream: true, ...more });
 
-/** The key may spend so much more. */
+/** Limits the key's further spending to this amount. */
 function leave(credits: bigint, on = rig): void {
   on.billing.cap(principal.accountId, principal.keyId, on.billing.charged + credits);
 }
@@ -120,7 +120,7 @@ describe("a stream without a limit", () => {
     "grows as far as the money goes, is cut, and what was delivered is charged: %s",
     async (path, body, pieces) => {
       leave(40n);
-      // As English has it: a token has four bytes.
+      // As in English: a token has four bytes.
       const bill = (sent: number) => ((sent * 250 * 1.5) / 1e6).toFixed(9);
       const { text, calls, last } = await inStep(pieces, body, { path, bill });
       const [place] = calls;

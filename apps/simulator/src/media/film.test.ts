@@ -14,7 +14,7 @@ test.each([
   const { samples, ...facts } = readMp4(await drawFilm({ ...order, width, height, seconds }, signal));
   expect(facts).toEqual({ brand: "isom", codec: "av01", width, height, seconds });
   expect(samples).toHaveLength(pictures);
-  // A sequence header first, so that playing can begin anywhere; and no two seconds look alike.
+  // A sequence header first, so that playback can start anywhere; and no two seconds have the same picture.
   expect(samples.map((sample) => sample[0])).toEqual(samples.map(() => 0x0a));
   expect(new Set(samples.map((sample) => sample.toString("base64"))).size).toBe(pictures);
 });

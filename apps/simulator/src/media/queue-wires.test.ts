@@ -39,9 +39,9 @@ interface Wire {
   readonly path: string;
   body(prompt: string, more?: object): object;
   readonly noModel: { readonly path?: string; readonly more?: object };
-  /** Of a missing or wrong key, an unknown field, an unknown model. */
+  /** Statuses for a missing or wrong key, an unknown field, an unknown model. */
   readonly refused: readonly [key: number, field: number, model: number];
-  /** Asks for the job of this answer. */
+  /** Polls the job of this answer. */
   poll(submitted: Answer): Promise<Answer>;
   /** Returns the state in a poll's answer. */
   state(answer: Answer): string;

@@ -24,13 +24,13 @@ interface Wire {
   readonly imageCost: bigint;
   readonly blockedImage: Answer;
   video(prompt: string): readonly [path: string, body: object];
-  /** Where a submitted video is polled. */
+  /** Returns the polling path of a submitted video. */
   pollOf(body: Json): string;
   isPending(answer: Answer): boolean;
   linkOf(body: Json): string;
   readonly videoCost: bigint;
   readonly blockedVideo: Answer;
-  /** Whether results open with the key alone. */
+  /** True if results open with the key alone. */
   readonly linksNeedKey?: true;
 }
 

@@ -3,7 +3,7 @@
 // A change of a price is a change here, so that reviewers see it.
 
 /**
- * [model, asked ("image": with one, which it needs), USD, asked of the larger order, its
+ * [model, default request ("image": with the one that it needs), USD, larger request, its
  * images, its input images, USD]
  */
 export type GoldenPrice = readonly [string, string, string, string, number, number, string];

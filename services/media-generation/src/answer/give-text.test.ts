@@ -54,7 +54,7 @@ test.each([
     try {
       client.pause().write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
       await begun.promise;
-      // As soon as the client is cut, and not before: it has the only place.
+      // Resolves after the client's disconnection, and not before: the client has the only place.
       await places.during(() => places.take());
       await closed.promise;
       // The answer did not wait in memory either.

@@ -384,7 +384,7 @@ describe("shares", () => {
     await expect(left).rejects.toThrow("the client has left");
     release();
     await blocked;
-    // The gate is free and nobody waits: a newcomer has its picture at once.
+    // The gate is free and without a queue: a new account's picture is decoded at once.
     expect(await inputs.bring(seen.slice(0, 1), shareOf("newcomer"))).toHaveLength(1);
     expect(decoded).toBe(1);
   });

@@ -1,5 +1,5 @@
-// Clients' pictures: unusual files are refused by their own bytes. An ordinary picture keeps no other data, and
-// its pixels stay bit-identical where possible.
+// Clients' pictures: unusual files are refused by their own bytes. An ordinary picture contains no other data
+// afterwards, and its pixels stay bit-identical where possible.
 import { crc32, deflateSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
@@ -13,7 +13,7 @@ const clean = (bytes: Buffer, role: InputPicture["role"]) => cleaner(bytes, role
 const FORMATS = ["png", "jpeg", "webp"] as const;
 const [WIDTH, HEIGHT] = [60, 40];
 
-/** The same noise each time. */
+/** The same noise in each run. */
 const noise = Buffer.from(
   Array.from({ length: WIDTH * HEIGHT * 3 }, (_, at) => ((at * 2_654_435_761) >>> 9) & 255),
 );

@@ -35,7 +35,7 @@ function formOf(fields: Record<string, string | Blob>): FormData {
 /** Sends chunks without a length until the answer arrives; resolves with its status. */
 function stream(contentType: string, chunks: () => Iterable<Buffer>): Promise<number> {
   const { hostname, port } = new URL(media.url());
-  // As most clients do: a client that requests the connection's end may lose an early answer.
+  // Like most clients: a client that requests the connection's end may lose an early answer.
   const agent = new Agent({ keepAlive: true });
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest({

@@ -98,7 +98,7 @@ describe("what has no header is refused", () => {
   });
 });
 
-/** One byte each at first: all that a header can be cut at. */
+/** One byte each at first: every possible cut of a header. */
 async function* piecesOf(bytes: Buffer) {
   const slow = Math.min(bytes.length, 200);
   for (let at = 0; at < slow; at += 1) yield bytes.subarray(at, at + 1);

@@ -30,7 +30,7 @@ const BILLS: Readonly<Record<string, bigint>> = {
   "xai/moderation-output-billed": 50_000_000_000n,
   "xai/moderation-output-billed-coded": 90_000_000_000n,
 };
-/** Pauses that these answers ask for, in milliseconds. */
+/** Pauses that these answers request, in milliseconds. */
 const PAUSES: Readonly<Record<string, number>> = {
   "gemini/rate-limit": 32_000,
   "replicate/rate-limit": 10_000,
@@ -54,7 +54,7 @@ function providerNamed(name: string): MediaProvider {
   return definition.create({ secret: "sk-secret", settings, outbound });
 }
 
-/** As each adapter remembers a job. */
+/** Operation of each adapter for a job. */
 const operationAt = (url: string): Operation => ({
   video: "v",
   poll: `${url}/poll`,

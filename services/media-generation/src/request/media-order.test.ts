@@ -154,7 +154,7 @@ describe("an order with pictures", () => {
       26n,
     ],
     [{}, either, { size: "512x512" }, 10n],
-    // As many as a person would count.
+    // Characters as people count them.
     [{ image: url, prompt: "\u{1F98A}".repeat(5) }, editor, { size: "768x768", input_pixels: [1_000] }, 11n],
     [{ image: url }, either, { size: "768x768", input_pixels: [1_000] }, 11n],
     [{ image: url, prompt: null }, upscaler, { size: "768x768", input_pixels: [1_000] }, 11n],

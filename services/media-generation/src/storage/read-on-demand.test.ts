@@ -1,4 +1,4 @@
-// Nothing is read that nobody wants yet, and the bytes are those of the file.
+// Bytes are read only on demand, and they equal the file's bytes.
 import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -36,20 +36,20 @@ export function jobOf<Job extends MediaJob>(kind: Job["kind"], job: Partial<Job>
 
 export interface AdapterBench {
   readonly server: ScriptedServer;
-  /** Another host, to which the public internet's rules do not apply. */
+  /** Another host, without the restrictions of the public internet. */
   readonly elsewhere: ScriptedServer;
   readonly provider: MediaProvider;
-  /** Carries a job out while the server plays this. */
+  /** Runs a job while the server plays this script. */
   run(job: MediaJob, ...script: ScriptEntry[]): Promise<Succeeded>;
-  /** The error with which a job ends while the server plays this. */
+  /** Returns the error of a job while the server plays this script. */
   failure(job: MediaJob, ...script: ScriptEntry[]): Promise<ProviderError>;
   /** Fetches the output of a job. */
   bring(made: Succeeded): Promise<Buffer[]>;
-  /** A request as the server got it, its body read as JSON. */
+  /** Returns a received request, with its body as parsed JSON. */
   asked(index?: number): { path: string; headers: ReceivedRequest["headers"]; json: unknown };
 }
 
-/** For each test of the file there is a new one. */
+/** Creates a new bench for each test of the file. */
 export function useAdapter(create: ProviderUnderTest["create"]): AdapterBench {
   let server: ScriptedServer;
   let elsewhere: ScriptedServer;

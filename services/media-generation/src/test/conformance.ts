@@ -57,7 +57,7 @@ const SOON_MS = 200;
 const LONG_MS = 20_000;
 /** A poll that fails so is repeated. */
 const AGAIN: readonly ProviderFailure[] = ["rate_limited", "unavailable", "timeout", "unknown_outcome"];
-/** Nobody has to wait for a poll here. */
+/** A timer without pauses between polls. */
 export const hasty: Timer = {
   now: () => Date.now(),
   sleep: () => new Promise((resolve) => setImmediate(resolve)),

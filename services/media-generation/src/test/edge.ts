@@ -11,7 +11,7 @@ export const caller: Principal = {
   kind: "normal",
 };
 
-/** Names another key of the caller's account. */
+/** Names another key of the client's account. */
 export const KEY_HEADER = "x-test-key";
 /** Names another account. */
 export const ACCOUNT_HEADER = "x-test-account";

@@ -32,7 +32,7 @@ export const QUICK = {
   RESOLVE_INTERVAL_MS: "50",
 };
 
-/** As QUICK, with time enough to work. */
+/** Like QUICK, with enough time for the work. */
 export const PATIENT = { ...QUICK, MEDIA_TIMEOUT_MS: "60000" };
 
 /** Like PATIENT, and a paused process does not count as dead, so that each operation happens once. */
@@ -44,17 +44,17 @@ export interface MediaUnderTest {
   readonly dataDir: string;
   readonly database: TestDatabase;
   url(): string;
-  /** Where its peers reach it. */
+  /** The address for peers. */
   rpcUrl(): string;
-  /** An entry of the log, as its API shows it; of the caller's key unless another is named. */
+  /** Returns an entry of the log, as its API shows it, with the client's key or the named one. */
   logged(id: string | null, key?: string): Promise<Answer>;
-  /** Asks for images as JSON; a string is sent as it is. */
+  /** Requests images as JSON; a string is sent unchanged. */
   generate(body: object | string, path?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** The only row there is. */
   row(): Promise<Record<string, unknown>>;
   /** Files under the media folder. */
   files(): Promise<string[]>;
-  /** The same without thumbnails and posters. */
+  /** Returns the files without thumbnails and posters. */
   outputs(): Promise<string[]>;
   metrics(): Promise<string>;
   readyz(): Promise<Answer>;

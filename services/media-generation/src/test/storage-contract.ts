@@ -73,7 +73,7 @@ export function describeStorage(open: () => Promise<MediaStorage>): void {
   });
 }
 
-/** Of a storage that cannot be reached. */
+/** The contract of an unreachable storage. */
 export function describeUnreachable(open: () => Promise<MediaStorage>): void {
   describe("one that cannot be reached", () => {
     const name = makeMediaName("png");

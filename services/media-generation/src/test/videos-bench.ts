@@ -8,7 +8,7 @@ import type { MediaChild } from "./crash-ring.ts";
 import type { ScriptEntry } from "./scripted-server.ts";
 import { mp4Of } from "./videos.ts";
 
-/** Both, unless one is named. */
+/** Both parts, unless the command names one. */
 const PARTS = process.argv.length > 2 ? process.argv.slice(2) : ["waiting", "large"];
 const WAITING = Number(process.env["BENCH_WAITING"] ?? 2_000);
 const ASKED_PER_SECOND = 100;
@@ -16,7 +16,7 @@ const WAIT_MS = 10_000;
 const AT_ONCE = 20;
 const MB = 1024 * 1024;
 const LARGE_MB = 100;
-/** As base64, which has a bound of its own. */
+/** Size of the base64 videos, which have a limit of their own. */
 const LARGE_BASE64_MB = 60;
 const CHUNK = Buffer.alloc(MB / 4, 7);
 

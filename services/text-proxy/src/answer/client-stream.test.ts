@@ -28,7 +28,7 @@ class Reader extends Writable {
   }
 
   flushHeaders(): void {
-    // Nothing to do: a stream has no head.
+    // A stream has no head, so there is no work.
   }
 
   async take(): Promise<void> {
@@ -37,7 +37,7 @@ class Reader extends Writable {
   }
 }
 
-/** Lets a stream's events happen. */
+/** Resolves after a stream's pending events. */
 const passed = () => new Promise((resolve) => setImmediate(resolve));
 
 function open() {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chat, idOf, type Rig, startRig } from "../test/rig.ts";
 import { ScriptedUpstream, startStream } from "../test/scripted-upstream.ts";
 
-/** Every so many bytes; the quick one is prime, so that it falls on all kinds of places. */
+/** Distance of the cuts, in bytes. The quick one is prime, so that it hits all kinds of positions. */
 const STEP = byDepth({ quick: 31, deep: 1 });
 const AT_ONCE = 8;
 

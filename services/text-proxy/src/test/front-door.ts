@@ -21,7 +21,7 @@ const KEY = "0190c0de-0000-7000-8000-000000000002";
 
 export const principal: Principal = { accountId: ACCOUNT, keyId: KEY, kind: "normal" };
 
-/** Names another caller than the usual one: "<account id>/<key id>". */
+/** Names another client than the default: "<account id>/<key id>". */
 export const CALLER_HEADER = "x-test-caller";
 
 function principalFrom(caller: string | string[] | undefined): Principal {

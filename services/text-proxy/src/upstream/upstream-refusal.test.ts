@@ -22,7 +22,7 @@ const EXPECTED = {
   server: { reason: "provider_error", ourFault: false, elsewhere: false },
   /** No host of the gateway meets the request's demands. */
   host: { reason: "rejected_by_provider", ourFault: false, elsewhere: true },
-  /** The name is the catalogue's, and nobody's key is at fault. */
+  /** The name is from the catalogue, and no key is at fault. */
   model: { reason: "provider_error", ourFault: false, elsewhere: true },
 };
 /** Providers of captured answers that also serve text, themselves or by their compatible API. */

@@ -20,7 +20,7 @@ const imageJob = jobOf<ImageJob>("image", {
   model: "gemini-3-pro-image",
   fields: { aspectRatio: "16:9", imageSize: "2K" },
 });
-/** With these pictures after the drafts. */
+/** Returns an answer with these pictures after the drafts. */
 function contentWith(made: readonly Buffer[], candidate: object = {}, rest: object = {}) {
   const [first] = content.candidates;
   const pictures = made.map((bytes) => ({
