@@ -199,7 +199,7 @@ function notAccepted(
   );
 }
 
-/** Names the last of the fields that the request sets itself; the other values are the model's defaults. */
+/** Names the field at fault: the first of seconds, quality and size that the request sets itself, else the model. */
 function notTogether(
   things: string,
   request: MediaRequest,
