@@ -23,6 +23,8 @@ export interface Attempt {
   readonly carried?: CarriedPart | undefined;
   /** Returns the present hold and the largest usage. */
   readonly terms: () => Belief;
+  /** The upstream stops within the hold, because of a limit on its output. */
+  readonly stopsWithinHold: boolean;
   /** Starts a cool-down of this many milliseconds, at the upstream's wish. */
   readonly rest: (ms: number) => void;
 }

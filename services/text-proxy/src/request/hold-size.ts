@@ -1,6 +1,6 @@
-// HoldSize is a request's largest cost before it runs: strict bounds of its input and of its possible output,
-// at the highest price that can apply. Without an output limit of the client, the hold is as large as the
-// money allows, and at least a slice.
+// HoldSize is the cost of a request before it runs: strict bounds of its input and of its output, at the dearest price.
+// A stream, and a request without a limit on output, begin with a slice of output; their holds grow while they run.
+// Other requests reserve their whole limit, because their upstream cannot be stopped in time.
 import { type Credits, chargeOf, larger, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import type { Model, TokenPrice } from "@gr/proto/catalog";
 import type { TextRequest } from "./text-request.ts";
@@ -14,7 +14,7 @@ export type SizedModel = Pick<
 export interface HoldSize {
   /** The amount of the hold; with `mostCredits` the smallest one. */
   readonly credits: Credits;
-  /** Cost of the longest output: set for a request without a limit if the model has one. */
+  /** Cost of the longest output, for a request that begins with a slice; undefined if `credits` covers it. */
   readonly mostCredits: Credits | undefined;
   /** A slice: the smallest growth of a hold. */
   readonly stepCredits: Credits;
@@ -73,7 +73,7 @@ export function holdSizeOf(
   const mostTokens = outputBound(request, model);
   const creditsFor = (tokens: bigint) => chargeOf(inputCost + tokens * answers * tokenCost);
   const whole = creditsFor(mostTokens);
-  const least = request.outputLimit === undefined ? creditsFor(smaller(SLICE_TOKENS, mostTokens)) : whole;
+  const least = growsFromSlice(request) ? creditsFor(smaller(SLICE_TOKENS, mostTokens)) : whole;
   return {
     credits: least,
     mostCredits: least < whole ? whole : undefined,
@@ -89,14 +89,18 @@ export function holdSizeOf(
   };
 }
 
+/** A limit on thoughts can be above a slice, and an upstream refuses a limit on output below it. */
+function growsFromSlice({ outputLimit, stream, thinkingTokens }: TextRequest): boolean {
+  return outputLimit === undefined || (stream && thinkingTokens === 0);
+}
+
 /**
- * Returns the output limit to add so that the hold covers the answer. Undefined if the client has set one,
- * or if the hold covers the longest output. Also undefined for a stream that shows all its output, since it
- * is metered during its transfer.
+ * Returns the limit on output that the upstream needs so that the hold covers the answer. Undefined if the hold covers the
+ * longest output, and for a stream that shows all its output, because the stream is metered while it passes.
  */
 export function limitToAdd(request: TextRequest, size: HoldSize, held: Credits): bigint | undefined {
   const { tokenCost, inputCost, mostTokens, roomTokens, thinks } = size;
-  if (request.outputLimit !== undefined || tokenCost === 0n || (request.stream && !thinks)) return undefined;
+  if (!growsFromSlice(request) || tokenCost === 0n || (request.stream && !thinks)) return undefined;
   const covered = (held * PICO_PER_CREDIT - inputCost) / (tokenCost * BigInt(request.choices));
   return covered < mostTokens ? smaller(covered, roomTokens) : undefined;
 }
