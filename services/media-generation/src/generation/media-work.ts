@@ -50,7 +50,7 @@ type End = AttemptEnd<MediaKinds>;
 export interface MediaWorkOptions {
   readonly store: Pick<GenerationStore, "saveOperations">;
   readonly storage: MediaStorage;
-  readonly catalog: CatalogCopy;
+  readonly catalog: Pick<CatalogCopy, "find">;
   readonly providers: ReadonlyMap<string, MediaProvider>;
   /** Fetches an artifact. @throws ProviderError */
   readonly read: ReadArtifact;
