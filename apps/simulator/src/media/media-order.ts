@@ -1,8 +1,8 @@
 // MediaOrder is a parsed request of any provider's wire format for MediaRoom: all
 // parameters, and the provider's price.
-import type { StatedUpstream } from "../bill.ts";
-import type { PicoUsd } from "../prices.ts";
-import type { PictureFormat } from "./picture.ts";
+import type { StatedUpstream } from "../bill/bill.ts";
+import type { PicoUsd } from "../bill/prices.ts";
+import type { PictureFormat } from "../drawing/picture.ts";
 
 /** Fault of a model, for any prompt. */
 export type MediaFault = "error" | "blocked" | "hang";

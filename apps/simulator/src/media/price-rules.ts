@@ -1,6 +1,6 @@
 // Price rules of media in the terms of price lists: per picture, by area, by length. Each rule
 // returns the price of one result.
-import type { PicoUsd } from "../prices.ts";
+import type { PicoUsd } from "../bill/prices.ts";
 import type { MediaSize } from "./media-order.ts";
 
 /** Facts that a price can depend on. */
