@@ -1,5 +1,5 @@
-// Preloaded into a router under attack: every name under abuse.example resolves to a port of this machine. So a picture's
-// URL can name a server of the attacker, and all requests stay on the machine.
+// Preloaded into a router under attack: every name under abuse.example resolves to a port of this machine. So a
+// picture's URL can name a server of the attacker, and all requests stay on the machine.
 import { Socket } from "node:net";
 
 const connect = Socket.prototype.connect;

@@ -1,5 +1,5 @@
-// Load on one URL, bounded in time. In the closed loop each of n connections sends after its answer. In the open loop the
-// rate is fixed, and latency counts from the due time of each request, so that a stall is not hidden.
+// Load on one URL, bounded in time. In the closed loop each of n connections sends after its answer. In the open loop
+// the rate is fixed, and latency counts from the due time of each request, so that a stall is not hidden.
 import { Pool } from "undici";
 
 export interface Target {
