@@ -1,4 +1,4 @@
-// Every alert tells whoever it wakes what to do, and nothing is written for an alert that does not exist.
+// Every alert has a runbook for its operator, and every runbook an alert.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { alerts, dashboards, kustomization } from "./monitoring-files.ts";
