@@ -1,6 +1,6 @@
-// Word faults are the measurable part of our wording rules: sentences without a named subject, vague verbs, long
-// sentences. The reader of a comment must find its subject in the comment; a bare pronoun hides it. Code inside a text
-// (`name`, fences, links) is not counted.
+// Word faults are the measurable part of our wording rules: nouns without a name, vague verbs, long sentences.
+// A comment names its subject; the nouns below hide it.
+// Code inside a text (`name`, fences, links) is not counted.
 import jsTokens from "js-tokens";
 
 const NOUNS = /^(what|whatever|who|whoever|whose|whom)$/i;
@@ -19,7 +19,7 @@ export const VERBS_PER_1000 = 3;
 export const MEAN_SENTENCE = 15;
 
 export interface WordFault {
-  /** Line of the file, from 1. */
+  /** Of the file, from 1. */
   readonly line: number;
   readonly rule: "noun" | "opener" | "verb" | "sentence";
   readonly text: string;
@@ -65,7 +65,7 @@ function faultOf(word: string, opens: boolean): WordFault["rule"] | undefined {
   return VERBS.has(word.toLowerCase()) ? "verb" : undefined;
 }
 
-/** Splits at full stops and question marks, and at semicolons before a new sentence. */
+/** A sentence ends with a full stop, a question mark, or a colon or semicolon before a space. */
 function sentencesOf(text: string): string[] {
   return text
     .split(/(?<=[.?!;])\s+(?=[\p{Lu}\p{N}`"'([])|\n{2,}|\s\|\s/u)
@@ -80,7 +80,7 @@ function withoutCode(text: string): string {
     .replace(/https?:\/\/\S+/g, "X");
 }
 
-/** Returns each paragraph, list item and table row alone. */
+/** Each paragraph, list item and table row alone. */
 function markdownPassages(source: string): Passage[] {
   const passages: Passage[] = [];
   let open: { line: number; lines: string[] } | undefined;
@@ -105,7 +105,7 @@ function markdownPassages(source: string): Passage[] {
   return passages;
 }
 
-/** Line comments below each other are one comment; so is each block comment. Each tag begins a sentence. */
+/** Adjacent line comments are one comment, and so is a block comment. A tag begins a sentence. */
 function commentPassages(file: string, source: string): Passage[] {
   const comments = /\.[cm]?[jt]sx?$/.test(file) ? scriptComments(source) : lineComments(file, source);
   const passages: Passage[] = [];
