@@ -1,4 +1,4 @@
-// No request costs the router much more processor time than a harmless one of the same size. No reader who stops keeps
+// No request costs the router much more processor time than a harmless one of the same size. No stalled reader keeps
 // an answer in memory, and no attacker delays others: for every public operation, as the router describes them. Bounds
 // are ratios to harmless requests of the same run. Linear work keeps to them on any machine; quadratic work exceeds
 // them.
@@ -22,7 +22,7 @@ const REPEATED_HEADERS = 20;
 const READERS = 40;
 const MEBIBYTE = 1024 * 1024;
 /**
- * Resident bytes that a reader who stops may cost. Freed memory returns late, so the limit is far above the need of
+ * Resident bytes of a stalled reader, at most. Freed memory returns late, so the limit is far above the need of
  * one.
  */
 const BYTES_OF_READER = 2 * MEBIBYTE;

@@ -14,7 +14,7 @@ export interface Memory {
   readonly external: number;
 }
 
-/** Environment of a process whose memory can be measured. */
+/** Environment of a process with measurable memory. */
 export function inspectable(port: number): { readonly NODE_OPTIONS: string } {
   return { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` };
 }
