@@ -1,5 +1,5 @@
-// Usual work with the console, in a real browser, against a running router: a new owner on the first day, and an observer
-// of running requests. No page breaks its own policy or throws on the way.
+// Usual work with the console, in a real browser, against a running router: a new owner on the first day, and an
+// observer of running requests. No page breaks its own policy or throws on the way.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { call } from "../e2e/http.ts";
