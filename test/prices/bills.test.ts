@@ -1,11 +1,8 @@
 // The main guarantee of prices, against the simulator's copy of each provider's price list. Every simulated provider of
 // a model serves its accepted requests. The charge is the catalogue's price or less than its bound, the booked cost
 // equals the provider's bill, and no cost exceeds its charge.
-import { requestsOf } from "@gr/catalog/src/accepted-requests.ts";
-import { offeredModels } from "@gr/catalog/src/offer.ts";
-import { loadSeed, SEED_DIRECTORY } from "@gr/catalog/src/seed.ts";
-import type { CleanPicture } from "@gr/media-generation/src/inputs/clean-picture.ts";
-import { drawPicture } from "@gr/media-generation/src/test/pictures.ts";
+import { loadSeed, offeredModels, requestsOf, SEED_DIRECTORY } from "@gr/catalog/simulated";
+import { type CleanPicture, drawPicture } from "@gr/media-generation/simulated";
 import {
   acceptedInputs,
   type ImageMeters,
