@@ -1,6 +1,6 @@
-// One text request from its accepted body to its answer. Everything that can refuse it comes first; then the library of
-// paid requests places the hold, has the answer made, and charges it. A repeated Idempotency-Key is answered from what
-// was kept.
+// ServeText runs one text request from its accepted body to its answer. All refusals happen first. Then the library of
+// paid requests places the hold, runs the attempts, and charges the answer.
+// A repeated Idempotency-Key receives the stored answer.
 import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
 import type { Principal } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
@@ -39,7 +39,7 @@ export interface TextDeps {
   readonly config: TextProxyConfig;
   readonly billing: Billing;
   readonly catalog: CatalogCopy;
-  /** By name. */
+  /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly paid: PaidRequests<TextKinds>;
   readonly events: TextEvents;
@@ -50,17 +50,15 @@ export interface TextDeps {
 }
 
 const UNSERVED_RETRY_MS = 1_000;
-/** Characters of a model's name in an error message. */
-const LONGEST_NAME = 200;
 
 /** A model that at least one upstream serves. */
 interface Target {
   readonly model: Model;
   readonly price: TokenPrice;
   readonly priceVersion: string;
-  /** Best first. */
+  /** Routes, best first. */
   readonly routes: readonly [Route, ...Route[]];
-  /** By upstream: what the fields of the request do to the price there. */
+  /** Effects of the request's fields on the price, by upstream. */
   readonly priceTerms: ReadonlyMap<string, PriceTerms>;
 }
 
@@ -91,7 +89,7 @@ export async function serveText(
     id: http.id,
     accountId,
     keyId,
-    model: request.model,
+    model: found.prepared.model.id,
     priceVersion,
     credits: size.credits,
     mostCredits: size.mostCredits,
@@ -119,7 +117,7 @@ export async function serveText(
     return await replay(deps, principal, request, served.id, reply);
   } catch (error) {
     const { story } = producer;
-    // Otherwise it was refused, and has no hold.
+    // Other requests were refused, and have no hold.
     if (story.attempts.length > 0) {
       deps.textLog.add(
         textLine(order, story, { tookMs: performance.now() - began, error }, deps.clock.now()),
@@ -129,7 +127,10 @@ export async function serveText(
   }
 }
 
-/** What a request costs at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
+/**
+ * Returns the largest cost of a request. Nothing is held or sent. @throws ServiceError for
+ * each refusal of the request itself
+ */
 export function quoteText(
   deps: TextDeps,
   api: TextApi,
@@ -147,7 +148,7 @@ function boundOf({ credits, mostCredits }: HoldSize): Credits {
   return mostCredits ?? credits;
 }
 
-/** Whichever of its upstreams serves it: the hold must be enough. */
+/** The hold must be enough at each of the model's upstreams. */
 function sizeOf(request: TextRequest, target: Target): HoldSize {
   const { model, price, routes } = target;
   const providers = routes.map(({ provider }) => provider);
@@ -157,8 +158,8 @@ function sizeOf(request: TextRequest, target: Target): HoldSize {
 }
 
 /**
- * Gives the kept answer of a charged request again, byte for byte, under a request id of its own. Nothing goes upstream
- * and nothing is charged.
+ * Replays the stored answer of a charged request, byte for byte, under a request id of its own. Nothing is sent to an
+ * upstream and nothing is charged.
  * @throws ServiceError idempotency_not_replayable, service_unavailable
  */
 async function replay(
@@ -185,11 +186,7 @@ function findTarget(
   request: TextRequest,
   accountId: string,
 ): Target {
-  const model = catalog.find(request.model);
-  if (model === undefined) {
-    const name = request.model.slice(0, LONGEST_NAME).toWellFormed();
-    throw new ServiceError("model_not_found", `The model "${name}" does not exist.`, { param: "model" });
-  }
+  const model = catalog.require(request.model);
   if (model.kind !== ModelKind.TEXT) {
     const message = `The model "${model.id}" does not make text; use the path for ${pathOf(model)}.`;
     throw new ServiceError("wrong_endpoint", message, { param: "model" });

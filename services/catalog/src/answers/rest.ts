@@ -1,16 +1,16 @@
-// GET /v1/models and its twin for SDKs whose base URL ends in /v1/compat, where text models are listed too.
-// Open to everybody: nothing here looks at who asks.
+// GET /v1/models and its variant for SDKs with a base URL that ends in /v1/compat, where text models are listed too.
+// Both are public: no code here reads the client's key.
 import { ServiceError } from "@gr/proto";
 import { anyone, type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
-import { type Answer, createListAnswers, type ListAnswers } from "./list-answers.ts";
+import { type Answer, createListAnswers } from "./list-answers.ts";
 import { type ModelQuery, modelQuery } from "./model-query.ts";
 import { modelList, modelRecord } from "./model-record.ts";
 
 const CACHE_CONTROL = "public, max-age=60";
-/** The gateway refuses a bad key on these paths, too, so a cache must not give one key's answer to another. */
+/** The gateway refuses an invalid key on these paths, too, so a cache must not share an answer between keys. */
 const VARY = "authorization";
-/** Characters. */
+/** Characters of an unknown id in an error message. */
 const MOST_ID_ECHOED = 200;
 
 export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
@@ -18,9 +18,18 @@ export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
   return {
     routes: [
       listRoute("/v1/models", "List image and video models", (query) => answers.list(query, "media")),
-      findRoute("/v1/models/*", answers),
+      findRoute("/v1/models/*", "One model; slashes in its id may be written as they are or as %2F", (id) => {
+        const answer = answers.find(id);
+        if (answer !== undefined) return answer;
+        const message = `The model "${[...id].slice(0, MOST_ID_ECHOED).join("")}" does not exist.`;
+        throw new ServiceError("model_not_found", message, { param: "model" });
+      }),
       listRoute("/v1/compat/models", "List all models", (query) => answers.list(query, "all")),
-      findRoute("/v1/compat/models/*", answers),
+      findRoute(
+        "/v1/compat/models/*",
+        "One model, by its id or by the part of its id after the last slash",
+        answers.require,
+      ),
     ],
   };
 }
@@ -41,12 +50,12 @@ function listRoute(path: string, summary: string, answer: (query: ModelQuery) =>
   });
 }
 
-function findRoute(path: string, answers: ListAnswers): RestRoute {
+function findRoute(path: string, summary: string, find: (name: string) => Answer): RestRoute {
   return restRoute({
     method: "GET",
     path,
     access: anyone,
-    summary: "One model; slashes in its id may be written as they are or as %2F",
+    summary,
     responses: {
       200: { description: "The model", schema: modelRecord },
       304: { description: "As the caller has it, by If-None-Match" },
@@ -54,13 +63,7 @@ function findRoute(path: string, answers: ListAnswers): RestRoute {
     },
     handle: async ({ http, reply }) => {
       const { "*": id = "" } = http.params as { "*"?: string };
-      const answer = answers.find(id);
-      if (answer === undefined) {
-        const echoed = [...id].slice(0, MOST_ID_ECHOED).join("");
-        const message = `The model "${echoed}" does not exist.`;
-        throw new ServiceError("model_not_found", message, { param: "model" });
-      }
-      return send(answer, http, reply);
+      return send(find(id), http, reply);
     },
   });
 }
@@ -71,7 +74,7 @@ function send({ body, etag }: Answer, http: RestRequest["http"], reply: RestRequ
   return reply.type("application/json; charset=utf-8").send(body);
 }
 
-/** Weak comparison, as If-None-Match wants it. A tag may hold commas and stars, so it is read with its quotes. */
+/** Weak comparison, as If-None-Match requires. A tag may contain commas and stars, so it is read with its quotes. */
 function holds(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.trim() === "*" || (header.match(/"[^"]*"/g)?.includes(etag) ?? false);

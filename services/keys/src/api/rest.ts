@@ -108,7 +108,10 @@ const mintRoute = (deps: KeyDeps) =>
     },
   });
 
-/** Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other instead. */
+/**
+ * Limits lists of keys. Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other
+ * instead.
+ */
 const listGate = () =>
   new FairGate({
     places: 1,
