@@ -2,7 +2,7 @@
 // billing checks the key again. All other requests query anew, so that a deleted key stops working at once.
 // Secrets are not stored: an entry is found by the SHA-256 of its key.
 import { hash } from "node:crypto";
-import { isWellFormedKey, looksLikeWebToken, type Principal } from "@gr/identity";
+import { expiredKey, invalidKey, isWellFormedKey, looksLikeWebToken, type Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { type Key, KeyKind, type KeysService } from "@gr/proto/keys";
 import type { Clock, ServiceClient } from "@gr/runtime";
@@ -91,10 +91,7 @@ export class VerifiedKeys {
   #unlessExpired({ principal, expiresAt }: Entry): Principal {
     if (expiresAt === undefined || expiresAt > this.#clock.now()) return principal;
     const what = principal.kind === "web_token" ? "web token" : "API key";
-    throw new ServiceError(
-      "api_key_expired",
-      `This ${what} expired at ${new Date(expiresAt).toISOString()}.`,
-    );
+    throw expiredKey(what, expiresAt);
   }
 }
 
@@ -135,11 +132,6 @@ function kindOf(kind: KeyKind): Principal["kind"] {
     default:
       throw new Error(`the keys service answered with key kind ${kind}`);
   }
-}
-
-/** Returns a constant text: it must not distinguish a mistyped key from a deleted or disabled one. */
-function invalidKey(): ServiceError {
-  return new ServiceError("invalid_api_key", "The API key is not valid.");
 }
 
 /**

@@ -3,6 +3,7 @@
 import { Readable } from "node:stream";
 import { isReason, ServiceError } from "@gr/proto";
 import {
+  anyone,
   type BodyRules,
   ByteBudget,
   defineModule,
@@ -70,7 +71,7 @@ function see(route: string) {
 }
 
 function get(path: string) {
-  return restRoute({ method: "GET", path, summary: path, responses: ok, handle: see(path) });
+  return restRoute({ method: "GET", path, access: anyone, summary: path, responses: ok, handle: see(path) });
 }
 
 const directions = z.object({
@@ -84,6 +85,7 @@ function text(stage: Stage, path: string) {
   return restRoute({
     method: "POST",
     path,
+    access: anyone,
     summary: path,
     body: directions,
     bodyLimit: 20 * MB,
@@ -127,6 +129,7 @@ const bytesRoute = (path: string) =>
   restRoute({
     method: "POST",
     path,
+    access: anyone,
     summary: path,
     body: z.object({ prompt: z.string().optional() }),
     bodyAs: "bytes",
@@ -144,6 +147,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   const mint = {
     method: "POST",
     path: "/v1/api-keys",
+    access: anyone,
     summary: "Mint",
     body: named,
     responses: { 201: ok[200] },
@@ -155,6 +159,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   const remove = {
     method: "DELETE",
     path: "/v1/api-keys/:id",
+    access: anyone,
     summary: "Delete",
     responses: ok,
     handle: see("/v1/api-keys/:id"),
@@ -162,6 +167,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   const test = {
     method: "POST",
     path: "/v1/auth/test",
+    access: anyone,
     summary: "Test",
     responses: ok,
     handle: see("/v1/auth/test"),
@@ -172,6 +178,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   const session = restRoute({
     method: "GET",
     path: "/console/api/session",
+    access: anyone,
     summary: "Session",
     responses: ok,
     handle: async (request) => {

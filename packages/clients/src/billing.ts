@@ -2,6 +2,7 @@
 // `place` fails closed (no hold, no upstream call). Capture and release are retried, since both are idempotent.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { expiredKey, invalidKey } from "@gr/identity";
 import { type Credits, formatCredits, type PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import {
@@ -429,17 +430,14 @@ function refusal(outcome: Outcome, now: number): ServiceError {
     case OutcomeCode.SPEND_LIMIT_EXCEEDED:
       return spendLimit(outcome);
     case OutcomeCode.SPENDER_EXPIRED:
-      return new ServiceError(
-        "api_key_expired",
-        `This API key expired at ${new Date(Number(outcome.expiresAt)).toISOString()}.`,
-      );
+      return expiredKey("API key", Number(outcome.expiresAt));
     case OutcomeCode.SPENDER_INACTIVE:
       return outcome.suspended
         ? new ServiceError(
             "account_suspended",
             "The operator has suspended this account, so it may spend nothing. Requests that run go on; ask the operator to lift it.",
           )
-        : new ServiceError("invalid_api_key", "The API key is not valid.");
+        : invalidKey();
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
       return freeLimit(outcome, now);
     case OutcomeCode.CLAIM_IN_PROGRESS:

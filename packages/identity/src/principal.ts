@@ -12,8 +12,3 @@ export interface Principal {
   /** Only for a web token: id of the person that received it; absent if it was issued to no person. */
   readonly personId?: string;
 }
-
-/** Null for nobody, on routes that are open to all. */
-export function principalOf({ principal }: { readonly principal: object | null }): Principal | null {
-  return principal as Principal | null;
-}

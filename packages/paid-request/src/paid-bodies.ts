@@ -2,7 +2,6 @@
 // sender could place the smallest hold. A process holds a bounded number of bytes.
 import type { Billing } from "@gr/clients";
 import type { Credits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
 import { type BodyMeter, type BodyRules, ByteBudget } from "@gr/runtime";
 import { type Claimant, claimKeyOf } from "./claim.ts";
 
@@ -16,8 +15,8 @@ type Request = Parameters<BodyRules["ownerOf"]>[0];
 
 export interface PaidBodiesOptions {
   readonly billing: Pick<Billing, "maySpend">;
-  /** Returns the authenticated sender; null if there is none. */
-  readonly spenderOf: (request: Request) => (Claimant & { readonly accountId: string }) | null;
+  /** Returns the caller of a request. @throws ServiceError without one */
+  readonly spenderOf: (request: Request) => Claimant & { readonly accountId: string };
   /**
    * Counts the minimum cost of a body while it arrives.
    * @param canPay resolves if the sender can pay these credits. @throws ServiceError if not
@@ -28,13 +27,8 @@ export interface PaidBodiesOptions {
 }
 
 export function rulesOfPaidBodies({ billing, spenderOf, mostBytes, meter }: PaidBodiesOptions): BodyRules {
-  const require = (request: Request) => {
-    const spender = spenderOf(request);
-    if (spender === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-    return spender;
-  };
   const ask = async (request: Request, credits: Credits) => {
-    const spender = require(request);
+    const spender = spenderOf(request);
     const { accountId, keyId: spenderId } = spender;
     const claimKey = claimKeyOf(request.headers, request.routeOptions.url ?? "", spender);
     await billing.maySpend({ accountId, spenderId, claimKey, credits });
@@ -44,6 +38,6 @@ export function rulesOfPaidBodies({ billing, spenderOf, mostBytes, meter }: Paid
     admit: (request) => ask(request, 0n),
     ...(meter && { meter: (request) => meter(request, (least) => ask(request, least)) }),
     budget: new ByteBudget(mostBytes),
-    ownerOf: (request) => require(request).accountId,
+    ownerOf: (request) => spenderOf(request).accountId,
   };
 }

@@ -1,7 +1,7 @@
 // The console's REST API is the table of @gr/console-api with a handler for each route, behind one permission check.
 import { type ConsoleRoute, type ConsoleRouteName, consoleRoutes } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
-import { type RestApi, type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestApi, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -81,6 +81,7 @@ function routeOf(
     method,
     path,
     summary,
+    access: anyone,
     bodyLimit: BODY_LIMIT,
     ...(query === undefined ? {} : { query: query as z.ZodUndefined }),
     ...(body === undefined ? {} : { body: body as z.ZodUndefined }),

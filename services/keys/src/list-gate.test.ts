@@ -14,8 +14,7 @@ test("one list is made at a time, and accounts take turns", async () => {
   const deps = { store: { list }, clock: { now: () => 0 } } as unknown as KeyDeps;
   const route = keysRest(deps).routes.find(({ method, path }) => method === "GET" && path === "/v1/api-keys");
   const ask = (accountId: string) => {
-    const principal = { accountId, keyId: "key", kind: "management" };
-    return route?.handle({ query: {}, http: { principal } } as never);
+    return route?.handle({ query: {}, caller: { accountId, keyId: "key", kind: "management" } } as never);
   };
   const answers = [ask("a"), ask("a"), ask("a"), ask("b")];
   for (let count = 0; count < answers.length; count += 1) {

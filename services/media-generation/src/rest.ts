@@ -1,5 +1,5 @@
 // The public routes of media generation: image and video requests, their log, and the hosted media.
-import { type Principal, principalOf } from "@gr/identity";
+import { normalKey, type Principal } from "@gr/identity";
 import {
   claimOf,
   maxCostOf,
@@ -17,7 +17,7 @@ import {
   type RestRoute,
   restRoute,
 } from "@gr/runtime";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { giveText } from "./answer/give-text.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import type { GenerationEvents } from "./generation/events.ts";
@@ -57,7 +57,11 @@ export interface RestDeps extends AcceptDeps, LogDeps {
 
 export function mediaGenerationRest(deps: RestDeps): RestApi {
   const { billing, maxFormBytes, maxInputBytes } = deps;
-  const bodies = rulesOfPaidBodies({ billing, spenderOf: principalOf, mostBytes: maxInputBytes });
+  const bodies = rulesOfPaidBodies({
+    billing,
+    spenderOf: ({ principal }) => normalKey(principal),
+    mostBytes: maxInputBytes,
+  });
   const routes = [imageRequests, videoRequests].flatMap((asked) =>
     asked.paths.flatMap((path) => [
       generationRoute(deps, bodies, asked, path),
@@ -77,6 +81,7 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
     method: "POST",
     path,
     summary,
+    access: normalKey,
     body: schema,
     otherBodies: { [MULTIPART]: form },
     bodyLimit: MAX_BODY_BYTES,
@@ -104,13 +109,13 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
     method: "POST",
     path: path.replace("/v1/compat/", "/v1/quote/"),
     summary: "What this request would cost; nothing is held or sent",
+    access: normalKey,
     body: asked.schema,
     otherBodies: { [MULTIPART]: asked.form },
     bodyLimit: MAX_BODY_BYTES,
     responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
-    handle: async ({ body, http, reply }: RestRequest<MediaRequest>) => {
+    handle: async ({ body, caller, http, reply }: RestRequest<MediaRequest, unknown, Principal>) => {
       refuseAmountNames(http.body as object);
-      const caller = callerOf(http);
       const allowance = allowanceOf(http, reply, bodies);
       const left = departureOf(reply);
       const incoming = { fields: body, sources: inputSources(body), allowance, left };
@@ -125,9 +130,8 @@ async function answerRequest(
   bodies: BodyRules,
   asked: RequestKind,
   path: string,
-  { body: fields, http, reply }: RestRequest<MediaRequest>,
+  { body: fields, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
 ): Promise<object> {
-  const principal = callerOf(http);
   const { accountId, keyId } = principal;
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
@@ -151,12 +155,6 @@ async function answerRequest(
       return given === undefined ? reply.hijack() : give(given, reply);
     }),
   );
-}
-
-function callerOf(http: FastifyRequest): Principal {
-  const principal = principalOf(http);
-  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-  return principal;
 }
 
 /** Returns a signal that aborts when the client disconnects. After the answer it has no effect. */

@@ -1,5 +1,5 @@
 // The two public routes. Their schemas are documentation: bodies are checked by our own code and sent on unchanged.
-import { principalOf } from "@gr/identity";
+import { normalKey } from "@gr/identity";
 import { quoteSchema, rulesOfPaidBodies } from "@gr/paid-request";
 import { type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
@@ -112,7 +112,7 @@ export function textRest(deps: TextDeps): RestApi {
   return {
     bodies: rulesOfPaidBodies({
       billing: deps.billing,
-      spenderOf: principalOf,
+      spenderOf: ({ principal }) => normalKey(principal),
       mostBytes: deps.inputBytes,
       // A quote costs nothing, so its body needs no credit.
       meter: ({ routeOptions }, canPay) =>
@@ -142,6 +142,7 @@ function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
   return restRoute({
     method: "POST",
     path: TEXT_PATHS[api].replace("/v1/compat/", "/v1/quote/"),
+    access: normalKey,
     summary: "What this request would cost at most; nothing is held or sent",
     body,
     bodyAs: "bytes",
@@ -150,7 +151,7 @@ function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
       200: { description: "The bound", schema: quoteSchema },
       ...{ 400: invalid, 401: unknown, 404: missing, 413: large, 503: unserved },
     },
-    handle: async ({ http }) => quoteText(deps, api, http),
+    handle: async ({ caller, http }) => quoteText(deps, api, caller, http),
   });
 }
 
@@ -162,6 +163,7 @@ function textRoute(
   return restRoute({
     method: "POST",
     path: TEXT_PATHS[api],
+    access: normalKey,
     summary,
     body,
     bodyAs: "bytes",
@@ -171,6 +173,6 @@ function textRoute(
       200: { description: "The answer", schema: answer, others: describedStream(api) },
       ...refusals,
     },
-    handle: ({ http, reply }) => serveText(deps, api, http, reply),
+    handle: ({ caller, http, reply }) => serveText(deps, api, caller, http, reply),
   });
 }

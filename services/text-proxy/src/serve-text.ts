@@ -2,7 +2,7 @@
 // paid requests places the hold, runs the attempts, and charges the answer.
 // A repeated Idempotency-Key receives the stored answer.
 import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
-import { type Principal, principalOf } from "@gr/identity";
+import type { Principal } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
 import type { Credits } from "@gr/money";
 import {
@@ -66,11 +66,11 @@ interface Target {
 export async function serveText(
   deps: TextDeps,
   api: TextApi,
+  principal: Principal,
   http: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const began = performance.now();
-  const principal = requireNormalKey(principalOf(http));
   const { accountId, keyId } = principal;
   const request = readTextRequest(api, requireBytes(http.body));
   const claim = claimOf(http.headers, TEXT_PATHS[api], principal, () => [request.bytes]);
@@ -131,8 +131,12 @@ export async function serveText(
  * Returns the largest cost of a request. Nothing is held or sent. @throws ServiceError for
  * each refusal of the request itself
  */
-export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
-  const { accountId } = requireNormalKey(principalOf(http));
+export function quoteText(
+  deps: TextDeps,
+  api: TextApi,
+  { accountId }: Principal,
+  http: FastifyRequest,
+): object {
   const request = readTextRequest(api, requireBytes(http.body));
   const target = findTarget(deps, request, accountId);
   const credits = boundOf(sizeOf(request, target));
@@ -209,11 +213,6 @@ function findTarget(
 
 function pathOf({ kind }: Model): string {
   return kind === ModelKind.VIDEO ? "videos" : "images";
-}
-
-function requireNormalKey(principal: Principal | null): Principal {
-  if (principal !== null && principal.kind !== "management") return principal;
-  throw new ServiceError("invalid_api_key", "This endpoint needs a normal API key.");
 }
 
 function requireBytes(body: unknown): Buffer {

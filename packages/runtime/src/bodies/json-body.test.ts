@@ -5,7 +5,7 @@ import fc from "fast-check";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { createHttpApp } from "../http/http-app.ts";
-import { registerRest, restRoute } from "../http/rest-api.ts";
+import { anyone, registerRest, restRoute } from "../http/rest-api.ts";
 import { createLogger } from "../process/logger.ts";
 import { parseJsonBytes } from "./json-body.ts";
 
@@ -19,6 +19,7 @@ describe("a request", () => {
       restRoute({
         method: "POST",
         path,
+        access: anyone,
         summary: "Take a body",
         body: z.unknown(),
         bodyAs,

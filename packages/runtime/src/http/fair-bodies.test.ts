@@ -7,7 +7,7 @@ import { z } from "zod";
 import { ByteBudget } from "../bodies/byte-budget.ts";
 import { createLogger } from "../process/logger.ts";
 import { createHttpApp } from "./http-app.ts";
-import { registerRest, restRoute } from "./rest-api.ts";
+import { anyone, registerRest, restRoute } from "./rest-api.ts";
 
 const MB = 1024 * 1024;
 const LIMIT = 2 * MB;
@@ -22,6 +22,7 @@ beforeEach(async () => {
   const route = restRoute({
     method: "POST",
     path: "/",
+    access: anyone,
     summary: "Take a body",
     body: z.unknown(),
     bodyLimit: LIMIT,

@@ -8,9 +8,22 @@ import { admitBodies, type BodyRules } from "../bodies/incoming-body.ts";
 import { readJsonBody } from "../bodies/json-body.ts";
 import { parseRequest, refuseNul } from "../bodies/parse-request.ts";
 
-export interface RestRequest<Body = unknown, Query = unknown> {
+/**
+ * Decides about the caller of a route before the body is read.
+ * @param principal null for a request without credentials
+ * @returns the caller for the handler
+ * @throws ServiceError if this principal may not call the route
+ */
+export type Access<Caller> = (principal: object | null) => Caller;
+
+/** Admits each client, with and without credentials. */
+export const anyone: Access<null> = () => null;
+
+export interface RestRequest<Body = unknown, Query = unknown, Caller = unknown> {
   readonly body: Body;
   readonly query: Query;
+  /** Result of the route's `access`. */
+  readonly caller: Caller;
   readonly http: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -20,6 +33,7 @@ export interface RestRoute {
   /** Fastify syntax: "/v1/api-keys/:id", "/media/*". */
   readonly path: string;
   readonly summary: string;
+  readonly access: Access<unknown>;
   readonly query?: z.ZodType;
   /** Effects of request headers, by header name; for the OpenAPI document. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -37,7 +51,7 @@ export interface RestRoute {
   /** Documented answers by status. */
   readonly responses: Readonly<Record<number, RestAnswer>>;
   /** Returns the JSON answer, or sends it through `reply` and returns `reply`. */
-  readonly handle: (request: RestRequest<never, never>) => Promise<unknown>;
+  readonly handle: (request: RestRequest<never, never, never>) => Promise<unknown>;
 }
 
 export interface RestAnswer {
@@ -61,11 +75,16 @@ export interface RestApi {
 }
 
 /** Declares a route with a handler that has the types of its schemas. */
-export function restRoute<Body extends z.ZodType = z.ZodUndefined, Query extends z.ZodType = z.ZodUndefined>(
-  route: Omit<RestRoute, "handle" | "body" | "query"> & {
+export function restRoute<
+  Caller,
+  Body extends z.ZodType = z.ZodUndefined,
+  Query extends z.ZodType = z.ZodUndefined,
+>(
+  route: Omit<RestRoute, "handle" | "body" | "query" | "access"> & {
+    access: Access<Caller>;
     body?: Body;
     query?: Query;
-    handle: (request: RestRequest<z.infer<Body>, z.infer<Query>>) => Promise<unknown>;
+    handle: (request: RestRequest<z.infer<Body>, z.infer<Query>, Caller>) => Promise<unknown>;
   },
 ): RestRoute {
   return route as RestRoute;
@@ -104,6 +123,10 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
     url: route.path,
     config: { bodyAs: route.body === undefined ? "nothing" : (route.bodyAs ?? "parsed") },
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
+    onRequest: (http, _reply, done) => {
+      route.access(http.principal ?? null);
+      done();
+    },
     handler: async (http, reply) => {
       const asBytes = route.bodyAs === "bytes";
       if (route.body !== undefined && http.body === undefined) {
@@ -113,7 +136,8 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
       const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
       // After the schemas: unread members do no harm, and the schemas' own messages are better.
       if (refusesNul) for (const part of asBytes ? [query] : [body, query]) refuseNul(part);
-      return route.handle({ body, query, http, reply } as RestRequest<never, never>);
+      const caller = route.access(http.principal ?? null);
+      return route.handle({ body, query, caller, http, reply } as RestRequest<never, never, never>);
     },
   });
 }

@@ -1,7 +1,7 @@
 // GET /v1/models and its variant for SDKs with a base URL that ends in /v1/compat, where text models are listed too.
 // Both are public: no code here reads the client's key.
 import { ServiceError } from "@gr/proto";
-import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
 import { type Answer, createListAnswers } from "./list-answers.ts";
 import { type ModelQuery, modelQuery } from "./model-query.ts";
@@ -38,6 +38,7 @@ function listRoute(path: string, summary: string, answer: (query: ModelQuery) =>
   return restRoute({
     method: "GET",
     path,
+    access: anyone,
     summary,
     query: modelQuery,
     responses: {
@@ -53,6 +54,7 @@ function findRoute(path: string, summary: string, find: (name: string) => Answer
   return restRoute({
     method: "GET",
     path,
+    access: anyone,
     summary,
     responses: {
       200: { description: "The model", schema: modelRecord },

@@ -1,7 +1,7 @@
 // The Stripe webhook accepts events with Stripe's signature over the exact bytes.
 // The answer's status decides whether Stripe repeats the event.
 import { ServiceError } from "@gr/proto";
-import { type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestRoute, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import type { ConsoleEvents } from "../events.ts";
 import type { PaymentStore } from "./payment-store.ts";
@@ -23,6 +23,7 @@ export function stripeWebhook({ stripe, payments, settling, events }: StripeWebh
   return restRoute({
     method: "POST",
     path: STRIPE_WEBHOOK_PATH,
+    access: anyone,
     summary: "Events of Stripe",
     body: z.unknown(),
     bodyAs: "bytes",

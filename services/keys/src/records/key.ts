@@ -1,6 +1,7 @@
 // An API key of the domain, and the one rule that decides whether it may be used.
+import { expiredKey, invalidKey } from "@gr/identity";
 import type { Credits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
+import type { ServiceError } from "@gr/proto";
 
 export type KeyKind = "normal" | "management";
 export type Period = "day" | "week" | "month";
@@ -41,13 +42,9 @@ export function whyUnusable(key: ApiKey, now: number): Unusable | undefined {
 /** Returns the caller's error. Only an expired key gets more than "invalid": its owner needs the time. */
 export function refusalOf(key: ApiKey, why: Unusable): ServiceError {
   if (why === "expired" && key.expiresAt !== null) {
-    return new ServiceError("api_key_expired", `This API key expired at ${isoTime(key.expiresAt)}.`);
+    return expiredKey("API key", key.expiresAt);
   }
   return invalidKey();
-}
-
-export function invalidKey(): ServiceError {
-  return new ServiceError("invalid_api_key", "This API key is not valid.");
 }
 
 /** ISO 8601, UTC, with milliseconds. */

@@ -4,7 +4,7 @@
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
-import { hasEntityTag, type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, hasEntityTag, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { type ByteRange, readByteRange } from "./byte-range.ts";
@@ -33,6 +33,7 @@ export function mediaRoute(storage: MediaStorage): RestRoute {
   return restRoute({
     method: "GET",
     path: `${MEDIA_PATH}/:name`,
+    access: anyone,
     summary: "A generated image or video, for everybody who knows its URL",
     responses: {
       200: { description: "The file", others: FILE },
