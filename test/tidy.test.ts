@@ -204,6 +204,12 @@ describe("the repository", () => {
     expect(loose).toEqual([]);
   });
 
+  test("is under one licence, and each package says so", () => {
+    expect(read("LICENSE")).toContain("Apache License\n                           Version 2.0");
+    const manifests = tracked.filter((file) => basename(file) === "package.json");
+    expect(manifests.filter((file) => JSON.parse(read(file)).license !== "Apache-2.0")).toEqual([]);
+  });
+
   test("holds no machine path and no secret of ours", () => {
     const text = tracked.filter((file) => !/pnpm-lock\.yaml$|\.(png|webp|jpe?g|mp4)$/.test(file));
     expect(offenders(text, /(^|[^A-Za-z.])\/(w[o]rk|h[o]me|r[o]ot)\/[a-z.]/)).toEqual([]);
