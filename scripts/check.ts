@@ -2,7 +2,7 @@
 // repair what it can first. One line per step; a step that fails also shows what its tool said.
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
-import { checkContract } from "./last-release.ts";
+import { checkApi, checkContract } from "./last-release.ts";
 import { checkRegularExpressions } from "./regular-expressions.ts";
 import { ROOT, runTool, ToolError } from "./tool.ts";
 import { checkWords } from "./words.ts";
@@ -30,6 +30,7 @@ const inspect: Step[] = [
   { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
   { name: "contract of the last release", run: checkContract },
+  { name: "API of the last release", run: checkApi },
   { name: "contract lint", run: () => runTool("buf", ["lint"], `${ROOT}/proto`) },
 ];
 
