@@ -263,6 +263,19 @@ describe("the repository", () => {
     expect(lost).toEqual([]);
   });
 
+  test("docs/decisions/README.md has a row for each decision, with its title, date and status", () => {
+    const records = tracked.filter((file) => /^docs\/decisions\/\d{4}-/.test(file)).sort();
+    const rows = records.map((file) => {
+      const text = read(file).replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+      const [, number, title] = /^# (\d+)\. (.+)$/m.exec(text) ?? [];
+      const [, date, status] = /^Date: (\d{4}-\d\d-\d\d)\. Status: ([^.]+)\./m.exec(text) ?? [];
+      expect(basename(file).startsWith(`${number}-`.padStart(5, "0"))).toBe(true);
+      return `| [${number}](${basename(file)}) | ${title} | ${date} | ${status} |`;
+    });
+    const index = read("docs/decisions/README.md").split("\n");
+    expect(index.filter((line) => line.startsWith("| ["))).toEqual(rows);
+  });
+
   test("every file that a document links to exists", () => {
     const documents = tracked.filter((file) => file.endsWith(".md"));
     const broken = documents.flatMap((file) =>
