@@ -140,7 +140,7 @@ describe("laws", () => {
 
   test("the environment is read by launchers only", () => {
     const launchers =
-      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|\/src\/test\/|^(packages\/embedded|scripts|test)\//;
+      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|\/src\/test\/|^(packages\/embedded|examples|scripts|test)\//;
     expect(
       offenders(
         code.filter((file) => !launchers.test(file) && !isTest(file)),
