@@ -33,7 +33,10 @@ export interface ProviderDefinition<Shape extends z.ZodObject = z.ZodObject> {
 
 /** The variable of an address of an API. */
 export function baseUrl(usual: string) {
-  return z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" }).default(usual);
+  return z
+    .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
+    .default(usual)
+    .describe("address of the provider's API");
 }
 
 /** Gives `create` the type of its own settings; in a list, providers are of different shapes. */
