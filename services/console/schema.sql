@@ -7,7 +7,7 @@ CREATE TABLE account (
   CONSTRAINT account_pkey PRIMARY KEY (id)
 );
 
--- One row: the console knows each account that was created before complete_until.
+-- One row: the console has a copy of each account that was created before complete_until.
 CREATE TABLE account_copy (
   is_only boolean NOT NULL DEFAULT true,
   complete_until timestamp with time zone NOT NULL,

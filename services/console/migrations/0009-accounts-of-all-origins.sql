@@ -4,6 +4,6 @@ CREATE TABLE account_copy (
   complete_until timestamptz NOT NULL
 );
 
-COMMENT ON TABLE account_copy IS 'One row: the console knows each account that was created before complete_until.';
+COMMENT ON TABLE account_copy IS 'One row: the console has a copy of each account that was created before complete_until.';
 
 INSERT INTO account_copy (complete_until) VALUES ('epoch');
