@@ -48,7 +48,7 @@ const EXCEPTIONS: readonly Exception[] = [
   { file: "scripts/word-faults.ts", source: String.raw`(?:^|\s)--\s?(.*)$`, reason: OWN_TEXTS },
   { file: "scripts/word-faults.ts", source: String.raw`(?:^|\s)\/\/\s?(.*)$`, reason: OWN_TEXTS },
   {
-    file: "apps/simulator/src/json-example.ts",
+    file: "apps/simulator/src/reply/json-example.ts",
     reason: "a schema's pattern, matched in the sandbox against texts that the simulator makes",
   },
 ];

@@ -5,7 +5,7 @@ import type { Reason } from "@gr/proto";
 import type { StatementComparison } from "@gr/proto/console";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { PaymentStatus } from "./payments/payment-bookings.ts";
+import type { PaymentStatus } from "./payment-status.ts";
 
 const STRIPE_OUTCOMES = ["done", "repeated", "not_ours", "bad_signature", "failed"] as const;
 export type StripeOutcome = (typeof STRIPE_OUTCOMES)[number];

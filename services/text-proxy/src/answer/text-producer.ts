@@ -3,21 +3,21 @@ import { dearestRates, tokenPriceAt } from "@gr/models";
 import type { AttemptContext, AttemptEnd, Broken, Producer, Route } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import type { TextProxyConfig } from "../config.ts";
+import type { CarriedPart } from "../cost/carried-part.ts";
+import { ratesAsked, termsAsked } from "../cost/charged-meters.ts";
+import type { Attempt } from "../cost/failed-attempt.ts";
+import type { AttemptStory, TextStory } from "../cost/text-line.ts";
+import { asBilled, cannotGoOn, notAsked } from "../cost/unbilled-attempt.ts";
 import type { TextEvents } from "../events.ts";
 import { limitToAdd } from "../request/hold-size.ts";
 import { priceBounds } from "../request/price-bounds.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { upstreamBody } from "../request/upstream-body.ts";
+import type { TextKinds, TextProduct } from "../text-kinds.ts";
 import { isPassedOver } from "../upstream/choose-routes.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { AnswerReceiver } from "../upstream/upstream-call.ts";
 import { WatchedAnswer } from "../upstream/watched-answer.ts";
-import type { CarriedPart } from "./carried-part.ts";
-import { ratesAsked, termsAsked } from "./charged-meters.ts";
-import type { Attempt } from "./failed-attempt.ts";
-import type { TextKinds, TextProduct } from "./text-kinds.ts";
-import type { AttemptStory, TextStory } from "./text-line.ts";
-import { asBilled, cannotGoOn, notAsked } from "./unbilled-attempt.ts";
 
 export interface ProducerParts {
   readonly order: TextOrder;
