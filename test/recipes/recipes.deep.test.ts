@@ -28,8 +28,8 @@ async function run(
 const COPY_MS = 1_800_000;
 /** Tests that compare an addition with its list. */
 const LISTS = [
-  ...["test/tidy", "scripts/settings-pages", "packages/runtime/src/render-error"],
-  ...["packages/console-api/src/console-routes", "services/catalog/src/seed.test"],
+  ...["test/tidy", "scripts/settings-pages", "packages/runtime/src/http/render-error"],
+  ...["packages/console-api/src/console-routes", "services/catalog/src/files/seed.test"],
 ];
 
 let copy: string;
@@ -98,12 +98,12 @@ test("the new route is served and described, and spends nothing", async () => {
 test.each([
   ["docs/errors.md", "docs/errors.md › has one row for each reason"],
   ["docs/console-api.md", "docs/console-api.md lists every route as the table has it"],
-  ["services/catalog/src/test/golden-prices.ts", "services/catalog/src/seed.test.ts"],
+  ["services/catalog/src/test/golden-prices.ts", "services/catalog/src/files/seed.test.ts"],
 ])("a forgotten edit of %s is noticed", async (file, notice) => {
   await without(file, () => expect(lists()).rejects.toThrow(notice));
 });
 
-test.each(["services/keys/src/rpc.ts", "services/console/src/member-routes.ts"])(
+test.each(["services/keys/src/api/rpc.ts", "services/console/src/routes/account/member-routes.ts"])(
   "a forgotten handler in %s is noticed",
   async (file) => {
     await without(file, () => expect(types()).rejects.toThrow(file));

@@ -69,7 +69,7 @@ export const recipes: readonly Recipe[] = [
     adds: "a REST route",
     edits: [
       {
-        file: "services/keys/src/rest.ts",
+        file: "services/keys/src/api/rest.ts",
         change: (text) =>
           `${text.replace("routes: [testRoute(deps)", "routes: [recipeRoute(), testRoute(deps)")}
 const recipeRoute = () =>
@@ -133,9 +133,13 @@ export function Recipe() {
   },
 `,
       ),
-      before("services/console/src/member-routes.ts", '  | "listMembers"\n', '  | "readRecipe"\n'),
       before(
-        "services/console/src/member-routes.ts",
+        "services/console/src/routes/account/member-routes.ts",
+        '  | "listMembers"\n',
+        '  | "readRecipe"\n',
+      ),
+      before(
+        "services/console/src/routes/account/member-routes.ts",
         "    listMembers: async",
         "    readRecipe: async () => ({ recipe: true as const }),\n",
       ),
@@ -160,7 +164,7 @@ export function Recipe() {
         "message ReadRecipeRequest {}\n\nmessage ReadRecipeResponse {\n  string recipe = 1;\n}\n\n",
       ),
       before(
-        "services/keys/src/rpc.ts",
+        "services/keys/src/api/rpc.ts",
         "    async issueWebToken(",
         '    async readRecipe() {\n      return { recipe: "a" };\n    },\n',
       ),
