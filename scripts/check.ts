@@ -1,5 +1,5 @@
-// `npm run check`: everything about the source that needs no running part. `--fix` (`npm run fix`) lets Biome
-// repair what it can first. One line per step; a step that fails also shows what its tool said.
+// `npm run check` runs all checks of the source that need no running part. With `--fix` (`npm run fix`) Biome first
+// repairs its own findings. Each step prints one line; a failed step also shows the output of its tool.
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
 import { checkApi, checkContract } from "./last-release.ts";

@@ -42,10 +42,10 @@ const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 const isTest = (file: string) => file.endsWith(".test.ts");
 const code = tracked.filter((file) => /\.(tsx?|mjs|cjs)$/.test(file) && !file.startsWith("proto/src/gen/"));
 const sources = code.filter((file) => !isTest(file));
-/** What ships: no tests, no tools. */
+/** Shipped sources: no tests, no tools. */
 const product = sources.filter((file) => /^(apps|gateway|packages|proto|services)\//.test(file));
 
-/** What may know neither its topology nor the environment. */
+/** Sources without access to their topology and the environment. */
 const MODULES = /^(services|gateway|packages\/(?!embedded|runtime|money))/;
 
 function offenders(files: readonly string[], pattern: RegExp): string[] {

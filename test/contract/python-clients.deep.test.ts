@@ -21,6 +21,6 @@ test.each([
   ["LiteLLM", "litellm_client.py"],
 ])("%s sees what it should, and its account is charged what the upstream billed", async (_client, file) => {
   const script = fileURLToPath(new URL(`./python/${file}`, import.meta.url));
-  // Nothing is written beside the scripts.
+  // Python writes no cache beside the scripts.
   await expectKept(router, [python, "-B", script]);
 });

@@ -1,5 +1,5 @@
-// Runs one command: arguments in, text or JSON out, and an exit code that is 0 only when all went well.
-// Every failure is one sentence on stderr; with --json, an object that holds it.
+// runCli runs one command: arguments in, text or JSON out, and exit code 0 only after full success.
+// Every failure is one sentence on stderr; with --json, an object that contains it.
 import { errorRow, ServiceError } from "@gr/proto";
 import { buildSentence, type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";

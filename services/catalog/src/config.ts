@@ -1,4 +1,4 @@
-// What the catalogue reads from the environment.
+// Settings of the catalogue from the environment.
 import { PROVIDER_ABILITIES, type ProviderAbility } from "@gr/models";
 import { milliseconds, postgresConfig } from "@gr/runtime";
 import { textUpstreamConfig } from "@gr/text-upstream";

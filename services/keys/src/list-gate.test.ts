@@ -1,4 +1,4 @@
-// Lists of keys have no rate limit, so they are made one after the other, and accounts take turns.
+// Guarantees of key lists: they have no rate limit, so they run one after the other, and accounts alternate.
 import { expect, test } from "@jest/globals";
 import { keysRest } from "./api/rest.ts";
 import type { KeyDeps } from "./operations/key-deps.ts";

@@ -1,4 +1,4 @@
-// MediaGenerationService: what this module does for its peers and for operators.
+// MediaGenerationService serves this module's RPC for its peers and for operators.
 import { MediaGenerationService } from "@gr/proto/media";
 import { implement, type RpcService } from "@gr/runtime";
 import { type LogCallsDeps, logCalls } from "./log/log-rpc.ts";
@@ -7,7 +7,7 @@ import type { Days, RetentionStore } from "./retention/retention-store.ts";
 
 export interface RpcDeps extends LogCallsDeps {
   readonly retention: RetentionStore;
-  /** How long media are kept of accounts that have no term of their own. */
+  /** Retention of accounts without their own period. */
   readonly retentionDays: Days;
 }
 

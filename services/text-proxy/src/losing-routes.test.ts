@@ -1,5 +1,6 @@
-// Guarantee against an upstream that bills more than requests pay: after one such bill no further request of the account goes
-// there, after bills of two accounts, or one bill far above its hold, none of any account. Refused requests have no hold.
+// Guarantee against an upstream with bills above the charges. After one such bill, the account's requests
+// skip the route. After bills of two accounts, or one bill far above its hold, all accounts skip it.
+// Refused requests have no hold.
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { CALLER_HEADER } from "./test/front-door.ts";
 import { chat, type Rig, startRig } from "./test/rig.ts";
@@ -74,7 +75,7 @@ test.each([false, true])("losses of one account leave the route to others, strea
   expect({ asked: first.requests.length, holds: holds() }).toEqual(before);
   expect((await ask(b, { stream })).status).toBe(200);
   expect((await ask(c)).status).toBe(503);
-  // What was paid is at most the holds, and each bill is in the books.
+  // The charge is at most the holds, and each bill is booked.
   const captures = rig.billing.calls.filter(({ kind }) => kind === "capture");
   expect(captures.map((each) => each.cost)).toEqual([30_000_000_000n, 30_000_000_000n]);
 });

@@ -16,7 +16,7 @@ import { Upstream } from "./upstream/upstream.ts";
 const SERVICE = "text-proxy";
 const LEASE_ROUNDS = 3;
 const SHORTEST_LEASE_MS = 2_000;
-/** A hold is renewed in good time when it is looked at so often. */
+/** Number of checks per lease, enough for a renewal before its end. */
 const RENEWALS_A_LEASE = 10;
 
 export const textProxyModule = defineModule({
@@ -83,7 +83,7 @@ function settingsOf(config: TextProxyConfig) {
   };
 }
 
-/** By the name that routes of models call them; none where none is configured. */
+/** Opens the configured upstreams, by their name in the models' routes. */
 function openUpstreams(
   config: TextProxyConfig,
   events: TextEvents,

@@ -1,6 +1,6 @@
-// One text request from its accepted body to its answer. Everything that can refuse it comes first; then the library of
-// paid requests places the hold, has the answer made, and charges it. A repeated Idempotency-Key is answered from what
-// was kept.
+// ServeText runs one text request from its accepted body to its answer. All refusals happen first. Then the library of
+// paid requests places the hold, runs the attempts, and charges the answer.
+// A repeated Idempotency-Key receives the stored answer.
 import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
 import { type Principal, principalOf } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
@@ -39,7 +39,7 @@ export interface TextDeps {
   readonly config: TextProxyConfig;
   readonly billing: Billing;
   readonly catalog: CatalogCopy;
-  /** By name. */
+  /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly paid: PaidRequests<TextKinds>;
   readonly events: TextEvents;
@@ -56,9 +56,9 @@ interface Target {
   readonly model: Model;
   readonly price: TokenPrice;
   readonly priceVersion: string;
-  /** Best first. */
+  /** Routes, best first. */
   readonly routes: readonly [Route, ...Route[]];
-  /** By upstream: what the fields of the request do to the price there. */
+  /** Effects of the request's fields on the price, by upstream. */
   readonly priceTerms: ReadonlyMap<string, PriceTerms>;
 }
 
@@ -117,7 +117,7 @@ export async function serveText(
     return await replay(deps, principal, request, served.id, reply);
   } catch (error) {
     const { story } = producer;
-    // Otherwise it was refused, and has no hold.
+    // Other requests were refused, and have no hold.
     if (story.attempts.length > 0) {
       deps.textLog.add(
         textLine(order, story, { tookMs: performance.now() - began, error }, deps.clock.now()),
@@ -127,7 +127,10 @@ export async function serveText(
   }
 }
 
-/** What a request costs at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
+/**
+ * Returns the largest cost of a request. Nothing is held or sent. @throws ServiceError for
+ * each refusal of the request itself
+ */
 export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
   const { accountId } = requireNormalKey(principalOf(http));
   const request = readTextRequest(api, requireBytes(http.body));
@@ -141,7 +144,7 @@ function boundOf({ credits, mostCredits }: HoldSize): Credits {
   return mostCredits ?? credits;
 }
 
-/** Whichever of its upstreams serves it: the hold must be enough. */
+/** The hold must be enough at each of the model's upstreams. */
 function sizeOf(request: TextRequest, target: Target): HoldSize {
   const { model, price, routes } = target;
   const providers = routes.map(({ provider }) => provider);
@@ -151,8 +154,8 @@ function sizeOf(request: TextRequest, target: Target): HoldSize {
 }
 
 /**
- * Gives the kept answer of a charged request again, byte for byte, under a request id of its own. Nothing goes upstream
- * and nothing is charged.
+ * Replays the stored answer of a charged request, byte for byte, under a request id of its own. Nothing is sent to an
+ * upstream and nothing is charged.
  * @throws ServiceError idempotency_not_replayable, service_unavailable
  */
 async function replay(

@@ -1,4 +1,4 @@
-// Where the running router is, and the secret that opens its RPC port: from the file that the router writes into its
+// The router address is the RPC address of the running router, and the secret for it: from the file in the router's
 // data directory, or from the environment for a deployment.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -38,8 +38,9 @@ const environment = z.object({
 });
 
 /**
- * A data directory that was named wins; then RPC addresses of the environment; then the default data directory.
- * @throws OperatorError when there is no router to be found.
+ * Finds the router: in an explicit data directory first; then by RPC addresses of the environment; then in the default
+ * data directory.
+ * @throws OperatorError if no router is found.
  */
 export async function findRouter(dataDir: string | undefined, env: Environment): Promise<RouterAddress> {
   if (dataDir !== undefined) return fromFile(dataDir);

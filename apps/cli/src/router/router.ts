@@ -22,7 +22,7 @@ export interface Router {
   catalog(): ServiceClient<typeof CatalogService>;
   catalogOperator(): ServiceClient<typeof CatalogOperatorService>;
   media(): ServiceClient<typeof MediaGenerationService>;
-  /** A client of any RPC service of that process. @throws OperatorError when its address is not known. */
+  /** Returns a client of any RPC service of that process. @throws OperatorError if its address is missing. */
   dial<Desc extends DescService>(service: ServiceName, desc: Desc): ServiceClient<Desc>;
 }
 

@@ -1,5 +1,6 @@
-// What providers bill of a text request besides its tokens at the usual rates: service tiers, long inputs, cache writes, tools that
-// they run, hosts that cost more. The rules are the providers' own, from the sources named here, and never from the router's list.
+// TextTerms are the items of a text request's bill beyond tokens at the usual rates: service tiers, long inputs,
+// cache writes, tools of the provider, expensive hosts. The rules are the providers' own, from the sources named
+// here, never from the router's list.
 
 import type { PicoUsd } from "../bill/prices.ts";
 import { Refusal } from "../request/refusal.ts";
@@ -18,14 +19,14 @@ export interface ToolItem {
 }
 
 export interface TextTerms {
-  /** The tier that serves the request, as the answer names it. */
+  /** Tier that serves the request, by its name in the answer. */
   readonly tier: string;
   readonly input: Factor;
   readonly output: Factor;
-  /** Tokens of the input that are written to a cache, and the rate of them against the input's. */
+  /** Input tokens that are written to a cache, and their rate relative to the input's. */
   readonly written: number;
   readonly writeRate: Factor;
-  /** They are kept for longer than usual. */
+  /** True if they are cached for longer than usual. */
   readonly longWrites: boolean;
   /** Output that the limit of the request does not cover: thoughts, rejected predictions. */
   readonly beside: number;
@@ -58,7 +59,7 @@ const CONTAINER: PicoUsd = 3n * CENT;
 const MEMORY: Readonly<Record<string, bigint>> = { "1g": 1n, "4g": 4n, "16g": 16n, "64g": 64n };
 /** OpenRouter's documentation of server tools: a deep search of Exa. */
 const DEEP_SEARCH: PicoUsd = (3n * CENT) / 2n;
-/** What a host of the name costs against the listed one. */
+/** Price of a host with this name, relative to the listed price. */
 const HOSTS: Readonly<Record<string, Factor>> = { "sandbox-dear": [3n, 1n] };
 const BYTES_PER_TOKEN = 4;
 const CALLS = "#calls=";
@@ -103,7 +104,7 @@ function tierOf(asked: unknown): string {
   return typeof asked === "string" && asked in TIERS ? (asked === "fast" ? "priority" : asked) : "default";
 }
 
-/** @throws Refusal when the host costs more than the request allows */
+/** @throws Refusal if the host costs more than the request allows */
 function hostFactor({ price }: TextModel, { provider }: JsonObject): Factor {
   if (!isObject(provider)) return ONE;
   const names = [provider["only"], provider["order"]].flatMap((list) => (Array.isArray(list) ? list : []));
@@ -158,7 +159,7 @@ function openAiItems({ tools, max_tool_calls: most }: JsonObject, calls: number)
   return all.slice(0, typeof most === "number" ? most : all.length);
 }
 
-/** Models of chat completions that search do so once for each answer. */
+/** Models of chat completions that search run one search for each answer. */
 function searchFee({ web_search_options: options, n }: JsonObject): PicoUsd {
   return options == null ? 0n : (CENT * 5n * BigInt(Number(n ?? 1))) / 2n;
 }
@@ -185,7 +186,7 @@ function routerFees(body: JsonObject, calls: number): PicoUsd {
   return fee;
 }
 
-/** USD as JSON writes them, number or text, exactly. */
+/** USD in JSON, number or text, exactly. */
 function picoOf(usd: unknown): PicoUsd {
   const [whole = "0", parts = ""] = Number(usd).toFixed(12).split(".");
   return BigInt(whole + parts);

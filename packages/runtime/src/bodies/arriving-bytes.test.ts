@@ -1,4 +1,4 @@
-// Whatever the chunks and however the room grows, the bytes are those that came, in their order.
+// Guarantee of arriving bytes: for every split into chunks and every growth, the result is the sent bytes, in order.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { ArrivingBytes } from "./arriving-bytes.ts";

@@ -1,21 +1,22 @@
-// The bytes of a body that is still arriving. Room is made as they come, since what is announced need not come; and what is
-// there already moves to the larger room little by little, because a copy of 32 MB would keep the loop for long.
+// ArrivingBytes collects the bytes of a body that still arrives. The buffer grows on arrival, since announced bytes may
+// never arrive. Old bytes move to the larger buffer in small parts, because a copy of 32 MB would block the loop for
+// long.
 import { setImmediate as otherWork } from "node:timers/promises";
 
-/** Of the smaller room, so many bytes move for each that arrives: when the larger one is full, none is left there. */
+/** Bytes that move to the larger buffer for each arriving byte: once it is full, the smaller one is empty. */
 const MOVED_PER_BYTE = 2;
-/** When all have arrived, so many move at a time. */
+/** Bytes that move at a time after the last arrival. */
 const SLICE = 1024 * 1024;
 
 export class ArrivingBytes {
   readonly #most: number;
   #room: Buffer;
   #length = 0;
-  /** The room before, full, and how many of its bytes are in the present one. */
+  /** The full earlier buffer, and the number of its bytes in the present one. */
   #before: Buffer | undefined;
   #moved = 0;
 
-  /** @param first bytes that there is room for at once; @param most bytes that come at most */
+  /** @param first bytes of the first buffer; @param most bytes of the whole body at most */
   constructor(first: number, most: number) {
     this.#most = most;
     this.#room = Buffer.allocUnsafe(Math.min(first, most));
@@ -34,7 +35,7 @@ export class ArrivingBytes {
     this.#move(MOVED_PER_BYTE * chunk.length);
   }
 
-  /** All of them. Nothing may be pushed after it. */
+  /** Returns all bytes. Nothing may be pushed after it. */
   async whole(): Promise<Buffer> {
     while (this.#before !== undefined) {
       this.#move(SLICE);

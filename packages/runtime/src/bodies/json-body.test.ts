@@ -1,4 +1,4 @@
-// How a body is read: as JSON.parse would, refused before its end when it must be, never long at a time.
+// Guarantees of JSON bodies: the values of JSON.parse, refusals before the end of the body, and short steps.
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";

@@ -1,14 +1,14 @@
-// LoopTurns shares the event loop between long work and all other work: one step of long work runs at a time, then all
-// other pending work runs for at least as long as the step took. Owners of long work take turns, so that many uploads of
-// one account do not delay another account's. A worker thread would not help: its answer is copied back in one piece.
+// LoopTurns shares the event loop between long work and all other work. One step of long work runs at a time, then all
+// other pending work runs for at least that time. Owners of long work alternate, so that many uploads of one account do
+// not delay another account's. A worker thread would not help: its answer is copied back in one piece.
 import { setImmediate as otherWork } from "node:timers/promises";
 import { FairGate, type FairWork } from "./fair-gate.ts";
 
-/** Milliseconds; a turn of the loop that is shorter has run no other work. */
+/** Milliseconds; a shorter turn of the loop has run no other work. */
 const IDLE_TURN_MS = 0.1;
 
 export class LoopTurns {
-  /** Callers bound how much waits: one step for each open connection. */
+  /** Callers limit the waiting steps to one for each open connection. */
   readonly #gate = new FairGate({
     places: 1,
     perOwner: 1,

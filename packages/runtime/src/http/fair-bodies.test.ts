@@ -1,5 +1,5 @@
-// Guarantees of reading long bodies of several accounts: no account delays another's body by its own, and what a body may
-// come to is asked of the budget before it arrives.
+// Guarantees of long bodies of several accounts: no account delays another's body by its own. The budget is checked for
+// the possible size of a body before it arrives.
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
@@ -40,7 +40,7 @@ beforeEach(async () => {
 afterEach(() => app.close());
 
 const accountOf = ({ headers }: { headers: Record<string, unknown> }) => String(headers["x-account"]);
-/** Of the kind that takes longest to parse. */
+/** JSON of the kind with the longest parse time. */
 const LONG = `[${Array.from({ length: 45_000 }, () => `{"a":1}`).join()}]`;
 
 function post(account: string, headers: string, body: string): { socket: Socket; answer: Promise<string> } {

@@ -1,5 +1,5 @@
-// Environment to typed config. Each variable stands in exactly one schema; modules that share one (DATABASE_URL)
-// share the fragment. All problems of all modules are reported together.
+// Config turns the environment into typed settings. Each variable is in exactly one schema; modules that share one
+// (DATABASE_URL) share the fragment. All problems of all modules are reported together.
 import { z } from "zod";
 import { OperatorError } from "./operator-error.ts";
 
@@ -20,7 +20,7 @@ export const milliseconds = (byDefault: number) =>
 
 const NO_DRAIN = "must be milliseconds, a whole number from 0";
 
-/** Config fragment of every module that keeps tables. */
+/** Config fragment of every module with tables. */
 export const postgresConfig = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/, error: "must be a postgres:// URL" }).meta({
     description: "a PostgreSQL server, version 15 or newer; each service uses a schema of its own",
@@ -35,7 +35,7 @@ export const postgresConfig = z.object({
     .describe("connections of each service"),
 });
 
-/** Config fragment of whatever is faster with a Redis; nothing needs one. */
+/** Config fragment of modules that are faster with a Redis; no module needs one. */
 export const redisConfig = z.object({
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, error: "must be a redis:// or rediss:// URL" })
@@ -46,12 +46,12 @@ export const redisConfig = z.object({
   ),
 });
 
-/** Config fragment of whatever keeps files. */
+/** Config fragment of modules that store files. */
 export const dataDirConfig = z.object({
   DATA_DIR: z.string().min(1).default("./.data").describe("folder for all data that must survive a restart"),
 });
 
-/** Config fragment of whatever lets running requests end before it stops. */
+/** Config fragment of processes that let running requests end before they stop. */
 export const stopConfig = z.object({
   STOP_GRACE_MS: milliseconds(20_000).describe(
     "time after SIGTERM in which running requests may finish; see [Stopping](#stopping)",
@@ -63,14 +63,14 @@ export const stopConfig = z.object({
   }),
 });
 
-/** What is given up when STOP_GRACE_MS are over has so long to say so; then its connection is cut. */
+/** Time for final errors of aborted requests after STOP_GRACE_MS; then their connections are cut. */
 export const LAST_WORDS_MS = 1_000;
 
-/** How long running requests may go on after a stop was asked for. */
+/** Returns the longest time for running requests after a stop request. */
 export const longestStopMs = (config: { STOP_DRAIN_MS: number; STOP_GRACE_MS: number }): number =>
   config.STOP_DRAIN_MS + config.STOP_GRACE_MS;
 
-/** Config fragment of whatever tells others how it is doing. */
+/** Config fragment for the export of traces and metrics. */
 export const telemetryConfig = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: z
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
@@ -101,7 +101,7 @@ export const telemetryConfig = z.object({
   OTEL_METRIC_EXPORT_INTERVAL: milliseconds(60_000).describe("milliseconds between two exports of metrics"),
 });
 
-/** Config of the process itself, whatever modules it runs. */
+/** Config of the process itself, for all modules. */
 export const processConfig = z.object({
   ...stopConfig.shape,
   MIGRATE: z.enum(["on", "off"]).default("on").meta({
@@ -129,7 +129,7 @@ export const processConfig = z.object({
 });
 export type ProcessConfig = z.infer<typeof processConfig>;
 
-/** What a call of another process may be signed with. */
+/** Returns the secrets that may sign calls of another process. */
 export function believedSecrets(config: ProcessConfig): readonly string[] {
   const { INTERNAL_AUTH_SECRET: ours, INTERNAL_AUTH_SECRET_OTHER: other } = config;
   return other === undefined ? [ours] : [ours, other];

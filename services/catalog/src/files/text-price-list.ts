@@ -1,5 +1,5 @@
-// What text models cost whose upstream lists no prices: our own files, and a file of the operator, whose rows go before
-// ours. A file is refused as a whole when anything in it is wrong.
+// TextPriceList has the prices of text models from upstreams that list none: our own files, and an operator's file
+// with rows that override ours. A file with any fault is refused as a whole.
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { OperatorError } from "@gr/runtime";
@@ -11,7 +11,7 @@ import { readSeedFiles, type SeedFile } from "./seed.ts";
 import { isoDate, sourced, usd, usdPerMillion } from "./seed-price.ts";
 import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
 
-/** By the id that the upstream lists. */
+/** Models by the id in the upstream's list. */
 export type TextPriceList = ReadonlyMap<string, TextModel>;
 
 const tokens = z.int().positive().nullable().default(null);
@@ -22,7 +22,7 @@ const rates = z.strictObject({
   output: usdPerMillion,
   cached_input: usdPerMillion.optional(),
   cache_write: usdPerMillion.optional(),
-  /** Writes that are kept for longer than usual: an hour, twelve hours. */
+  /** Cache writes that last longer than usual: an hour, twelve hours. */
   long_cache_write: usdPerMillion.optional(),
   image_input: usdPerMillion.optional(),
   audio_input: usdPerMillion.optional(),
@@ -42,9 +42,9 @@ export const priceRow = z.strictObject({
   release_date: isoDate.nullable().default(null),
   /** The first day on which the upstream no longer serves it. */
   shutdown_date: isoDate.nullable().default(null),
-  /** What is left out is billed as input or output. */
+  /** Absent meters are billed as input or output. */
   usd_per_million: rates,
-  /** Rates of service tiers and of inputs above a length. A tier that is not named has no price, and is refused. */
+  /** Rates of service tiers and of inputs above a length. A tier without rates has no price, and is refused. */
   cases: z
     .array(
       z.strictObject({
@@ -57,16 +57,16 @@ export const priceRow = z.strictObject({
       }),
     )
     .default([]),
-  /** Added to each request. */
+  /** Fee that is added to each request. */
   request_usd: usd.default(0n),
-  /** Each call of a tool that the provider runs, by the type that it has in the output. */
+  /** Price of each call of a provider's tool, by its type in the output. */
   tool_usd: z.record(z.string().regex(/^[a-z_]{1,40}_call$/, 'must end in "_call"'), usd).default({}),
   ...sourced,
 });
 
 /**
- * @param ownFile path of the operator's file; undefined = ours only.
- * @throws OperatorError that names file, model, field and rule of what is wrong.
+ * @param ownFile path of the operator's file; undefined = ours only
+ * @throws OperatorError that names file, model, field and rule of each fault
  */
 export async function readTextPriceList(ownFile: string | undefined): Promise<TextPriceList> {
   const files = await readSeedFiles(TEXT_PRICE_DIRECTORY);
@@ -74,7 +74,7 @@ export async function readTextPriceList(ownFile: string | undefined): Promise<Te
   return textPriceListOf(files);
 }
 
-/** Of two rows with one id in different files, the later file's counts. @throws OperatorError */
+/** Of two rows with one id in different files, the later file's row applies. @throws OperatorError */
 export function textPriceListOf(files: readonly SeedFile[]): TextPriceList {
   const read = files.map(readPriceFile);
   refuseProblems(

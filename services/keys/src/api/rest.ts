@@ -109,7 +109,10 @@ const mintRoute = (deps: KeyDeps) =>
     },
   });
 
-/** Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other instead. */
+/**
+ * Limits lists of keys. Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other
+ * instead.
+ */
 const listGate = () =>
   new FairGate({
     places: 1,
@@ -163,7 +166,7 @@ const deleteRoute = (deps: KeyDeps) =>
     },
   });
 
-/** The gateway has checked this; it is checked again because these routes decide who may mint. */
+/** Checks the principal again after the gateway, because these routes decide about minting. */
 function requirePrincipal(request: FastifyRequest, wanted: KeyKind): Principal {
   const principal = principalOf(request);
   if (principal === null) throw invalidKey();
