@@ -61,6 +61,7 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
       version: API_VERSION,
       description:
         "One API in front of many image, video and text models, with prepaid credits and API keys.",
+      license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/", description: "Where this description was read" }],
     paths,

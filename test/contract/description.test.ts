@@ -1,7 +1,7 @@
 // The description at /openapi.json passes the tools of its readers: a linter has no finding, and a generated client
 // compiles and works.
 import { execFile } from "node:child_process";
-import { copyFile, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -26,6 +26,14 @@ beforeAll(async () => {
 afterAll(async () => {
   await router?.dispose();
   await rm(folder, { recursive: true, force: true });
+});
+
+test("docs/openapi.json is the description; UPDATE_OPENAPI=1 rewrites it", async () => {
+  const kept = join(ROOT, "docs/openapi.json");
+  const served = JSON.parse(await readFile(join(folder, "openapi.json"), "utf8"));
+  const text = `${JSON.stringify(served, null, 2)}\n`;
+  if (process.env["UPDATE_OPENAPI"] === "1") await writeFile(kept, text);
+  expect((await readFile(kept, "utf8")).split("\n")).toEqual(text.split("\n"));
 });
 
 test("Redocly finds nothing to complain of", async () => {

@@ -3,10 +3,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, test } from "@jest/globals";
 import { type Router, startRouter } from "../e2e/topology.ts";
 import { expectKept } from "./contract.ts";
-import { clientPython } from "./python-environment.ts";
+import { clientPython, INSTALL_MS } from "./python-environment.ts";
 
-/** Time for the first run, which installs a hundred packages. */
-const INSTALL_MS = 1_800_000;
 let router: Router;
 let python: string;
 beforeAll(async () => {

@@ -15,6 +15,9 @@ const OLDEST = "3.10";
 const NO_PYTHON = `The clients in Python need a python3 of at least ${OLDEST} with venv and pip, and the one that is found has not: install python3 and python3-venv.`;
 const CHECK = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${OLDEST.replace(".", ", ")}))`;
 
+/** Time for the first run, which installs a hundred packages. */
+export const INSTALL_MS = 1_800_000;
+
 /** Returns the interpreter of the venv. @throws Error with one sentence if there is no suitable Python */
 export async function clientPython(): Promise<string> {
   const system = await systemPython();

@@ -73,24 +73,27 @@ export const textUpstreamConfig = z.object({
     .string()
     .regex(NAME, NAME_RULE)
     .default("default")
-    .describe("what routes of text models call this upstream; shown as the provider of text models"),
-  TEXT_UPSTREAM_KIND: z.enum(KIND_NAMES).default("openrouter"),
+    .describe("provider name of text models"),
+  TEXT_UPSTREAM_KIND: z
+    .enum(KIND_NAMES)
+    .default("openrouter")
+    .describe("`openrouter`, `vercel`, `openai` or `openai-compatible` ([text upstreams](#text-upstreams))"),
   TEXT_UPSTREAM_BASE_URL: httpUrl()
     .optional()
-    .describe("everything before /chat/completions; absent = the public address of the kind"),
-  TEXT_UPSTREAM_API_KEY: z.string().min(1).optional(),
+    .meta({ description: "everything before `/chat/completions`", byDefault: "the kind's public address" }),
+  TEXT_UPSTREAM_API_KEY: z.string().min(1).optional().describe("key of the text upstream, if it needs one"),
   TEXT_UPSTREAMS: z
     .string()
     .transform((text, context) => readJson(text, z.array(listed).min(1), context))
     .optional()
     .describe(
-      "several text upstreams, the preferred first: a JSON list; then the four settings of one are not used",
+      "several text upstreams, the preferred first, as a JSON list ([text upstreams](#text-upstreams)); replaces the four settings above",
     ),
   TEXT_UPSTREAM_KEYS: z
     .string()
     .transform((text, context) => readJson(text, z.record(name, z.string().min(1)), context))
     .optional()
-    .describe("the keys of TEXT_UPSTREAMS: a JSON object, name to key"),
+    .describe("keys of these upstreams: a JSON object, name to key"),
 });
 
 type Config = z.infer<typeof textUpstreamConfig>;

@@ -58,7 +58,7 @@ export const statementSettings = {
     .transform((text, context) => readJson(text, z.array(listed).max(20), context))
     .optional()
     .describe(
-      "statements of providers that are compared with the books every day: a JSON list of name, kind, providers, base_url",
+      "[statements of providers](#statements-of-providers) that the console compares with the books every day: a JSON list of `name`, `kind`, `providers`, `base_url`",
     ),
   STATEMENT_KEYS: z
     .string()
@@ -76,14 +76,16 @@ export const statementSettings = {
       context.addIssue({ code: "custom", message: "must be an amount of USD, at least 0, such as 0.01" });
       return z.NEVER;
     })
-    .describe("differences of a model up to this amount of USD are none"),
+    .describe("the largest difference of a model, in USD, that does not count"),
   STATEMENT_TOLERANCE_PERCENT: z.coerce
     .number()
     .int()
     .min(0)
     .max(100)
     .default(1)
-    .describe("differences of a model up to this share of the billed amount are none"),
+    .describe(
+      "the largest difference of a model, in percent of the billed amount, that does not count; the larger tolerance applies",
+    ),
 };
 const settings = z.object(statementSettings);
 

@@ -32,7 +32,10 @@ export interface ProviderDefinition<Shape extends z.ZodObject = z.ZodObject> {
 
 /** The variable of an address of an API. */
 export function baseUrl(usual: string) {
-  return z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" }).default(usual);
+  return z
+    .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
+    .default(usual)
+    .describe("address of the provider's API");
 }
 
 /** Types the argument of `create` by the provider's own settings. A list holds providers of different shapes. */

@@ -12,7 +12,9 @@ export const openRouter = defineProvider({
     OPENROUTER_API_KEY: z
       .string()
       .optional()
-      .describe("switches OpenRouter's image and video models on; text has TEXT_UPSTREAM_API_KEY"),
+      .describe(
+        "switches OpenRouter's image and video models on; text uses `TEXT_UPSTREAM_API_KEY`, which may be the same key",
+      ),
     OPENROUTER_BASE_URL: baseUrl("https://openrouter.ai/api/v1"),
   }),
   credential: "OPENROUTER_API_KEY",

@@ -9,8 +9,8 @@ export const together = defineProvider({
   reports: { image: "nothing", video: "cost" },
   settings: z.object({
     TOGETHER_API_KEY: z.string().optional().describe("switches Together's image and video models on"),
-    TOGETHER_BASE_URL: baseUrl("https://api.together.xyz/v1"),
-    TOGETHER_VIDEO_BASE_URL: baseUrl("https://api.together.ai/v2"),
+    TOGETHER_BASE_URL: baseUrl("https://api.together.xyz/v1").describe("address for images"),
+    TOGETHER_VIDEO_BASE_URL: baseUrl("https://api.together.ai/v2").describe("address for videos"),
   }),
   credential: "TOGETHER_API_KEY",
   baseUrls: {
