@@ -10,12 +10,15 @@ test("a request whose client has gone is finished before the pool ends", async (
   const blocker = await served.pool.connect();
   try {
     const owner = await served.signedIn("owner@example.com", "owner");
+    await served.signedIn("other@example.com", "viewer");
+    const found = "SELECT person_id FROM membership WHERE account_id = $1 AND role = 'viewer'";
+    const [viewer] = (await served.pool.query<{ person_id: string }>(found, [served.accountId])).rows;
     await blocker.query("BEGIN");
     await blocker.query("SELECT FROM account WHERE id = $1 FOR UPDATE", [served.accountId]);
     const client = new AbortController();
-    const path = `accounts/${served.accountId}/name`;
+    const path = `accounts/${served.accountId}/members/${viewer?.person_id}`;
     const left = owner
-      .ask("PATCH", path, { name: "Ours" }, client.signal)
+      .ask("PATCH", path, { role: "developer" }, client.signal)
       .catch((error: Error) => error.name);
     const waiting =
       "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -31,7 +34,7 @@ test("a request whose client has gone is finished before the pool ends", async (
     const { rows } = await served.pool.query("SELECT action FROM audit WHERE account_id = $1", [
       served.accountId,
     ]);
-    expect(rows).toEqual([{ action: "account.renamed" }]);
+    expect(rows).toEqual([{ action: "member.role_changed" }]);
   } finally {
     blocker.release();
     await served.stop();
