@@ -41,7 +41,8 @@ async function search(kind: "forEnded" | "forUnresolved", visibleAt: number) {
     SEARCH_PAUSES,
   );
   const route = { provider: "first", upstreamModel: "model" };
-  bills[kind]({ id: "request", route, billId: "", severalBills: false, booked: 0n, cover: undefined });
+  const cover = { accountId: "account", held: 0n, charge: undefined };
+  bills[kind]({ id: "request", route, billId: "", severalBills: false, booked: 0n, cover });
   await ended;
   return { slept, booked };
 }

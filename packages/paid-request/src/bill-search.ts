@@ -40,8 +40,7 @@ export interface Searched {
   readonly severalBills: boolean | undefined;
   /** What is in our books of it already; undefined while its hold is open. */
   readonly booked: PicoUsd | undefined;
-  /** Undefined of a hold whose order this process does not know: its bill closes no route. */
-  readonly cover: Cover | undefined;
+  readonly cover: Cover;
 }
 
 interface BillSearchDeps<K extends Kinds> {
@@ -121,7 +120,7 @@ export class BillSearch<K extends Kinds> {
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
         if (typeof found !== "object") continue;
         const { cost } = found;
-        if (cover !== undefined) this.#losses.recordBill(route, cover, cost);
+        this.#losses.recordBill(route, cover, cost);
         if (booked === undefined || cost > booked) {
           const more = cost - (booked ?? 0n);
           if (!(await this.#booked(id, () => book(cost, more)))) continue;
