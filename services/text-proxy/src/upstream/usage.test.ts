@@ -55,7 +55,14 @@ describe("the cost", () => {
     );
   });
 
-  test.each(["-0.1", "null", '"free"', "{}", "true", "1e300", '"NaN"', "10000000000"])(
+  test.each(["10000.000000000001", "40500", "9000000", '"40500"'])(
+    "%s counts as 10,000 USD, which closes the route",
+    (text) => {
+      expect(read(withCost(text))).toMatchObject({ reportedCost: 10n ** 16n, saysCost: false });
+    },
+  );
+
+  test.each(["-0.1", "null", '"free"', "{}", "true", "1e300", "10000000000", '"NaN"'])(
     "%s is not believed: the tokens are priced instead",
     (text) => {
       const usage = read(withCost(text));

@@ -1,7 +1,7 @@
 // What an upstream says that a request used, read exactly: token counts as whole numbers, the cost from its source
 // text and never through a floating-point number. Counts that cannot be counts make the whole usage missing.
 import { priceOfTokens, type TokenMeters, withOwnPrice } from "@gr/models";
-import { formatPicoUsd, type PicoUsd, parsePicoUsd } from "@gr/money";
+import { formatPicoUsd, type PicoUsd, parsePicoUsd, smaller } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { AmountReader, UpstreamKind } from "@gr/text-upstream";
 import { findMember, type Member, type ObjectLayout, scanObject, valueText } from "../json/json-members.ts";
@@ -37,7 +37,7 @@ const FIELDS = {
 
 /** No request has more tokens; a larger count is nonsense. */
 const MOST_TOKENS = 100_000_000;
-/** No request costs more than 10,000 USD; a larger amount is nonsense. */
+/** Largest cost that is booked, 10,000 USD. A higher bill is a defect of the upstream, and its route loses money. */
 const MOST_COST: PicoUsd = 10n ** 16n;
 const OPEN_BRACE = 0x7b;
 
@@ -70,12 +70,13 @@ export function readUsage(
     return { meters, reportedCost: undefined, saysCost: false, json, layout };
   }
   const { cost, isUsageCost } = reported;
-  return believable(cost) ? { meters, reportedCost: cost, saysCost: isUsageCost, json, layout } : undefined;
+  const reportedCost = boundedCost(cost);
+  return { meters, reportedCost, saysCost: isUsageCost && reportedCost === cost, json, layout };
 }
 
-/** Sums are bounded where they are read: billing could not even be told of an amount beyond its integers. */
-export function believable(cost: PicoUsd): boolean {
-  return cost <= MOST_COST;
+/** Returns a cost that billing can add up. */
+export function boundedCost(cost: PicoUsd): PicoUsd {
+  return smaller(cost, MOST_COST);
 }
 
 /** The true cost: as reported, else tokens times the catalogue's price. */
