@@ -23,6 +23,8 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   cutOff(order: TextOrder, why: string): void;
   lost(order: TextOrder, loss: UpstreamLoss): void;
   refused(order: TextOrder, upstream: string, status: number, refusal: Refusal): void;
+  /** An answer that had begun says that the upstream refuses the operator's account. */
+  accountRefused(order: TextOrder, upstream: string): void;
   /** Other routes of a model are preferred to an upstream. @param pauseMs until the next probe */
   breakerOpened(upstream: string, model: string, pauseMs: number): void;
   /** It answers again. */
@@ -156,6 +158,10 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
       } else if (status >= 500) {
         log.warn({ ...named(order), status, reason: error.reason }, "upstream failed");
       }
+    },
+    accountRefused: ({ id }, upstream) => {
+      keyRefused.inc({ upstream });
+      log.error({ requestId: id, upstream }, "our account is refused in the middle of an answer");
     },
     failed: (order, problem) => {
       outcomes.inc({ outcome: "failed" });

@@ -29,6 +29,8 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   failed(order: Subject, route: Route, error: ProviderError): void;
   /** A part of what was asked for is missing: the caller gets, and pays for, the rest. */
   partFailed(order: Subject, route: Route, error: ProviderError): void;
+  /** A provider refused the operator's key, account or region for a part; the request did not end with that. */
+  accountRefused(order: Subject, route: Route, error: ProviderError): void;
   /** Nobody knows whether the provider has billed it; the resolver takes over. */
   outcomeUnknown(order: Subject, route: Route, error: ProviderError): void;
   /** A model is asked for that no configured provider makes. */
@@ -47,6 +49,8 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   /** Its caller had its files and its prompt removed. */
   contentRemoved(order: Subject): void;
 }
+
+const ACCOUNT_REFUSED = "a provider refuses us; check its key, its account and the catalogue";
 
 /** @param providers names of those that are configured. @param closedRoutes because of losses, as of now */
 export function createGenerationEvents(
@@ -84,9 +88,12 @@ export function createGenerationEvents(
     failed: (order, { provider }, error) => {
       generations.inc({ provider, outcome: error.kind });
       const details = { ...facts(order), provider, ...causeOf(error) };
-      if (error.kind === "misconfigured") {
-        log.error(details, "a provider refuses us; check its key, its account and the catalogue");
-      } else log.warn(details, "generation failed");
+      if (error.kind === "misconfigured") log.error(details, ACCOUNT_REFUSED);
+      else log.warn(details, "generation failed");
+    },
+    accountRefused: (order, { provider }, error) => {
+      generations.inc({ provider, outcome: error.kind });
+      log.error({ ...facts(order), provider, ...causeOf(error) }, ACCOUNT_REFUSED);
     },
     partFailed: (order, { provider }, error) => {
       trouble.inc({ what: "part_failed" });

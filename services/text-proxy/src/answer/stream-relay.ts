@@ -18,6 +18,7 @@ import {
   lossError,
   lostAttempt,
   refusedAttempt,
+  reportRefusedAccount,
   unknownAttempt,
 } from "./failed-attempt.ts";
 import { dataOf, endOfEvent, SseSplitter } from "./sse-splitter.ts";
@@ -337,6 +338,7 @@ export class StreamRelay {
       this.#stopUpstream();
       return;
     }
+    reportRefusedAccount(this.#parts, bodyOf(event));
     if (own) this.#failureEvent = event;
     if (this.#usage !== undefined) {
       events.cutOff(order, "the upstream failed after its usage");
@@ -442,9 +444,12 @@ const NOTHING = Buffer.alloc(0);
 
 /** What an upstream refuses in the first event of a stream that it had begun, as if it had refused with that status. */
 function refusalIn(event: Buffer, status: number, generationId: string): CollectedAnswer {
+  return { status, headers: {}, body: bodyOf(event), cut: false, generationId };
+}
+
+function bodyOf(event: Buffer): Buffer {
   const data = dataOf(event);
-  const body = data === undefined ? NOTHING : event.subarray(data.start, data.end);
-  return { status, headers: {}, body, cut: false, generationId };
+  return data === undefined ? NOTHING : event.subarray(data.start, data.end);
 }
 
 function asServiceError(error: unknown): ServiceError {

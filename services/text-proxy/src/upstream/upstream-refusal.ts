@@ -30,6 +30,8 @@ const DEFAULT_RETRY_MS = 1_000;
 export const REST_OF_KEY_MS = 30_000;
 /** OpenRouter has the model, and no host of it that meets what the request demands: a price, for example. */
 const NO_HOST = "No endpoints found";
+/** Of an error that names none: a status that leaves the decision to its words. */
+const STATUS_OF_WORDS = 400;
 const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
 
 /** @param redact takes secrets out of the upstream's words */
@@ -93,14 +95,25 @@ function errorOf(
   return new ServiceError("provider_error", "The provider of this model failed.");
 }
 
-/** The `error` object of the format that all text upstreams share. Some send it in a list, and some with a flat code and text. */
+/** Returns whether an error in an answer with status 200, or in one of its events, is about our account. */
+export function isAboutAccount(body: Buffer): boolean {
+  const envelope = readEnvelope(body);
+  const code = envelope?.["code"];
+  return meaningOf(typeof code === "number" ? code : STATUS_OF_WORDS, envelope) === "account";
+}
+
+/**
+ * The `error` object of the format that all text upstreams share. Some send it in a list, and some with a flat code and text.
+ * Events of responses have it in their response, or are themselves the error.
+ */
 export function readEnvelope(body: Buffer): JsonObject | undefined {
   if (body.length > LONGEST_REFUSAL) return undefined;
   try {
     const parsed: unknown = parseForeignJson(body);
     const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
     if (!isObject(first)) return undefined;
-    const { code, error } = first;
+    const { code, type, response, error = isObject(response) ? response["error"] : undefined } = first;
+    if (error === undefined && type === "error") return first;
     return isObject(error) ? error : typeof error === "string" ? { code, message: error } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
