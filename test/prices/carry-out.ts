@@ -56,6 +56,7 @@ const events: GenerationEvents = {
   succeeded: nobody,
   failed: nobody,
   partFailed: nobody,
+  routeReopened: nobody,
   accountRefused: nobody,
   outcomeUnknown: nobody,
   noProvider: nobody,

@@ -16,6 +16,7 @@ import { printable } from "./printable.ts";
 import { addReconcileCommand } from "./reconcile-command.ts";
 import type { Report } from "./report.ts";
 import { addRetentionCommands } from "./retention-commands.ts";
+import { addRouteCommands } from "./route-commands.ts";
 import { type Router, reachRouter } from "./router.ts";
 import { findRouter, type RouterAddress } from "./router-address.ts";
 
@@ -73,6 +74,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addCatalogCommands(program, runs, runsAlone);
   addConsoleCommands(program, runs);
   addRetentionCommands(program, runs);
+  addRouteCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
     await program.parseAsync(args, { from: "user" });

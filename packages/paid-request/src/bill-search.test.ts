@@ -36,7 +36,7 @@ async function search(kind: "forEnded" | "forUnresolved", visibleAt: number) {
       lookUp: { canAsk: () => true, ask },
       events: events as unknown as PaidRequestEvents<Kinds>,
       clock,
-      losses: new LossBreaker(clock, { routeClosed: () => undefined }),
+      losses: new LossBreaker(clock, { routeClosed: () => undefined, routeReopened: () => undefined }),
     },
     SEARCH_PAUSES,
   );

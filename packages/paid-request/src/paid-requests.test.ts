@@ -83,6 +83,7 @@ beforeEach(async () => {
     events: {
       notCovered: () => told.push("not covered"),
       routeClosed: ({ provider }, accountId) => told.push(`${provider} closed for ${accountId ?? "all"}`),
+      routeReopened: ignored,
       billLookedUp: () => told.push("looked up"),
       billMetered: () => told.push("metered"),
       fellBack: (_, __, to) => told.push(`to ${to.provider}`),

@@ -190,6 +190,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         { provider, upstreamModel, accountId, loss: formatPicoUsd(loss) },
         "a route is closed: its provider bills more than requests pay",
       ),
+    routeReopened: (route) => log.warn({ ...route }, "an operator has opened a route that loses money"),
     notBelieved: (order, cost, believed) => {
       notBelieved.inc();
       const amounts = { cost: formatPicoUsd(cost), believed: formatPicoUsd(believed) };

@@ -1,5 +1,6 @@
 // Guarantee against an upstream that bills more than requests pay: after one such bill no further request of the account goes
 // there, after bills of two accounts, or one bill far above its hold, none of any account. Refused requests have no hold.
+import { TextProxyService } from "@gr/proto/text";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { CALLER_HEADER } from "./test/front-door.ts";
 import { chat, type Rig, startRig } from "./test/rig.ts";
@@ -74,9 +75,18 @@ test.each([false, true])("losses of one account leave the route to others, strea
   expect({ asked: first.requests.length, holds: holds() }).toEqual(before);
   expect((await ask(b, { stream })).status).toBe(200);
   expect((await ask(c)).status).toBe(503);
+  const operator = rig.running.dial("text-proxy", TextProxyService);
+  const [closed] = (await operator.listClosedRoutes({})).routes;
+  expect(closed).toMatchObject({ provider: "first", upstreamModel: "one", accountId: "" });
+  expect(await operator.reopenRoute({ provider: "first", upstreamModel: "one" })).toMatchObject({
+    reopened: true,
+  });
+  expect(await gauge()).toBe(0);
+  cost = 0.000_001;
+  expect((await ask(c)).status).toBe(200);
   // What was paid is at most the holds, and each bill is in the books.
   const captures = rig.billing.calls.filter(({ kind }) => kind === "capture");
-  expect(captures.map((each) => each.cost)).toEqual([30_000_000_000n, 30_000_000_000n]);
+  expect(captures.map((each) => each.cost)).toEqual([30_000_000_000n, 30_000_000_000n, 1_000_000n]);
 });
 
 test.each([

@@ -147,6 +147,7 @@ export class Router {
     const { world } = this.#surroundings;
     return {
       notCovered: () => world.count("charges cut to their hold"),
+      routeReopened: () => undefined,
       routeClosed: () => world.count("routes closed by losses"),
       billLookedUp: () => world.count("bills looked up"),
       billMetered: () => world.count("bills metered"),

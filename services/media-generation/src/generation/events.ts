@@ -3,6 +3,7 @@
 import { formatPicoUsd } from "@gr/money";
 import {
   type Bill,
+  type Closing,
   countByProvider,
   type Ending,
   type PaidRequestEvents,
@@ -52,12 +53,12 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
 
 const ACCOUNT_REFUSED = "a provider refuses us; check its key, its account and the catalogue";
 
-/** @param providers names of those that are configured. @param closedRoutes because of losses, as of now */
+/** @param providers names of those that are configured. @param closings because of losses, as of now */
 export function createGenerationEvents(
   log: Logger,
   metrics: Registry,
   providers: readonly string[],
-  closedRoutes: () => readonly Route[],
+  closings: () => readonly Closing[],
 ): GenerationEvents {
   const { generations, duration, provided, own, resolutions, replays, trouble } = createCounters(metrics);
   // There from the beginning, so that the first one is an increase.
@@ -69,7 +70,7 @@ export function createGenerationEvents(
     labelNames: ["provider"],
     registers: [metrics],
     collect() {
-      for (const [provider, closed] of countByProvider(providers, closedRoutes())) {
+      for (const [provider, closed] of countByProvider(providers, closings())) {
         this.set({ provider }, closed);
       }
     },
@@ -135,6 +136,7 @@ export function createGenerationEvents(
         { provider, upstreamModel, accountId, loss: formatPicoUsd(loss) },
         "a route is closed: its provider bills more than generations pay",
       ),
+    routeReopened: (route) => log.warn({ ...route }, "an operator has opened a route that loses money"),
     notCovered: (order, bill) =>
       log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
     billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),
