@@ -12,6 +12,7 @@ export {
   postgresConfig,
   processConfig,
   readConfig,
+  readJsonSetting,
   redisConfig,
   stopConfig,
 } from "./config.ts";
