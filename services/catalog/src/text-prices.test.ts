@@ -1,5 +1,6 @@
 // The shipped prices of OpenAI's text models: tiers, long inputs, cache writes and tools as the cited source has them.
 import { expect, test } from "@jest/globals";
+import { isOnSale } from "./shutdown.ts";
 import { readTextPriceList } from "./text-price-list.ts";
 
 test("prices of long inputs and tiers are those of the source", async () => {
@@ -42,4 +43,14 @@ test("all current models of OpenAI have prices of their tools", async () => {
 test("cache writes that are kept for twelve hours cost twice the usual ones", async () => {
   const list = await readTextPriceList(undefined);
   expect(list.get("gpt-5.6")?.prices).toMatchObject({ cacheWrite: 5_000_000n, longCacheWrite: 10_000_000n });
+});
+
+test("models that OpenAI has shut down carry the day, from which on they are not listed", async () => {
+  const list = await readTextPriceList(undefined);
+  for (const id of ["gpt-4.1-nano", "o3-mini", "o4-mini"]) {
+    const { shutdownDate = null } = list.get(id) ?? {};
+    expect([id, shutdownDate]).toEqual([id, "2026-10-23"]);
+    expect(isOnSale(shutdownDate, "2026-10-22")).toBe(true);
+    expect(isOnSale(shutdownDate, "2026-10-23")).toBe(false);
+  }
 });
