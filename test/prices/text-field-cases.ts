@@ -96,6 +96,22 @@ export function fieldCases(): readonly FieldCase[] {
     }),
     ...both("a host below the client's own limit", { provider: { max_price: { prompt: 0.0001 } } }),
     ...both("a dear host with priority", { provider: { only: ["sandbox-dear"] }, service_tier: "priority" }),
+    ...["cost", "tps", "ttft"].flatMap((sort) =>
+      both(`a gateway's hosts by ${sort}`, { providerOptions: { gateway: { sort } } }),
+    ),
+    ...["only", "order", "models"].flatMap((name) =>
+      both(`a gateway's dear host in ${name}`, {
+        providerOptions: { gateway: { [name]: ["sandbox-dear"] } },
+      }),
+    ),
+    ...["flex", "priority"].flatMap((serviceTier) => [
+      ...both(`a gateway's tier ${serviceTier}`, { providerOptions: { gateway: { serviceTier } } }),
+      ...both(`a provider's tier ${serviceTier}`, { providerOptions: { openai: { serviceTier } } }),
+    ]),
+    ...both("a provider's fast mode", { providerOptions: { anthropic: { speed: "fast" } } }),
+    ...both("a provider's fast mode in a dear tier", {
+      providerOptions: { anthropic: { speed: "fast" }, gateway: { serviceTier: "priority" } },
+    }),
     ...both("other models", { models: ["sandbox/chat-vision"] }),
     ...both("thoughts beside the limit", {
       max_tokens: 50,

@@ -3,6 +3,7 @@
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
 import { MUTANTS_OF_PARTS } from "./mutants-of-parts.ts";
+import { MUTANTS_OF_PRICES } from "./mutants-of-prices.ts";
 
 const LIFE = "packages/paid-request/src/paid-requests.ts";
 const HOLDS = "packages/paid-request/src/running-holds.ts";
@@ -479,5 +480,6 @@ export const MUTANTS: readonly Mutant[] = [
     caught: { histories: 10_000, seed: 211 },
   },
   ...MUTANTS_OF_PARTS,
+  ...MUTANTS_OF_PRICES,
   ...MUTANTS_FOR_TESTS,
 ];

@@ -17,6 +17,7 @@ import { Simulation } from "./simulation.ts";
 import { Statements } from "./statement.ts";
 import { togetherImageRoutes, togetherVideoRoutes } from "./together/routes.ts";
 import { UpstreamFaults } from "./upstream-faults.ts";
+import { vercelRoutes } from "./vercel/routes.ts";
 import { xaiRoutes } from "./xai/routes.ts";
 
 export interface SimulatorOptions {
@@ -82,6 +83,7 @@ function buildApp(simulation: Simulation, drawing: boolean): FastifyInstance {
     prefix: "/openai/v1",
   });
   app.register(faults.over("local", localRoutes(simulation)), { prefix: "/local/v1" });
+  app.register(vercelRoutes(simulation), { prefix: "/vercel/v1" });
   app.register(geminiRoutes(media), { prefix: "/gemini/v1beta" });
   app.register(xaiRoutes(media), { prefix: "/xai/v1" });
   app.register(togetherImageRoutes(media), { prefix: "/together/v1" });
