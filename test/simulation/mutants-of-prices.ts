@@ -4,6 +4,8 @@ import type { Mutant } from "./mutant.ts";
 
 const CASES = "packages/models/src/price-cases.ts";
 const CASES_TEST = { test: "packages/models/src/price-cases.test.ts" } as const;
+const OFF_PEAK = "packages/models/src/off-peak.ts";
+const OFF_PEAK_TEST = { test: "packages/models/src/off-peak.test.ts" } as const;
 const LINES = "packages/models/src/price-lines.ts";
 const PRICE = "packages/models/src/price.ts";
 const PRICE_TEST = { test: "packages/models/src/price.test.ts" } as const;
@@ -76,13 +78,42 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
     what: "a hold leaves the price of the asked tier out",
     caught: CASES_TEST,
   },
+  // Off-peak rates.
+  {
+    file: CASES,
+    find: "step?.price ?? offPeakRates(price, createdAt) ?? price;",
+    replace: "offPeakRates(price, createdAt) ?? step?.price ?? price;",
+    what: "a long input is billed at off-peak rates",
+    caught: OFF_PEAK_TEST,
+  },
+  {
+    file: CASES,
+    find: "...price.offPeak.flatMap((each) => each.price ?? []), ",
+    replace: "",
+    what: "a hold leaves off-peak rates out, which can be the dearer ones",
+    caught: OFF_PEAK_TEST,
+  },
+  {
+    file: OFF_PEAK,
+    find: "[createdAt - MARGIN_MS, createdAt, createdAt + MARGIN_MS]",
+    replace: "[createdAt]",
+    what: "an answer at the edge of off-peak hours is charged below its bill",
+    caught: OFF_PEAK_TEST,
+  },
+  {
+    file: OFF_PEAK,
+    find: "time.getUTCDay() || DAYS;",
+    replace: "time.getUTCDay() + 1;",
+    what: "the weekend of off-peak rates begins on Friday",
+    caught: OFF_PEAK_TEST,
+  },
   // The lines of a price.
   {
     file: LINES,
     find: "picoUsd: price.longCacheWritePicoUsd ?? cacheWrite },",
     replace: "picoUsd: cacheWrite },",
     what: "cache writes of an hour are billed as those of five minutes",
-    caught: PRICE_TEST,
+    caught: CASES_TEST,
   },
   {
     file: LINES,
@@ -96,7 +127,7 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
     find: "count: count(toolCalls[call] ?? 0),",
     replace: "count: count(toolCalls[call] === undefined ? 0 : 1),",
     what: "several calls of a tool cost as much as one",
-    caught: PRICE_TEST,
+    caught: CASES_TEST,
   },
   {
     file: LINES,
@@ -153,7 +184,7 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
     find: "if (fee.picoUsd > (fees.get(fee.call)?.picoUsd ?? -1n)) fees.set(fee.call, fee);",
     replace: "",
     what: "a hold leaves the tool fees of further upstreams out",
-    caught: TOKENS_TEST,
+    caught: CASES_TEST,
   },
   // Fields that decide the price.
   {
@@ -252,7 +283,7 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
     find: "most = larger(most, fee * BigInt(calls));",
     replace: "",
     what: "a hold leaves the fees of many tool calls out",
-    caught: ROUTES_TEST,
+    caught: { test: "test/prices/text-fields.test.ts", name: "openai: no" },
   },
   {
     file: EFFECTS,
@@ -310,13 +341,6 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
     find: 'if (typeof data === "string") this.#addSound(data);',
     replace: "",
     what: "sound in a stream is not metered",
-    caught: METER_TEST,
-  },
-  {
-    file: METER,
-    find: "if (this.#responses && !event.includes(DELTA_EVENT)) return;",
-    replace: "",
-    what: "an answer that is repeated at its end counts twice",
     caught: METER_TEST,
   },
   {
@@ -511,13 +535,6 @@ export const MUTANTS_OF_PRICES: readonly Mutant[] = [
     find: "const differs = size(unexplained) > larger(tolerance.usd, share);",
     replace: "const differs = unexplained > larger(tolerance.usd, share);",
     what: "books above the statement are no difference",
-    caught: COMPARE_TEST,
-  },
-  {
-    file: COMPARE,
-    find: "return known.has(undated) ? undated : model;",
-    replace: "return undated;",
-    what: "a model that the books do not have counts as another one",
     caught: COMPARE_TEST,
   },
   {

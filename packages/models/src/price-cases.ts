@@ -1,12 +1,15 @@
 // Which rates of a token price apply: those of a service tier, and those of a long input. Rates are written out and never
 // multiplied, since providers round each of them for itself.
 import type { TokenPrice } from "@gr/proto/catalog";
+import { offPeakRates } from "./off-peak.ts";
 
 /** What decides which rates a request has. */
 export interface RateTerms {
   /** The service tier; empty = the standard tier. */
   readonly tier: string;
   readonly inputTokens: bigint;
+  /** Unix milliseconds of the answer, by the provider's clock. Absent before there is one: then no off-peak rates apply. */
+  readonly createdAt?: number | undefined;
 }
 
 /** Words for the standard tier in requests and answers. */
@@ -20,9 +23,12 @@ export function tierOf(word: string): string {
 }
 
 /** @returns undefined when the price has no rates for this tier, or none for so long an input in this tier */
-export function ratesAt(price: TokenPrice, { tier, inputTokens }: RateTerms): TokenPrice | undefined {
+export function ratesAt(
+  price: TokenPrice,
+  { tier, inputTokens, createdAt }: RateTerms,
+): TokenPrice | undefined {
   const step = stepOf(price, "", inputTokens);
-  if (tier === "") return step?.price ?? price;
+  if (tier === "") return step?.price ?? offPeakRates(price, createdAt) ?? price;
   const own = stepOf(price, tier, inputTokens);
   return own !== undefined && own.aboveInputTokens >= (step?.aboveInputTokens ?? 0n) ? own.price : undefined;
 }
@@ -30,12 +36,16 @@ export function ratesAt(price: TokenPrice, { tier, inputTokens }: RateTerms): To
 /** The rates of what was used. Tiers without rates of their own are billed as the standard tier. */
 export function ratesOfUse(
   price: TokenPrice,
-  { tier = "", inputTokens }: { readonly tier?: string; readonly inputTokens: number },
+  {
+    tier = "",
+    inputTokens,
+    createdAt,
+  }: { readonly tier?: string; readonly inputTokens: number; readonly createdAt?: number | undefined },
 ): TokenPrice {
   // Nearly all prices have one set of rates.
-  if ((price.cases?.length ?? 0) === 0) return price;
+  if ((price.cases?.length ?? 0) + (price.offPeak?.length ?? 0) === 0) return price;
   const used = BigInt(Math.max(0, inputTokens));
-  const terms = { tier: tierOf(tier), inputTokens: used };
+  const terms = { tier: tierOf(tier), inputTokens: used, createdAt };
   return ratesAt(price, terms) ?? ratesAt(price, { ...terms, tier: "" }) ?? price;
 }
 
@@ -45,7 +55,7 @@ export function possibleRates(price: TokenPrice, { tier, inputTokens }: RateTerm
   const stepped = price.cases
     .filter((each) => tiers.has(each.tier) && each.aboveInputTokens < inputTokens)
     .flatMap((each) => each.price ?? []);
-  return [price, ...stepped];
+  return [price, ...price.offPeak.flatMap((each) => each.price ?? []), ...stepped];
 }
 
 function stepOf(price: TokenPrice, tier: string, inputTokens: bigint) {

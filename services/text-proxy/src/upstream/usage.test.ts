@@ -85,6 +85,26 @@ describe("the cost", () => {
   });
 });
 
+describe("the time of an answer", () => {
+  const timed = (member: string) =>
+    readWholeAnswer(
+      "chat",
+      UPSTREAM_KINDS.openai,
+      Buffer.from(
+        `{"id":"x",${member}"choices":[{"message":{}}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
+      ),
+    )?.usage?.meters.createdAt;
+
+  test("is the provider's, in both APIs", () => {
+    expect(timed('"created":1795521600,')).toBe(1_795_521_600_000);
+    expect(timed('"created_at":1795521600,')).toBe(1_795_521_600_000);
+  });
+
+  test.each(["", '"created":"soon",', '"created":-5e300,'])("is not known from %p", (member) => {
+    expect(timed(member)).toBeUndefined();
+  });
+});
+
 describe("counts", () => {
   test.each([
     "null",

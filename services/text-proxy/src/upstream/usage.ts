@@ -39,6 +39,8 @@ const FIELDS = {
 const MOST_TOKENS = 100_000_000;
 /** Largest cost that is booked, 10,000 USD. A higher bill is a defect of the upstream, and its route loses money. */
 const MOST_COST: PicoUsd = 10n ** 16n;
+/** Seconds; the year 2100. */
+const LAST_TIME = 4_102_444_800;
 const OPEN_BRACE = 0x7b;
 
 /**
@@ -60,8 +62,13 @@ export function readUsage(
   const tokens = readMeters(api, parsed);
   const calls = kind.toolCalls(parsed, answer);
   if (tokens === undefined || !areCounts(calls)) return undefined;
-  const { service_tier: tier } = answer;
-  const meters = { ...tokens, toolCalls: calls, ...(typeof tier === "string" ? { tier } : {}) };
+  const { service_tier: tier, created, created_at: createdAt = created } = answer;
+  const meters = {
+    ...tokens,
+    toolCalls: calls,
+    ...(typeof tier === "string" ? { tier } : {}),
+    ...(isUnixTime(createdAt) ? { createdAt: createdAt * 1_000 } : {}),
+  };
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
   if (reported === undefined) {
@@ -72,6 +79,11 @@ export function readUsage(
   const { cost, isUsageCost } = reported;
   const reportedCost = boundedCost(cost);
   return { meters, reportedCost, saysCost: isUsageCost && reportedCost === cost, json, layout };
+}
+
+/** Seconds of this century. */
+function isUnixTime(value: unknown): value is number {
+  return typeof value === "number" && value > 0 && value < LAST_TIME;
 }
 
 /** Returns a cost that billing can add up. */
