@@ -1,6 +1,5 @@
-// Carries a request out as media generation does, from its fields to what is charged and booked, with the production code in
-// between. What is around it is not here: no hold, no database, no files.
-import type { CatalogCopy } from "@gr/clients";
+// CarryOut runs a request as media generation does, from its fields to its charge and its booking, with the production code.
+// The surroundings are absent: no hold, no database, no files.
 import type { GenerationEvents } from "@gr/media-generation/src/generation/events.ts";
 import type { MediaOrder } from "@gr/media-generation/src/generation/generation.ts";
 import { MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
@@ -128,12 +127,7 @@ async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 function workOf(model: Model, providers: ReadonlyMap<string, MediaProvider>): MediaWork {
-  const catalog: CatalogCopy = {
-    find: () => model,
-    version: () => "1",
-    start: async () => undefined,
-    stop: async () => undefined,
-  };
+  const catalog = { find: () => model };
   const video = mp4Of();
   return new MediaWork({
     store: { saveOperations: async () => true },

@@ -6,7 +6,7 @@ import type { Runs } from "./run-cli.ts";
 
 interface NewOwner {
   readonly account: string;
-  readonly accountName: string;
+  readonly accountName?: string;
   readonly email: string;
   readonly name?: string;
 }
@@ -17,11 +17,11 @@ export function addConsoleCommands(program: Command, runs: Runs): void {
     .command("add-owner")
     .description("make somebody an owner of an account, and print a link that signs in once")
     .requiredOption("--account <id>", "id of the account")
-    .requiredOption("--account-name <name>", "what its members see")
+    .option("--account-name <name>", "new name of an account without members")
     .requiredOption("--email <address>", "e-mail address of the person")
     .option("--name <name>", "name of a new person")
     .action(
-      runs(async (router, { account, accountName, email, name = "" }: NewOwner) => {
+      runs(async (router, { account, accountName = "", email, name = "" }: NewOwner) => {
         const people = router.dial("console", ConsoleOperatorService);
         const { personId } = await people.addOwner({ accountId: account, accountName, email, name });
         const { url } = await people.createSignInLink({ email });

@@ -3,10 +3,11 @@
 import { errorRow, ServiceError } from "@gr/proto";
 import { buildSentence, type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
-import { addAccountCommands, addCreditsCommands } from "./account-commands.ts";
+import { addAccountCommands } from "./account-commands.ts";
 import { addAdjustmentCommands, addDepositCommands } from "./booking-commands.ts";
 import { addCatalogCommands } from "./catalog-commands.ts";
 import { addConsoleCommands } from "./console-commands.ts";
+import { addCreditsCommands } from "./credits-command.ts";
 import { addDoctorCommand } from "./doctor-command.ts";
 import { sentenceOfFailure } from "./failure.ts";
 import { addHoldCommands } from "./hold-commands.ts";

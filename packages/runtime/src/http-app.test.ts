@@ -109,6 +109,17 @@ describe("an HTTP app", () => {
     },
   );
 
+  test("a WebSocket of a path that exists is 426, so that clients fall back at once", async () => {
+    const routed = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
+    routed.post("/a", async () => "");
+    const headers = { connection: "Upgrade", upgrade: "websocket" };
+    const answers = ["/a", "/b"].map((url) => routed.inject({ method: "GET", url, headers }));
+    const [known, unknown] = await Promise.all(answers);
+    expect([known?.statusCode, unknown?.statusCode]).toEqual([426, 404]);
+    expect(known?.json()).toMatchObject({ error: { code: "websocket_not_supported" } });
+    expect(known?.headers["x-should-retry"]).toBe("false");
+  });
+
   test("a path is under a route part for part", async () => {
     const routed = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id" });
     routed.get("/a/:id/b", async () => "");

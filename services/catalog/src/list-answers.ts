@@ -1,6 +1,7 @@
 // Answers to requests for lists and single models, kept as bytes until the catalogue changes. A query that was asked
 // before costs one look-up. How many are kept is bounded, so that made-up queries cannot fill the memory.
 import { createHash } from "node:crypto";
+import { ModelIds } from "@gr/models";
 import { LRUCache } from "lru-cache";
 import type { LiveCatalog } from "./live-catalog.ts";
 import { type ListedModel, listedModel, type ModelQuery, type Scope, select } from "./model-query.ts";
@@ -15,8 +16,10 @@ export interface Answer {
 
 export interface ListAnswers {
   list(query: ModelQuery, scope: Scope): Answer;
-  /** Undefined when there is no such model. */
+  /** Finds a model by its whole id. @returns undefined if there is no such model */
   find(id: string): Answer | undefined;
+  /** Finds a model as generations do, by its id or its bare name. @throws ServiceError model_not_found */
+  require(name: string): Answer;
 }
 
 const MOST_KEPT = 500;
@@ -29,7 +32,7 @@ interface ReadyModel extends ListedModel {
 interface Ready {
   readonly snapshot: Snapshot;
   readonly models: readonly ReadyModel[];
-  readonly byId: ReadonlyMap<string, ReadyModel>;
+  readonly ids: ModelIds<ReadyModel>;
 }
 
 export function createListAnswers(live: Pick<LiveCatalog, "current">): ListAnswers {
@@ -48,7 +51,7 @@ export function createListAnswers(live: Pick<LiveCatalog, "current">): ListAnswe
       ...listedModel(model),
       json: JSON.stringify(recordOf(model)),
     }));
-    ready = { snapshot, models, byId: new Map(models.map((model) => [model.id, model])) };
+    ready = { snapshot, models, ids: new ModelIds(models.map((model) => [model.id, model])) };
     return ready;
   }
 
@@ -59,6 +62,8 @@ export function createListAnswers(live: Pick<LiveCatalog, "current">): ListAnswe
     kept.set(key, answer);
     return answer;
   }
+
+  const answerOfModel = ({ id, json }: ReadyModel) => keep(`model ${id}`, () => json);
 
   return {
     list: (query, scope) => {
@@ -71,9 +76,10 @@ export function createListAnswers(live: Pick<LiveCatalog, "current">): ListAnswe
       });
     },
     find: (id) => {
-      const model = current().byId.get(id);
-      return model === undefined ? undefined : keep(`model ${id}`, () => model.json);
+      const model = current().ids.find(id);
+      return model?.id === id ? answerOfModel(model) : undefined;
     },
+    require: (name) => answerOfModel(current().ids.require(name)),
   };
 }
 

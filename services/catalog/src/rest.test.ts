@@ -322,6 +322,15 @@ describe.each([
     }
   });
 
+  test("retrieves a model by its bare name under /v1/compat, and by its whole id only elsewhere", async () => {
+    const bare = await world.get("/v1/compat/models/image-free");
+    expect([bare.status, (await bare.json()) as object]).toEqual([
+      200,
+      expect.objectContaining({ id: "sandbox/image-free" }),
+    ]);
+    expect((await world.get("/v1/models/image-free")).status).toBe(404);
+  });
+
   test("retrieves a model of any type, and says that another one does not exist", async () => {
     for (const any of ["sandbox/image-free", "vendor/chat:free"]) {
       expect((await client.models.retrieve(any)).id).toBe(any);

@@ -2,7 +2,7 @@
 // Open to everybody: nothing here looks at who asks.
 import { ServiceError } from "@gr/proto";
 import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
-import { type Answer, createListAnswers, type ListAnswers } from "./list-answers.ts";
+import { type Answer, createListAnswers } from "./list-answers.ts";
 import type { LiveCatalog } from "./live-catalog.ts";
 import { type ModelQuery, modelQuery } from "./model-query.ts";
 import { modelList, modelRecord } from "./model-record.ts";
@@ -18,9 +18,18 @@ export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
   return {
     routes: [
       listRoute("/v1/models", "List image and video models", (query) => answers.list(query, "media")),
-      findRoute("/v1/models/*", answers),
+      findRoute("/v1/models/*", "One model; slashes in its id may be written as they are or as %2F", (id) => {
+        const answer = answers.find(id);
+        if (answer !== undefined) return answer;
+        const message = `The model "${[...id].slice(0, MOST_ID_ECHOED).join("")}" does not exist.`;
+        throw new ServiceError("model_not_found", message, { param: "model" });
+      }),
       listRoute("/v1/compat/models", "List all models", (query) => answers.list(query, "all")),
-      findRoute("/v1/compat/models/*", answers),
+      findRoute(
+        "/v1/compat/models/*",
+        "One model, by its id or by the part of its id after the last slash",
+        answers.require,
+      ),
     ],
   };
 }
@@ -40,11 +49,11 @@ function listRoute(path: string, summary: string, answer: (query: ModelQuery) =>
   });
 }
 
-function findRoute(path: string, answers: ListAnswers): RestRoute {
+function findRoute(path: string, summary: string, find: (name: string) => Answer): RestRoute {
   return restRoute({
     method: "GET",
     path,
-    summary: "One model; slashes in its id may be written as they are or as %2F",
+    summary,
     responses: {
       200: { description: "The model", schema: modelRecord },
       304: { description: "As the caller has it, by If-None-Match" },
@@ -52,13 +61,7 @@ function findRoute(path: string, answers: ListAnswers): RestRoute {
     },
     handle: async ({ http, reply }) => {
       const { "*": id = "" } = http.params as { "*"?: string };
-      const answer = answers.find(id);
-      if (answer === undefined) {
-        const echoed = [...id].slice(0, MOST_ID_ECHOED).join("");
-        const message = `The model "${echoed}" does not exist.`;
-        throw new ServiceError("model_not_found", message, { param: "model" });
-      }
-      return send(answer, http, reply);
+      return send(find(id), http, reply);
     },
   });
 }

@@ -10,6 +10,7 @@ import type { ConsoleEvents } from "./events.ts";
 import type { Links } from "./links.ts";
 import type { Mailer } from "./mailer.ts";
 import type { ModelKinds } from "./model-kinds.ts";
+import type { Accounts } from "./operators/accounts.ts";
 import type { OperatorStore } from "./operators/operator-store.ts";
 import type { PaymentStore } from "./payments/payment-store.ts";
 import type { SettlePayments } from "./payments/settle-payment.ts";
@@ -29,6 +30,7 @@ export interface ConsoleDeps {
   readonly config: ConsoleConfig;
   readonly store: ConsoleStore;
   readonly operators: OperatorStore;
+  readonly accounts: Accounts;
   readonly people: People;
   readonly attempts: Attempts;
   readonly mailer: Mailer;

@@ -23,11 +23,11 @@ type MemberRoutes = Handlers<
 >;
 
 export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
-  const { store, attempts, mailer, links, clock } = deps;
+  const { store, accounts, attempts, mailer, links, clock } = deps;
   return {
     renameAccount: async (call) => {
       const { name } = call.body;
-      const before = await store.renameAccount(accountOf(call), name);
+      const before = await accounts.rename(accountOf(call), name);
       await recordDeed(deps, call, { action: "account.renamed", detail: { from: before, to: name } });
       return undefined;
     },

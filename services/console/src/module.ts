@@ -12,6 +12,7 @@ import { createConsoleEvents } from "./events.ts";
 import { linksTo } from "./links.ts";
 import { createMailer } from "./mailer.ts";
 import { createModelKinds } from "./model-kinds.ts";
+import { createAccounts } from "./operators/accounts.ts";
 import { createOperatorStore } from "./operators/operator-store.ts";
 import { createPaymentStore } from "./payments/payment-store.ts";
 import { createSettlePayments } from "./payments/settle-payment.ts";
@@ -64,15 +65,18 @@ export const consoleModule = defineModule({
     const reconcile = createReconcile({ statements, tolerance, reports, clock });
     const comparisons = createComparisonStore(pool);
     const daily = createDailyComparisons({ statements, reconcile, comparisons, events, clock });
+    const operators = createOperatorStore(pool);
+    const keys = dial("keys", KeysService);
     const deps: ConsoleDeps = {
       config,
       store,
-      operators: createOperatorStore(pool),
+      operators,
+      accounts: createAccounts({ keys, billing, store, operators, events }),
       people: createPeople({ config, pool, mailer, links, log }),
       attempts: createAttempts(store, clock),
       mailer,
       links,
-      keys: dial("keys", KeysService),
+      keys,
       billing,
       reports,
       media: dial("media-generation", MediaGenerationService),

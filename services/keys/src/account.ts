@@ -2,9 +2,10 @@
 // that an account or a token that exists here can always hold and spend credit.
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "@gr/proto";
+import type { Page } from "@gr/runtime";
 import { isUuid, type KeyDeps } from "./key-deps.ts";
 import { webTokenSpenderOf } from "./spender.ts";
-import type { Account } from "./store.ts";
+import type { Account, AccountPage } from "./store.ts";
 
 /**
  * A crash between the two writes leaves an account in billing that nobody knows. Creating it again makes another one.
@@ -26,6 +27,29 @@ export async function requireAccount({ store }: KeyDeps, accountId: string): Pro
   const account = isUuid(accountId) ? await store.findAccount(accountId) : undefined;
   if (account !== undefined) return account;
   throw new ServiceError("account_not_found", "There is no account with this id.", { param: "account_id" });
+}
+
+/**
+ * Lists accounts, oldest first.
+ * @param createdFrom Unix milliseconds
+ * @throws ServiceError invalid_value with param `after` if `after` is no account
+ */
+export async function listAccounts(
+  { store }: Pick<KeyDeps, "store">,
+  createdFrom: number,
+  page: Page,
+): Promise<AccountPage> {
+  const { after } = page;
+  const isKnown = after === undefined || (isUuid(after) && (await store.findAccount(after)) !== undefined);
+  if (isKnown) return store.listAccounts(createdFrom, page);
+  const message = 'It must be the id of an account (field "after").';
+  throw new ServiceError("invalid_value", message, { param: "after" });
+}
+
+/** @throws ServiceError account_not_found */
+export async function renameAccount(deps: KeyDeps, accountId: string, name: string): Promise<void> {
+  const { id } = await requireAccount(deps, accountId);
+  await deps.store.renameAccount(id, name);
 }
 
 /**

@@ -1,9 +1,10 @@
 // Keys and web tokens as KeysService writes them, and what its enums mean in the domain.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { SpendPeriod } from "@gr/proto/billing";
-import { type KeySchema, KeyKind as ProtoKind } from "@gr/proto/keys";
+import { type AccountSchema, type KeySchema, KeyKind as ProtoKind } from "@gr/proto/keys";
 import type { ApiKey, KeyKind, Period } from "./key.ts";
 import { spendPeriodOf } from "./spender.ts";
+import type { Account } from "./store.ts";
 import { WEB_TOKEN_NAME, type WebToken } from "./web-token.ts";
 
 type KeyMessage = MessageInitShape<typeof KeySchema>;
@@ -29,6 +30,10 @@ const PERIODS: Readonly<Record<SpendPeriod, Period | null>> = {
 /** Undefined for a period of a newer contract, which the schemas then refuse. */
 export function periodOf(period: SpendPeriod): Period | null | undefined {
   return PERIODS[period];
+}
+
+export function messageOfAccount({ id, name, createdAt }: Account): MessageInitShape<typeof AccountSchema> {
+  return { accountId: id, name, createdAt: BigInt(createdAt) };
 }
 
 export function messageOfKey(key: ApiKey): KeyMessage {

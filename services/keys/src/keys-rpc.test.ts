@@ -61,6 +61,54 @@ async function plant(secret: string): Promise<void> {
   );
 }
 
+describe("accounts", () => {
+  const all = async (limit: number, createdFrom = 0n) => {
+    const names: string[] = [];
+    for (let after = "", more = true; more; ) {
+      const page = await world.keys.listAccounts({ limit, after, createdFrom });
+      names.push(...page.accounts.map(({ name }) => name));
+      after = page.accounts.at(-1)?.accountId ?? "";
+      more = page.hasMore;
+    }
+    return names;
+  };
+
+  test("are listed once each, oldest first, whatever the length of a page", async () => {
+    const from = BigInt(world.clock.now());
+    for (const name of ["one", "two", "three", "four", "five"]) await world.keys.createAccount({ name });
+    const expected = [...(await all(1_000, from))];
+    expect(expected.toSorted()).toEqual(["Acme", "five", "four", "one", "three", "two"].toSorted());
+    expect(await all(2, from)).toEqual(expected);
+    expect((await all(3)).slice(-expected.length)).toEqual(expected);
+    world.clock.advance(1);
+    await world.keys.createAccount({ name: "later" });
+    expect(await all(1_000, from + 1n)).toEqual(["later"]);
+  });
+
+  test("are found by id, and renamed", async () => {
+    await world.keys.renameAccount({ accountId, name: "Acme Ltd" });
+    const { account } = await world.keys.getAccount({ accountId });
+    expect(account).toMatchObject({ accountId, name: "Acme Ltd", createdAt: BigInt(world.clock.now()) });
+    expect(await refusal(world.keys.renameAccount({ accountId, name: " " }))).toEqual({
+      reason: "invalid_value",
+      param: "name",
+    });
+  });
+
+  test("that do not exist are refused", async () => {
+    const nobody = randomUUID();
+    const notFound = { reason: "account_not_found", param: "account_id" };
+    expect(await refusal(world.keys.getAccount({ accountId: nobody }))).toEqual(notFound);
+    expect(await refusal(world.keys.renameAccount({ accountId: nobody, name: "x" }))).toEqual(notFound);
+    for (const after of [nobody, "no id"]) {
+      expect(await refusal(world.keys.listAccounts({ after }))).toEqual({
+        reason: "invalid_value",
+        param: "after",
+      });
+    }
+  });
+});
+
 describe("CreateAccount", () => {
   test("opens the account in billing before its own row exists", async () => {
     let rowsBefore = -1;

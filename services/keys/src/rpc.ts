@@ -9,7 +9,7 @@ import {
 } from "@gr/proto/keys";
 import { implement, LONGEST_PAGE, parseRequest, type RpcService } from "@gr/runtime";
 import { z } from "zod";
-import { createAccount, issueWebToken, requireAccount } from "./account.ts";
+import { createAccount, issueWebToken, listAccounts, renameAccount, requireAccount } from "./account.ts";
 import { deleteKey, findKey, type KeyChange, updateKey } from "./change-key.ts";
 import { expiryInstantField } from "./expiry.ts";
 import type { KeyKind } from "./key.ts";
@@ -22,7 +22,7 @@ import {
   periodNeedsCap,
   personField,
 } from "./key-fields.ts";
-import { kindOf, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
+import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
 import { listKeys } from "./list-keys.ts";
 import { mintKey, type NewKey } from "./mint-key.ts";
 import { verifyKey, verifyWebToken } from "./verify-key.ts";
@@ -74,6 +74,20 @@ export function keysRpc(deps: KeyDeps): RpcService {
     async createAccount(request) {
       const { name } = parseRequest(accountFields, { name: request.name });
       return { accountId: await createAccount(deps, name) };
+    },
+    async listAccounts({ createdFrom, ...asked }) {
+      const { limit } = parseRequest(z.object({ limit: limitField }), { limit: asked.limit || LONGEST_PAGE });
+      const page = { limit, after: asked.after || undefined };
+      const { accounts, hasMore } = await listAccounts(deps, Number(createdFrom), page);
+      return { accounts: accounts.map(messageOfAccount), hasMore };
+    },
+    async getAccount({ accountId }) {
+      return { account: messageOfAccount(await requireAccount(deps, accountId)) };
+    },
+    async renameAccount({ accountId, ...given }) {
+      const { name } = parseRequest(accountFields, { name: given.name });
+      await renameAccount(deps, accountId, name);
+      return {};
     },
     async mintKey(request) {
       const { key, secret } = await mintKey(deps, newKeyOf(deps, request));

@@ -14,6 +14,9 @@ export interface Account {
 export interface KeyStore {
   addAccount(account: Account): Promise<void>;
   findAccount(accountId: string): Promise<Account | undefined>;
+  /** Lists accounts created at `createdFrom` (Unix milliseconds) or later, oldest first. */
+  listAccounts(createdFrom: number, page: Page): Promise<AccountPage>;
+  renameAccount(accountId: string, name: string): Promise<void>;
   addKey(key: ApiKey, digest: Buffer): Promise<void>;
   /** Under either of them, whoever moves it meanwhile. */
   findByDigest(digest: Buffer, other?: Buffer): Promise<FoundKey | undefined>;
@@ -38,6 +41,11 @@ export interface FoundKey {
   readonly key: ApiKey;
   /** Under which it is stored. */
   readonly digest: Buffer;
+}
+
+export interface AccountPage {
+  readonly accounts: readonly Account[];
+  readonly hasMore: boolean;
 }
 
 export interface KeyPage {
@@ -88,6 +96,11 @@ const LISTED = `account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, k
 const COUNT = `SELECT count(*) FROM
   (SELECT FROM api_key WHERE account_id = $1 AND deleted_at IS NULL ORDER BY ordinal DESC LIMIT $2) k`;
 
+const LIST_ACCOUNTS = `SELECT id, name, created_at FROM account
+  WHERE created_at >= $1 AND ($2::uuid IS NULL
+    OR (created_at, id) > (SELECT a.created_at, a.id FROM account a WHERE a.id = $2))
+  ORDER BY created_at, id LIMIT $3`;
+
 const FIND_ACCOUNT = "SELECT id, name, created_at FROM account WHERE id = $1";
 
 /** Above what it was, and above $2. */
@@ -114,7 +127,17 @@ export function createKeyStore(pool: Pool): KeyStore {
     },
     findAccount: async (accountId) => {
       const { rows } = await reading(pool.query<AccountRow>(FIND_ACCOUNT, [accountId]));
-      return rows.map(({ id, name, created_at }) => ({ id, name, createdAt: created_at.getTime() }))[0];
+      return rows.map(accountOf)[0];
+    },
+    listAccounts: async (createdFrom, { limit, after }) => {
+      const values = [new Date(createdFrom), after ?? null, limit + 1];
+      const { rows } = await reading(pool.query<AccountRow>(LIST_ACCOUNTS, values));
+      const { entries, hasMore } = pageOf(rows.map(accountOf), limit);
+      return { accounts: entries, hasMore };
+    },
+    renameAccount: async (accountId, name) => {
+      const sql = "UPDATE account SET name = $2 WHERE id = $1";
+      await reading(pool.query(sql, [accountId, name]));
     },
     addKey: async (key, digest) => {
       await pool.query(
@@ -214,6 +237,10 @@ async function reading<T>(query: Promise<T>): Promise<T> {
     const message = "API keys cannot be read right now; try again shortly.";
     throw new ServiceError("service_unavailable", message, { retryAfterMs: 1_000, cause: error });
   }
+}
+
+function accountOf({ id, name, created_at }: AccountRow): Account {
+  return { id, name, createdAt: created_at.getTime() };
 }
 
 function keyOf(row: KeyRow): ApiKey {

@@ -50,8 +50,6 @@ export interface TextDeps {
 }
 
 const UNSERVED_RETRY_MS = 1_000;
-/** Characters of a model's name in an error message. */
-const LONGEST_NAME = 200;
 
 /** A model that at least one upstream serves. */
 interface Target {
@@ -91,7 +89,7 @@ export async function serveText(
     id: http.id,
     accountId,
     keyId,
-    model: request.model,
+    model: found.prepared.model.id,
     priceVersion,
     credits: size.credits,
     mostCredits: size.mostCredits,
@@ -181,11 +179,7 @@ function findTarget(
   request: TextRequest,
   accountId: string,
 ): Target {
-  const model = catalog.find(request.model);
-  if (model === undefined) {
-    const name = request.model.slice(0, LONGEST_NAME).toWellFormed();
-    throw new ServiceError("model_not_found", `The model "${name}" does not exist.`, { param: "model" });
-  }
+  const model = catalog.require(request.model);
   if (model.kind !== ModelKind.TEXT) {
     const message = `The model "${model.id}" does not make text; use the path for ${pathOf(model)}.`;
     throw new ServiceError("wrong_endpoint", message, { param: "model" });

@@ -13,13 +13,8 @@ import type { Piece, Upstream, UpstreamReply } from "./upstream.ts";
 /** Hosted files, which survive everything. */
 export type Files = Set<string>;
 
-export function catalogOf(): CatalogCopy {
-  return {
-    find: () => undefined,
-    version: () => "v1",
-    start: async () => undefined,
-    stop: async () => undefined,
-  };
+export function catalogOf(): Pick<CatalogCopy, "find"> {
+  return { find: () => undefined };
 }
 
 export function storageOf(life: Life, files: Files): MediaStorage {

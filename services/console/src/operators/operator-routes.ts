@@ -26,13 +26,8 @@ interface Call extends CallerFacts {
 }
 
 export function operatorRoutes(deps: ConsoleDeps): OperatorRoutes {
-  const { operators, store, billing } = deps;
-  const find = async ({ params }: Call): Promise<FoundAccount> => {
-    const { id = "" } = params;
-    const found = UUID.test(id) ? await operators.findAccount(id) : undefined;
-    if (found !== undefined) return found;
-    throw new ServiceError("account_not_found", "The console knows no such account.", { param: "id" });
-  };
+  const { operators, store, billing, accounts } = deps;
+  const find = ({ params }: Call): Promise<FoundAccount> => accounts.require(params["id"] ?? "", "id");
   const read = async (account: FoundAccount): Promise<OperatedAccount> => {
     const [credits, members] = await Promise.all([
       billing.getCredits({ accountId: account.id }),
@@ -68,6 +63,7 @@ export function operatorRoutes(deps: ConsoleDeps): OperatorRoutes {
       const { text, after } = call.query;
       if (after !== undefined && !UUID.test(after)) throw invalidAfter();
       const limit = pageLimit(call.query);
+      if (after === undefined) await accounts.refresh();
       const found = await operators.findAccounts(text, after, limit + 1);
       const data = found.slice(0, limit).map(recordOf);
       return { data, next: found.length > limit ? (data.at(-1)?.id ?? null) : null };
@@ -97,9 +93,8 @@ export function operatorRoutes(deps: ConsoleDeps): OperatorRoutes {
     },
     suspendAccount: async (call) => {
       const account = await find(call);
-      const { is_suspended: suspended, reason } = call.body;
-      await billing.setSuspended({ accountId: account.id, suspended });
-      await record(call, account.id, suspended ? "operator.suspended" : "operator.unsuspended", { reason });
+      const { is_suspended: isSuspended, reason } = call.body;
+      await accounts.setSuspended(account.id, isSuspended, reason, signedInOf(call).person.email);
       return read(account);
     },
     readAuditAsOperator: async (call) => {

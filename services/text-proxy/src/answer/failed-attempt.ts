@@ -23,6 +23,8 @@ export interface Attempt {
   readonly carried?: CarriedPart | undefined;
   /** What is held for it now, and how much it could use. */
   readonly terms: () => Belief;
+  /** The upstream stops within the hold, because of a limit on its output. */
+  readonly stopsWithinHold: boolean;
   /** The upstream wants to be left alone for so long. */
   readonly rest: (ms: number) => void;
 }

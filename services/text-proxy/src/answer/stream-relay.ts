@@ -97,7 +97,7 @@ export class StreamRelay {
     this.#spending = new StreamSpending({
       order,
       context,
-      limited: terms().limit !== undefined,
+      limited: parts.stopsWithinHold,
       meter: this.#meter,
       upstream: gate.handle(),
       refused: ({ reason, message }) => this.#cutOff(reason, `${USED_UP} ${message}`),

@@ -73,14 +73,17 @@ export abstract class TextProducer implements Producer<TextKinds> {
       held: context.held,
     });
     const body = upstreamBody(request, route.upstreamModel, limit, bounds);
+    const stated = request.outputLimit === undefined ? undefined : size.mostTokens;
     const terms = {
       held: context.held,
-      limit: request.outputLimit === undefined ? added : size.mostTokens,
+      limit: added ?? stated,
       surplus: config.TEXT_COST_SURPLUS_PERCENT,
     };
     const breaker = upstream.breaker(route.upstreamModel);
     const rest = (ms: number) => breaker.rest(ms);
-    const attempt = { order, upstream, events, terms: () => terms, carried: this.carried, rest };
+    const stopsWithinHold = added !== undefined || (stated !== undefined && order.mostCredits === undefined);
+    const asked = { order, upstream, events, stopsWithinHold, rest };
+    const attempt = { ...asked, terms: () => terms, carried: this.carried };
     if (isPassedOver(breaker, this.routes.slice(context.number), upstreams)) {
       this.#attempts.push({ ...route, outcome: "not_asked", tookMs: 0 });
       return notAsked();
