@@ -1,5 +1,5 @@
-// Guarantees of a client's limit: a request above it is refused, a hold never grows above it, and limits in the words of other
-// APIs are refused, because nothing would apply them.
+// Guarantees of a client's limit: requests above the limit are refused, and no hold grows above it.
+// Fields that limit the cost in other APIs are refused, because nothing would apply them.
 import type { Billing, ExtendRequest } from "@gr/clients";
 import { ServiceError } from "@gr/proto";
 import { beforeEach, expect, test } from "@jest/globals";

@@ -155,7 +155,7 @@ export class Resolver<K extends Kinds> {
   }
 }
 
-/** The money that stands against the bill of an answer that nobody got. */
+/** Money against the bill of an answer without a reader. */
 function coverOf({ accountId, credits: held }: Pick<Order, "accountId" | "credits">): Cover {
   return { accountId, held, charge: undefined };
 }

@@ -39,7 +39,7 @@ const timeOfDay = z
   .transform((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)));
 const dailyHours = z
   .strictObject({
-    /** From 1 (Monday) to 7 (Sunday); left out = every day. */
+    /** From 1 (Monday) to 7 (Sunday); absent = every day. */
     weekdays: z.array(z.int().min(1).max(7)).default([]),
     from: timeOfDay,
     to: timeOfDay,

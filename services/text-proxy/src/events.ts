@@ -23,7 +23,7 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   cutOff(order: TextOrder, why: string): void;
   lost(order: TextOrder, loss: UpstreamLoss): void;
   refused(order: TextOrder, upstream: string, status: number, refusal: Refusal): void;
-  /** An answer that had begun says that the upstream refuses the operator's account. */
+  /** An error within an answer: the upstream refuses the operator's account. */
   accountRefused(order: TextOrder, upstream: string): void;
   /** Other routes of a model are preferred to an upstream. @param pauseMs until the next probe */
   breakerOpened(upstream: string, model: string, pauseMs: number): void;

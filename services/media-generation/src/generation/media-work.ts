@@ -339,7 +339,7 @@ export class MediaWork {
     return { ...FAILED, error, cost, fallBack: fallsBack(failure), why: kind, message };
   }
 
-  /** Operators hear of a refused account also when the request ends in another way. */
+  /** Reports a refused account of the operator also for a request that ends in another way. */
   #reportRefusal(order: MediaOrder, route: Route, failures: readonly ProviderError[]): void {
     const refusal = failures.find(({ kind }) => kind === "misconfigured");
     if (refusal !== undefined) this.#options.events.accountRefused(order, route, refusal);

@@ -79,7 +79,7 @@ export function refusedAttempt(
   return { kind: "failed", ...said, cost, notSent: false, fallBack: outcome === "refused" && elsewhere };
 }
 
-/** @param error body of an answer that says that it failed, or data of such an event, after status 200 */
+/** @param error body of a failed answer with status 200, or data of an error event */
 export function reportRefusedAccount({ order, upstream, events, rest }: Attempt, error: Buffer): void {
   if (!isAboutAccount(error)) return;
   events.accountRefused(order, upstream.name);
