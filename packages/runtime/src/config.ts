@@ -150,7 +150,7 @@ export function refuseProblems(problems: readonly string[]): void {
 }
 
 /**
- * Reads a setting whose value is JSON, within its zod schema.
+ * Reads a JSON setting within its zod schema.
  * Problems name the place within the value, and never a part of it: it may hold keys.
  */
 export function readJsonSetting<Shape extends z.ZodType>(
