@@ -2,6 +2,7 @@
 // and others'. What its callers are told follows from what the library returns and throws.
 import { createBilling } from "@gr/clients";
 import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
+import type { Route } from "@gr/paid-request";
 import {
   type Ending,
   HoldRecord,
@@ -263,14 +264,14 @@ export class Router {
     const { world, ledger, upstreams } = this.#surroundings;
     const order: TextOrder = { ...orderOf(life, request, madeAt), request };
     const model = { id: "model", routes: request.providers.map(routeOf) };
-    const [first, ...others] = chooseRoutes(model, breakersByUpstream(breakers), (route) =>
-      text.losses.isClosed(route, order.accountId),
-    );
+    const isClosed = (route: Route) => text.losses.isClosed(route, order.accountId);
+    const [first, ...others] = chooseRoutes(model, breakersByUpstream(breakers), isClosed);
     if (first === undefined) {
       world.count("refused: all routes lose money");
       throw new ServiceError("provider_unavailable", "No provider serves the model now.");
     }
-    const made = new TextProducer({ life, ledger, upstreams, breakers, routes: [first, ...others], order });
+    const routes: readonly [Route, ...Route[]] = [first, ...others];
+    const made = new TextProducer({ life, ledger, upstreams, breakers, routes, order, isClosed });
     const producer = watchProducer(life, request, made);
     const served = await text.serve(order, producer, () => request.left);
     switch (served.kind) {
