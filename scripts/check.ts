@@ -1,5 +1,5 @@
-// `npm run check`: everything about the source that needs no running part. `--fix` (`npm run fix`) lets Biome
-// repair what it can first. One line per step; a step that fails also shows what its tool said.
+// `npm run check` runs all checks of the source that need no running part. With `--fix` (`npm run fix`) Biome first
+// repairs its own findings. Each step prints one line; a failed step also shows the output of its tool.
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
 import { checkContract } from "./last-release.ts";
@@ -27,7 +27,7 @@ const inspect: Step[] = [
   { name: "house rules", run: () => runServerlessTests("test/tidy.test.ts") },
   { name: "regular expressions", run: checkRegularExpressions },
   { name: "words", run: checkWords },
-  { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/seed.test.ts") },
+  { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/files/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
   { name: "contract of the last release", run: checkContract },
   { name: "contract lint", run: () => runTool("buf", ["lint"], `${ROOT}/proto`) },

@@ -1,4 +1,4 @@
-// `npm run generate`: makes proto/src/gen again from the contract in proto/.
+// `npm run generate` regenerates proto/src/gen from the contract in proto/.
 import { generateCode } from "./generated-code.ts";
 import { ToolError } from "./tool.ts";
 

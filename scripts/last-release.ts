@@ -1,5 +1,5 @@
-// The last release, as `scripts/release/` knows it: its version and commit, its contract as a buf image, and the digests of its
-// migrations. What is released is never edited; whatever follows must work beside it.
+// The last release in `scripts/release/`: its version and commit, its contract as a buf image, and the digests of its
+// migrations. Released files are never edited; every later version must work beside them.
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { ROOT, runTool, ToolError } from "./tool.ts";
 
 export interface Release {
   readonly version: string;
-  /** The whole id. */
+  /** Full id. */
   readonly commit: string;
   /** SHA-256 of each migration, by its path. */
   readonly migrations: Readonly<Record<string, string>>;
@@ -21,12 +21,12 @@ export async function lastRelease(): Promise<Release> {
   return JSON.parse(await readFile(RECORD, "utf8")) as Release;
 }
 
-/** @throws ToolError that names what a process of the last release would not understand any more. */
+/** @throws ToolError that names each change that breaks a process of the last release */
 export async function checkContract(): Promise<void> {
   await runTool("buf", ["breaking", "proto", "--against", CONTRACT]);
 }
 
-/** Makes a commit the last release. @param scratch an empty folder */
+/** Records a commit as the last release. @param scratch an empty folder */
 export async function recordRelease(commit: string, scratch: string): Promise<Release> {
   if (!COMMIT.test(commit)) throw new ToolError("give the whole id of the commit, 40 hexadecimal digits");
   await writeSource(commit, scratch);
@@ -35,15 +35,15 @@ export async function recordRelease(commit: string, scratch: string): Promise<Re
   };
   const release = { version, commit, migrations: await digestsOfMigrations(scratch) };
   await mkdir(join(ROOT, "scripts", "release"), { recursive: true });
-  // What stands in comments is no part of the contract.
+  // Comments are not part of the contract.
   await runTool("buf", ["build", join(scratch, "proto"), "--exclude-source-info", "-o", CONTRACT]);
   await writeFile(RECORD, `${JSON.stringify(release, null, 2)}\n`);
   return release;
 }
 
 /**
- * The files of a commit. A clone without its history asks where it was cloned from.
- * @throws ToolError when neither has it
+ * Writes the files of a commit. A clone without history fetches them from its origin.
+ * @throws ToolError if neither has the commit
  */
 export async function writeSource(commit: string, folder: string, repository = ROOT): Promise<void> {
   const archive = join(folder, "..", `${commit}.tar`);
@@ -63,7 +63,7 @@ export async function writeSource(commit: string, folder: string, repository = R
   await runTool("tar", ["-xf", archive, "-C", folder]);
 }
 
-/** Of all services, by path from the root. */
+/** Digests of the migrations of all services, by path from the root. */
 export async function digestsOfMigrations(root: string): Promise<Record<string, string>> {
   const services = await readdir(join(root, "services"));
   const digests: Record<string, string> = {};

@@ -1,5 +1,5 @@
-// `npm run release -- <commit>`: makes a commit of main the last release. From then on the checks hold every change to it,
-// and the tests run its build beside ours. The files that this writes are committed.
+// `npm run release -- <commit>` records a commit of main as the last release. From then on the checks compare every
+// change with it, and the tests run its build beside ours. The written files are committed.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Finds out who makes a request before anything of its body is read. What a client says about itself in other
-// headers is never looked at.
+// Authentication identifies the sender of a request before its body is read.
+// Claims of the client about itself in other headers are ignored.
 import type { Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { countHeader, pathOf, routeNotFound } from "@gr/runtime";
@@ -10,8 +10,8 @@ import type { VerifiedKeys } from "./verified-keys.ts";
 const BEARER = /^bearer +(\S+)$/i;
 
 /**
- * Whose request it is; null for nobody, on routes that are open.
- * @param anew ask the keys service, whatever is known.
+ * Returns the sender of a request; null for no sender, on routes that are open.
+ * @param anew skip the cache and query the keys service.
  * @throws ServiceError invalid_api_key, api_key_expired, wrong_key_kind, route_not_found, service_unavailable
  */
 export type Authenticate = (
@@ -20,7 +20,7 @@ export type Authenticate = (
   anew?: "anew",
 ) => Principal | null | Promise<Principal>;
 
-/** Whether authentication would ask the keys service about a key that was never seen to be good. */
+/** Returns true if authentication would query the keys service about a key that was never verified. */
 export type IsStranger = (request: FastifyRequest, row: RouteRow | undefined) => boolean;
 
 export function strangerFinder(keys: VerifiedKeys): IsStranger {

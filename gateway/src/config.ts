@@ -1,10 +1,10 @@
-// Where the public API listens, and how fast requests may come.
+// Gateway settings: the address of the public API, and its rate limits.
 import { milliseconds, port, processMemory, redisConfig, stopConfig } from "@gr/runtime";
 import { z } from "zod";
 import { BadProxyList, parseTrustedProxies } from "./trusted-proxies.ts";
 
 const MAX_PER_SECOND = 100_000;
-/** Requests that an account may make by default, in those of one of its keys. */
+/** Default rate of an account, as a multiple of one key's rate. */
 const ACCOUNT_IN_KEYS = 5;
 const MAX_BURST_SECONDS = 60;
 
@@ -21,7 +21,7 @@ function readTrustedProxies(text: string, context: z.RefinementCtx) {
   }
 }
 
-/** Part of the memory of a process that answers may wait in. */
+/** Part of the process's memory for waiting answers. */
 const WAITING_SHARE = 1 / 8;
 /** Part of all waiting bytes that may wait for one client. */
 const CONNECTION_SHARE = 1 / 4;
@@ -124,7 +124,7 @@ export const gatewayConfig = z.object({
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
 
-/** Returns the settings, or what they are by the memory of the process. */
+/** Returns the settings; unset ones follow from the process's memory. */
 export function waitingBytesOf(config: GatewayConfig): { processBytes: number; connectionBytes: number } {
   const processBytes =
     config.ANSWER_MAX_WAITING_BYTES ?? Math.floor(processMemory().totalBytes * WAITING_SHARE);

@@ -1,5 +1,5 @@
-// A customer beside each attacker, at a router with default settings: every answer comes, no unread answer is kept for ever, and
-// the memory of the process stays bounded. Times are printed beside those of a quiet run and never asserted.
+// A customer beside each attacker, at a router with default settings, gets every answer. Unread answers are dropped in
+// time, and the memory of the process stays bounded. Times are printed beside those of a quiet run and never asserted.
 import { readFile } from "node:fs/promises";
 import { freePort, until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
@@ -34,7 +34,7 @@ interface Experience {
   readonly resident: number;
 }
 
-/** A customer's chats, one after another, and the event loop's longest delay while they were answered. */
+/** Sends a customer's chats one after another. Returns the event loop's longest delay meanwhile. */
 async function serveCustomer(): Promise<Experience> {
   const statuses: number[] = [];
   const times: number[] = [];
@@ -60,7 +60,7 @@ async function longestDelay(): Promise<number> {
   return Number(/^nodejs_eventloop_lag_max_seconds (\S+)/m.exec(metrics)?.[1]) * 1000;
 }
 
-/** Repeats the attack until it is told to end. */
+/** Repeats the attack until the returned function is called. */
 function keepUp(attack: () => Promise<unknown>, perSecond: number): () => Promise<void> {
   const running = new Set<Promise<unknown>>();
   const timer = setInterval(() => {

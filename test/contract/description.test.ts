@@ -1,5 +1,5 @@
-// The description at /openapi.json against the tools that people read it with: a linter finds nothing, and a client that is
-// generated from it compiles and works.
+// The description at /openapi.json passes the tools of its readers: a linter has no finding, and a generated client
+// compiles and works.
 import { execFile } from "node:child_process";
 import { copyFile, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -80,7 +80,7 @@ test("a client that is generated from it compiles, and what it is told is so", a
   });
 });
 
-/** Runs in the folder, with what the client is told. @throws with what was printed */
+/** Runs in the folder, with the client's environment. @throws with the printed output */
 async function tool(program: string, ...args: readonly string[]): Promise<string> {
   const { baseUrl: BASE_URL, apiKey: API_KEY, managementKey: MANAGEMENT_KEY } = router;
   const env = { PATH, BASE_URL, API_KEY, MANAGEMENT_KEY };

@@ -1,36 +1,36 @@
-// CarryOut runs a request as media generation does, from its fields to its charge and its booking, with the production code.
-// The surroundings are absent: no hold, no database, no files.
-import type { GenerationEvents } from "@gr/media-generation/src/generation/events.ts";
-import type { MediaOrder } from "@gr/media-generation/src/generation/generation.ts";
-import { MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
-import { MemoryPlaces } from "@gr/media-generation/src/generation/memory-places.ts";
-import type { CleanPicture } from "@gr/media-generation/src/inputs/clean-picture.ts";
-import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
-import { chooseRoutes } from "@gr/media-generation/src/request/choose-routes.ts";
-import { imageRequests } from "@gr/media-generation/src/request/image-request.ts";
+// `carryOut` runs a request like media generation, from its fields to its charge and its booking, with the production
+// code. The surroundings are absent: no hold, no database, no files.
 import {
+  type CleanPicture,
+  chooseRoutes,
+  type GenerationEvents,
+  imageRequests,
+  type MediaOrder,
+  type MediaProvider,
+  MediaWork,
+  MemoryPlaces,
   makeMediaOrder,
+  mp4Of,
   pixelsOfImages,
   priceMediaOrder,
-} from "@gr/media-generation/src/request/media-order.ts";
-import { videoRequests } from "@gr/media-generation/src/request/video-request.ts";
-import { mp4Of } from "@gr/media-generation/src/test/videos.ts";
+  videoRequests,
+} from "@gr/media-generation/simulated";
 import type { Credits, PicoUsd } from "@gr/money";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import type { Timer } from "@gr/runtime";
 
 export interface Charged {
-  /** What is held: the list price, or the bound of a price by use. */
+  /** Credits of the hold: the list price, or the bound of a price by use. */
   readonly held: Credits;
   readonly charge: Credits;
-  /** What is booked as our cost. */
+  /** Cost that is booked as ours. */
   readonly cost: PicoUsd;
 }
 
-/** Longer than any pause between polls. */
+/** Milliseconds above any pause between polls. */
 const LIMIT_MS = 60_000;
 
-/** Pauses take no time, and limits are never reached. */
+/** Timer without pauses and without effective limits. */
 const hurried: Timer = {
   now: () => 0,
   sleep: (ms, signal) =>
@@ -68,7 +68,7 @@ const events: GenerationEvents = {
   contentRemoved: nobody,
 };
 
-/** @throws ServiceError of a request that is refused, Error of one that its provider does not carry out */
+/** @throws ServiceError if the request is refused, Error if its provider does not serve it */
 export async function carryOut(
   id: string,
   model: Model,

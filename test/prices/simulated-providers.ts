@@ -1,9 +1,12 @@
-// Every provider that the simulator plays, as media generation reaches it: its own adapter over HTTP, its own wire format and
-// price list on the other side, and the bill that it keeps.
-import { mediaProviders } from "@gr/media-generation/src/providers/media-providers.ts";
-import { createOutbound, type Outbound } from "@gr/media-generation/src/providers/outbound.ts";
-import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
-import type { ProviderDefinition } from "@gr/media-generation/src/providers/provider-definition.ts";
+// Every simulated provider behind media generation's own adapter over HTTP. The simulator has the wire format, the
+// price list and the bill.
+import {
+  createOutbound,
+  type MediaProvider,
+  mediaProviders,
+  type Outbound,
+  type ProviderDefinition,
+} from "@gr/media-generation/simulated";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 
 export interface SimulatedProvider extends Pick<ProviderDefinition, "name" | "abilities" | "reports"> {
@@ -12,12 +15,12 @@ export interface SimulatedProvider extends Pick<ProviderDefinition, "name" | "ab
 
 export interface SimulatedProviders {
   readonly providers: readonly SimulatedProvider[];
-  /** What each request was billed so far, by its id. */
+  /** Bill of each request so far, by its id. */
   bills(): Promise<ReadonlyMap<string, bigint>>;
   stop(): Promise<void>;
 }
 
-/** Nothing is drawn. */
+/** Starts them without drawing. */
 export async function startSimulatedProviders(): Promise<SimulatedProviders> {
   const simulator = await startSimulator({ host: "127.0.0.1", port: 0, drawing: false });
   const outbound = createOutbound();
@@ -34,7 +37,7 @@ export async function startSimulatedProviders(): Promise<SimulatedProviders> {
   };
 }
 
-/** Undefined when the simulator does not play it. */
+/** Undefined if the simulator does not imitate it. */
 function adapterOf(
   { settings, credential, baseUrls, create }: ProviderDefinition,
   { url }: RunningSimulator,

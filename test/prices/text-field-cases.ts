@@ -1,4 +1,4 @@
-// Requests with each field that decides a price, as somebody would send them who wants more than is charged.
+// Requests with each field that decides a price, sent by a client that wants more than its charge.
 
 export interface FieldCase {
   readonly name: string;

@@ -1,10 +1,9 @@
-// The main guarantee of text prices, against the providers' own rules as the simulator has them: whatever a request's fields are, it
-// is charged at least its bill, or refused with the name of a field before anything is sent.
+// The main guarantee of text prices, against the simulator's copy of the providers' rules. With any fields, a request
+// is charged at least its bill, or refused with the name of a field before the upstream.
 import { PICO_PER_CREDIT } from "@gr/money";
 import { ModelKind } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
-import { FakeCatalog } from "@gr/text-proxy/src/test/fake-catalog.ts";
-import { idOf, type Rig, startRig } from "@gr/text-proxy/src/test/rig.ts";
+import { FakeCatalog, idOf, type Rig, startRig } from "@gr/text-proxy/simulated";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type FieldCase, fieldCases } from "./text-field-cases.ts";
 
@@ -137,7 +136,7 @@ test.each(KINDS)("%s: no field makes a request cost more than it is charged", as
   // A refusal names a field and nothing has reached the upstream.
   const refused = outcomes.filter(({ status }) => status !== 200);
   expect(refused.filter(({ status, billed }) => status !== 400 || billed > 0n)).toEqual([]);
-  // Where the price of a host is bounded, the upstream itself refuses.
+  // If the price of a host is bounded, the upstream itself refuses.
   expect(refused.filter(({ param, name }) => param === undefined && !/ host/.test(name))).toEqual([]);
   expect(outcomes.some(({ status }) => status === 200)).toBe(true);
 });

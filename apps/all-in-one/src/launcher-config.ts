@@ -1,4 +1,4 @@
-// What the launchers themselves read from the environment. Everything else belongs to the modules.
+// Launcher settings are the launchers' own environment variables. All others belong to the modules.
 
 import { gatewayConfig } from "@gr/gateway";
 import {

@@ -1,5 +1,5 @@
-// Runs one command: arguments in, text or JSON out, and an exit code that is 0 only when all went well.
-// Every failure is one sentence on stderr; with --json, an object that holds it.
+// runCli runs one command: arguments in, text or JSON out, and exit code 0 only after full success.
+// Every failure is one sentence on stderr; with --json, an object that contains it.
 import { errorRow, ServiceError } from "@gr/proto";
 import { buildSentence, type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
@@ -26,16 +26,6 @@ export interface CliIo {
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
 }
-
-/** Wraps what a command does into a commander action. */
-export type Runs = <Arguments extends unknown[]>(
-  work: (router: Router, ...args: Arguments) => Promise<Report>,
-) => (...args: Arguments) => Promise<void>;
-
-/** The same for a command that needs no router. */
-export type RunsAlone = <Arguments extends unknown[]>(
-  work: (...args: Arguments) => Promise<Report>,
-) => (...args: Arguments) => Promise<void>;
 
 /** @returns the exit code. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<number> {

@@ -1,5 +1,5 @@
-// Tiny modules in the places of the real ones. Each route tells what it saw of the request, so that a test can
-// compare it with what the client sent; some can be told to fail, to stream, or to wait.
+// Fake modules replace the real ones. Each route reports the request that it received, so that a test can compare it
+// with the sent one. Some fail, stream, or wait on command.
 import { Readable } from "node:stream";
 import { isReason, ServiceError } from "@gr/proto";
 import {
@@ -15,7 +15,7 @@ import {
 import { z } from "zod";
 import type { FakeKeys } from "./fake-keys.ts";
 
-/** What a route saw. */
+/** Request as a route received it. */
 export interface Seen {
   readonly route: string;
   readonly principal: unknown;
@@ -24,17 +24,17 @@ export interface Seen {
   readonly bytes: number;
 }
 
-/** Lets a test stand inside a running request. */
+/** Lets a test control a running request. */
 export class Stage {
   /** Requests to the console so far. */
   sessionsAsked = 0;
   /** Resolves when a request has entered the waiting route. */
   entered = Promise.withResolvers<void>();
-  /** Resolved by the test: the waiting route goes on. */
+  /** Resolved by the test: the waiting route continues. */
   goOn = Promise.withResolvers<void>();
-  /** Resolves when the client of the waiting request has left. */
+  /** Resolves when the client of the waiting request has disconnected. */
   left = Promise.withResolvers<void>();
-  /** What was directed in text requests whose connection to the module, or exchange, has ended. */
+  /** Directions of text requests with an ended connection to the module, or an ended exchange. */
   readonly closed: string[] = [];
 
   reset(): void {
@@ -46,7 +46,7 @@ export class Stage {
 
 const ok = { 200: { description: "What was seen", schema: z.object({ route: z.string() }) } };
 const MB = 1024 * 1024;
-/** A large body under this Idempotency-Key is refused for want of credit. */
+/** A large body under this Idempotency-Key is refused for lack of credit. */
 export const NO_CREDIT = "no-credit";
 
 const bodies: BodyRules = {
@@ -114,7 +114,7 @@ function* flood() {
   for (;;) yield Buffer.alloc(64 * 1024);
 }
 
-/** The second event is sent when the test says so; "break" fails instead. */
+/** Sends the second event on the test's command; "break" fails instead. */
 async function* events(stage: Stage, what: "stream" | "break") {
   yield "data: first\n\n";
   stage.entered.resolve();
@@ -166,7 +166,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
     responses: ok,
     handle: see("/v1/auth/test"),
   } as const;
-  // A route that the gateway's table does not know must not be reachable from outside.
+  // A route outside of the gateway's table must not be reachable from outside.
   const inside = get("/inside/secrets");
   // The person of a session is the name in its cookie.
   const session = restRoute({

@@ -1,9 +1,9 @@
-// Which rates of a token price apply: those of a service tier, and those of a long input. Rates are written out and never
-// multiplied, since providers round each of them for itself.
+// Price cases select the rates of a token price: by service tier, and by length of the input.
+// Rates are written out and never multiplied, since providers round each of them for itself.
 import type { TokenPrice } from "@gr/proto/catalog";
 import { offPeakRates } from "./off-peak.ts";
 
-/** What decides which rates a request has. */
+/** Terms that decide the rates of a request. */
 export interface RateTerms {
   /** The service tier; empty = the standard tier. */
   readonly tier: string;
@@ -15,7 +15,7 @@ export interface RateTerms {
 /** Words for the standard tier in requests and answers. */
 const STANDARD: ReadonlySet<string> = new Set(["", "auto", "default", "standard", "standard_only"]);
 
-/** The tier that a word of a request or an answer means; empty = the standard tier. */
+/** Returns the tier that a word of a request or an answer names; empty = the standard tier. */
 export function tierOf(word: string): string {
   // OpenAI's newer word for the same tier.
   if (word === "fast") return "priority";
@@ -33,7 +33,7 @@ export function ratesAt(
   return own !== undefined && own.aboveInputTokens >= (step?.aboveInputTokens ?? 0n) ? own.price : undefined;
 }
 
-/** The rates of what was used. Tiers without rates of their own are billed as the standard tier. */
+/** Returns the rates of a finished request. Tiers without their own rates are billed as the standard tier. */
 export function ratesOfUse(
   price: TokenPrice,
   {
@@ -49,7 +49,10 @@ export function ratesOfUse(
   return ratesAt(price, terms) ?? ratesAt(price, { ...terms, tier: "" }) ?? price;
 }
 
-/** All rates that a request can get that asks for this tier and has at most so much input: upstreams may serve it in the standard tier. */
+/**
+ * Returns all rates that a request for this tier and up to this input can get: upstreams may serve it in the standard
+ * tier.
+ */
 export function possibleRates(price: TokenPrice, { tier, inputTokens }: RateTerms): TokenPrice[] {
   const tiers = new Set(["", tier]);
   const stepped = price.cases

@@ -1,4 +1,4 @@
-// A bill that nobody found within the first minutes is looked up once more, a day after the last look-up.
+// Bill searches of these tests find no bill within the first minutes. One more look-up follows a day after the last.
 import type { Billing, ReleaseReason } from "@gr/clients";
 import { expect, test } from "@jest/globals";
 import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
@@ -7,7 +7,7 @@ import type { FoundBill, Kinds, LookUpResult, PaidRequestEvents } from "./ports.
 
 const DAY_MS = 86_400_000;
 
-/** Returns the pauses, and the costs that are booked, of a search whose bill is there from `visibleAt` milliseconds on. */
+/** Returns the pauses and the booked costs of a search. The bill is visible from `visibleAt` milliseconds on. */
 async function search(kind: "forEnded" | "forUnresolved", visibleAt: number) {
   const slept: number[] = [];
   const booked: bigint[] = [];

@@ -1,5 +1,5 @@
-// What a client's Idempotency-Key claims: one request, charged at most once. Only digests leave the process: neither
-// the key, which is the client's, nor the request.
+// Claims bind a client's Idempotency-Key to one request, which is charged at most once.
+// Only digests are sent to billing, neither the key, which belongs to the client, nor the request.
 import { createHash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Claim } from "@gr/clients";
@@ -9,20 +9,20 @@ const HEADER = "idempotency-key";
 const LONGEST_KEY = 255;
 const PRINTABLE = /^[\x20-\x7e]+$/;
 
-/** The owner of Idempotency-Keys: an API key, or the person to whom a web token was issued. */
+/** Owner of Idempotency-Keys: an API key, or the person that a web token was issued to. */
 export interface Claimant {
-  /** Of a web token, the account: so all tokens that were issued to no person are one claimant. */
+  /** For a web token: the account, so all tokens without a person are one claimant. */
   readonly keyId: string;
   /** Only of a web token. */
   readonly personId?: string | undefined;
 }
 
 /**
- * The claim of a request; undefined when the client sent no Idempotency-Key.
+ * Returns the claim of a request; undefined if the client sent no Idempotency-Key.
  * @param endpoint path that the key belongs to; the same key at another endpoint is another key.
  * @param claimant owner that the key belongs to; the same key of another owner is another key.
- * @param content what the client asks for, in parts; anything in which two requests may differ belongs in it. Called
- *   only when there is a key.
+ * @param content the client's request, in parts; any difference between two requests belongs in it. Called only if
+ * there is a key.
  * @throws ServiceError invalid_value with param Idempotency-Key
  */
 export function claimOf(
@@ -35,7 +35,7 @@ export function claimOf(
   return key && { key, fingerprint: digestOf(content()) };
 }
 
-/** The key of that claim, for which the content need not be known. @throws as claimOf */
+/** Returns the key of that claim, without reading the content. @throws as claimOf */
 export function claimKeyOf(
   headers: IncomingHttpHeaders,
   endpoint: string,
@@ -49,7 +49,7 @@ export function claimKeyOf(
   return digestOf([endpoint, value, personId ?? keyId]);
 }
 
-/** Each part with its length, so that no two lists of parts give the same bytes. */
+/** Digests each part with its length, so that no two lists of parts have the same digest. */
 function digestOf(parts: Iterable<string | Uint8Array>): Uint8Array {
   const hash = createHash("sha256");
   for (const part of parts) {

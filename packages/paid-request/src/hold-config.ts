@@ -1,4 +1,4 @@
-// Settings that every module shares which places holds and resolves those whose outcome is unknown.
+// Hold settings are shared by all modules that place holds and resolve those with an unknown outcome.
 import { milliseconds } from "@gr/runtime";
 import { z } from "zod";
 

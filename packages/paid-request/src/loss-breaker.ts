@@ -1,25 +1,25 @@
-// LossBreaker closes the routes whose providers bill more than their requests pay.
-// No other breaker may close the last route of a model: each further request there would cost more than its customer can pay.
-// Its state is in the memory of one process, so that no request waits for it; a restart reopens all routes.
+// LossBreaker closes the routes of providers that bill more than their requests pay. No other breaker may close the
+// last route of a model: each further request there would cost more than its customer can pay. The state is in the
+// memory of one process, so that no request waits for it; a restart reopens all routes.
 import { type Credits, PICO_PER_CREDIT, PICO_PER_USD, type PicoUsd } from "@gr/money";
 import type { Clock } from "@gr/runtime";
 import type { Route } from "./order.ts";
 
 /** Milliseconds after the last loss, when the route opens again. */
 export const LOSS_COOL_DOWN_MS = 15 * 60_000;
-/** Smaller losses come from rounding, and from prices that changed a moment ago. */
+/** Losses up to this size are rounding or recent price changes. */
 const TOLERATED_LOSS: PicoUsd = PICO_PER_USD / 100n;
 /** Losses up to this fraction of the covered amount close nothing. */
 const TOLERATED_FRACTION = 10n;
 /** A bill of more holds than this is a defect of the provider, and concerns all accounts. */
 const RUNAWAY_HOLDS = 10n;
 
-/** The money that stands against a bill. */
+/** The money that covers a bill. */
 export interface Cover {
   readonly accountId: string;
   /** Size of the hold when the request ended. */
   readonly held: Credits;
-  /** Charge of a delivered answer; undefined after a failure, whose cost is our loss by design up to the hold. */
+  /** Charge of a delivered answer; undefined after a failure, where our loss up to the hold is by design. */
   readonly charge: Credits | undefined;
 }
 

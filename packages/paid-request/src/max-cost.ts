@@ -1,5 +1,5 @@
-// The most that a client will pay for a request, which it may say in a header: a request whose bound is higher is refused before
-// anything is held or sent. And what a quote answers: that bound.
+// The max-cost header limits the price of a request: a higher bound is refused before any hold or call of a provider.
+// A quote answers with the same bound.
 import type { IncomingHttpHeaders } from "node:http";
 import { type Credits, capOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
@@ -18,7 +18,7 @@ export function maxCostOf(headers: IncomingHttpHeaders): Credits | undefined {
   throw new ServiceError("invalid_value", message, { param: MAX_COST_HEADER });
 }
 
-/** @param bound what the request costs at most. @throws ServiceError max_cost_exceeded */
+/** @param bound upper bound of the request's cost. @throws ServiceError max_cost_exceeded */
 export function requireWithin(bound: Credits, most: Credits | undefined): void {
   if (most === undefined || bound <= most) return;
   const message =

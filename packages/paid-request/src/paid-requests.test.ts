@@ -53,7 +53,7 @@ let record: HoldRecord<TextLike>;
 let requests: PaidRequests<TextLike>;
 let lookUp: (billId: string) => LookUpResult<FoundBill>;
 let askable: boolean;
-/** What happened outside of billing, in order. */
+/** Events outside of billing, in order. */
 let told: string[];
 let next = 0;
 
@@ -419,7 +419,7 @@ describe("before anything is sent", () => {
   });
 
   describe("what must wait for the money is prepared", () => {
-    /** As `serve`, of an attempt that says so. */
+    /** Serves like `serve`, with a log entry for each attempt. */
     const prepared = (one: Order, prepare: (signal: AbortSignal) => Promise<void>, gone = () => false) => {
       const attempt = async () => {
         told.push("sent");
@@ -451,7 +451,7 @@ describe("before anything is sent", () => {
       expect(await reasonOf(prepared(one, refuse))).toBe("invalid_image");
       expect(fake.callsOf(one.id).at(-1)).toMatchObject({ kind: "release", reason: ReleaseReason.NOT_SENT });
       expect([told, fake.charged, requests.running.ids()]).toEqual([[], 0n, []]);
-      // Its claim is free again.
+      // The claim is free again.
       expect(await prepared(order("a key"), async () => undefined)).toMatchObject({ kind: "answered" });
     });
 
@@ -677,7 +677,7 @@ describe("what was left open", () => {
     await resolve();
     expect(fake.state(one.id)).toBe(HoldState.OPEN);
     await resolve();
-    // Leased: it is nobody's turn yet.
+    // Leased: no process may resolve the hold yet.
     expect(fake.state(one.id)).toBe(HoldState.OPEN);
     clock.advance(SETTINGS.leaseMs + 1);
     await resolve();

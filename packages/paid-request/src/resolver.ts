@@ -1,5 +1,5 @@
-// Ends what was left open: requests whose process died, outcomes that nobody knows, endings that billing was not told.
-// Never frees a hold on a guess.
+// Resolver ends open requests: of crashed processes, with unknown outcomes, and with endings that billing has not
+// booked. No hold is freed on a guess.
 import { type LeasedHold, ReleaseReason } from "@gr/clients";
 import type { BillSearch } from "./bill-search.ts";
 import type { Booking } from "./booking.ts";
@@ -11,7 +11,7 @@ import type { AttemptContext, AttemptEnd, Due, Kinds, Lost } from "./ports.ts";
 import type { Running, RunningRequests } from "./running-requests.ts";
 
 const LEASED_AT_ONCE = 100;
-/** Resolved at the same time. */
+/** Requests that are resolved at the same time. */
 const PARALLEL = 8;
 
 export interface ResolverOptions<K extends Kinds> extends PaidRequestsOptions<K> {
@@ -19,7 +19,7 @@ export interface ResolverOptions<K extends Kinds> extends PaidRequestsOptions<K>
   readonly search: BillSearch<K>;
   readonly losses: LossBreaker;
   readonly running: RunningRequests;
-  /** Goes on with a request where its process left it. @throws ServiceError when it ends without an answer */
+  /** Continues a request from its recorded state. @throws ServiceError if it ends without an answer */
   resume(
     order: K["order"],
     route: Route,
@@ -35,7 +35,7 @@ export class Resolver<K extends Kinds> {
     this.#options = options;
   }
 
-  /** @throws when the record or billing cannot be reached; the next round goes on */
+  /** @throws if the record or billing cannot be reached; the next round continues */
   async round(stopping: AbortSignal): Promise<void> {
     const { record, running, billing, service, settings } = this.#options;
     const due = await record.due(running.ids());
@@ -65,11 +65,11 @@ export class Resolver<K extends Kinds> {
   async #resolveDue(due: Due<K>): Promise<void> {
     const { running, resume, events } = this.#options;
     const { id, ending, order, route } = due;
-    // Another round, or its own process, has it already.
+    // Another round, or its own process, works on it already.
     if (running.has(id)) return;
     const entered = running.resolve(id);
     if (ending === undefined && due.resume !== undefined) {
-      // Takes as long as the provider does; the round does not wait for it.
+      // Lasts as long as the provider works; the round does not wait for it.
       void resume(order, route, due.resume, entered)
         .catch((error) => events.notBooked(id, error))
         .finally(() => entered.leave());
@@ -87,7 +87,7 @@ export class Resolver<K extends Kinds> {
   async #resolveHold(hold: LeasedHold): Promise<void> {
     const { record, billing, running } = this.#options;
     const { holdId: id } = hold;
-    // It stood still and goes on by now: it ends itself.
+    // The process was suspended and works again: it ends the request itself.
     if (running.has(id)) return;
     const story = await record.ofHold(hold);
     switch (story.kind) {
@@ -130,7 +130,7 @@ export class Resolver<K extends Kinds> {
     return true;
   }
 
-  /** @param end books a release. @returns false when another process decides */
+  /** @param end books a release. @returns false if another process decides */
   async #lookUp(
     lost: Lost,
     cover: Cover,

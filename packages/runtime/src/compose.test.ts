@@ -1,10 +1,10 @@
-// In which order the modules of a process start, and which lists make no process.
+// Guarantees of compose: the start order of modules, and the refusal of impossible lists.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { z } from "zod";
 import { inStartOrder, remoteNeeds } from "./compose.ts";
 import { defineModule, type Module } from "./module.ts";
-import { OperatorError } from "./operator-error.ts";
+import { OperatorError } from "./process/operator-error.ts";
 
 const moduleOf = (name: string, needs: readonly string[] = []): Module =>
   defineModule({ name, needs, config: z.object({}), create: async () => ({}) });

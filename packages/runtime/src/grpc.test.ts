@@ -1,13 +1,14 @@
-// Any gRPC client can talk to the RPC port: here @grpc/grpc-js as it comes, with nothing but the proto files.
+// Guarantee of the RPC port: any gRPC client can call it; here an unchanged @grpc/grpc-js, with nothing but the proto
+// files.
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import { systemClock } from "./clock.ts";
 import { defineModule } from "./module.ts";
+import { systemClock } from "./process/clock.ts";
+import { signToken } from "./rpc/service-token.ts";
 import { type RunningProcess, startProcess } from "./run.ts";
-import { signToken } from "./service-token.ts";
 import { Probe } from "./test/probe-services.ts";
 
 const SECRET = "a secret for tests that is long enough";

@@ -1,4 +1,4 @@
-// A call within the process and a call over the network cannot be told apart by what comes back.
+// Guarantee of both transports: the results of a call within the process and of a call over the network are the same.
 
 import { once } from "node:events";
 import { connect, constants, createServer } from "node:http2";
@@ -9,12 +9,12 @@ import { ServiceError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { systemClock } from "./clock.ts";
-import { createInProcessTransport } from "./in-process-transport.ts";
 import { createRemoteTransport } from "./peers.ts";
-import { answerErrors, requireServiceToken } from "./rpc-interceptors.ts";
-import { type RpcServer, startRpcServer } from "./rpc-server.ts";
-import { createServiceClient } from "./service-client.ts";
+import { systemClock } from "./process/clock.ts";
+import { createInProcessTransport } from "./rpc/in-process-transport.ts";
+import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
+import { type RpcServer, startRpcServer } from "./rpc/rpc-server.ts";
+import { createServiceClient } from "./rpc/service-client.ts";
 import { type KeptLog, keptLog, Probe } from "./test/probe-services.ts";
 
 const SECRET = "a secret for tests that is long enough";
@@ -115,7 +115,7 @@ describe.each(kinds)("%s transport", (kind) => {
     void probe.entered.promise.then(() => {
       entered = true;
     });
-    // One that ends before the call has arrived proves nothing of the other side.
+    // A call that ends before its arrival proves nothing about the other side.
     for (let timeoutMs = 30; !entered; timeoutMs *= 2) {
       const error = await failureOf(billing().getCredits({ accountId: "wait" }, { timeoutMs }));
       expect(error.reason).toBe("service_unavailable");
@@ -206,7 +206,7 @@ describe("network transport alone", () => {
     let refusals = 0;
     going.on("session", (session) => {
       if (refusals > 0) return;
-      // As Node does with what comes after it has closed a session.
+      // As Node does with late calls after it has closed a session.
       session.on("stream", (stream) => {
         refusals += 1;
         stream.close(constants.NGHTTP2_REFUSED_STREAM);

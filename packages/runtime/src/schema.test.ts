@@ -1,13 +1,13 @@
-// A process and its schema: migrated by the process itself, or by somebody else whom it waits for, alive and not ready.
+// Guarantees of a process and its schema: the process migrates it, or waits for another that does, alive and not ready.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "@gr/embedded";
 import { type TestDatabase, testDatabase, until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { postgresConfig } from "./config.ts";
-import { createLogger } from "./logger.ts";
 import { defineModule } from "./module.ts";
+import { postgresConfig } from "./process/config.ts";
+import { createLogger } from "./process/logger.ts";
 import { type RunningProcess, startProcess } from "./run.ts";
 import { migrateSchemas, openPool, placedSchemas } from "./schema.ts";
 

@@ -1,4 +1,4 @@
-// A text model as an upstream lists it, read and checked: exact prices, known limits. What the upstream does not say is null.
+// Text models as upstreams list them, read and checked: exact prices, verified limits. Missing facts are null.
 import type { PicoUsd } from "@gr/money";
 
 /** USD per token, in units of 1e-12. Null = billed as input or output. */
@@ -49,7 +49,7 @@ export interface TextRates {
 }
 
 export interface TextModel {
-  /** Ours, and the upstream's where nothing else says what it calls the model. */
+  /** Our id, and the upstream's unless another source names it. */
   readonly id: string;
   readonly name: string;
   readonly ownedBy: string;

@@ -6,36 +6,37 @@ import { KIND_NAMES, type UpstreamKind } from "./upstream-kind.ts";
 import { UPSTREAM_KINDS } from "./upstream-kinds.ts";
 
 /**
- * Where the prices of its models are from:
- * - listed: it lists them
- * - price-list: of the models that it lists, those in our price list of text models
- * - catalogue: its models are those that the operator's own catalogue names, and nothing is imported
+ * Source of an upstream's prices.
+ * `listed`: the upstream lists them.
+ * `price-list`: our price list of text models has them; other listed models are ignored.
+ * `catalogue`: the operator's own catalogue names its models, and nothing is imported.
  */
 export const PRICE_SOURCES = ["listed", "price-list", "catalogue"] as const;
 export type PriceSource = (typeof PRICE_SOURCES)[number];
 
 /**
- * - assistant: from a last message of the assistant's
- * - vllm: the same, when two fields of its own say so
+ * Ways to continue an answer.
+ * `assistant`: from a last message of the assistant.
+ * `vllm`: the same, if two fields of vLLM's own request it.
  */
 export const CONTINUES = ["assistant", "vllm"] as const;
 export type Continues = (typeof CONTINUES)[number];
 
 export interface TextUpstream {
-  /** What routes of models call it. */
+  /** Name of the upstream in routes of models. */
   readonly name: string;
   readonly kind: UpstreamKind;
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly prices: PriceSource;
-  /** False: nobody bills us for what it does, as for a server of one's own. So what was lost there has cost nothing. */
+  /** False: nobody bills us for its work, as for our own server. A lost request there has no cost. */
   readonly billed: boolean;
-  /** True: fields that are not known may pass although our own price list computes the cost. */
+  /** True: unknown fields may pass although our own price list computes the cost. */
   readonly passUnknownFields?: boolean | undefined;
-  /** How it goes on with an answer whose beginning it is given; undefined when it cannot. */
+  /** Way to continue an answer from its beginning; undefined if the upstream cannot. */
   readonly continues: Continues | undefined;
-  /** Where they differ from the settings for all upstreams; milliseconds. */
+  /** Timers that differ from the settings for all upstreams; milliseconds. */
   readonly timers: UpstreamTimerSettings;
 }
 
@@ -94,7 +95,7 @@ export const textUpstreamConfig = z.object({
 
 type Config = z.infer<typeof textUpstreamConfig>;
 
-/** The upstreams that are meant, the preferred first; none when nothing is set. @throws OperatorError */
+/** Returns the configured upstreams, the preferred first; none if nothing is set. @throws OperatorError */
 export function textUpstreamsOf(config: Config): readonly TextUpstream[] {
   const { TEXT_UPSTREAMS: list, TEXT_UPSTREAM_KEYS: keys = {} } = config;
   const { TEXT_UPSTREAM_BASE_URL: baseUrl, TEXT_UPSTREAM_API_KEY: apiKey } = config;
@@ -125,7 +126,7 @@ export function textUpstreamsOf(config: Config): readonly TextUpstream[] {
   return list.map((each) => upstreamOf(each, keys[each.name], `TEXT_UPSTREAMS: ${each.name}: base_url`));
 }
 
-/** @param addressAt what an address that is missing would be called */
+/** @param addressAt name of a missing address in messages */
 function upstreamOf(
   said: z.infer<typeof listed>,
   apiKey: string | undefined,

@@ -1,9 +1,9 @@
-// What the console module reads from the environment.
+// Console settings: the environment variables of the console module.
 import { postgresConfig } from "@gr/runtime";
 import { z } from "zod";
 import { statementSettings } from "./statements/statement-config.ts";
 
-/** What goes over the wire is worth a session. */
+/** Returns true for TLS or loopback. The transferred data is as valuable as a session. */
 function isSafeToAsk(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(hostname);

@@ -1,21 +1,21 @@
-// What the handlers of the console work with; module.ts makes one of these.
+// Dependencies of all console handlers; module.ts creates them once.
 import type { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
 import type { MediaGenerationService } from "@gr/proto/media";
 import type { Clock, ServiceClient } from "@gr/runtime";
-import type { Attempts } from "./attempts.ts";
 import type { ConsoleConfig } from "./config.ts";
+import type { Attempts } from "./door/attempts.ts";
 import type { ConsoleEvents } from "./events.ts";
-import type { Links } from "./links.ts";
-import type { Mailer } from "./mailer.ts";
-import type { ModelKinds } from "./model-kinds.ts";
+import type { Links } from "./mail/links.ts";
+import type { Mailer } from "./mail/mailer.ts";
 import type { Accounts } from "./operators/accounts.ts";
 import type { OperatorStore } from "./operators/operator-store.ts";
 import type { PaymentStore } from "./payments/payment-store.ts";
 import type { SettlePayments } from "./payments/settle-payment.ts";
 import type { Stripe } from "./payments/stripe.ts";
-import type { People } from "./people.ts";
+import type { People } from "./people/people.ts";
+import type { ModelKinds } from "./requests/model-kinds.ts";
 import type { Challenges } from "./sign-in/challenges.ts";
 import type { Issuer } from "./sign-in/issuer.ts";
 import type { PasskeyStore } from "./sign-in/passkey-store.ts";
@@ -45,13 +45,13 @@ export interface ConsoleDeps {
   readonly modelKinds: ModelKinds;
   readonly signIns: SignInStore;
   readonly challenges: Challenges;
-  /** Undefined where people sign in here only. */
+  /** Undefined if people sign in here only. */
   readonly issuer: Issuer | undefined;
-  /** Undefined where there are none. */
+  /** Undefined if passkeys are switched off. */
   readonly passkeys: Passkeys | undefined;
   readonly passkeyStore: PasskeyStore;
   readonly payments: PaymentStore;
-  /** Undefined where no payments are taken, as `settling` is. */
+  /** Undefined without payments, as `settling` is. */
   readonly stripe: Stripe | undefined;
   readonly settling: SettlePayments | undefined;
   readonly statements: readonly Statement[];

@@ -5,22 +5,23 @@ import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
 import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runtime";
-import { createAttempts } from "./attempts.ts";
 import { consoleConfig } from "./config.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
+import { createAttempts } from "./door/attempts.ts";
+import { RunningWork } from "./door/running-work.ts";
 import { createConsoleEvents } from "./events.ts";
-import { linksTo } from "./links.ts";
-import { createMailer } from "./mailer.ts";
-import { createModelKinds } from "./model-kinds.ts";
+import { linksTo } from "./mail/links.ts";
+import { createMailer } from "./mail/mailer.ts";
+import { terminal } from "./mail/terminal.ts";
 import { createAccounts } from "./operators/accounts.ts";
 import { createOperatorStore } from "./operators/operator-store.ts";
 import { createPaymentStore } from "./payments/payment-store.ts";
 import { createSettlePayments } from "./payments/settle-payment.ts";
 import { createStripe } from "./payments/stripe.ts";
-import { createPeople } from "./people.ts";
+import { createPeople } from "./people/people.ts";
+import { createModelKinds } from "./requests/model-kinds.ts";
 import { consoleRest } from "./rest.ts";
 import { consoleRpc } from "./rpc.ts";
-import { RunningWork } from "./running-work.ts";
 import { createChallenges } from "./sign-in/challenges.ts";
 import { createIssuer } from "./sign-in/issuer.ts";
 import { createPasskeyStore } from "./sign-in/passkey-store.ts";
@@ -31,11 +32,10 @@ import { createDailyComparisons } from "./statements/daily-comparisons.ts";
 import { createReconcile } from "./statements/reconcile.ts";
 import { statementsOf } from "./statements/statement-config.ts";
 import { createConsoleStore } from "./store.ts";
-import { terminal } from "./terminal.ts";
 
 const READY_FOR_MS = 1_000;
 const SWEEP_EVERY_MS = 600_000;
-/** How often a process looks for statements that are due. */
+/** Interval at which a process searches for due statements. */
 const COMPARE_EVERY_MS = 600_000;
 
 const schema = { name: "console", migrations: join(import.meta.dirname, "../migrations") };
@@ -105,7 +105,7 @@ export const consoleModule = defineModule({
       rpc: [consoleRpc(deps)],
       rest: consoleRest(deps, work),
       start: async () => {
-        // Nobody waits for it: only the log does.
+        // In the background: only the log needs the result.
         void issuer?.lookUp();
         stopSweeping = startRounds({
           clock,

@@ -1,30 +1,30 @@
-// The routes of the console: the table of @gr/console-api with a handler for each, behind one check of who may.
+// The console's REST API is the table of @gr/console-api with a handler for each route, behind one permission check.
 import { type ConsoleRoute, type ConsoleRouteName, consoleRoutes } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { type RestApi, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
-import { authorize } from "./authorize.ts";
-import type { CallerFacts, Handler, Handlers } from "./console-call.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { keyRoutes } from "./key-routes.ts";
-import { memberRoutes } from "./member-routes.ts";
-import { moneyRoutes } from "./money-routes.ts";
-import { operatorRoutes } from "./operators/operator-routes.ts";
-import { routerRoutes } from "./operators/router-routes.ts";
-import { paymentRoutes } from "./payments/payment-routes.ts";
+import { authorize } from "./door/authorize.ts";
+import type { CallerFacts, Handler, Handlers } from "./door/console-call.ts";
+import type { RunningWork } from "./door/running-work.ts";
 import { STRIPE_WEBHOOK_PATH, stripeWebhook } from "./payments/stripe-webhook.ts";
-import { personRoutes } from "./person-routes.ts";
-import { requestRoutes } from "./requests/request-routes.ts";
-import type { RunningWork } from "./running-work.ts";
-import { issuerRoutes } from "./sign-in/issuer-routes.ts";
-import { passkeyRoutes } from "./sign-in/passkey-routes.ts";
-import { standingRoutes } from "./standing.ts";
-import { statementRoutes } from "./statements/statement-routes.ts";
+import { keyRoutes } from "./routes/account/key-routes.ts";
+import { memberRoutes } from "./routes/account/member-routes.ts";
+import { moneyRoutes } from "./routes/account/money-routes.ts";
+import { paymentRoutes } from "./routes/account/payment-routes.ts";
+import { requestRoutes } from "./routes/account/request-routes.ts";
+import { standingRoutes } from "./routes/account/standing.ts";
+import { operatorRoutes } from "./routes/operator/operator-routes.ts";
+import { routerRoutes } from "./routes/operator/router-routes.ts";
+import { statementRoutes } from "./routes/operator/statement-routes.ts";
+import { issuerRoutes } from "./routes/person/issuer-routes.ts";
+import { passkeyRoutes } from "./routes/person/passkey-routes.ts";
+import { personRoutes } from "./routes/person/person-routes.ts";
 
 const BODY_LIMIT = 64 * 1024;
 
-/** @param work counts each request until it has ended, also if its client has gone */
+/** @param work counts each request until its end, even after a disconnect of its client */
 export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
   const handlers: Handlers = {
     ...personRoutes(deps),
@@ -55,9 +55,9 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
         if (error instanceof ServiceError) events.refused(error.reason);
       });
       scope.addHook("onRequest", async (request, reply) => {
-        // Also of refusals: what somebody may see changes with the session.
+        // Refusals too, because the visible data changes with the session.
         reply.header("cache-control", "no-store");
-        // Stripe has no session, and is known by its signature.
+        // Stripe has no session; its signature identifies it.
         if (request.routeOptions.url === STRIPE_WEBHOOK_PATH) return;
         callers.set(
           request,

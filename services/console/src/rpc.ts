@@ -5,7 +5,7 @@ import { ConsoleOperatorService } from "@gr/proto/console";
 import { implement, parseRequest, type RpcService } from "@gr/runtime";
 import { z } from "zod";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { SIGN_IN_LINK_S } from "./people.ts";
+import { SIGN_IN_LINK_S } from "./people/people.ts";
 
 const ownerFields = z.object({ email, account_name: name.optional(), name: name.optional() });
 const renameFields = z.object({ name });

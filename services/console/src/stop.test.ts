@@ -1,4 +1,5 @@
-// A stop while a request runs whose client has gone: nothing waits for its connection, but its statements need the pool.
+// Guarantee of a stop during a request without a client: nothing waits for its connection, but its statements need the
+// pool.
 import { setTimeout } from "node:timers/promises";
 import { until } from "@gr/testing";
 import { expect, test } from "@jest/globals";
@@ -22,7 +23,8 @@ test("a request whose client has gone is finished before the pool ends", async (
     client.abort();
     expect(await left).toBe("AbortError");
     const stopped = served.stopProcess();
-    // A stop that does not wait for the request has come to the pool by then; one that waits cannot fail by this pause.
+    // A stop that does not wait for the request reaches the pool within this pause; a stop that waits cannot fail by
+    // it.
     await Promise.race([stopped, setTimeout(500)]);
     await blocker.query("COMMIT");
     await stopped;

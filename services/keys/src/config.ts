@@ -1,12 +1,12 @@
-// What the keys module reads from the environment.
+// Keys settings: the environment variables of the keys module.
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { postgresConfig, redisConfig } from "@gr/runtime";
 import { z } from "zod";
 
-/** The lines of a PEM around its base64, and line ends, also as some env files write them. */
+/** The lines of a PEM around its base64, and line ends, also in the escaped form of some env files. */
 const ARMOUR = /-----[A-Z ]+-----|\\n|\s/g;
 
-/** What zod makes of the text of an Ed25519 key. */
+/** Converts the text of an Ed25519 key for zod. */
 function toSigningKey(text: string, context: z.RefinementCtx): KeyObject {
   const key = ed25519Key(text);
   if (key !== undefined) return key;
@@ -18,7 +18,7 @@ function toSigningKey(text: string, context: z.RefinementCtx): KeyObject {
 export const keysConfig = z.object({
   ...postgresConfig.shape,
   ...redisConfig.shape,
-  /** Turns secrets into digests. Changing it makes every key unknown, so it is made once and kept. */
+  /** Secret of all key digests. A change invalidates every key, so it is created once and kept. */
   KEY_PEPPER: z
     .string()
     .min(32, "must have at least 32 characters")
@@ -53,7 +53,7 @@ function ed25519Key(text: string): KeyObject | undefined {
     const key = createPrivateKey({ key: der, format: "der", type: "pkcs8" });
     return key.asymmetricKeyType === "ed25519" ? key : undefined;
   } catch {
-    // The error of OpenSSL is not passed on: it may tell about the key.
+    // OpenSSL's error is dropped: it may contain parts of the key.
     return undefined;
   }
 }

@@ -1,4 +1,4 @@
-// What the media-generation module reads from the environment; the providers' own variables stand in their definitions.
+// Settings of the media-generation module. The providers' own variables are in their definitions.
 import { holdConfig } from "@gr/paid-request";
 import { dataDirConfig, milliseconds, postgresConfig } from "@gr/runtime";
 import { z } from "zod";
@@ -12,7 +12,7 @@ const MEGABYTE = 1024 * 1024;
 const count = (byDefault: number, most = Number.MAX_SAFE_INTEGER) =>
   z.coerce.number().int().min(1).max(most).default(byDefault);
 
-/** Of what type each is, its provider's definition knows and nobody else needs. */
+/** The types of these settings are in the provider's definition only. */
 const providerSettings: object = Object.assign({}, ...mediaProviders.map(({ settings }) => settings.shape));
 
 export const mediaGenerationConfig = z.object({

@@ -1,5 +1,6 @@
-// Guarantee against a provider that bills more than generations pay: after one such bill no further generation of the account goes
-// there, after bills of two accounts, or one bill far above its hold, none of any account. Refused requests have no hold.
+// Guarantee against a provider with bills above the charges. After one such bill, the account's generations
+// skip the route. After bills of two accounts, or one bill far above its hold, all accounts skip it.
+// Refused requests have no hold.
 import { create } from "@bufbuild/protobuf";
 import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import { RouteSchema } from "@gr/proto/catalog";
@@ -13,13 +14,13 @@ import { artifactOf, drawPicture } from "./test/pictures.ts";
 import { INTERNAL_AUTH_SECRET, type MediaUnderTest, startMedia, UNDISTURBED } from "./test/start-media.ts";
 
 const ACCOUNTS = ["a", "b", "c"].map((letter) => `0190c0de-0000-7000-8000-00000000000${letter}`);
-/** Of one picture. */
+/** Charge of one picture. */
 const CHARGE: PicoUsd = 100n * PICO_PER_CREDIT;
 
 let media: MediaUnderTest;
-/** Providers that were asked, in order. */
+/** Providers that received a request, in order. */
 let asked: string[];
-/** Of each picture at the first provider. */
+/** Bill for each picture at the first provider. */
 let billed: PicoUsd;
 
 beforeEach(async () => {

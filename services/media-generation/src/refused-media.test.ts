@@ -1,4 +1,4 @@
-// Real refusals of providers, from the wire to the ledger: whose error they become, which route is asked next, and who pays
+// Real refusals of providers, from the wire to the ledger: the client's error, the next route, and the payment
 // for a refused picture that its provider bills.
 import { create } from "@bufbuild/protobuf";
 import { HoldState } from "@gr/proto/billing";

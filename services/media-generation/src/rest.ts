@@ -1,4 +1,4 @@
-// The public paths: those that make images and videos, the log of them, and the hosted media.
+// The public routes of media generation: image and video requests, their log, and the hosted media.
 import { type Principal, principalOf } from "@gr/identity";
 import {
   claimOf,
@@ -42,7 +42,7 @@ import { videoRequests } from "./request/video-request.ts";
 import { mediaRoute } from "./storage/media-routes.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
 
-/** Of JSON. */
+/** Size limit of a JSON body, in bytes. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
 
 export interface RestDeps extends AcceptDeps, LogDeps {
@@ -51,7 +51,7 @@ export interface RestDeps extends AcceptDeps, LogDeps {
   readonly work: MediaWork;
   readonly generationLog: LogStore;
   readonly maxFormBytes: number;
-  /** Of all requests at the same time. */
+  /** Size limit of all requests in work together, in bytes. */
   readonly maxInputBytes: number;
 }
 
@@ -98,7 +98,7 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
   });
 }
 
-/** The same body as the request itself takes. */
+/** Accepts the same body as the request itself. */
 function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path: string): RestRoute {
   return restRoute({
     method: "POST",
@@ -159,7 +159,7 @@ function callerOf(http: FastifyRequest): Principal {
   return principal;
 }
 
-/** Aborts when the client has left; after the answer it does no harm. */
+/** Returns a signal that aborts when the client disconnects. After the answer it has no effect. */
 function departureOf({ raw }: FastifyReply): AbortSignal {
   const left = new AbortController();
   const leave = () => left.abort(new Error("the client has left"));
@@ -168,7 +168,7 @@ function departureOf({ raw }: FastifyReply): AbortSignal {
   return left.signal;
 }
 
-/** Nobody is told what was given up because its client had left. A defect is still thrown. */
+/** Sends no answer for a request that was aborted because its client disconnected. A defect is still thrown. */
 async function unlessLeft(
   left: AbortSignal,
   reply: FastifyReply,
@@ -183,7 +183,10 @@ async function unlessLeft(
   }
 }
 
-/** A replayed answer says whose it is, since its request has another id. Resolves when it is given. */
+/**
+ * Sends an answer. A replayed answer names the earlier request, which has another id.
+ * Resolves when the answer is sent.
+ */
 async function give({ answer, replayed }: GivenAnswer, reply: FastifyReply): Promise<object> {
   if (replayed !== undefined) {
     reply.header("idempotency-replayed", "true").header("location", `${LOG_PATH}/${replayed}`);

@@ -9,7 +9,7 @@ import type { Days, RetentionStore } from "./retention/retention-store.ts";
 export interface RpcDeps extends LogCallsDeps {
   readonly losses: LossBreaker;
   readonly retention: RetentionStore;
-  /** How long media are kept of accounts that have no term of their own. */
+  /** Retention of accounts without their own period. */
   readonly retentionDays: Days;
 }
 

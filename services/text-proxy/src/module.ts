@@ -6,18 +6,18 @@ import { CatalogService } from "@gr/proto/catalog";
 import { TextProxyService } from "@gr/proto/text";
 import { type Clock, defineModule, implement } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
-import type { TextKinds } from "./answer/text-kinds.ts";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
 import { createTextEvents, type TextEvents } from "./events.ts";
 import { inputBudgetOf } from "./input-budget.ts";
 import { textRest } from "./rest.ts";
+import type { TextKinds } from "./text-kinds.ts";
 import { CircuitBreaker } from "./upstream/circuit-breaker.ts";
 import { Upstream } from "./upstream/upstream.ts";
 
 const SERVICE = "text-proxy";
 const LEASE_ROUNDS = 3;
 const SHORTEST_LEASE_MS = 2_000;
-/** A hold is renewed in good time when it is looked at so often. */
+/** Number of checks per lease, enough for a renewal before its end. */
 const RENEWALS_A_LEASE = 10;
 
 export const textProxyModule = defineModule({
@@ -85,7 +85,7 @@ function settingsOf(config: TextProxyConfig) {
   };
 }
 
-/** By the name that routes of models call them; none where none is configured. */
+/** Opens the configured upstreams, by their name in the models' routes. */
 function openUpstreams(
   config: TextProxyConfig,
   events: TextEvents,

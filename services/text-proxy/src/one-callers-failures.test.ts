@@ -1,5 +1,5 @@
-// Guarantee against one account that fails at will: no request of another account fails because of it, with a single route as
-// with two. Failures of several accounts, and of the upstream itself, move the requests to another route.
+// Guarantee against one account that fails at will: no request of another account fails because of it, with a single
+// route as with two. Failures of several accounts, and of the upstream itself, move the requests to another route.
 import { freePort } from "@gr/testing";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { chat } from "./test/rig.ts";
@@ -11,7 +11,7 @@ const FAILURES = 2;
 const MODEL = "shared/chat";
 const FAILING = "a prompt that fails";
 
-/** Each way in which a prompt may fail at an upstream that works. */
+/** Possible failures of a prompt at a working upstream. */
 const failures: readonly (readonly [string, Script])[] = [
   [
     "an error in the format of the provider with 500",
@@ -59,7 +59,7 @@ describe.each([1, 2])("at a model with %i routes", (routes) => {
   test.each(failures)("another account is served after %s of one account", async (_what, fails) => {
     first.script(worksBut(fails));
     second.script(worksBut(fails));
-    // In turn, so that also the second request after a failure is seen.
+    // In turns, so that the second request after a failure is also tested.
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(Array.from({ length: 2 * FAILURES }, (_, at) => ask(A, FAILING, at % 2 > 0)));
       for (let time = 0; time < 2; time += 1) expect((await ask(B, "hello")).status).toBe(200);

@@ -1,4 +1,4 @@
-// The two public paths. Their schemas are documentation: bodies are checked by hand and go upstream as they came.
+// The two public routes. Their schemas are documentation: bodies are checked by our own code and sent on unchanged.
 import { principalOf } from "@gr/identity";
 import { quoteSchema, rulesOfPaidBodies } from "@gr/paid-request";
 import { type RestApi, restRoute } from "@gr/runtime";
@@ -114,7 +114,7 @@ export function textRest(deps: TextDeps): RestApi {
       billing: deps.billing,
       spenderOf: principalOf,
       mostBytes: deps.inputBytes,
-      // A quote is for everybody.
+      // A quote costs nothing, so its body needs no credit.
       meter: ({ routeOptions }, canPay) =>
         PAID_PATHS.has(routeOptions.url) ? new TextBound((id) => deps.catalog.find(id), canPay) : undefined,
     }),
@@ -136,7 +136,7 @@ export function textRest(deps: TextDeps): RestApi {
   };
 }
 
-/** The same body as the request itself takes. */
+/** Accepts the same body as the request itself. */
 function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
   const { 400: invalid, 401: unknown, 404: missing, 413: large, 503: unserved } = refusals;
   return restRoute({

@@ -1,6 +1,6 @@
-// One text request from its accepted body to its answer. Everything that can refuse it comes first; then the library of
-// paid requests places the hold, has the answer made, and charges it. A repeated Idempotency-Key is answered from what
-// was kept.
+// ServeText runs one text request from its accepted body to its answer. All refusals happen first. Then the library of
+// paid requests places the hold, runs the attempts, and charges the answer.
+// A repeated Idempotency-Key receives the stored answer.
 import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
 import { type Principal, principalOf } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
@@ -19,12 +19,10 @@ import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
 import type { PriceTerms } from "@gr/text-upstream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { STREAM_HEADERS } from "./answer/client-stream.ts";
 import { StreamProducer } from "./answer/stream-producer.ts";
-import type { TextKinds } from "./answer/text-kinds.ts";
-import { textLine } from "./answer/text-line.ts";
 import { WholeProducer } from "./answer/whole-producer.ts";
 import type { TextProxyConfig } from "./config.ts";
+import { textLine } from "./cost/text-line.ts";
 import type { TextEvents } from "./events.ts";
 import { continuesElsewhere } from "./request/continued-request.ts";
 import { type HoldSize, holdSizeOf, inputBound } from "./request/hold-size.ts";
@@ -32,6 +30,8 @@ import { extrasCostOf, pricedRoutes, rateTermsOf } from "./request/price-effects
 import { withAdvice } from "./request/refused-for-money.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./request/text-request.ts";
+import { STREAM_HEADERS } from "./stream/client-stream.ts";
+import type { TextKinds } from "./text-kinds.ts";
 import { chooseRoutes } from "./upstream/choose-routes.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 
@@ -39,7 +39,7 @@ export interface TextDeps {
   readonly config: TextProxyConfig;
   readonly billing: Billing;
   readonly catalog: CatalogCopy;
-  /** By name. */
+  /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly paid: PaidRequests<TextKinds>;
   readonly events: TextEvents;
@@ -56,9 +56,9 @@ interface Target {
   readonly model: Model;
   readonly price: TokenPrice;
   readonly priceVersion: string;
-  /** Best first. */
+  /** Routes, best first. */
   readonly routes: readonly [Route, ...Route[]];
-  /** By upstream: what the fields of the request do to the price there. */
+  /** Effects of the request's fields on the price, by upstream. */
   readonly priceTerms: ReadonlyMap<string, PriceTerms>;
 }
 
@@ -117,7 +117,7 @@ export async function serveText(
     return await replay(deps, principal, request, served.id, reply);
   } catch (error) {
     const { story } = producer;
-    // Otherwise it was refused, and has no hold.
+    // Other requests were refused, and have no hold.
     if (story.attempts.length > 0) {
       deps.textLog.add(
         textLine(order, story, { tookMs: performance.now() - began, error }, deps.clock.now()),
@@ -127,7 +127,10 @@ export async function serveText(
   }
 }
 
-/** What a request costs at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
+/**
+ * Returns the largest cost of a request. Nothing is held or sent. @throws ServiceError for
+ * each refusal of the request itself
+ */
 export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
   const { accountId } = requireNormalKey(principalOf(http));
   const request = readTextRequest(api, requireBytes(http.body));
@@ -141,7 +144,7 @@ function boundOf({ credits, mostCredits }: HoldSize): Credits {
   return mostCredits ?? credits;
 }
 
-/** Whichever of its upstreams serves it: the hold must be enough. */
+/** The hold must be enough at each of the model's upstreams. */
 function sizeOf(request: TextRequest, target: Target): HoldSize {
   const { model, price, routes } = target;
   const providers = routes.map(({ provider }) => provider);
@@ -151,8 +154,8 @@ function sizeOf(request: TextRequest, target: Target): HoldSize {
 }
 
 /**
- * Gives the kept answer of a charged request again, byte for byte, under a request id of its own. Nothing goes upstream
- * and nothing is charged.
+ * Replays the stored answer of a charged request, byte for byte, under a request id of its own. Nothing is sent to an
+ * upstream and nothing is charged.
  * @throws ServiceError idempotency_not_replayable, service_unavailable
  */
 async function replay(

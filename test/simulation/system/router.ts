@@ -13,8 +13,7 @@ import {
   UNRESOLVED,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import { chooseRoutes } from "@gr/text-proxy/src/upstream/choose-routes.ts";
-import { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
+import { CircuitBreaker, chooseRoutes } from "@gr/text-proxy/simulated";
 import { violated } from "../books/invariants.ts";
 import { numberOf } from "../ledger/ids.ts";
 import type { Refusal } from "../ledger/operation.ts";

@@ -39,7 +39,7 @@ export interface FakePeers {
   ledger: MessageInitShape<typeof VerifyLedgerResponseSchema>;
   catalog: MessageInitShape<typeof CatalogSchema>;
   textImport: MessageInitShape<typeof GetTextImportResponseSchema>;
-  /** What /readyz and grpc.health.v1 say of the catalogue. */
+  /** State of the catalogue in /readyz and grpc.health.v1. */
   catalogReady: true | string;
   beforePutDeposit: (request: PutDepositRequest) => Promise<void>;
   beforePutAdjustment: (request: PutAdjustmentRequest) => Promise<void>;
@@ -165,7 +165,7 @@ export function createFakePeers(): FakePeers {
   return peers;
 }
 
-/** How long something of accounts is kept. */
+/** Retention terms of accounts. */
 function termsOf(byDefault: number) {
   const own = new Map<string, number>();
   const get = async ({ accountId }: { accountId: string }) => {

@@ -27,7 +27,7 @@ export interface RouterUnderTest {
   readonly databaseUrl: string;
   /** Runs a command against this router. */
   cli(...args: string[]): Promise<CliOutcome>;
-  /** As cli, with --json; the parsed output, of whatever shape. */
+  /** Runs a command with --json; returns the parsed output of any shape. */
   json(...args: string[]): Promise<ReturnType<typeof JSON.parse>>;
   stop(): Promise<void>;
 }

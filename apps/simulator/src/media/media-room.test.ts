@@ -1,11 +1,11 @@
-// The room in which all media are made, through a wire format that is as small as one can be.
+// MediaRoom, tested through the smallest possible wire format.
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fastify, { type FastifyInstance } from "fastify";
 import sharp from "sharp";
-import { Bill } from "../bill.ts";
-import { Refusal } from "../refusal.ts";
-import { Simulation } from "../simulation.ts";
+import { Bill } from "../bill/bill.ts";
+import { Refusal } from "../request/refusal.ts";
+import { Simulation } from "../request/simulation.ts";
 import type { MediaOrder } from "./media-order.ts";
 import { MediaRoom } from "./media-room.ts";
 import { linkTo, resultFileRoutes } from "./result-files.ts";
@@ -45,7 +45,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** What a wire format makes of a body: here everything is taken as it is. */
+/** Parses a body without any checks. */
 function orderOf(body: unknown): MediaOrder {
   const { id, prompt, count, seconds } = body as Record<string, unknown>;
   const video = { kind: "video", seconds: Number(seconds) } as const;
@@ -73,7 +73,7 @@ const submit = async (prompt: string, more: object = {}) => {
 const poll = async (job: string) => (await app.inject(`/jobs/${job}`)).json();
 const pathOf = (link: string) => new URL(link).pathname;
 
-/** What each poll was told, until the job has ended. */
+/** Returns the states of all polls until the job's end. */
 async function follow(job: string) {
   const states: string[] = [];
   let last = { state: "queued", links: [] as string[] };

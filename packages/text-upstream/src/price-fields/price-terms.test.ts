@@ -1,5 +1,5 @@
-// The table of request fields decides by kind of upstream: a price that is not known is refused and named, a field that is
-// standard never is, and a bound is asked for where the upstream can hold it.
+// Guarantees of the field table for each kind of upstream: an unknown price is refused by name, and a standard field is
+// never refused. A bound is added if the upstream can enforce it.
 import { describe, expect, test } from "@jest/globals";
 import type { KindName } from "../upstream-kind.ts";
 import { UPSTREAM_KINDS } from "../upstream-kinds.ts";

@@ -2,8 +2,12 @@
 // The keys service creates accounts; the copy adds memberships. Accounts that the command line created are copied when an
 // operator looks for them, because nothing else in the console needs them.
 import { ServiceError } from "@gr/proto";
-import type { ConsoleDeps } from "../console-deps.ts";
-import type { FoundAccount } from "./operator-store.ts";
+import type { BillingService } from "@gr/proto/billing";
+import type { KeysService } from "@gr/proto/keys";
+import type { ServiceClient } from "@gr/runtime";
+import type { ConsoleEvents } from "../events.ts";
+import type { ConsoleStore } from "../store.ts";
+import type { FoundAccount, OperatorStore } from "./operator-store.ts";
 
 /** Accounts of the same moment are committed in any order; their clocks differ, too. */
 const OVERLAP_MS = 300_000;
@@ -23,7 +27,13 @@ export interface Accounts {
   setSuspended(accountId: string, isSuspended: boolean, reason: string, by?: string): Promise<void>;
 }
 
-type Deps = Pick<ConsoleDeps, "keys" | "billing" | "store" | "operators" | "events">;
+interface Deps {
+  readonly keys: ServiceClient<typeof KeysService>;
+  readonly billing: ServiceClient<typeof BillingService>;
+  readonly store: ConsoleStore;
+  readonly operators: OperatorStore;
+  readonly events: ConsoleEvents;
+}
 
 export function createAccounts({ keys, billing, store, operators, events }: Deps): Accounts {
   const copyPages = async () => {

@@ -1,13 +1,13 @@
-// Text requests of the account's log, as billing keeps them: what they did, and what their holds say they cost.
+// Text records are the text requests of the account's log, from billing: their details, and their cost by their holds.
 import { usageRecord } from "@gr/clients";
 import type { TextRequestRecord } from "@gr/console-api";
 import { formatCredits } from "@gr/money";
 import { errorRow, isReason } from "@gr/proto";
 import { HoldState, type Text, TextApi, type TextLine, type TextLogService } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
-import { spenderIdOf } from "../spenders.ts";
 import type { ReadEntries } from "./merged-page.ts";
 import { type LoggedRequest, type RequestFilter, timesOf } from "./request-filter.ts";
+import { spenderIdOf } from "./spenders.ts";
 
 const STATES = {
   running: HoldState.OPEN,
@@ -57,7 +57,7 @@ export function textRecord(text: Text, accountId: string): TextRequestRecord {
   };
 }
 
-/** What only the line of a request says, which comes when it is over, and may be lost. */
+/** Returns details that only the line of a request has. It exists after the request's end, and may be lost. */
 function detailsOf(line: TextLine | undefined) {
   const { attempts = [], usage, firstByteMs } = line ?? {};
   return {

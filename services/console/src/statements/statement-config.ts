@@ -1,4 +1,4 @@
-// The settings of statements: which providers bill us, what the books call them, and with which key each statement is read.
+// Statement settings list the providers that bill us, their names in the books, and the key for each statement.
 // A statement without a key is compared from CSV files only.
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
 import { OperatorError, readJsonSetting } from "@gr/runtime";

@@ -1,4 +1,4 @@
-// Large base64 answers and those who do not take them.
+// Large base64 answers to clients that read slowly or not at all.
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { createHttpApp, createLogger } from "@gr/runtime";
@@ -54,10 +54,10 @@ test.each([
     try {
       client.pause().write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
       await begun.promise;
-      // As soon as the client is cut, and not before: it has the only place.
+      // Resolves after the client's disconnection, and not before: the client has the only place.
       await places.during(() => places.take());
       await closed.promise;
-      // It was not made to wait in memory either.
+      // The answer did not wait in memory either.
       expect(read).toBeLessThan(PIECES / 2);
     } finally {
       const ended = client.destroyed ? undefined : once(client, "close");

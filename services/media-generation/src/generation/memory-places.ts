@@ -1,12 +1,12 @@
-// How many generations have media in this process's memory at the same time. Those that only wait for a provider have none
-// and are not counted; one whose media come while all places are taken leaves them on the wire until a place is free. What is
-// large takes several.
+// MemoryPlaces limit the generations with media in this process's memory. A generation that only waits for a
+// provider has no place. If all places are in use, media are read from the wire only when a place is free.
+// Large media need several places.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 interface Work {
-  /** Its turn, if it has asked for a place. */
+  /** Pending or granted request for places, if there is one. */
   turn: Promise<void> | undefined;
-  /** How many it has then. */
+  /** Number of granted places. */
   places: number;
 }
 
@@ -26,7 +26,7 @@ export class MemoryPlaces {
     this.#free = places;
   }
 
-  /** The work may take places, wherever it comes to hold media; they are given back at its end. */
+  /** Runs work that may acquire places at any time. Its places are released at its end. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     const own: Work = { turn: undefined, places: 0 };
     try {
@@ -37,9 +37,9 @@ export class MemoryPlaces {
   }
 
   /**
-   * Resolves when the work within which it is called has its places, at once if it has some already: two that have some and
-   * want more could wait for each other for ever. Outside of any work there is nothing to wait for.
-   * @param places all that there are, if it wants more. @throws the signal's reason
+   * Resolves when the surrounding work has its places, at once if it already has some: two works with some places each
+   * could otherwise wait for each other for ever. Outside of any work it resolves at once.
+   * @param places number of places in all, if the work has none. @throws the signal's reason
    */
   async take(signal?: AbortSignal, places = 1): Promise<void> {
     const work = this.#work.getStore();
@@ -51,7 +51,7 @@ export class MemoryPlaces {
     await (signal === undefined ? work.turn : unlessAborted(work.turn, signal));
   }
 
-  /** In the order in which they come, so that whoever wants many gets them, too. */
+  /** In the order of the requests, so that a work with many places is not overtaken for ever. */
   #enter(places: number): Promise<void> {
     if (this.#waiting.length === 0 && this.#free >= places) {
       this.#free -= places;

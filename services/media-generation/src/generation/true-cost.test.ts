@@ -1,4 +1,4 @@
-// What a generation cost us: never a guess where a number is known, never nonsense from outside.
+// Our cost of a generation: never an estimate if the number is reported, never an invalid number of a provider.
 import { create } from "@bufbuild/protobuf";
 import { PriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";

@@ -1,5 +1,5 @@
-// The pictures of a request as its caller sent them, in whichever form: files of a form, URLs, data URIs, or objects that
-// hold one of these as OpenAI's do; one or a list, under any name of their field. Nothing is fetched or decoded here.
+// InputSources are the pictures of a request in any accepted form: files of a form, URLs, data URIs, or OpenAI's
+// objects around one of these. A field has one or a list, under any of its names. Nothing is fetched or decoded here.
 import { createHash } from "node:crypto";
 import { ServiceError } from "@gr/proto";
 import type { InputPicture } from "../providers/provider.ts";
@@ -9,7 +9,7 @@ export type Role = InputPicture["role"];
 /** The names of the field for each role. `images` is OpenAI's for JSON. Messages use the first one. */
 const FIELDS = { image: ["image", "image[]", "images"], mask: ["mask", "mask[]"] } as const;
 
-/** Under these names a request brings pictures along. */
+/** Names of all fields with input pictures. */
 export const INPUT_FIELDS = [...FIELDS.image, ...FIELDS.mask] as const;
 export type InputFields = { readonly [Field in (typeof INPUT_FIELDS)[number]]?: unknown };
 
@@ -17,10 +17,10 @@ const MAX_EACH = 16;
 const MAX_URL_CHARACTERS = 8_192;
 const BASE64_MARK = ";base64";
 const NOTHING = Buffer.alloc(0);
-/** Of one picture, as a file, decoded from a data URI, or fetched. */
+/** Size limit of one picture, as a file, decoded from a data URI, or fetched, in bytes. */
 export const MAX_PICTURE_BYTES = 25 * 1024 * 1024;
 
-/** A file that came as a part of a form. */
+/** A file from a part of a form. */
 export class FormFile {
   readonly sha256: Buffer;
   #bytes: Buffer;
@@ -30,7 +30,7 @@ export class FormFile {
     this.sha256 = sha256;
   }
 
-  /** Hands the bytes over: the form, which lives as long as its request, does not keep them. */
+  /** Moves the bytes out of the form, which outlives them and must not hold them. */
   take(): Buffer {
     const bytes = this.#bytes;
     this.#bytes = Buffer.alloc(0);
@@ -40,16 +40,18 @@ export class FormFile {
 
 export type InputSource = {
   readonly role: Role;
-  /** What messages call it: "image[2]", or "image" when it is the only one. */
+  /** Name in messages: "image[2]", or "image" for a single one. */
   readonly label: string;
 } & (
   | { readonly kind: "file"; readonly file: FormFile }
   | { readonly kind: "url"; readonly url: string }
-  /** `base64` as it stands in the URI. */
+  /** `base64` is the text of the URI after its comma. */
   | { readonly kind: "data"; readonly base64: string }
 );
 
-/** In the order in which they were sent, images before masks. @throws ServiceError that names the field at fault */
+/**
+ * Returns the pictures in the client's order, images before masks. @throws ServiceError that names the field at fault
+ */
 export function inputSources(fields: InputFields): InputSource[] {
   return (["image", "mask"] as const).flatMap((role) => {
     const given = FIELDS[role].flatMap((field) => listed(fields[field]));
@@ -62,24 +64,24 @@ export function inputSources(fields: InputFields): InputSource[] {
   });
 }
 
-/** The picture of a data URI. @throws ServiceError */
+/** Decodes the picture of a data URI. @throws ServiceError */
 export function bytesOfDataUri({ role, label }: Pick<InputSource, "role" | "label">, base64: string): Buffer {
   const digits = base64.slice(0, base64.length - paddingOf(base64));
   const size = Math.floor((digits.length * 3) / 4);
   if (size > MAX_PICTURE_BYTES) throw tooLarge(role, label);
-  // Decoding skips a character that is no digit and ends at a further "=": then fewer bytes come out.
+  // Decoding skips characters that are no digits and ends at a second "=": the result then has fewer bytes.
   const bytes = digits.length % 4 === 1 ? NOTHING : Buffer.from(digits, "base64");
   if (bytes.length !== size || size === 0) throw invalid(role, `${label}: the data URI is not valid base64`);
   return bytes;
 }
 
-/** How many "=" end the digits, of the two that may. Looks at two characters, however many there are. */
+/** Returns the number of "=" at the end, at most two. Reads only the last two characters. */
 function paddingOf(base64: string): 0 | 1 | 2 {
   if (!base64.endsWith("=")) return 0;
   return base64.endsWith("==") ? 2 : 1;
 }
 
-/** What two requests that ask for the same have in common, whatever form their pictures came in. */
+/** Yields equal contents for equal requests, in any form of their pictures. */
 export function* contentOf(sources: readonly InputSource[]): Iterable<string | Uint8Array> {
   for (const source of sources) {
     yield source.role;
@@ -94,13 +96,13 @@ export function tooLarge(role: Role, label: string): ServiceError {
   return new ServiceError("invalid_image", `${label}: the picture is larger than ${most}.`, { param: role });
 }
 
-/** Null, nothing and an empty text are no picture: forms send fields that nobody has filled in. */
+/** Null, undefined and an empty text mean no picture: forms also send their empty fields. */
 function listed(value: unknown): readonly unknown[] {
   if (value === undefined || value === null || value === "") return [];
   return Array.isArray(value) ? value : [value];
 }
 
-/** Of OpenAI's `{"image_url": "…"}` the URL. What is no such object is itself. */
+/** Returns the URL in OpenAI's `{"image_url": "…"}`, and any other value unchanged. */
 function unwrapped(value: unknown): unknown {
   const isObject = typeof value === "object" && value !== null && !(value instanceof FormFile);
   return isObject && "image_url" in value ? value.image_url : value;
@@ -119,7 +121,7 @@ function sourceOf(role: Role, label: string, value: unknown): InputSource {
   return { ...source, kind: "url", url: value };
 }
 
-/** What kind of picture it says it is does not count: its bytes tell. */
+/** Ignores the declared media type: the bytes decide. */
 function base64Of({ role, label }: Pick<InputSource, "role" | "label">, uri: string): string {
   const comma = uri.indexOf(",");
   const mark = uri.slice(Math.max(0, comma - BASE64_MARK.length), Math.max(0, comma));

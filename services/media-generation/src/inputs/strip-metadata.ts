@@ -1,8 +1,8 @@
-// Takes everything out of a picture that is not the picture: EXIF, XMP, colour profiles, comments, thumbnails, further
-// images, and whatever hangs on the end. Works on the container, so that what remains is the same to the bit.
+// Removes all data from a picture that is not the picture: EXIF, XMP, colour profiles, comments, thumbnails, further
+// images, and trailing bytes. It edits the container only, so the remaining bytes are identical.
 import type { PictureFormat } from "../storage/picture-format.ts";
 
-/** From, to. */
+/** First byte, and the byte after the last. */
 type Range = readonly [number, number];
 
 const PNG_KEPT = new Set(["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT"]);
@@ -11,14 +11,14 @@ const WEBP_KEPT = new Set(["VP8 ", "VP8L", "VP8X", "ALPH", "ANIM", "ANMF"]);
 const WEBP_METADATA_FLAGS = 0x20 | 0x08 | 0x04;
 const JFIF_LENGTH = 16;
 
-/** @param bytes that begin like a picture of the format. @returns undefined when it is cut short or malformed */
+/** @param bytes that begin like a picture of the format. @returns undefined for an incomplete or malformed picture */
 export function stripMetadata(bytes: Buffer, format: PictureFormat): Buffer | undefined {
   if (format === "png") return joined(bytes, pngRanges(bytes));
   if (format === "jpeg") return joined(bytes, jpegRanges(bytes));
   return strippedWebp(bytes);
 }
 
-/** The same bytes when nothing is left out. */
+/** Returns the same bytes if nothing is removed. */
 function joined(bytes: Buffer, ranges: readonly Range[] | undefined): Buffer | undefined {
   if (ranges === undefined) return undefined;
   const merged: [number, number][] = [];
@@ -66,7 +66,7 @@ function jpegRanges(bytes: Buffer): Range[] | undefined {
   return undefined;
 }
 
-/** Where the next marker begins: within a scan, FF is followed by 00, by more FF, or by the number of a restart. */
+/** Position of the next marker. Within a scan, FF is followed by 00, by more FF, or by the number of a restart. */
 function endOfScan(bytes: Buffer, from: number): number {
   for (let at = from; at + 1 < bytes.length; at += 1) {
     if (bytes[at] !== 0xff) continue;
@@ -76,13 +76,13 @@ function endOfScan(bytes: Buffer, from: number): number {
   return bytes.length;
 }
 
-/** Applications' segments and comments are metadata, but for the two that say how colours are coded. */
+/** Application segments and comments are metadata, except the two that define the coding of colours. */
 function keptInJpeg(bytes: Buffer, marker: number, at: number, length: number): boolean {
   const isComment = marker === 0xfe;
   const isApplications = marker >= 0xe0 && marker <= 0xef;
   if (!isApplications) return !isComment;
   const name = bytes.toString("latin1", at + 4, at + 9);
-  // A longer one has a thumbnail.
+  // A longer segment has a thumbnail.
   if (marker === 0xe0) return name === "JFIF\0" && length === JFIF_LENGTH;
   return marker === 0xee && name === "Adobe" && length === 14;
 }

@@ -1,5 +1,5 @@
-// The log over HTTP: whoever holds a key sees, and may remove, what was made with it. Entries of other keys are answered
-// like ids that nobody has.
+// The log over HTTP: a key reads, and may delete, the generations that were requested with it.
+// Entries of other keys have the same answer as unknown ids.
 import { type Principal, principalOf } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { type RestRoute, restRoute } from "@gr/runtime";

@@ -1,4 +1,4 @@
-// Pictures that come with a request, as providers take them within JSON.
+// Encodes the pictures of a request for providers that accept them within JSON.
 import type { InputPicture } from "./provider.ts";
 
 export const base64 = ({ bytes }: InputPicture): string => bytes.toString("base64");
@@ -21,11 +21,11 @@ export function sortPictures(inputs: readonly InputPicture[]): SortedPictures {
 }
 
 /**
- * A mask for providers that repaint what is white in it. Callers follow OpenAI, where the transparent part is repainted;
- * a mask without transparency is taken to be black and white already.
+ * Converts a mask for providers that repaint its white part. Clients follow OpenAI, where the transparent part is
+ * repainted. A mask without transparency is treated as black and white already.
  */
 export async function whiteMask(mask: InputPicture): Promise<InputPicture> {
-  // Loading sharp takes longer than starting a service, and masks are rare.
+  // sharp loads slower than a service starts, and masks are rare.
   const { default: sharp } = await import("sharp");
   const { isOpaque } = await sharp(mask.bytes).stats();
   if (isOpaque) return mask;

@@ -1,4 +1,4 @@
-// Gathers what comes in pieces.
+// Collects the pieces of a stream into one buffer.
 
 export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const pieces: Uint8Array[] = [];

@@ -1,5 +1,5 @@
-// Streams over real HTTP with an upstream whose every byte is scripted: what is passed on, when, and what every
-// way of breaking off means for the client and for the money.
+// Streams over real HTTP with an upstream that scripts every byte: the client's events, their times, and the effect of
+// every early end on the client and on the money.
 import type { ServerResponse } from "node:http";
 import { ReleaseReason } from "@gr/clients";
 import { HoldState } from "@gr/proto/billing";
@@ -53,7 +53,7 @@ const responsesUsage = (cost: string) => `{"input_tokens":10,"output_tokens":2,"
 const completed = (usage: string, type = "response.completed") =>
   responseEvent(type, 3, `"response":{"id":"resp_1","status":"x","error":null,"output":[],"usage":${usage}}`);
 
-/** Streams these pieces, each on its own, then ends or does what `after` says. */
+/** Streams these pieces, each on its own, then ends or runs `after`. */
 function stream(
   pieces: readonly string[],
   after: (response: ServerResponse) => void = (response) => response.end(),

@@ -1,4 +1,4 @@
-// Answers in one piece, over real HTTP: exact money, what goes upstream, every failure.
+// Non-streamed answers, over real HTTP: exact money, the upstream's request, every failure.
 import { ReleaseReason } from "@gr/clients";
 import { chargeOf, formatPicoUsd, PICO_PER_CREDIT } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";

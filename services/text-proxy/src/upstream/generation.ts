@@ -1,4 +1,4 @@
-// What an upstream says afterwards about one generation, read exactly.
+// Generation is an upstream's later report about one generation, read exactly.
 import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import { parseForeignJson } from "@gr/runtime";
@@ -9,11 +9,11 @@ import { amountsIn, boundedCost, isTokenCount } from "./usage.ts";
 
 export interface Generation {
   readonly cost: PicoUsd;
-  /** Undefined when the upstream does not say how many tokens. */
+  /** Undefined if the upstream does not report token counts. */
   readonly meters: TokenMeters | undefined;
 }
 
-/** @returns undefined when it does not say what the generation cost. @throws Error when it is not even JSON */
+/** @returns undefined for a report without a cost. @throws Error for a report that is no JSON */
 export function readGeneration(
   { read }: NonNullable<UpstreamKind["generations"]>,
   json: Buffer,

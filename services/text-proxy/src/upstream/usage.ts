@@ -1,5 +1,5 @@
-// What an upstream says that a request used, read exactly: token counts as whole numbers, the cost from its source
-// text and never through a floating-point number. Counts that cannot be counts make the whole usage missing.
+// Usage is an upstream's report of a request's usage, read exactly: token counts as whole numbers, the cost from its
+// source text and never through a floating-point number. An invalid count invalidates the whole usage.
 import { priceOfTokens, type TokenMeters, withOwnPrice } from "@gr/models";
 import { formatPicoUsd, type PicoUsd, parsePicoUsd, smaller } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
@@ -12,9 +12,9 @@ import type { TextApi } from "../request/text-request.ts";
 /** A usage object within the bytes of an answer or an event. */
 export interface Usage {
   readonly meters: TokenMeters;
-  /** What the upstream billed, when it says so in a way that can be believed. */
+  /** The upstream's bill, if reported in a trusted form. */
   readonly reportedCost: PicoUsd | undefined;
-  /** Whether `usage.cost` in the bytes is exactly the reported cost. */
+  /** True if `usage.cost` in the bytes is exactly the reported cost. */
   readonly saysCost: boolean;
   readonly json: Buffer;
   readonly layout: ObjectLayout;
@@ -35,7 +35,7 @@ const FIELDS = {
   },
 } as const;
 
-/** No request has more tokens; a larger count is nonsense. */
+/** No request has more tokens; a larger count is invalid. */
 const MOST_TOKENS = 100_000_000;
 /** Largest cost that is booked, 10,000 USD. A higher bill is a defect of the upstream, and its route loses money. */
 const MOST_COST: PicoUsd = 10n ** 16n;
@@ -44,11 +44,11 @@ const LAST_TIME = 4_102_444_800;
 const OPEN_BRACE = 0x7b;
 
 /**
- * @param kind of the upstream that says it
+ * @param kind of the reporting upstream
  * @param parsed the usage object as parsed
- * @param member where it lies in `json`
- * @param answer the object that has it, as parsed
- * @returns undefined when it is no usage: to be treated as missing
+ * @param member its position in `json`
+ * @param answer its parent object, as parsed
+ * @returns undefined for an invalid usage, which counts as missing
  */
 export function readUsage(
   kind: UpstreamKind,
@@ -72,7 +72,7 @@ export function readUsage(
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
   if (reported === undefined) {
-    // Nothing is answered to a prompt of no tokens: who says so has not counted.
+    // No prompt has zero tokens: a report of zero tokens is not a count.
     if (tokens.inputTokens === 0 && tokens.outputTokens === 0) return undefined;
     return { meters, reportedCost: undefined, saysCost: false, json, layout };
   }
@@ -91,17 +91,17 @@ export function boundedCost(cost: PicoUsd): PicoUsd {
   return smaller(cost, MOST_COST);
 }
 
-/** The true cost: as reported, else tokens times the catalogue's price. */
+/** Returns the true cost: the reported one, else tokens times the catalogue's price. */
 export function costOf({ reportedCost, meters }: Usage, price: TokenPrice): PicoUsd {
   return reportedCost ?? priceOfTokens(price, withOwnPrice(meters, price));
 }
 
-/** Makes the bytes say the true cost; nothing to do where they already do. */
+/** Sets the true cost in the bytes; no splice if it is already there. */
 export function sayCost(usage: Usage, cost: PicoUsd): Splice[] {
   return usage.saysCost ? [] : [setMember(usage.json, usage.layout, "cost", formatPicoUsd(cost))];
 }
 
-/** Makes the bytes say another usage: that of all upstreams that had a part in the answer. */
+/** Sets another usage in the bytes: the sum of all upstreams that had a part in the answer. */
 export function sayUsage(
   api: TextApi,
   { json, layout }: Usage,
@@ -117,7 +117,7 @@ export function sayUsage(
   ];
 }
 
-/** A usage object of our own, for answers that came without. */
+/** Returns a usage object of our own, for answers without one. */
 export function writeUsage(api: TextApi, meters: TokenMeters, cost: PicoUsd): string {
   const { input, output } = FIELDS[api];
   const { inputTokens, outputTokens } = meters;
@@ -170,7 +170,7 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
   ) {
     return undefined;
   }
-  // Some upstreams count reasoning beside the output instead of within it; only the total tells.
+  // Some upstreams count reasoning outside of the output. Only the total shows it.
   const apart = usage["total_tokens"] === inputTokens + outputTokens + reasoningTokens;
   return {
     inputTokens,

@@ -1,4 +1,5 @@
-// OpenRouter, as the operator configures it for media. Its text models are the text upstream's, which has settings of its own.
+// OpenRouter, as the operator configures it for media. Its text models are the text upstream's,
+// which has settings of its own.
 import { z } from "zod";
 import { baseUrl, defineProvider } from "../provider-definition.ts";
 import { createOpenRouterProvider, OPENROUTER } from "./openrouter-provider.ts";

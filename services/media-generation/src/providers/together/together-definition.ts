@@ -1,4 +1,4 @@
-// Together, as the operator configures it. It makes images at one host and videos at another.
+// Together's definition for the operator's settings. Images and videos have different hosts.
 import { z } from "zod";
 import { baseUrl, defineProvider } from "../provider-definition.ts";
 import { createTogetherProvider, TOGETHER } from "./together-provider.ts";

@@ -94,7 +94,7 @@ export type PreviewCatalogResponse = Message<"router.catalog.v1.PreviewCatalogRe
   catalog?: Catalog | undefined;
 
   /**
-   * What could not be looked at, so that the preview has it as it is now, and what would not be listed, and why.
+   * Parts that the preview could not check and shows unchanged, and models that would not be listed, with the reason.
    *
    * @generated from field: repeated string notes = 2;
    */
@@ -126,7 +126,7 @@ export const SyncCatalogRequestSchema: GenMessage<SyncCatalogRequest> = /*@__PUR
  */
 export type SyncCatalogResponse = Message<"router.catalog.v1.SyncCatalogResponse"> & {
   /**
-   * The catalogue before and after the import; equal versions = nothing has changed.
+   * The catalogue before and after the import; equal versions = no change.
    *
    * @generated from field: router.catalog.v1.Catalog before = 1;
    */
@@ -168,7 +168,7 @@ export type GetTextImportResponse = Message<"router.catalog.v1.GetTextImportResp
   state: TextImportState;
 
   /**
-   * Why the last import failed: a sentence for the operator. Empty unless the state is FAILED.
+   * Reason of the last failed import: a sentence for the operator. Empty unless the state is FAILED.
    *
    * @generated from field: string problem = 2;
    */
@@ -187,7 +187,7 @@ export const GetTextImportResponseSchema: GenMessage<GetTextImportResponse> = /*
  */
 export type GetPriceVersionRequest = Message<"router.catalog.v1.GetPriceVersionRequest"> & {
   /**
-   * Of a hold or a charge: both name it.
+   * Version that a hold or a charge names.
    *
    * @generated from field: string version = 1;
    */
@@ -206,7 +206,7 @@ export const GetPriceVersionRequestSchema: GenMessage<GetPriceVersionRequest> = 
  */
 export type GetPriceVersionResponse = Message<"router.catalog.v1.GetPriceVersionResponse"> & {
   /**
-   * Absent when no model was ever offered at it.
+   * Absent if no model was ever offered at it.
    *
    * @generated from field: router.catalog.v1.Price price = 1;
    */
@@ -226,7 +226,7 @@ export const GetPriceVersionResponseSchema: GenMessage<GetPriceVersionResponse> 
   messageDesc(file_router_catalog_v1_catalog, 9);
 
 /**
- * A model that had a price, and since when.
+ * A model that had a price, and the time since it had it.
  *
  * @generated from message router.catalog.v1.PricedModel
  */
@@ -360,7 +360,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
   ownedBy: string;
 
   /**
-   * What it can do: text-to-image, image-edit, mask, multi-reference, image-to-video, vision …
+   * Abilities of the model: text-to-image, image-edit, mask, multi-reference, image-to-video, vision …
    *
    * @generated from field: repeated string capabilities = 5;
    */
@@ -418,7 +418,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
   arenaScore?: ArenaScore | undefined;
 
   /**
-   * What the customer pays.
+   * Price that the customer pays.
    *
    * @generated from field: router.catalog.v1.Price price = 15;
    */
@@ -432,7 +432,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
   routes: Route[];
 
   /**
-   * What "auto" and an absent parameter stand for; empty or 0 = the model ignores the parameter.
+   * Values of "auto" and of absent parameters; empty or 0 = the model ignores the parameter.
    *
    * @generated from field: string default_size = 17;
    */
@@ -461,14 +461,14 @@ export type Model = Message<"router.catalog.v1.Model"> & {
   limits?: Limits | undefined;
 
   /**
-   * What may be asked for together: a request must fit one of them. None = everything that is accepted fits.
+   * Accepted combinations: a request must fit one of them. None = every accepted value fits.
    *
    * @generated from field: repeated router.catalog.v1.Combination combinations = 22;
    */
   combinations: Combination[];
 
   /**
-   * What "auto" and an absent parameter stand for when the request brings images along; absent = as without images.
+   * Values of "auto" and of absent parameters for a request with images; absent = as without images.
    *
    * @generated from field: router.catalog.v1.Defaults default_with_images = 23;
    */
@@ -483,7 +483,7 @@ export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 16);
 
 /**
- * Values that go together; an empty list = any accepted value.
+ * Values that are accepted together; an empty list = any accepted value.
  *
  * @generated from message router.catalog.v1.Combination
  */
@@ -511,7 +511,7 @@ export type Combination = Message<"router.catalog.v1.Combination"> & {
   inputImages?: boolean | undefined;
 
   /**
-   * With no more images than this; 0 = as many as the model takes.
+   * Highest number of images; 0 = the model's own limit.
    *
    * @generated from field: int32 max_input_images = 5;
    */
@@ -555,13 +555,13 @@ export const DefaultsSchema: GenMessage<Defaults> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 18);
 
 /**
- * What one request may bring along; 0 = unknown.
+ * Limits of one request; 0 = unknown.
  *
  * @generated from message router.catalog.v1.Limits
  */
 export type Limits = Message<"router.catalog.v1.Limits"> & {
   /**
-   * Images that a request may bring along.
+   * Images in one request.
    *
    * @generated from field: int32 input_images = 1;
    */
@@ -646,14 +646,14 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
   asOf: string;
 
   /**
-   * What the model is called there; some are rated with one setting only.
+   * Name of the model on the ranking; some are rated with one setting only.
    *
    * @generated from field: string entry = 4;
    */
   entry: string;
 
   /**
-   * Who has to be named wherever the score is shown.
+   * Source that must be named beside the score.
    *
    * @generated from field: string attribution = 5;
    */
@@ -686,21 +686,21 @@ export type Route = Message<"router.catalog.v1.Route"> & {
   upstreamModel: string;
 
   /**
-   * What the provider bills us; absent = the customer's price.
+   * Price that the provider bills us; absent = the customer's price.
    *
    * @generated from field: router.catalog.v1.Price cost = 3;
    */
   cost?: Price | undefined;
 
   /**
-   * What our parameters are called at the provider; a value that is absent here goes as it is.
+   * Names of our parameters at the provider; a value that is absent here is sent unchanged.
    *
    * @generated from field: repeated router.catalog.v1.ParameterFields parameters = 4;
    */
   parameters: ParameterFields[];
 
   /**
-   * Sizes that the provider makes; absent = all of the model's.
+   * Sizes that the provider creates; absent = all of the model's.
    *
    * @generated from field: router.catalog.v1.CustomSize size_limits = 5;
    */
@@ -728,7 +728,7 @@ export type ParameterFields = Message<"router.catalog.v1.ParameterFields"> & {
   parameter: string;
 
   /**
-   * As the request has it, every "auto" resolved: "1024x1024", "high", "8", "true".
+   * Value in the request, every "auto" resolved: "1024x1024", "high", "8", "true".
    *
    * @generated from field: string value = 2;
    */
@@ -814,27 +814,27 @@ export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 24);
 
 /**
- * How input images are counted. Absent = each of them, whatever its size, with each image made.
+ * Rule for counting input images. Absent = each counts, in any size, for each created image.
  *
  * @generated from message router.catalog.v1.InputCounting
  */
 export type InputCounting = Message<"router.catalog.v1.InputCounting"> & {
   /**
-   * Once a request, however many images it makes.
+   * Counted once a request, for any number of created images.
    *
    * @generated from field: bool once = 1;
    */
   once: boolean;
 
   /**
-   * Each counts as the started units of its area; 0 = each counts as one.
+   * Each image counts as the started units of its area; 0 = each counts as one.
    *
    * @generated from field: int64 unit_pixels = 2;
    */
   unitPixels: bigint;
 
   /**
-   * No input image counts as more pixels. One whose size is not known counts as so many.
+   * Maximum pixels of an input image. An image of unknown size counts as this many.
    *
    * @generated from field: int64 max_pixels = 3;
    */
@@ -849,7 +849,8 @@ export const InputCountingSchema: GenMessage<InputCounting> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 25);
 
 /**
- * Per token that the provider reports. A bound is held before; what was used is charged, and never more than the bound.
+ * Price per token that the provider reports. A bound is held before; the usage is charged, and never more than the
+ * bound.
  *
  * @generated from message router.catalog.v1.MeteredPrice
  */
@@ -860,28 +861,29 @@ export type MeteredPrice = Message<"router.catalog.v1.MeteredPrice"> & {
   tokens?: TokenPrice | undefined;
 
   /**
-   * The most tokens of one image made, or of one second of video; first match wins.
+   * Most tokens of one created image, or of one second of video; first match wins.
    *
    * @generated from field: repeated router.catalog.v1.MeteredTier tiers = 2;
    */
   tiers: MeteredTier[];
 
   /**
-   * The most tokens of one input image, with each image made.
+   * Most tokens of one input image, for each created image.
    *
    * @generated from field: int64 input_image_tokens = 3;
    */
   inputImageTokens: bigint;
 
   /**
-   * The most tokens of input besides prompt and images, with each image made. A token of the prompt has a byte at least.
+   * Most tokens of input besides prompt and images, for each created image. A token of the prompt has at least one
+   * byte.
    *
    * @generated from field: int64 other_input_tokens = 4;
    */
   otherInputTokens: bigint;
 
   /**
-   * The most tokens of output besides the image, with each image made: thinking, words.
+   * Most tokens of output besides the image, for each created image: thinking, words.
    *
    * @generated from field: int64 other_output_tokens = 5;
    */
@@ -930,14 +932,14 @@ export const MeteredTierSchema: GenMessage<MeteredTier> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 27);
 
 /**
- * What the provider reports as its cost, up to what another rule says. That bound is held before, and charged when
- * nothing is reported.
+ * The provider's reported cost, up to the amount of another rule. That bound is held before, and charged without a
+ * report.
  *
  * @generated from message router.catalog.v1.ReportedPrice
  */
 export type ReportedPrice = Message<"router.catalog.v1.ReportedPrice"> & {
   /**
-   * Its version is empty.
+   * Rule of the bound; its version is empty.
    *
    * @generated from field: router.catalog.v1.Price most = 1;
    */
@@ -952,7 +954,7 @@ export const ReportedPriceSchema: GenMessage<ReportedPrice> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 28);
 
 /**
- * Per image. The tier whose quality and size both match applies; an empty field matches all; first match wins.
+ * Price per image. The first tier with a matching quality and size applies; an empty field matches all.
  *
  * @generated from message router.catalog.v1.ImagePrice
  */
@@ -1007,7 +1009,7 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
   picoUsd: bigint;
 
   /**
-   * The tier holds for sizes of at most so many pixels; 0 = for all.
+   * The tier holds for sizes up to this many pixels; 0 = for all.
    *
    * @generated from field: int64 max_pixels = 4;
    */
@@ -1029,7 +1031,7 @@ export const ImageTierSchema: GenMessage<ImageTier> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 30);
 
 /**
- * Per image by its area, in started units of `unit_pixels`.
+ * Price per image by its area, in started units of `unit_pixels`.
  *
  * @generated from message router.catalog.v1.MegapixelPrice
  */
@@ -1077,7 +1079,7 @@ export const MegapixelPriceSchema: GenMessage<MegapixelPrice> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 31);
 
 /**
- * Per second of video, by quality, size and sound; first match wins.
+ * Price per second of video, by quality, size and sound; first match wins.
  *
  * @generated from message router.catalog.v1.SecondPrice
  */
@@ -1154,7 +1156,7 @@ export const SecondTierSchema: GenMessage<SecondTier> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 33);
 
 /**
- * Per video, whatever its length; the tier whose quality, size and length all match applies.
+ * Price per video of any length; the first tier with a matching quality, size and length applies.
  *
  * @generated from message router.catalog.v1.ClipPrice
  */
@@ -1236,7 +1238,7 @@ export const ClipTierSchema: GenMessage<ClipTier> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 35);
 
 /**
- * Per token.
+ * Price per token.
  *
  * @generated from message router.catalog.v1.TokenPrice
  */
@@ -1273,7 +1275,7 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
   imageInputPicoUsd?: bigint | undefined;
 
   /**
-   * Per request, whatever its size.
+   * Price per request of any size.
    *
    * @generated from field: int64 request_pico_usd = 6;
    */
@@ -1308,14 +1310,15 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
   audioOutputPicoUsd?: bigint | undefined;
 
   /**
-   * What tools that the provider runs cost besides the tokens; sorted by call. One that is not named is free.
+   * Fees for tools that the provider runs, besides the tokens; sorted by call. A call without a fee is free.
    *
    * @generated from field: repeated router.catalog.v1.ToolFee tool_fees = 11;
    */
   toolFees: ToolFee[];
 
   /**
-   * Of a text model that several upstreams serve: what those bill that do not bill as said above. Theirs have none.
+   * Price exceptions of upstreams that serve the same text model at other rates. Their prices contain no further
+   * upstreams.
    *
    * @generated from field: repeated router.catalog.v1.PriceAtUpstream upstreams = 12;
    */
@@ -1412,7 +1415,7 @@ export const DailyHoursSchema: GenMessage<DailyHours> = /*@__PURE__*/
  */
 export type PriceCase = Message<"router.catalog.v1.PriceCase"> & {
   /**
-   * As `service_tier` names the tier: "priority". Empty = the standard tier.
+   * Name of the tier in `service_tier`: "priority". Empty = the standard tier.
    *
    * @generated from field: string tier = 1;
    */
@@ -1469,7 +1472,7 @@ export const ToolFeeSchema: GenMessage<ToolFee> = /*@__PURE__*/
  */
 export type PriceAtUpstream = Message<"router.catalog.v1.PriceAtUpstream"> & {
   /**
-   * As the model's routes name it.
+   * Name of the upstream in the model's routes.
    *
    * @generated from field: string provider = 1;
    */
@@ -1517,7 +1520,7 @@ export const TextImportState = {
   DONE: 3,
 
   /**
-   * The models of the last import that was good stay, if there was one.
+   * The models of the last good import stay, if there was one.
    *
    * @generated from enum value: TEXT_IMPORT_STATE_FAILED = 4;
    */
@@ -1576,7 +1579,7 @@ export const ModelKindSchema: GenEnum<ModelKind> = /*@__PURE__*/
  */
 export const CatalogService: GenService<{
   /**
-   * The whole catalogue as it is now.
+   * Returns the whole current catalogue.
    *
    * @generated from rpc router.catalog.v1.CatalogService.GetCatalog
    */
@@ -1586,7 +1589,7 @@ export const CatalogService: GenService<{
     output: typeof GetCatalogResponseSchema;
   },
   /**
-   * The whole catalogue now, and again after each change, until the caller leaves.
+   * Returns the whole catalogue, now and after each change, until the caller disconnects.
    *
    * @generated from rpc router.catalog.v1.CatalogService.WatchCatalog
    */
@@ -1599,13 +1602,13 @@ export const CatalogService: GenService<{
   serviceDesc(file_router_catalog_v1_catalog, 0);
 
 /**
- * For operators; nothing on the way of a request calls it.
+ * Calls for operators; no request path uses them.
  *
  * @generated from service router.catalog.v1.CatalogOperatorService
  */
 export const CatalogOperatorService: GenService<{
   /**
-   * What the catalogue would be with these files and a fresh import. Changes nothing.
+   * Returns the catalogue that these files and a fresh import would yield. Changes nothing.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.PreviewCatalog
    */
@@ -1615,7 +1618,8 @@ export const CatalogOperatorService: GenService<{
     output: typeof PreviewCatalogResponseSchema;
   },
   /**
-   * Imports the text models now, as the schedule does. When it fails, the last good listing stays and the error says why.
+   * Imports the text models now, as the schedule does. After a failure, the last good listing stays and the error has
+   * the reason.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.SyncCatalog
    */
@@ -1625,7 +1629,7 @@ export const CatalogOperatorService: GenService<{
     output: typeof SyncCatalogResponseSchema;
   },
   /**
-   * How the last import of the text models went.
+   * Returns the result of the last import of the text models.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.GetTextImport
    */
@@ -1635,7 +1639,7 @@ export const CatalogOperatorService: GenService<{
     output: typeof GetTextImportResponseSchema;
   },
   /**
-   * The rule that a price version names, whether it is in force or not.
+   * Returns the rule of a price version, in force or not.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.GetPriceVersion
    */

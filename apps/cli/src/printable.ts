@@ -1,6 +1,0 @@
-// Names come from customers; none of them may move the operator's cursor or colour their terminal.
-
-/** Control characters, line separators and marks that turn the direction of text become U+FFFD. */
-export function printable(text: string): string {
-  return text.replaceAll(/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu, "\ufffd");
-}

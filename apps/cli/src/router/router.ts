@@ -1,0 +1,50 @@
+// The router's services as clients, dialled when a command first needs them.
+import type { DescService } from "@bufbuild/protobuf";
+import { BillingService, TextLogService } from "@gr/proto/billing";
+import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
+import { KeysService } from "@gr/proto/keys";
+import { MediaGenerationService } from "@gr/proto/media";
+import { TextProxyService } from "@gr/proto/text";
+import {
+  addressVariables,
+  createRemoteTransport,
+  createServiceClient,
+  OperatorError,
+  type ServiceClient,
+  systemClock,
+} from "@gr/runtime";
+import type { RouterAddress, ServiceName } from "./router-address.ts";
+
+export interface Router {
+  readonly address: RouterAddress;
+  keys(): ServiceClient<typeof KeysService>;
+  billing(): ServiceClient<typeof BillingService>;
+  texts(): ServiceClient<typeof TextLogService>;
+  catalog(): ServiceClient<typeof CatalogService>;
+  catalogOperator(): ServiceClient<typeof CatalogOperatorService>;
+  textProxy(): ServiceClient<typeof TextProxyService>;
+  media(): ServiceClient<typeof MediaGenerationService>;
+  /** Returns a client of any RPC service of that process. @throws OperatorError if its address is missing. */
+  dial<Desc extends DescService>(service: ServiceName, desc: Desc): ServiceClient<Desc>;
+}
+
+export function reachRouter(address: RouterAddress): Router {
+  const dial = <Desc extends DescService>(service: ServiceName, desc: Desc): ServiceClient<Desc> => {
+    const url = address.rpcUrls[service];
+    if (url === undefined) {
+      throw new OperatorError(`Set ${addressVariables(service).rpc} to the RPC address of ${service}.`);
+    }
+    return createServiceClient(desc, service, createRemoteTransport(url, address.secret, systemClock));
+  };
+  return {
+    address,
+    keys: () => dial("keys", KeysService),
+    billing: () => dial("billing", BillingService),
+    texts: () => dial("billing", TextLogService),
+    catalog: () => dial("catalog", CatalogService),
+    catalogOperator: () => dial("catalog", CatalogOperatorService),
+    textProxy: () => dial("text-proxy", TextProxyService),
+    media: () => dial("media-generation", MediaGenerationService),
+    dial,
+  };
+}

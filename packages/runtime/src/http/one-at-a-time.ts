@@ -1,0 +1,20 @@
+// Requests of one connection are worked on one after the other, also when a client sends the next before the answer.
+// Otherwise each connection could hold many answers that wait behind an unread one, each with buffers of its own.
+// Node's own limit is bytes that an answer has written, and an answer that waits has files and work besides.
+import type { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { FastifyInstance } from "fastify";
+
+/** The last answer of each connection with a request. */
+const lastAnswers = new WeakMap<Socket, ServerResponse>();
+
+/** Must be the first hook, so that nothing is counted or begun for a request that waits. */
+export function answerOneAtATime(app: FastifyInstance): void {
+  app.addHook("onRequest", (request, reply, done) => {
+    const { socket } = request.raw;
+    const before = lastAnswers.get(socket);
+    lastAnswers.set(socket, reply.raw);
+    if (before === undefined || before.closed) done();
+    else before.once("close", () => done());
+  });
+}

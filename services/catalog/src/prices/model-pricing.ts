@@ -1,0 +1,432 @@
+// ModelPricing is a price in the public API: exact decimal strings in USD, with one shape for each way of charging.
+import { defaultsOf, needsImage, priceOf, priceOfTokens } from "@gr/models";
+import { formatPicoUsd, type PicoUsd } from "@gr/money";
+import { type InputCounting, type Model, ModelKind, type Price, type TokenPrice } from "@gr/proto/catalog";
+import { z } from "zod";
+import { requestsOf } from "./accepted-requests.ts";
+
+const usd = z.string().describe("USD, an exact decimal without exponent");
+const versionField = z.string().describe("changes whenever the price does");
+const currency = z.literal("USD");
+const quality = z.string().nullable().describe("null = any");
+const sizes = z.array(z.string()).nullable().describe("null = any");
+/** Summary for people; the exact rule is next to it. */
+const head = {
+  currency,
+  version: versionField,
+  per: z.enum(["image", "video", "million tokens"]).describe("what lowest, typical and highest are for"),
+  lowest: usd.describe("the cheapest that can be asked for, with no more images along than the model needs"),
+  typical: usd.describe("with the defaults; for text, as many tokens in as out"),
+  highest: usd.describe("the dearest that can be asked for, with no more images along than the model needs"),
+};
+const whole = {
+  ...head,
+  default_request: usd.describe(
+    "what a request costs that names nothing but the model and a prompt, and brings one image if the model needs one",
+  ),
+};
+const withImages = z.boolean().nullable().describe("for requests with or without images along; null = any");
+const audio = z
+  .boolean()
+  .nullable()
+  .describe("with sound, without it; null = either. Silent unless asked for");
+const inputs = {
+  input_image: usd.describe("added for each input image, as input_images says"),
+  free_input_images: z.number().int().describe("so many input images are not counted"),
+  input_images: z
+    .object({
+      per: z.enum(["image", "request"]).describe("added to each image made, or once a request"),
+      unit_pixels: z
+        .number()
+        .int()
+        .nullable()
+        .describe("for each started unit of their area; null = whatever their size"),
+      max_pixels: z.number().int().nullable().describe("no input image counts as more"),
+    })
+    .describe("how input images are counted"),
+};
+const imageRule = z.object({
+  unit: z.literal("image").describe("a price per image made"),
+  tiers: z.array(
+    z.object({
+      quality,
+      sizes,
+      max_pixels: z.number().int().nullable().describe("width times height at most; null = any"),
+      with_images: withImages,
+      price: usd,
+    }),
+  ),
+  ...inputs,
+});
+const areaRule = z.object({
+  unit: z.literal("megapixel").describe("a price by the area of each image made, in started units"),
+  unit_pixels: z.number().int(),
+  first: usd,
+  further: usd,
+  ...inputs,
+});
+const secondRule = z.object({
+  unit: z.literal("second").describe("a price per second of video"),
+  tiers: z.array(z.object({ quality, sizes, audio, with_images: withImages, price: usd })),
+  ...inputs,
+});
+const clipRule = z.object({
+  unit: z.literal("clip").describe("a price per video"),
+  tiers: z.array(
+    z.object({
+      quality,
+      sizes,
+      seconds: z.array(z.number().int()).nullable().describe("null = any"),
+      audio,
+      with_images: withImages,
+      price: usd,
+    }),
+  ),
+  ...inputs,
+});
+const meters = {
+  input: usd,
+  output: usd,
+  cached_input: usd.describe("input read from the provider's cache"),
+  cache_write: usd.describe("input written to the provider's cache"),
+  image_input: usd,
+  audio_input: usd,
+  reasoning: usd,
+  image_output: usd,
+  audio_output: usd,
+  tools: z
+    .record(z.string(), usd)
+    .describe("each call of a tool that the provider runs, by the type of its item in the output"),
+  request: usd.describe("added to each request"),
+  long_cache_write: usd
+    .optional()
+    .describe(
+      "input written to the provider's cache for longer than usual; absent = such writes are refused",
+    ),
+};
+const cases = z
+  .array(
+    z.object({
+      tier: z.string().nullable().describe("the service_tier; null = the standard tier"),
+      above_input_tokens: z.number().int().describe("for requests with more input; 0 = for all"),
+      ...meters,
+    }),
+  )
+  .optional()
+  .describe("prices of service tiers and of long inputs; a tier that is not named is refused");
+
+/** `tiers`: the first tier with all conditions fulfilled applies. */
+export const modelPricing = z.discriminatedUnion("unit", [
+  imageRule.extend(whole),
+  areaRule.extend(whole),
+  secondRule.extend(whole),
+  clipRule.extend(whole),
+  z.object({
+    unit: z.literal("token").describe("prices per token; a request's total is rounded up to 0.0001 USD"),
+    ...head,
+    ...meters,
+    cases,
+  }),
+  z.object({
+    unit: z
+      .literal("metered")
+      .describe("prices per token that is used; a bound is held before, and never more than it is charged"),
+    ...whole,
+    ...meters,
+    most_tokens: z
+      .object({
+        tiers: z.array(
+          z.object({ quality, sizes, max_pixels: z.number().int().nullable(), tokens: z.number().int() }),
+        ),
+        input_image: z.number().int(),
+        other_input: z.number().int(),
+        other_output: z.number().int(),
+      })
+      .describe(
+        "the bound: tokens of one image made, beside those of the prompt, which are its bytes at most",
+      ),
+  }),
+  z.object({
+    unit: z.literal("reported").describe("what the provider reports as its cost, and never more than `most`"),
+    ...whole,
+    most: z.discriminatedUnion("unit", [imageRule, areaRule, secondRule, clipRule]),
+  }),
+]);
+export type ModelPricing = z.infer<typeof modelPricing>;
+
+export function pricingOf(model: Model): ModelPricing {
+  const { price } = model;
+  if (price === undefined) throw new Error(`${model.id} has no price`);
+  const { rule, version } = price;
+  const head = { currency: "USD" as const, version, ...rangeOf(model) };
+  if (rule.case === "token")
+    return { unit: "token", ...head, ...tokenPricesOf(rule.value), ...casesOf(rule.value) };
+  const whole = { ...head, default_request: formatPicoUsd(defaultPriceOf(model)) };
+  if (rule.case === "metered") {
+    const { tokens, tiers, inputImageTokens, otherInputTokens, otherOutputTokens } = rule.value;
+    if (tokens === undefined) throw new Error(`${model.id} has no price of its tokens`);
+    const most_tokens = {
+      tiers: tiers.map((tier) => ({
+        ...conditionsOf(tier),
+        max_pixels: Number(tier.maxPixels) || null,
+        tokens: Number(tier.outputTokens),
+      })),
+      input_image: Number(inputImageTokens),
+      other_input: Number(otherInputTokens),
+      other_output: Number(otherOutputTokens),
+    };
+    return { unit: "metered", ...whole, ...tokenPricesOf(tokens), most_tokens };
+  }
+  if (rule.case === "reported") {
+    if (rule.value.most === undefined) throw new Error(`${model.id} has no bound of its price`);
+    return { unit: "reported", ...whole, most: ruleOf(model.id, rule.value.most) };
+  }
+  return { ...ruleOf(model.id, price), ...whole };
+}
+
+function ruleOf(id: string, { rule }: Price) {
+  switch (rule.case) {
+    case "image":
+      return {
+        unit: "image" as const,
+        tiers: rule.value.tiers.map((tier) => ({
+          ...conditionsOf(tier),
+          max_pixels: Number(tier.maxPixels) || null,
+          with_images: tier.inputImages ?? null,
+          price: formatPicoUsd(tier.picoUsd),
+        })),
+        ...inputsOf(rule.value),
+      };
+    case "megapixel":
+      return {
+        unit: "megapixel" as const,
+        unit_pixels: Number(rule.value.unitPixels),
+        first: formatPicoUsd(rule.value.firstPicoUsd),
+        further: formatPicoUsd(rule.value.furtherPicoUsd),
+        ...inputsOf(rule.value),
+      };
+    case "second":
+      return {
+        unit: "second" as const,
+        tiers: rule.value.tiers.map((tier) => ({
+          ...conditionsOf(tier),
+          audio: tier.audio ?? null,
+          with_images: tier.inputImages ?? null,
+          price: formatPicoUsd(tier.picoUsd),
+        })),
+        ...inputsOf(rule.value),
+      };
+    case "clip":
+      return {
+        unit: "clip" as const,
+        tiers: rule.value.tiers.map((tier) => ({
+          ...conditionsOf(tier),
+          seconds: tier.seconds.length === 0 ? null : tier.seconds,
+          audio: tier.audio ?? null,
+          with_images: tier.inputImages ?? null,
+          price: formatPicoUsd(tier.picoUsd),
+        })),
+        ...inputsOf(rule.value),
+      };
+    default:
+      throw new Error(`${id} has a price of an unknown kind`);
+  }
+}
+
+function inputsOf(rule: {
+  inputImagePicoUsd: PicoUsd;
+  freeInputImages: number;
+  inputs?: InputCounting | undefined;
+}) {
+  const per: "image" | "request" = rule.inputs?.once === true ? "request" : "image";
+  return {
+    input_image: formatPicoUsd(rule.inputImagePicoUsd),
+    free_input_images: rule.freeInputImages,
+    input_images: {
+      per,
+      unit_pixels: Number(rule.inputs?.unitPixels ?? 0n) || null,
+      max_pixels: Number(rule.inputs?.maxPixels ?? 0n) || null,
+    },
+  };
+}
+
+/** Prompt of ordinary length, for prices that depend on it: 100 tokens. */
+const ORDINARY_PROMPT = { promptBytes: 100 };
+
+/** A metered price without the safety margins of its bound, which the hold includes and hardly any request uses. */
+function usual(model: Model): Pick<Model, "price"> {
+  const { price } = model;
+  if (price?.rule.case !== "metered") return model;
+  const value = { ...price.rule.value, otherInputTokens: 0n, otherOutputTokens: 0n };
+  return { price: { ...price, rule: { case: "metered", value } } };
+}
+
+/** Returns the lowest, the typical and the highest price of one image or video. */
+function rangeOf(model: Model): Pick<ModelPricing, "per" | "lowest" | "typical" | "highest"> {
+  const rule = model.price?.rule;
+  if (rule?.case === "token") {
+    const { input, output } = meterPricesOf(rule.value);
+    const [lower, higher] = input < output ? [input, output] : [output, input];
+    return {
+      per: "million tokens",
+      lowest: formatPicoUsd(lower * MILLION),
+      typical: formatPicoUsd(((input + output) * MILLION) / 2n),
+      highest: formatPicoUsd(higher * MILLION),
+    };
+  }
+  const { lowest, highest } = endsOf(model);
+  return {
+    per: model.kind === ModelKind.IMAGE ? "image" : "video",
+    lowest: formatPicoUsd(lowest),
+    typical: formatPicoUsd(defaultPriceOf(model)),
+    highest: formatPicoUsd(highest),
+  };
+}
+
+/** Returns the lowest and highest price of all accepted requests with the fewest input images. */
+function endsOf(model: Model): { lowest: PicoUsd; highest: PicoUsd } {
+  const needed = needsImage(model) ? 1 : 0;
+  const amounts = requestsOf(model)
+    .filter(({ inputImages }) => inputImages === needed)
+    .flatMap((request) => priceOf(usual(model), { ...request, ...ORDINARY_PROMPT })?.most ?? [])
+    .toSorted((one, other) => (one < other ? -1 : 1));
+  const typical = defaultPriceOf(model);
+  return { lowest: amounts[0] ?? typical, highest: amounts.at(-1) ?? typical };
+}
+
+const MILLION = 1_000_000n;
+
+function conditionsOf(tier: { quality: string; sizes: string[] }) {
+  return {
+    quality: tier.quality === "" ? null : tier.quality,
+    sizes: tier.sizes.length === 0 ? null : tier.sizes,
+  };
+}
+
+function tokenPricesOf(rule: TokenPrice) {
+  const tools = Object.fromEntries(rule.toolFees.map(({ call, picoUsd }) => [call, formatPicoUsd(picoUsd)]));
+  const { longCacheWritePicoUsd: kept } = rule;
+  const long = kept === undefined ? {} : { long_cache_write: formatPicoUsd(kept) };
+  return { ...mapValues(meterPricesOf(rule), formatPicoUsd), ...long, tools };
+}
+
+function casesOf(rule: TokenPrice) {
+  const known = rule.cases.flatMap(({ tier, aboveInputTokens, price }) =>
+    price === undefined
+      ? []
+      : [{ tier: tier || null, above_input_tokens: Number(aboveInputTokens), ...tokenPricesOf(price) }],
+  );
+  const offPeak = rule.offPeak.flatMap(({ hours, price }) => {
+    if (price === undefined) return [];
+    const written = hours.map(({ weekdays, fromMinute, toMinute }) => ({
+      ...{ weekdays: weekdays.length === 0 ? null : weekdays },
+      ...{ from_minute: fromMinute, to_minute: toMinute },
+    }));
+    return [{ hours_utc: written, ...tokenPricesOf(price) }];
+  });
+  return {
+    ...(known.length === 0 ? {} : { cases: known }),
+    ...(offPeak.length === 0 ? {} : { off_peak: offPeak }),
+  };
+}
+
+/** Meters without their own price have the price of the meter that bills them. */
+export function meterPricesOf(rule: TokenPrice) {
+  const { inputPicoUsd: input, outputPicoUsd: output } = rule;
+  return {
+    input,
+    output,
+    cached_input: rule.cachedInputPicoUsd ?? input,
+    cache_write: rule.cacheWritePicoUsd ?? input,
+    image_input: rule.imageInputPicoUsd ?? input,
+    audio_input: rule.audioInputPicoUsd ?? input,
+    reasoning: rule.reasoningPicoUsd ?? output,
+    image_output: rule.imageOutputPicoUsd ?? output,
+    audio_output: rule.audioOutputPicoUsd ?? output,
+    request: rule.requestPicoUsd,
+  };
+}
+
+function mapValues<Name extends string, From, To>(
+  values: Readonly<Record<Name, From>>,
+  change: (value: From) => To,
+): Record<Name, To> {
+  const entries = Object.entries<From>(values).map(([name, value]) => [name, change(value)]);
+  return Object.fromEntries(entries) as Record<Name, To>;
+}
+
+/** The text request for comparisons of prices. No request is typical, but the list needs an order. */
+const COMPARED_TOKENS = { inputTokens: 1_000, outputTokens: 1_000 };
+
+/**
+ * Returns the price of a request with only a model: one image, or one video, with its defaults, from one image
+ * if the model needs one. For text, 1,000 input and 1,000 output tokens.
+ */
+export function defaultPriceOf(model: Model): PicoUsd {
+  const price = typicalPriceOf(model);
+  if (price === undefined) throw new Error(`${model.id} has no price for its defaults`);
+  return price;
+}
+
+/** Like `defaultPriceOf`; undefined if the rule has no price for it. */
+export function typicalPriceOf(model: Model): PicoUsd | undefined {
+  const { price } = model;
+  if (price === undefined) return undefined;
+  if (price.rule.case === "token") return priceOfTokens(price.rule.value, COMPARED_TOKENS);
+  const inputImages = needsImage(model) ? 1 : 0;
+  const { size, quality, seconds } = defaultsOf(model, inputImages);
+  const asked = { quality: quality || "auto", size: size || "auto", inputImages, ...ORDINARY_PROMPT };
+  return priceOf(
+    usual(model),
+    model.kind === ModelKind.IMAGE ? { images: 1, ...asked } : { seconds, ...asked },
+  )?.most;
+}
+
+/** The amounts by which a price is compared with an earlier one, by name. */
+export function comparedAmountsOf(model: Model): Map<string, PicoUsd> {
+  const rule = model.price?.rule;
+  if (rule?.case !== "token") {
+    const { lowest, highest } = endsOf(model);
+    return new Map([
+      ["the default request", defaultPriceOf(model)],
+      ["the cheapest request", lowest],
+      ["the dearest request", highest],
+    ]);
+  }
+  const meters = Object.entries(meterPricesOf(rule.value));
+  return new Map([["1,000 tokens in and out", defaultPriceOf(model)], ...meters]);
+}
+
+/** True if every request is free. */
+export function isFree({ rule }: Price): boolean {
+  switch (rule.case) {
+    case "image":
+    case "second":
+    case "clip":
+      return rule.value.inputImagePicoUsd === 0n && rule.value.tiers.every(({ picoUsd }) => picoUsd === 0n);
+    case "megapixel":
+      return [rule.value.firstPicoUsd, rule.value.furtherPicoUsd, rule.value.inputImagePicoUsd].every(
+        (pico) => pico === 0n,
+      );
+    case "token":
+      return isFreeByToken(rule.value);
+    case "metered":
+      return rule.value.tokens !== undefined && isFreeByToken(rule.value.tokens);
+    case "reported":
+      return rule.value.most !== undefined && isFree(rule.value.most);
+    default:
+      return false;
+  }
+}
+
+function isFreeByToken(price: TokenPrice): boolean {
+  const ownIsFree = Object.values(meterPricesOf(price)).every((pico) => pico === 0n);
+  const toolsAreFree = price.toolFees.every(({ picoUsd }) => picoUsd === 0n);
+  return (
+    ownIsFree &&
+    toolsAreFree &&
+    [...price.upstreams, ...price.cases].every(
+      (other) => other.price === undefined || isFreeByToken(other.price),
+    )
+  );
+}

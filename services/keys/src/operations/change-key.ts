@@ -1,0 +1,106 @@
+// Key changes are updates and deletions: under a lock of the key, billing's spender changes first and our row second.
+// Their revision is raised before the call to billing. So no update revives a deleted key, whether it runs at the same
+// time or reaches billing late.
+import { ServiceError } from "@gr/proto";
+import type { ApiKey, KeyKind } from "../records/key.ts";
+import { isUuid, type KeyDeps } from "./key-deps.ts";
+import { putSpenderOf } from "./spender.ts";
+
+/** A key, and the account that it must belong to. */
+export interface OwnKey {
+  readonly accountId: string;
+  readonly keyId: string;
+  /** Absent = either kind. */
+  readonly kind?: KeyKind;
+}
+
+/** Absent = unchanged; null = none. */
+export type KeyChange = Partial<Pick<ApiKey, "name" | "active" | "capCredits" | "period" | "expiresAt">>;
+
+/** @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind. */
+export async function findKey(
+  { store }: Pick<KeyDeps, "store">,
+  { accountId, keyId, kind }: OwnKey,
+): Promise<ApiKey> {
+  const known = isUuid(keyId) ? await store.findById(keyId) : undefined;
+  const isOwn = known?.accountId === accountId && known.deletedAt === null;
+  if (!isOwn || (kind !== undefined && known.kind !== kind)) throw keyNotFound();
+  return known;
+}
+
+/**
+ * Changes the named fields only. Billing obeys the change before this returns; a new period begins a new window at
+ * zero.
+ * @throws ServiceError key_not_found, invalid_value; errors of billing, after which our row is unchanged.
+ */
+export async function updateKey(deps: KeyDeps, which: OwnKey, change: KeyChange): Promise<ApiKey> {
+  const key = await changeKey(deps, which, (current) => changed(current, change));
+  deps.events.keyUpdated(key, Object.keys(change));
+  return key;
+}
+
+/**
+ * Deletes a key: billing stops its spending before our row is marked. After a crash in between, the key cannot spend
+ * and can be deleted again.
+ * @returns the id as it is stored.
+ * @throws ServiceError key_not_found; errors of billing, after which our row is unchanged.
+ */
+export async function deleteKey(deps: KeyDeps, which: OwnKey): Promise<string> {
+  const key = await changeKey(deps, which, (current) => ({ ...current, deletedAt: deps.clock.now() }));
+  deps.events.keyDeleted(key);
+  return key.id;
+}
+
+/**
+ * Changes a key under a new revision. Billing refuses a revision below its own, so each attempt commits its revision
+ * before it calls billing. If the revision were stored with the rest of the row, a failed call or a crash would roll it
+ * back. The next change would use it again, and billing could not decide which of the two is newer.
+ *
+ * Billing may refuse a change that has the lock. Then our tables were restored to an older state and have lost
+ * revisions. The change is repeated above billing's revision, because a deleted key must not spend.
+ *
+ * A crash after billing's write results in two forms of the key: billing has the new one and our row the old one. A
+ * repeat of the change updates our row. Any other change writes the spender anew from our row.
+ * @param next returns the wanted state of the key.
+ * @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind; errors
+ * of `next` and of billing.
+ */
+async function changeKey(
+  { store, billing, revocations }: KeyDeps,
+  which: OwnKey,
+  next: (key: ApiKey) => ApiKey,
+): Promise<ApiKey> {
+  const known = await findKey({ store }, which);
+  const stored = await store.change(known.id, {
+    next: (key) => {
+      // The second of two simultaneous deletions finds the key already deleted.
+      if (key.deletedAt !== null) throw keyNotFound();
+      return next(key);
+    },
+    announce: async (changed) => (changed.kind === "normal" ? putSpenderOf(billing, changed) : undefined),
+  });
+  revocations.tell(stored);
+  return stored;
+}
+
+/** Checks the rules between fields, which depend on the current key. Each single field was checked before. */
+function changed(key: ApiKey, change: KeyChange): ApiKey {
+  // A period needs a cap, so both are removed together.
+  const withoutCap = change.capCredits === null ? { period: null } : {};
+  const next = { ...key, ...withoutCap, ...change };
+  if (next.kind === "management" && next.capCredits !== null) {
+    throw invalid("cap_credits", "A management key spends nothing and takes no cap");
+  }
+  if (next.period !== null && next.capCredits === null) {
+    throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);
+  }
+  return next;
+}
+
+function invalid(param: string, what: string): ServiceError {
+  return new ServiceError("invalid_value", `${what} (field "${param}").`, { param });
+}
+
+function keyNotFound(): ServiceError {
+  return new ServiceError("key_not_found", "The API key was not found.", { param: "id" });
+}
