@@ -21,12 +21,12 @@ const EFFECTS = "services/text-proxy/src/request/price-effects.ts";
 const ROUTES_TEST = { test: "services/text-proxy/src/priced-routes.test.ts" } as const;
 const BOUNDS = "services/text-proxy/src/request/price-bounds.ts";
 const BOUNDS_TEST = { test: "services/text-proxy/src/request/price-bounds.test.ts" } as const;
-const METER = "services/text-proxy/src/answer/stream-meter.ts";
-const METER_TEST = { test: "services/text-proxy/src/answer/stream-meter.test.ts" } as const;
+const METER = "services/text-proxy/src/stream/stream-meter.ts";
+const METER_TEST = { test: "services/text-proxy/src/stream/stream-meter.test.ts" } as const;
 const TEXT_BOUND = "services/text-proxy/src/request/text-bound.ts";
 const TEXT_BOUND_TEST = { test: "services/text-proxy/src/request/text-bound.test.ts" } as const;
-const CHARGED = "services/text-proxy/src/answer/charged-meters.ts";
-const CHARGED_TEST = { test: "services/text-proxy/src/answer/charged-meters.test.ts" } as const;
+const CHARGED = "services/text-proxy/src/cost/charged-meters.ts";
+const CHARGED_TEST = { test: "services/text-proxy/src/cost/charged-meters.test.ts" } as const;
 const USAGE = "services/text-proxy/src/upstream/usage.ts";
 const USAGE_TEST = { test: "services/text-proxy/src/upstream/usage.test.ts" } as const;
 

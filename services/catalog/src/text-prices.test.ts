@@ -1,8 +1,8 @@
 // The shipped prices of OpenAI's text models: tiers, long inputs, cache writes and tools as the cited source has them.
 import { expect, test } from "@jest/globals";
-import { isOnSale } from "./shutdown.ts";
-import { modelOfText } from "./text-model.ts";
-import { readTextPriceList, textPriceListOf } from "./text-price-list.ts";
+import { modelOfText } from "./files/text-model.ts";
+import { readTextPriceList, textPriceListOf } from "./files/text-price-list.ts";
+import { isOnSale } from "./offer/shutdown.ts";
 
 test("prices of long inputs and tiers are those of the source", async () => {
   const list = await readTextPriceList(undefined);

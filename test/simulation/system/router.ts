@@ -1,8 +1,7 @@
 // One router process: the real library of paid requests serves text and media in it, and resolves what was left open, its own
 // and others'. What its callers are told follows from what the library returns and throws.
 import { createBilling } from "@gr/clients";
-import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
-import type { Route } from "@gr/paid-request";
+import type { LogEntry } from "@gr/media-generation/simulated";
 import {
   type Ending,
   HoldRecord,
@@ -10,6 +9,7 @@ import {
   type LookUp,
   type PaidRequestEvents,
   PaidRequests,
+  type Route,
   UNRESOLVED,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";

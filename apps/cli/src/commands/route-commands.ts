@@ -4,11 +4,11 @@
 import { formatPicoUsd } from "@gr/money";
 import { OperatorError } from "@gr/runtime";
 import type { Command } from "commander";
-import { isoText } from "./option-values.ts";
-import { report } from "./report.ts";
-import type { Router } from "./router.ts";
-import type { Runs } from "./run-cli.ts";
-import { type Column, table } from "./table.ts";
+import type { Runs } from "../command.ts";
+import { isoText } from "../option-values.ts";
+import { report } from "../output/report.ts";
+import { type Column, table } from "../output/table.ts";
+import type { Router } from "../router/router.ts";
 
 interface RouteOptions {
   readonly provider: string;

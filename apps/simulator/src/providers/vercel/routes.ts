@@ -1,13 +1,13 @@
 // Vercel's AI Gateway, to be mounted at /vercel/v1: OpenAI's chat completions and responses, with the cost in the usage as a string.
 // Refusals are captured ones of OpenAI, whose format the gateway has, because no error of the gateway was captured.
 import type { FastifyInstance, FastifyRequest } from "fastify";
-import { keyOf } from "../key.ts";
+import { startExchange, type TextWire } from "../../reply/text-exchange.ts";
+import { keyOf } from "../../request/key.ts";
+import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../../request/simulation.ts";
+import { readChatRequest, readResponsesRequest } from "../../text/text-request.ts";
 import { openAiErrorHandler, sendOpenAiError } from "../openai/errors.ts";
 import { generationBody } from "../openrouter/generation.ts";
 import { openRouterChat, openRouterResponses } from "../openrouter/text-wires.ts";
-import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../simulation.ts";
-import { startExchange, type TextWire } from "../text-exchange.ts";
-import { readChatRequest, readResponsesRequest } from "../text-request.ts";
 
 /** Within strings of an answer, quotes are escaped. */
 const COST = /"cost":([\d.]+)/;
