@@ -59,7 +59,7 @@ const CONTAINER: PicoUsd = 3n * CENT;
 const MEMORY: Readonly<Record<string, bigint>> = { "1g": 1n, "4g": 4n, "16g": 16n, "64g": 64n };
 /** OpenRouter's documentation of server tools: a deep search of Exa. */
 const DEEP_SEARCH: PicoUsd = (3n * CENT) / 2n;
-/** What a host of the name costs against the listed one. */
+/** Price of a host with this name, relative to the listed price. */
 const DEAR_HOST: Factor = [3n, 1n];
 const HOSTS: Readonly<Record<string, Factor>> = { "sandbox-dear": DEAR_HOST };
 const BYTES_PER_TOKEN = 4;
