@@ -55,6 +55,8 @@ const events: GenerationEvents = {
   succeeded: nobody,
   failed: nobody,
   partFailed: nobody,
+  routeReopened: nobody,
+  accountRefused: nobody,
   outcomeUnknown: nobody,
   noProvider: nobody,
   notStored: nobody,

@@ -7,8 +7,15 @@ import { FakeCatalog, idOf, type Rig, startRig } from "@gr/text-proxy/simulated"
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type FieldCase, fieldCases } from "./text-field-cases.ts";
 
-const KINDS = ["openai", "openai-compatible", "openrouter"] as const;
-type Kind = (typeof KINDS)[number];
+/** Where the simulator plays an upstream of each kind. */
+const PATHS = {
+  openai: "openai/v1",
+  "openai-compatible": "openai/v1",
+  openrouter: "openrouter/api/v1",
+  vercel: "vercel/v1",
+} as const;
+type Kind = keyof typeof PATHS;
+const KINDS = Object.keys(PATHS) as Kind[];
 
 /** Rates for a token: 0.5 and 1.5 USD per million, by the rules that the simulator cites. */
 const rates = (input: bigint, output: bigint) => ({
@@ -61,9 +68,11 @@ const rigs = new Map<Kind, Rig>();
 beforeAll(async () => {
   simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
   for (const kind of KINDS) {
-    const path = kind === "openrouter" ? "openrouter/api/v1" : "openai/v1";
     const env = { TEXT_UPSTREAM_KIND: kind };
-    rigs.set(kind, await startRig(`${simulator.url}/${path}`, env, undefined, new FakeCatalog(MODELS)));
+    rigs.set(
+      kind,
+      await startRig(`${simulator.url}/${PATHS[kind]}`, env, undefined, new FakeCatalog(MODELS)),
+    );
   }
 });
 afterAll(async () => {

@@ -37,6 +37,7 @@ export async function startAllInOne(env: Environment, screen: Screen): Promise<S
           catalog: rpcUrl,
           console: rpcUrl,
           "media-generation": rpcUrl,
+          "text-proxy": rpcUrl,
         },
         internal_auth_secret: installation.env["INTERNAL_AUTH_SECRET"] ?? "",
       });

@@ -72,6 +72,7 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
         catalog: rpcUrl("catalog"),
         console: rpcUrl("console"),
         "media-generation": rpcUrl("media-generation"),
+        "text-proxy": rpcUrl("text-proxy"),
       },
       internal_auth_secret: secret,
       addresses: { ...addresses, ...redisAddress(shared) },

@@ -15,6 +15,7 @@ import { addKeyCommands, addTokenCommands } from "./commands/key-commands.ts";
 import { addLedgerCommands } from "./commands/ledger-commands.ts";
 import { addReconcileCommand } from "./commands/reconcile-command.ts";
 import { addRetentionCommands } from "./commands/retention-commands.ts";
+import { addRouteCommands } from "./commands/route-commands.ts";
 import { sentenceOfFailure } from "./output/failure.ts";
 import { printable } from "./output/printable.ts";
 import { reachRouter } from "./router/router.ts";
@@ -64,6 +65,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addCatalogCommands(program, runs, runsAlone);
   addConsoleCommands(program, runs);
   addRetentionCommands(program, runs);
+  addRouteCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
     await program.parseAsync(args, { from: "user" });

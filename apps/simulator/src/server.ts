@@ -15,6 +15,7 @@ import { openRouterRoutes } from "./providers/openrouter/routes.ts";
 import { replicateRoutes } from "./providers/replicate/routes.ts";
 import { runwareRoutes } from "./providers/runware/routes.ts";
 import { togetherImageRoutes, togetherVideoRoutes } from "./providers/together/routes.ts";
+import { vercelRoutes } from "./providers/vercel/routes.ts";
 import { xaiRoutes } from "./providers/xai/routes.ts";
 import { Simulation } from "./request/simulation.ts";
 import { UpstreamFaults } from "./request/upstream-faults.ts";
@@ -85,6 +86,7 @@ function buildApp(simulation: Simulation, drawing: boolean): FastifyInstance {
     prefix: "/openai/v1",
   });
   app.register(faults.over("local", localRoutes(simulation)), { prefix: "/local/v1" });
+  app.register(vercelRoutes(simulation), { prefix: "/vercel/v1" });
   app.register(geminiRoutes(media), { prefix: "/gemini/v1beta" });
   app.register(xaiRoutes(media), { prefix: "/xai/v1" });
   app.register(togetherImageRoutes(media), { prefix: "/together/v1" });

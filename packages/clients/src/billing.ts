@@ -140,7 +140,10 @@ export interface NextAttemptRequest {
 /** An open hold past its deadline, which its service must resolve now. */
 export interface LeasedHold {
   readonly holdId: string;
-  /** Provider of the current attempt. */
+  readonly accountId: string;
+  /** Size of the hold. */
+  readonly credits: Credits;
+  /** Of the current attempt. */
   readonly provider: string;
   readonly upstreamModel: string;
   /** Unix milliseconds. */
@@ -308,10 +311,13 @@ export function createBilling(
       if (failure !== undefined && failures.length + 1 === answers.length) throw failure.reason;
       return answers.flatMap((answer, shard) => {
         if (answer.status === "rejected") return [];
-        return answer.value.holds.map(({ holdId, provider, upstreamModel, deadlineAt, kept }) => {
+        return answer.value.holds.map((hold) => {
+          const { holdId, accountId, credits, provider, upstreamModel, deadlineAt, kept } = hold;
           heldWhere.remember(holdId, shard);
           return {
             holdId,
+            accountId,
+            credits,
             provider,
             upstreamModel,
             deadlineAt: Number(deadlineAt),

@@ -1,12 +1,15 @@
 // Price cases select the rates of a token price: by service tier, and by length of the input.
 // Rates are written out and never multiplied, since providers round each of them for itself.
 import type { TokenPrice } from "@gr/proto/catalog";
+import { offPeakRates } from "./off-peak.ts";
 
 /** Terms that decide the rates of a request. */
 export interface RateTerms {
   /** The service tier; empty = the standard tier. */
   readonly tier: string;
   readonly inputTokens: bigint;
+  /** Unix milliseconds of the answer, by the provider's clock. Absent before there is one: then no off-peak rates apply. */
+  readonly createdAt?: number | undefined;
 }
 
 /** Words for the standard tier in requests and answers. */
@@ -19,10 +22,13 @@ export function tierOf(word: string): string {
   return STANDARD.has(word) ? "" : word;
 }
 
-/** @returns undefined if the price has no rates for this tier, or none for an input of this length in it */
-export function ratesAt(price: TokenPrice, { tier, inputTokens }: RateTerms): TokenPrice | undefined {
+/** @returns undefined when the price has no rates for this tier, or none for so long an input in this tier */
+export function ratesAt(
+  price: TokenPrice,
+  { tier, inputTokens, createdAt }: RateTerms,
+): TokenPrice | undefined {
   const step = stepOf(price, "", inputTokens);
-  if (tier === "") return step?.price ?? price;
+  if (tier === "") return step?.price ?? offPeakRates(price, createdAt) ?? price;
   const own = stepOf(price, tier, inputTokens);
   return own !== undefined && own.aboveInputTokens >= (step?.aboveInputTokens ?? 0n) ? own.price : undefined;
 }
@@ -30,12 +36,16 @@ export function ratesAt(price: TokenPrice, { tier, inputTokens }: RateTerms): To
 /** Returns the rates of a finished request. Tiers without their own rates are billed as the standard tier. */
 export function ratesOfUse(
   price: TokenPrice,
-  { tier = "", inputTokens }: { readonly tier?: string; readonly inputTokens: number },
+  {
+    tier = "",
+    inputTokens,
+    createdAt,
+  }: { readonly tier?: string; readonly inputTokens: number; readonly createdAt?: number | undefined },
 ): TokenPrice {
   // Nearly all prices have one set of rates.
-  if ((price.cases?.length ?? 0) === 0) return price;
+  if ((price.cases?.length ?? 0) + (price.offPeak?.length ?? 0) === 0) return price;
   const used = BigInt(Math.max(0, inputTokens));
-  const terms = { tier: tierOf(tier), inputTokens: used };
+  const terms = { tier: tierOf(tier), inputTokens: used, createdAt };
   return ratesAt(price, terms) ?? ratesAt(price, { ...terms, tier: "" }) ?? price;
 }
 
@@ -48,7 +58,7 @@ export function possibleRates(price: TokenPrice, { tier, inputTokens }: RateTerm
   const stepped = price.cases
     .filter((each) => tiers.has(each.tier) && each.aboveInputTokens < inputTokens)
     .flatMap((each) => each.price ?? []);
-  return [price, ...stepped];
+  return [price, ...price.offPeak.flatMap((each) => each.price ?? []), ...stepped];
 }
 
 function stepOf(price: TokenPrice, tier: string, inputTokens: bigint) {

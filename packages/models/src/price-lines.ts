@@ -57,6 +57,8 @@ export interface TokenMeters {
   readonly toolCalls?: Readonly<Record<string, number>>;
   /** The service tier that the answer names; absent or without a price of its own = the standard tier. */
   readonly tier?: string;
+  /** Unix milliseconds of the answer, by the provider's clock; absent = unknown, so that no off-peak rates apply. */
+  readonly createdAt?: number | undefined;
 }
 
 export interface PriceLine {

@@ -36,12 +36,13 @@ async function search(kind: "forEnded" | "forUnresolved", visibleAt: number) {
       lookUp: { canAsk: () => true, ask },
       events: events as unknown as PaidRequestEvents<Kinds>,
       clock,
-      losses: new LossBreaker(clock, { routeClosed: () => undefined }),
+      losses: new LossBreaker(clock, { routeClosed: () => undefined, routeReopened: () => undefined }),
     },
     SEARCH_PAUSES,
   );
   const route = { provider: "first", upstreamModel: "model" };
-  bills[kind]({ id: "request", route, billId: "", severalBills: false, booked: 0n, cover: undefined });
+  const cover = { accountId: "account", held: 0n, charge: undefined };
+  bills[kind]({ id: "request", route, billId: "", severalBills: false, booked: 0n, cover });
   await ended;
   return { slept, booked };
 }

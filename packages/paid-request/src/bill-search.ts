@@ -40,8 +40,7 @@ export interface Searched {
   readonly severalBills: boolean | undefined;
   /** The cost that our books hold already; undefined while the hold is open. */
   readonly booked: PicoUsd | undefined;
-  /** Undefined for a hold without an order in this process: its bill closes no route. */
-  readonly cover: Cover | undefined;
+  readonly cover: Cover;
 }
 
 interface BillSearchDeps<K extends Kinds> {
@@ -124,7 +123,7 @@ export class BillSearch<K extends Kinds> {
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
         if (typeof found !== "object") continue;
         const { cost } = found;
-        if (cover !== undefined) this.#losses.recordBill(route, cover, cost);
+        this.#losses.recordBill(route, cover, cost);
         if (booked === undefined || cost > booked) {
           const more = cost - (booked ?? 0n);
           if (!(await this.#booked(id, () => book(cost, more)))) continue;

@@ -26,14 +26,18 @@ export interface Cover {
 export interface LossEvents {
   /** A route is closed because of a loss. @param accountId undefined: for all accounts */
   routeClosed(route: Route, accountId: string | undefined, loss: PicoUsd): void;
+  /** An operator has opened a closed route. */
+  routeReopened(route: Route): void;
 }
 
-interface Closing {
+export interface Closing {
   readonly route: Route;
   /** The only account for which the route is closed; undefined: all accounts. */
   readonly accountId: string | undefined;
   /** Unix milliseconds. */
   readonly reopensAt: number;
+  /** Of the last bill. */
+  readonly loss: PicoUsd;
 }
 
 export class LossBreaker {
@@ -57,7 +61,7 @@ export class LossBreaker {
     const isForAll = isRunaway || (before !== undefined && before.accountId !== accountId);
     const closedFor = isForAll ? undefined : accountId;
     const reopensAt = this.#clock.now() + LOSS_COOL_DOWN_MS;
-    this.#closings.set(keyOf(route), { route, accountId: closedFor, reopensAt });
+    this.#closings.set(keyOf(route), { route, accountId: closedFor, reopensAt, loss });
     if (before === undefined || before.accountId !== closedFor) {
       this.#events.routeClosed(route, closedFor, loss);
     }
@@ -69,10 +73,17 @@ export class LossBreaker {
     return closing !== undefined && (closing.accountId === undefined || closing.accountId === accountId);
   }
 
-  /** Returns the routes that are closed now, for one account or for all. */
-  closedRoutes(): readonly Route[] {
-    const closings = [...this.#closings.values()];
-    return closings.map(({ route }) => route).filter((route) => this.#closingOf(route) !== undefined);
+  /** Returns closed routes, for one account or for all. */
+  closings(): readonly Closing[] {
+    return [...this.#closings.values()].filter(({ route }) => this.#closingOf(route) !== undefined);
+  }
+
+  /** Opens a route before its cool-down ends. @returns false when it was not closed */
+  reopen(route: Route): boolean {
+    if (this.#closingOf(route) === undefined) return false;
+    this.#closings.delete(keyOf(route));
+    this.#events.routeReopened(route);
+    return true;
   }
 
   #closingOf(route: Route): Closing | undefined {
@@ -84,13 +95,13 @@ export class LossBreaker {
   }
 }
 
-/** @returns routes of each provider, 0 where none is closed */
+/** @returns closed routes of each provider, 0 where none is closed */
 export function countByProvider(
   providers: readonly string[],
-  routes: readonly Route[],
+  closings: readonly Closing[],
 ): ReadonlyMap<string, number> {
   return new Map(
-    providers.map((name) => [name, routes.filter(({ provider }) => provider === name).length] as const),
+    providers.map((name) => [name, closings.filter(({ route }) => route.provider === name).length] as const),
   );
 }
 

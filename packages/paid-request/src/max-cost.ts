@@ -8,13 +8,7 @@ import { z } from "zod";
 export const MAX_COST_HEADER = "x-max-cost";
 const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
 
-/** For the OpenAPI document. */
-export const maxCostHeader = {
-  [MAX_COST_HEADER]:
-    "the most that the request may cost, in USD: one whose bound is higher is refused with 400 max_cost_exceeded, and nothing is sent",
-} as const;
-
-/** @returns undefined if the header is absent. @throws ServiceError invalid_value */
+/** @returns undefined when the client has named none. @throws ServiceError invalid_value */
 export function maxCostOf(headers: IncomingHttpHeaders): Credits | undefined {
   const value = headers[MAX_COST_HEADER];
   if (value === undefined) return undefined;

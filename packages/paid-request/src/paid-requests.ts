@@ -247,13 +247,15 @@ export class PaidRequests<K extends Kinds> {
     running: Running,
     gone: () => boolean,
   ): Promise<Answered<K>> {
-    let [route] = producer.routes;
+    let [route, ...later] = producer.routes;
     const continuation = this.#continuationOf(order);
     for (let number = 1; ; number += 1) {
-      const next = producer.routes[number];
       const made = await inAttemptSpan(this.#options.attempts, order, { route, number }, () =>
         this.#attempt(order, number, running, (context) => producer.attempt(route, context)),
       );
+      // Requests of others may have closed routes meanwhile.
+      later = later.filter((each) => !this.losses.isClosed(each, order.accountId));
+      const [next] = later;
       const isWanted = !gone() && !running.signal.aborted;
       const end = await continuation.settle(made, route, isWanted ? next : undefined);
       const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
@@ -263,6 +265,7 @@ export class PaidRequests<K extends Kinds> {
       if (went !== undefined) return this.#conclude(order, route, went);
       this.#options.events.fellBack(order, end, next);
       route = next;
+      later = later.slice(1);
     }
   }
 

@@ -6,7 +6,7 @@ import type { Booking } from "./booking.ts";
 import type { Cover, LossBreaker } from "./loss-breaker.ts";
 import { judgeLookUp, UNRESOLVED } from "./lost-request.ts";
 import type { PaidRequestsOptions } from "./options.ts";
-import type { Ending, Route } from "./order.ts";
+import type { Ending, Order, Route } from "./order.ts";
 import type { AttemptContext, AttemptEnd, Due, Kinds, Lost } from "./ports.ts";
 import type { Running, RunningRequests } from "./running-requests.ts";
 
@@ -77,8 +77,7 @@ export class Resolver<K extends Kinds> {
     }
     try {
       if (ending === undefined) {
-        const cover = { accountId: order.accountId, held: order.credits, charge: undefined };
-        await this.#lookUp(due, cover, (released) => this.#end(order, released));
+        await this.#lookUp(due, coverOf(order), (released) => this.#end(order, released));
       } else await this.#book(id, ending);
     } finally {
       entered.leave();
@@ -95,6 +94,7 @@ export class Resolver<K extends Kinds> {
       case "elsewhere":
         return;
       case "ended":
+        this.#recordKept(hold, story.ending);
         return this.#book(id, story.ending);
       case "not sent": {
         const message = "its process died before anything was sent";
@@ -103,13 +103,20 @@ export class Resolver<K extends Kinds> {
         return this.#book(id, { kind: "released", reason, cost: 0n, provider, why: "not_sent", message });
       }
       case "lost":
-        return this.#lookUp(story.lost, undefined, async (released) => {
+        return this.#lookUp(story.lost, coverOf(hold), async (released) => {
           await billing.release(id, released.reason, released.cost, released.provider);
           await record.booked(id, true);
           this.#options.events.resolved(id, released);
           return true;
         });
     }
+  }
+
+  /** The breaker of the process that kept the answer is not this one. */
+  #recordKept(hold: LeasedHold, ending: Ending): void {
+    if (ending.kind !== "captured") return;
+    const { charge, cost } = ending.bill;
+    this.#options.losses.recordBill(hold, { ...coverOf(hold), charge }, cost);
   }
 
   async #book(id: string, ending: Ending): Promise<void> {
@@ -126,7 +133,7 @@ export class Resolver<K extends Kinds> {
   /** @param end books a release. @returns false if another process decides */
   async #lookUp(
     lost: Lost,
-    cover: Cover | undefined,
+    cover: Cover,
     end: (released: Extract<Ending, { kind: "released" }>) => Promise<boolean>,
   ) {
     const { lookUp, clock, record, search, settings, losses } = this.#options;
@@ -140,10 +147,15 @@ export class Resolver<K extends Kinds> {
       await record.putOff(id, Math.max(settings.graceMs, untilDeadline), verdict.unbilled);
       return;
     }
-    if (cover !== undefined) losses.recordBill(route, cover, verdict.cost);
+    losses.recordBill(route, cover, verdict.cost);
     const ended = await end(verdict);
     const isAll = verdict.why !== UNRESOLVED && severalBills !== true;
     if (!ended || isAll) return;
     search.forUnresolved({ id, route, billId: "", severalBills, booked: verdict.cost, cover });
   }
+}
+
+/** Money against the bill of an answer without a reader. */
+function coverOf({ accountId, credits: held }: Pick<Order, "accountId" | "credits">): Cover {
+  return { accountId, held, charge: undefined };
 }

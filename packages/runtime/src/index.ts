@@ -50,6 +50,7 @@ export {
   postgresConfig,
   processConfig,
   readConfig,
+  readJsonSetting,
   redisConfig,
   stopConfig,
 } from "./process/config.ts";

@@ -5,6 +5,21 @@ import type { PicoUsd } from "@gr/money";
 export interface TextPrices extends TextRates {
   /** Rates of service tiers and of long inputs. */
   readonly cases?: readonly TextPriceCase[];
+  /** Rates of some hours. */
+  readonly offPeak?: readonly OffPeakRates[];
+}
+
+/** Hours of a day in UTC, in minutes after midnight. */
+export interface DailyHours {
+  /** From 1 (Monday) to 7 (Sunday); none = every day. */
+  readonly weekdays: readonly number[];
+  readonly fromMinute: number;
+  readonly toMinute: number;
+}
+
+export interface OffPeakRates {
+  readonly hours: readonly DailyHours[];
+  readonly rates: TextRates;
 }
 
 export interface TextPriceCase {

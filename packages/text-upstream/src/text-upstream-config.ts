@@ -1,6 +1,6 @@
-// Text upstream settings list the servers from which the catalogue imports text models and to which the text proxy
-// sends requests. Both read the same settings, so that a listed model can always be called.
-import { OperatorError, trimSlashes } from "@gr/runtime";
+// The settings of the text upstreams. The catalogue imports text models from them and the text proxy sends requests to them.
+// Both read the same settings, so that a listed model can always be called.
+import { OperatorError, readJsonSetting, trimSlashes } from "@gr/runtime";
 import { z } from "zod";
 import { KIND_NAMES, type UpstreamKind } from "./upstream-kind.ts";
 import { UPSTREAM_KINDS } from "./upstream-kinds.ts";
@@ -84,14 +84,14 @@ export const textUpstreamConfig = z.object({
   TEXT_UPSTREAM_API_KEY: z.string().min(1).optional().describe("key of the text upstream, if it needs one"),
   TEXT_UPSTREAMS: z
     .string()
-    .transform((text, context) => readJson(text, z.array(listed).min(1), context))
+    .transform((text, context) => readJsonSetting(text, z.array(listed).min(1), context))
     .optional()
     .describe(
       "several text upstreams, the preferred first, as a JSON list ([text upstreams](#text-upstreams)); replaces the four settings above",
     ),
   TEXT_UPSTREAM_KEYS: z
     .string()
-    .transform((text, context) => readJson(text, z.record(name, z.string().min(1)), context))
+    .transform((text, context) => readJsonSetting(text, z.record(name, z.string().min(1)), context))
     .optional()
     .describe("keys of these upstreams: a JSON object, name to key"),
 });
@@ -158,37 +158,4 @@ function upstreamOf(
 
 function refuse(setting: string, problem: string): never {
   throw new OperatorError(`The configuration is not usable: ${setting} ${problem}.`);
-}
-
-/** Problems name the place within the value, and never a part of it: it may hold keys. */
-function readJson<Shape extends z.ZodType>(
-  text: string,
-  shape: Shape,
-  context: z.RefinementCtx,
-): z.infer<Shape> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    context.addIssue({ code: "custom", message: "must be JSON" });
-    return z.NEVER;
-  }
-  const result = shape.safeParse(value);
-  if (result.success) return result.data;
-  for (const { path, message } of result.error.issues) {
-    context.addIssue({
-      code: "custom",
-      message: path.length === 0 ? message : `${placeOf(path, value)}: ${message}`,
-    });
-  }
-  return z.NEVER;
-}
-
-/** "local.kind" where the entry has a name, else "[0].kind". */
-function placeOf(path: readonly PropertyKey[], value: unknown): string {
-  const [first, ...rest] = path;
-  const entry: unknown = Array.isArray(value) && typeof first === "number" ? value[first] : undefined;
-  const known = z.object({ name }).safeParse(entry);
-  const begin = typeof first !== "number" ? String(first) : known.success ? known.data.name : `[${first}]`;
-  return [begin, ...rest].map(String).join(".");
 }

@@ -70,7 +70,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const limits = limitsOf(config);
         const providers = makeProviders(config, outbound);
         const events = createGenerationEvents(log, metrics, [...providers.keys()], () =>
-          requests.losses.closedRoutes(),
+          requests.losses.closings(),
         );
         const store = createGenerationStore(pool);
         const opened = await openStorage(config, clock);
@@ -137,7 +137,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const days = config.MEDIA_RETENTION_DAYS;
         const rpc = mediaGenerationRpc({
           ...{ storage, events, work, generationLog, publicBaseUrl },
-          ...{ retention, retentionDays: days },
+          ...{ retention, retentionDays: days, losses: requests.losses },
         });
         const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
         const expire = (stopping: AbortSignal) => expireMedia(removal, stopping);

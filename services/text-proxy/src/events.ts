@@ -23,7 +23,9 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   cutOff(order: TextOrder, why: string): void;
   lost(order: TextOrder, loss: UpstreamLoss): void;
   refused(order: TextOrder, upstream: string, status: number, refusal: Refusal): void;
-  /** The breaker prefers other routes of a model to this upstream. @param pauseMs until the next probe */
+  /** An error within an answer: the upstream refuses the operator's account. */
+  accountRefused(order: TextOrder, upstream: string): void;
+  /** Other routes of a model are preferred to an upstream. @param pauseMs until the next probe */
   breakerOpened(upstream: string, model: string, pauseMs: number): void;
   /** The upstream answers again. */
   breakerClosed(upstream: string, model: string): void;
@@ -157,6 +159,10 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         log.warn({ ...named(order), status, reason: error.reason }, "upstream failed");
       }
     },
+    accountRefused: ({ id }, upstream) => {
+      keyRefused.inc({ upstream });
+      log.error({ requestId: id, upstream }, "our account is refused in the middle of an answer");
+    },
     failed: (order, problem) => {
       outcomes.inc({ outcome: "failed" });
       log.warn({ ...named(order), problem }, "upstream gave no usable answer");
@@ -184,6 +190,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         { provider, upstreamModel, accountId, loss: formatPicoUsd(loss) },
         "a route is closed: its provider bills more than requests pay",
       ),
+    routeReopened: (route) => log.warn({ ...route }, "an operator has opened a route that loses money"),
     notBelieved: (order, cost, believed) => {
       notBelieved.inc();
       const amounts = { cost: formatPicoUsd(cost), believed: formatPicoUsd(believed) };

@@ -1,9 +1,10 @@
 // The text proxy as a module: no tables of its own, the upstreams, a copy of the catalogue, billing by RPC.
 import { createBilling, createCatalogCopy, createTextLog } from "@gr/clients";
-import { countByProvider, HoldRecord, PaidRequests } from "@gr/paid-request";
+import { countByProvider, HoldRecord, lossCalls, PaidRequests } from "@gr/paid-request";
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
-import { type Clock, defineModule } from "@gr/runtime";
+import { TextProxyService } from "@gr/proto/text";
+import { type Clock, defineModule, implement } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
 import { createTextEvents, type TextEvents } from "./events.ts";
@@ -27,7 +28,7 @@ export const textProxyModule = defineModule({
   async create({ config, log, clock, metrics, memoryBytes, dial }) {
     const events = createTextEvents(log, metrics, {
       running: () => paid.running.served,
-      lossyRoutes: () => countByProvider([...upstreams.keys()], paid.losses.closedRoutes()),
+      lossyRoutes: () => countByProvider([...upstreams.keys()], paid.losses.closings()),
       openBreakers: () => [...upstreams.values()].map(({ name, openBreakers }) => [name, openBreakers]),
     });
     const billing = createBilling(dial("billing", BillingService), clock);
@@ -53,6 +54,7 @@ export const textProxyModule = defineModule({
     });
     const inputBytes = config.TEXT_MAX_INPUT_BYTES ?? inputBudgetOf(memoryBytes);
     return {
+      rpc: [implement(TextProxyService, lossCalls(paid.losses))],
       rest: textRest({ config, billing, catalog, upstreams, paid, events, textLog, clock, inputBytes }),
       start: async () => {
         await catalog.start();

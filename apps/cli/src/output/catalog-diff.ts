@@ -1,7 +1,7 @@
 // The catalogue diff lists the changes between two catalogues: added and removed models, and prices, amount by amount.
 import { typicalPriceOf } from "@gr/catalog/files";
 import { formatPicoUsd } from "@gr/money";
-import type { Catalog, InputCounting, Model, Price, TokenPrice } from "@gr/proto/catalog";
+import type { Catalog, DailyHours, InputCounting, Model, Price, TokenPrice } from "@gr/proto/catalog";
 import { priceText } from "./price-text.ts";
 
 const MILLION = 1_000_000n;
@@ -147,6 +147,7 @@ function tokenAmounts(price: TokenPrice): Map<string, string> {
     toolFees,
     upstreams,
     cases,
+    offPeak,
     ...meters
   } = price;
   const perMillion = Object.entries(meters).map(([name, pico]): [string, string] => [
@@ -170,8 +171,23 @@ function tokenAmounts(price: TokenPrice): Map<string, string> {
     if (there === undefined) return [];
     return [...tokenAmounts(there)].map(([of, amount]): [string, string] => [`${of}, ${which}`, amount]);
   });
+  const inHours = offPeak.flatMap(({ hours, price: there }) => {
+    const which = hours.map(hoursText).join(", ");
+    if (there === undefined) return [];
+    return [...tokenAmounts(there)].map(([of, amount]): [string, string] => [`${of}, at ${which}`, amount]);
+  });
   const request: [string, string] = ["a request", formatPicoUsd(requestPicoUsd)];
-  return new Map([...perMillion, ...perCall, request, ...elsewhere, ...inCases]);
+  return new Map([...perMillion, ...perCall, request, ...elsewhere, ...inCases, ...inHours]);
+}
+
+function hoursText({ weekdays, fromMinute, toMinute }: DailyHours): string {
+  const days = weekdays.length === 0 ? "" : `, weekdays ${weekdays.join(" ")}`;
+  return `${timeText(fromMinute)}-${timeText(toMinute)} UTC${days}`;
+}
+
+function timeText(minute: number): string {
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `${two(Math.floor(minute / 60))}:${two(minute % 60)}`;
 }
 
 function inputAmounts(rule: {

@@ -6,8 +6,10 @@ import { addressVariables, dataDirConfig, type Environment, OperatorError, readC
 import { z } from "zod";
 
 export const SERVICES = ["keys", "billing", "catalog"] as const;
+/** Services that only some commands need. */
+const FURTHER = ["console", "media-generation", "text-proxy"] as const;
 export type CoreService = (typeof SERVICES)[number];
-export type ServiceName = CoreService | "console" | "media-generation";
+export type ServiceName = CoreService | (typeof FURTHER)[number];
 
 export interface RouterAddress {
   /** Absent: the environment does not name this service. */
@@ -24,6 +26,7 @@ const runtimeFile = z.object({
     catalog: z.url(),
     console: z.url().optional(),
     "media-generation": z.url().optional(),
+    "text-proxy": z.url().optional(),
   }),
   internal_auth_secret: z.string().min(1),
 });
@@ -35,6 +38,7 @@ const environment = z.object({
   [addressVariables("catalog").rpc]: z.url().optional(),
   [addressVariables("console").rpc]: z.url().optional(),
   [addressVariables("media-generation").rpc]: z.url().optional(),
+  [addressVariables("text-proxy").rpc]: z.url().optional(),
 });
 
 /**
@@ -49,7 +53,7 @@ export async function findRouter(dataDir: string | undefined, env: Environment):
 
 function fromEnvironment(env: Environment): RouterAddress | undefined {
   const config = read(environment, env);
-  const urls = [...SERVICES, "console" as const, "media-generation" as const].flatMap((name) => {
+  const urls = [...SERVICES, ...FURTHER].flatMap((name) => {
     const url = config[addressVariables(name).rpc];
     return url === undefined ? [] : [[name, url] as const];
   });

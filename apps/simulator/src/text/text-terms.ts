@@ -7,7 +7,7 @@ import { Refusal } from "../request/refusal.ts";
 import { isObject, type JsonObject } from "../request/request-fields.ts";
 import type { TextModel } from "./models.ts";
 
-export type Seller = "openai" | "openrouter" | "local";
+export type Seller = "openai" | "openrouter" | "vercel" | "local";
 
 /** A factor without rounding: numerator and denominator. */
 export type Factor = readonly [bigint, bigint];
@@ -60,7 +60,8 @@ const MEMORY: Readonly<Record<string, bigint>> = { "1g": 1n, "4g": 4n, "16g": 16
 /** OpenRouter's documentation of server tools: a deep search of Exa. */
 const DEEP_SEARCH: PicoUsd = (3n * CENT) / 2n;
 /** Price of a host with this name, relative to the listed price. */
-const HOSTS: Readonly<Record<string, Factor>> = { "sandbox-dear": [3n, 1n] };
+const DEAR_HOST: Factor = [3n, 1n];
+const HOSTS: Readonly<Record<string, Factor>> = { "sandbox-dear": DEAR_HOST };
 const BYTES_PER_TOKEN = 4;
 const CALLS = "#calls=";
 /** OpenRouter's openapi.yaml: the most steps. */
@@ -72,11 +73,13 @@ export function termsOf(
   body: JsonObject,
   { inputTokens, lastUserText }: { readonly inputTokens: number; readonly lastUserText: string },
 ): TextTerms {
-  const tier = seller === "local" ? "default" : tierOf(body["service_tier"]);
+  const gateway = seller === "vercel" ? gatewayOptions(body) : undefined;
+  const tier = seller === "local" ? "default" : tierOf(gateway?.tier ?? body["service_tier"]);
   if (seller === "local") return { ...usual(tier), beside: 0 };
   const long = model.tiered === true && inputTokens > LONG_INPUT_TOKENS;
-  const speed = seller === "openrouter" && body["speed"] === "fast" ? FAST_MODE : ONE;
-  const factor = product(TIERS[tier] ?? ONE, speed, seller === "openrouter" ? hostFactor(model, body) : ONE);
+  const isFast = gateway?.isFast ?? (seller === "openrouter" && body["speed"] === "fast");
+  const host = seller === "openrouter" ? hostFactor(model, body) : (gateway?.host ?? ONE);
+  const factor = product(TIERS[tier] ?? ONE, isFast ? FAST_MODE : ONE, host);
   const cache = model.tiered === true ? cacheOf(seller, body, inputTokens) : undefined;
   const calls = callsAsked(lastUserText);
   const items = seller === "openai" ? openAiItems(body, calls) : [];
@@ -135,9 +138,26 @@ function cacheOf(seller: Seller, body: JsonObject, inputTokens: number) {
   return { written: inputTokens, writeRate: (long ? [2n, 1n] : [5n, 4n]) as Factor, longWrites: long };
 }
 
+/**
+ * npm @ai-sdk/gateway 4.0.146, `providerOptions`: `gateway` steers among providers and models and has no limit of the price, and
+ * each provider has options of its own.
+ */
+function gatewayOptions({ providerOptions: all, speed }: JsonObject) {
+  const owners = isObject(all) ? Object.values(all).filter(isObject) : [];
+  const steering = isObject(all) && isObject(all["gateway"]) ? all["gateway"] : {};
+  const { only, order, models, sort } = steering;
+  const names = [only, order, models].flatMap((list) => (Array.isArray(list) ? list : []));
+  const isDear = sort === "tps" || sort === "ttft" || names.some((name) => String(name) in HOSTS);
+  return {
+    tier: owners.map(({ serviceTier }) => serviceTier).find((each) => each !== undefined),
+    isFast: speed === "fast" || owners.some((owner) => owner["speed"] === "fast"),
+    host: isDear ? DEAR_HOST : ONE,
+  };
+}
+
 function besideTokens(seller: Seller, { prediction, reasoning }: JsonObject): number {
   const rejected = isObject(prediction) ? Buffer.byteLength(String(prediction["content"] ?? "")) : 0;
-  const budget = seller === "openrouter" && isObject(reasoning) ? Number(reasoning["max_tokens"] ?? 0) : 0;
+  const budget = seller !== "openai" && isObject(reasoning) ? Number(reasoning["max_tokens"] ?? 0) : 0;
   return Math.ceil(rejected / BYTES_PER_TOKEN) + budget;
 }
 

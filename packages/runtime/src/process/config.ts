@@ -162,3 +162,42 @@ export function refuseProblems(problems: readonly string[]): void {
   if (problems.length === 0) return;
   throw new OperatorError(`The configuration is not usable: ${[...new Set(problems)].join("; ")}.`);
 }
+
+/**
+ * Reads a JSON setting within its zod schema.
+ * Problems name the place within the value, and never a part of it: it may hold keys.
+ */
+export function readJsonSetting<Shape extends z.ZodType>(
+  text: string,
+  shape: Shape,
+  context: z.RefinementCtx,
+): z.infer<Shape> {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    context.addIssue({ code: "custom", message: "must be JSON" });
+    return z.NEVER;
+  }
+  const result = shape.safeParse(value);
+  if (result.success) return result.data;
+  for (const { path, message } of result.error.issues) {
+    context.addIssue({
+      code: "custom",
+      message: path.length === 0 ? message : `${placeOf(path, value)}: ${message}`,
+    });
+  }
+  return z.NEVER;
+}
+
+/** An entry's name, in a form that no key has. */
+const named = z.object({ name: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/) });
+
+/** "local.kind" where the entry has a name, else "[0].kind". */
+function placeOf(path: readonly PropertyKey[], value: unknown): string {
+  const [first, ...others] = path;
+  const entry: unknown = Array.isArray(value) && typeof first === "number" ? value[first] : undefined;
+  const known = named.safeParse(entry);
+  const begin = typeof first !== "number" ? String(first) : known.success ? known.data.name : `[${first}]`;
+  return [begin, ...others].map(String).join(".");
+}

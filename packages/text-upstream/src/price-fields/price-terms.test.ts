@@ -63,6 +63,20 @@ describe("an effect without a price", () => {
     expect(refusedAt("vercel", body)).toBe(param);
   });
 
+  test("is refused where two tiers would multiply, although each has a price", () => {
+    const body = { service_tier: "priority", speed: "fast" };
+    expect(refusedAt("openrouter", body, { prices: ALL })).toBe("speed");
+    expect(refusedAt("openrouter", { service_tier: "priority" }, { prices: ALL })).toBeUndefined();
+  });
+
+  test("is refused in the options of a gateway and of the providers behind it", () => {
+    for (const owner of ["gateway", "openai"]) {
+      const body = { providerOptions: { [owner]: { serviceTier: "priority" } } };
+      expect(refusedAt("vercel", body)).toBe(`providerOptions.${owner}.serviceTier`);
+      expect(terms("vercel", body, { prices: ALL })).toMatchObject({ tier: "priority" });
+    }
+  });
+
   test("is served where the model has a price for it", () => {
     const body = {
       service_tier: "priority",

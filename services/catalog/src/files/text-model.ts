@@ -5,6 +5,7 @@ import {
   type Model,
   ModelKind,
   ModelSchema,
+  OffPeakPriceSchema,
   PriceAtUpstreamSchema,
   PriceCaseSchema,
   type TokenPrice,
@@ -53,7 +54,13 @@ function tokenPriceOf(prices: TextPrices): TokenPrice {
       price: create(TokenPriceSchema, ratesOf(rates)),
     }),
   );
-  return create(TokenPriceSchema, { ...ratesOf(prices), cases });
+  const offPeak = (prices.offPeak ?? []).map(({ hours, rates }) =>
+    create(OffPeakPriceSchema, {
+      hours: hours.map(({ weekdays, ...minutes }) => ({ weekdays: [...weekdays], ...minutes })),
+      price: create(TokenPriceSchema, ratesOf(rates)),
+    }),
+  );
+  return create(TokenPriceSchema, { ...ratesOf(prices), cases, offPeak });
 }
 
 function ratesOf(prices: TextRates): MessageInitShape<typeof TokenPriceSchema> {

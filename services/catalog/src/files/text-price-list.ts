@@ -31,6 +31,20 @@ const rates = z.strictObject({
   audio_output: usdPerMillion.optional(),
 });
 
+const TIME = /^([01]\d|2[0-3]):[0-5]\d$|^24:00$/;
+const timeOfDay = z
+  .string()
+  .regex(TIME, "must be a time of the day as HH:MM")
+  .transform((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)));
+const dailyHours = z
+  .strictObject({
+    /** From 1 (Monday) to 7 (Sunday); absent = every day. */
+    weekdays: z.array(z.int().min(1).max(7)).default([]),
+    from: timeOfDay,
+    to: timeOfDay,
+  })
+  .refine(({ from, to }) => from < to, "must end after it begins, on the same day");
+
 export const priceRow = z.strictObject({
   id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
   name: modelName,
@@ -57,7 +71,11 @@ export const priceRow = z.strictObject({
       }),
     )
     .default([]),
-  /** Fee that is added to each request. */
+  /** Rates of some hours in UTC, for the standard tier and inputs without a case; other times have the usual rates. */
+  off_peak: z
+    .array(z.strictObject({ hours: z.array(dailyHours).min(1), usd_per_million: rates }))
+    .default([]),
+  /** Added to each request. */
   request_usd: usd.default(0n),
   /** Price of each call of a provider's tool, by its type in the output. */
   tool_usd: z.record(z.string().regex(/^[a-z_]{1,40}_call$/, 'must end in "_call"'), usd).default({}),
@@ -124,7 +142,7 @@ export function textModelOf(row: z.infer<typeof priceRow>): TextModel {
 }
 
 export function textPricesOf(
-  row: Pick<z.infer<typeof priceRow>, "usd_per_million" | "request_usd" | "tool_usd" | "cases">,
+  row: Pick<z.infer<typeof priceRow>, "usd_per_million" | "request_usd" | "tool_usd" | "cases" | "off_peak">,
 ): TextPrices {
   const common = { request: row.request_usd, tools: row.tool_usd };
   const cases = row.cases.map(({ tier = "", above_input_tokens = 0, usd_per_million }) => ({
@@ -132,7 +150,15 @@ export function textPricesOf(
     aboveInputTokens: above_input_tokens,
     rates: { ...ratesOf(usd_per_million), ...common },
   }));
-  return { ...ratesOf(row.usd_per_million), ...common, ...(cases.length === 0 ? {} : { cases }) };
+  const offPeak = row.off_peak.map(({ hours, usd_per_million }) => ({
+    hours: hours.map(({ weekdays, from, to }) => ({ weekdays, fromMinute: from, toMinute: to })),
+    rates: { ...ratesOf(usd_per_million), ...common },
+  }));
+  return {
+    ...{ ...ratesOf(row.usd_per_million), ...common },
+    ...(cases.length === 0 ? {} : { cases }),
+    ...(offPeak.length === 0 ? {} : { offPeak }),
+  };
 }
 
 function ratesOf(rates: z.infer<typeof priceRow>["usd_per_million"]): Omit<TextPrices, "request" | "tools"> {

@@ -316,7 +316,18 @@ function casesOf(rule: TokenPrice) {
       ? []
       : [{ tier: tier || null, above_input_tokens: Number(aboveInputTokens), ...tokenPricesOf(price) }],
   );
-  return known.length === 0 ? {} : { cases: known };
+  const offPeak = rule.offPeak.flatMap(({ hours, price }) => {
+    if (price === undefined) return [];
+    const written = hours.map(({ weekdays, fromMinute, toMinute }) => ({
+      ...{ weekdays: weekdays.length === 0 ? null : weekdays },
+      ...{ from_minute: fromMinute, to_minute: toMinute },
+    }));
+    return [{ hours_utc: written, ...tokenPricesOf(price) }];
+  });
+  return {
+    ...(known.length === 0 ? {} : { cases: known }),
+    ...(offPeak.length === 0 ? {} : { off_peak: offPeak }),
+  };
 }
 
 /** Meters without their own price have the price of the meter that bills them. */

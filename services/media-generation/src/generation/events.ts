@@ -3,6 +3,7 @@
 import { formatPicoUsd } from "@gr/money";
 import {
   type Bill,
+  type Closing,
   countByProvider,
   type Ending,
   type PaidRequestEvents,
@@ -32,7 +33,9 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   failed(order: Subject, route: Route, error: ProviderError): void;
   /** A part of the request failed. The client receives, and pays for, the other parts. */
   partFailed(order: Subject, route: Route, error: ProviderError): void;
-  /** The provider may have billed the request. The resolver continues. */
+  /** A provider refused the operator's key, account or region for a part; the request did not end with that. */
+  accountRefused(order: Subject, route: Route, error: ProviderError): void;
+  /** Nobody knows whether the provider has billed it; the resolver takes over. */
   outcomeUnknown(order: Subject, route: Route, error: ProviderError): void;
   /** A client requests a model without a configured provider. */
   noProvider(model: string, variables: readonly string[]): void;
@@ -51,15 +54,14 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   contentRemoved(order: Subject): void;
 }
 
-/**
- * @param providers names of the configured ones. @param closedRoutes number of routes that
- * are closed for their losses now
- */
+const ACCOUNT_REFUSED = "a provider refuses us; check its key, its account and the catalogue";
+
+/** @param providers names of those that are configured. @param closings because of losses, as of now */
 export function createGenerationEvents(
   log: Logger,
   metrics: Registry,
   providers: readonly string[],
-  closedRoutes: () => readonly Route[],
+  closings: () => readonly Closing[],
 ): GenerationEvents {
   const { generations, duration, provided, own, resolutions, replays, trouble } = createCounters(metrics);
   // Created at zero, so that the first failure is an increase.
@@ -71,7 +73,7 @@ export function createGenerationEvents(
     labelNames: ["provider"],
     registers: [metrics],
     collect() {
-      for (const [provider, closed] of countByProvider(providers, closedRoutes())) {
+      for (const [provider, closed] of countByProvider(providers, closings())) {
         this.set({ provider }, closed);
       }
     },
@@ -90,9 +92,12 @@ export function createGenerationEvents(
     failed: (order, { provider }, error) => {
       generations.inc({ provider, outcome: error.kind });
       const details = { ...facts(order), provider, ...causeOf(error) };
-      if (error.kind === "misconfigured") {
-        log.error(details, "a provider refuses us; check its key, its account and the catalogue");
-      } else log.warn(details, "generation failed");
+      if (error.kind === "misconfigured") log.error(details, ACCOUNT_REFUSED);
+      else log.warn(details, "generation failed");
+    },
+    accountRefused: (order, { provider }, error) => {
+      generations.inc({ provider, outcome: error.kind });
+      log.error({ ...facts(order), provider, ...causeOf(error) }, ACCOUNT_REFUSED);
     },
     partFailed: (order, { provider }, error) => {
       trouble.inc({ what: "part_failed" });
@@ -134,6 +139,7 @@ export function createGenerationEvents(
         { provider, upstreamModel, accountId, loss: formatPicoUsd(loss) },
         "a route is closed: its provider bills more than generations pay",
       ),
+    routeReopened: (route) => log.warn({ ...route }, "an operator has opened a route that loses money"),
     notCovered: (order, bill) =>
       log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
     billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),

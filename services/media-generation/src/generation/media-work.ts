@@ -286,6 +286,7 @@ export class MediaWork {
   ): Promise<End> {
     const { storage, events, clock } = this.#options;
     for (const failure of failures) events.partFailed(order, route, failure);
+    this.#reportRefusal(order, route, failures);
     const files = made.flatMap((part) => part.files);
     const outputs = order.outputs.slice(0, files.length);
     const puts = outputs.map(async (name, index) => {
@@ -325,6 +326,7 @@ export class MediaWork {
   #failed(attempt: Attempt, failures: readonly [ProviderError, ...ProviderError[]]): End {
     const { order, route, provider } = attempt;
     const failure = failureOf(failures);
+    if (failure.kind !== "misconfigured") this.#reportRefusal(order, route, failures);
     if (failure instanceof NotStored) {
       return this.#notStored(attempt, costOf(attempt, [], failures), failure.cause);
     }
@@ -339,6 +341,12 @@ export class MediaWork {
     }
     this.#options.events.failed(order, route, failure);
     return { ...FAILED, error, cost, fallBack: fallsBack(failure), why: kind, message };
+  }
+
+  /** Reports a refused account of the operator also for a request that ends in another way. */
+  #reportRefusal(order: MediaOrder, route: Route, failures: readonly ProviderError[]): void {
+    const refusal = failures.find(({ kind }) => kind === "misconfigured");
+    if (refusal !== undefined) this.#options.events.accountRefused(order, route, refusal);
   }
 
   #notStored(

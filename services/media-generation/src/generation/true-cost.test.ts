@@ -82,7 +82,9 @@ describe("the charge of a price by the token", () => {
 
   test("is what was held when more was used, nothing was reported, or the price is another one by now", () => {
     const more = { tokens: { inputTokens: 9_000, outputTokens: 1_000 } };
-    expect(chargeByUse(price, order, most, [{ most, usage: more }])).toBe(350n);
+    const part = { most, usage: more };
+    expect(chargeByUse(price, order, most, [part])).toBe(350n);
+    expect(chargeByUse(price, order, most, [part, part])).toBe(350n);
     expect(chargeByUse(price, order, most, [{ most, usage: undefined }])).toBe(350n);
     const changed = create(PriceSchema, { version: "w", rule });
     expect(chargeByUse(changed, order, most, [{ most, usage: { tokens } }])).toBe(350n);

@@ -352,6 +352,33 @@ describe("a stream that breaks", () => {
     expect(withoutRelease(kinds)).toEqual(["place"]);
   });
 
+  const quota = '"code":"insufficient_quota","message":"no"';
+  test.each([
+    ["chat/completions", [token("a"), `data: {"error":{${quota}}}\n\n`], 1],
+    ["chat/completions", [token("a"), 'data: {"error":{"code":402,"message":"no"}}\n\n'], 1],
+    ["chat/completions", [token("a"), error], 0],
+    ["responses", [created, delta("a", 1), `data: {"type":"error",${quota}}\n\n`], 1],
+    [
+      "responses",
+      [
+        created,
+        delta("a", 1),
+        responseEvent("response.failed", 2, `"response":{"id":"r","error":{${quota}}}`),
+      ],
+      1,
+    ],
+  ] as const)(
+    "of %s that ends by our account in its middle raises the alarm",
+    async (path, pieces, raised) => {
+      const alarms = async () =>
+        Number(/key_refused_total\{upstream="default"\} (\d+)/.exec(await rig.metrics())?.[1] ?? 0);
+      const before = await alarms();
+      upstream.script(stream(pieces));
+      await run(path === "responses" ? respond : hello, rig, path);
+      expect((await alarms()) - before).toBe(raised);
+    },
+  );
+
   test("with the upstream's own response.failed passes that on and books what it used as our loss", async () => {
     const failed = completed(responsesUsage(',"cost":0.003'), "response.failed");
     upstream.script(stream([created, failed]));

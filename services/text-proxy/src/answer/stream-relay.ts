@@ -12,6 +12,7 @@ import {
   lossError,
   lostAttempt,
   refusedAttempt,
+  reportRefusedAccount,
   unknownAttempt,
 } from "../cost/failed-attempt.ts";
 import { applySplices } from "../json/json-splice.ts";
@@ -339,6 +340,7 @@ export class StreamRelay {
       this.#stopUpstream();
       return;
     }
+    reportRefusedAccount(this.#parts, bodyOf(event));
     if (own) this.#failureEvent = event;
     if (this.#usage !== undefined) {
       events.cutOff(order, "the upstream failed after its usage");
@@ -444,9 +446,12 @@ const NOTHING = Buffer.alloc(0);
 
 /** Converts a refusal in the first event of a stream to an answer with that status. */
 function refusalIn(event: Buffer, status: number, generationId: string): CollectedAnswer {
+  return { status, headers: {}, body: bodyOf(event), cut: false, generationId };
+}
+
+function bodyOf(event: Buffer): Buffer {
   const data = dataOf(event);
-  const body = data === undefined ? NOTHING : event.subarray(data.start, data.end);
-  return { status, headers: {}, body, cut: false, generationId };
+  return data === undefined ? NOTHING : event.subarray(data.start, data.end);
 }
 
 function asServiceError(error: unknown): ServiceError {

@@ -1,7 +1,7 @@
 // TextProducer is the common base of complete answers and streams: attempts produce an answer,
 // which is then sent or dropped.
 import { dearestRates, tokenPriceAt } from "@gr/models";
-import type { AttemptContext, AttemptEnd, Broken, Producer, Route } from "@gr/paid-request";
+import type { AttemptContext, AttemptEnd, Broken, PaidRequests, Producer, Route } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import type { TextProxyConfig } from "../config.ts";
 import type { CarriedPart } from "../cost/carried-part.ts";
@@ -28,6 +28,8 @@ export interface ProducerParts {
   readonly reply: FastifyReply;
   readonly events: TextEvents;
   readonly config: TextProxyConfig;
+  /** Its breaker of losses closes routes while the request runs. */
+  readonly paid: Pick<PaidRequests<TextKinds>, "losses">;
 }
 
 export type AnswerEnd = Omit<TextStory, "attempts">;
@@ -41,7 +43,14 @@ export abstract class TextProducer implements Producer<TextKinds> {
     this.parts = parts;
   }
 
-  /** History of the request until now. */
+  /** Returns the later routes that are not closed because of losses. */
+  #openAfter(route: Route): readonly Route[] {
+    const { order, paid } = this.parts;
+    const later = this.routes.slice(this.routes.indexOf(route) + 1);
+    return later.filter((each) => !paid.losses.isClosed(each, order.accountId));
+  }
+
+  /** How it went, as far as it has come. */
   get story(): TextStory {
     return { attempts: this.#attempts, ...this.ended };
   }
@@ -85,7 +94,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     const stopsWithinHold = added !== undefined || (stated !== undefined && order.mostCredits === undefined);
     const asked = { order, upstream, events, stopsWithinHold, rest };
     const attempt = { ...asked, terms: () => terms, carried: this.carried };
-    if (isPassedOver(breaker, this.routes.slice(context.number), upstreams)) {
+    if (isPassedOver(breaker, this.#openAfter(route), upstreams)) {
       this.#attempts.push({ ...route, outcome: "not_asked", tookMs: 0 });
       return notAsked();
     }

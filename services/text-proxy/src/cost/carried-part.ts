@@ -66,8 +66,8 @@ export function metersOf(parts: readonly TextBill[]): TokenMeters {
 }
 
 export function sumOf(one: TokenMeters, other: TokenMeters): TokenMeters {
-  const { toolCalls = {}, tier: _tier, ...counts } = one;
-  const { toolCalls: otherCalls = {}, tier: _otherTier, ...otherCounts } = other;
+  const { toolCalls = {}, tier: _tier, createdAt: _time, ...counts } = one;
+  const { toolCalls: otherCalls = {}, tier: _otherTier, createdAt: _otherTime, ...otherCounts } = other;
   return { ...one, ...added(counts, otherCounts), toolCalls: added(toolCalls, otherCalls) };
 }
 

@@ -9,7 +9,7 @@ import type { TextOrder } from "../request/text-order.ts";
 import type { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { UpstreamLoss } from "../upstream/upstream-call.ts";
-import { REST_OF_KEY_MS, refusalOf } from "../upstream/upstream-refusal.ts";
+import { isAboutAccount, REST_OF_KEY_MS, refusalOf } from "../upstream/upstream-refusal.ts";
 import { costOf } from "../upstream/usage.ts";
 import type { Belief } from "./believed-cost.ts";
 import type { CarriedPart } from "./carried-part.ts";
@@ -81,8 +81,16 @@ export function refusedAttempt(
   return { kind: "failed", ...said, cost, notSent: false, fallBack: outcome === "refused" && elsewhere };
 }
 
-/** Ends an attempt with status 200 and a failure in its answer. */
-export function failedAnswer(attempt: Attempt, { usage, id }: WholeAnswer, failure: string): Failed {
+/** @param error body of a failed answer with status 200, or data of an error event */
+export function reportRefusedAccount({ order, upstream, events, rest }: Attempt, error: Buffer): void {
+  if (!isAboutAccount(error)) return;
+  events.accountRefused(order, upstream.name);
+  rest(REST_OF_KEY_MS);
+}
+
+/** An answer with status 200 that says that it failed. */
+export function failedAnswer(attempt: Attempt, { usage, id, bytes }: WholeAnswer, failure: string): Failed {
+  reportRefusedAccount(attempt, bytes);
   const cost = usage === undefined ? undefined : costOf(usage, attempt.order.price);
   return failedAttempt(attempt, failure, { cost, billId: id, error: unusable() });
 }

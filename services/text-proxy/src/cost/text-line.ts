@@ -65,7 +65,7 @@ function errorOf(error: unknown) {
   return { errorReason: reason, errorMessage: message };
 }
 
-function usageOf({ toolCalls = {}, tier = "", ...counts }: TokenMeters) {
+function usageOf({ toolCalls = {}, tier = "", createdAt: _time, ...counts }: TokenMeters) {
   return { ...bigCounts(counts), tier, toolCalls: bigCounts(toolCalls) };
 }
 

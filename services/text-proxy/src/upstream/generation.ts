@@ -5,7 +5,7 @@ import { parseForeignJson } from "@gr/runtime";
 import type { UpstreamKind } from "@gr/text-upstream";
 import { findMember, scanObject } from "../json/json-members.ts";
 import { isObject } from "../json/json-object.ts";
-import { amountsIn, believable, isTokenCount } from "./usage.ts";
+import { amountsIn, boundedCost, isTokenCount } from "./usage.ts";
 
 export interface Generation {
   readonly cost: PicoUsd;
@@ -23,8 +23,8 @@ export function readGeneration(
   const member = isObject(data) ? findMember(json, scanObject(json), "data") : undefined;
   if (!isObject(data) || member === undefined) return undefined;
   const said = read(data, amountsIn(json, scanObject(json, member.valueStart)));
-  if (said === undefined || !believable(said.cost)) return undefined;
-  const { cost, inputTokens, outputTokens } = said;
+  if (said === undefined) return undefined;
+  const { inputTokens, outputTokens } = said;
   const counted = isTokenCount(inputTokens) && isTokenCount(outputTokens);
-  return { cost, meters: counted ? { inputTokens, outputTokens } : undefined };
+  return { cost: boundedCost(said.cost), meters: counted ? { inputTokens, outputTokens } : undefined };
 }

@@ -30,6 +30,8 @@ const DEFAULT_RETRY_MS = 1_000;
 export const REST_OF_KEY_MS = 30_000;
 /** OpenRouter has the model, but no host of it that meets the request's demands: a price, for example. */
 const NO_HOST = "No endpoints found";
+/** Status of an error without one: its code and its words decide. */
+const STATUS_OF_WORDS = 400;
 const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
 
 /** @param redact removes secrets from the upstream's words */
@@ -93,9 +95,16 @@ function errorOf(
   return new ServiceError("provider_error", "The provider of this model failed.");
 }
 
+/** Returns whether an error in an answer with status 200, or in one of its events, is about our account. */
+export function isAboutAccount(body: Buffer): boolean {
+  const envelope = readEnvelope(body);
+  const code = envelope?.["code"];
+  return meaningOf(typeof code === "number" ? code : STATUS_OF_WORDS, envelope) === "account";
+}
+
 /**
- * The `error` object of the format that all text upstreams share. Some send it in a list,
- * others with a flat code and text.
+ * The `error` object of the format that all text upstreams share. Some send it in a list, and some with a flat code and text.
+ * Events of responses have it in their response, or are themselves the error.
  */
 export function readEnvelope(body: Buffer): JsonObject | undefined {
   if (body.length > LONGEST_REFUSAL) return undefined;
@@ -103,7 +112,8 @@ export function readEnvelope(body: Buffer): JsonObject | undefined {
     const parsed: unknown = parseForeignJson(body);
     const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
     if (!isObject(first)) return undefined;
-    const { code, error } = first;
+    const { code, type, response, error = isObject(response) ? response["error"] : undefined } = first;
+    if (error === undefined && type === "error") return first;
     return isObject(error) ? error : typeof error === "string" ? { code, message: error } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;

@@ -1,7 +1,7 @@
 // Usage is an upstream's report of a request's usage, read exactly: token counts as whole numbers, the cost from its
 // source text and never through a floating-point number. An invalid count invalidates the whole usage.
 import { priceOfTokens, type TokenMeters, withOwnPrice } from "@gr/models";
-import { formatPicoUsd, type PicoUsd, parsePicoUsd } from "@gr/money";
+import { formatPicoUsd, type PicoUsd, parsePicoUsd, smaller } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { AmountReader, UpstreamKind } from "@gr/text-upstream";
 import { findMember, type Member, type ObjectLayout, scanObject, valueText } from "../json/json-members.ts";
@@ -37,8 +37,10 @@ const FIELDS = {
 
 /** No request has more tokens; a larger count is invalid. */
 const MOST_TOKENS = 100_000_000;
-/** No request costs more than 10,000 USD; a larger amount is invalid. */
+/** Largest cost that is booked, 10,000 USD. A higher bill is a defect of the upstream, and its route loses money. */
 const MOST_COST: PicoUsd = 10n ** 16n;
+/** Seconds; the year 2100. */
+const LAST_TIME = 4_102_444_800;
 const OPEN_BRACE = 0x7b;
 
 /**
@@ -60,8 +62,13 @@ export function readUsage(
   const tokens = readMeters(api, parsed);
   const calls = kind.toolCalls(parsed, answer);
   if (tokens === undefined || !areCounts(calls)) return undefined;
-  const { service_tier: tier } = answer;
-  const meters = { ...tokens, toolCalls: calls, ...(typeof tier === "string" ? { tier } : {}) };
+  const { service_tier: tier, created, created_at: createdAt = created } = answer;
+  const meters = {
+    ...tokens,
+    toolCalls: calls,
+    ...(typeof tier === "string" ? { tier } : {}),
+    ...(isUnixTime(createdAt) ? { createdAt: createdAt * 1_000 } : {}),
+  };
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
   if (reported === undefined) {
@@ -70,12 +77,18 @@ export function readUsage(
     return { meters, reportedCost: undefined, saysCost: false, json, layout };
   }
   const { cost, isUsageCost } = reported;
-  return believable(cost) ? { meters, reportedCost: cost, saysCost: isUsageCost, json, layout } : undefined;
+  const reportedCost = boundedCost(cost);
+  return { meters, reportedCost, saysCost: isUsageCost && reportedCost === cost, json, layout };
 }
 
-/** Sums are limited at their reading: billing has no integers for a larger amount. */
-export function believable(cost: PicoUsd): boolean {
-  return cost <= MOST_COST;
+/** Seconds of this century. */
+function isUnixTime(value: unknown): value is number {
+  return typeof value === "number" && value > 0 && value < LAST_TIME;
+}
+
+/** Returns a cost that billing can add up. */
+export function boundedCost(cost: PicoUsd): PicoUsd {
+  return smaller(cost, MOST_COST);
 }
 
 /** Returns the true cost: the reported one, else tokens times the catalogue's price. */
