@@ -1,5 +1,7 @@
 // The requests that this process works on: how many there may be, of one account, and of one key; which of them another
 // process must not take; and how they are told to give up.
+import type { ServiceError } from "@gr/proto";
+import { overloaded, shareOfPlacesUsed } from "./errors.ts";
 
 /**
  * An account may have so many places for each that is free: alone three quarters of all, two that want more three
@@ -43,16 +45,14 @@ export class RunningRequests {
   }
 
   /**
-   * For a caller.
-   * @returns undefined when there are too many, or too many of the account or the key for the few places that are free
-   * @throws Error when the id is running already
+   * Acquires a place for a caller.
+   * @throws ServiceError provider_unavailable if no place is free, rate_limit_exceeded if the account or the key has its
+   *   share of the places; Error when the id is running already
    */
-  serve(id: string, accountId: string, keyId: string): Running | undefined {
-    const free = this.#most - this.#served;
+  serve(id: string, accountId: string, keyId: string): Running {
     const keyPlace = `${accountId} ${keyId}`;
-    const freeToAccount = PLACES_PER_FREE_PLACE * free - (this.#servedOf.get(accountId) ?? 0);
-    if (freeToAccount <= 0) return undefined;
-    if ((this.#servedOf.get(keyPlace) ?? 0) >= PLACES_PER_FREE_PLACE * freeToAccount) return undefined;
+    const refusal = this.#refusalOf(accountId, keyPlace);
+    if (refusal !== undefined) throw refusal;
     return this.#enter(id, [accountId, keyPlace]);
   }
 
@@ -75,6 +75,15 @@ export class RunningRequests {
     return new Promise((resolve) => {
       this.#whenNone = resolve;
     });
+  }
+
+  #refusalOf(accountId: string, keyPlace: string): ServiceError | undefined {
+    const free = this.#most - this.#served;
+    if (free <= 0) return overloaded();
+    const freeToAccount = PLACES_PER_FREE_PLACE * free - (this.#servedOf.get(accountId) ?? 0);
+    if (freeToAccount <= 0) return shareOfPlacesUsed("account");
+    const ofKey = this.#servedOf.get(keyPlace) ?? 0;
+    return ofKey >= PLACES_PER_FREE_PLACE * freeToAccount ? shareOfPlacesUsed("key") : undefined;
   }
 
   /** @param takers whose place is taken: an account and its key, or nobody */

@@ -114,7 +114,8 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
       const allowance = allowanceOf(http, reply, bodies);
       const left = departureOf(reply);
       const incoming = { fields: body, sources: inputSources(body), allowance, left };
-      const quote = () => deps.memory.during(() => quoteMedia(deps, asked, incoming, caller));
+      const quote = () =>
+        deps.memory.during(caller.accountId, () => quoteMedia(deps, asked, incoming, caller));
       return unlessLeft(left, reply, async () => quoteRecord(await allowance.during(quote)));
     },
   });
@@ -145,7 +146,7 @@ async function answerRequest(
   }
   const left = departureOf(reply);
   const waits = { ...caller, gone: () => reply.raw.destroyed, asynchronous: false };
-  return deps.memory.during(() =>
+  return deps.memory.during(accountId, () =>
     unlessLeft(left, reply, async () => {
       const given = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
       return given === undefined ? reply.hijack() : give(given, reply);

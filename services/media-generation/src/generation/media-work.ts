@@ -149,7 +149,7 @@ export class MediaWork {
       // Nobody is there to take what must not be kept.
       const unwanted = order.request.response_format === "b64_ephemeral";
       const resume = (run: PartsRun<Made>) => resumeParts(run, operations);
-      return this.#options.memory.during(() =>
+      return this.#options.memory.during(order.accountId, () =>
         this.#run(attempt, signal, resume, { unwanted, givenUp: deleted }),
       );
     };
