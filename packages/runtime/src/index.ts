@@ -1,4 +1,5 @@
 // The runtime: how modules become processes, find each other and answer. Mechanisms only, no product nouns.
+export { ArrivingBytes } from "./arriving-bytes.ts";
 export { type Batcher, type BatcherOptions, createBatcher } from "./batcher.ts";
 export { type Allowance, ByteBudget } from "./byte-budget.ts";
 export { type Clock, systemClock, type Timer } from "./clock.ts";

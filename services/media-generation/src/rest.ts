@@ -132,10 +132,12 @@ async function answerRequest(
   const { accountId, keyId } = principal;
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
-  const claim = claimOf(http.headers, path, principal, () => [
-    canonicalText(asked, fields),
-    ...contentOf(sources),
-  ]);
+  const work = { owner: accountId };
+  const content = async function* () {
+    yield canonicalText(asked, fields);
+    yield* contentOf(sources, work);
+  };
+  const claim = await claimOf(http.headers, path, principal, content, work);
   const allowance = allowanceOf(http, reply, bodies);
   const parts = { fields, sources, allowance };
   const caller = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };

@@ -1,4 +1,4 @@
-// Places of running requests: slow requests of one account leave places to another account.
+// Places of running requests: slow requests of one account do not occupy all of them.
 import { until } from "@gr/testing";
 import { expect, test } from "@jest/globals";
 import { CALLER_HEADER } from "./test/front-door.ts";

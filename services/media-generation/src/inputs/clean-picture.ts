@@ -32,7 +32,8 @@ export function createPictureCleaner(gate: FairGate): CleanInput {
   return async (bytes, role, { owner, signal }) => {
     const header = pictureHeaderOf(bytes);
     const cost = header.width * header.height;
-    return gate.run({ owner, cost, signal }, () => clean(bytes, role, header, signal));
+    const picture = await gate.run({ owner, cost, signal }, () => clean(bytes, role, header, signal));
+    return { ...picture, owner };
   };
 }
 

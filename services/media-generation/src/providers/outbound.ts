@@ -3,6 +3,7 @@
 // names is downloaded from the public internet or from a configured host only, wherever redirects lead.
 import { Readable } from "node:stream";
 import {
+  ArrivingBytes,
   inSpan,
   outwardTraceHeaders,
   parseForeignJson,
@@ -19,7 +20,7 @@ export interface OutboundRequest {
   /** Lower case. Nothing of a client's request gets in here: adapters name each. */
   readonly headers: Readonly<Record<string, string>>;
   /** Pieces are sent one after the other; then the headers say how long they are together. */
-  readonly body?: string | Buffer | readonly Buffer[];
+  readonly body?: string | Buffer | readonly Buffer[] | AsyncIterable<Buffer>;
   /** Ends the request, whatever it waits for; a TimeoutError counts as a timeout. */
   readonly signal: AbortSignal;
 }
@@ -225,19 +226,17 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   }
 
   async function collect(chunks: AsyncIterable<Buffer>, signal: AbortSignal): Promise<Buffer> {
-    const collected: Buffer[] = [];
-    let size = 0;
+    const arriving = new ArrivingBytes(LARGE_BYTES);
     let large = false;
     for await (const chunk of chunks) {
-      size += chunk.byteLength;
-      collected.push(chunk);
-      if (large || size <= LARGE_BYTES) continue;
+      arriving.push(chunk);
+      if (large || arriving.length <= LARGE_BYTES) continue;
       large = true;
       await options.beforeLarge?.(signal).catch((error) => {
         throw explained(error, signal);
       });
     }
-    return Buffer.concat(collected, size);
+    return arriving.whole();
   }
 
   /** @returns whether its host is configured: then it may be anywhere. @throws OutboundError */

@@ -14,6 +14,8 @@ export interface InputPicture {
   readonly role: "image" | "mask";
   readonly bytes: Buffer;
   readonly type: "image/png" | "image/jpeg" | "image/webp";
+  /** Account whose share of the decoder further work takes. */
+  readonly owner?: string;
 }
 
 interface JobFields {

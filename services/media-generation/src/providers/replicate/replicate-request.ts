@@ -1,8 +1,8 @@
 // What Replicate is sent: each model has inputs of its own, so the catalogue's routes name them; pictures go under the
 // names that are known here.
-import type { JsonObject } from "@bufbuild/protobuf";
 import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
+import type { JsonFields } from "../json-body.ts";
 import type { MediaJob } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 
@@ -22,7 +22,7 @@ const PICTURES: Readonly<Record<string, PictureInputs>> = {
 };
 
 /** @throws ProviderError when the model takes no such pictures here */
-export async function inputOf(job: MediaJob): Promise<JsonObject> {
+export async function inputOf(job: MediaJob): Promise<JsonFields> {
   const { size, seconds, audio, others } = readJobFields(job.fields);
   return {
     prompt: job.prompt,
@@ -34,7 +34,7 @@ export async function inputOf(job: MediaJob): Promise<JsonObject> {
   };
 }
 
-async function picturesOf({ model, inputs }: MediaJob): Promise<JsonObject> {
+async function picturesOf({ model, inputs }: MediaJob): Promise<JsonFields> {
   const names = PICTURES[model];
   const { images, mask } = sortPictures(inputs);
   const isTaken = names?.takesList || images.length === 1;

@@ -1,9 +1,9 @@
 // What Runware is sent: tasks under ids of our own, by which it can be asked for them again, also when the answer to their
 // submission was lost.
 import { createHash } from "node:crypto";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
+import type { JsonFields } from "../json-body.ts";
 import type { MediaJob } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 
@@ -19,7 +19,7 @@ export function taskIdOf(requestId: string, part: number): string {
 }
 
 /** @throws ProviderError when the model takes no such pictures here */
-export async function taskOf(job: MediaJob): Promise<JsonObject> {
+export async function taskOf(job: MediaJob): Promise<JsonFields> {
   const { size, seconds, audio, others } = readJobFields(job.fields);
   const image = job.kind === "image";
   return {
@@ -41,7 +41,7 @@ export async function taskOf(job: MediaJob): Promise<JsonObject> {
   };
 }
 
-async function inputsOf({ kind, model, inputs }: MediaJob): Promise<JsonObject> {
+async function inputsOf({ kind, model, inputs }: MediaJob): Promise<JsonFields> {
   const { images, mask } = sortPictures(inputs);
   const [first, ...more] = images.map(dataUri);
   const repaints = REPAINTING.has(model);
@@ -59,17 +59,17 @@ async function inputsOf({ kind, model, inputs }: MediaJob): Promise<JsonObject> 
 }
 
 /** The catalogue has names and plain values; a point in a name leads into an object: `providerSettings.openai.quality`. */
-function nested(fields: JsonObject): JsonObject {
-  const task: JsonObject = {};
+function nested(fields: JsonFields): JsonFields {
+  const task: JsonFields = {};
   for (const [name, value] of Object.entries(fields)) {
     const path = name.split(".");
     const last = path.pop() ?? name;
     let place = task;
     for (const step of path) {
-      const inner: JsonValue = place[step] ?? {};
+      const inner: unknown = place[step] ?? {};
       if (typeof inner !== "object" || inner === null || Array.isArray(inner)) break;
       place[step] = inner;
-      place = inner;
+      place = inner as JsonFields;
     }
     place[last] = value;
   }
