@@ -1,5 +1,5 @@
 // One account fails at will on every model of the sandbox, in all ways in which an upstream fails. Another account asks for the
-// same models, and each of its requests is answered. FAILING_MINUTES makes the run longer.
+// same models, and each of its requests is answered. FAILING_MINUTES is the length of the run, 0.5 by default.
 import { createServer, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sandboxEnvironment } from "@gr/all-in-one";
@@ -51,7 +51,7 @@ const FAILURES: readonly ((response: ServerResponse) => void)[] = [
 let upstream: Upstream;
 let router: Router;
 let failed = 0;
-/** Stands before the simulator, and fails for prompts that want it. */
+/** Proxy before the simulator; fails for prompts that ask for it. */
 const gate = createServer(async (incoming, outgoing) => {
   const body = Buffer.concat(await incoming.toArray().catch(() => []));
   if (body.includes(FAILING)) {

@@ -13,6 +13,7 @@ import { errorType, type Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { OutboundError } from "../providers/outbound.ts";
 import { ProviderError } from "../providers/provider-error.ts";
+import type { FailingAccounts } from "./failing-accounts.ts";
 import type { MediaKinds, MediaOrder } from "./generation.ts";
 
 type Subject = Pick<MediaOrder, "id" | "accountId" | "model">;
@@ -48,12 +49,21 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   contentRemoved(order: Subject): void;
 }
 
-/** @param providers names of those that are configured. @param closedRoutes because of losses, as of now */
+/** Outcome of a failure that other accounts of the provider do not have. The alert ProviderFails does not count it. */
+const ONE_ACCOUNT = "one_account";
+/** Failures that may speak of a provider. */
+const OF_PROVIDERS = new Set(["failed", "unavailable", "timeout", "unknown"]);
+
+/**
+ * @param providers names of those that are configured. @param closedRoutes because of losses, as of now
+ * @param failing accounts with failures
+ */
 export function createGenerationEvents(
   log: Logger,
   metrics: Registry,
   providers: readonly string[],
   closedRoutes: () => readonly Route[],
+  failing: FailingAccounts,
 ): GenerationEvents {
   const { generations, duration, provided, own, resolutions, replays, trouble } = createCounters(metrics);
   // There from the beginning, so that the first one is an increase.
@@ -70,11 +80,16 @@ export function createGenerationEvents(
       }
     },
   });
+  const countFailure = ({ accountId }: Subject, provider: string, kind: string) => {
+    const isAlone = OF_PROVIDERS.has(kind) && failing.recordFailure(provider, accountId);
+    generations.inc({ provider, outcome: isAlone ? ONE_ACCOUNT : kind });
+  };
   const facts = ({ id, accountId, model }: Subject) => ({ requestId: id, accountId, model });
   const amounts = ({ charge, cost }: Bill) => ({ charge: String(charge), cost: formatPicoUsd(cost) });
   return {
     succeeded: (order, route, bill, { totalMs, providerMs }) => {
       const { provider } = route;
+      failing.recordSuccess(provider, order.accountId);
       generations.inc({ provider, outcome: "succeeded" });
       duration.observe({ provider }, totalMs / 1_000);
       provided.observe({ provider }, providerMs / 1_000);
@@ -82,7 +97,7 @@ export function createGenerationEvents(
       log.info({ ...facts(order), provider, ...amounts(bill) }, "generation succeeded");
     },
     failed: (order, { provider }, error) => {
-      generations.inc({ provider, outcome: error.kind });
+      countFailure(order, provider, error.kind);
       const details = { ...facts(order), provider, ...causeOf(error) };
       if (error.kind === "misconfigured") {
         log.error(details, "a provider refuses us; check its key, its account and the catalogue");
@@ -93,7 +108,7 @@ export function createGenerationEvents(
       log.warn({ ...facts(order), provider, ...causeOf(error) }, "a part of a generation failed");
     },
     outcomeUnknown: (order, { provider }, error) => {
-      generations.inc({ provider, outcome: "unknown" });
+      countFailure(order, provider, "unknown");
       const details = { ...facts(order), provider, ...causeOf(error) };
       log.warn(details, "the outcome of a generation is unknown");
     },
