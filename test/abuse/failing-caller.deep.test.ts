@@ -32,7 +32,7 @@ const ASKED = [
 
 const json = (status: number, text: string) => (response: ServerResponse) =>
   void response.writeHead(status, { "content-type": "application/json" }).end(text);
-const FAILURES: readonly ((response: ServerResponse) => void)[] = [
+const QUICK: readonly ((response: ServerResponse) => void)[] = [
   json(500, '{"error":{"message":"no","code":500}}'),
   json(503, '{"error":{"message":"later","code":503}}'),
   json(429, '{"error":{"message":"later","code":429}}'),
@@ -45,8 +45,9 @@ const FAILURES: readonly ((response: ServerResponse) => void)[] = [
       response.destroy(),
     );
   },
-  () => undefined,
 ];
+/** Few hang: each keeps its attacker for minutes. */
+const FAILURES = [...QUICK, ...QUICK, ...QUICK, ...QUICK, () => undefined];
 
 let upstream: Upstream;
 let router: Router;
