@@ -1,20 +1,16 @@
 // The bundles that the images hold, each set up as its manifest of the overlay ci says, make a router. Only addresses differ:
 // here all are on one machine. What the kubelet, the network and the policies of a cluster add is not tested.
-import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
-import { freePort } from "@gr/embedded";
 import { startSimulator } from "@gr/simulator";
-import { startChild, type TestChild, testDatabase, testRedis } from "@gr/testing";
+import { testDatabase, testRedis } from "@gr/testing";
 import { afterAll, expect, test } from "@jest/globals";
-import { bundleProgram } from "../scripts/bundle.ts";
 import { verifyRouter } from "../test/cluster/verify-router.ts";
+import { BundleFleet } from "../test/e2e/bundle-fleet.ts";
 import { type Manifest, render } from "./render.ts";
 
 const SERVICES = ["billing", "keys", "catalog", "text-proxy", "media-generation", "console", "gateway"];
-const run = promisify(execFile);
 const manifests = render(join(import.meta.dirname, "overlays/ci"));
 const cleanUp: (() => Promise<unknown>)[] = [];
 
@@ -75,72 +71,31 @@ test("services that started before their schemas were there serve an account's w
   const redis = await testRedis();
   const simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
   cleanUp.push(() => simulator.close());
-
-  const places = new Map<string, { main: string; http: number; rpc: number }>();
-  for (const name of SERVICES) {
-    places.set(name, { main: await bundleProgram(name, join(folder, name)), http: 0, rpc: 0 });
-  }
-  for (const [name, { main }] of places) {
-    places.set(name, { main, http: await freePort(), rpc: await freePort() });
-  }
-  const placeOf = (name: string) => places.get(name) ?? { main: "", http: 0, rpc: 0 };
-  const url = (port: number) => `http://127.0.0.1:${port}`;
-  const publicPort = await freePort();
-  const addresses = Object.fromEntries(
-    [...places].flatMap(([name, { http, rpc }]) => {
-      const prefix = name.toUpperCase().replaceAll("-", "_");
-      return [[`${prefix}_HTTP_URL`, url(http)] as const, [`${prefix}_RPC_URL`, url(rpc)] as const];
-    }),
-  );
-  const here = (env: Record<string, string>): Record<string, string> => ({
-    ...Object.fromEntries(
-      Object.entries(env).map(([name, value]) => [
-        name,
-        value.replace("http://simulator:8090", simulator.url),
-      ]),
-    ),
-    ...("DATABASE_URL" in env ? { DATABASE_URL: database.url } : {}),
-    ...("REDIS_URL" in env ? { REDIS_URL: redis.url } : {}),
-    ...("DATA_DIR" in env ? { DATA_DIR: join(folder, "data") } : {}),
-    ...("HOST" in env ? { HOST: "127.0.0.1", PORT: String(publicPort) } : {}),
+  const fleet = await BundleFleet.build([...SERVICES, "cli"], {
+    folder,
+    databaseUrl: database.url,
+    redisUrl: redis.url,
+    simulatorUrl: simulator.url,
   });
-  await mkdir(join(folder, "data"));
+  cleanUp.push(() => fleet.stop());
 
-  const starting = SERVICES.map((name): Promise<TestChild> => {
-    const { main, http, rpc } = placeOf(name);
-    const env = here(environmentOf(containerOf("Deployment", name)));
-    const own = {
-      ...addresses,
-      SERVICE_HOST: "127.0.0.1",
-      SERVICE_RPC_PORT: String(rpc),
-      LOG_LEVEL: "silent",
-    };
-    const child = startChild(main, { ...env, ...own }, http);
-    // Whatever becomes of the others, it ends with the test.
-    cleanUp.push(async () => (await child.catch(() => undefined))?.kill());
-    return child;
-  });
+  const starting = SERVICES.map((name) => fleet.start(name, environmentOf(containerOf("Deployment", name))));
   const jobs = manifests.filter(({ kind }) => kind === "Job").map(({ metadata }) => metadata.name);
   for (const job of jobs) {
     const container = containerOf("Job", job);
-    const { main } = placeOf(job.replace("migrate-", ""));
-    const { stdout } = await run(process.execPath, [main, ...(container.args ?? [])], {
-      env: here(environmentOf(container)),
-    });
-    expect(stdout).toMatch(/^[a-z_]+: applied /);
+    const program = job.replace("migrate-", "");
+    const said = await fleet.run(program, container.args ?? [], environmentOf(container));
+    expect(said).toMatch(/^[a-z_]+: applied /);
   }
   await Promise.all(starting);
 
   const steps: string[] = [];
   const secret = environmentOf(containerOf("Deployment", "gateway"))["INTERNAL_AUTH_SECRET"] ?? "";
-  const rpc = { keysRpcUrl: url(placeOf("keys").rpc), billingRpcUrl: url(placeOf("billing").rpc) };
-  await verifyRouter({ baseUrl: url(publicPort), ...rpc, secret }, (step) => steps.push(step));
+  const rpc = { keysRpcUrl: fleet.rpcUrl("keys"), billingRpcUrl: fleet.rpcUrl("billing") };
+  await verifyRouter({ baseUrl: fleet.publicUrl, ...rpc, secret }, (step) => steps.push(step));
   expect(steps).toHaveLength(6);
 
   const nightly = containerOf("CronJob", "verify-ledger");
-  const cli = await bundleProgram("cli", join(folder, "cli"));
-  const { stdout } = await run(process.execPath, [cli, ...(nightly.args ?? [])], {
-    env: { ...here(environmentOf(nightly)), BILLING_RPC_URL: url(placeOf("billing").rpc) },
-  });
-  expect(stdout).toMatch(/^The ledger is right: /);
+  const verified = await fleet.run("cli", nightly.args ?? [], environmentOf(nightly));
+  expect(verified).toMatch(/^The ledger is right: /);
 });

@@ -27,7 +27,7 @@ const inspect: Step[] = [
   { name: "house rules", run: () => runServerlessTests("test/tidy.test.ts") },
   { name: "regular expressions", run: checkRegularExpressions },
   { name: "words", run: checkWords },
-  { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/seed.test.ts") },
+  { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/files/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
   { name: "contract of the last release", run: checkContract },
   { name: "contract lint", run: () => runTool("buf", ["lint"], `${ROOT}/proto`) },

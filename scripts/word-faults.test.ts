@@ -12,7 +12,7 @@ test("a comment without a noun is found, wherever the noun is missing", () => {
 
 test("strings, templates, expressions and code spans are not text", () => {
   const source = [
-    'f("// what", `// who ${g(/\\/\\/ what/)}`); // The value of `what`.',
+    `f("// what", \`// who \${g(/\\/\\/ what/)}\`); // The value of \`what\`.`,
     "// biome-ignore who: what",
   ];
   expect(rulesOf("a.ts", source.join("\n"))).toEqual([]);

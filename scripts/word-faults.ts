@@ -1,5 +1,5 @@
 // Word faults are the measurable part of our wording rules: nouns without a name, vague verbs, long sentences.
-// The reader of a comment must find its subject in the comment; "what" and "who" hide it.
+// A comment names its subject; the nouns below hide it.
 // Code inside a text (`name`, fences, links) is not counted.
 import jsTokens from "js-tokens";
 
@@ -105,7 +105,7 @@ function markdownPassages(source: string): Passage[] {
   return passages;
 }
 
-/** Line comments below each other are one comment; so is each block comment, whose tags begin their own sentences. */
+/** Adjacent line comments are one comment, and so is a block comment. A tag begins a sentence. */
 function commentPassages(file: string, source: string): Passage[] {
   const comments = /\.[cm]?[jt]sx?$/.test(file) ? scriptComments(source) : lineComments(file, source);
   const passages: Passage[] = [];

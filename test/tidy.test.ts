@@ -9,6 +9,28 @@ import { functionLengths } from "./function-lengths.ts";
 const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 const LINES_MAX = 500;
 const FUNCTION_LINES_MAX = 120;
+const FILES_MAX = 14;
+
+/** Folders with more than FILES_MAX source files. The list only becomes shorter. */
+const CROWDED: readonly string[] = [
+  "apps/all-in-one/src",
+  "apps/console/src/pages",
+  "apps/console/src/parts",
+  "gateway/src",
+  "packages/embedded/src",
+  "packages/paid-request/src",
+  "scripts",
+  "services/media-generation/src/generation",
+  "services/media-generation/src/providers",
+  "services/media-generation/src/test",
+  "test/bench",
+  "test/chaos",
+  "test/cluster",
+  "test/kit/src",
+];
+
+/** Packages in which folders import each other in a circle. The list only becomes shorter. */
+const TANGLED: readonly string[] = ["services/billing", "services/media-generation", "test/simulation"];
 
 const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], {
   cwd: ROOT,
@@ -32,6 +54,31 @@ function offenders(files: readonly string[], pattern: RegExp): string[] {
       .split("\n")
       .flatMap((line, index) => (pattern.test(line) ? [`${file}:${index + 1} ${line.trim()}`] : [])),
   );
+}
+
+type Arrow = readonly [from: string, to: string, example: string];
+
+/** Imports between folders, without the folders of tests and benches. A file beside folders counts as a folder of its own. */
+function importsBetweenFolders(files: readonly string[]): readonly Arrow[] {
+  const ships = (path: string) => !/\/(bench|test)(\/|$)/.test(path);
+  const folders = [...new Set(files.filter(ships).map((file) => dirname(file)))];
+  const holdsFolders = new Set(folders.filter((folder) => folders.some((it) => it.startsWith(`${folder}/`))));
+  const folderOf = (file: string) => (holdsFolders.has(dirname(file)) ? file : dirname(file));
+  return files.filter(ships).flatMap((file) =>
+    [...read(file).matchAll(/(?:from|import\() ?"(\.\.?\/[^"]+)"/g)]
+      .map(([, path = ""]) => join(dirname(file), path))
+      .filter((target) => ships(target) && folderOf(target) !== folderOf(file))
+      .map((target) => [folderOf(file), folderOf(target), `${file} imports ${target}`] as const),
+  );
+}
+
+/** Returns one example of each arrow that is part of a circle; nothing if the folders have an order. */
+function circleOf(arrows: readonly Arrow[]): readonly string[] {
+  const froms = new Set(arrows.map(([from]) => from));
+  const tos = new Set(arrows.map(([, to]) => to));
+  const inner = arrows.filter(([from, to]) => froms.has(to) && tos.has(from));
+  if (inner.length < arrows.length) return circleOf(inner);
+  return [...new Map(inner.map(([from, to, example]) => [`${from} ${to}`, example])).values()];
 }
 
 describe("files", () => {
@@ -111,6 +158,46 @@ describe("rooms", () => {
     expect(
       offenders(code, /from "(\.\.\/)+(apps|gateway|packages|proto|services|ledger-model|simulation|kit)\//),
     ).toEqual([]);
+  });
+
+  test(`no folder has more than ${FILES_MAX} source files`, () => {
+    const count = Map.groupBy(sources, (file) => dirname(file));
+    const crowded = [...count].filter(([, files]) => files.length > FILES_MAX).map(([folder]) => folder);
+    expect(crowded.sort()).toEqual(CROWDED);
+  });
+
+  test("no import runs up between the folders of a package", () => {
+    const packages = tracked.flatMap((file) => /^(.+)\/package\.json$/.exec(file)?.[1] ?? []);
+    const circles = packages.map((folder) => ({
+      folder,
+      circle: circleOf(importsBetweenFolders(sources.filter((file) => file.startsWith(`${folder}/`)))),
+    }));
+    expect(packages.length).toBeGreaterThan(20);
+    expect(circles.filter(({ folder, circle }) => circle.length > 0 && !TANGLED.includes(folder))).toEqual(
+      [],
+    );
+    const straight = circles.filter(({ circle }) => circle.length === 0).map(({ folder }) => folder);
+    expect(TANGLED.filter((folder) => straight.includes(folder))).toEqual([]);
+  });
+
+  test("a package is entered through its front doors", () => {
+    expect(offenders(code, /["']@gr\/[a-z-]+\/src\//)).toEqual([]);
+    // The command line checks an operator's files without a database (decision 18).
+    const doors = new Set([".", "./main", "./simulated", "./files"]);
+    const services = tracked.filter((file) => /^(gateway|services\/[^/]+)\/package\.json$/.test(file));
+    const more = services.flatMap((file) =>
+      Object.keys(JSON.parse(read(file)).exports)
+        .filter((door) => !doors.has(door) || (door === "./files" && !file.startsWith("services/catalog/")))
+        .map((door) => `${file} exports ${door}`),
+    );
+    expect(services.length).toBeGreaterThan(5);
+    expect(more).toEqual([]);
+    expect(offenders(product, /["']@gr\/[a-z-]+\/simulated["']/)).toEqual([]);
+  });
+
+  test("paths of shipped folders are computed in src/ itself, where a bundle has its one file", () => {
+    const deeper = product.filter((file) => /\/src\/.+\//.test(file) && !/\/(bench|test)\//.test(file));
+    expect(offenders(deeper, /import\.meta\.dirname|URL\("\./)).toEqual([]);
   });
 
   test("every service has the files where a reader looks for things", () => {

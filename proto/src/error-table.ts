@@ -86,6 +86,14 @@ export const errorTable = {
     code: "not_found",
   },
   route_not_found: { rpc: Code.NotFound, status: 404, type: "invalid_request_error", code: "not_found" },
+  /** A WebSocket was asked for on a path of HTTP requests. Clients then fall back to HTTP at once. */
+  websocket_not_supported: {
+    rpc: Code.Unimplemented,
+    status: 426,
+    type: "invalid_request_error",
+    code: "websocket_not_supported",
+    retry: "never",
+  },
   method_not_allowed: {
     rpc: Code.Unimplemented,
     status: 405,

@@ -7,6 +7,14 @@ CREATE TABLE account (
   CONSTRAINT account_pkey PRIMARY KEY (id)
 );
 
+-- One row: the console has a copy of each account that was created before complete_until.
+CREATE TABLE account_copy (
+  is_only boolean NOT NULL DEFAULT true,
+  complete_until timestamp with time zone NOT NULL,
+  CONSTRAINT account_copy_is_only_check CHECK (is_only),
+  CONSTRAINT account_copy_pkey PRIMARY KEY (is_only)
+);
+
 CREATE TABLE attempt (
   subject text NOT NULL,
   count integer NOT NULL,

@@ -33,4 +33,6 @@ CREATE TABLE api_key (
   CONSTRAINT api_key_digest_key UNIQUE (digest)
 );
 
+CREATE INDEX account_oldest ON account USING btree (created_at, id);
+
 CREATE INDEX api_key_of_account ON api_key USING btree (account_id, ordinal DESC) WHERE deleted_at IS NULL;

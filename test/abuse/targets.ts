@@ -1,8 +1,7 @@
 // Every public operation as a target of attacks: from the router's own description, the table of the console's routes, and the
 // pages of the gateway. A new route is attacked from the day on which it exists.
 import { consoleRoutes } from "@gr/console-api";
-import { REFERENCE_PATHS } from "@gr/gateway/src/api-reference.ts";
-import { routeTable } from "@gr/gateway/src/routes.ts";
+import { REFERENCE_PATHS, routeTable } from "@gr/gateway/simulated";
 import { type Description, type Operation, readDescription } from "../fuzz/operations.ts";
 
 export interface Target {

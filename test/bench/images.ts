@@ -2,8 +2,7 @@
 // so that what is left is what a request costs, and once as large as most are. Beside them, what converting alone costs.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createMediaGates } from "@gr/media-generation/src/generation/media-gates.ts";
-import { createImageConverter } from "@gr/media-generation/src/storage/image-file.ts";
+import { createImageConverter, createMediaGates } from "@gr/media-generation/simulated";
 import sharp from "sharp";
 import { closedLoop, type Target } from "./load.ts";
 import { cpuMicros, forgetPeak, peakMegabytes } from "./processes.ts";

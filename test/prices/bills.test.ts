@@ -1,11 +1,8 @@
 // The main guarantee of prices, against each provider's own price list as the simulator has it: what a model accepts is made
 // by every provider of it that is simulated, is charged what the catalogue says or less than its bound, is booked at what the
 // provider bills, and never costs us more than it is charged.
-import { requestsOf } from "@gr/catalog/src/accepted-requests.ts";
-import { offeredModels } from "@gr/catalog/src/offer.ts";
-import { loadSeed, SEED_DIRECTORY } from "@gr/catalog/src/seed.ts";
-import type { CleanPicture } from "@gr/media-generation/src/inputs/clean-picture.ts";
-import { drawPicture } from "@gr/media-generation/src/test/pictures.ts";
+import { loadSeed, offeredModels, requestsOf, SEED_DIRECTORY } from "@gr/catalog/simulated";
+import { type CleanPicture, drawPicture } from "@gr/media-generation/simulated";
 import {
   acceptedInputs,
   type ImageMeters,

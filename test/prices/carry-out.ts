@@ -1,21 +1,20 @@
-// Carries a request out as media generation does, from its fields to what is charged and booked, with the production code in
-// between. What is around it is not here: no hold, no database, no files.
-import type { CatalogCopy } from "@gr/clients";
-import type { GenerationEvents } from "@gr/media-generation/src/generation/events.ts";
-import type { MediaOrder } from "@gr/media-generation/src/generation/generation.ts";
-import { MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
-import { MemoryPlaces } from "@gr/media-generation/src/generation/memory-places.ts";
-import type { CleanPicture } from "@gr/media-generation/src/inputs/clean-picture.ts";
-import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
-import { chooseRoutes } from "@gr/media-generation/src/request/choose-routes.ts";
-import { imageRequests } from "@gr/media-generation/src/request/image-request.ts";
+// CarryOut runs a request as media generation does, from its fields to its charge and its booking, with the production code.
+// The surroundings are absent: no hold, no database, no files.
 import {
+  type CleanPicture,
+  chooseRoutes,
+  type GenerationEvents,
+  imageRequests,
+  type MediaOrder,
+  type MediaProvider,
+  MediaWork,
+  MemoryPlaces,
   makeMediaOrder,
+  mp4Of,
   pixelsOfImages,
   priceMediaOrder,
-} from "@gr/media-generation/src/request/media-order.ts";
-import { videoRequests } from "@gr/media-generation/src/request/video-request.ts";
-import { mp4Of } from "@gr/media-generation/src/test/videos.ts";
+  videoRequests,
+} from "@gr/media-generation/simulated";
 import type { Credits, PicoUsd } from "@gr/money";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import type { Timer } from "@gr/runtime";
@@ -126,12 +125,7 @@ async function* one(bytes: Buffer): AsyncGenerator<Buffer> {
 }
 
 function workOf(model: Model, providers: ReadonlyMap<string, MediaProvider>): MediaWork {
-  const catalog: CatalogCopy = {
-    find: () => model,
-    version: () => "1",
-    start: async () => undefined,
-    stop: async () => undefined,
-  };
+  const catalog = { find: () => model };
   const video = mp4Of();
   return new MediaWork({
     store: { saveOperations: async () => true },

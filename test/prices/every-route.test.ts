@@ -1,7 +1,7 @@
 // Every route of the public API spends or does not, and the list below says which; a route without a row fails. A spending
 // route refuses a request above the key's limit before anything is sent, and below it moves the ledger by the bill.
 
-import { routeTable, rowOf } from "@gr/gateway/src/routes.ts";
+import { routeTable, rowOf } from "@gr/gateway/simulated";
 import { PICO_PER_CREDIT } from "@gr/money";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { call, remainingCredits, simulatorBill } from "../e2e/http.ts";

@@ -1,9 +1,12 @@
 // Every provider that the simulator plays, as media generation reaches it: its own adapter over HTTP, its own wire format and
 // price list on the other side, and the bill that it keeps.
-import { mediaProviders } from "@gr/media-generation/src/providers/media-providers.ts";
-import { createOutbound, type Outbound } from "@gr/media-generation/src/providers/outbound.ts";
-import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
-import type { ProviderDefinition } from "@gr/media-generation/src/providers/provider-definition.ts";
+import {
+  createOutbound,
+  type MediaProvider,
+  mediaProviders,
+  type Outbound,
+  type ProviderDefinition,
+} from "@gr/media-generation/simulated";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 
 export interface SimulatedProvider extends Pick<ProviderDefinition, "name" | "abilities" | "reports"> {

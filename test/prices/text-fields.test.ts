@@ -3,8 +3,7 @@
 import { PICO_PER_CREDIT } from "@gr/money";
 import { ModelKind } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
-import { FakeCatalog } from "@gr/text-proxy/src/test/fake-catalog.ts";
-import { idOf, type Rig, startRig } from "@gr/text-proxy/src/test/rig.ts";
+import { FakeCatalog, idOf, type Rig, startRig } from "@gr/text-proxy/simulated";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type FieldCase, fieldCases } from "./text-field-cases.ts";
 

@@ -14,7 +14,7 @@ const TEXT_HOLD = { test: "services/text-proxy/src/request/hold-size.test.ts" } 
 const TEXT_MONEY = { test: "services/text-proxy/src/within-the-money.test.ts" } as const;
 const SQL_ANSWERS = { test: "services/billing/src/claims/answers.test.ts" } as const;
 
-const TEXT_UNBILLED = "services/text-proxy/src/answer/unbilled-attempt.ts";
+const TEXT_UNBILLED = "services/text-proxy/src/cost/unbilled-attempt.ts";
 const SEVERAL_UPSTREAMS = { test: "services/text-proxy/src/several-upstreams.test.ts" } as const;
 
 export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
@@ -207,29 +207,29 @@ export const MUTANTS_FOR_TESTS: readonly Mutant[] = [
     caught: { ...TEXT_MONEY, name: "keeps to it is not cut" },
   },
   {
-    file: "services/text-proxy/src/answer/upstream-gate.ts",
+    file: "services/text-proxy/src/stream/upstream-gate.ts",
     find: "if (this.#closedBy.size === 0) this.#source.resume();",
     replace: "this.#source.resume();",
     what: "a client that reads on lets an upstream go on that waits for money",
-    caught: { test: "services/text-proxy/src/answer/upstream-gate.test.ts" },
+    caught: { test: "services/text-proxy/src/stream/upstream-gate.test.ts" },
   },
   {
-    file: "services/text-proxy/src/answer/bill.ts",
+    file: "services/text-proxy/src/cost/bill.ts",
     find: "  return most;\n",
     replace: "  return cost;\n",
     what: "whatever an upstream reports is charged",
     caught: { ...TEXT_MONEY, name: "beyond belief" },
   },
   {
-    file: "services/text-proxy/src/answer/believed-cost.ts",
+    file: "services/text-proxy/src/cost/believed-cost.ts",
     find: "  if (limit !== undefined) return limit * answers + predicted;\n",
     replace: "",
     what: "a customer pays for what an upstream gave beyond the limit that it was told",
-    caught: { test: "services/text-proxy/src/answer/believed-cost.test.ts" },
+    caught: { test: "services/text-proxy/src/cost/believed-cost.test.ts" },
   },
   // Several text upstreams.
   {
-    file: "services/text-proxy/src/answer/failed-attempt.ts",
+    file: "services/text-proxy/src/cost/failed-attempt.ts",
     find: 'if (loss.kind !== "not sent") return',
     replace: 'if (loss.kind === "total time") return',
     what: "text falls back after a broken connection, although the first upstream may bill it",

@@ -1,7 +1,7 @@
 // The model of the ledger that the simulation trusts, held to the real one: what histories asked of it is asked of billing
 // on PostgreSQL, in the same order and at the same times. Every answer and the final books are compared.
 
-import { type BillingUnderTest, startBilling } from "@gr/billing/src/test/start-billing.ts";
+import { type BillingUnderTest, startBilling } from "@gr/billing/simulated";
 import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { recordHistory } from "./history.ts";

@@ -1,4 +1,4 @@
-// Every alert tells whoever it wakes what to do, and nothing is written for an alert that does not exist.
+// Runbooks: each alert has one, with the same three sections, and no runbook is without an alert.
 import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { alerts, dashboards, kustomization } from "./monitoring-files.ts";
@@ -17,7 +17,7 @@ test("every alert has a name of its own, a severity, a sentence, and its runbook
     const [heading, ...sections] = [...read(`${kebab(alert)}.md`).matchAll(/^##? (.*)$/gm)].map(
       ([, title]) => title,
     );
-    expect([heading, ...sections]).toEqual([alert, "What it means", "What to look at", "What to do"]);
+    expect([heading, ...sections]).toEqual([alert, "Meaning", "Checks", "Actions"]);
   }
 });
 

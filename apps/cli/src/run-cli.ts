@@ -3,37 +3,28 @@
 import { errorRow, ServiceError } from "@gr/proto";
 import { buildSentence, type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
-import { addAccountCommands, addCreditsCommands } from "./account-commands.ts";
-import { addAdjustmentCommands, addDepositCommands } from "./booking-commands.ts";
-import { addCatalogCommands } from "./catalog-commands.ts";
-import { addConsoleCommands } from "./console-commands.ts";
-import { addDoctorCommand } from "./doctor-command.ts";
-import { sentenceOfFailure } from "./failure.ts";
-import { addHoldCommands } from "./hold-commands.ts";
-import { addKeyCommands, addTokenCommands } from "./key-commands.ts";
-import { addLedgerCommands } from "./ledger-commands.ts";
-import { printable } from "./printable.ts";
-import { addReconcileCommand } from "./reconcile-command.ts";
-import type { Report } from "./report.ts";
-import { addRetentionCommands } from "./retention-commands.ts";
-import { type Router, reachRouter } from "./router.ts";
-import { findRouter, type RouterAddress } from "./router-address.ts";
+import type { Runs, RunsAlone } from "./command.ts";
+import { addAccountCommands } from "./commands/account-commands.ts";
+import { addAdjustmentCommands, addDepositCommands } from "./commands/booking-commands.ts";
+import { addCatalogCommands } from "./commands/catalog-commands.ts";
+import { addConsoleCommands } from "./commands/console-commands.ts";
+import { addCreditsCommands } from "./commands/credits-command.ts";
+import { addDoctorCommand } from "./commands/doctor-command.ts";
+import { addHoldCommands } from "./commands/hold-commands.ts";
+import { addKeyCommands, addTokenCommands } from "./commands/key-commands.ts";
+import { addLedgerCommands } from "./commands/ledger-commands.ts";
+import { addReconcileCommand } from "./commands/reconcile-command.ts";
+import { addRetentionCommands } from "./commands/retention-commands.ts";
+import { sentenceOfFailure } from "./output/failure.ts";
+import { printable } from "./output/printable.ts";
+import { reachRouter } from "./router/router.ts";
+import { findRouter, type RouterAddress } from "./router/router-address.ts";
 
 export interface CliIo {
   readonly env: Environment;
   readonly stdout: (text: string) => void;
   readonly stderr: (text: string) => void;
 }
-
-/** Wraps what a command does into a commander action. */
-export type Runs = <Arguments extends unknown[]>(
-  work: (router: Router, ...args: Arguments) => Promise<Report>,
-) => (...args: Arguments) => Promise<void>;
-
-/** The same for a command that needs no router. */
-export type RunsAlone = <Arguments extends unknown[]>(
-  work: (...args: Arguments) => Promise<Report>,
-) => (...args: Arguments) => Promise<void>;
 
 /** @returns the exit code. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<number> {

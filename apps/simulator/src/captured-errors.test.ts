@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { CAPTURED_ANSWERS, capturedAnswer } from "./captured-answers.ts";
-import { CAPTURED_AS, withValues } from "./send-captured.ts";
+import { CAPTURED_AS, withValues } from "./request/send-captured.ts";
 import { type RunningSimulator, startSimulator } from "./server.ts";
 
 let simulator: RunningSimulator;
@@ -68,7 +68,7 @@ describe("an error of the simulator", () => {
 
   test("is sent by no provider's routes but as it was captured", () => {
     const folders = new Set(CAPTURED_ANSWERS.map(({ name }) => name.split("/")[0] ?? ""));
-    const source = new URL("./", import.meta.url);
+    const source = new URL("./providers/", import.meta.url);
     const own = [...folders].flatMap((folder) =>
       readdirSync(new URL(`${folder}/`, source))
         .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts"))

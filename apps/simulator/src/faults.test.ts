@@ -3,7 +3,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { request } from "undici";
-import { Bill } from "./bill.ts";
+import { Bill } from "./bill/bill.ts";
 import { type RunningSimulator, startSimulator } from "./server.ts";
 import { chat, costsIn, payloadsOf, TestClient, withFolder } from "./test-client.ts";
 

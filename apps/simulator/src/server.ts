@@ -1,23 +1,23 @@
 // Puts the simulator together: its bill, its wire formats, its listener, and an orderly stop.
 import fastify, { type FastifyInstance } from "fastify";
-import { bflRoutes } from "./bfl/routes.ts";
-import { Bill } from "./bill.ts";
-import { billRoutes } from "./bill-routes.ts";
-import { bytePlusRoutes } from "./byteplus/routes.ts";
-import { falRoutes } from "./fal/routes.ts";
-import { geminiRoutes } from "./gemini/routes.ts";
-import { localRoutes } from "./local/routes.ts";
+import { Bill } from "./bill/bill.ts";
+import { billRoutes } from "./bill/bill-routes.ts";
+import { Statements } from "./bill/statement.ts";
 import { MediaRoom } from "./media/media-room.ts";
 import { resultFileRoutes } from "./media/result-files.ts";
-import { openAiRoutes } from "./openai/routes.ts";
-import { openRouterRoutes } from "./openrouter/routes.ts";
-import { replicateRoutes } from "./replicate/routes.ts";
-import { runwareRoutes } from "./runware/routes.ts";
-import { Simulation } from "./simulation.ts";
-import { Statements } from "./statement.ts";
-import { togetherImageRoutes, togetherVideoRoutes } from "./together/routes.ts";
-import { UpstreamFaults } from "./upstream-faults.ts";
-import { xaiRoutes } from "./xai/routes.ts";
+import { bflRoutes } from "./providers/bfl/routes.ts";
+import { bytePlusRoutes } from "./providers/byteplus/routes.ts";
+import { falRoutes } from "./providers/fal/routes.ts";
+import { geminiRoutes } from "./providers/gemini/routes.ts";
+import { localRoutes } from "./providers/local/routes.ts";
+import { openAiRoutes } from "./providers/openai/routes.ts";
+import { openRouterRoutes } from "./providers/openrouter/routes.ts";
+import { replicateRoutes } from "./providers/replicate/routes.ts";
+import { runwareRoutes } from "./providers/runware/routes.ts";
+import { togetherImageRoutes, togetherVideoRoutes } from "./providers/together/routes.ts";
+import { xaiRoutes } from "./providers/xai/routes.ts";
+import { Simulation } from "./request/simulation.ts";
+import { UpstreamFaults } from "./request/upstream-faults.ts";
 
 export interface SimulatorOptions {
   readonly host: string;

@@ -53,6 +53,9 @@ export class FakeKeys {
     };
     return implement(KeysService, {
       createAccount: unused,
+      listAccounts: unused,
+      getAccount: unused,
+      renameAccount: unused,
       mintKey: unused,
       listKeys: unused,
       getKey: unused,

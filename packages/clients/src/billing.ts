@@ -467,7 +467,7 @@ function freeLimit({ resetsAt }: Outcome, now: number): ServiceError {
 }
 
 function spendLimit(outcome: Outcome): ServiceError {
-  const limit = `This API key's spend limit of ${formatCredits(outcome.capCredits)} USD${periodWord(outcome.period)}`;
+  const limit = `This key's spend limit of ${formatCredits(outcome.capCredits)} USD${periodWord(outcome.period)}`;
   if (outcome.inFlight) {
     const message = `${limit} is reserved by requests that are still running; try again when they have finished.`;
     return new ServiceError("spend_limit_in_flight", message, { retryAfterMs: IN_FLIGHT_RETRY_MS });

@@ -1,5 +1,6 @@
 // A service's own copy of the catalogue, in memory and kept fresh by a watch. So no request waits for the catalogue service,
 // and nothing stops when it is away: the last copy that arrived stays valid.
+import { ModelIds } from "@gr/models";
 import { ServiceError } from "@gr/proto";
 import type { CatalogService, Model } from "@gr/proto/catalog";
 import { type Logger, pause, type ServiceClient } from "@gr/runtime";
@@ -11,10 +12,13 @@ const NOT_YET_RETRY_MS = 1_000;
 
 export interface CatalogCopy {
   /**
-   * Undefined when there is no such model now.
-   * @throws ServiceError service_unavailable before the first copy has arrived: nobody knows then what there is.
+   * Finds a model by its id or by its bare name.
+   * @returns undefined if no model has the name, or several have it
+   * @throws ServiceError service_unavailable before the first copy has arrived
    */
-  find(id: string): Model | undefined;
+  find(name: string): Model | undefined;
+  /** @throws ServiceError model_not_found, or as `find` */
+  require(name: string): Model;
   /** Version of the copy; empty until the first one has arrived: not yet ready to serve. */
   version(): string;
   start(): Promise<void>;
@@ -23,7 +27,7 @@ export interface CatalogCopy {
 
 /** Watches from start() to stop(), reconnecting with backoff. */
 export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, log: Logger): CatalogCopy {
-  let models = new Map<string, Model>();
+  let models = new ModelIds<Model>([]);
   let version = "";
   const stopping = new AbortController();
   let watching: Promise<void> | undefined;
@@ -31,7 +35,7 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
   async function follow(signal: AbortSignal, received: () => void): Promise<void> {
     for await (const { catalog } of client.watchCatalog({}, { signal })) {
       if (catalog === undefined) continue;
-      models = new Map(catalog.models.map((model) => [model.id, model]));
+      models = new ModelIds(catalog.models.map((model) => [model.id, model]));
       version = catalog.version;
       received();
     }
@@ -64,9 +68,13 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
   }
 
   return {
-    find: (id) => {
+    find: (name) => {
       if (version === "") throw notYet();
-      return models.get(id);
+      return models.find(name);
+    },
+    require: (name) => {
+      if (version === "") throw notYet();
+      return models.require(name);
     },
     version: () => version,
     start: async () => {

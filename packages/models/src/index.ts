@@ -2,6 +2,7 @@
 // so both must mean the same.
 export { type AskedTogether, acceptsTogether, type DefaultValues, defaultsOf } from "./accepted.ts";
 export { acceptedInputs, needsImage, TAKES_IMAGES } from "./inputs.ts";
+export { ModelIds } from "./model-ids.ts";
 export {
   goesByInputPixels,
   isExact,

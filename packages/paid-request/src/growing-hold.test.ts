@@ -110,6 +110,16 @@ test("one that covers all that can be used grows only when more is used all the 
   expect(told).toEqual(["wait"]);
 });
 
+test("a step does not go beyond the most that the work can use", async () => {
+  hold.use(100n);
+  await answer({ held: 995n });
+  hold.use(996n);
+  expect(asked.at(-1)).toEqual([1_000n, 1_000n]);
+  await answer({ held: 1_000n });
+  hold.use(1_001n);
+  expect(asked.at(-1)).toEqual([1_011n, 1_011n]);
+});
+
 test("work that has ended is told nothing", async () => {
   hold.use(101n);
   hold.stop();

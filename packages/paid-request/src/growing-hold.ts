@@ -66,7 +66,9 @@ export class GrowingHold {
     const { context, step, most, goOn, refused } = this.#options;
     const late = this.#waiting;
     this.#asking = true;
-    const least = larger(this.#held, this.#used) + step;
+    const grown = larger(this.#held, this.#used) + step;
+    // A step beyond the most that the work can use would be refused although no money is missing.
+    const least = this.#used <= most && this.#held < most ? smaller(grown, most) : grown;
     const useful = smaller(this.#held * GROWTH, most);
     const answer = await context.extend(least, larger(least, useful));
     this.#asking = false;

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { z } from "zod";
 import { inStartOrder, remoteNeeds } from "./compose.ts";
 import { defineModule, type Module } from "./module.ts";
-import { OperatorError } from "./operator-error.ts";
+import { OperatorError } from "./process/operator-error.ts";
 
 const moduleOf = (name: string, needs: readonly string[] = []): Module =>
   defineModule({ name, needs, config: z.object({}), create: async () => ({}) });

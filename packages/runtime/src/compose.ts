@@ -1,6 +1,6 @@
 // Orders the modules of a process so that each comes after those it needs. Pure.
 import type { Module } from "./module.ts";
-import { OperatorError } from "./operator-error.ts";
+import { OperatorError } from "./process/operator-error.ts";
 
 /** @throws OperatorError on a name that occurs twice and on a cycle. */
 export function inStartOrder(modules: readonly Module[]): Module[] {

@@ -4,10 +4,10 @@ import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
-import { systemClock } from "./clock.ts";
 import { defineModule } from "./module.ts";
+import { systemClock } from "./process/clock.ts";
+import { signToken } from "./rpc/service-token.ts";
 import { type RunningProcess, startProcess } from "./run.ts";
-import { signToken } from "./service-token.ts";
 import { Probe } from "./test/probe-services.ts";
 
 const SECRET = "a secret for tests that is long enough";

@@ -1,28 +1,17 @@
 // What a module is. A process is a list of modules; no module knows which others share its process:
 // it dials them by name, and the runner decides whether that is a function call or the network.
 import type { DescService } from "@bufbuild/protobuf";
-import type { ServiceImpl } from "@connectrpc/connect";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import type { z } from "zod";
-import type { Timer } from "./clock.ts";
-import type { MountPoint } from "./forward-request.ts";
-import type { Logger } from "./logger.ts";
-import type { RestApi } from "./rest-api.ts";
-import type { ServiceClient } from "./service-client.ts";
-import type { Schema } from "./sql-files.ts";
-import type { Tracing } from "./tracing.ts";
-
-/** One RPC service and its implementation. */
-export interface RpcService {
-  readonly desc: DescService;
-  readonly impl: Partial<ServiceImpl<DescService>>;
-}
-
-/** Pairs a service with its implementation; the pairing is checked by the compiler here and nowhere else. */
-export function implement<Desc extends DescService>(desc: Desc, impl: ServiceImpl<Desc>): RpcService {
-  return { desc, impl: impl as Partial<ServiceImpl<DescService>> };
-}
+import type { Schema } from "./database/sql-files.ts";
+import type { MountPoint } from "./http/forward-request.ts";
+import type { RestApi } from "./http/rest-api.ts";
+import type { Timer } from "./process/clock.ts";
+import type { Logger } from "./process/logger.ts";
+import type { RpcService } from "./rpc/rpc-service.ts";
+import type { ServiceClient } from "./rpc/service-client.ts";
+import type { Tracing } from "./telemetry/tracing.ts";
 
 export interface ModuleContext<Config> {
   readonly config: Config;

@@ -4,19 +4,19 @@ import { ConnectError, type Interceptor, type Transport } from "@connectrpc/conn
 import { createConnectTransport } from "@connectrpc/connect-node";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import type { Clock } from "./clock.ts";
-import { type Environment, readConfig } from "./config.ts";
-import type { MountPoint } from "./forward-request.ts";
-import { createInProcessTransport } from "./in-process-transport.ts";
+import type { MountPoint } from "./http/forward-request.ts";
+import { describeRoutes } from "./http/rest-api.ts";
+import { describeRemote, mountLocal, mountRemote, type RemoteRest } from "./http/rest-mount.ts";
 import type { ModuleInstance } from "./module.ts";
-import { PeerSessions } from "./peer-sessions.ts";
-import { describeRoutes } from "./rest-api.ts";
-import { describeRemote, mountLocal, mountRemote, type RemoteRest } from "./rest-mount.ts";
-import { audienceOf } from "./rpc-interceptors.ts";
-import { MAX_MESSAGE_BYTES } from "./rpc-limits.ts";
-import { createServiceClient, type ServiceClient } from "./service-client.ts";
-import { signToken } from "./service-token.ts";
-import { traceCalls } from "./trace-calls.ts";
+import type { Clock } from "./process/clock.ts";
+import { type Environment, readConfig } from "./process/config.ts";
+import { createInProcessTransport } from "./rpc/in-process-transport.ts";
+import { PeerSessions } from "./rpc/peer-sessions.ts";
+import { audienceOf } from "./rpc/rpc-interceptors.ts";
+import { MAX_MESSAGE_BYTES } from "./rpc/rpc-limits.ts";
+import { createServiceClient, type ServiceClient } from "./rpc/service-client.ts";
+import { signToken } from "./rpc/service-token.ts";
+import { traceCalls } from "./rpc/trace-calls.ts";
 
 const TOKEN_REFRESH_MS = 20_000;
 /** Of a connection on which an answer is awaited. */

@@ -9,12 +9,12 @@ import { ServiceError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { systemClock } from "./clock.ts";
-import { createInProcessTransport } from "./in-process-transport.ts";
 import { createRemoteTransport } from "./peers.ts";
-import { answerErrors, requireServiceToken } from "./rpc-interceptors.ts";
-import { type RpcServer, startRpcServer } from "./rpc-server.ts";
-import { createServiceClient } from "./service-client.ts";
+import { systemClock } from "./process/clock.ts";
+import { createInProcessTransport } from "./rpc/in-process-transport.ts";
+import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
+import { type RpcServer, startRpcServer } from "./rpc/rpc-server.ts";
+import { createServiceClient } from "./rpc/service-client.ts";
 import { type KeptLog, keptLog, Probe } from "./test/probe-services.ts";
 
 const SECRET = "a secret for tests that is long enough";

@@ -5,10 +5,10 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { CatalogService } from "@gr/proto/catalog";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { systemClock } from "./clock.ts";
 import { createRemoteTransport } from "./peers.ts";
-import { PRINCIPAL_HEADER, signPrincipal } from "./principal.ts";
-import { createServiceClient } from "./service-client.ts";
+import { systemClock } from "./process/clock.ts";
+import { PRINCIPAL_HEADER, signPrincipal } from "./rpc/principal.ts";
+import { createServiceClient } from "./rpc/service-client.ts";
 
 const ENTRY = fileURLToPath(new URL("./test/slow-process.ts", import.meta.url));
 const SECRET = "a secret for tests that is long enough";

@@ -4,7 +4,7 @@ import { freePort } from "@gr/embedded";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { defineModule, type Module, type ModuleInstance } from "./module.ts";
-import { OperatorError } from "./operator-error.ts";
+import { OperatorError } from "./process/operator-error.ts";
 import { type RunningProcess, startProcess } from "./run.ts";
 
 const env = {

@@ -3,9 +3,11 @@
 import type { DescService } from "@bufbuild/protobuf";
 import type { Interceptor } from "@connectrpc/connect";
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
-import { buildInfo } from "./build-info.ts";
-import { type Clock, systemClock, type Timer } from "./clock.ts";
 import { inStartOrder, remoteNeeds } from "./compose.ts";
+import type { Module, ModuleInstance } from "./module.ts";
+import { Peers, readPeerAddresses } from "./peers.ts";
+import { buildInfo } from "./process/build-info.ts";
+import { type Clock, systemClock, type Timer } from "./process/clock.ts";
 import {
   believedSecrets,
   type Environment,
@@ -14,21 +16,19 @@ import {
   processConfig,
   readConfig,
   refuseProblems,
-} from "./config.ts";
-import { createLogger, type Logger } from "./logger.ts";
-import { memoryShares } from "./memory-shares.ts";
-import type { Module, ModuleInstance } from "./module.ts";
-import { OperatorError, sentenceOf } from "./operator-error.ts";
-import { Peers, readPeerAddresses } from "./peers.ts";
-import type { ProcessMemory } from "./process-memory.ts";
-import { answerErrors, requireServiceToken } from "./rpc-interceptors.ts";
-import { healthService, reflectionService } from "./rpc-introspection.ts";
-import { startRpcServer } from "./rpc-server.ts";
+} from "./process/config.ts";
+import { createLogger, type Logger } from "./process/logger.ts";
+import { memoryShares } from "./process/memory-shares.ts";
+import { OperatorError, sentenceOf } from "./process/operator-error.ts";
+import type { ProcessMemory } from "./process/process-memory.ts";
+import { answerErrors, requireServiceToken } from "./rpc/rpc-interceptors.ts";
+import { healthService, reflectionService } from "./rpc/rpc-introspection.ts";
+import { startRpcServer } from "./rpc/rpc-server.ts";
+import type { ServiceClient } from "./rpc/service-client.ts";
+import { traceAnswers } from "./rpc/trace-calls.ts";
 import { awaitSchemas, migrateSchemas, placedSchemas } from "./schema.ts";
-import type { ServiceClient } from "./service-client.ts";
 import { startServiceHttp } from "./service-http.ts";
-import { traceAnswers } from "./trace-calls.ts";
-import { openTelemetry, type Tracing } from "./tracing.ts";
+import { openTelemetry, type Tracing } from "./telemetry/tracing.ts";
 
 /** Internal ports wait longer than the gateway, so that it is the gateway that ends what takes too long. */
 const PORTS_LATER_MS = 5_000;

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { freePort } from "@gr/embedded";
 import { type TestDatabase, testDatabase, until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { postgresConfig } from "./config.ts";
-import { createLogger } from "./logger.ts";
 import { defineModule } from "./module.ts";
+import { postgresConfig } from "./process/config.ts";
+import { createLogger } from "./process/logger.ts";
 import { type RunningProcess, startProcess } from "./run.ts";
 import { migrateSchemas, openPool, placedSchemas } from "./schema.ts";
 

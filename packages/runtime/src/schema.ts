@@ -2,7 +2,11 @@
 // waited for. While it waits, a process is alive and not ready, and says what it waits for.
 import { Gauge, type Registry } from "prom-client";
 import type { z } from "zod";
-import type { Timer } from "./clock.ts";
+import { migrate, pendingFiles } from "./database/migrate.ts";
+import { connectPostgres, type Pool } from "./database/postgres.ts";
+import { type Schema, searchPathOf } from "./database/sql-files.ts";
+import type { Module } from "./module.ts";
+import type { Timer } from "./process/clock.ts";
 import {
   believedSecrets,
   type Environment,
@@ -10,14 +14,10 @@ import {
   postgresConfig,
   readConfig,
   refuseProblems,
-} from "./config.ts";
-import type { Logger } from "./logger.ts";
-import { migrate, pendingFiles } from "./migrate.ts";
-import type { Module } from "./module.ts";
-import { sentenceOf } from "./operator-error.ts";
-import { connectPostgres, type Pool } from "./postgres.ts";
+} from "./process/config.ts";
+import type { Logger } from "./process/logger.ts";
+import { sentenceOf } from "./process/operator-error.ts";
 import { startServiceHttp } from "./service-http.ts";
-import { type Schema, searchPathOf } from "./sql-files.ts";
 
 const LOOK_EVERY_MS = 1_000;
 

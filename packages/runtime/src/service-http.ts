@@ -5,15 +5,15 @@ import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
-import { buildInfo } from "./build-info.ts";
-import type { Clock } from "./clock.ts";
-import { closeHttpApp, createHttpApp, drainHttpApp } from "./http-app.ts";
-import { listenError } from "./listen.ts";
-import type { Logger } from "./logger.ts";
-import { describeRoutes, type RestApi } from "./rest-api.ts";
-import { DESCRIBE_PATH, serveForwarded } from "./rest-mount.ts";
-import { REQUEST_ID_HEADER } from "./rpc-interceptors.ts";
-import type { Tracing } from "./tracing.ts";
+import { closeHttpApp, createHttpApp, drainHttpApp } from "./http/http-app.ts";
+import { describeRoutes, type RestApi } from "./http/rest-api.ts";
+import { DESCRIBE_PATH, serveForwarded } from "./http/rest-mount.ts";
+import { buildInfo } from "./process/build-info.ts";
+import type { Clock } from "./process/clock.ts";
+import { listenError } from "./process/listen.ts";
+import type { Logger } from "./process/logger.ts";
+import { REQUEST_ID_HEADER } from "./rpc/rpc-interceptors.ts";
+import type { Tracing } from "./telemetry/tracing.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 

@@ -3,7 +3,7 @@ import { PROVIDER_ABILITIES, type ProviderAbility } from "@gr/models";
 import { milliseconds, postgresConfig } from "@gr/runtime";
 import { textUpstreamConfig } from "@gr/text-upstream";
 import { z } from "zod";
-import type { MediaProviders } from "./offer.ts";
+import type { MediaProviders } from "./offer/offer.ts";
 
 const ABILITY = z.enum(PROVIDER_ABILITIES);
 

@@ -4,9 +4,9 @@ import { formatPicoUsd } from "@gr/money";
 import { type Model, ModelSchema } from "@gr/proto/catalog";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
-import { comparedAmountsOf } from "./model-pricing.ts";
-import type { Snapshot } from "./snapshot.ts";
-import type { Listing } from "./text-listing.ts";
+import type { Listing } from "./files/text-listing.ts";
+import type { Snapshot } from "./offer/snapshot.ts";
+import { comparedAmountsOf } from "./prices/model-pricing.ts";
 
 const MOST_IDS_LOGGED = 20;
 /** A price that moves by more than this factor is more likely a mistake than news. */

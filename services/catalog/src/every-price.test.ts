@@ -5,8 +5,8 @@ import { chargeOf, PICO_PER_CREDIT } from "@gr/money";
 import { type MeteredPrice, type Model, ModelKind, type Price } from "@gr/proto/catalog";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { requestsOf } from "./accepted-requests.ts";
-import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
+import { loadSeed, SEED_DIRECTORY } from "./files/seed.ts";
+import { requestsOf } from "./prices/accepted-requests.ts";
 
 let seed: readonly Model[];
 beforeAll(async () => {

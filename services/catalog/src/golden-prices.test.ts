@@ -3,8 +3,8 @@ import { isExact, priceOfImageRequest, priceOfVideoRequest } from "@gr/models";
 import { parsePicoUsd } from "@gr/money";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { defaultPriceOf } from "./model-pricing.ts";
-import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
+import { loadSeed, SEED_DIRECTORY } from "./files/seed.ts";
+import { defaultPriceOf } from "./prices/model-pricing.ts";
 import { GOLDEN_PRICES } from "./test/golden-prices.ts";
 
 let seed: ReadonlyMap<string, Model>;

@@ -3,19 +3,19 @@
 import { join } from "node:path";
 import { defineModule, openPool } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
+import { createPreview } from "./answers/preview.ts";
+import { catalogRest } from "./answers/rest.ts";
+import { catalogOperatorRpc, catalogRpc } from "./answers/rpc.ts";
 import { catalogConfig } from "./config.ts";
 import { createCatalogEvents } from "./events.ts";
-import { createLiveCatalog, type LiveCatalog } from "./live-catalog.ts";
-import { createOfferReader } from "./offer-reader.ts";
-import { createOwnFolder, readCatalogFolder } from "./own-folder.ts";
-import { createPreview } from "./preview.ts";
-import { createPriceStore } from "./price-store.ts";
-import { catalogRest } from "./rest.ts";
-import { catalogOperatorRpc, catalogRpc } from "./rpc.ts";
-import { readSeed, readSeedFiles, SEED_DIRECTORY, type SeedFile } from "./seed.ts";
-import { createTextStore } from "./store.ts";
-import { createTextImports } from "./text-imports.ts";
-import { readTextPriceList } from "./text-price-list.ts";
+import { readSeed, readSeedFiles, SEED_DIRECTORY, type SeedFile } from "./files/seed.ts";
+import { readTextPriceList } from "./files/text-price-list.ts";
+import { createLiveCatalog, type LiveCatalog } from "./offer/live-catalog.ts";
+import { createPriceStore } from "./prices/price-store.ts";
+import { createOfferReader } from "./sources/offer-reader.ts";
+import { createOwnFolder, readCatalogFolder } from "./sources/own-folder.ts";
+import { createTextStore } from "./sources/store.ts";
+import { createTextImports } from "./sources/text-imports.ts";
 
 /** How often the date is checked: a new day may hide a model. */
 const DAY_CHECK_MS = 1_000;

@@ -5,7 +5,7 @@ import { chargeOf } from "@gr/money";
 import { ModelKind } from "@gr/proto/catalog";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { readSeedFiles, SEED_DIRECTORY } from "./seed.ts";
+import { readSeedFiles, SEED_DIRECTORY } from "./files/seed.ts";
 import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
 

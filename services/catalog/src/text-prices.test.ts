@@ -1,6 +1,6 @@
 // The shipped prices of OpenAI's text models: tiers, long inputs, cache writes and tools as the cited source has them.
 import { expect, test } from "@jest/globals";
-import { readTextPriceList } from "./text-price-list.ts";
+import { readTextPriceList } from "./files/text-price-list.ts";
 
 test("prices of long inputs and tiers are those of the source", async () => {
   const list = await readTextPriceList(undefined);

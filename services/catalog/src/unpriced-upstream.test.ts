@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { OperatorError } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import { readTextPriceList, textPriceListOf } from "./files/text-price-list.ts";
 import { type FakeUpstream, listing, startFakeUpstream } from "./test/fake-upstream.ts";
 import { type CatalogUnderTest, startCatalog } from "./test/start-catalog.ts";
-import { readTextPriceList, textPriceListOf } from "./text-price-list.ts";
 
 const row = (id: string, fields: object = {}) => ({
   id,

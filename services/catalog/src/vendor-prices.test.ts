@@ -3,7 +3,7 @@
 import { priceOfImageRequest, priceOfTokens, priceOfVideoRequest } from "@gr/models";
 import { type Model, ModelKind, type Price } from "@gr/proto/catalog";
 import { beforeAll, expect, test } from "@jest/globals";
-import { loadSeed, SEED_DIRECTORY } from "./seed.ts";
+import { loadSeed, SEED_DIRECTORY } from "./files/seed.ts";
 
 interface Asked {
   readonly images?: number;

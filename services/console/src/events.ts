@@ -5,7 +5,7 @@ import type { Reason } from "@gr/proto";
 import type { StatementComparison } from "@gr/proto/console";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, type Registry } from "prom-client";
-import type { PaymentStatus } from "./payments/payment-bookings.ts";
+import type { PaymentStatus } from "./payment-status.ts";
 
 const STRIPE_OUTCOMES = ["done", "repeated", "not_ours", "bad_signature", "failed"] as const;
 export type StripeOutcome = (typeof STRIPE_OUTCOMES)[number];
@@ -30,6 +30,8 @@ export interface ConsoleEvents {
   /** This process has compared a statement with the books. */
   statementCompared(statement: string, comparison: StatementComparison): void;
   statementNotRead(statement: string, problem: string): void;
+  /** The keys service did not list its accounts, so an operator may miss the newest ones. */
+  accountsNotCopied(problem: string): void;
   /** Difference beyond the tolerance in the stored comparison, which any process has made. */
   statementStored(statement: string, off: PicoUsd): void;
 }
@@ -116,6 +118,7 @@ export function createConsoleEvents(
       unread.inc({ upstream: statement });
       log.warn({ statement, problem }, "a provider's statement was not compared; the next try is in an hour");
     },
+    accountsNotCopied: (problem) => log.warn({ problem }, "the newest accounts were not read from keys"),
     // A gauge is a floating-point number; the exact amounts are in the stored comparison.
     statementStored: (statement, off) => differences.set({ upstream: statement }, Number(formatPicoUsd(off))),
   };

@@ -5,21 +5,23 @@ import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
 import { createReadyCheck, defineModule, openPool, startRounds } from "@gr/runtime";
-import { createAttempts } from "./attempts.ts";
 import { consoleConfig } from "./config.ts";
 import type { ConsoleDeps } from "./console-deps.ts";
+import { createAttempts } from "./door/attempts.ts";
+import { RunningWork } from "./door/running-work.ts";
 import { createConsoleEvents } from "./events.ts";
-import { linksTo } from "./links.ts";
-import { createMailer } from "./mailer.ts";
-import { createModelKinds } from "./model-kinds.ts";
+import { linksTo } from "./mail/links.ts";
+import { createMailer } from "./mail/mailer.ts";
+import { terminal } from "./mail/terminal.ts";
+import { createAccounts } from "./operators/accounts.ts";
 import { createOperatorStore } from "./operators/operator-store.ts";
 import { createPaymentStore } from "./payments/payment-store.ts";
 import { createSettlePayments } from "./payments/settle-payment.ts";
 import { createStripe } from "./payments/stripe.ts";
-import { createPeople } from "./people.ts";
+import { createPeople } from "./people/people.ts";
+import { createModelKinds } from "./requests/model-kinds.ts";
 import { consoleRest } from "./rest.ts";
 import { consoleRpc } from "./rpc.ts";
-import { RunningWork } from "./running-work.ts";
 import { createChallenges } from "./sign-in/challenges.ts";
 import { createIssuer } from "./sign-in/issuer.ts";
 import { createPasskeyStore } from "./sign-in/passkey-store.ts";
@@ -30,7 +32,6 @@ import { createDailyComparisons } from "./statements/daily-comparisons.ts";
 import { createReconcile } from "./statements/reconcile.ts";
 import { statementsOf } from "./statements/statement-config.ts";
 import { createConsoleStore } from "./store.ts";
-import { terminal } from "./terminal.ts";
 
 const READY_FOR_MS = 1_000;
 const SWEEP_EVERY_MS = 600_000;
@@ -64,15 +65,18 @@ export const consoleModule = defineModule({
     const reconcile = createReconcile({ statements, tolerance, reports, clock });
     const comparisons = createComparisonStore(pool);
     const daily = createDailyComparisons({ statements, reconcile, comparisons, events, clock });
+    const operators = createOperatorStore(pool);
+    const keys = dial("keys", KeysService);
     const deps: ConsoleDeps = {
       config,
       store,
-      operators: createOperatorStore(pool),
+      operators,
+      accounts: createAccounts({ keys, billing, store, operators, events }),
       people: createPeople({ config, pool, mailer, links, log }),
       attempts: createAttempts(store, clock),
       mailer,
       links,
-      keys: dial("keys", KeysService),
+      keys,
       billing,
       reports,
       media: dial("media-generation", MediaGenerationService),

@@ -5,25 +5,28 @@ import { ConsoleOperatorService } from "@gr/proto/console";
 import { implement, parseRequest, type RpcService } from "@gr/runtime";
 import { z } from "zod";
 import type { ConsoleDeps } from "./console-deps.ts";
-import { SIGN_IN_LINK_S } from "./people.ts";
+import { SIGN_IN_LINK_S } from "./people/people.ts";
 
-const ownerFields = z.object({ email, account_name: name, name: name.optional() });
+const ownerFields = z.object({ email, account_name: name.optional(), name: name.optional() });
+const renameFields = z.object({ name });
+const suspensionFields = z.object({ reason: name });
 const linkFields = z.object({ email });
 const operatorFields = z.object({ email, name: name.optional() });
 
 export function consoleRpc(deps: ConsoleDeps): RpcService {
-  const { people, store, operators, keys, links, clock, reconcile, comparisons, statements } = deps;
+  const { people, store, operators, accounts, links, clock, reconcile, comparisons, statements } = deps;
   return implement(ConsoleOperatorService, {
     async addOwner({ accountId, ...given }) {
       const fields = parseRequest(ownerFields, {
         email: given.email,
-        account_name: given.accountName,
+        ...(given.accountName === "" ? {} : { account_name: given.accountName }),
         ...(given.name === "" ? {} : { name: given.name }),
       });
-      // The keys service knows which accounts there are.
-      await keys.listKeys({ accountId, limit: 1 });
+      const account = await accounts.require(accountId, "account_id");
       const person = await people.findOrMake(fields.email, fields.name ?? fields.email);
-      await store.addAccount(accountId, fields.account_name);
+      const { account_name: accountName = account.name } = fields;
+      const isUnowned = account.members === 0;
+      if (isUnowned && accountName !== account.name) await accounts.rename(accountId, accountName);
       if ((await store.roleOf(accountId, person.id)) !== "owner") {
         await store.addMember(accountId, person.id, "owner");
         const detail = { email: fields.email, role: "owner" };
@@ -31,6 +34,23 @@ export function consoleRpc(deps: ConsoleDeps): RpcService {
         await store.audit({ accountId, actor: null, address: null, ...deed });
       }
       return { personId: person.id };
+    },
+    async renameAccount({ accountId, ...given }) {
+      const fields = parseRequest(renameFields, { name: given.name });
+      const { id } = await accounts.require(accountId, "account_id");
+      const before = await accounts.rename(id, fields.name);
+      const detail = { from: before, to: fields.name };
+      await store.audit({
+        ...{ accountId: id, actor: null, address: null, subject: id },
+        ...{ action: "account.renamed", detail },
+      });
+      return {};
+    },
+    async setSuspended({ accountId, suspended, ...given }) {
+      const { reason } = parseRequest(suspensionFields, { reason: given.reason });
+      const { id } = await accounts.require(accountId, "account_id");
+      await accounts.setSuspended(id, suspended, reason);
+      return {};
     },
     async createSignInLink(request) {
       const fields = parseRequest(linkFields, { email: request.email });

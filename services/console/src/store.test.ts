@@ -1,7 +1,7 @@
 // What must stay true of members and invitations when several people act at once, or too late.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { digestOfToken, makeToken } from "./invitation-token.ts";
+import { digestOfToken, makeToken } from "./people/invitation-token.ts";
 import { type ConsoleDatabase, startConsoleDatabase } from "./test/console-database.ts";
 
 let database: ConsoleDatabase;

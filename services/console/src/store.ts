@@ -48,7 +48,7 @@ export interface AuditEntry extends Omit<AuditRecord, "accountId"> {
 export interface ConsoleStore {
   ping(): Promise<void>;
   /** Does nothing when the account is known. */
-  addAccount(accountId: string, name: string): Promise<void>;
+  addAccount(accountId: string, name: string, createdAt?: Date): Promise<void>;
   /** @returns the name that it had */
   renameAccount(accountId: string, name: string): Promise<string>;
   membershipsOf(personId: string): Promise<Membership[]>;
@@ -111,11 +111,10 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
     ping: async () => {
       await pool.query("SELECT");
     },
-    addAccount: async (accountId, name) => {
-      await pool.query("INSERT INTO account (id, name) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
-        accountId,
-        name,
-      ]);
+    addAccount: async (accountId, name, createdAt) => {
+      const sql = `INSERT INTO account (id, name, created_at) VALUES ($1, $2, coalesce($3, now()))
+        ON CONFLICT DO NOTHING`;
+      await pool.query(sql, [accountId, name, createdAt ?? null]);
     },
     membershipsOf: (personId) =>
       rowsOf<Membership>(`${MEMBERSHIP} WHERE m.person_id = $1 ORDER BY a.created_at, a.id`, [personId]),

@@ -1,7 +1,7 @@
 // What happens to keys, each as one function: a counter and a log line. Ids and reasons only, never a secret or hint.
 import type { Logger } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
-import type { ApiKey, Unusable } from "./key.ts";
+import type { ApiKey, Unusable } from "./records/key.ts";
 
 /** "malformed": wrong checksum; "unknown": well-formed, but no key of ours; "token": a web token that is none. */
 export type RefusalCause = Unusable | "malformed" | "unknown" | "token";

@@ -1,7 +1,7 @@
 // Lists of keys have no rate limit, so they are made one after the other, and accounts take turns.
 import { expect, test } from "@jest/globals";
-import type { KeyDeps } from "./key-deps.ts";
-import { keysRest } from "./rest.ts";
+import { keysRest } from "./api/rest.ts";
+import type { KeyDeps } from "./operations/key-deps.ts";
 
 test("one list is made at a time, and accounts take turns", async () => {
   const begun: string[] = [];

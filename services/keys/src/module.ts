@@ -2,15 +2,15 @@
 import { join } from "node:path";
 import { BillingService } from "@gr/proto/billing";
 import { defineModule, openPool, openRedis } from "@gr/runtime";
+import { keysRest } from "./api/rest.ts";
+import { keysRpc } from "./api/rpc.ts";
 import { keysConfig } from "./config.ts";
 import { createKeyEvents } from "./events.ts";
-import type { KeyDeps } from "./key-deps.ts";
-import { createUnknownDigests, digestWith } from "./key-digest.ts";
-import { keysRest } from "./rest.ts";
-import { createRevocations } from "./revocations.ts";
-import { keysRpc } from "./rpc.ts";
-import { createKeyStore } from "./store.ts";
-import { createWebTokens } from "./web-token.ts";
+import type { KeyDeps } from "./operations/key-deps.ts";
+import { createWebTokens } from "./operations/web-token.ts";
+import { createUnknownDigests, digestWith } from "./records/key-digest.ts";
+import { createRevocations } from "./records/revocations.ts";
+import { createKeyStore } from "./records/store.ts";
 
 const schema = { name: "keys", migrations: join(import.meta.dirname, "../migrations") };
 

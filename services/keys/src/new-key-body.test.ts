@@ -5,7 +5,7 @@ import { ServiceError } from "@gr/proto";
 import { parseJsonBytes, parseRequest } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { newKeyBody } from "./rest.ts";
+import { newKeyBody } from "./api/rest.ts";
 
 const NOW = Date.UTC(2026, 5, 15, 12);
 const schema = newKeyBody({ clock: { now: () => NOW } });

@@ -4,8 +4,8 @@ import { formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { PaidRequestEvents } from "@gr/paid-request";
 import type { Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { TextKinds } from "./answer/text-kinds.ts";
 import type { TextOrder } from "./request/text-order.ts";
+import type { TextKinds } from "./text-kinds.ts";
 import type { UpstreamLoss } from "./upstream/upstream-call.ts";
 import type { Refusal } from "./upstream/upstream-refusal.ts";
 

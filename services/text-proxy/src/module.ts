@@ -5,11 +5,11 @@ import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { type Clock, defineModule } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
-import type { TextKinds } from "./answer/text-kinds.ts";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
 import { createTextEvents, type TextEvents } from "./events.ts";
 import { inputBudgetOf } from "./input-budget.ts";
 import { textRest } from "./rest.ts";
+import type { TextKinds } from "./text-kinds.ts";
 import { CircuitBreaker } from "./upstream/circuit-breaker.ts";
 import { Upstream } from "./upstream/upstream.ts";
 

@@ -19,12 +19,10 @@ import { type Model, ModelKind, type TokenPrice } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
 import type { PriceTerms } from "@gr/text-upstream";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { STREAM_HEADERS } from "./answer/client-stream.ts";
 import { StreamProducer } from "./answer/stream-producer.ts";
-import type { TextKinds } from "./answer/text-kinds.ts";
-import { textLine } from "./answer/text-line.ts";
 import { WholeProducer } from "./answer/whole-producer.ts";
 import type { TextProxyConfig } from "./config.ts";
+import { textLine } from "./cost/text-line.ts";
 import type { TextEvents } from "./events.ts";
 import { continuesElsewhere } from "./request/continued-request.ts";
 import { type HoldSize, holdSizeOf, inputBound } from "./request/hold-size.ts";
@@ -32,6 +30,8 @@ import { extrasCostOf, pricedRoutes, rateTermsOf } from "./request/price-effects
 import { withAdvice } from "./request/refused-for-money.ts";
 import type { TextOrder } from "./request/text-order.ts";
 import { readTextRequest, TEXT_PATHS, type TextApi, type TextRequest } from "./request/text-request.ts";
+import { STREAM_HEADERS } from "./stream/client-stream.ts";
+import type { TextKinds } from "./text-kinds.ts";
 import { chooseRoutes } from "./upstream/choose-routes.ts";
 import type { Upstream } from "./upstream/upstream.ts";
 
@@ -50,8 +50,6 @@ export interface TextDeps {
 }
 
 const UNSERVED_RETRY_MS = 1_000;
-/** Characters of a model's name in an error message. */
-const LONGEST_NAME = 200;
 
 /** A model that at least one upstream serves. */
 interface Target {
@@ -92,7 +90,7 @@ export async function serveText(
     id: http.id,
     accountId,
     keyId,
-    model: request.model,
+    model: found.prepared.model.id,
     priceVersion,
     credits: size.credits,
     mostCredits: size.mostCredits,
@@ -182,11 +180,7 @@ function findTarget(
   request: TextRequest,
   accountId: string,
 ): Target {
-  const model = catalog.find(request.model);
-  if (model === undefined) {
-    const name = request.model.slice(0, LONGEST_NAME).toWellFormed();
-    throw new ServiceError("model_not_found", `The model "${name}" does not exist.`, { param: "model" });
-  }
+  const model = catalog.require(request.model);
   if (model.kind !== ModelKind.TEXT) {
     const message = `The model "${model.id}" does not make text; use the path for ${pathOf(model)}.`;
     throw new ServiceError("wrong_endpoint", message, { param: "model" });

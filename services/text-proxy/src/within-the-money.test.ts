@@ -234,7 +234,7 @@ describe("a stream without a limit", () => {
 
 describe("a stream with a limit", () => {
   const limited = open({ max_tokens: 1_000 });
-  /** What it holds, to the last credit. */
+  /** Credits of its limit, to the last one. */
   const held = 16n;
 
   test("that keeps to it is not cut, however long its words, and where nothing more is free", async () => {
@@ -243,10 +243,20 @@ describe("a stream with a limit", () => {
     const { text, calls, request } = await inStep(some(10, token(TEXT), ...end), limited);
     expect(text).toContain("[DONE]");
     expect(calls.map(({ kind, credits }) => [kind, credits])).toEqual([
-      ["place", held],
+      ["place", 9n],
+      ["extend", held],
       ["capture", held],
     ]);
     expect(request.max_tokens).toBe(1_000);
+  });
+
+  test("that is far above the money is served like a stream without one, and its limit is sent as it is", async () => {
+    leave(10n);
+    const end = [usageEvent(usage(10, 20, "0.000035")), DONE];
+    const { text, last, request } = await inStep(some(1, token("ok"), ...end), open({ max_tokens: 128_000 }));
+    expect(text).toContain("[DONE]");
+    expect(last).toMatchObject({ kind: "capture", credits: 1n });
+    expect(request.max_tokens).toBe(128_000);
   });
 
   test("that ignores it is cut, and charged for no more than was asked for", async () => {
@@ -333,22 +343,25 @@ describe("an answer in one piece", () => {
 });
 
 describe("no charge is above its hold", () => {
-  /** Holds 16, and is billed 55, which is believed. */
+  /** Billed 55, which is trusted. An answer in one piece holds 16, and a stream begins with 9. */
   const dearer = usage(10, 1_000, "0.0055");
   const limited = { max_tokens: 1_000 };
   const scripts = [
-    ["in one piece", chat("sandbox/chat", "hi", limited), answer(dearer)],
-    ["as a stream", open(limited), EMPTY + usageEvent(dearer) + DONE],
+    ["in one piece", chat("sandbox/chat", "hi", limited), answer(dearer), 16n],
+    ["as a stream", open(limited), EMPTY + usageEvent(dearer) + DONE, 9n],
   ] as const;
 
-  test.each(scripts)("which grows to what was billed where that is free: %s", async (_how, body, text) => {
-    leave(60n);
-    expect(await chargedFor(body, text)).toMatchObject({ cost: 5_500_000_000n, credits: 55n });
-  });
+  test.each(scripts)(
+    "which grows to what was billed where that is free: %s",
+    async (_how, body, text, _held) => {
+      leave(60n);
+      expect(await chargedFor(body, text)).toMatchObject({ cost: 5_500_000_000n, credits: 55n });
+    },
+  );
 
-  test.each(scripts)("and else the rest is ours: %s", async (_how, body, text) => {
+  test.each(scripts)("and else the rest is ours: %s", async (_how, body, text, held) => {
     leave(20n);
-    expect(await chargedFor(body, text)).toMatchObject({ cost: 5_500_000_000n, credits: 16n });
+    expect(await chargedFor(body, text)).toMatchObject({ cost: 5_500_000_000n, credits: held });
     expect(await rig.metrics()).toMatch(/^text_costs_not_covered_total [1-9]/m);
   });
 
@@ -395,9 +408,9 @@ describe("a request that the money does not allow", () => {
   };
 
   test.each([
-    ["chat/completions", chat("sandbox/chat", "hi"), 'Without "max_tokens"'],
+    ["chat/completions", chat("sandbox/chat", "hi"), 'A "max_tokens" below 512'],
     ["chat/completions", chat("sandbox/chat", "hi", { max_tokens: 9_000 }), 'A smaller "max_tokens"'],
-    ["responses", { model: "sandbox/chat", input: "hi" }, 'Without "max_output_tokens"'],
+    ["responses", { model: "sandbox/chat", input: "hi" }, 'A "max_output_tokens" below 512'],
   ] as const)("is told that a limit helps: %s %j", async (path, body, words) => {
     leave(5n);
     expect(await refusal(body, path)).toEqual({

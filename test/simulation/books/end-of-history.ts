@@ -1,6 +1,6 @@
 // What is checked of a whole request: when its client gets the answer, and when the history has come to rest.
 
-import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
+import type { LogEntry } from "@gr/media-generation/simulated";
 import { smaller } from "@gr/money";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Answer, Request } from "../system/request.ts";

@@ -1,17 +1,22 @@
 // What stands where billing's SQL stands: the stores that its service is made of, over the ledger of the history.
-import type { AccountStore } from "@gr/billing/src/accounts/account-store.ts";
-import type { AdjustmentStore } from "@gr/billing/src/accounts/adjustment-store.ts";
-import { type Deposit, depositEntry } from "@gr/billing/src/accounts/deposit.ts";
-import type { Spender } from "@gr/billing/src/accounts/spender.ts";
-import type { AnswerStore } from "@gr/billing/src/claims/answer-store.ts";
-import type { ClaimingSpender } from "@gr/billing/src/claims/claim-store.ts";
-import type { Hold } from "@gr/billing/src/holds/hold.ts";
-import type { HoldStore, Lease } from "@gr/billing/src/holds/hold-store.ts";
-import type { SpendNumbers } from "@gr/billing/src/mirror/spend-mirror.ts";
-import type { ReadSpendNumbers } from "@gr/billing/src/mirror/spend-numbers-store.ts";
-import { invalid } from "@gr/billing/src/rpc/field-rules.ts";
-import type { Operation as BillingOperation } from "@gr/billing/src/writer/operation.ts";
-import { NO_REFUSAL, type Posted } from "@gr/billing/src/writer/post-store.ts";
+import {
+  type AccountStore,
+  type AdjustmentStore,
+  type AnswerStore,
+  type Operation as BillingOperation,
+  type ClaimingSpender,
+  type Deposit,
+  depositEntry,
+  type Hold,
+  type HoldStore,
+  invalid,
+  type Lease,
+  NO_REFUSAL,
+  type Posted,
+  type ReadSpendNumbers,
+  type Spender,
+  type SpendNumbers,
+} from "@gr/billing/simulated";
 import type { LedgerOutcome } from "@gr/ledger-model";
 import { DepositStatus } from "@gr/proto/billing";
 import { present } from "../books/audit.ts";

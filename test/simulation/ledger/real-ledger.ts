@@ -1,10 +1,7 @@
 // The journal of a simulated history, carried out by the real billing service on a real PostgreSQL: every answer must be
 // the one that the history got, and the books must end where the model of the ledger ends. Ids follow from the seed.
 import { createHash } from "node:crypto";
-import { messageOfPeriod } from "@gr/billing/src/rpc/message-names.ts";
-import { lostCost } from "@gr/billing/src/test/ledger-store.ts";
-import type { BillingUnderTest } from "@gr/billing/src/test/start-billing.ts";
-import * as wallet from "@gr/billing/src/test/wallet.ts";
+import { type BillingUnderTest, lostCost, messageOfPeriod, wallet } from "@gr/billing/simulated";
 import { outcomeMessage } from "@gr/ledger-model";
 import { ServiceError } from "@gr/proto";
 import { ReleaseReason } from "@gr/proto/billing";

@@ -1,16 +1,16 @@
 // The mirrors of refusals: the local one of production, watched; and one that stands where the Lua scripts of the shared one
 // stand, in a Redis that may lose everything, go back in time or not answer. What a mirror refuses is held against the past.
 
-import { LocalSpendMirror } from "@gr/billing/src/mirror/local-mirror.ts";
 import {
   type AskedPlace,
   deathOf,
   type Epoch,
+  LocalSpendMirror,
+  type Posted,
   refusalOf,
   type SpendMirror,
   type SpendNumbers,
-} from "@gr/billing/src/mirror/spend-mirror.ts";
-import type { Posted } from "@gr/billing/src/writer/post-store.ts";
+} from "@gr/billing/simulated";
 import { checkMirrored } from "../books/invariants.ts";
 import type { Life } from "../world/process.ts";
 import { MIRROR_FRESH_MS, REDIS_TIMEOUT_MS } from "../world/timing.ts";

@@ -1,14 +1,14 @@
 // One process of the billing service: its real one, with its writer and its mirror, over stores that the history keeps. What
 // it has not committed dies with it; what it has committed stays, also when nobody hears of it.
 import { create, type DescMethodUnary } from "@bufbuild/protobuf";
-import { MirroredWriter } from "@gr/billing/src/mirror/mirrored-writer.ts";
 import {
+  billingRpc,
   forgettingAccounts,
   forgettingAdjustments,
+  LedgerWriter,
+  MirroredWriter,
   type SpendMirror,
-} from "@gr/billing/src/mirror/spend-mirror.ts";
-import { billingRpc } from "@gr/billing/src/rpc/rpc.ts";
-import { LedgerWriter } from "@gr/billing/src/writer/ledger-writer.ts";
+} from "@gr/billing/simulated";
 import { ServiceError } from "@gr/proto";
 import { BillingService } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";

@@ -1,6 +1,6 @@
 // Who uses the router: clients that send requests, lose patience, and repeat them, with an Idempotency-Key or without;
 // and who pays and manages keys: deposits, refunds, adjustments, caps, periods, switches, deletions.
-import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
+import type { LogEntry } from "@gr/media-generation/simulated";
 import { ServiceError } from "@gr/proto";
 import { type BillingService, DepositStatus, SpendPeriod } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";

@@ -2,7 +2,7 @@
 // believes must never decide about money.
 
 import { create } from "@bufbuild/protobuf";
-import { VerifiedKeys } from "@gr/gateway/src/verified-keys.ts";
+import { VerifiedKeys } from "@gr/gateway/simulated";
 import { ServiceError } from "@gr/proto";
 import { KeyKind, KeySchema, type VerifyKeyResponse, VerifyKeyResponseSchema } from "@gr/proto/keys";
 import { idOf, secretOf } from "../ledger/ids.ts";

@@ -1,10 +1,17 @@
 // The table of generations in PostgreSQL, which all processes share, and the stores of one of them, as the SQL of
 // services/media-generation keeps it: a row belongs to its worker, and to whoever takes it once its lease has run out.
-import { BLOCKED, callerError, REFUSED } from "@gr/media-generation/src/generation/caller-error.ts";
-import type { Generation, State } from "@gr/media-generation/src/generation/generation.ts";
-import { type GenerationStore, LEFT } from "@gr/media-generation/src/generation/store.ts";
-import type { LogEntry, Status } from "@gr/media-generation/src/log/log-entry.ts";
-import type { LogStore } from "@gr/media-generation/src/log/log-store.ts";
+import {
+  BLOCKED,
+  callerError,
+  type Generation,
+  type GenerationStore,
+  LEFT,
+  type LogEntry,
+  type LogStore,
+  REFUSED,
+  type State,
+  type Status,
+} from "@gr/media-generation/simulated";
 import { present } from "../books/audit.ts";
 import { numberOf } from "../ledger/ids.ts";
 import type { Ledger } from "../ledger/ledger.ts";

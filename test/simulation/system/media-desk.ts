@@ -1,19 +1,25 @@
 // Media in one life of a router: the real generation of media, its record, its look-ups, and the removal of what was made, for
 // clients who wait and for those who do not.
 import type { createBilling } from "@gr/clients";
-import type { GenerationEvents } from "@gr/media-generation/src/generation/events.ts";
-import type { Generation, MediaKinds, MediaOrder } from "@gr/media-generation/src/generation/generation.ts";
-import { GenerationRecord } from "@gr/media-generation/src/generation/generation-record.ts";
-import { MediaLookUp } from "@gr/media-generation/src/generation/look-up.ts";
-import { type MediaLimits, MediaWork } from "@gr/media-generation/src/generation/media-work.ts";
-import { MemoryPlaces } from "@gr/media-generation/src/generation/memory-places.ts";
-import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
-import { readEntry } from "@gr/media-generation/src/log/log-query.ts";
-import { type RemovalDeps, removeContent } from "@gr/media-generation/src/log/remove-content.ts";
-import { createArtifactReader } from "@gr/media-generation/src/providers/artifact.ts";
-import type { MediaProvider } from "@gr/media-generation/src/providers/provider.ts";
-import type { MediaRoute } from "@gr/media-generation/src/request/choose-routes.ts";
-import type { ImageFile } from "@gr/media-generation/src/storage/image-file.ts";
+import {
+  createArtifactReader,
+  type Generation,
+  type GenerationEvents,
+  GenerationRecord,
+  type ImageFile,
+  type LogEntry,
+  type MediaKinds,
+  type MediaLimits,
+  MediaLookUp,
+  type MediaOrder,
+  type MediaProvider,
+  type MediaRoute,
+  MediaWork,
+  MemoryPlaces,
+  type RemovalDeps,
+  readEntry,
+  removeContent,
+} from "@gr/media-generation/simulated";
 import { PICO_PER_CREDIT } from "@gr/money";
 import { type Answered, type PaidRequestEvents, PaidRequests } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";

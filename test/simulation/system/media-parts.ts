@@ -1,8 +1,13 @@
 // What the real media work is given in a simulated process: providers, a storage and a catalogue.
 import type { CatalogCopy } from "@gr/clients";
-import type { MediaJob, MediaProvider, Progress } from "@gr/media-generation/src/providers/provider.ts";
-import { ProviderError } from "@gr/media-generation/src/providers/provider-error.ts";
-import { type MediaStorage, StorageError } from "@gr/media-generation/src/storage/media-storage.ts";
+import {
+  type MediaJob,
+  type MediaProvider,
+  type MediaStorage,
+  type Progress,
+  ProviderError,
+  StorageError,
+} from "@gr/media-generation/simulated";
 import { checkDispatch, checkFallBack } from "../books/invariants.ts";
 import { numberOf } from "../ledger/ids.ts";
 import type { Life } from "../world/process.ts";
@@ -13,13 +18,8 @@ import type { Piece, Upstream, UpstreamReply } from "./upstream.ts";
 /** Hosted files, which survive everything. */
 export type Files = Set<string>;
 
-export function catalogOf(): CatalogCopy {
-  return {
-    find: () => undefined,
-    version: () => "v1",
-    start: async () => undefined,
-    stop: async () => undefined,
-  };
+export function catalogOf(): Pick<CatalogCopy, "find"> {
+  return { find: () => undefined };
 }
 
 export function storageOf(life: Life, files: Files): MediaStorage {

@@ -1,7 +1,7 @@
 // One router process: the real library of paid requests serves text and media in it, and resolves what was left open, its own
 // and others'. What its callers are told follows from what the library returns and throws.
 import { createBilling } from "@gr/clients";
-import type { LogEntry } from "@gr/media-generation/src/log/log-entry.ts";
+import type { LogEntry } from "@gr/media-generation/simulated";
 import {
   type Ending,
   HoldRecord,
@@ -12,8 +12,7 @@ import {
   UNRESOLVED,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import { chooseRoutes } from "@gr/text-proxy/src/upstream/choose-routes.ts";
-import { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
+import { CircuitBreaker, chooseRoutes } from "@gr/text-proxy/simulated";
 import { violated } from "../books/invariants.ts";
 import { numberOf } from "../ledger/ids.ts";
 import type { Refusal } from "../ledger/operation.ts";

@@ -19,10 +19,13 @@ import {
   type Unknown,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
-import { StreamSpending } from "@gr/text-proxy/src/answer/stream-spending.ts";
-import { asBilled, notAsked } from "@gr/text-proxy/src/answer/unbilled-attempt.ts";
-import { isPassedOver } from "@gr/text-proxy/src/upstream/choose-routes.ts";
-import type { CircuitBreaker } from "@gr/text-proxy/src/upstream/circuit-breaker.ts";
+import {
+  asBilled,
+  type CircuitBreaker,
+  isPassedOver,
+  notAsked,
+  StreamSpending,
+} from "@gr/text-proxy/simulated";
 import { checkCovered, checkDispatch, violated } from "../books/invariants.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { Life } from "../world/process.ts";

@@ -1,5 +1,5 @@
 // What the invariants must know of an attempt, whoever makes it.
-import { NOT_STORED } from "@gr/media-generation/src/generation/caller-error.ts";
+import { NOT_STORED } from "@gr/media-generation/simulated";
 import type { AttemptContext, AttemptEnd, Broken, Kinds, Producer } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { violated } from "../books/invariants.ts";

@@ -1,5 +1,5 @@
 // Pictures that come within JSON as data URIs.
-import { Refusal } from "../refusal.ts";
+import { Refusal } from "../request/refusal.ts";
 
 const DATA_URI = /^data:image\/(?:png|jpeg|webp);base64,([A-Za-z0-9+/]+={0,2})$/;
 

@@ -1,7 +1,7 @@
 // What a provider's wire format hands to the room of media: everything that was asked for, and what it costs there.
-import type { StatedUpstream } from "../bill.ts";
-import type { PicoUsd } from "../prices.ts";
-import type { PictureFormat } from "./picture.ts";
+import type { StatedUpstream } from "../bill/bill.ts";
+import type { PicoUsd } from "../bill/prices.ts";
+import type { PictureFormat } from "../drawing/picture.ts";
 
 /** What a model does instead of its work, whatever the prompt. */
 export type MediaFault = "error" | "blocked" | "hang";

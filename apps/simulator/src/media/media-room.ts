@@ -3,12 +3,12 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
-import { blockedByModeration, Refusal, serverFailure } from "../refusal.ts";
-import { type Simulation, uniqueHex } from "../simulation.ts";
-import { DrawingRoom } from "./drawing-room.ts";
-import { drawFilm } from "./film.ts";
+import { DrawingRoom } from "../drawing/drawing-room.ts";
+import { drawFilm } from "../drawing/film.ts";
+import { drawPicture, drawThumbnails } from "../drawing/picture.ts";
+import { blockedByModeration, Refusal, serverFailure } from "../request/refusal.ts";
+import { type Simulation, uniqueHex } from "../request/simulation.ts";
 import type { Billed, MediaOrder } from "./media-order.ts";
-import { drawPicture, drawThumbnails } from "./picture.ts";
 import { type PromptWord, wordsIn } from "./prompt-words.ts";
 import { type ResultFile, ResultFiles } from "./result-files.ts";
 

@@ -1,5 +1,5 @@
 // How providers price media, as their price lists say it: per picture, by area, by length. Each rule gives the price of one.
-import type { PicoUsd } from "../prices.ts";
+import type { PicoUsd } from "../bill/prices.ts";
 import type { MediaSize } from "./media-order.ts";
 
 /** What a price can go by. */

@@ -1,6 +1,6 @@
 // Reads the body of a request for media against a schema, for wire formats whose words about bad fields do not matter.
 import type { z } from "zod";
-import { Refusal } from "../refusal.ts";
+import { Refusal } from "../request/refusal.ts";
 
 /** @param schema strict, so that unknown fields are refused. @throws Refusal that names the first field at fault */
 export function readBody<Schema extends z.ZodType>(schema: Schema, body: unknown): z.infer<Schema> {

@@ -2,8 +2,8 @@
 // a provider without the file does not start.
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { capturedAnswer } from "../captured-answers.ts";
-import { Refusal, type RefusalReason } from "../refusal.ts";
-import { send, type Values } from "../send-captured.ts";
+import { Refusal, type RefusalReason } from "../request/refusal.ts";
+import { send, type Values } from "../request/send-captured.ts";
 
 export interface RefusalShape {
   /** Folder of its captured answers. */

@@ -6,7 +6,7 @@ import { Readable } from "node:stream";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { ServiceError } from "@gr/proto";
-import { readJsonBody } from "../json-body.ts";
+import { readJsonBody } from "../bodies/json-body.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;

@@ -6,8 +6,8 @@ import { ServiceError } from "@gr/proto";
 import { BillingService, type GetCreditsRequest, SpenderUsageSchema } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
 import { pino } from "pino";
-import type { Logger } from "../logger.ts";
-import { implement, type RpcService } from "../module.ts";
+import type { Logger } from "../process/logger.ts";
+import { implement, type RpcService } from "../rpc/rpc-service.ts";
 
 const LARGE = "x".repeat(17 * 1024 * 1024);
 

@@ -1,8 +1,8 @@
 // A process for the tests of stopping: an RPC stream that never ends by itself, and a REST answer in five pieces.
 import { Readable } from "node:stream";
 import { z } from "zod";
+import { restRoute } from "../http/rest-api.ts";
 import { defineModule } from "../module.ts";
-import { restRoute } from "../rest-api.ts";
 import { runUntilSignal, startProcess } from "../run.ts";
 import { Probe } from "./probe-services.ts";
 

@@ -16,6 +16,9 @@ export interface OperatorStore {
   /** Newest first. @param text of their id, name, or a member's address; undefined = all */
   findAccounts(text: string | undefined, after: string | undefined, limit: number): Promise<FoundAccount[]>;
   findAccount(id: string): Promise<FoundAccount | undefined>;
+  /** Returns the time up to which the console has each account of the keys service, in Unix milliseconds. */
+  accountsCompleteUntil(): Promise<number>;
+  setAccountsCompleteUntil(unixMs: number): Promise<void>;
   /** The newest one by an operator of the console. */
   lastSuspension(accountId: string): Promise<Suspension | undefined>;
 }
@@ -50,6 +53,14 @@ export function createOperatorStore(pool: Pool): OperatorStore {
       return (await pool.query<FoundAccount>(FIND, values)).rows;
     },
     findAccount: async (id) => (await pool.query<FoundAccount>(`${FOUND} WHERE a.id = $1`, [id])).rows[0],
+    accountsCompleteUntil: async () => {
+      const { rows } = await pool.query<{ at: Date }>("SELECT complete_until AS at FROM account_copy");
+      return rows[0]?.at.getTime() ?? 0;
+    },
+    setAccountsCompleteUntil: async (unixMs) => {
+      const sql = "UPDATE account_copy SET complete_until = greatest(complete_until, $1)";
+      await pool.query(sql, [new Date(unixMs)]);
+    },
     lastSuspension: async (accountId) => {
       const sql = `SELECT at, detail ->> 'reason' AS reason FROM audit
         WHERE account_id = $1 AND action = 'operator.suspended' ORDER BY id DESC LIMIT 1`;

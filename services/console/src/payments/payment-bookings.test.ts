@@ -2,7 +2,8 @@
 // account has in the end what was paid less what went back.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { type PaymentState, type PaymentStatus, paymentBookings, type Reversal } from "./payment-bookings.ts";
+import type { PaymentStatus } from "../payment-status.ts";
+import { type PaymentState, paymentBookings, type Reversal } from "./payment-bookings.ts";
 
 const PAYMENT = { id: "0198c0de-0000-7000-8000-000000000001", credits: 100_000n };
 const PAID: PaymentState = {

@@ -2,8 +2,7 @@
 // booked before is booked under the same ids, so it does not matter how often, when and in which order we are told.
 import { type Credits, formatCredits } from "@gr/money";
 import { v5 } from "uuid";
-
-export type PaymentStatus = "pending" | "completed" | "failed" | "refunded";
+import type { PaymentStatus } from "../payment-status.ts";
 
 /** Cents, or the smallest unit of another currency. */
 export interface Amount {

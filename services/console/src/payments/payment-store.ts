@@ -1,7 +1,8 @@
 // Statements on payments, their reversals, and the events of Stripe that were dealt with.
 import type { Credits } from "@gr/money";
 import { inTransaction, type Pool, type PoolClient } from "@gr/runtime";
-import type { PaymentBookings, PaymentStatus } from "./payment-bookings.ts";
+import type { PaymentStatus } from "../payment-status.ts";
+import type { PaymentBookings } from "./payment-bookings.ts";
 
 export interface Payment {
   readonly id: string;

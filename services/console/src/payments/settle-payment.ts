@@ -4,7 +4,8 @@ import type { BillingService } from "@gr/proto/billing";
 import { DepositStatus } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
 import type { ConsoleEvents } from "../events.ts";
-import { type PaymentStatus, paymentBookings } from "./payment-bookings.ts";
+import type { PaymentStatus } from "../payment-status.ts";
+import { paymentBookings } from "./payment-bookings.ts";
 import type { Payment, PaymentChange, PaymentStore } from "./payment-store.ts";
 import type { Stripe } from "./stripe.ts";
 

@@ -8,9 +8,9 @@ import {
   type MediaGenerationService,
 } from "@gr/proto/media";
 import type { ServiceClient } from "@gr/runtime";
-import { spenderIdOf } from "../spenders.ts";
 import type { ReadEntries } from "./merged-page.ts";
 import { type LoggedRequest, type RequestFilter, timesOf } from "./request-filter.ts";
+import { spenderIdOf } from "./spenders.ts";
 
 const KINDS = { image: GenerationKind.IMAGE, video: GenerationKind.VIDEO } as const;
 const STATUSES = {

@@ -1,6 +1,6 @@
 // One list, newest first, out of several that are kept apart: each goes on where it was left, and the place of all of them
 // together is the cursor. Of the same moment, what the first source has comes first.
-import { invalidAfter } from "../pages.ts";
+import { invalidAfter } from "./pages.ts";
 
 export interface Entry {
   readonly id: string;

@@ -1,8 +1,8 @@
 // Which requests of an account somebody wants to see, in whichever source they are.
 import type { QueryOf, RequestRecord } from "@gr/console-api";
-import { DAY_MS, startOfDay } from "../days.ts";
-import { spenderFilter } from "../spenders.ts";
+import { DAY_MS, startOfDay } from "./days.ts";
 import type { Entry } from "./merged-page.ts";
+import { spenderFilter } from "./spenders.ts";
 
 export interface LoggedRequest extends Entry {
   readonly record: RequestRecord;

@@ -5,9 +5,9 @@ import { formatCredits } from "@gr/money";
 import { errorRow, isReason } from "@gr/proto";
 import { HoldState, type Text, TextApi, type TextLine, type TextLogService } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
-import { spenderIdOf } from "../spenders.ts";
 import type { ReadEntries } from "./merged-page.ts";
 import { type LoggedRequest, type RequestFilter, timesOf } from "./request-filter.ts";
+import { spenderIdOf } from "./spenders.ts";
 
 const STATES = {
   running: HoldState.OPEN,

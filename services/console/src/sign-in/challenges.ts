@@ -2,8 +2,8 @@
 // use, we have what the answer must fit. Whichever request takes it first is the only one.
 import { ServiceError } from "@gr/proto";
 import type { FastifyReply } from "fastify";
-import { setCookies } from "../console-call.ts";
-import { digestOfToken, makeToken } from "../invitation-token.ts";
+import { setCookies } from "../door/console-call.ts";
+import { digestOfToken, makeToken } from "../people/invitation-token.ts";
 import type { ChallengePurpose, SignInStore } from "./sign-in-store.ts";
 
 const LASTS_MS = 600_000;

@@ -1,6 +1,6 @@
 // SQL of passkeys. Whatever changes one names its person, so that nobody touches another's.
 import { inTransaction, type Pool } from "@gr/runtime";
-import type { Person } from "../people.ts";
+import type { Person } from "../people/people.ts";
 
 export interface Passkey {
   readonly id: string;

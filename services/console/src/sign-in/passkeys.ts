@@ -8,7 +8,7 @@ import type {
   RegistrationResponseJSON,
 } from "@simplewebauthn/server";
 import type { ConsoleConfig } from "../config.ts";
-import type { Person } from "../people.ts";
+import type { Person } from "../people/people.ts";
 import type { KnownPasskey, NewPasskey, Passkey } from "./passkey-store.ts";
 
 /** EdDSA, ES256, RS256: every authenticator has one of them. */

@@ -1,6 +1,6 @@
 // SQL of the ways to sign in beside better-auth's own: challenges, each taken once, and identities at the issuer.
 import type { Pool } from "@gr/runtime";
-import type { Person } from "../people.ts";
+import type { Person } from "../people/people.ts";
 
 export interface Identity {
   readonly id: string;

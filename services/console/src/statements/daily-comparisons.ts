@@ -2,8 +2,8 @@
 // comparison to one process; every process exposes the stored result.
 import { ServiceError } from "@gr/proto";
 import type { Clock } from "@gr/runtime";
-import { DAY_MS, dayOf } from "../days.ts";
 import type { ConsoleEvents } from "../events.ts";
+import { DAY_MS, dayOf } from "../requests/days.ts";
 import type { ComparisonStore } from "./comparison-store.ts";
 import type { Reconcile } from "./reconcile.ts";
 import type { Statement } from "./statement-config.ts";

@@ -49,7 +49,7 @@ type End = AttemptEnd<MediaKinds>;
 export interface MediaWorkOptions {
   readonly store: Pick<GenerationStore, "saveOperations">;
   readonly storage: MediaStorage;
-  readonly catalog: CatalogCopy;
+  readonly catalog: Pick<CatalogCopy, "find">;
   readonly providers: ReadonlyMap<string, MediaProvider>;
   /** Brings an artifact here. @throws ProviderError */
   readonly read: ReadArtifact;

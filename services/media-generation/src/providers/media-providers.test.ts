@@ -42,7 +42,7 @@ test("every provider makes what its definition says, and something", async () =>
 });
 
 test("docs/operations.md says of each provider what it makes and what it reports", async () => {
-  const head = ["provider", "images", "videos", "takes pictures along", "can be looked up"];
+  const head = ["provider", "images", "videos", "accepts pictures", "has a look-up"];
   const rows = (await created()).map(({ name, abilities, reports, makes, lookUp }) => [
     name,
     makes.image === undefined ? "–" : `${makes.image.mostAtOnce} at once; reports ${reports.image}`,

@@ -156,7 +156,7 @@ export async function quoteMedia(
   { fields, sources, allowance, left: signal }: Incoming,
   { accountId: owner }: Pick<Caller, "accountId">,
 ): Promise<Quoted> {
-  const wanted = makeMediaOrder(asked, fields, sources, catalog.find(fields.model));
+  const wanted = makeMediaOrder(asked, fields, sources, catalog.require(fields.model));
   const { size, quality, seconds, audio } = wanted.shape;
   const parameters = { size, quality, seconds, audio };
   const isClosed = (route: Route) => losses.isClosed(route, owner);
@@ -202,7 +202,7 @@ async function prepare(
   const { fields, sources, allowance, left: signal } = incoming;
   const { requestId, accountId, keyId, claim, maxCost, asynchronous } = caller;
   const createdAt = clock.now();
-  const wanted = makeMediaOrder(asked, fields, sources, catalog.find(fields.model));
+  const wanted = makeMediaOrder(asked, fields, sources, catalog.require(fields.model));
   const { prompt, count, format } = wanted;
   const { size, quality, seconds, audio } = wanted.shape;
   const parameters = { size, quality, seconds, audio };

@@ -40,19 +40,13 @@ export interface PricedMedia {
   readonly priceVersion: string;
 }
 
-const MAX_ECHO = 200;
-
 /** Nothing is fetched or decoded for it. @throws ServiceError that names the field at fault */
 export function makeMediaOrder(
   asked: RequestKind,
   request: MediaRequest,
   sources: readonly Pick<InputSource, "role">[],
-  model: Model | undefined,
+  model: Model,
 ): WantedMedia {
-  if (model === undefined) {
-    const message = `The model "${request.model.slice(0, MAX_ECHO)}" does not exist.`;
-    throw new ServiceError("model_not_found", message, { param: "model" });
-  }
   if (model.kind !== asked.modelKind) throw wrongEndpoint(asked, model);
   const inputImages = checkInputs(model, sources);
   const prompt = request.prompt ?? "";

@@ -4,29 +4,29 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { chargeOf, type PicoUsd } from "@gr/money";
 import { type AttemptContext, type AttemptEnd, type Broken, costOfParts } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
-import { continuedRequest } from "../request/continued-request.ts";
-import type { TextOrder } from "../request/text-order.ts";
-import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
-import type { Upstream } from "../upstream/upstream.ts";
-import { type AnswerReceiver, type UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
-import { billOfFound } from "./bill.ts";
-import { type CarriedPart, metersOf, readAgainCost, wordsOf } from "./carried-part.ts";
-import { chatStream } from "./chat-stream.ts";
-import { ClientStream, STREAM_HEADERS } from "./client-stream.ts";
+import { billOfFound } from "../cost/bill.ts";
+import { type CarriedPart, metersOf, readAgainCost, wordsOf } from "../cost/carried-part.ts";
 import {
   type Attempt,
   failedAnswer,
   lostAttempt,
   nonsenseAttempt,
   refusedAttempt,
-} from "./failed-attempt.ts";
-import { responsesStream } from "./responses-stream.ts";
-import { StreamCopy } from "./stream-copy.ts";
+} from "../cost/failed-attempt.ts";
+import { readWholeAnswer } from "../cost/whole-answer.ts";
+import { continuedRequest } from "../request/continued-request.ts";
+import type { TextOrder } from "../request/text-order.ts";
+import { chatStream } from "../stream/chat-stream.ts";
+import { ClientStream, STREAM_HEADERS } from "../stream/client-stream.ts";
+import { responsesStream } from "../stream/responses-stream.ts";
+import { StreamCopy } from "../stream/stream-copy.ts";
+import { UpstreamGate } from "../stream/upstream-gate.ts";
+import type { TextKinds, TextProduct } from "../text-kinds.ts";
+import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import { type AnswerReceiver, type UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
 import { StreamRelay } from "./stream-relay.ts";
-import type { TextKinds, TextProduct } from "./text-kinds.ts";
 import { type AnswerEnd, type ProducerParts, TextProducer } from "./text-producer.ts";
-import { UpstreamGate } from "./upstream-gate.ts";
-import { readWholeAnswer } from "./whole-answer.ts";
 
 /** More than any error answer says. */
 const MOST_ERROR_BYTES = 1024 * 1024;

@@ -4,14 +4,8 @@
 // a stream that the upstream broke off before its usage was known.
 import { type AttemptContext, type AttemptEnd, costOfParts, type Delivered } from "@gr/paid-request";
 import { type Reason, ServiceError } from "@gr/proto";
-import { applySplices } from "../json/json-splice.ts";
-import type { CollectedAnswer } from "../upstream/collected-answer.ts";
-import type { UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
-import { isRefusedHere, restOf } from "../upstream/upstream-refusal.ts";
-import { sayCost, sayUsage, type Usage, writeUsage } from "../upstream/usage.ts";
-import { billOfFound, billOfUsage, meteredBill, tokensOf, tokensOfStream } from "./bill.ts";
-import { costIn } from "./charged-meters.ts";
-import type { ClientStream } from "./client-stream.ts";
+import { billOfFound, billOfUsage, meteredBill, tokensOf, tokensOfStream } from "../cost/bill.ts";
+import { costIn } from "../cost/charged-meters.ts";
 import {
   type Attempt,
   failedAttempt,
@@ -19,14 +13,20 @@ import {
   lostAttempt,
   refusedAttempt,
   unknownAttempt,
-} from "./failed-attempt.ts";
-import { dataOf, endOfEvent, SseSplitter } from "./sse-splitter.ts";
-import type { StreamCopy } from "./stream-copy.ts";
-import { matters, type StreamDialect, type StreamSoFar, type Verdict } from "./stream-dialect.ts";
-import { StreamMeter } from "./stream-meter.ts";
+} from "../cost/failed-attempt.ts";
+import { applySplices } from "../json/json-splice.ts";
+import type { ClientStream } from "../stream/client-stream.ts";
+import { dataOf, endOfEvent, SseSplitter } from "../stream/sse-splitter.ts";
+import type { StreamCopy } from "../stream/stream-copy.ts";
+import { matters, type StreamDialect, type StreamSoFar, type Verdict } from "../stream/stream-dialect.ts";
+import { StreamMeter } from "../stream/stream-meter.ts";
+import type { UpstreamGate } from "../stream/upstream-gate.ts";
+import type { TextBill, TextKinds, TextProduct } from "../text-kinds.ts";
+import type { CollectedAnswer } from "../upstream/collected-answer.ts";
+import type { UpstreamCall, UpstreamLoss } from "../upstream/upstream-call.ts";
+import { isRefusedHere, restOf } from "../upstream/upstream-refusal.ts";
+import { sayCost, sayUsage, type Usage, writeUsage } from "../upstream/usage.ts";
 import { StreamSpending } from "./stream-spending.ts";
-import type { TextBill, TextKinds, TextProduct } from "./text-kinds.ts";
-import type { UpstreamGate } from "./upstream-gate.ts";
 
 /** The last event of a response repeats the whole answer, which may be as large as one in one piece. */
 const MOST_EVENT_BYTES = 8 * 1024 * 1024;
@@ -96,7 +96,7 @@ export class StreamRelay {
     this.#spending = new StreamSpending({
       order,
       context,
-      limited: terms().limit !== undefined,
+      limited: parts.stopsWithinHold,
       meter: this.#meter,
       upstream: gate.handle(),
       refused: ({ reason, message }) => this.#cutOff(reason, `${USED_UP} ${message}`),

@@ -5,7 +5,7 @@ import { type AttemptContext, GrowingHold } from "@gr/paid-request";
 import type { ServiceError } from "@gr/proto";
 import type { HoldSize } from "../request/hold-size.ts";
 import type { TextOrder } from "../request/text-order.ts";
-import type { StreamMeter } from "./stream-meter.ts";
+import type { StreamMeter } from "../stream/stream-meter.ts";
 
 /** Hardly any text has more tokens than a half of its bytes. */
 const FEWEST_BYTES_PER_TOKEN = 2;

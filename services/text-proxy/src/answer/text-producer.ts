@@ -3,21 +3,21 @@ import { dearestRates, tokenPriceAt } from "@gr/models";
 import type { AttemptContext, AttemptEnd, Broken, Producer, Route } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import type { TextProxyConfig } from "../config.ts";
+import type { CarriedPart } from "../cost/carried-part.ts";
+import { ratesAsked, termsAsked } from "../cost/charged-meters.ts";
+import type { Attempt } from "../cost/failed-attempt.ts";
+import type { AttemptStory, TextStory } from "../cost/text-line.ts";
+import { asBilled, cannotGoOn, notAsked } from "../cost/unbilled-attempt.ts";
 import type { TextEvents } from "../events.ts";
 import { limitToAdd } from "../request/hold-size.ts";
 import { priceBounds } from "../request/price-bounds.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { upstreamBody } from "../request/upstream-body.ts";
+import type { TextKinds, TextProduct } from "../text-kinds.ts";
 import { isPassedOver } from "../upstream/choose-routes.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { AnswerReceiver } from "../upstream/upstream-call.ts";
 import { WatchedAnswer } from "../upstream/watched-answer.ts";
-import type { CarriedPart } from "./carried-part.ts";
-import { ratesAsked, termsAsked } from "./charged-meters.ts";
-import type { Attempt } from "./failed-attempt.ts";
-import type { TextKinds, TextProduct } from "./text-kinds.ts";
-import type { AttemptStory, TextStory } from "./text-line.ts";
-import { asBilled, cannotGoOn, notAsked } from "./unbilled-attempt.ts";
 
 export interface ProducerParts {
   readonly order: TextOrder;
@@ -73,14 +73,17 @@ export abstract class TextProducer implements Producer<TextKinds> {
       held: context.held,
     });
     const body = upstreamBody(request, route.upstreamModel, limit, bounds);
+    const stated = request.outputLimit === undefined ? undefined : size.mostTokens;
     const terms = {
       held: context.held,
-      limit: request.outputLimit === undefined ? added : size.mostTokens,
+      limit: added ?? stated,
       surplus: config.TEXT_COST_SURPLUS_PERCENT,
     };
     const breaker = upstream.breaker(route.upstreamModel);
     const rest = (ms: number) => breaker.rest(ms);
-    const attempt = { order, upstream, events, terms: () => terms, carried: this.carried, rest };
+    const stopsWithinHold = added !== undefined || (stated !== undefined && order.mostCredits === undefined);
+    const asked = { order, upstream, events, stopsWithinHold, rest };
+    const attempt = { ...asked, terms: () => terms, carried: this.carried };
     if (isPassedOver(breaker, this.routes.slice(context.number), upstreams)) {
       this.#attempts.push({ ...route, outcome: "not_asked", tookMs: 0 });
       return notAsked();

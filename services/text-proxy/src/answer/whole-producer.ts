@@ -1,18 +1,18 @@
 // Answers in one piece: the upstream's answer is read whole, paid for, and then sent.
 import type { AttemptContext, AttemptEnd, Delivered } from "@gr/paid-request";
-import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
-import { type AnswerReceiver, UpstreamLoss } from "../upstream/upstream-call.ts";
-import { billOfFound, billOfUsage, tokensOf } from "./bill.ts";
+import { billOfFound, billOfUsage, tokensOf } from "../cost/bill.ts";
 import {
   type Attempt,
   failedAnswer,
   lostAttempt,
   nonsenseAttempt,
   refusedAttempt,
-} from "./failed-attempt.ts";
-import type { TextBill, TextKinds, TextProduct } from "./text-kinds.ts";
+} from "../cost/failed-attempt.ts";
+import { parseLongAnswer, pricedAnswer, readWholeAnswer, type WholeAnswer } from "../cost/whole-answer.ts";
+import type { TextBill, TextKinds, TextProduct } from "../text-kinds.ts";
+import { AnswerCollector, type CollectedAnswer } from "../upstream/collected-answer.ts";
+import { type AnswerReceiver, UpstreamLoss } from "../upstream/upstream-call.ts";
 import { type AnswerEnd, TextProducer } from "./text-producer.ts";
-import { parseLongAnswer, pricedAnswer, readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
 
 export const WHOLE_TYPE = "application/json; charset=utf-8";
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;

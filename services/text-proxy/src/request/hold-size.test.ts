@@ -121,6 +121,17 @@ describe("a hold", () => {
     });
   });
 
+  test("of a stream with a limit begins with a slice, and its limit is the bound", () => {
+    const stream = chat({ stream: true, max_tokens: 4_000 });
+    const input = inputBound(stream, limits);
+    expect(of(stream)).toMatchObject({ credits: priced(input, 512n), mostCredits: priced(input, 4_000n) });
+    const short = chat({ stream: true, max_tokens: 100 });
+    expect(of(short)).toMatchObject({ credits: priced(input, 100n), mostCredits: undefined });
+    // The least budget of thoughts is larger than a slice.
+    const budgeted = chat({ stream: true, max_tokens: 4_000, reasoning: { max_tokens: 2_000 } });
+    expect(of(budgeted).mostCredits).toBeUndefined();
+  });
+
   test("of a model whose maximum is less than a slice is that maximum", () => {
     const open = chat({});
     const short = { ...limits, maxOutputTokens: 100n };
@@ -197,6 +208,15 @@ describe("a limit on output is added", () => {
     expect(limitOf(chat({ stream: true }), 1_000n)).toBeUndefined();
     expect(limitOf(chat({ stream: true }), 1_000n, thinking)).toBeGreaterThanOrEqual(1_000n);
     expect(limitOf(chat({ stream: true }), 16_000n, thinking)).toBeUndefined();
+  });
+
+  test("in the place of a client's higher limit on a stream of a model that thinks, and never above it", () => {
+    const stream = chat({ stream: true, max_tokens: 4_000 });
+    expect(limitOf(stream, 1_000n)).toBeUndefined();
+    expect(limitOf(stream, 1_000n, thinking)).toBeGreaterThanOrEqual(1_000n);
+    expect(limitOf(stream, 1_000n, thinking)).toBeLessThan(4_000n);
+    expect(limitOf(stream, 4_000n, thinking)).toBeUndefined();
+    expect(limitOf(chat({ max_tokens: 4_000 }), 1_000n, thinking)).toBeUndefined();
   });
 
   test("never to a request that has one, nor where output is free", () => {

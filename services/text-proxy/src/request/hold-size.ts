@@ -1,5 +1,6 @@
-// What a request may cost before it runs: strict bounds of its input, and of the output that it may ask for, at the dearest
-// price that can apply. Without a limit of the client's, the hold is as large as the money allows, and at least a slice.
+// HoldSize is the cost of a request before it runs: strict bounds of its input and of its output, at the dearest price.
+// A stream, and a request without a limit on output, begin with a slice of output; their holds grow while they run.
+// Other requests reserve their whole limit, because their upstream cannot be stopped in time.
 import { type Credits, chargeOf, larger, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import type { Model, TokenPrice } from "@gr/proto/catalog";
 import type { TextRequest } from "./text-request.ts";
@@ -13,7 +14,7 @@ export type SizedModel = Pick<
 export interface HoldSize {
   /** As much is held; with `mostCredits` at least. */
   readonly credits: Credits;
-  /** Of a request without a limit that its model bounds: what its longest output costs. */
+  /** Cost of the longest output, for a request that begins with a slice; undefined if `credits` covers it. */
   readonly mostCredits: Credits | undefined;
   /** A slice: a hold grows by that much at least. */
   readonly stepCredits: Credits;
@@ -72,7 +73,7 @@ export function holdSizeOf(
   const mostTokens = outputBound(request, model);
   const creditsFor = (tokens: bigint) => chargeOf(inputCost + tokens * answers * tokenCost);
   const whole = creditsFor(mostTokens);
-  const least = request.outputLimit === undefined ? creditsFor(smaller(SLICE_TOKENS, mostTokens)) : whole;
+  const least = growsFromSlice(request) ? creditsFor(smaller(SLICE_TOKENS, mostTokens)) : whole;
   return {
     credits: least,
     mostCredits: least < whole ? whole : undefined,
@@ -88,13 +89,18 @@ export function holdSizeOf(
   };
 }
 
+/** A limit on thoughts can be above a slice, and an upstream refuses a limit on output below it. */
+function growsFromSlice({ outputLimit, stream, thinkingTokens }: TextRequest): boolean {
+  return outputLimit === undefined || (stream && thinkingTokens === 0);
+}
+
 /**
- * The limit on output that must be added so that a hold covers the answer. None is added where the client gave one, where
- * the hold covers the longest output, and to a stream that shows all its output, since it is metered while it passes.
+ * Returns the limit on output that the upstream needs so that the hold covers the answer. Undefined if the hold covers the
+ * longest output, and for a stream that shows all its output, because the stream is metered while it passes.
  */
 export function limitToAdd(request: TextRequest, size: HoldSize, held: Credits): bigint | undefined {
   const { tokenCost, inputCost, mostTokens, roomTokens, thinks } = size;
-  if (request.outputLimit !== undefined || tokenCost === 0n || (request.stream && !thinks)) return undefined;
+  if (!growsFromSlice(request) || tokenCost === 0n || (request.stream && !thinks)) return undefined;
   const covered = (held * PICO_PER_CREDIT - inputCost) / (tokenCost * BigInt(request.choices));
   return covered < mostTokens ? smaller(covered, roomTokens) : undefined;
 }

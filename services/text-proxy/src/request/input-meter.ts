@@ -80,10 +80,11 @@ export class InputMeter {
   }
 }
 
-/** A namespace is the client's when all tools in it are. */
+/** Returns whether the client runs the tool. A namespace belongs to the client if all tools in it do. */
 function isOfClient(tool: unknown): boolean {
   if (!isObject(tool)) return false;
-  const { type, tools } = tool;
+  const { type, tools, execution } = tool;
+  if (type === "tool_search") return execution === "client";
   if (type !== "namespace") return CLIENT_TOOLS.has(type);
   return Array.isArray(tools) && tools.every((inner) => isObject(inner) && CLIENT_TOOLS.has(inner["type"]));
 }

@@ -63,6 +63,18 @@ describe("the upstream's body", () => {
     );
   });
 
+  test("has a lower limit in each field in which the client stated one, and in no other", () => {
+    const limits = '"max_completion_tokens":9000,"max_tokens":8000';
+    const request = readTextRequest("chat", Buffer.from(`{"model":"m",${MESSAGES},${limits}}`));
+    expect(upstreamBody(request, "m", { field: "max_tokens", tokens: 600n }).toString()).toBe(
+      `{"model":"m",${MESSAGES},"max_completion_tokens":600,"max_tokens":600}`,
+    );
+    const other = readTextRequest("chat", Buffer.from(`{"model":"m",${MESSAGES},"max_tokens":8000}`));
+    expect(upstreamBody(other, "m", { field: "max_completion_tokens", tokens: 600n }).toString()).toBe(
+      `{"model":"m",${MESSAGES},"max_tokens":600}`,
+    );
+  });
+
   test("has limit and wish for the usage both", () => {
     const request = readTextRequest("chat", Buffer.from(`{"model":"m",${MESSAGES},"stream":true}`));
     expect(JSON.parse(upstreamBody(request, "x", { field: "max_tokens", tokens: 600n }).toString())).toEqual({

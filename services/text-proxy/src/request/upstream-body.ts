@@ -2,10 +2,11 @@
 // the usage, without which the true cost could not be known, and a limit on output where the money needs one.
 import { findMember, scanObject } from "../json/json-members.ts";
 import { applySplices, type Splice, setMember } from "../json/json-splice.ts";
-import type { TextRequest } from "./text-request.ts";
+import { LIMIT_FIELDS, type TextRequest } from "./text-request.ts";
 
-/** A limit on output that the client has not given. */
+/** A limit on output that the money needs. It takes the place of a higher limit of the client. */
 export interface AddedLimit {
+  /** Field of the upstream for a client without a limit. */
   readonly field: string;
   readonly tokens: bigint;
 }
@@ -22,8 +23,15 @@ export function upstreamBody(
     splices.push(setMember(bytes, layout, "model", JSON.stringify(upstreamModel)));
   }
   if (request.api === "chat" && request.stream) splices.push(askForUsage(request));
-  if (limit !== undefined) splices.push(setMember(bytes, layout, limit.field, String(limit.tokens)));
+  if (limit !== undefined) splices.push(...limitOutput(request, limit));
   return applySplices(bytes, splices);
+}
+
+/** Some upstreams refuse two limits, so the fields of the client are used if there are any. */
+function limitOutput({ api, bytes, layout }: TextRequest, { field, tokens }: AddedLimit): Splice[] {
+  const stated = LIMIT_FIELDS[api].filter((name) => findMember(bytes, layout, name) !== undefined);
+  const fields = stated.length === 0 ? [field] : stated;
+  return fields.map((name) => setMember(bytes, layout, name, String(tokens)));
 }
 
 function askForUsage({ bytes, layout, streamOptions }: TextRequest): Splice {

@@ -5,7 +5,7 @@ import { TokenPriceSchema, ToolFeeSchema } from "@gr/proto/catalog";
 import { UPSTREAM_KINDS } from "@gr/text-upstream";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { readWholeAnswer } from "../answer/whole-answer.ts";
+import { readWholeAnswer } from "../cost/whole-answer.ts";
 import { costOf, type Usage } from "./usage.ts";
 
 const price = create(TokenPriceSchema, {

@@ -12,7 +12,84 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file router/console/v1/console.proto.
  */
 export const file_router_console_v1_console: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY29uc29sZS92MS9jb25zb2xlLnByb3RvEhFyb3V0ZXIuY29uc29sZS52MSJqChlSZWNvbmNpbGVTdGF0ZW1lbnRSZXF1ZXN0EhEKCXN0YXRlbWVudBgBIAEoCRIQCghmcm9tX2RheRgCIAEoCRIOCgZ0b19kYXkYAyABKAkSEAoDY3N2GAQgASgJSACIAQFCBgoEX2NzdiJYChpSZWNvbmNpbGVTdGF0ZW1lbnRSZXNwb25zZRI6Cgpjb21wYXJpc29uGAEgASgLMiYucm91dGVyLmNvbnNvbGUudjEuU3RhdGVtZW50Q29tcGFyaXNvbiIYChZMaXN0Q29tcGFyaXNvbnNSZXF1ZXN0IlYKF0xpc3RDb21wYXJpc29uc1Jlc3BvbnNlEjsKC2NvbXBhcmlzb25zGAEgAygLMiYucm91dGVyLmNvbnNvbGUudjEuU3RhdGVtZW50Q29tcGFyaXNvbiKoAgoTU3RhdGVtZW50Q29tcGFyaXNvbhIRCglzdGF0ZW1lbnQYASABKAkSEAoIZnJvbV9kYXkYAiABKAkSDgoGdG9fZGF5GAMgASgJEhMKC2NvbXBhcmVkX2F0GAQgASgDEhcKD2JpbGxlZF9waWNvX3VzZBgFIAEoCRIXCg9ib29rZWRfcGljb191c2QYBiABKAkSGwoTdW5hc3NpZ25lZF9waWNvX3VzZBgHIAEoCRIUCgxvZmZfcGljb191c2QYCCABKAkSMgoGbW9kZWxzGAkgAygLMiIucm91dGVyLmNvbnNvbGUudjEuTW9kZWxEaWZmZXJlbmNlEi4KBGRheXMYCiADKAsyIC5yb3V0ZXIuY29uc29sZS52MS5EYXlEaWZmZXJlbmNlItABCg9Nb2RlbERpZmZlcmVuY2USDQoFbW9kZWwYASABKAkSHAoPYmlsbGVkX3BpY29fdXNkGAIgASgJSACIAQESHAoPYm9va2VkX3BpY29fdXNkGAMgASgJSAGIAQESGwoTZGlmZmVyZW5jZV9waWNvX3VzZBgEIAEoCRIcChR1bmV4cGxhaW5lZF9waWNvX3VzZBgFIAEoCRIPCgdkaWZmZXJzGAYgASgIQhIKEF9iaWxsZWRfcGljb191c2RCEgoQX2Jvb2tlZF9waWNvX3VzZCKsAQoNRGF5RGlmZmVyZW5jZRILCgNkYXkYASABKAkSDQoFbW9kZWwYAiABKAkSHAoPYmlsbGVkX3BpY29fdXNkGAMgASgJSACIAQESHAoPYm9va2VkX3BpY29fdXNkGAQgASgJSAGIAQESGwoTZGlmZmVyZW5jZV9waWNvX3VzZBgFIAEoCUISChBfYmlsbGVkX3BpY29fdXNkQhIKEF9ib29rZWRfcGljb191c2QiMQoSQWRkT3BlcmF0b3JSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJEgwKBG5hbWUYAiABKAkiKAoTQWRkT3BlcmF0b3JSZXNwb25zZRIRCglwZXJzb25faWQYASABKAkiJgoVUmVtb3ZlT3BlcmF0b3JSZXF1ZXN0Eg0KBWVtYWlsGAEgASgJIhgKFlJlbW92ZU9wZXJhdG9yUmVzcG9uc2UiWAoPQWRkT3duZXJSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMYWNjb3VudF9uYW1lGAIgASgJEg0KBWVtYWlsGAMgASgJEgwKBG5hbWUYBCABKAkiJQoQQWRkT3duZXJSZXNwb25zZRIRCglwZXJzb25faWQYASABKAkiKAoXQ3JlYXRlU2lnbkluTGlua1JlcXVlc3QSDQoFZW1haWwYASABKAkiOwoYQ3JlYXRlU2lnbkluTGlua1Jlc3BvbnNlEgsKA3VybBgBIAEoCRISCgpleHBpcmVzX2F0GAIgASgDMvwEChZDb25zb2xlT3BlcmF0b3JTZXJ2aWNlElMKCEFkZE93bmVyEiIucm91dGVyLmNvbnNvbGUudjEuQWRkT3duZXJSZXF1ZXN0GiMucm91dGVyLmNvbnNvbGUudjEuQWRkT3duZXJSZXNwb25zZRJrChBDcmVhdGVTaWduSW5MaW5rEioucm91dGVyLmNvbnNvbGUudjEuQ3JlYXRlU2lnbkluTGlua1JlcXVlc3QaKy5yb3V0ZXIuY29uc29sZS52MS5DcmVhdGVTaWduSW5MaW5rUmVzcG9uc2USXAoLQWRkT3BlcmF0b3ISJS5yb3V0ZXIuY29uc29sZS52MS5BZGRPcGVyYXRvclJlcXVlc3QaJi5yb3V0ZXIuY29uc29sZS52MS5BZGRPcGVyYXRvclJlc3BvbnNlEmUKDlJlbW92ZU9wZXJhdG9yEigucm91dGVyLmNvbnNvbGUudjEuUmVtb3ZlT3BlcmF0b3JSZXF1ZXN0Gikucm91dGVyLmNvbnNvbGUudjEuUmVtb3ZlT3BlcmF0b3JSZXNwb25zZRJxChJSZWNvbmNpbGVTdGF0ZW1lbnQSLC5yb3V0ZXIuY29uc29sZS52MS5SZWNvbmNpbGVTdGF0ZW1lbnRSZXF1ZXN0Gi0ucm91dGVyLmNvbnNvbGUudjEuUmVjb25jaWxlU3RhdGVtZW50UmVzcG9uc2USaAoPTGlzdENvbXBhcmlzb25zEikucm91dGVyLmNvbnNvbGUudjEuTGlzdENvbXBhcmlzb25zUmVxdWVzdBoqLnJvdXRlci5jb25zb2xlLnYxLkxpc3RDb21wYXJpc29uc1Jlc3BvbnNlYgZwcm90bzM");
+  fileDesc("Ch9yb3V0ZXIvY29uc29sZS92MS9jb25zb2xlLnByb3RvEhFyb3V0ZXIuY29uc29sZS52MSI4ChRSZW5hbWVBY2NvdW50UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkiFwoVUmVuYW1lQWNjb3VudFJlc3BvbnNlIkwKE1NldFN1c3BlbmRlZFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglzdXNwZW5kZWQYAiABKAgSDgoGcmVhc29uGAMgASgJIhYKFFNldFN1c3BlbmRlZFJlc3BvbnNlImoKGVJlY29uY2lsZVN0YXRlbWVudFJlcXVlc3QSEQoJc3RhdGVtZW50GAEgASgJEhAKCGZyb21fZGF5GAIgASgJEg4KBnRvX2RheRgDIAEoCRIQCgNjc3YYBCABKAlIAIgBAUIGCgRfY3N2IlgKGlJlY29uY2lsZVN0YXRlbWVudFJlc3BvbnNlEjoKCmNvbXBhcmlzb24YASABKAsyJi5yb3V0ZXIuY29uc29sZS52MS5TdGF0ZW1lbnRDb21wYXJpc29uIhgKFkxpc3RDb21wYXJpc29uc1JlcXVlc3QiVgoXTGlzdENvbXBhcmlzb25zUmVzcG9uc2USOwoLY29tcGFyaXNvbnMYASADKAsyJi5yb3V0ZXIuY29uc29sZS52MS5TdGF0ZW1lbnRDb21wYXJpc29uIqgCChNTdGF0ZW1lbnRDb21wYXJpc29uEhEKCXN0YXRlbWVudBgBIAEoCRIQCghmcm9tX2RheRgCIAEoCRIOCgZ0b19kYXkYAyABKAkSEwoLY29tcGFyZWRfYXQYBCABKAMSFwoPYmlsbGVkX3BpY29fdXNkGAUgASgJEhcKD2Jvb2tlZF9waWNvX3VzZBgGIAEoCRIbChN1bmFzc2lnbmVkX3BpY29fdXNkGAcgASgJEhQKDG9mZl9waWNvX3VzZBgIIAEoCRIyCgZtb2RlbHMYCSADKAsyIi5yb3V0ZXIuY29uc29sZS52MS5Nb2RlbERpZmZlcmVuY2USLgoEZGF5cxgKIAMoCzIgLnJvdXRlci5jb25zb2xlLnYxLkRheURpZmZlcmVuY2Ui0AEKD01vZGVsRGlmZmVyZW5jZRINCgVtb2RlbBgBIAEoCRIcCg9iaWxsZWRfcGljb191c2QYAiABKAlIAIgBARIcCg9ib29rZWRfcGljb191c2QYAyABKAlIAYgBARIbChNkaWZmZXJlbmNlX3BpY29fdXNkGAQgASgJEhwKFHVuZXhwbGFpbmVkX3BpY29fdXNkGAUgASgJEg8KB2RpZmZlcnMYBiABKAhCEgoQX2JpbGxlZF9waWNvX3VzZEISChBfYm9va2VkX3BpY29fdXNkIqwBCg1EYXlEaWZmZXJlbmNlEgsKA2RheRgBIAEoCRINCgVtb2RlbBgCIAEoCRIcCg9iaWxsZWRfcGljb191c2QYAyABKAlIAIgBARIcCg9ib29rZWRfcGljb191c2QYBCABKAlIAYgBARIbChNkaWZmZXJlbmNlX3BpY29fdXNkGAUgASgJQhIKEF9iaWxsZWRfcGljb191c2RCEgoQX2Jvb2tlZF9waWNvX3VzZCIxChJBZGRPcGVyYXRvclJlcXVlc3QSDQoFZW1haWwYASABKAkSDAoEbmFtZRgCIAEoCSIoChNBZGRPcGVyYXRvclJlc3BvbnNlEhEKCXBlcnNvbl9pZBgBIAEoCSImChVSZW1vdmVPcGVyYXRvclJlcXVlc3QSDQoFZW1haWwYASABKAkiGAoWUmVtb3ZlT3BlcmF0b3JSZXNwb25zZSJYCg9BZGRPd25lclJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxhY2NvdW50X25hbWUYAiABKAkSDQoFZW1haWwYAyABKAkSDAoEbmFtZRgEIAEoCSIlChBBZGRPd25lclJlc3BvbnNlEhEKCXBlcnNvbl9pZBgBIAEoCSIoChdDcmVhdGVTaWduSW5MaW5rUmVxdWVzdBINCgVlbWFpbBgBIAEoCSI7ChhDcmVhdGVTaWduSW5MaW5rUmVzcG9uc2USCwoDdXJsGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMywQYKFkNvbnNvbGVPcGVyYXRvclNlcnZpY2USUwoIQWRkT3duZXISIi5yb3V0ZXIuY29uc29sZS52MS5BZGRPd25lclJlcXVlc3QaIy5yb3V0ZXIuY29uc29sZS52MS5BZGRPd25lclJlc3BvbnNlEmIKDVJlbmFtZUFjY291bnQSJy5yb3V0ZXIuY29uc29sZS52MS5SZW5hbWVBY2NvdW50UmVxdWVzdBooLnJvdXRlci5jb25zb2xlLnYxLlJlbmFtZUFjY291bnRSZXNwb25zZRJfCgxTZXRTdXNwZW5kZWQSJi5yb3V0ZXIuY29uc29sZS52MS5TZXRTdXNwZW5kZWRSZXF1ZXN0Gicucm91dGVyLmNvbnNvbGUudjEuU2V0U3VzcGVuZGVkUmVzcG9uc2USawoQQ3JlYXRlU2lnbkluTGluaxIqLnJvdXRlci5jb25zb2xlLnYxLkNyZWF0ZVNpZ25JbkxpbmtSZXF1ZXN0Gisucm91dGVyLmNvbnNvbGUudjEuQ3JlYXRlU2lnbkluTGlua1Jlc3BvbnNlElwKC0FkZE9wZXJhdG9yEiUucm91dGVyLmNvbnNvbGUudjEuQWRkT3BlcmF0b3JSZXF1ZXN0GiYucm91dGVyLmNvbnNvbGUudjEuQWRkT3BlcmF0b3JSZXNwb25zZRJlCg5SZW1vdmVPcGVyYXRvchIoLnJvdXRlci5jb25zb2xlLnYxLlJlbW92ZU9wZXJhdG9yUmVxdWVzdBopLnJvdXRlci5jb25zb2xlLnYxLlJlbW92ZU9wZXJhdG9yUmVzcG9uc2UScQoSUmVjb25jaWxlU3RhdGVtZW50Eiwucm91dGVyLmNvbnNvbGUudjEuUmVjb25jaWxlU3RhdGVtZW50UmVxdWVzdBotLnJvdXRlci5jb25zb2xlLnYxLlJlY29uY2lsZVN0YXRlbWVudFJlc3BvbnNlEmgKD0xpc3RDb21wYXJpc29ucxIpLnJvdXRlci5jb25zb2xlLnYxLkxpc3RDb21wYXJpc29uc1JlcXVlc3QaKi5yb3V0ZXIuY29uc29sZS52MS5MaXN0Q29tcGFyaXNvbnNSZXNwb25zZWIGcHJvdG8z");
+
+/**
+ * @generated from message router.console.v1.RenameAccountRequest
+ */
+export type RenameAccountRequest = Message<"router.console.v1.RenameAccountRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message router.console.v1.RenameAccountRequest.
+ * Use `create(RenameAccountRequestSchema)` to create a new message.
+ */
+export const RenameAccountRequestSchema: GenMessage<RenameAccountRequest> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 0);
+
+/**
+ * @generated from message router.console.v1.RenameAccountResponse
+ */
+export type RenameAccountResponse = Message<"router.console.v1.RenameAccountResponse"> & {
+};
+
+/**
+ * Describes the message router.console.v1.RenameAccountResponse.
+ * Use `create(RenameAccountResponseSchema)` to create a new message.
+ */
+export const RenameAccountResponseSchema: GenMessage<RenameAccountResponse> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 1);
+
+/**
+ * @generated from message router.console.v1.SetSuspendedRequest
+ */
+export type SetSuspendedRequest = Message<"router.console.v1.SetSuspendedRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: bool suspended = 2;
+   */
+  suspended: boolean;
+
+  /**
+   * Shown to the members of the account.
+   *
+   * @generated from field: string reason = 3;
+   */
+  reason: string;
+};
+
+/**
+ * Describes the message router.console.v1.SetSuspendedRequest.
+ * Use `create(SetSuspendedRequestSchema)` to create a new message.
+ */
+export const SetSuspendedRequestSchema: GenMessage<SetSuspendedRequest> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 2);
+
+/**
+ * @generated from message router.console.v1.SetSuspendedResponse
+ */
+export type SetSuspendedResponse = Message<"router.console.v1.SetSuspendedResponse"> & {
+};
+
+/**
+ * Describes the message router.console.v1.SetSuspendedResponse.
+ * Use `create(SetSuspendedResponseSchema)` to create a new message.
+ */
+export const SetSuspendedResponseSchema: GenMessage<SetSuspendedResponse> = /*@__PURE__*/
+  messageDesc(file_router_console_v1_console, 3);
 
 /**
  * @generated from message router.console.v1.ReconcileStatementRequest
@@ -50,7 +127,7 @@ export type ReconcileStatementRequest = Message<"router.console.v1.ReconcileStat
  * Use `create(ReconcileStatementRequestSchema)` to create a new message.
  */
 export const ReconcileStatementRequestSchema: GenMessage<ReconcileStatementRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 0);
+  messageDesc(file_router_console_v1_console, 4);
 
 /**
  * @generated from message router.console.v1.ReconcileStatementResponse
@@ -67,7 +144,7 @@ export type ReconcileStatementResponse = Message<"router.console.v1.ReconcileSta
  * Use `create(ReconcileStatementResponseSchema)` to create a new message.
  */
 export const ReconcileStatementResponseSchema: GenMessage<ReconcileStatementResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 1);
+  messageDesc(file_router_console_v1_console, 5);
 
 /**
  * @generated from message router.console.v1.ListComparisonsRequest
@@ -80,7 +157,7 @@ export type ListComparisonsRequest = Message<"router.console.v1.ListComparisonsR
  * Use `create(ListComparisonsRequestSchema)` to create a new message.
  */
 export const ListComparisonsRequestSchema: GenMessage<ListComparisonsRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 2);
+  messageDesc(file_router_console_v1_console, 6);
 
 /**
  * @generated from message router.console.v1.ListComparisonsResponse
@@ -99,7 +176,7 @@ export type ListComparisonsResponse = Message<"router.console.v1.ListComparisons
  * Use `create(ListComparisonsResponseSchema)` to create a new message.
  */
 export const ListComparisonsResponseSchema: GenMessage<ListComparisonsResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 3);
+  messageDesc(file_router_console_v1_console, 7);
 
 /**
  * Amounts are decimal integers of 1e-12 USD; a difference is billed - booked.
@@ -173,7 +250,7 @@ export type StatementComparison = Message<"router.console.v1.StatementComparison
  * Use `create(StatementComparisonSchema)` to create a new message.
  */
 export const StatementComparisonSchema: GenMessage<StatementComparison> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 4);
+  messageDesc(file_router_console_v1_console, 8);
 
 /**
  * @generated from message router.console.v1.ModelDifference
@@ -225,7 +302,7 @@ export type ModelDifference = Message<"router.console.v1.ModelDifference"> & {
  * Use `create(ModelDifferenceSchema)` to create a new message.
  */
 export const ModelDifferenceSchema: GenMessage<ModelDifference> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 5);
+  messageDesc(file_router_console_v1_console, 9);
 
 /**
  * @generated from message router.console.v1.DayDifference
@@ -262,7 +339,7 @@ export type DayDifference = Message<"router.console.v1.DayDifference"> & {
  * Use `create(DayDifferenceSchema)` to create a new message.
  */
 export const DayDifferenceSchema: GenMessage<DayDifference> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 6);
+  messageDesc(file_router_console_v1_console, 10);
 
 /**
  * @generated from message router.console.v1.AddOperatorRequest
@@ -286,7 +363,7 @@ export type AddOperatorRequest = Message<"router.console.v1.AddOperatorRequest">
  * Use `create(AddOperatorRequestSchema)` to create a new message.
  */
 export const AddOperatorRequestSchema: GenMessage<AddOperatorRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 7);
+  messageDesc(file_router_console_v1_console, 11);
 
 /**
  * @generated from message router.console.v1.AddOperatorResponse
@@ -303,7 +380,7 @@ export type AddOperatorResponse = Message<"router.console.v1.AddOperatorResponse
  * Use `create(AddOperatorResponseSchema)` to create a new message.
  */
 export const AddOperatorResponseSchema: GenMessage<AddOperatorResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 8);
+  messageDesc(file_router_console_v1_console, 12);
 
 /**
  * @generated from message router.console.v1.RemoveOperatorRequest
@@ -320,7 +397,7 @@ export type RemoveOperatorRequest = Message<"router.console.v1.RemoveOperatorReq
  * Use `create(RemoveOperatorRequestSchema)` to create a new message.
  */
 export const RemoveOperatorRequestSchema: GenMessage<RemoveOperatorRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 9);
+  messageDesc(file_router_console_v1_console, 13);
 
 /**
  * @generated from message router.console.v1.RemoveOperatorResponse
@@ -333,7 +410,7 @@ export type RemoveOperatorResponse = Message<"router.console.v1.RemoveOperatorRe
  * Use `create(RemoveOperatorResponseSchema)` to create a new message.
  */
 export const RemoveOperatorResponseSchema: GenMessage<RemoveOperatorResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 10);
+  messageDesc(file_router_console_v1_console, 14);
 
 /**
  * @generated from message router.console.v1.AddOwnerRequest
@@ -345,7 +422,7 @@ export type AddOwnerRequest = Message<"router.console.v1.AddOwnerRequest"> & {
   accountId: string;
 
   /**
-   * As members of the account see it; 1 to 200 characters.
+   * New name of an account without members, 1 to 200 characters; empty = the account keeps its name.
    *
    * @generated from field: string account_name = 2;
    */
@@ -369,7 +446,7 @@ export type AddOwnerRequest = Message<"router.console.v1.AddOwnerRequest"> & {
  * Use `create(AddOwnerRequestSchema)` to create a new message.
  */
 export const AddOwnerRequestSchema: GenMessage<AddOwnerRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 11);
+  messageDesc(file_router_console_v1_console, 15);
 
 /**
  * @generated from message router.console.v1.AddOwnerResponse
@@ -386,7 +463,7 @@ export type AddOwnerResponse = Message<"router.console.v1.AddOwnerResponse"> & {
  * Use `create(AddOwnerResponseSchema)` to create a new message.
  */
 export const AddOwnerResponseSchema: GenMessage<AddOwnerResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 12);
+  messageDesc(file_router_console_v1_console, 16);
 
 /**
  * @generated from message router.console.v1.CreateSignInLinkRequest
@@ -403,7 +480,7 @@ export type CreateSignInLinkRequest = Message<"router.console.v1.CreateSignInLin
  * Use `create(CreateSignInLinkRequestSchema)` to create a new message.
  */
 export const CreateSignInLinkRequestSchema: GenMessage<CreateSignInLinkRequest> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 13);
+  messageDesc(file_router_console_v1_console, 17);
 
 /**
  * @generated from message router.console.v1.CreateSignInLinkResponse
@@ -427,7 +504,7 @@ export type CreateSignInLinkResponse = Message<"router.console.v1.CreateSignInLi
  * Use `create(CreateSignInLinkResponseSchema)` to create a new message.
  */
 export const CreateSignInLinkResponseSchema: GenMessage<CreateSignInLinkResponse> = /*@__PURE__*/
-  messageDesc(file_router_console_v1_console, 14);
+  messageDesc(file_router_console_v1_console, 18);
 
 /**
  * @generated from service router.console.v1.ConsoleOperatorService
@@ -443,6 +520,27 @@ export const ConsoleOperatorService: GenService<{
     methodKind: "unary";
     input: typeof AddOwnerRequestSchema;
     output: typeof AddOwnerResponseSchema;
+  },
+  /**
+   * Renames an account, for its members and for the keys service. Errors: account_not_found, invalid_value.
+   *
+   * @generated from rpc router.console.v1.ConsoleOperatorService.RenameAccount
+   */
+  renameAccount: {
+    methodKind: "unary";
+    input: typeof RenameAccountRequestSchema;
+    output: typeof RenameAccountResponseSchema;
+  },
+  /**
+   * Suspends an account, or resumes it, and records the reason in its audit log. A suspended account spends nothing.
+   * Errors: account_not_found, invalid_value.
+   *
+   * @generated from rpc router.console.v1.ConsoleOperatorService.SetSuspended
+   */
+  setSuspended: {
+    methodKind: "unary";
+    input: typeof SetSuspendedRequestSchema;
+    output: typeof SetSuspendedResponseSchema;
   },
   /**
    * Makes a link that signs a person in, once. Errors: person_not_found.

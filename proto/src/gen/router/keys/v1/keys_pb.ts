@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/keys/v1/keys.proto.
  */
 export const file_router_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSK4AgoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCRIWCglwZXJzb25faWQYCyABKAlIAogBAUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXRCDAoKX3BlcnNvbl9pZCIkChRDcmVhdGVBY2NvdW50UmVxdWVzdBIMCgRuYW1lGAEgASgJIisKFUNyZWF0ZUFjY291bnRSZXNwb25zZRISCgphY2NvdW50X2lkGAEgASgJItsBCg5NaW50S2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEgwKBG5hbWUYAiABKAkSJQoEa2luZBgDIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSGAoLY2FwX2NyZWRpdHMYBCABKANIAIgBARIuCgZwZXJpb2QYBSABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZFBlcmlvZBIXCgpleHBpcmVzX2F0GAYgASgDSAGIAQFCDgoMX2NhcF9jcmVkaXRzQg0KC19leHBpcmVzX2F0IkMKD01pbnRLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkSDgoGc2VjcmV0GAIgASgJImoKD0xpc3RLZXlzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEiUKBGtpbmQYAiABKA4yFy5yb3V0ZXIua2V5cy52MS5LZXlLaW5kEg0KBWxpbWl0GAMgASgFEg0KBWFmdGVyGAQgASgJIkcKEExpc3RLZXlzUmVzcG9uc2USIQoEa2V5cxgBIAMoCzITLnJvdXRlci5rZXlzLnYxLktleRIQCghoYXNfbW9yZRgCIAEoCCIzCg1HZXRLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJIjIKDkdldEtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleSKLAgoQVXBkYXRlS2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRIRCgRuYW1lGAMgASgJSAKIAQESEwoGYWN0aXZlGAQgASgISAOIAQESFQoLY2FwX2NyZWRpdHMYBSABKANIABIQCgZub19jYXAYBiABKAhIABIuCgZwZXJpb2QYByABKA4yHi5yb3V0ZXIuYmlsbGluZy52MS5TcGVuZFBlcmlvZBIUCgpleHBpcmVzX2F0GAggASgDSAESFwoNbmV2ZXJfZXhwaXJlcxgJIAEoCEgBQgUKA2NhcEIICgZleHBpcnlCBwoFX25hbWVCCQoHX2FjdGl2ZSI1ChFVcGRhdGVLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkiXQoQRGVsZXRlS2V5UmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg4KBmtleV9pZBgCIAEoCRIlCgRraW5kGAMgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZCITChFEZWxldGVLZXlSZXNwb25zZSIiChBWZXJpZnlLZXlSZXF1ZXN0Eg4KBnNlY3JldBgBIAEoCSI1ChFWZXJpZnlLZXlSZXNwb25zZRIgCgNrZXkYASABKAsyEy5yb3V0ZXIua2V5cy52MS5LZXkiZQoUSXNzdWVXZWJUb2tlblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRITCgtsaWZldGltZV9tcxgCIAEoAxIWCglwZXJzb25faWQYAyABKAlIAIgBAUIMCgpfcGVyc29uX2lkIjoKFUlzc3VlV2ViVG9rZW5SZXNwb25zZRINCgV0b2tlbhgBIAEoCRISCgpleHBpcmVzX2F0GAIgASgDKmkKB0tleUtpbmQSGAoUS0VZX0tJTkRfVU5TUEVDSUZJRUQQABITCg9LRVlfS0lORF9OT1JNQUwQARIXChNLRVlfS0lORF9NQU5BR0VNRU5UEAISFgoSS0VZX0tJTkRfV0VCX1RPS0VOEAMyowUKC0tleXNTZXJ2aWNlElwKDUNyZWF0ZUFjY291bnQSJC5yb3V0ZXIua2V5cy52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJKCgdNaW50S2V5Eh4ucm91dGVyLmtleXMudjEuTWludEtleVJlcXVlc3QaHy5yb3V0ZXIua2V5cy52MS5NaW50S2V5UmVzcG9uc2USTQoITGlzdEtleXMSHy5yb3V0ZXIua2V5cy52MS5MaXN0S2V5c1JlcXVlc3QaIC5yb3V0ZXIua2V5cy52MS5MaXN0S2V5c1Jlc3BvbnNlEkcKBkdldEtleRIdLnJvdXRlci5rZXlzLnYxLkdldEtleVJlcXVlc3QaHi5yb3V0ZXIua2V5cy52MS5HZXRLZXlSZXNwb25zZRJQCglVcGRhdGVLZXkSIC5yb3V0ZXIua2V5cy52MS5VcGRhdGVLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuVXBkYXRlS2V5UmVzcG9uc2USUAoJRGVsZXRlS2V5EiAucm91dGVyLmtleXMudjEuRGVsZXRlS2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLkRlbGV0ZUtleVJlc3BvbnNlElAKCVZlcmlmeUtleRIgLnJvdXRlci5rZXlzLnYxLlZlcmlmeUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5WZXJpZnlLZXlSZXNwb25zZRJcCg1Jc3N1ZVdlYlRva2VuEiQucm91dGVyLmtleXMudjEuSXNzdWVXZWJUb2tlblJlcXVlc3QaJS5yb3V0ZXIua2V5cy52MS5Jc3N1ZVdlYlRva2VuUmVzcG9uc2ViBnByb3RvMw", [file_router_billing_v1_billing]);
+  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSK4AgoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCRIWCglwZXJzb25faWQYCyABKAlIAogBAUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXRCDAoKX3BlcnNvbl9pZCIkChRDcmVhdGVBY2NvdW50UmVxdWVzdBIMCgRuYW1lGAEgASgJIisKFUNyZWF0ZUFjY291bnRSZXNwb25zZRISCgphY2NvdW50X2lkGAEgASgJIj8KB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCmNyZWF0ZWRfYXQYAyABKAMiSQoTTGlzdEFjY291bnRzUmVxdWVzdBINCgVsaW1pdBgBIAEoBRINCgVhZnRlchgCIAEoCRIUCgxjcmVhdGVkX2Zyb20YAyABKAMiUwoUTGlzdEFjY291bnRzUmVzcG9uc2USKQoIYWNjb3VudHMYASADKAsyFy5yb3V0ZXIua2V5cy52MS5BY2NvdW50EhAKCGhhc19tb3JlGAIgASgIIicKEUdldEFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiPgoSR2V0QWNjb3VudFJlc3BvbnNlEigKB2FjY291bnQYASABKAsyFy5yb3V0ZXIua2V5cy52MS5BY2NvdW50IjgKFFJlbmFtZUFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCSIXChVSZW5hbWVBY2NvdW50UmVzcG9uc2Ui2wEKDk1pbnRLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIlCgRraW5kGAMgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZBIYCgtjYXBfY3JlZGl0cxgEIAEoA0gAiAEBEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhcKCmV4cGlyZXNfYXQYBiABKANIAYgBAUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiQwoPTWludEtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleRIOCgZzZWNyZXQYAiABKAkiagoPTGlzdEtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSJQoEa2luZBgCIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDQoFbGltaXQYAyABKAUSDQoFYWZ0ZXIYBCABKAkiRwoQTGlzdEtleXNSZXNwb25zZRIhCgRrZXlzGAEgAygLMhMucm91dGVyLmtleXMudjEuS2V5EhAKCGhhc19tb3JlGAIgASgIIjMKDUdldEtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiMgoOR2V0S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5IosCChBVcGRhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEhEKBG5hbWUYAyABKAlIAogBARITCgZhY3RpdmUYBCABKAhIA4gBARIVCgtjYXBfY3JlZGl0cxgFIAEoA0gAEhAKBm5vX2NhcBgGIAEoCEgAEi4KBnBlcmlvZBgHIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhQKCmV4cGlyZXNfYXQYCCABKANIARIXCg1uZXZlcl9leHBpcmVzGAkgASgISAFCBQoDY2FwQggKBmV4cGlyeUIHCgVfbmFtZUIJCgdfYWN0aXZlIjUKEVVwZGF0ZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleSJdChBEZWxldGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEiUKBGtpbmQYAyABKA4yFy5yb3V0ZXIua2V5cy52MS5LZXlLaW5kIhMKEURlbGV0ZUtleVJlc3BvbnNlIiIKEFZlcmlmeUtleVJlcXVlc3QSDgoGc2VjcmV0GAEgASgJIjUKEVZlcmlmeUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleSJlChRJc3N1ZVdlYlRva2VuUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC2xpZmV0aW1lX21zGAIgASgDEhYKCXBlcnNvbl9pZBgDIAEoCUgAiAEBQgwKCl9wZXJzb25faWQiOgoVSXNzdWVXZWJUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMqaQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhMKD0tFWV9LSU5EX05PUk1BTBABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAhIWChJLRVlfS0lORF9XRUJfVE9LRU4QAzKxBwoLS2V5c1NlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElkKDExpc3RBY2NvdW50cxIjLnJvdXRlci5rZXlzLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaJC5yb3V0ZXIua2V5cy52MS5MaXN0QWNjb3VudHNSZXNwb25zZRJTCgpHZXRBY2NvdW50EiEucm91dGVyLmtleXMudjEuR2V0QWNjb3VudFJlcXVlc3QaIi5yb3V0ZXIua2V5cy52MS5HZXRBY2NvdW50UmVzcG9uc2USXAoNUmVuYW1lQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLlJlbmFtZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuUmVuYW1lQWNjb3VudFJlc3BvbnNlEkoKB01pbnRLZXkSHi5yb3V0ZXIua2V5cy52MS5NaW50S2V5UmVxdWVzdBofLnJvdXRlci5rZXlzLnYxLk1pbnRLZXlSZXNwb25zZRJNCghMaXN0S2V5cxIfLnJvdXRlci5rZXlzLnYxLkxpc3RLZXlzUmVxdWVzdBogLnJvdXRlci5rZXlzLnYxLkxpc3RLZXlzUmVzcG9uc2USRwoGR2V0S2V5Eh0ucm91dGVyLmtleXMudjEuR2V0S2V5UmVxdWVzdBoeLnJvdXRlci5rZXlzLnYxLkdldEtleVJlc3BvbnNlElAKCVVwZGF0ZUtleRIgLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5VcGRhdGVLZXlSZXNwb25zZRJQCglEZWxldGVLZXkSIC5yb3V0ZXIua2V5cy52MS5EZWxldGVLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuRGVsZXRlS2V5UmVzcG9uc2USUAoJVmVyaWZ5S2V5EiAucm91dGVyLmtleXMudjEuVmVyaWZ5S2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLlZlcmlmeUtleVJlc3BvbnNlElwKDUlzc3VlV2ViVG9rZW4SJC5yb3V0ZXIua2V5cy52MS5Jc3N1ZVdlYlRva2VuUmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLklzc3VlV2ViVG9rZW5SZXNwb25zZWIGcHJvdG8z", [file_router_billing_v1_billing]);
 
 /**
  * @generated from message router.keys.v1.Key
@@ -126,6 +126,163 @@ export const CreateAccountResponseSchema: GenMessage<CreateAccountResponse> = /*
   messageDesc(file_router_keys_v1_keys, 2);
 
 /**
+ * @generated from message router.keys.v1.Account
+ */
+export type Account = Message<"router.keys.v1.Account"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * Unix milliseconds.
+   *
+   * @generated from field: int64 created_at = 3;
+   */
+  createdAt: bigint;
+};
+
+/**
+ * Describes the message router.keys.v1.Account.
+ * Use `create(AccountSchema)` to create a new message.
+ */
+export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 3);
+
+/**
+ * @generated from message router.keys.v1.ListAccountsRequest
+ */
+export type ListAccountsRequest = Message<"router.keys.v1.ListAccountsRequest"> & {
+  /**
+   * 1 to 1000; 0 = 1000.
+   *
+   * @generated from field: int32 limit = 1;
+   */
+  limit: number;
+
+  /**
+   * Id of the last account of the page before; empty = the first page.
+   *
+   * @generated from field: string after = 2;
+   */
+  after: string;
+
+  /**
+   * Only accounts created at this time or later, in Unix milliseconds; 0 = all.
+   *
+   * @generated from field: int64 created_from = 3;
+   */
+  createdFrom: bigint;
+};
+
+/**
+ * Describes the message router.keys.v1.ListAccountsRequest.
+ * Use `create(ListAccountsRequestSchema)` to create a new message.
+ */
+export const ListAccountsRequestSchema: GenMessage<ListAccountsRequest> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 4);
+
+/**
+ * @generated from message router.keys.v1.ListAccountsResponse
+ */
+export type ListAccountsResponse = Message<"router.keys.v1.ListAccountsResponse"> & {
+  /**
+   * @generated from field: repeated router.keys.v1.Account accounts = 1;
+   */
+  accounts: Account[];
+
+  /**
+   * More accounts follow the last one of this page.
+   *
+   * @generated from field: bool has_more = 2;
+   */
+  hasMore: boolean;
+};
+
+/**
+ * Describes the message router.keys.v1.ListAccountsResponse.
+ * Use `create(ListAccountsResponseSchema)` to create a new message.
+ */
+export const ListAccountsResponseSchema: GenMessage<ListAccountsResponse> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 5);
+
+/**
+ * @generated from message router.keys.v1.GetAccountRequest
+ */
+export type GetAccountRequest = Message<"router.keys.v1.GetAccountRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+};
+
+/**
+ * Describes the message router.keys.v1.GetAccountRequest.
+ * Use `create(GetAccountRequestSchema)` to create a new message.
+ */
+export const GetAccountRequestSchema: GenMessage<GetAccountRequest> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 6);
+
+/**
+ * @generated from message router.keys.v1.GetAccountResponse
+ */
+export type GetAccountResponse = Message<"router.keys.v1.GetAccountResponse"> & {
+  /**
+   * @generated from field: router.keys.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message router.keys.v1.GetAccountResponse.
+ * Use `create(GetAccountResponseSchema)` to create a new message.
+ */
+export const GetAccountResponseSchema: GenMessage<GetAccountResponse> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 7);
+
+/**
+ * @generated from message router.keys.v1.RenameAccountRequest
+ */
+export type RenameAccountRequest = Message<"router.keys.v1.RenameAccountRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Same rules as in CreateAccount.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+};
+
+/**
+ * Describes the message router.keys.v1.RenameAccountRequest.
+ * Use `create(RenameAccountRequestSchema)` to create a new message.
+ */
+export const RenameAccountRequestSchema: GenMessage<RenameAccountRequest> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 8);
+
+/**
+ * @generated from message router.keys.v1.RenameAccountResponse
+ */
+export type RenameAccountResponse = Message<"router.keys.v1.RenameAccountResponse"> & {
+};
+
+/**
+ * Describes the message router.keys.v1.RenameAccountResponse.
+ * Use `create(RenameAccountResponseSchema)` to create a new message.
+ */
+export const RenameAccountResponseSchema: GenMessage<RenameAccountResponse> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 9);
+
+/**
  * @generated from message router.keys.v1.MintKeyRequest
  */
 export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
@@ -165,7 +322,7 @@ export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
  * Use `create(MintKeyRequestSchema)` to create a new message.
  */
 export const MintKeyRequestSchema: GenMessage<MintKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 3);
+  messageDesc(file_router_keys_v1_keys, 10);
 
 /**
  * @generated from message router.keys.v1.MintKeyResponse
@@ -189,7 +346,7 @@ export type MintKeyResponse = Message<"router.keys.v1.MintKeyResponse"> & {
  * Use `create(MintKeyResponseSchema)` to create a new message.
  */
 export const MintKeyResponseSchema: GenMessage<MintKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 4);
+  messageDesc(file_router_keys_v1_keys, 11);
 
 /**
  * @generated from message router.keys.v1.ListKeysRequest
@@ -227,7 +384,7 @@ export type ListKeysRequest = Message<"router.keys.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 5);
+  messageDesc(file_router_keys_v1_keys, 12);
 
 /**
  * @generated from message router.keys.v1.ListKeysResponse
@@ -251,7 +408,7 @@ export type ListKeysResponse = Message<"router.keys.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 6);
+  messageDesc(file_router_keys_v1_keys, 13);
 
 /**
  * @generated from message router.keys.v1.GetKeyRequest
@@ -273,7 +430,7 @@ export type GetKeyRequest = Message<"router.keys.v1.GetKeyRequest"> & {
  * Use `create(GetKeyRequestSchema)` to create a new message.
  */
 export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 7);
+  messageDesc(file_router_keys_v1_keys, 14);
 
 /**
  * @generated from message router.keys.v1.GetKeyResponse
@@ -290,7 +447,7 @@ export type GetKeyResponse = Message<"router.keys.v1.GetKeyResponse"> & {
  * Use `create(GetKeyResponseSchema)` to create a new message.
  */
 export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 8);
+  messageDesc(file_router_keys_v1_keys, 15);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyRequest
@@ -371,7 +528,7 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 9);
+  messageDesc(file_router_keys_v1_keys, 16);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyResponse
@@ -388,7 +545,7 @@ export type UpdateKeyResponse = Message<"router.keys.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 10);
+  messageDesc(file_router_keys_v1_keys, 17);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyRequest
@@ -417,7 +574,7 @@ export type DeleteKeyRequest = Message<"router.keys.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 11);
+  messageDesc(file_router_keys_v1_keys, 18);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyResponse
@@ -430,7 +587,7 @@ export type DeleteKeyResponse = Message<"router.keys.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 12);
+  messageDesc(file_router_keys_v1_keys, 19);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyRequest
@@ -447,7 +604,7 @@ export type VerifyKeyRequest = Message<"router.keys.v1.VerifyKeyRequest"> & {
  * Use `create(VerifyKeyRequestSchema)` to create a new message.
  */
 export const VerifyKeyRequestSchema: GenMessage<VerifyKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 13);
+  messageDesc(file_router_keys_v1_keys, 20);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyResponse
@@ -464,7 +621,7 @@ export type VerifyKeyResponse = Message<"router.keys.v1.VerifyKeyResponse"> & {
  * Use `create(VerifyKeyResponseSchema)` to create a new message.
  */
 export const VerifyKeyResponseSchema: GenMessage<VerifyKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 14);
+  messageDesc(file_router_keys_v1_keys, 21);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenRequest
@@ -495,7 +652,7 @@ export type IssueWebTokenRequest = Message<"router.keys.v1.IssueWebTokenRequest"
  * Use `create(IssueWebTokenRequestSchema)` to create a new message.
  */
 export const IssueWebTokenRequestSchema: GenMessage<IssueWebTokenRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 15);
+  messageDesc(file_router_keys_v1_keys, 22);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenResponse
@@ -521,7 +678,7 @@ export type IssueWebTokenResponse = Message<"router.keys.v1.IssueWebTokenRespons
  * Use `create(IssueWebTokenResponseSchema)` to create a new message.
  */
 export const IssueWebTokenResponseSchema: GenMessage<IssueWebTokenResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 16);
+  messageDesc(file_router_keys_v1_keys, 23);
 
 /**
  * @generated from enum router.keys.v1.KeyKind
@@ -578,6 +735,36 @@ export const KeysService: GenService<{
     methodKind: "unary";
     input: typeof CreateAccountRequestSchema;
     output: typeof CreateAccountResponseSchema;
+  },
+  /**
+   * Lists the accounts of the installation, oldest first, in pages.
+   *
+   * @generated from rpc router.keys.v1.KeysService.ListAccounts
+   */
+  listAccounts: {
+    methodKind: "unary";
+    input: typeof ListAccountsRequestSchema;
+    output: typeof ListAccountsResponseSchema;
+  },
+  /**
+   * Returns an account. Error: account_not_found.
+   *
+   * @generated from rpc router.keys.v1.KeysService.GetAccount
+   */
+  getAccount: {
+    methodKind: "unary";
+    input: typeof GetAccountRequestSchema;
+    output: typeof GetAccountResponseSchema;
+  },
+  /**
+   * Renames an account. Errors: account_not_found, invalid_value.
+   *
+   * @generated from rpc router.keys.v1.KeysService.RenameAccount
+   */
+  renameAccount: {
+    methodKind: "unary";
+    input: typeof RenameAccountRequestSchema;
+    output: typeof RenameAccountResponseSchema;
   },
   /**
    * Mints a key; its spending authority is written to billing first. Error: too_many_keys.

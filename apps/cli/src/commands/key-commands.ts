@@ -1,0 +1,108 @@
+// key mint, key list, key revoke, and token issue; key update is a file of its own.
+import { KeyKind } from "@gr/proto/keys";
+import type { Command } from "commander";
+import type { Runs } from "../command.ts";
+import { instantOf, isoText, minutesOf, oneOf, PERIODS, usdOf } from "../option-values.ts";
+import { keyRecord, keyTable } from "../output/key-record.ts";
+import { report } from "../output/report.ts";
+import { addUpdateKeyCommand } from "./update-key-command.ts";
+
+const MINUTE_MS = 60_000n;
+
+interface MintOptions {
+  account: string;
+  name: string;
+  management?: boolean;
+  spendLimit?: bigint;
+  period?: (typeof PERIODS)[keyof typeof PERIODS];
+  expiresAt?: bigint;
+}
+
+interface RevokeOptions {
+  account: string;
+  id: string;
+  management?: boolean;
+}
+
+export function addKeyCommands(program: Command, runs: Runs): void {
+  const key = program.command("key").description("API keys");
+  addMint(key, runs);
+  addUpdateKeyCommand(key, runs);
+  key
+    .command("list")
+    .description("list the keys of an account, newest first")
+    .requiredOption("--account <id>", "id of the account")
+    .action(
+      runs(async (router, { account }: { account: string }) => {
+        const records: ReturnType<typeof keyRecord>[] = [];
+        for (let more = true; more; ) {
+          const request = { accountId: account, after: records.at(-1)?.id ?? "" };
+          const { keys, hasMore } = await router.keys().listKeys(request);
+          records.push(...keys.map(keyRecord));
+          more = hasMore;
+        }
+        return report({ keys: records }, keyTable(records));
+      }),
+    );
+  key
+    .command("revoke")
+    .description("delete a key, at once and for good")
+    .requiredOption("--account <id>", "id of the account")
+    .requiredOption("--id <id>", "id of the key")
+    .option("--management", "it is a management key; the keys that it minted stay valid")
+    .action(
+      runs(async (router, { account, id, management = false }: RevokeOptions) => {
+        const kind = management ? KeyKind.MANAGEMENT : KeyKind.NORMAL;
+        await router.keys().deleteKey({ accountId: account, keyId: id, kind });
+        return report({ id, deleted: true }, `Deleted key ${id}.`);
+      }),
+    );
+}
+
+function addMint(key: Command, runs: Runs): void {
+  key
+    .command("mint")
+    .description("mint a key; its secret is shown this once")
+    .requiredOption("--account <id>", "id of the account")
+    .requiredOption("--name <name>", "name of the key")
+    .option("--management", "a key that manages keys and cannot spend")
+    .option("--spend-limit <usd>", "most that the key may spend", usdOf)
+    .option("--period <period>", "the limit starts anew each day, week or month", oneOf(PERIODS))
+    .option("--expires-at <time>", "ISO 8601 time from which the key is refused", instantOf)
+    .action(
+      runs(async (router, options: MintOptions) => {
+        const { account, name, management = false, spendLimit, period, expiresAt } = options;
+        const { key: minted, secret } = await router.keys().mintKey({
+          accountId: account,
+          name,
+          kind: management ? KeyKind.MANAGEMENT : KeyKind.NORMAL,
+          ...(spendLimit === undefined ? {} : { capCredits: spendLimit }),
+          ...(period === undefined ? {} : { period }),
+          ...(expiresAt === undefined ? {} : { expiresAt }),
+        });
+        if (minted === undefined) throw new Error("The keys service answered without a key.");
+        const text = `Minted key ${minted.keyId}. Its secret is shown this once:\n\n  ${secret}\n`;
+        return report({ ...keyRecord(minted), key: secret }, text);
+      }),
+    );
+}
+
+export function addTokenCommands(program: Command, runs: Runs): void {
+  const token = program.command("token").description("temporary web tokens");
+  token
+    .command("issue")
+    .description("issue a web token: it spends from the account without a cap, and cannot be taken back")
+    .requiredOption("--account <id>", "id of the account")
+    .option("--minutes <count>", "how long it is valid, 1 to 5 (default: 5)", minutesOf, 5n)
+    .action(
+      runs(async (router, { account, minutes }: { account: string; minutes: bigint }) => {
+        const request = { accountId: account, lifetimeMs: minutes * MINUTE_MS };
+        const issued = await router.keys().issueWebToken(request);
+        const expiresAt = isoText(issued.expiresAt);
+        return report(
+          { account_id: account, token: issued.token, expires_at: expiresAt },
+          `Issued a web token that expires at ${expiresAt}:\n\n  ${issued.token}\n`,
+        );
+      }),
+    );
+}

@@ -1,0 +1,54 @@
+// ledger verify: exit code 1 when a single balance is not what its entries say.
+import { formatCredits, formatPicoUsd } from "@gr/money";
+import type { VerifyLedgerResponse } from "@gr/proto/billing";
+import type { Command } from "commander";
+import type { Runs } from "../command.ts";
+import { report } from "../output/report.ts";
+import { table } from "../output/table.ts";
+
+/** It reads the whole ledger. */
+const VERIFY_TIMEOUT_MS = 10 * 60_000;
+
+export function addLedgerCommands(program: Command, runs: Runs): void {
+  const ledger = program.command("ledger").description("the books");
+  ledger
+    .command("verify")
+    .description("recompute every balance from the entries; exit code 1 on a difference")
+    .action(
+      runs(async (router) => {
+        const answer = await router.billing().verifyLedger({}, { timeoutMs: VERIFY_TIMEOUT_MS });
+        const facts = factsOf(answer);
+        const { differences } = facts;
+        const books = `accounts ${facts.accounts}, holds ${facts.holds} (open ${facts.open_holds}), charged ${facts.charged} USD for ${facts.charged_cost} USD of cost, lost ${facts.lost_cost} USD.`;
+        if (differences.length === 0) return report(facts, `The ledger is right: ${books}`);
+        const text = `The ledger is wrong (differences: ${differences.length}): ${books}\n\n${table(
+          differences,
+          [
+            { title: "INVARIANT", cell: ({ invariant }) => invariant },
+            { title: "SUBJECT", cell: ({ subject }) => subject },
+            { title: "EXPECTED", cell: ({ expected }) => expected, right: true },
+            { title: "ACTUAL", cell: ({ actual }) => actual, right: true },
+          ],
+          "",
+        )}`;
+        return report(facts, text, false);
+      }),
+    );
+}
+
+function factsOf(answer: VerifyLedgerResponse) {
+  return {
+    differences: answer.differences.map(({ invariant, subject, expected, actual }) => ({
+      invariant,
+      subject,
+      expected,
+      actual,
+    })),
+    accounts: Number(answer.accounts),
+    holds: Number(answer.holds),
+    open_holds: Number(answer.openHolds),
+    charged: formatCredits(answer.chargedCredits),
+    charged_cost: formatPicoUsd(BigInt(answer.chargedCostPicoUsd)),
+    lost_cost: formatPicoUsd(BigInt(answer.lostCostPicoUsd)),
+  };
+}

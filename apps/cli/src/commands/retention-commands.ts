@@ -1,0 +1,84 @@
+// media retention show and set, text retention show and set
+import type { Command } from "commander";
+import type { Runs } from "../command.ts";
+import { daysOf } from "../option-values.ts";
+import { type Report, report } from "../output/report.ts";
+import type { Router } from "../router/router.ts";
+
+interface Term {
+  readonly days: number;
+  /** It is the account's own; otherwise it is the installation's. */
+  readonly own: boolean;
+}
+
+/** Something of an account's that is kept for a term. */
+interface Kept {
+  /** The command, and what it is about. */
+  readonly name: string;
+  readonly about: string;
+  /** At the beginning of a sentence. */
+  readonly what: string;
+  readonly ofZero: string;
+  show(router: Router, account: string): Promise<Term>;
+  /** @param days absent: as long as the installation keeps it */
+  set(router: Router, request: { readonly accountId: string; readonly days?: number }): Promise<Term>;
+}
+
+const MEDIA: Kept = {
+  name: "media",
+  about: "hosted images and videos",
+  what: "Files",
+  ofZero: "for ever",
+  show: (router, accountId) => router.media().getMediaRetention({ accountId }),
+  set: (router, request) => router.media().setMediaRetention(request),
+};
+
+const TEXT: Kept = {
+  name: "text",
+  about: "the log of text requests",
+  what: "Lines of text requests",
+  ofZero: "not at all",
+  show: (router, accountId) => router.texts().getTextRetention({ accountId }),
+  set: (router, request) => router.texts().setTextRetention(request),
+};
+
+export function addRetentionCommands(program: Command, runs: Runs): void {
+  for (const kept of [MEDIA, TEXT]) addCommandsOf(kept, program, runs);
+}
+
+function addCommandsOf(kept: Kept, program: Command, runs: Runs): void {
+  const { name, about, ofZero } = kept;
+  const answer = (account: string, { days, own }: Term): Report => {
+    const whose = own ? "as set for this account" : "as all of this installation";
+    const term = days === 0 ? ofZero : days === 1 ? "for 1 day" : `for ${days} days`;
+    return report(
+      { account_id: account, days, own },
+      `${kept.what} of account ${account} are kept ${term}, ${whose}.`,
+    );
+  };
+  const retention = program
+    .command(name)
+    .description(about)
+    .command("retention")
+    .description("how long an account's are kept; what they cost stays");
+  retention
+    .command("show")
+    .description("show how long an account's are kept")
+    .requiredOption("--account <id>", "id of the account")
+    .action(
+      runs(async (router, { account }: { account: string }) =>
+        answer(account, await kept.show(router, account)),
+      ),
+    );
+  retention
+    .command("set")
+    .description("change it, for what is there already, too; without --days to what the installation has")
+    .requiredOption("--account <id>", "id of the account")
+    .option("--days <count>", `days, 0 ${ofZero}`, daysOf)
+    .action(
+      runs(async (router, { account, days }: { account: string; days?: number }) => {
+        const request = { accountId: account, ...(days === undefined ? {} : { days }) };
+        return answer(account, await kept.set(router, request));
+      }),
+    );
+}

@@ -1,0 +1,79 @@
+// key update. The same change made twice is made once, so a command whose outcome is unknown can be repeated as it is.
+import { SpendPeriod } from "@gr/proto/billing";
+import { OperatorError } from "@gr/runtime";
+import { type Command, Option } from "commander";
+import type { Runs } from "../command.ts";
+import { instantOf, oneOf, PERIODS, usdOf } from "../option-values.ts";
+import { mayHaveHappened, sentenceOfFailure } from "../output/failure.ts";
+import { keyRecord, keyTable } from "../output/key-record.ts";
+import { report } from "../output/report.ts";
+
+const UPDATE_PERIODS = { ...PERIODS, lifetime: SpendPeriod.LIFETIME } as const;
+
+interface UpdateOptions {
+  account: string;
+  id: string;
+  name?: string;
+  /** False: no limit. */
+  spendLimit?: bigint | false;
+  period?: SpendPeriod;
+  expiresAt?: bigint;
+  neverExpires?: true;
+  disable?: true;
+  enable?: true;
+}
+
+export function addUpdateKeyCommand(key: Command, runs: Runs): void {
+  key
+    .command("update")
+    .description("change a key, at once; what is not named stays")
+    .requiredOption("--account <id>", "id of the account")
+    .requiredOption("--id <id>", "id of the key")
+    .option("--name <name>", "name of the key")
+    .option("--spend-limit <usd>", "most that the key may spend", usdOf)
+    .option("--no-spend-limit", "remove the limit and its period")
+    .option(
+      "--period <period>",
+      `one of ${Object.keys(UPDATE_PERIODS).join(", ")}: when the limit starts anew; a change starts it at zero`,
+      oneOf(UPDATE_PERIODS),
+    )
+    .option("--expires-at <time>", "ISO 8601 time from which the key is refused", instantOf)
+    .addOption(new Option("--never-expires", "remove the expiry").conflicts("expiresAt"))
+    .option("--disable", "refuse the key until it is enabled")
+    .addOption(new Option("--enable", "accept a disabled key again").conflicts("disable"))
+    .action(
+      runs(async (router, options: UpdateOptions) => {
+        const change = changeOf(options);
+        if (Object.keys(change).length === 0) {
+          throw new OperatorError("Name what is to change, for example --disable; --help lists it.");
+        }
+        const request = { accountId: options.account, keyId: options.id, ...change };
+        const { key: changed } = await router
+          .keys()
+          .updateKey(request)
+          .catch((error: unknown) => {
+            if (!mayHaveHappened(error)) throw error;
+            const sentence = sentenceOfFailure(error, router.address);
+            throw new OperatorError(`${sentence} The key may be changed or not; repeat the command.`);
+          });
+        if (changed === undefined) throw new Error("The keys service answered without a key.");
+        const record = keyRecord(changed);
+        return report(record, `Changed key ${record.id}.\n\n${keyTable([record])}`);
+      }),
+    );
+}
+
+/** The fields of the request that the options name. */
+function changeOf(options: UpdateOptions) {
+  const { name, spendLimit, period, expiresAt, neverExpires, disable, enable } = options;
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(disable === undefined ? {} : { active: false }),
+    ...(enable === undefined ? {} : { active: true }),
+    ...(typeof spendLimit === "bigint" ? { cap: { case: "capCredits" as const, value: spendLimit } } : {}),
+    ...(spendLimit === false ? { cap: { case: "noCap" as const, value: true } } : {}),
+    ...(period === undefined ? {} : { period }),
+    ...(expiresAt === undefined ? {} : { expiry: { case: "expiresAt" as const, value: expiresAt } }),
+    ...(neverExpires === undefined ? {} : { expiry: { case: "neverExpires" as const, value: true } }),
+  };
+}

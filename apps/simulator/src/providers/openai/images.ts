@@ -1,0 +1,82 @@
+// OpenAI's images: what they cost in tokens, and how they are answered.
+
+import type { PicoUsd } from "../../bill/prices.ts";
+import { inputImageTokens } from "../../media/image-size.ts";
+import type { MediaOrder } from "../../media/media-order.ts";
+import type { Made } from "../../media/media-room.ts";
+import { unixSeconds } from "../../request/simulation.ts";
+import { promptTokens } from "../../text/tokens.ts";
+import type { ImageRequest } from "./image-request.ts";
+
+/** The tokens of a whole request: each of its images is billed as if asked for alone. */
+interface ImageUsage {
+  readonly textTokens: number;
+  /** Of the pictures to start from; a mask is not counted. */
+  readonly inputImageTokens: number;
+  readonly imageTokens: number;
+}
+
+function imageUsage(request: ImageRequest, made: number): ImageUsage {
+  return {
+    textTokens: promptTokens(request.prompt) * made,
+    inputImageTokens: request.inputs.reduce((sum, input) => sum + inputImageTokens(input), 0) * made,
+    imageTokens: request.tokens * made,
+  };
+}
+
+function imageCost(request: ImageRequest, made: number, usage: ImageUsage): PicoUsd {
+  const { price } = request.model;
+  if (price.per === "image") {
+    const inputs = (price.input ?? 0n) * BigInt(request.inputs.length);
+    return (price.amount + inputs) * BigInt(made);
+  }
+  return (
+    price.textInput * BigInt(usage.textTokens) +
+    price.imageInput * BigInt(usage.inputImageTokens) +
+    price.imageOutput * BigInt(usage.imageTokens)
+  );
+}
+
+/** `requestId` is what the bill calls the request. */
+export function imageOrder(request: ImageRequest, requestId: string): MediaOrder {
+  const { model, prompt, size, count, format, compression, background, inputs, mask } = request;
+  return {
+    model: model.id,
+    upstream: "openai",
+    requestId,
+    prompt,
+    size,
+    wanted: { kind: "image", count, format, compression, transparent: background === "transparent" },
+    inputs: [...inputs, ...(mask === undefined ? [] : [mask])].map(({ bytes }) => bytes),
+    fault: model.fault,
+    bill: (made) => {
+      const usage = imageUsage(request, made);
+      return {
+        picoUsd: imageCost(request, made, usage),
+        inputTokens: usage.textTokens + usage.inputImageTokens,
+        outputTokens: usage.imageTokens,
+      };
+    },
+  };
+}
+
+/** The body of the answer, as text: pictures are large. */
+export function imageAnswer(request: ImageRequest, { files }: Made): string {
+  const data = files.map(({ bytes }) => `{"b64_json":"${bytes.toString("base64")}"}`).join(",");
+  return (
+    `{"created":${unixSeconds()},"background":"${request.background}","data":[${data}],` +
+    `"output_format":"${request.format}","quality":"${request.quality}",` +
+    `"size":"${request.size.width}x${request.size.height}","usage":${usageJson(imageUsage(request, files.length))}}`
+  );
+}
+
+function usageJson({ textTokens, inputImageTokens: pictures, imageTokens }: ImageUsage): string {
+  const input = textTokens + pictures;
+  return (
+    `{"input_tokens":${input},` +
+    `"input_tokens_details":{"image_tokens":${pictures},"text_tokens":${textTokens}},` +
+    `"output_tokens":${imageTokens},` +
+    `"output_tokens_details":{"image_tokens":${imageTokens},"text_tokens":0},` +
+    `"total_tokens":${input + imageTokens}}`
+  );
+}

@@ -1,0 +1,178 @@
+// Runs one text request from its parsed body to its last byte, whatever its wire format.
+// Invariant: each generation is billed exactly once, before its usage is sent, for the tokens it made.
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { StatedUpstream } from "../bill/bill.ts";
+import { Refusal, serverFailure } from "../request/refusal.ts";
+import type { Simulation } from "../request/simulation.ts";
+import type { TextRequest } from "../text/text-request.ts";
+import { type Usage, usageOf } from "../text/usage.ts";
+import { lookAt, type Picture } from "./picture-facts.ts";
+import { composeReply, type Finish, type Reply } from "./reply.ts";
+import { type ReplyStep, stepsOf } from "./reply-steps.ts";
+import { pumpTokens } from "./token-pump.ts";
+
+/** One answer in the making. */
+export interface TextAnswer {
+  /** The id that the answer carries. */
+  readonly id: string;
+  /** What the bill calls this request. */
+  readonly requestId: string;
+  readonly upstream?: StatedUpstream | undefined;
+  /** Unix seconds. */
+  readonly created: number;
+  readonly request: TextRequest;
+  readonly reply: Reply;
+}
+
+/** A wire format. Every function returns the exact bytes to send; `usage` is undefined where it is withheld. */
+export interface TextWire {
+  headers(answer: TextAnswer): OutgoingHttpHeaders;
+  whole(answer: TextAnswer, usage: Usage | undefined): string;
+  frames(answer: TextAnswer): StreamFrames;
+}
+
+/** The parts of a stream, in their order on the wire. */
+export interface StreamFrames {
+  opening(): string;
+  step(step: ReplyStep): string;
+  /** After the last token and before the bill. */
+  ending(): string;
+  /** After the bill: the usage, and the end of the stream. */
+  closing(usage: Usage | undefined): string;
+}
+
+/** Long enough for a caller to read them: many HTTP clients drop what they have not yet read at a reset. */
+const PAUSE_BEFORE_RESET_MS = 20;
+
+interface AnswerIds {
+  readonly id: string;
+  readonly requestId: string;
+  readonly upstream?: StatedUpstream | undefined;
+  readonly created: number;
+}
+
+/**
+ * Starts the answer. Throws before anything is sent (a `Refusal`, or a bill that cannot be written), or rejects;
+ * `takeOver` is called once the answer is the exchange's own to send. Answers a promise only where there are pictures to
+ * look at.
+ */
+export function startExchange(
+  simulation: Simulation,
+  wire: TextWire,
+  ids: AnswerIds,
+  request: TextRequest,
+  response: ServerResponse,
+  takeOver: () => void,
+): Promise<void> | undefined {
+  const { fault } = request.faults;
+  if (fault === "error") throw serverFailure();
+  if (fault === "rate-limited") throw new Refusal("rate_limited", "Rate limit reached for requests.");
+  if (fault === "hang") {
+    takeOver();
+    simulation.hang(response);
+    return undefined;
+  }
+  const begin = (pictures: readonly Picture[]) => {
+    const answer: TextAnswer = { ...ids, request, reply: composeReply(request, pictures) };
+    sendAnswer(simulation, wire, answer, response, takeOver);
+  };
+  if (request.images.length > 0) return lookAt(request.images).then(begin);
+  begin([]);
+  return undefined;
+}
+
+function sendAnswer(
+  simulation: Simulation,
+  wire: TextWire,
+  answer: TextAnswer,
+  response: ServerResponse,
+  takeOver: () => void,
+): void {
+  const { fault, tokensBeforeReset } = answer.request.faults;
+  if (answer.request.stream) {
+    takeOver();
+    streamAnswer(simulation, wire, answer, response);
+  } else if (fault === "reset") {
+    book(simulation, answer, Math.min(tokensBeforeReset, answer.reply.tokens), true);
+    takeOver();
+    response.destroy();
+  } else {
+    const usage = book(simulation, answer, answer.reply.tokens, false);
+    const body = wire.whole(answer, fault === "no-usage" ? undefined : usage);
+    takeOver();
+    const headers = wire.headers(answer);
+    headers["content-type"] = "application/json";
+    // A string, not bytes: node then sends head and body in one write.
+    headers["content-length"] = Buffer.byteLength(body);
+    response.writeHead(200, headers).end(body);
+  }
+}
+
+function streamAnswer(
+  simulation: Simulation,
+  wire: TextWire,
+  answer: TextAnswer,
+  response: ServerResponse,
+): void {
+  const { fault, tokensBeforeReset } = answer.request.faults;
+  const { tokens } = answer.reply;
+  const headers = wire.headers(answer);
+  headers["content-type"] = "text/event-stream; charset=utf-8";
+  headers["cache-control"] = "no-cache";
+  response.writeHead(200, headers);
+  const frames = wire.frames(answer);
+  const steps = stepsOf(answer.reply);
+  const resets = fault === "reset";
+  simulation.beginWork();
+  response.write(frames.opening());
+  pumpTokens({
+    response,
+    delayMs: simulation.tokenDelayMs,
+    count: resets ? Math.min(tokensBeforeReset, tokens) : tokens,
+    frame: () => frames.step(steps.next().value as ReplyStep),
+    done: (made, gone) => {
+      try {
+        if (!gone && !resets) response.write(frames.ending());
+        const usage = book(simulation, answer, made, gone || resets);
+        if (gone) return;
+        if (resets) breakOff(response);
+        else response.end(frames.closing(fault === "no-usage" ? undefined : usage));
+      } catch (error) {
+        console.error(`The simulator broke off the stream ${answer.id}:`, error);
+        response.destroy();
+      } finally {
+        simulation.endWork();
+      }
+    },
+  });
+}
+
+/** Destroys the connection, but not before the tokens made so far are on their way. */
+function breakOff(response: ServerResponse): void {
+  setTimeout(() => response.socket?.destroySoon(), PAUSE_BEFORE_RESET_MS);
+}
+
+function book(simulation: Simulation, answer: TextAnswer, outputTokens: number, cancelled: boolean): Usage {
+  const reasoningTokens = Math.min(answer.reply.reasoningTokens, outputTokens);
+  const usage = usageOf(answer.request, outputTokens, reasoningTokens);
+  simulation.bill.record({
+    requestId: answer.requestId,
+    generationId: answer.id,
+    model: answer.request.model.id,
+    upstream: answer.upstream,
+    picoUsd: usage.cost,
+    inputTokens: usage.inputTokens,
+    outputTokens,
+    reasoningTokens,
+    finishReason: cancelled ? null : finishOf(answer),
+    streamed: answer.request.stream,
+    cancelled,
+    createdAt: Date.now(),
+  });
+  return usage;
+}
+
+/** Of the first choice, which stands for all where there is one word for all. */
+export function finishOf({ reply }: TextAnswer): Finish {
+  return reply.choices[0]?.finish ?? "stop";
+}

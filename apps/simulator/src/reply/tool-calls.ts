@@ -1,0 +1,62 @@
+// Which tools an answer calls, and with what. Without being told, it calls one once after each message of the user: those
+// that the message names, else the one that shares most words with it; what a tool has answered is then answered in words.
+import { randomUUID } from "node:crypto";
+import { Refusal } from "../request/refusal.ts";
+import type { AnswerOptions, FunctionTool } from "../text/answer-options.ts";
+import { exampleOf, type Material, UnmakeableSchema } from "./json-example.ts";
+
+export interface ToolCall {
+  readonly id: string;
+  readonly name: string;
+  /** JSON. */
+  readonly arguments: string;
+}
+
+/** @param answersTool whether the last message is what a tool said. @throws Refusal */
+export function chooseCalls(options: AnswerOptions, material: Material, answersTool: boolean): ToolCall[] {
+  return chosenTools(options, material.text, answersTool).map((tool) => ({
+    id: `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    name: tool.name,
+    arguments: writeExample(
+      tool.parameters ?? { type: "object", properties: {} },
+      material,
+      `function '${tool.name}'`,
+    ),
+  }));
+}
+
+/** @param owner what the schema belongs to, for an error message. @throws Refusal */
+export function writeExample(schema: unknown, material: Material, owner: string): string {
+  try {
+    return JSON.stringify(exampleOf(schema, material));
+  } catch (error) {
+    if (!(error instanceof UnmakeableSchema)) throw error;
+    const message = `Invalid schema for ${owner}: the sandbox cannot make an example of it. ${error.message}`;
+    throw new Refusal("invalid", message, null, "invalid_schema");
+  }
+}
+
+function chosenTools(
+  { tools, toolChoice, parallelCalls }: AnswerOptions,
+  text: string,
+  answersTool: boolean,
+): FunctionTool[] {
+  if (toolChoice === "none" || tools.length === 0) return [];
+  if (typeof toolChoice === "object") return tools.filter(({ name }) => name === toolChoice.name).slice(0, 1);
+  if (toolChoice === "auto" && answersTool) return [];
+  const words = wordsOf(text);
+  const names = new Set(text.split(/[^\w-]+/));
+  const named = tools.filter(({ name }) => names.has(name));
+  if (named.length > 0) return parallelCalls ? named : named.slice(0, 1);
+  const scores = tools.map(
+    ({ name, description }) =>
+      [...new Set([...wordsOf(name), ...wordsOf(description)])].filter((word) => words.has(word)).length,
+  );
+  return tools.slice(scores.indexOf(Math.max(...scores))).slice(0, 1);
+}
+
+/** Words that say something, in small letters: `getWeather` and `get_weather` are two. */
+function wordsOf(text: string): Set<string> {
+  const apart = text.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
+  return new Set(apart.match(/[\p{L}\p{N}]{4,}/gu) ?? []);
+}

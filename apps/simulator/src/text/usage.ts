@@ -1,0 +1,40 @@
+// What one text generation used and what that costs.
+import type { PicoUsd } from "../bill/prices.ts";
+import type { TextRequest } from "./text-request.ts";
+import type { Factor } from "./text-terms.ts";
+
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Those of the output that are reasoning. */
+  readonly reasoningTokens: number;
+  /** Those of the input that were written to a cache. */
+  readonly writtenTokens: number;
+  /** They are kept for longer than usual. */
+  readonly longWrites: boolean;
+  readonly tier: string;
+  readonly inputCost: PicoUsd;
+  readonly outputCost: PicoUsd;
+  readonly cost: PicoUsd;
+}
+
+export function usageOf(request: TextRequest, made: number, reasoningTokens: number): Usage {
+  const { terms, inputTokens } = request;
+  const { price } = request.model;
+  const outputTokens = made + terms.beside;
+  const plain = BigInt(inputTokens - terms.written) * price.input;
+  const written = times(BigInt(terms.written) * price.input, terms.writeRate);
+  const inputCost = times(plain + written, terms.input);
+  const outputCost = times(BigInt(outputTokens) * price.output, terms.output);
+  return {
+    ...{ inputTokens, outputTokens, inputCost, outputCost, tier: terms.tier },
+    reasoningTokens: reasoningTokens + terms.beside,
+    writtenTokens: terms.written,
+    longWrites: terms.longWrites,
+    cost: inputCost + outputCost + terms.fee,
+  };
+}
+
+function times(amount: PicoUsd, [above, below]: Factor): PicoUsd {
+  return (amount * above) / below;
+}

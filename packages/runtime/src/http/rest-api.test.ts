@@ -1,0 +1,305 @@
+// One declaration of a route validates its requests and describes it.
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { FastifyInstance } from "fastify";
+import { z } from "zod";
+import { createLogger } from "../process/logger.ts";
+import { createHttpApp } from "./http-app.ts";
+import { describeRoutes, type RestApi, registerRest, restRoute } from "./rest-api.ts";
+
+const thing = z.object({
+  name: z.string().min(1).max(5),
+  size: z.number().nullable().optional(),
+  tags: z.array(z.object({ key: z.string() })).optional(),
+});
+const api: RestApi = {
+  routes: [
+    restRoute({
+      method: "POST",
+      path: "/things/:id",
+      summary: "Make a thing",
+      headers: { Prefer: "how to answer" },
+      body: thing,
+      query: z.object({
+        dry: z.enum(["true", "false"]).optional(),
+        limit: z.coerce.number().int().optional(),
+      }),
+      responses: {
+        201: { description: "Made", schema: z.object({ id: z.string() }) },
+        204: { description: "Not needed" },
+      },
+      handle: async ({ body, query, http, reply }) => {
+        void reply.status(201);
+        return { id: (http.params as { id: string }).id, body, query };
+      },
+    }),
+    restRoute({
+      method: "POST",
+      path: "/bytes",
+      summary: "Take bytes",
+      body: thing,
+      bodyAs: "bytes",
+      otherBodies: { "multipart/form-data": thing.extend({ file: z.file() }) },
+      bodyLimit: 40,
+      responses: {
+        200: {
+          description: "Taken",
+          schema: z.object({ length: z.int() }),
+          others: { "text/plain": { schema: z.string(), example: "12" } },
+          headers: { Location: "where it is" },
+        },
+      },
+      handle: async ({ body }) => ({ length: (body as unknown as Buffer).length }),
+    }),
+    restRoute({
+      method: "GET",
+      path: "/files/*",
+      summary: "A file",
+      responses: { 200: { description: "The file", others: { "image/webp": { schema: z.file() } } } },
+      handle: async () => ({}),
+    }),
+    restRoute({
+      method: "DELETE",
+      path: "/things/:id",
+      summary: "Delete",
+      responses: { 200: { description: "Deleted" } },
+      handle: async () => ({}),
+    }),
+  ],
+};
+
+describe("requests", () => {
+  let app: FastifyInstance;
+  beforeAll(async () => {
+    app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "id" });
+    await registerRest(app, api);
+  });
+  afterAll(() => app.close());
+  const send = async (payload: string | Buffer, url = "/things/1", contentType = "application/json") => {
+    const { statusCode, body } = await app.inject({
+      method: "POST",
+      url,
+      payload,
+      headers: { "content-type": contentType, host: "x" },
+    });
+    return { status: statusCode, body: JSON.parse(body) };
+  };
+
+  test("a handler gets what the schemas made of body and query", async () => {
+    const { status, body } = await send(
+      '{"name":"a","size":null,"more":1}',
+      "/things/x?dry=true&limit=3&z=1",
+    );
+    expect(status).toBe(201);
+    expect(body).toEqual({ id: "x", body: { name: "a", size: null }, query: { dry: "true", limit: 3 } });
+  });
+
+  test.each([
+    ['{"name":""}', "name"],
+    ['{"name":"abcdef"}', "name"],
+    ["{}", "name"],
+    ['{"name":"a","size":"1"}', "size"],
+    ['{"name":"a","tags":[{"key":"k"},{"key":1}]}', "tags[1].key"],
+    ["[]", undefined],
+    ["null", undefined],
+    ['"text"', undefined],
+  ])("%s is refused, and the field at fault is named", async (payload, param) => {
+    const { status, body } = await send(payload);
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ type: "invalid_request_error", code: "invalid_value" });
+    expect(body.error.param).toBe(param);
+  });
+
+  test("a query that is not valid is refused with its parameter", async () => {
+    const { status, body } = await send('{"name":"a"}', "/things/1?dry=maybe");
+    expect([status, body.error.param]).toEqual([400, "dry"]);
+  });
+
+  test.each([
+    ["", "empty"],
+    ["{", "not valid JSON"],
+    ["{'name':1}", "not valid JSON"],
+    ['\ufeff{"name":"a"}', "byte order mark"],
+    [Buffer.from([0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d]), "not valid JSON"],
+    ['{"name":"a","__proto__":{"admin":true}}', "a name that no field may have"],
+    ['{"name":"a","tags":[{"__proto__":1}]}', "a name that no field may have"],
+  ])("%p is not a JSON body", async (payload, why) => {
+    const { status, body } = await send(payload);
+    expect(status).toBe(400);
+    expect(body.error).toMatchObject({ type: "invalid_request_error", code: "invalid_json" });
+    expect(body.error.message).toContain(why);
+  });
+
+  test("NUL is text like any other, but for an API that refuses it in bodies and queries", async () => {
+    const stores = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "id" });
+    const search = z.object({ text: z.string().optional() });
+    const prompt = z.looseObject({ prompt: z.string() });
+    const responses = { 200: { description: "Done" } };
+    const route = (path: string) =>
+      restRoute({
+        ...{ method: "POST", path, summary: "Take", body: prompt, query: search, responses },
+        handle: async ({ body }) => ({ body }),
+      });
+    await registerRest(stores, { routes: [route("/any")] });
+    await registerRest(stores, { routes: [route("/stored")], refusesNul: true });
+    const send = async (url: string, payload: object) => {
+      const { statusCode, body } = await stores.inject({ method: "POST", url, payload });
+      return [statusCode, JSON.parse(body).error?.param];
+    };
+    expect(await send("/any?text=%00", { prompt: "a\0b" })).toEqual([200, undefined]);
+    expect(await send("/stored?text=a", { prompt: "a" })).toEqual([200, undefined]);
+    expect(await send("/stored", { prompt: "a\0b" })).toEqual([400, "prompt"]);
+    expect(await send("/stored", { prompt: "a", more: [{ b: "\0" }] })).toEqual([400, "more[0].b"]);
+    expect(await send("/stored", { prompt: "a", more: { "\0": 1 } })).toEqual([400, "more"]);
+    expect(await send("/stored?text=%00", { prompt: "a" })).toEqual([400, "text"]);
+    await stores.close();
+  });
+
+  test("a route that wants bytes gets them unread", async () => {
+    expect((await send("not JSON", "/bytes")).body).toEqual({ length: 8 });
+    expect((await send("x".repeat(41), "/bytes")).status).toBe(413);
+  });
+
+  test.each([
+    ['{"a":[{"b":1,"b":2}]}', "a[0].b"],
+    ['{"a":{"\\u005f_proto__":1}}', "a.__proto__"],
+  ])("a route that wants bytes gets none that can be read in two ways: %s", async (json, param) => {
+    const { status, body } = await send(json, "/bytes");
+    expect([status, body.error]).toMatchObject([400, { code: "invalid_json", param }]);
+  });
+
+  test("a content type that no route has asked for is refused", async () => {
+    for (const type of [
+      "text/plain",
+      "application/x-www-form-urlencoded",
+      "multipart/form-data; boundary=x",
+    ]) {
+      expect((await send("name=a", "/things/1", type)).status).toBe(415);
+    }
+    for (const type of [
+      "application/json; charset=utf-8",
+      "Application/JSON",
+      "APPLICATION/JSON;Charset=UTF-8",
+    ]) {
+      expect((await send('{"name":"a"}', "/things/1", type)).status).toBe(201);
+    }
+  });
+
+  test("a route that takes no body does not mind one, of whatever type and however broken", async () => {
+    for (const type of ["application/json", "text/plain", "application/x-www-form-urlencoded", undefined]) {
+      const { statusCode } = await app.inject({
+        method: "DELETE",
+        url: "/things/1",
+        payload: "{",
+        headers: { host: "x", "content-encoding": "gzip", ...(type && { "content-type": type }) },
+      });
+      expect([type, statusCode]).toEqual([type, 200]);
+    }
+  });
+
+  test("a body that is compressed is refused as such", async () => {
+    for (const url of ["/things/1", "/bytes"]) {
+      const encoded = (encoding: string) =>
+        app.inject({
+          method: "POST",
+          url,
+          payload: '{"name":1}',
+          headers: { host: "x", "content-type": "application/json", "content-encoding": encoding },
+        });
+      const { statusCode, body } = await encoded("gzip");
+      expect([statusCode, JSON.parse(body).error.message]).toEqual([
+        415,
+        expect.stringContaining("Encoding"),
+      ]);
+      expect((await encoded("Identity")).statusCode).not.toBe(415);
+    }
+  });
+
+  test("a body that is missing is asked for", async () => {
+    const { statusCode, body } = await app.inject({
+      method: "POST",
+      url: "/things/1",
+      headers: { host: "x" },
+    });
+    expect([statusCode, JSON.parse(body).error.code]).toEqual([400, "invalid_json"]);
+  });
+});
+
+describe("the description", () => {
+  const paths = describeRoutes(api) as Record<string, Record<string, Record<string, unknown>>>;
+
+  test("has each path in OpenAPI's spelling, with its methods", () => {
+    expect(Object.entries(paths).map(([path, item]) => [path, Object.keys(item)])).toEqual([
+      ["/things/{id}", ["post", "delete"]],
+      ["/bytes", ["post"]],
+      ["/files/{path}", ["get"]],
+    ]);
+  });
+
+  test("says what validates: body, query, path", () => {
+    const post = paths["/things/{id}"]?.["post"];
+    expect(post?.["requestBody"]).toMatchObject({
+      required: true,
+      content: {
+        "application/json": {
+          schema: {
+            type: "object",
+            required: ["name"],
+            properties: { name: { type: "string", minLength: 1, maxLength: 5 } },
+          },
+        },
+      },
+    });
+    expect(post?.["parameters"]).toEqual([
+      { name: "id", in: "path", required: true, schema: { type: "string" } },
+      { name: "dry", in: "query", required: false, schema: { type: "string", enum: ["true", "false"] } },
+      expect.objectContaining({ name: "limit", in: "query", required: false }),
+      {
+        name: "Prefer",
+        in: "header",
+        required: false,
+        description: "how to answer",
+        schema: { type: "string" },
+      },
+    ]);
+    expect(paths["/files/{path}"]?.["get"]?.["parameters"]).toMatchObject([{ name: "path", in: "path" }]);
+  });
+
+  test("says what is answered, in which content type", () => {
+    expect(paths["/things/{id}"]?.["post"]?.["responses"]).toMatchObject({
+      201: { description: "Made", content: { "application/json": { schema: { type: "object" } } } },
+      204: { description: "Not needed" },
+    });
+    expect(paths["/files/{path}"]?.["get"]?.["responses"]).toEqual({
+      200: {
+        description: "The file",
+        content: {
+          "image/webp": { schema: { type: "string", format: "binary", contentEncoding: "binary" } },
+        },
+      },
+    });
+    expect(paths["/bytes"]?.["post"]?.["responses"]).toMatchObject({
+      200: {
+        headers: { Location: { description: "where it is", schema: { type: "string" } } },
+        content: {
+          "application/json": { schema: { type: "object" } },
+          "text/plain": { schema: { type: "string" }, example: "12" },
+        },
+      },
+    });
+  });
+
+  test("leaves room for members that an answer has tomorrow", () => {
+    expect(JSON.stringify(paths)).not.toContain("additionalProperties");
+  });
+
+  test("names every content type that a body may have", () => {
+    expect(paths["/bytes"]?.["post"]?.["requestBody"]).toMatchObject({
+      content: {
+        "application/json": { schema: { required: ["name"] } },
+        "multipart/form-data": {
+          schema: { required: ["name", "file"], properties: { file: { type: "string", format: "binary" } } },
+        },
+      },
+    });
+  });
+});

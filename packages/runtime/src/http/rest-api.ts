@@ -1,0 +1,206 @@
+// REST routes as data: one declaration validates requests, registers handlers and becomes the OpenAPI document.
+import type { IncomingMessage } from "node:http";
+import { ServiceError } from "@gr/proto";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { z } from "zod";
+import { callForBodies } from "../bodies/expected-bodies.ts";
+import { admitBodies, type BodyRules } from "../bodies/incoming-body.ts";
+import { readJsonBody } from "../bodies/json-body.ts";
+import { parseRequest, refuseNul } from "../bodies/parse-request.ts";
+
+export interface RestRequest<Body = unknown, Query = unknown> {
+  readonly body: Body;
+  readonly query: Query;
+  readonly http: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+export interface RestRoute {
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
+  /** Fastify syntax: "/v1/api-keys/:id", "/media/*". */
+  readonly path: string;
+  readonly summary: string;
+  readonly query?: z.ZodType;
+  /** What the route makes of request headers, by their names; for the OpenAPI document. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Absent: the route takes no body, and whatever a client sends all the same is not looked at. */
+  readonly body?: z.ZodType;
+  /**
+   * "parsed" (the default): JSON, checked against `body`. "bytes": the handler gets the untouched bytes, which
+   * json-guard.ts has let pass, and checks the rest itself; `body` is then documentation.
+   */
+  readonly bodyAs?: "parsed" | "bytes";
+  /** What is sent in the content types that `setup` has taught the scope besides JSON; for the OpenAPI document. */
+  readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
+  /** Bytes; 1 MB when absent. */
+  readonly bodyLimit?: number;
+  /** Documented answers by status. */
+  readonly responses: Readonly<Record<number, RestAnswer>>;
+  /** Returns the JSON answer, or sends it through `reply` and returns `reply`. */
+  readonly handle: (request: RestRequest<never, never>) => Promise<unknown>;
+}
+
+export interface RestAnswer {
+  readonly description: string;
+  /** Of a JSON answer. */
+  readonly schema?: z.ZodType;
+  /** What it may be besides or instead, by content type. */
+  readonly others?: Readonly<Record<string, { readonly schema: z.ZodType; readonly example?: string }>>;
+  /** What its headers say, by their names. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export interface RestApi {
+  readonly routes: readonly RestRoute[];
+  /** Absent: whoever may call a route may send it as much as it takes. */
+  readonly bodies?: BodyRules;
+  /** True: strings of parsed bodies and queries become text of PostgreSQL, so one with a NUL is refused. */
+  readonly refusesNul?: boolean;
+  /** Prepares the routes' own scope before they are added to it: body parsers, hooks, an error handler. */
+  readonly setup?: (scope: FastifyInstance) => Promise<void>;
+}
+
+/** Declares a route whose handler sees the types of its schemas. */
+export function restRoute<Body extends z.ZodType = z.ZodUndefined, Query extends z.ZodType = z.ZodUndefined>(
+  route: Omit<RestRoute, "handle" | "body" | "query"> & {
+    body?: Body;
+    query?: Query;
+    handle: (request: RestRequest<z.infer<Body>, z.infer<Query>>) => Promise<unknown>;
+  },
+): RestRoute {
+  return route as RestRoute;
+}
+
+/** Registers the routes in an encapsulated scope, so that their body parsers touch nothing else. */
+export async function registerRest(app: FastifyInstance, api: RestApi): Promise<void> {
+  await app.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser(
+      "application/json",
+      async (request: FastifyRequest, payload: IncomingMessage) => {
+        const { bodyAs } = request.routeOptions.config;
+        if (bodyAs === "nothing") return undefined;
+        const { "content-encoding": encoding = "identity" } = request.headers;
+        if (encoding.toLowerCase() !== "identity") throw encodedBody();
+        const { bytes, value } = await readJsonBody(request, payload, bodyAs === "parsed");
+        return bodyAs === "parsed" ? value : bytes;
+      },
+    );
+    scope.addContentTypeParser("*", (request, _stream, done) => {
+      // Nobody reads it, so its type does not matter.
+      if (request.routeOptions.config.bodyAs === "nothing") done(null);
+      else done(otherBodyType());
+    });
+    if (api.bodies !== undefined) admitBodies(scope, api.bodies);
+    callForBodies(scope);
+    await api.setup?.(scope);
+    for (const route of api.routes) registerRoute(scope, route, api.refusesNul === true);
+  });
+}
+
+function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boolean): void {
+  scope.route({
+    method: route.method,
+    url: route.path,
+    config: { bodyAs: route.body === undefined ? "nothing" : (route.bodyAs ?? "parsed") },
+    ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
+    handler: async (http, reply) => {
+      const asBytes = route.bodyAs === "bytes";
+      if (route.body !== undefined && http.body === undefined) {
+        throw new ServiceError("invalid_json", "The request needs a JSON body.");
+      }
+      const body = route.body === undefined || asBytes ? http.body : parseRequest(route.body, http.body);
+      const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
+      // After the schemas: members that nobody reads do no harm, and their own messages are better.
+      if (refusesNul) for (const part of asBytes ? [query] : [body, query]) refuseNul(part);
+      return route.handle({ body, query, http, reply } as RestRequest<never, never>);
+    },
+  });
+}
+
+function otherBodyType(): ServiceError {
+  const message = "This content type is not supported here; send application/json.";
+  return new ServiceError("unsupported_media_type", message);
+}
+
+function encodedBody(): ServiceError {
+  return new ServiceError(
+    "unsupported_media_type",
+    "Encoded bodies are not supported; send no Content-Encoding.",
+  );
+}
+
+/** OpenAPI path items of the routes, generated from the schemas that validate. */
+export function describeRoutes(api: RestApi): Record<string, object> {
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of api.routes) {
+    const names = [...route.path.matchAll(/:(\w+)|\*/g)].map(([, name]) => name ?? "path");
+    const path = route.path.replaceAll(/:(\w+)/g, "{$1}").replaceAll("*", "{path}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: describeRoute(route, names) };
+  }
+  return paths;
+}
+
+function describeRoute(route: RestRoute, pathNames: readonly string[]): object {
+  const query = route.query === undefined ? {} : jsonSchema(route.query, "input");
+  const queryProperties = Object.entries((query as { properties?: Record<string, object> }).properties ?? {});
+  const parameters = [
+    ...pathNames.map((name) => ({ name, in: "path", required: true, schema: { type: "string" } })),
+    ...queryProperties.map(([name, schema]) => ({ name, in: "query", required: false, schema })),
+    ...Object.entries(route.headers ?? {}).map(([name, description]) => {
+      return { name, in: "header", required: false, description, schema: { type: "string" } };
+    }),
+  ];
+  return {
+    summary: route.summary,
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(route.body === undefined
+      ? {}
+      : { requestBody: describeBody({ "application/json": route.body, ...route.otherBodies }) }),
+    responses: Object.fromEntries(
+      Object.entries(route.responses).map(([status, answer]) => [status, describeAnswer(answer)]),
+    ),
+  };
+}
+
+function describeBody(bodies: Readonly<Record<string, z.ZodType>>): object {
+  const content = Object.entries(bodies).map(([type, body]) => [type, { schema: jsonSchema(body, "input") }]);
+  return { required: true, content: Object.fromEntries(content) };
+}
+
+function describeAnswer({ description, schema, others = {}, headers = {} }: RestAnswer): object {
+  const kinds = [
+    ...(schema === undefined ? [] : [["application/json", { schema: jsonSchema(schema, "output") }]]),
+    ...Object.entries(others).map(([type, other]) => [
+      type,
+      { ...other, schema: jsonSchema(other.schema, "output") },
+    ]),
+  ];
+  const said = Object.entries(headers).map(([name, words]) => [
+    name,
+    { description: words, schema: { type: "string" } },
+  ]);
+  return {
+    description,
+    ...(said.length === 0 ? {} : { headers: Object.fromEntries(said) }),
+    ...(kinds.length === 0 ? {} : { content: Object.fromEntries(kinds) }),
+  };
+}
+
+function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: "any",
+    // An answer may have a new member tomorrow, which breaks nobody who reads it by today's description.
+    override: ({ jsonSchema: part }) => {
+      if (io === "output" && part.additionalProperties === false) delete part.additionalProperties;
+    },
+  });
+  return rest;
+}
+
+declare module "fastify" {
+  interface FastifyContextConfig {
+    bodyAs?: "nothing" | "parsed" | "bytes";
+  }
+}

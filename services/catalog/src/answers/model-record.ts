@@ -1,0 +1,141 @@
+// A model as callers see it: the same record in every list and on its own.
+import { MOST_PROMPT_CHARACTERS } from "@gr/models";
+import { type Model, ModelKind } from "@gr/proto/catalog";
+import { z } from "zod";
+import { modelPricing, pricingOf } from "../prices/model-pricing.ts";
+
+/** 2026-11-20: when the catalogue began; the `created` of models whose release date is not known. */
+const CATALOGUE_BEGAN = Date.UTC(2026, 10, 20) / 1_000;
+
+const tokens = z.number().int().nullable().describe("tokens; null = unknown, or not a text model");
+const limit = z.number().int().nullable().describe("null = unknown, or nothing can be brought along");
+const bound = z.number().int().nullable();
+const date = z.string().nullable().describe("YYYY-MM-DD; null = unknown");
+
+export const modelRecord = z.object({
+  id: z.string().describe("what a request names; may contain slashes"),
+  object: z.literal("model"),
+  created: z.number().int().describe("Unix seconds of the release date, else of the catalogue's first day"),
+  owned_by: z.string().describe("the vendor that made the model"),
+  type: z.enum(["image", "video", "text"]),
+  name: z.string(),
+  providers: z.array(z.string()).describe("who serves it, the first choice first"),
+  pricing: modelPricing,
+  capabilities: z.array(z.string()),
+  supported_parameters: z.array(z.string()),
+  sizes: z.array(z.string()).describe("accepted sizes besides auto; empty = ignored by the model"),
+  custom_size: z
+    .object({
+      edge_multiple: bound.describe("both edges are multiples of it"),
+      min_edge: bound,
+      max_edge: bound,
+      min_pixels: bound,
+      max_pixels: bound,
+      max_ratio: bound.describe("longer edge divided by shorter edge, at most"),
+    })
+    .nullable()
+    .describe("bounds within which any other size is accepted too; a null bound is none"),
+  qualities: z.array(z.string()).describe("accepted qualities besides auto; empty = ignored by the model"),
+  seconds: z.array(z.number().int()).describe("accepted lengths of a video"),
+  default: z
+    .object({
+      size: z.string().nullable(),
+      quality: z.string().nullable(),
+      seconds: z.number().int().nullable(),
+    })
+    .describe("what auto stands for; null = ignored by the model"),
+  limits: z
+    .object({ input_images: limit, prompt_characters: limit })
+    .describe("what one request may bring along; a limit of the router may be lower"),
+  context_length: tokens,
+  max_output_tokens: tokens,
+  arena_score: z.number().nullable().describe("rating; compare within one type only"),
+  arena: z
+    .object({
+      board: z.string(),
+      entry: z.string().describe("what the board calls the model; some are rated with one setting only"),
+      as_of: z.string().describe("YYYY-MM-DD"),
+      attribution: z.string().describe("to be named wherever the score is shown"),
+    })
+    .nullable()
+    .describe("where the score is from; null = no score"),
+  release_date: date,
+  shutdown_date: date.describe("YYYY-MM-DD from which on it is not listed any more; null = none announced"),
+});
+export type ModelRecord = z.infer<typeof modelRecord>;
+
+export const modelList = z.object({ object: z.literal("list"), data: z.array(modelRecord) });
+
+export function recordOf(model: Model): ModelRecord {
+  return {
+    id: model.id,
+    object: "model",
+    created: model.releaseDate === "" ? CATALOGUE_BEGAN : Date.parse(model.releaseDate) / 1_000,
+    owned_by: model.ownedBy,
+    type: typeOf(model),
+    name: model.name,
+    providers: providersOf(model),
+    pricing: pricingOf(model),
+    capabilities: model.capabilities,
+    supported_parameters: model.supportedParameters,
+    sizes: model.sizes.filter((size) => size !== "auto"),
+    custom_size: customSizeOf(model),
+    qualities: model.qualities,
+    seconds: model.seconds,
+    default: {
+      size: model.defaultSize || null,
+      quality: model.defaultQuality || null,
+      seconds: model.defaultSeconds || null,
+    },
+    limits: {
+      input_images: model.limits?.inputImages || null,
+      prompt_characters: longestPromptOf(model),
+    },
+    context_length: Number(model.contextTokens) || null,
+    max_output_tokens: Number(model.maxOutputTokens) || null,
+    arena_score: model.arenaScore?.score ?? null,
+    arena: arenaOf(model),
+    release_date: model.releaseDate || null,
+    shutdown_date: model.shutdownDate || null,
+  };
+}
+
+export function typeOf(model: Model): ModelRecord["type"] {
+  switch (model.kind) {
+    case ModelKind.IMAGE:
+      return "image";
+    case ModelKind.VIDEO:
+      return "video";
+    default:
+      return "text";
+  }
+}
+
+/** In order of preference, each once. */
+export function providersOf(model: Model): string[] {
+  return [...new Set(model.routes.map(({ provider }) => provider))];
+}
+
+function arenaOf({ arenaScore }: Model): ModelRecord["arena"] {
+  if (arenaScore === undefined) return null;
+  const { board, entry, asOf: as_of, attribution } = arenaScore;
+  return { board, entry, as_of, attribution };
+}
+
+/** A model that takes more is not asked for more. Null: nobody knows. */
+function longestPromptOf({ limits }: Model): number | null {
+  const own = limits?.promptCharacters ?? 0;
+  return own === 0 ? null : Math.min(own, MOST_PROMPT_CHARACTERS);
+}
+
+function customSizeOf({ customSize }: Model): ModelRecord["custom_size"] {
+  if (customSize === undefined) return null;
+  return {
+    edge_multiple: customSize.edgeMultiple || null,
+    min_edge: customSize.minEdge || null,
+    max_edge: customSize.maxEdge || null,
+    min_pixels: Number(customSize.minPixels) || null,
+    max_pixels: Number(customSize.maxPixels) || null,
+    max_ratio: customSize.maxRatio || null,
+  };
+}

@@ -1,0 +1,46 @@
+// What the catalogue would be with other seed files, with another folder of the operator's own, and after a fresh import.
+// Looks, and changes nothing.
+import type { Catalog } from "@gr/proto/catalog";
+import { type Clock, sentenceOf } from "@gr/runtime";
+import type { SeedFile } from "../files/seed.ts";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
+import type { Offer } from "../offer/offer.ts";
+import { isoDay } from "../offer/shutdown.ts";
+import { takeSnapshot } from "../offer/snapshot.ts";
+import type { TextImports } from "../sources/text-imports.ts";
+
+export interface Preview {
+  readonly catalog: Catalog;
+  /** What could not be looked at, so that the preview has it as it is now, and what would not be listed, and why. */
+  readonly notes: readonly string[];
+}
+
+/** Files that are not given are those on the disk. */
+export interface PreviewFiles {
+  readonly seed?: readonly SeedFile[] | undefined;
+  readonly own?: readonly SeedFile[] | undefined;
+}
+
+/** @throws OperatorError that says what is wrong with the files */
+export type TakePreview = (files: PreviewFiles) => Promise<Preview>;
+
+export function createPreview(options: {
+  /** What these files offer here. @throws OperatorError */
+  offer: (files: PreviewFiles) => Promise<Offer & { readonly notes: readonly string[] }>;
+  live: Pick<LiveCatalog, "imported">;
+  textImports: Pick<TextImports, "preview">;
+  clock: Clock;
+}): TakePreview {
+  const { live, textImports, clock } = options;
+  return async (files) => {
+    const offer = await options.offer(files);
+    const notes = [...offer.notes];
+    let text = live.imported();
+    try {
+      text = (await textImports.preview()) ?? text;
+    } catch (error) {
+      notes.push(`The text models are shown as they are now: ${sentenceOf(error)}`);
+    }
+    return { catalog: takeSnapshot(offer, text, isoDay(clock)).catalog, notes };
+  };
+}

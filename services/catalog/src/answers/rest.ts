@@ -1,0 +1,79 @@
+// GET /v1/models and its twin for SDKs whose base URL ends in /v1/compat, where text models are listed too.
+// Open to everybody: nothing here looks at who asks.
+import { ServiceError } from "@gr/proto";
+import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
+import { type Answer, createListAnswers } from "./list-answers.ts";
+import { type ModelQuery, modelQuery } from "./model-query.ts";
+import { modelList, modelRecord } from "./model-record.ts";
+
+const CACHE_CONTROL = "public, max-age=60";
+/** The gateway refuses a bad key on these paths, too, so a cache must not give one key's answer to another. */
+const VARY = "authorization";
+/** Characters. */
+const MOST_ID_ECHOED = 200;
+
+export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
+  const answers = createListAnswers(live);
+  return {
+    routes: [
+      listRoute("/v1/models", "List image and video models", (query) => answers.list(query, "media")),
+      findRoute("/v1/models/*", "One model; slashes in its id may be written as they are or as %2F", (id) => {
+        const answer = answers.find(id);
+        if (answer !== undefined) return answer;
+        const message = `The model "${[...id].slice(0, MOST_ID_ECHOED).join("")}" does not exist.`;
+        throw new ServiceError("model_not_found", message, { param: "model" });
+      }),
+      listRoute("/v1/compat/models", "List all models", (query) => answers.list(query, "all")),
+      findRoute(
+        "/v1/compat/models/*",
+        "One model, by its id or by the part of its id after the last slash",
+        answers.require,
+      ),
+    ],
+  };
+}
+
+function listRoute(path: string, summary: string, answer: (query: ModelQuery) => Answer): RestRoute {
+  return restRoute({
+    method: "GET",
+    path,
+    summary,
+    query: modelQuery,
+    responses: {
+      200: { description: "The models", schema: modelList },
+      304: { description: "As the caller has it, by If-None-Match" },
+      400: { description: "A query parameter has a value that is not known" },
+    },
+    handle: async ({ query, http, reply }) => send(answer(query), http, reply),
+  });
+}
+
+function findRoute(path: string, summary: string, find: (name: string) => Answer): RestRoute {
+  return restRoute({
+    method: "GET",
+    path,
+    summary,
+    responses: {
+      200: { description: "The model", schema: modelRecord },
+      304: { description: "As the caller has it, by If-None-Match" },
+      404: { description: "The model does not exist" },
+    },
+    handle: async ({ http, reply }) => {
+      const { "*": id = "" } = http.params as { "*"?: string };
+      return send(find(id), http, reply);
+    },
+  });
+}
+
+function send({ body, etag }: Answer, http: RestRequest["http"], reply: RestRequest["reply"]) {
+  reply.header("etag", etag).header("cache-control", CACHE_CONTROL).header("vary", VARY);
+  if (holds(http.headers["if-none-match"], etag)) return reply.status(304).send();
+  return reply.type("application/json; charset=utf-8").send(body);
+}
+
+/** Weak comparison, as If-None-Match wants it. A tag may hold commas and stars, so it is read with its quotes. */
+function holds(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.trim() === "*" || (header.match(/"[^"]*"/g)?.includes(etag) ?? false);
+}

@@ -1,0 +1,99 @@
+// The imports of all text upstreams as one: what each of them lists becomes one list, in which a model that several of them have
+// is one model with several routes. Nothing is shown before the price it has there is kept.
+import type { Catalog, Model } from "@gr/proto/catalog";
+import type { TextModel, TextUpstream } from "@gr/text-upstream";
+import { UnusableListing } from "../files/text-listing.ts";
+import { mergedTextModels } from "../files/text-model.ts";
+import type { LiveCatalog } from "../offer/live-catalog.ts";
+import type { PriceStore } from "../prices/price-store.ts";
+import {
+  createTextImport,
+  type ImportState,
+  oneAfterTheOther,
+  type TextImport,
+  type TextImportOptions,
+} from "./text-import.ts";
+
+export interface TextImports {
+  restore(): Promise<void>;
+  /** What the upstreams list now, as models; undefined when nothing is imported. @throws UnusableListing */
+  preview(): Promise<Model[] | undefined>;
+  /** Imports from all of them now; undefined when nothing is imported. @throws UnusableListing when one of them fails */
+  sync(): Promise<Synced | undefined>;
+  /** How the last imports went; undefined when nothing is imported. */
+  state(): ImportState | undefined;
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** The catalogue before an import and after it. */
+export interface Synced {
+  readonly before: Catalog;
+  readonly after: Catalog;
+}
+
+export interface TextImportsOptions extends Omit<TextImportOptions, "upstream" | "show" | "live"> {
+  /** The preferred first. */
+  readonly upstreams: readonly TextUpstream[];
+  readonly prices: PriceStore;
+  readonly live: LiveCatalog;
+}
+
+export function createTextImports(options: TextImportsOptions): TextImports {
+  const { live, prices, clock } = options;
+  const upstreams = options.upstreams.filter((upstream) => upstream.prices !== "catalogue");
+  const listed = new Map<string, readonly TextModel[]>();
+  const showing = oneAfterTheOther();
+  /** By the names of all upstreams that are imported from, in order. */
+  const merged = (texts: ReadonlyMap<string, readonly TextModel[]>) =>
+    mergedTextModels(upstreams.map(({ name }) => [name, texts.get(name) ?? []]));
+
+  /** A charge may name a price as soon as it is shown, so it is kept before. */
+  const show = (name: string, texts: readonly TextModel[]) =>
+    showing(async () => {
+      const models = merged(new Map([...listed, [name, texts]]));
+      await prices.keep(models, clock.now());
+      listed.set(name, texts);
+      live.setTextModels(models);
+    });
+
+  const imports: readonly (readonly [string, TextImport])[] = upstreams.map((upstream) => [
+    upstream.name,
+    createTextImport({ ...options, upstream, show: (texts) => show(upstream.name, texts) }),
+  ]);
+  const each = async (work: (one: TextImport) => Promise<void>) => {
+    await Promise.all(imports.map(([, one]) => work(one)));
+  };
+  /** Which one it was, when there are several. */
+  const named = (name: string, sentence: string) => (imports.length > 1 ? `${name}: ${sentence}` : sentence);
+
+  return {
+    restore: () => each((one) => one.restore()),
+    preview: async () => {
+      if (imports.length === 0) return undefined;
+      const now = await Promise.all(imports.map(async ([name, one]) => [name, await one.preview()] as const));
+      return merged(new Map(now));
+    },
+    sync: async () => {
+      if (imports.length === 0) return undefined;
+      const before = live.current().catalog;
+      const ends = await Promise.allSettled(imports.map(([, one]) => one.sync()));
+      for (const [index, end] of ends.entries()) {
+        if (end.status === "fulfilled") continue;
+        if (!(end.reason instanceof UnusableListing)) throw end.reason;
+        throw new UnusableListing(named(imports[index]?.[0] ?? "", end.reason.message));
+      }
+      return { before, after: live.current().catalog };
+    },
+    state: () => {
+      const states = imports.map(([name, one]) => ({ name, now: one.state() }));
+      for (const { name, now } of states) {
+        if (now.state === "failed") return { state: "failed", problem: named(name, now.problem) };
+      }
+      if (states.length === 0) return undefined;
+      return { state: states.some(({ now }) => now.state === "running") ? "running" : "done" };
+    },
+    start: () => each((one) => one.start()),
+    stop: () => each((one) => one.stop()),
+  };
+}

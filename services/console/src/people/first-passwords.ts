@@ -1,0 +1,85 @@
+// First passwords: a person sets one behind a mailed link, which proves that the address is theirs. Until then nothing of a
+// sign-up is kept but the digest of the link's token, so a stranger who signs up with an address gains nothing.
+import type { AuthContext } from "better-auth";
+import type { Links } from "../mail/links.ts";
+import type { Mailer } from "../mail/mailer.ts";
+import { makeToken } from "./invitation-token.ts";
+
+const HOUR_MS = 3_600_000;
+const SIGN_UP_MS = 24 * HOUR_MS;
+const PROVIDER = "credential";
+/** How a person came to be, as better-auth names it to hooks; there are none. */
+const CREATED_BY = { method: "email-password" } as const;
+
+export interface FirstPassword {
+  readonly email: string;
+  /** Of a new person; a known one keeps theirs. */
+  readonly name: string;
+  readonly password: string;
+}
+
+export interface FirstPasswords {
+  /** Mails a link to a known person or, if `isWelcome`, to a stranger. Does the same work for every address. */
+  sendLink(email: string, isWelcome: boolean): Promise<void>;
+  /** Returns the address that the token of a sign-up proves, once. @returns undefined if the token is unknown or expired */
+  takeAddress(token: string): Promise<string | undefined>;
+  /** Sets the password of a person, who is created if missing. No earlier password or session remains. */
+  set(first: FirstPassword): Promise<void>;
+}
+
+/** As much of better-auth as passwords need. */
+interface PasswordContext extends Pick<AuthContext, "internalAdapter"> {
+  readonly password: Pick<AuthContext["password"], "hash">;
+}
+
+export function createFirstPasswords(
+  context: Promise<PasswordContext>,
+  { mailer, links }: { readonly mailer: Mailer; readonly links: Links },
+): FirstPasswords {
+  return {
+    sendLink: async (email, isWelcome) => {
+      const { internalAdapter } = await context;
+      const known = (await internalAdapter.findUserByEmail(email))?.user;
+      const token = makeToken();
+      const isProved = known?.emailVerified === true;
+      // Also for strangers who get no mail: the time of the answer is that of the others.
+      await internalAdapter.createVerificationValue({
+        identifier: isProved ? `reset-password:${token}` : `sign-up:${token}`,
+        value: isProved ? known.id : email,
+        expiresAt: new Date(Date.now() + (isProved ? HOUR_MS : SIGN_UP_MS)),
+      });
+      if (isProved) {
+        mailer.send({
+          to: email,
+          subject: "Set a new password",
+          text: "Somebody, probably you, asked for a new password or signed up again. The link works once, within an hour.",
+          link: links.resetPassword(token),
+        });
+      } else if (isWelcome || known !== undefined) {
+        mailer.send({
+          to: email,
+          subject: "Verify your e-mail address",
+          text: "Follow this link within a day to set a password and use the console. If you did not sign up, do nothing.",
+          link: links.verifyEmail(token),
+        });
+      }
+    },
+    takeAddress: async (token) =>
+      (await (await context).internalAdapter.consumeVerificationValue(`sign-up:${token}`))?.value,
+    set: async ({ email, name, password }) => {
+      const { internalAdapter, password: hasher } = await context;
+      const hash = await hasher.hash(password);
+      const known = (await internalAdapter.findUserByEmail(email))?.user;
+      const person =
+        known ?? (await internalAdapter.createUser({ email, name, emailVerified: true }, CREATED_BY));
+      // Before the address was proved anybody may have set them.
+      if (!person.emailVerified) await internalAdapter.deleteAccounts(person.id);
+      if ((await internalAdapter.findCredentialAccount(person.id)) === null) {
+        const account = { userId: person.id, providerId: PROVIDER, accountId: person.id, password: hash };
+        await internalAdapter.createAccount(account);
+      } else await internalAdapter.updatePassword(person.id, hash);
+      await internalAdapter.deleteUserSessions(person.id);
+      if (!person.emailVerified) await internalAdapter.updateUser(person.id, { emailVerified: true, name });
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// What a key can still spend, and what stops it first.
+import { create } from "@bufbuild/protobuf";
+import { SpenderUsageSchema, SpendPeriod } from "@gr/proto/billing";
+import { KeyKind, KeySchema } from "@gr/proto/keys";
+import { expect, test } from "@jest/globals";
+import { endOfWindow } from "../../requests/days.ts";
+import { keyRecordOf } from "./key-routes.ts";
+
+const NOW = Date.UTC(2026, 10, 22, 15);
+
+test.each([
+  // cap, period, used, in window, balance → available, by, status
+  [undefined, SpendPeriod.LIFETIME, 70n, 0n, 100n, "0.0100", "balance", "active"],
+  [80n, SpendPeriod.LIFETIME, 70n, 0n, 100n, "0.0010", "key", "active"],
+  [80n, SpendPeriod.LIFETIME, 70n, 0n, 5n, "0.0005", "balance", "active"],
+  [80n, SpendPeriod.DAY, 70n, 30n, 100n, "0.0050", "key", "active"],
+  [80n, SpendPeriod.DAY, 170n, 80n, 100n, "0.0000", "key", "blocked"],
+  [80n, SpendPeriod.LIFETIME, 90n, 0n, 100n, "0.0000", "key", "blocked"],
+] as const)("cap %p of period %p", (capCredits, period, used, inWindow, balance, available, by, status) => {
+  const key = create(KeySchema, {
+    keyId: "k",
+    kind: KeyKind.NORMAL,
+    active: true,
+    period,
+    ...(capCredits === undefined ? {} : { capCredits }),
+  });
+  const usage = create(SpenderUsageSchema, { usedCredits: used, windowUsedCredits: inWindow, requests: 3n });
+  const record = keyRecordOf(key, usage, { balance, now: NOW });
+  expect([record.available, record.limited_by, record.status]).toEqual([available, by, status]);
+});
+
+test("windows end at midnight, on Monday, on the first, all in UTC", () => {
+  const ends = (period: SpendPeriod, at: string) => {
+    const end = endOfWindow(period, Date.parse(at));
+    return end === undefined ? undefined : new Date(end).toISOString();
+  };
+  expect(ends(SpendPeriod.DAY, "2026-12-31T23:59:59Z")).toBe("2027-01-01T00:00:00.000Z");
+  // A Sunday, and a Monday.
+  expect(ends(SpendPeriod.WEEK, "2026-11-22T15:00:00Z")).toBe("2026-11-23T00:00:00.000Z");
+  expect(ends(SpendPeriod.WEEK, "2026-11-23T00:00:00Z")).toBe("2026-11-30T00:00:00.000Z");
+  expect(ends(SpendPeriod.MONTH, "2026-12-01T00:00:00Z")).toBe("2027-01-01T00:00:00.000Z");
+  expect(ends(SpendPeriod.LIFETIME, "2026-12-01T00:00:00Z")).toBeUndefined();
+});

@@ -1,0 +1,231 @@
+// Keys of an account: what the keys service has of them, with what billing says they have used and may still use.
+import type { KeyRecord, Role } from "@gr/console-api";
+import { type Credits, formatCredits, parseCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { type SpenderUsage, SpendPeriod } from "@gr/proto/billing";
+import { type Key, KeyKind } from "@gr/proto/keys";
+import type { ConsoleDeps } from "../../console-deps.ts";
+import { requireRole } from "../../door/authorize.ts";
+import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
+import { endOfWindow } from "../../requests/days.ts";
+import { pageLimit } from "../../requests/pages.ts";
+import { recordDeed } from "../audit.ts";
+
+const HOUR_MS = 3_600_000;
+
+type KeyRoutes = Handlers<
+  "listKeys" | "createKey" | "changeKey" | "rotateKey" | "deleteKey" | "issueWebToken"
+>;
+
+const PERIODS = { day: SpendPeriod.DAY, week: SpendPeriod.WEEK, month: SpendPeriod.MONTH } as const;
+
+export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
+  const { keys, clock } = deps;
+  /** @throws ServiceError key_not_found, role_required */
+  const findKey = async (accountId: string, keyId: string, role: Role | undefined): Promise<Key> => {
+    const { key } = await keys.getKey({ accountId, keyId });
+    if (key === undefined)
+      throw new ServiceError("key_not_found", "The API key was not found.", { param: "id" });
+    if (key.kind === KeyKind.MANAGEMENT) requireRole(role, "admin");
+    return key;
+  };
+  const recordOf = async (accountId: string, key: Key | undefined): Promise<KeyRecord> => {
+    const [record] = await recordsOf(deps, accountId, key === undefined ? [] : [key]);
+    if (record === undefined) throw new Error("the keys service has answered no key");
+    return record;
+  };
+  return {
+    listKeys: async (call) => {
+      const accountId = accountOf(call);
+      const { kind, after = "" } = call.query;
+      const page = { limit: pageLimit(call.query), after };
+      const found = await keys.listKeys({ accountId, kind: kindOf(kind), ...page });
+      const data = await recordsOf(deps, accountId, found.keys);
+      return { data, next: found.hasMore ? (data.at(-1)?.id ?? null) : null };
+    },
+    createKey: async (call) => {
+      const accountId = accountOf(call);
+      const { name, kind, spend_limit, spend_limit_period, expires_at } = call.body;
+      if (kind === "management") requireRole(call.role, "admin");
+      const { key, secret } = await naming(
+        keys.mintKey({
+          accountId,
+          name,
+          kind: kindOf(kind),
+          ...(spend_limit === null ? {} : { capCredits: creditsIn(spend_limit) }),
+          ...(spend_limit_period === null ? {} : { period: PERIODS[spend_limit_period] }),
+          ...(expires_at === null ? {} : { expiresAt: BigInt(Date.parse(expires_at)) }),
+        }),
+      );
+      const record = await recordOf(accountId, key);
+      await recordDeed(deps, call, { action: "key.created", subject: record.id, detail: { name, kind } });
+      return { key: record, secret };
+    },
+    changeKey: async (call) => {
+      const accountId = accountOf(call);
+      const { id: keyId = "" } = call.params;
+      const before = await findKey(accountId, keyId, call.role);
+      const { name, is_active: active, spend_limit, spend_limit_period, expires_at } = call.body;
+      const { key } = await naming(
+        keys.updateKey({
+          accountId,
+          keyId,
+          ...(name === undefined ? {} : { name }),
+          ...(active === undefined ? {} : { active }),
+          ...capChange(spend_limit),
+          period: periodChange(spend_limit_period, before),
+          ...expiryChange(expires_at),
+        }),
+      );
+      const detail = Object.fromEntries(
+        Object.entries(call.body).map(([field, value]) => [field, String(value)]),
+      );
+      await recordDeed(deps, call, { action: "key.changed", subject: keyId, detail });
+      return recordOf(accountId, key);
+    },
+    rotateKey: async (call) => {
+      const accountId = accountOf(call);
+      const { id: keyId = "" } = call.params;
+      const { name, kind, capCredits, period, expiresAt } = await findKey(accountId, keyId, call.role);
+      const { key, secret } = await keys.mintKey({
+        accountId,
+        name,
+        kind,
+        period,
+        ...(capCredits === undefined ? {} : { capCredits }),
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+      });
+      const ends = BigInt(clock.now() + call.body.overlap_hours * HOUR_MS);
+      if (call.body.overlap_hours === 0) await keys.deleteKey({ accountId, keyId, kind });
+      else if (expiresAt === undefined || expiresAt > ends) {
+        await keys.updateKey({ accountId, keyId, expiry: { case: "expiresAt", value: ends } });
+      }
+      const record = await recordOf(accountId, key);
+      const detail = { new_key: record.id, overlap_hours: String(call.body.overlap_hours) };
+      await recordDeed(deps, call, { action: "key.rotated", subject: keyId, detail });
+      return { key: record, secret };
+    },
+    deleteKey: async (call) => {
+      const accountId = accountOf(call);
+      const { id: keyId = "" } = call.params;
+      const { kind, name } = await findKey(accountId, keyId, call.role);
+      await keys.deleteKey({ accountId, keyId, kind });
+      await recordDeed(deps, call, { action: "key.deleted", subject: keyId, detail: { name } });
+      return undefined;
+    },
+    issueWebToken: async (call) => {
+      const { token, expiresAt } = await keys.issueWebToken({
+        accountId: accountOf(call),
+        personId: signedInOf(call).person.id,
+      });
+      return { token, expires_at: timeOf(expiresAt) };
+    },
+  };
+}
+
+/** In two calls, however many keys there are. */
+async function recordsOf(
+  { billing, reports, clock }: ConsoleDeps,
+  accountId: string,
+  keys: readonly Key[],
+): Promise<KeyRecord[]> {
+  if (keys.length === 0) return [];
+  const [credits, { usage }] = await Promise.all([
+    billing.getCredits({ accountId }),
+    reports.readSpenders({ accountId, spenderIds: keys.map(({ keyId }) => keyId) }),
+  ]);
+  const balance = atLeastZero(credits.remainingCredits - credits.heldCredits);
+  const usageOf = new Map(usage.map((one) => [one.spender?.spenderId, one]));
+  return keys.map((key) => keyRecordOf(key, usageOf.get(key.keyId), { balance, now: clock.now() }));
+}
+
+export function keyRecordOf(
+  key: Key,
+  usage: SpenderUsage | undefined,
+  { balance, now }: { readonly balance: Credits; readonly now: number },
+): KeyRecord {
+  const { capCredits: cap, period } = key;
+  const isManagement = key.kind === KeyKind.MANAGEMENT;
+  const isPeriodic = periodNameOf(period) !== null;
+  const used = (isPeriodic ? usage?.windowUsedCredits : usage?.usedCredits) ?? 0n;
+  const rest = cap === undefined ? undefined : atLeastZero(cap - used);
+  const bindsItself = rest !== undefined && rest < balance;
+  const isExpired = key.expiresAt !== undefined && Number(key.expiresAt) <= now;
+  const resetsAt = endOfWindow(period, now);
+  return {
+    id: key.keyId,
+    name: key.name,
+    kind: isManagement ? "management" : "normal",
+    hint: key.hint,
+    is_active: key.active,
+    status: !key.active ? "disabled" : isExpired ? "expired" : rest === 0n ? "blocked" : "active",
+    created_at: timeOf(key.createdAt),
+    expires_at: key.expiresAt === undefined ? null : timeOf(key.expiresAt),
+    spend_limit: cap === undefined ? null : formatCredits(cap),
+    spend_limit_period: periodNameOf(period),
+    period_spend: formatCredits(used),
+    resets_at: resetsAt === undefined ? null : new Date(resetsAt).toISOString(),
+    total_spend: formatCredits(usage?.usedCredits ?? 0n),
+    total_requests: Number(usage?.requests ?? 0n),
+    last_used_on: usage?.lastUsedDay || null,
+    available: formatCredits(isManagement ? 0n : bindsItself ? rest : balance),
+    limited_by: isManagement ? null : bindsItself ? "key" : "balance",
+  };
+}
+
+function kindOf(kind: "normal" | "management"): KeyKind {
+  return kind === "normal" ? KeyKind.NORMAL : KeyKind.MANAGEMENT;
+}
+
+function periodNameOf(period: SpendPeriod): "day" | "week" | "month" | null {
+  const names = Object.keys(PERIODS) as (keyof typeof PERIODS)[];
+  return names.find((name) => PERIODS[name] === period) ?? null;
+}
+
+/** Undefined = as it is. */
+function capChange(limit: string | null | undefined) {
+  if (limit === undefined) return {};
+  if (limit === null) return { cap: { case: "noCap", value: true } as const };
+  return { cap: { case: "capCredits", value: creditsIn(limit) } as const };
+}
+
+/** A key without a limit has no period that could be named. */
+function periodChange(period: keyof typeof PERIODS | null | undefined, { capCredits }: Key): SpendPeriod {
+  if (period === undefined || (period === null && capCredits === undefined)) return SpendPeriod.UNSPECIFIED;
+  return period === null ? SpendPeriod.LIFETIME : PERIODS[period];
+}
+
+function expiryChange(expiry: string | null | undefined) {
+  if (expiry === undefined) return {};
+  if (expiry === null) return { expiry: { case: "neverExpires", value: true } as const };
+  return { expiry: { case: "expiresAt", value: BigInt(Date.parse(expiry)) } as const };
+}
+
+/** @throws ServiceError invalid_value */
+function creditsIn(usd: string): Credits {
+  const credits = parseCredits(usd);
+  if (credits !== undefined) return credits;
+  throw new ServiceError("invalid_value", 'It must be an amount of USD (field "spend_limit").', {
+    param: "spend_limit",
+  });
+}
+
+/** What the fields of the keys service are called here. */
+const FIELDS: Readonly<Record<string, string>> = { cap_credits: "spend_limit", period: "spend_limit_period" };
+
+async function naming<T>(answer: Promise<T>): Promise<T> {
+  return answer.catch((error: unknown) => {
+    const field = error instanceof ServiceError ? FIELDS[error.param ?? ""] : undefined;
+    if (!(error instanceof ServiceError) || field === undefined) throw error;
+    const message = error.message.replace(`"${error.param}"`, `"${field}"`);
+    throw new ServiceError(error.reason, message, { param: field, cause: error });
+  });
+}
+
+function atLeastZero(credits: Credits): Credits {
+  return credits < 0n ? 0n : credits;
+}
+
+function timeOf(unixMs: bigint): string {
+  return new Date(Number(unixMs)).toISOString();
+}

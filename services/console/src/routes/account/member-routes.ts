@@ -1,0 +1,141 @@
+// The name of an account, its members and their roles. An owner is made and changed by owners only, and one always stays.
+import { randomUUID } from "node:crypto";
+import { mayActAs, type Role } from "@gr/console-api";
+import { ServiceError } from "@gr/proto";
+import type { ConsoleDeps } from "../../console-deps.ts";
+import { requireRole } from "../../door/authorize.ts";
+import { accountOf, type Handlers, signedInOf } from "../../door/console-call.ts";
+import { digestOfToken, makeToken } from "../../people/invitation-token.ts";
+import type { Invitation, Member } from "../../store.ts";
+import { readAuditPage, recordDeed } from "../audit.ts";
+
+const INVITATION_MS = 7 * 86_400_000;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+type MemberRoutes = Handlers<
+  | "renameAccount"
+  | "listMembers"
+  | "invite"
+  | "withdrawInvitation"
+  | "changeRole"
+  | "removeMember"
+  | "readAudit"
+>;
+
+export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
+  const { store, accounts, attempts, mailer, links, clock } = deps;
+  return {
+    renameAccount: async (call) => {
+      const { name } = call.body;
+      const before = await accounts.rename(accountOf(call), name);
+      await recordDeed(deps, call, { action: "account.renamed", detail: { from: before, to: name } });
+      return undefined;
+    },
+    listMembers: async (call) => {
+      const accountId = accountOf(call);
+      const [members, invitations] = await Promise.all([
+        store.members(accountId),
+        store.invitations(accountId),
+      ]);
+      return { data: members.map(memberRecord), invitations: invitations.map(invitationRecord) };
+    },
+    invite: async (call) => {
+      const accountId = accountOf(call);
+      const { email, role } = call.body;
+      requireRole(call.role, atLeastAdmin(role));
+      const members = await store.members(accountId);
+      if (members.some((member) => member.email === email)) {
+        throw new ServiceError("already_member", `${email} belongs to the account already.`, {
+          param: "email",
+        });
+      }
+      if (mailer.sends) await attempts.countMail({ email, network: call.network, accountId });
+      const token = makeToken();
+      const invitation = await store.invite({
+        id: randomUUID(),
+        accountId,
+        email,
+        role,
+        invitedBy: signedInOf(call).person.email,
+        tokenDigest: digestOfToken(token),
+        expiresAt: new Date(clock.now() + INVITATION_MS),
+        isMailed: mailer.sends,
+      });
+      const link = links.invitation(token);
+      const subject = "You are invited to an account of the Generation Router";
+      const text = `${invitation.invitedBy} invites you as ${role}. The link works for seven days.`;
+      if (mailer.sends) mailer.send({ to: email, subject, text, link });
+      await recordDeed(deps, call, {
+        action: "member.invited",
+        subject: invitation.id,
+        detail: { email, role },
+      });
+      return { ...invitationRecord(invitation), link: mailer.sends ? null : link };
+    },
+    withdrawInvitation: async (call) => {
+      const { id = "" } = call.params;
+      if (!UUID.test(id) || !(await store.withdrawInvitation(accountOf(call), id))) {
+        throw new ServiceError("invitation_not_found", "There is no such invitation.", { param: "id" });
+      }
+      await recordDeed(deps, call, { action: "invitation.withdrawn", subject: id });
+      return undefined;
+    },
+    changeRole: async (call) => {
+      const { role } = call.body;
+      const personId = personIn(call.params);
+      const changed = await store.changeMember(accountOf(call), personId, (member, owners) => {
+        if (member === undefined) throw noMember();
+        requireRole(call.role, atLeastAdmin(role));
+        requireRole(call.role, atLeastAdmin(member.role));
+        if (member.role === "owner" && role !== "owner") keepOwner(owners);
+        return role;
+      });
+      if (changed === undefined) throw noMember();
+      await recordDeed(deps, call, { action: "member.role_changed", subject: personId, detail: { role } });
+      return memberRecord(changed);
+    },
+    removeMember: async (call) => {
+      const personId = personIn(call.params);
+      const isSelf = personId === signedInOf(call).person.id;
+      await store.changeMember(accountOf(call), personId, (member, owners) => {
+        // Who may not remove others is not told who they are.
+        if (!isSelf) requireRole(call.role, "admin");
+        if (member === undefined) throw noMember();
+        if (!isSelf) requireRole(call.role, atLeastAdmin(member.role));
+        if (member.role === "owner") keepOwner(owners);
+        return "removed";
+      });
+      await recordDeed(deps, call, { action: isSelf ? "member.left" : "member.removed", subject: personId });
+      return undefined;
+    },
+    readAudit: (call) => readAuditPage(deps, accountOf(call), call.query),
+  };
+}
+
+/** Whoever touches an owner is one. */
+function atLeastAdmin(role: Role): Role {
+  return mayActAs(role, "owner") ? "owner" : "admin";
+}
+
+function keepOwner(owners: number): void {
+  if (owners > 1) return;
+  throw new ServiceError("last_owner", "The account has no other owner; make somebody else an owner first.");
+}
+
+function personIn({ person = "" }: Readonly<Record<string, string>>): string {
+  if (!UUID.test(person)) throw noMember();
+  return person.toLowerCase();
+}
+
+function noMember(): ServiceError {
+  return new ServiceError("person_not_found", "The account has no such member.", { param: "person" });
+}
+
+function memberRecord({ personId, email, name, role, joinedAt }: Member) {
+  return { person_id: personId, email, name, role, joined_at: joinedAt.toISOString() };
+}
+
+function invitationRecord({ id, email, role, invitedBy, createdAt, expiresAt }: Invitation) {
+  const times = { created_at: createdAt.toISOString(), expires_at: expiresAt.toISOString() };
+  return { id, email, role, invited_by: invitedBy, ...times };
+}

@@ -1,0 +1,295 @@
+// An account's money: the home page, the ledger, sums of usage. All figures are billing's; nothing is kept here.
+import { Readable } from "node:stream";
+import {
+  type HomeRecord,
+  type LedgerLine,
+  USAGE_DAYS_MAX,
+  USAGE_ROWS_MAX,
+  type UsageAnswer,
+} from "@gr/console-api";
+import { type Credits, formatCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { type Entry, EntryKind, UsageGroup, type UsageSum } from "@gr/proto/billing";
+import { KeyKind } from "@gr/proto/keys";
+import { GenerationStatus } from "@gr/proto/media";
+import type { FastifyReply } from "fastify";
+import type { ConsoleDeps } from "../../console-deps.ts";
+import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
+import { DAY_MS, dayOf, startOfDay } from "../../requests/days.ts";
+import { bigintCursor, pageLimit } from "../../requests/pages.ts";
+import { spenderFilter, spenderIdOf } from "../../requests/spenders.ts";
+import { csvLine } from "./csv.ts";
+
+const DAYS_SHOWN = 30;
+const DAYS_OF_MEAN = 7;
+const MOST_FAILURES = 5;
+const EXPORT_PAGE = 1_000;
+const EXPORT_LINES = 100_000;
+/** As many as billing sums in one call: kinds are sums over all models. */
+const MOST_SUMS = 5_000;
+
+type MoneyRoutes = Handlers<"readHome" | "readLedger" | "exportLedger" | "readUsage" | "exportUsage">;
+
+const LEDGER_KINDS = {
+  deposit: EntryKind.DEPOSIT,
+  refund: EntryKind.REFUND,
+  adjustment: EntryKind.ADJUSTMENT,
+  charge: EntryKind.CHARGE,
+} as const;
+
+export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
+  const { reports } = deps;
+  return {
+    readHome: (call) => readHome(deps, accountOf(call)),
+    readLedger: async (call) => {
+      const accountId = accountOf(call);
+      const request = { accountId, ...entryFilter(call.query), limit: pageLimit(call.query) };
+      const after = bigintCursor(call.query.after) ?? 0n;
+      const { entries, hasMore } = await reports.listEntries({ ...request, after });
+      const data = await linesOf(deps, entries, accountId);
+      return { data, next: hasMore ? (data.at(-1)?.id ?? null) : null };
+    },
+    exportLedger: async (call) => {
+      const accountId = accountOf(call);
+      // Asked before the answer begins, so that a bad filter is an error and not a broken file.
+      const request = { accountId, ...entryFilter(call.query), limit: EXPORT_PAGE };
+      return sendCsv(call.reply, "ledger.csv", Readable.from(ledgerCsv(deps, request)));
+    },
+    readUsage: (call) => readUsage(deps, call),
+    exportUsage: async (call) => {
+      const { data } = await readUsage(deps, call);
+      const head = csvLine(["group", "label", "day", "requests", "spend_usd"]);
+      const lines = data.map(({ group, label, day, requests, spend }) =>
+        csvLine([group, label, day, requests, spend]),
+      );
+      return sendCsv(call.reply, "usage.csv", head + lines.join(""));
+    },
+  };
+}
+
+async function readHome(
+  { billing, reports, keys, media, clock }: ConsoleDeps,
+  accountId: string,
+): Promise<HomeRecord> {
+  const now = clock.now();
+  const [fromDay, toDay] = [dayOf(now - (DAYS_SHOWN - 1) * DAY_MS), dayOf(now)];
+  const failuresOf = (status: GenerationStatus) =>
+    media.listGenerations({ accountId, status, limit: MOST_FAILURES });
+  const [credits, usage, someKeys, failed, blocked] = await Promise.all([
+    billing.getCredits({ accountId }),
+    reports.sumUsage({ accountId, group: UsageGroup.DAY, fromDay, toDay }),
+    keys.listKeys({ accountId, kind: KeyKind.NORMAL, limit: 1 }),
+    failuresOf(GenerationStatus.FAILED),
+    failuresOf(GenerationStatus.BLOCKED),
+  ]);
+  const since = (days: number) => {
+    const first = dayOf(now - (days - 1) * DAY_MS);
+    return usage.sums.reduce((sum, { group, credits: spent }) => (group >= first ? sum + spent : sum), 0n);
+  };
+  const failures = [...failed.generations, ...blocked.generations]
+    .toSorted((a, b) => Number(b.createdAt - a.createdAt))
+    .slice(0, MOST_FAILURES);
+  return {
+    balance: formatCredits(credits.remainingCredits),
+    held: formatCredits(credits.heldCredits),
+    deposited: formatCredits(credits.depositedCredits),
+    spend: {
+      today: formatCredits(since(1)),
+      last_7_days: formatCredits(since(7)),
+      last_30_days: formatCredits(since(DAYS_SHOWN)),
+    },
+    days_left: daysLeft(credits.remainingCredits, since(DAYS_OF_MEAN)),
+    first_steps: {
+      has_deposit: credits.depositedCredits > 0n,
+      has_key: someKeys.keys.length > 0,
+      has_request: usage.requests > 0n || credits.depositedCredits > credits.remainingCredits,
+    },
+    last_failures: failures.map(({ id, createdAt, model, status, error }) => ({
+      id,
+      at: new Date(Number(createdAt)).toISOString(),
+      model,
+      status: status === GenerationStatus.BLOCKED ? ("blocked" as const) : ("failed" as const),
+      message: error?.message ?? "",
+      code: error?.code || null,
+    })),
+  };
+}
+
+function daysLeft(balance: Credits, ofSevenDays: Credits): number | null {
+  if (ofSevenDays === 0n) return null;
+  return balance <= 0n ? 0 : Number((balance * BigInt(DAYS_OF_MEAN)) / ofSevenDays);
+}
+
+interface LedgerFilter {
+  readonly kind?: keyof typeof LEDGER_KINDS | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** @throws ServiceError invalid_value */
+function entryFilter({ kind, from, to }: LedgerFilter) {
+  return {
+    ...(kind === undefined ? {} : { kind: LEDGER_KINDS[kind] }),
+    ...(from === undefined ? {} : { from: BigInt(startOfDay("from", from)) }),
+    ...(to === undefined ? {} : { until: BigInt(startOfDay("to", to) + DAY_MS) }),
+  };
+}
+
+async function* ledgerCsv(
+  deps: ConsoleDeps,
+  request: { readonly accountId: string; readonly limit: number },
+): AsyncGenerator<string> {
+  const { reports } = deps;
+  yield csvLine([
+    "id",
+    "time",
+    "kind",
+    "amount_usd",
+    "request_id",
+    "model",
+    "key_id",
+    "source",
+    "reason",
+    "payment_id",
+  ]);
+  let after = 0n;
+  for (let lines = 0; lines < EXPORT_LINES; lines += EXPORT_PAGE) {
+    const { entries, hasMore } = await reports.listEntries({ ...request, after });
+    const page = await linesOf(deps, entries, request.accountId);
+    yield page
+      .map(({ id, at, kind, amount, request_id, model, key_id, source, reason, payment_id }) =>
+        csvLine([id, at, kind, amount, request_id, model, key_id, source, reason, payment_id]),
+      )
+      .join("");
+    if (!hasMore) return;
+    after = entries.at(-1)?.entryId ?? 0n;
+  }
+}
+
+async function linesOf(
+  { payments }: ConsoleDeps,
+  entries: readonly Entry[],
+  accountId: string,
+): Promise<LedgerLine[]> {
+  const bookings = entries.flatMap(({ bookingId }) => (bookingId === "" ? [] : [bookingId]));
+  const found = await payments.ofBookings(bookings);
+  return entries.map((entry) => lineOf(entry, accountId, found.get(entry.bookingId)));
+}
+
+function lineOf(entry: Entry, accountId: string, paymentId: string | undefined): LedgerLine {
+  const { entryId, kind, at, credits, holdId, model, spenderId, source, reason } = entry;
+  const names = Object.keys(LEDGER_KINDS) as (keyof typeof LEDGER_KINDS)[];
+  const name = names.find((one) => LEDGER_KINDS[one] === kind);
+  if (name === undefined) throw new Error(`billing has answered an entry of kind ${kind}`);
+  return {
+    id: String(entryId),
+    at: new Date(Number(at)).toISOString(),
+    kind: name,
+    amount: formatCredits(credits),
+    request_id: holdId || null,
+    model: model || null,
+    key_id: spenderId === "" ? null : spenderIdOf(spenderId, accountId),
+    source: source || null,
+    reason: reason || null,
+    payment_id: paymentId ?? null,
+  };
+}
+
+const GROUPS = {
+  day: UsageGroup.DAY,
+  key: UsageGroup.SPENDER,
+  model: UsageGroup.MODEL,
+  provider: UsageGroup.PROVIDER,
+  kind: UsageGroup.MODEL,
+} as const;
+
+async function readUsage(
+  deps: ConsoleDeps,
+  call: Pick<ConsoleCall<"readUsage">, "query" | "params">,
+): Promise<UsageAnswer> {
+  const { reports, clock, modelKinds } = deps;
+  const { group_by: groupBy, key_id: keyId, model } = call.query;
+  const accountId = accountOf(call);
+  const perDay = call.query.per_day === "true" && groupBy !== "day";
+  const days = daysOf(call.query, clock.now());
+  const answer = await reports.sumUsage({
+    accountId,
+    group: GROUPS[groupBy],
+    perDay,
+    fromDay: days.from,
+    toDay: days.to,
+    ...spenderFilter(keyId, accountId),
+    ...(model === undefined ? {} : { model }),
+    limit: groupBy === "kind" ? MOST_SUMS : USAGE_ROWS_MAX,
+  });
+  const sums = groupBy === "kind" ? byKind(answer.sums, await modelKinds.read(), perDay) : answer.sums;
+  const labels = groupBy === "key" ? await namesOf(deps, accountId, sums) : new Map<string, string>();
+  return {
+    ...days,
+    total: { requests: Number(answer.requests), spend: formatCredits(answer.credits) },
+    data: sums.map(({ group, day, requests, credits }) => {
+      const name = groupBy === "key" ? spenderIdOf(group, accountId) : group || "unknown";
+      return {
+        group: name,
+        label: labels.get(group) ?? name,
+        day: perDay ? day : null,
+        requests: Number(requests),
+        spend: formatCredits(credits),
+      };
+    }),
+    is_cut: answer.hasMore,
+  };
+}
+
+/** @throws ServiceError invalid_value */
+function daysOf({ from, to }: { from?: string | undefined; to?: string | undefined }, now: number) {
+  const last = to === undefined ? startOfDay("to", dayOf(now)) : startOfDay("to", to);
+  const first = from === undefined ? last - (DAYS_SHOWN - 1) * DAY_MS : startOfDay("from", from);
+  const invalid = (message: string) => {
+    throw new ServiceError("invalid_value", `${message} (field "from").`, { param: "from" });
+  };
+  if (first > last) invalid("It must not be later than to");
+  if (last - first >= USAGE_DAYS_MAX * DAY_MS) invalid(`At most ${USAGE_DAYS_MAX} days fit in one answer`);
+  return { from: dayOf(first), to: dayOf(last) };
+}
+
+type Sum = Pick<UsageSum, "group" | "day" | "requests" | "credits">;
+
+function byKind(sums: readonly Sum[], kinds: ReadonlyMap<string, string>, perDay: boolean): Sum[] {
+  const found = new Map<string, Sum>();
+  for (const { group: model, day, requests, credits } of sums) {
+    const group = kinds.get(model) ?? "other";
+    const known = found.get(`${day} ${group}`);
+    const before = known ?? { group, day, requests: 0n, credits: 0n };
+    const sum = { group, day, requests: before.requests + requests, credits: before.credits + credits };
+    found.set(`${day} ${group}`, sum);
+  }
+  const most = (a: Sum, b: Sum) => (b.credits > a.credits ? 1 : b.credits < a.credits ? -1 : 0);
+  return [...found.values()].sort((a, b) => (perDay ? a.day.localeCompare(b.day) : 0) || most(a, b));
+}
+
+/** Names of keys by the ids of their spenders; billing has those of deleted keys, too. */
+async function namesOf(
+  { reports }: ConsoleDeps,
+  accountId: string,
+  sums: readonly Sum[],
+): Promise<Map<string, string>> {
+  const ids = [...new Set(sums.map(({ group }) => group))];
+  const names = new Map([[accountId, "Playground"]]);
+  for (let start = 0; start < ids.length; start += EXPORT_PAGE) {
+    const spenderIds = ids.slice(start, start + EXPORT_PAGE);
+    const { usage } = await reports.readSpenders({ accountId, spenderIds });
+    for (const { spender } of usage) {
+      if (spender !== undefined && spender.spenderId !== accountId)
+        names.set(spender.spenderId, spender.name);
+    }
+  }
+  return names;
+}
+
+function sendCsv(reply: FastifyReply, file: string, body: Readable | string): FastifyReply {
+  return reply
+    .type("text/csv; charset=utf-8")
+    .header("content-disposition", `attachment; filename="${file}"`)
+    .send(body);
+}

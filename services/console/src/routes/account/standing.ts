@@ -1,0 +1,26 @@
+// Whether an account may spend. Billing decides; why it may not is in the line of the audit log that the operator's deed left.
+import type { AccountStanding } from "@gr/console-api";
+import type { ConsoleDeps } from "../../console-deps.ts";
+import { accountOf, type Handlers } from "../../door/console-call.ts";
+
+export function standingRoutes({
+  billing,
+  operators,
+  config,
+}: Pick<ConsoleDeps, "billing" | "operators" | "config">): Handlers<"readStanding"> {
+  return {
+    readStanding: async (call): Promise<AccountStanding> => {
+      const accountId = accountOf(call);
+      const { suspended } = await billing.getCredits({ accountId });
+      if (!suspended) return { suspension: null };
+      const deed = await operators.lastSuspension(accountId);
+      return {
+        suspension: {
+          since: deed?.at.toISOString() ?? null,
+          reason: deed?.reason ?? null,
+          contact: config.CONSOLE_CONTACT ?? null,
+        },
+      };
+    },
+  };
+}

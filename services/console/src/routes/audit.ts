@@ -1,0 +1,52 @@
+// The audit log: one line for each change that somebody made to an account. Written after the change, which nothing undoes
+// when the line cannot be written: then the caller hears of a failure, and the change stands.
+
+import type { AnswerOf } from "@gr/console-api";
+import type { ConsoleDeps } from "../console-deps.ts";
+import { accountOf, type CallerFacts, signedInOf } from "../door/console-call.ts";
+import type { Person } from "../people/people.ts";
+import { bigintCursor, pageLimit } from "../requests/pages.ts";
+
+export interface Deed {
+  /** "key.created" */
+  readonly action: string;
+  /** Id of what was changed. */
+  readonly subject?: string;
+  readonly detail?: Readonly<Record<string, string>>;
+}
+
+export function recordDeed(
+  { store }: Pick<ConsoleDeps, "store">,
+  call: CallerFacts & { readonly params: Readonly<Record<string, string>> },
+  { action, subject, detail = {} }: Deed,
+  accountId = accountOf(call),
+): Promise<void> {
+  const actor = signedInOf(call).person.email;
+  return store.audit({ accountId, actor, action, subject: subject ?? null, detail, address: call.network });
+}
+
+/** Of a person, and so of each account that they belong to: who may sign in as a member matters to all of them. */
+export async function recordPersonalDeed(
+  { store }: Pick<ConsoleDeps, "store">,
+  { id, email }: Person,
+  network: string,
+  { action, subject = id, detail = {} }: Deed,
+): Promise<void> {
+  const deed = { actor: email, action, subject, detail, address: network };
+  for (const { account_id } of await store.membershipsOf(id))
+    await store.audit({ accountId: account_id, ...deed });
+}
+
+/** @throws ServiceError invalid_value */
+export async function readAuditPage(
+  { store }: Pick<ConsoleDeps, "store">,
+  accountId: string,
+  query: { readonly limit?: string | undefined; readonly after?: string | undefined },
+): Promise<AnswerOf<"readAudit">> {
+  const limit = pageLimit(query);
+  const found = await store.listAudit(accountId, limit + 1, bigintCursor(query.after));
+  const data = found.slice(0, limit).map(({ id, at, ...entry }) => {
+    return { id: String(id), at: at.toISOString(), ...entry, detail: { ...entry.detail } };
+  });
+  return { data, next: found.length > limit ? (data.at(-1)?.id ?? null) : null };
+}

@@ -1,0 +1,117 @@
+// What operators see and do: find an account, give or take credit with a reason, stop it from spending. Each deed is a line of
+// the account's own audit log, where its admins see that the operator did it; who it was stands in the detail.
+import type { OperatedAccount } from "@gr/console-api";
+import { type Credits, creditsOf, formatCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { DepositStatus } from "@gr/proto/billing";
+import type { ConsoleDeps } from "../../console-deps.ts";
+import { type CallerFacts, type ConsoleCall, type Handlers, signedInOf } from "../../door/console-call.ts";
+import type { FoundAccount } from "../../operators/operator-store.ts";
+import { invalidAfter, pageLimit } from "../../requests/pages.ts";
+import { readAuditPage } from "../audit.ts";
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+type OperatorRoutes = Handlers<
+  | "findAccounts"
+  | "readAccountAsOperator"
+  | "bookDeposit"
+  | "bookAdjustment"
+  | "suspendAccount"
+  | "readAuditAsOperator"
+>;
+
+interface Call extends CallerFacts {
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export function operatorRoutes(deps: ConsoleDeps): OperatorRoutes {
+  const { operators, store, billing, accounts } = deps;
+  const find = ({ params }: Call): Promise<FoundAccount> => accounts.require(params["id"] ?? "", "id");
+  const read = async (account: FoundAccount): Promise<OperatedAccount> => {
+    const [credits, members] = await Promise.all([
+      billing.getCredits({ accountId: account.id }),
+      store.members(account.id),
+    ]);
+    return {
+      ...recordOf(account),
+      is_suspended: credits.suspended,
+      balance: formatCredits(credits.remainingCredits),
+      deposited: formatCredits(credits.depositedCredits),
+      held: formatCredits(credits.heldCredits),
+      people: members.map(({ email, role }) => ({ email, role })),
+    };
+  };
+  const record = (
+    call: Call,
+    accountId: string,
+    action: string,
+    detail: Readonly<Record<string, string>>,
+  ) => {
+    const by = signedInOf(call).person.email;
+    return store.audit({
+      accountId,
+      actor: null,
+      action,
+      subject: accountId,
+      detail: { ...detail, by },
+      address: null,
+    });
+  };
+  return {
+    findAccounts: async (call) => {
+      const { text, after } = call.query;
+      if (after !== undefined && !UUID.test(after)) throw invalidAfter();
+      const limit = pageLimit(call.query);
+      if (after === undefined) await accounts.refresh();
+      const found = await operators.findAccounts(text, after, limit + 1);
+      const data = found.slice(0, limit).map(recordOf);
+      return { data, next: found.length > limit ? (data.at(-1)?.id ?? null) : null };
+    },
+    readAccountAsOperator: async (call) => read(await find(call)),
+    bookDeposit: async (call) => {
+      const account = await find(call);
+      const { id, reason } = call.body;
+      const credits = amountOf(call);
+      if (credits <= 0n) throw invalidAmount("A deposit must be above zero");
+      const status = DepositStatus.COMPLETED;
+      const source = `operator: ${reason}`;
+      await billing.putDeposit({ depositId: id, accountId: account.id, credits, status, source });
+      const detail = { amount: formatCredits(credits), reason, deposit: id };
+      await record(call, account.id, "operator.deposit", detail);
+      return read(account);
+    },
+    bookAdjustment: async (call) => {
+      const account = await find(call);
+      const { id, reason } = call.body;
+      const credits = amountOf(call);
+      if (credits === 0n) throw invalidAmount("An adjustment must not be zero");
+      await billing.putAdjustment({ adjustmentId: id, accountId: account.id, credits, reason });
+      const detail = { amount: formatCredits(credits), reason, adjustment: id };
+      await record(call, account.id, "operator.adjustment", detail);
+      return read(account);
+    },
+    suspendAccount: async (call) => {
+      const account = await find(call);
+      const { is_suspended: isSuspended, reason } = call.body;
+      await accounts.setSuspended(account.id, isSuspended, reason, signedInOf(call).person.email);
+      return read(account);
+    },
+    readAuditAsOperator: async (call) => {
+      const { id } = await find(call);
+      return readAuditPage(deps, id, call.query);
+    },
+  };
+}
+
+function amountOf({ body }: Pick<ConsoleCall<"bookAdjustment">, "body">): Credits {
+  return creditsOf(body.amount);
+}
+
+function invalidAmount(what: string): ServiceError {
+  return new ServiceError("invalid_value", `${what} (field "amount").`, { param: "amount" });
+}
+
+function recordOf({ id, name, createdAt, members }: FoundAccount) {
+  return { id, name, created_at: createdAt.toISOString(), members };
+}

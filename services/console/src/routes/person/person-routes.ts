@@ -1,0 +1,149 @@
+// Sign-up, sign-in and sessions. Answers tell a stranger nothing about which addresses are known.
+import { ServiceError } from "@gr/proto";
+import type { ConsoleDeps } from "../../console-deps.ts";
+import { type Handlers, setCookies, signedInOf } from "../../door/console-call.ts";
+import { digestOfToken } from "../../people/invitation-token.ts";
+import type { Person } from "../../people/people.ts";
+import { recordDeed } from "../audit.ts";
+import { beginSession, stateOf } from "./session-state.ts";
+
+type PersonRoutes = Handlers<
+  | "readSession"
+  | "signUp"
+  | "verifyEmail"
+  | "signIn"
+  | "signInByLink"
+  | "signOut"
+  | "askPasswordReset"
+  | "resetPassword"
+  | "changePassword"
+  | "listSessions"
+  | "endSession"
+  | "endOtherSessions"
+  | "createAccount"
+  | "readInvitation"
+  | "joinByInvitation"
+  | "acceptInvitation"
+>;
+
+export function personRoutes(deps: ConsoleDeps): PersonRoutes {
+  const { people, attempts, store, keys, config } = deps;
+  const requireOpen = () => {
+    if (config.CONSOLE_SIGN_UP === "open") return;
+    throw new ServiceError("sign_up_closed", "People and accounts are made by the operator here.");
+  };
+  const findInvitation = async (token: string) => {
+    const found = await store.findInvitation(digestOfToken(token));
+    if (found === undefined) {
+      throw new ServiceError("invalid_link", "This invitation is not valid any more; ask for a new one.");
+    }
+    // An inviter who has the link must not become the person of an address that is somebody else's.
+    return { ...found, isForNewPerson: found.isMailed && !(await people.isVerified(found.email)) };
+  };
+  const joinAs = async ({ id, email }: Person, token: string, network: string) => {
+    const joined = await store.acceptInvitation(digestOfToken(token), { personId: id, email });
+    if (joined === undefined) {
+      const message = `This invitation is not valid any more, or is for another address than ${email}.`;
+      throw new ServiceError("invalid_link", message);
+    }
+    const deed = { actor: email, action: "member.joined", subject: id, detail: {}, address: network };
+    await store.audit({ accountId: joined.account_id, ...deed });
+    return joined;
+  };
+  return {
+    readSession: ({ signedIn }) => stateOf(deps, signedIn?.person),
+    signUp: async ({ network, body: { email } }) => {
+      if (!(await attempts.mayMail({ email, network }))) return undefined;
+      const isInvited = await store.isInvited(email);
+      await people.sendPasswordLink(email, isInvited || config.CONSOLE_SIGN_UP === "open");
+      return undefined;
+    },
+    verifyEmail: async ({ headers, body: { token, ...first }, reply }) =>
+      beginSession(deps, { headers, reply }, "link", people.verifyEmail(headers, token, first)),
+    signIn: async ({ headers, network, body, reply }) => {
+      const check = () => people.signIn(headers, body);
+      return beginSession(
+        deps,
+        { headers, reply },
+        "password",
+        attempts.guardPassword(body.email, network, check),
+      );
+    },
+    signInByLink: async ({ headers, body, reply }) =>
+      beginSession(deps, { headers, reply }, "link", people.signInByLink(headers, body.token)),
+    signOut: async ({ headers, signedIn, reply }) => {
+      if (signedIn !== undefined) setCookies(reply, (await people.signOut(headers)).cookies);
+      return undefined;
+    },
+    askPasswordReset: async ({ network, body: { email } }) => {
+      if (await attempts.mayMail({ email, network })) await people.sendPasswordLink(email, false);
+      return undefined;
+    },
+    resetPassword: async ({ body: { token, password } }) => {
+      await people.resetPassword(token, password);
+      return undefined;
+    },
+    changePassword: async (call) => {
+      const { headers, network, body, reply } = call;
+      const { email } = signedInOf(call).person;
+      const change = () => people.changePassword(headers, body.current_password, body.new_password);
+      setCookies(reply, (await attempts.guardPassword(email, network, change)).cookies);
+      return undefined;
+    },
+    listSessions: async (call) => {
+      const { sessionId } = signedInOf(call);
+      const found = await people.listSessions(call.headers);
+      return {
+        data: found.map(({ id, createdAt, lastUsedAt, expiresAt, address, userAgent }) => ({
+          id,
+          created_at: createdAt.toISOString(),
+          last_used_at: lastUsedAt.toISOString(),
+          expires_at: expiresAt.toISOString(),
+          address,
+          user_agent: userAgent,
+          is_current: id === sessionId,
+        })),
+      };
+    },
+    endSession: async ({ headers, params }) => {
+      await people.endSession(headers, params["id"] ?? "");
+      return undefined;
+    },
+    endOtherSessions: async ({ headers }) => {
+      await people.endOtherSessions(headers);
+      return undefined;
+    },
+    createAccount: async (call) => {
+      requireOpen();
+      const { person } = signedInOf(call);
+      await attempts.countAccount(person.id);
+      const { accountId } = await keys.createAccount({ name: call.body.name });
+      await store.addAccount(accountId, call.body.name);
+      await store.addMember(accountId, person.id, "owner");
+      await recordDeed(deps, call, { action: "account.created", subject: accountId }, accountId);
+      return { account_id: accountId, account_name: call.body.name, role: "owner" };
+    },
+    readInvitation: async ({ body }) => {
+      const { email, role, invitedBy, accountName, isForNewPerson } = await findInvitation(body.token);
+      return {
+        email,
+        account_name: accountName,
+        role,
+        invited_by: invitedBy,
+        is_for_new_person: isForNewPerson,
+      };
+    },
+    joinByInvitation: async (call) => {
+      const { headers, reply, network, body } = call;
+      const { token, ...first } = body;
+      const { email, isForNewPerson } = await findInvitation(token);
+      if (!isForNewPerson) {
+        throw new ServiceError("invalid_link", `Sign in, or sign up, as ${email}; then open the link again.`);
+      }
+      const { cookies } = await people.join(headers, { email, ...first });
+      await joinAs(await people.findOrMake(email, first.name), token, network);
+      return beginSession(deps, { headers, reply }, "link", Promise.resolve({ value: undefined, cookies }));
+    },
+    acceptInvitation: (call) => joinAs(signedInOf(call).person, call.body.token, call.network),
+  };
+}

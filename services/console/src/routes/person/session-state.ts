@@ -1,0 +1,37 @@
+// What a session sees first, and how one begins: the answer is the same in whatever way somebody has proved who they are.
+import type { SessionState } from "@gr/console-api";
+import type { ConsoleDeps } from "../../console-deps.ts";
+import { type CallerFacts, setCookies } from "../../door/console-call.ts";
+import type { WayIn } from "../../events.ts";
+import type { Person, WithCookies } from "../../people/people.ts";
+
+export async function beginSession(
+  deps: ConsoleDeps,
+  { headers, reply }: Pick<CallerFacts, "headers"> & { readonly reply: Parameters<typeof setCookies>[0] },
+  by: WayIn,
+  signingIn: Promise<WithCookies<void>>,
+): Promise<SessionState> {
+  const { cookies } = await signingIn;
+  setCookies(reply, cookies);
+  const next = new Headers(headers);
+  next.set("cookie", cookies.map((cookie) => cookie.split(";", 1)[0]).join("; "));
+  const { value } = await deps.people.readSession(next);
+  if (value !== undefined) deps.events.signedIn(value.person.id, by);
+  return stateOf(deps, value?.person);
+}
+
+export async function stateOf(
+  { store, operators, config, mailer, stripe, issuer, passkeys }: ConsoleDeps,
+  person: Person | undefined,
+): Promise<SessionState> {
+  return {
+    person: person ?? null,
+    accounts: person === undefined ? [] : await store.membershipsOf(person.id),
+    sign_up: config.CONSOLE_SIGN_UP,
+    sends_mail: mailer.sends,
+    takes_payments: stripe !== undefined,
+    is_operator: person !== undefined && (await operators.isOperator(person.id)),
+    takes_passkeys: passkeys !== undefined,
+    single_sign_on: issuer?.name ?? null,
+  };
+}

@@ -1,0 +1,75 @@
+// The rules for what a caller may choose about a key, as zod schemas: names, caps, periods. REST bodies and RPC
+// messages are built from the same ones, so that both doors have the same lock.
+import { type Credits, capOf, MAX_CREDITS } from "@gr/money";
+import { z } from "zod";
+import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
+
+const NAME_MAX = 200;
+const LIFETIME_RANGE = "The lifetime must be from 1,000 to 300,000 milliseconds";
+
+/** 1 to 200 Unicode code points, not only whitespace. Kept as given, without trimming. */
+export const nameField = z
+  .string({
+    error: ({ input }) => (input === undefined ? "The name is missing" : "The name must be a string"),
+  })
+  .check((context) => {
+    const problem = problemOfName(context.value);
+    if (problem !== undefined) {
+      context.issues.push({ code: "custom", message: problem, input: context.value });
+    }
+  })
+  .meta({ minLength: 1, maxLength: NAME_MAX });
+
+function problemOfName(name: string): string | undefined {
+  if (name.trim() === "") return "The name must not be empty";
+  // A code point is one or two UTF-16 units; the first test spares the count of enormous texts.
+  if (name.length > 2 * NAME_MAX || [...name].length > NAME_MAX) {
+    return `The name must have at most ${NAME_MAX} characters`;
+  }
+  if (name.includes("\0") || !name.isWellFormed()) {
+    return "The name must not contain NUL or half of a surrogate pair";
+  }
+  return undefined;
+}
+
+/** USD as a JSON number; becomes the cap in Credits that holds: never more than what was asked for. */
+export const spendLimitField = z
+  .number({ error: "The spend limit must be a number of US dollars, or null" })
+  .meta({ minimum: 0, description: "USD; rounded down to 0.0001 USD, the answer shows what holds" })
+  .transform((usd, context): Credits => {
+    const cap = capOf(usd);
+    if (cap !== undefined) return cap;
+    context.issues.push({ code: "custom", message: "The spend limit must not be negative", input: usd });
+    return z.NEVER;
+  });
+
+/** Credits as they come over RPC. */
+export const capField = z
+  .bigint()
+  .refine(
+    (credits) => credits >= 0n && credits <= MAX_CREDITS,
+    "The cap must be from 0 to 100,000,000,000 USD",
+  );
+
+export const periodField = z.enum(["day", "week", "month"], {
+  error: "The spend limit period must be day, week, month, or null",
+});
+
+/** A period says when a cap starts anew, so it means nothing without one. */
+export function periodNeedsCap(field: string, capField: string) {
+  return (context: z.core.ParsePayload<Record<string, unknown>>): void => {
+    const { value } = context;
+    if (value[field] === null || value[capField] !== null) return;
+    const message = `The period ${String(value[field])} needs a spend limit to apply to`;
+    context.issues.push({ code: "custom", message, path: [field], input: value });
+  };
+}
+
+/** Whole milliseconds that a web token is to live. */
+export const lifetimeField = z
+  .int({ error: LIFETIME_RANGE })
+  .min(1_000, LIFETIME_RANGE)
+  .max(LONGEST_LIFETIME_MS, LIFETIME_RANGE);
+
+/** The console's id of a person; a web token has room for it. */
+export const personField = z.string().min(1).max(100).optional();

@@ -1,0 +1,66 @@
+// Keys and web tokens as KeysService writes them, and what its enums mean in the domain.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { SpendPeriod } from "@gr/proto/billing";
+import { type AccountSchema, type KeySchema, KeyKind as ProtoKind } from "@gr/proto/keys";
+import { spendPeriodOf } from "../operations/spender.ts";
+import { WEB_TOKEN_NAME, type WebToken } from "../operations/web-token.ts";
+import type { ApiKey, KeyKind, Period } from "../records/key.ts";
+import type { Account } from "../records/store.ts";
+
+type KeyMessage = MessageInitShape<typeof KeySchema>;
+
+const KINDS: Readonly<Partial<Record<ProtoKind, KeyKind>>> = {
+  [ProtoKind.NORMAL]: "normal",
+  [ProtoKind.MANAGEMENT]: "management",
+};
+
+/** Undefined for no kind of key. */
+export function kindOf(kind: ProtoKind): KeyKind | undefined {
+  return KINDS[kind];
+}
+
+const PERIODS: Readonly<Record<SpendPeriod, Period | null>> = {
+  [SpendPeriod.UNSPECIFIED]: null,
+  [SpendPeriod.LIFETIME]: null,
+  [SpendPeriod.DAY]: "day",
+  [SpendPeriod.WEEK]: "week",
+  [SpendPeriod.MONTH]: "month",
+};
+
+/** Undefined for a period of a newer contract, which the schemas then refuse. */
+export function periodOf(period: SpendPeriod): Period | null | undefined {
+  return PERIODS[period];
+}
+
+export function messageOfAccount({ id, name, createdAt }: Account): MessageInitShape<typeof AccountSchema> {
+  return { accountId: id, name, createdAt: BigInt(createdAt) };
+}
+
+export function messageOfKey(key: ApiKey): KeyMessage {
+  return {
+    keyId: key.id,
+    accountId: key.accountId,
+    name: key.name,
+    kind: key.kind === "normal" ? ProtoKind.NORMAL : ProtoKind.MANAGEMENT,
+    active: key.active,
+    ...(key.capCredits === null ? {} : { capCredits: key.capCredits }),
+    period: spendPeriodOf(key.period),
+    ...(key.expiresAt === null ? {} : { expiresAt: BigInt(key.expiresAt) }),
+    createdAt: BigInt(key.createdAt),
+    hint: key.hint,
+  };
+}
+
+export function messageOfWebToken({ accountId, personId, issuedAt, expiresAt }: WebToken): KeyMessage {
+  return {
+    keyId: accountId,
+    accountId,
+    name: WEB_TOKEN_NAME,
+    kind: ProtoKind.WEB_TOKEN,
+    active: true,
+    period: SpendPeriod.LIFETIME,
+    expiresAt: BigInt(expiresAt),
+    createdAt: BigInt(issuedAt),
+    ...(personId === undefined ? {} : { personId }),
+  };
+}

@@ -1,0 +1,208 @@
+// The public paths of the module: POST /v1/auth/test and the three /v1/api-keys operations of management keys.
+import { type Principal, principalOf } from "@gr/identity";
+import { formatCredits } from "@gr/money";
+import { ServiceError } from "@gr/proto";
+import { FairGate, LONGEST_PAGE, loopTurns, pageFields, type RestApi, restRoute } from "@gr/runtime";
+import type { FastifyRequest } from "fastify";
+import { z } from "zod";
+import { deleteKey } from "../operations/change-key.ts";
+import type { KeyDeps } from "../operations/key-deps.ts";
+import { listKeys } from "../operations/list-keys.ts";
+import { mintKey } from "../operations/mint-key.ts";
+import { currentKey, requireUnexpired } from "../operations/verify-key.ts";
+import { WEB_TOKEN_NAME } from "../operations/web-token.ts";
+import { type ApiKey, invalidKey, isoTime, type KeyKind } from "../records/key.ts";
+import { expiryField } from "./expiry.ts";
+import { nameField, periodField, periodNeedsCap, spendLimitField } from "./key-fields.ts";
+
+const keyRecord = z.object({
+  id: z.string(),
+  name: z.string(),
+  created_at: z.string().meta({ format: "date-time" }),
+  is_active: z.boolean(),
+  is_management: z.boolean(),
+  spend_limit: z.number().nullable(),
+  spend_limit_period: periodField.nullable(),
+  expires_at: z.string().meta({ format: "date-time" }).nullable(),
+});
+const mintedRecord = keyRecord.extend({ key: z.string().describe("The secret; shown in this answer only.") });
+type KeyRecord = z.infer<typeof keyRecord>;
+
+const refusals = {
+  401: { description: "Missing, invalid, expired or wrong kind of key" },
+  500: { description: "Internal error" },
+};
+
+/** The body of POST /v1/api-keys. Unknown fields are refused, because a misspelt limit would mint a key without one. */
+export const newKeyBody = (deps: Pick<KeyDeps, "clock">) =>
+  z
+    .strictObject(
+      {
+        name: nameField,
+        spend_limit: spendLimitField.nullable().default(null),
+        spend_limit_period: periodField.nullable().default(null),
+        expires_at: expiryField(deps.clock).nullable().default(null),
+      },
+      { error: "The body must be a JSON object" },
+    )
+    .check(periodNeedsCap("spend_limit_period", "spend_limit"));
+
+export function keysRest(deps: KeyDeps): RestApi {
+  return { routes: [testRoute(deps), mintRoute(deps), listRoute(deps), deleteRoute(deps)] };
+}
+
+const testRoute = (deps: KeyDeps) =>
+  restRoute({
+    method: "POST",
+    path: "/v1/auth/test",
+    summary: "Check an API key",
+    responses: {
+      200: {
+        description: "The key is valid",
+        schema: z.object({
+          success: z.literal(true),
+          api_key: keyRecord.pick({ id: true, name: true, expires_at: true }),
+        }),
+      },
+      401: refusals[401],
+    },
+    handle: async ({ http }) => {
+      const principal = requirePrincipal(http, "normal");
+      const { id, name, expires_at } =
+        principal.kind === "web_token" ? tokenRecordOf(deps, principal) : await keyRecordOf(deps, principal);
+      return { success: true, api_key: { id, name, expires_at } };
+    },
+  });
+
+const mintRoute = (deps: KeyDeps) =>
+  restRoute({
+    method: "POST",
+    path: "/v1/api-keys",
+    summary: "Mint a normal key for the account of the management key",
+    body: newKeyBody(deps),
+    responses: {
+      201: { description: "The new key, with its secret", schema: mintedRecord },
+      400: { description: "A field is not valid; param names it" },
+      409: { description: "The account has as many keys as it may" },
+      ...refusals,
+    },
+    handle: async ({ body, http, reply }) => {
+      const { accountId } = requirePrincipal(http, "management");
+      const { key, secret } = await mintKey(deps, {
+        accountId,
+        kind: "normal",
+        name: body.name,
+        capCredits: body.spend_limit,
+        period: body.spend_limit_period,
+        expiresAt: body.expires_at,
+      }).catch((cause) => {
+        if (cause instanceof ServiceError && cause.reason === "too_many_keys") throw cause;
+        deps.events.keyNotMinted(accountId, cause);
+        throw new ServiceError("internal_error", "Creating the API key failed; try again shortly.", {
+          cause,
+        });
+      });
+      return reply
+        .status(201)
+        .header("cache-control", "no-store")
+        .send({ ...recordOf(key), key: secret });
+    },
+  });
+
+/** Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other instead. */
+const listGate = () =>
+  new FairGate({
+    places: 1,
+    perOwner: 1,
+    waitingPerOwner: Number.POSITIVE_INFINITY,
+    waiting: Number.POSITIVE_INFINITY,
+    name: "lists of keys",
+  });
+
+const listRoute = (deps: KeyDeps, gate = listGate()) =>
+  restRoute({
+    method: "GET",
+    path: "/v1/api-keys",
+    summary: "List the normal keys of the account, newest first",
+    query: z.object(pageFields),
+    responses: {
+      200: {
+        description: "The keys, without secrets; has_more when there are more, after the last of these",
+        schema: z.object({ data: z.array(keyRecord), has_more: z.literal(true).optional() }),
+      },
+      400: { description: "limit or after is not valid; param names it" },
+      ...refusals,
+    },
+    handle: async ({ query: { limit = LONGEST_PAGE, after }, http }) => {
+      const { accountId } = requirePrincipal(http, "management");
+      return gate.run({ owner: accountId }, async () => {
+        const { keys, hasMore } = await listKeys(deps, accountId, "normal", { limit, after });
+        const data = await loopTurns.step({ owner: accountId }, () => keys.map(recordOf));
+        return { data, ...(hasMore ? { has_more: true } : {}) };
+      });
+    },
+  });
+
+const deleteRoute = (deps: KeyDeps) =>
+  restRoute({
+    method: "DELETE",
+    path: "/v1/api-keys/:id",
+    summary: "Delete a normal key of the account, at once and for good",
+    responses: {
+      200: {
+        description: "The key is deleted",
+        schema: z.object({ id: z.string(), deleted: z.literal(true) }),
+      },
+      404: { description: "No normal key of this account has this id" },
+      ...refusals,
+    },
+    handle: async ({ http }) => {
+      const { accountId } = requirePrincipal(http, "management");
+      const { id } = http.params as { id: string };
+      return { id: await deleteKey(deps, { accountId, keyId: id, kind: "normal" }), deleted: true };
+    },
+  });
+
+/** The gateway has checked this; it is checked again because these routes decide who may mint. */
+function requirePrincipal(request: FastifyRequest, wanted: KeyKind): Principal {
+  const principal = principalOf(request);
+  if (principal === null) throw invalidKey();
+  const { kind } = principal;
+  if (wanted === "management" && kind !== "management") {
+    const what = kind === "web_token" ? "web token" : "normal key";
+    const message = `A management key is required for this endpoint; this is a ${what}.`;
+    throw new ServiceError("wrong_key_kind", message);
+  }
+  if (wanted === "normal" && kind === "management") {
+    const message = "A management key cannot be used on this endpoint; use a normal key.";
+    throw new ServiceError("wrong_key_kind", message);
+  }
+  return principal;
+}
+
+type TestedKey = Pick<KeyRecord, "id" | "name" | "expires_at">;
+
+async function keyRecordOf(deps: KeyDeps, { accountId, keyId }: Principal): Promise<TestedKey> {
+  return recordOf(await currentKey(deps, accountId, keyId));
+}
+
+/** All web tokens of an account are one entry here, as they are in the list of usage. */
+function tokenRecordOf(deps: KeyDeps, { expiresAt }: Principal): TestedKey {
+  if (expiresAt === undefined) throw invalidKey();
+  requireUnexpired(deps, { expiresAt });
+  return { id: "web_token", name: WEB_TOKEN_NAME, expires_at: isoTime(expiresAt) };
+}
+
+function recordOf(key: ApiKey): KeyRecord {
+  return {
+    id: key.id,
+    name: key.name,
+    created_at: isoTime(key.createdAt),
+    is_active: key.active,
+    is_management: key.kind === "management",
+    // A cap has at most 15 digits, and a double with as many prints the same decimal.
+    spend_limit: key.capCredits === null ? null : Number(formatCredits(key.capCredits)),
+    spend_limit_period: key.period,
+    expires_at: key.expiresAt === null ? null : isoTime(key.expiresAt),
+  };
+}

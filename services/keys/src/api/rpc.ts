@@ -1,0 +1,177 @@
+// KeysService: messages to domain values and back, with the rules of key-fields.ts in between.
+import { looksLikeWebToken } from "@gr/identity";
+import { SpendPeriod } from "@gr/proto/billing";
+import {
+  KeysService,
+  type MintKeyRequest,
+  KeyKind as ProtoKind,
+  type UpdateKeyRequest,
+} from "@gr/proto/keys";
+import { implement, LONGEST_PAGE, parseRequest, type RpcService } from "@gr/runtime";
+import { z } from "zod";
+import {
+  createAccount,
+  issueWebToken,
+  listAccounts,
+  renameAccount,
+  requireAccount,
+} from "../operations/account.ts";
+import { deleteKey, findKey, type KeyChange, updateKey } from "../operations/change-key.ts";
+import type { KeyDeps } from "../operations/key-deps.ts";
+import { listKeys } from "../operations/list-keys.ts";
+import { mintKey, type NewKey } from "../operations/mint-key.ts";
+import { verifyKey, verifyWebToken } from "../operations/verify-key.ts";
+import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
+import type { KeyKind } from "../records/key.ts";
+import { expiryInstantField } from "./expiry.ts";
+import {
+  capField,
+  lifetimeField,
+  nameField,
+  periodField,
+  periodNeedsCap,
+  personField,
+} from "./key-fields.ts";
+import { kindOf, messageOfAccount, messageOfKey, messageOfWebToken, periodOf } from "./key-messages.ts";
+
+const PAGE_RANGE = `It must be from 1 to ${LONGEST_PAGE}, or 0 for as many`;
+const accountFields = z.object({ name: nameField });
+const kindField = z.enum(["normal", "management"], { error: "The kind must be normal or management" });
+const limitField = z.number().int().min(1, PAGE_RANGE).max(LONGEST_PAGE, PAGE_RANGE);
+const tokenFields = z.object({ lifetime_ms: lifetimeField, person_id: personField });
+
+const keyFields = (deps: KeyDeps) =>
+  z
+    .object({
+      name: nameField,
+      kind: kindField,
+      cap_credits: capField.nullable(),
+      period: periodField.nullable(),
+      expires_at: expiryInstantField(deps.clock).nullable(),
+    })
+    .check(periodNeedsCap("period", "cap_credits"))
+    .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
+      error: "A management key spends nothing and takes no cap",
+      path: ["cap_credits"],
+    });
+
+const onlyTrue = z.literal(true, { error: "It must be true, or absent" });
+
+/** Fields that are undefined stay as they are. */
+const changeFields = (deps: KeyDeps) =>
+  z.object({
+    name: nameField.optional(),
+    active: z.boolean().optional(),
+    cap_credits: capField.optional(),
+    no_cap: onlyTrue.optional(),
+    period: periodField.nullable().optional(),
+    expires_at: expiryInstantField(deps.clock).optional(),
+    never_expires: onlyTrue.optional(),
+  });
+
+/** A period of a newer contract stays a number, which no rule lets pass. */
+const periodGiven = (period: SpendPeriod) => {
+  const known = periodOf(period);
+  return known === undefined ? period : known;
+};
+
+export function keysRpc(deps: KeyDeps): RpcService {
+  return implement(KeysService, {
+    async createAccount(request) {
+      const { name } = parseRequest(accountFields, { name: request.name });
+      return { accountId: await createAccount(deps, name) };
+    },
+    async listAccounts({ createdFrom, ...asked }) {
+      const { limit } = parseRequest(z.object({ limit: limitField }), { limit: asked.limit || LONGEST_PAGE });
+      const page = { limit, after: asked.after || undefined };
+      const { accounts, hasMore } = await listAccounts(deps, Number(createdFrom), page);
+      return { accounts: accounts.map(messageOfAccount), hasMore };
+    },
+    async getAccount({ accountId }) {
+      return { account: messageOfAccount(await requireAccount(deps, accountId)) };
+    },
+    async renameAccount({ accountId, ...given }) {
+      const { name } = parseRequest(accountFields, { name: given.name });
+      await renameAccount(deps, accountId, name);
+      return {};
+    },
+    async mintKey(request) {
+      const { key, secret } = await mintKey(deps, newKeyOf(deps, request));
+      return { key: messageOfKey(key), secret };
+    },
+    async listKeys({ accountId, kind, ...asked }) {
+      await requireAccount(deps, accountId);
+      const wanted = kind === ProtoKind.UNSPECIFIED ? undefined : requireKind(kind);
+      const { limit } = parseRequest(z.object({ limit: limitField }), { limit: asked.limit || LONGEST_PAGE });
+      const page = { limit, after: asked.after || undefined };
+      const { keys, hasMore } = await listKeys(deps, accountId, wanted, page);
+      return { keys: keys.map(messageOfKey), hasMore };
+    },
+    async getKey(request) {
+      return { key: messageOfKey(await findKey(deps, request)) };
+    },
+    async updateKey(request) {
+      const { accountId, keyId } = request;
+      const change = changeOf(deps, request);
+      return { key: messageOfKey(await updateKey(deps, { accountId, keyId }, change)) };
+    },
+    async deleteKey({ accountId, keyId, kind }) {
+      const wanted = kind === ProtoKind.UNSPECIFIED ? "normal" : requireKind(kind);
+      await deleteKey(deps, { accountId, keyId, kind: wanted });
+      return {};
+    },
+    async verifyKey({ secret }) {
+      if (!looksLikeWebToken(secret)) return { key: messageOfKey(await verifyKey(deps, secret)) };
+      return { key: messageOfWebToken(await verifyWebToken(deps, secret)) };
+    },
+    async issueWebToken({ accountId, lifetimeMs, personId }) {
+      const asked = lifetimeMs === 0n ? LONGEST_LIFETIME_MS : Number(lifetimeMs);
+      const { lifetime_ms: lifetime } = parseRequest(tokenFields, {
+        lifetime_ms: asked,
+        person_id: personId,
+      });
+      const { token, expiresAt } = await issueWebToken(deps, { accountId, personId }, lifetime);
+      return { token, expiresAt: BigInt(expiresAt) };
+    },
+  });
+}
+
+/** @throws ServiceError invalid_value */
+function newKeyOf(deps: KeyDeps, request: MintKeyRequest): NewKey {
+  const fields = parseRequest(keyFields(deps), {
+    name: request.name,
+    kind: kindOf(request.kind),
+    cap_credits: request.capCredits ?? null,
+    period: periodOf(request.period),
+    expires_at: request.expiresAt === undefined ? null : Number(request.expiresAt),
+  });
+  const { name, kind, cap_credits: capCredits, period, expires_at: expiresAt } = fields;
+  return { accountId: request.accountId, name, kind, capCredits, period, expiresAt };
+}
+
+/** @throws ServiceError invalid_value */
+function changeOf(deps: KeyDeps, { name, active, cap, period, expiry }: UpdateKeyRequest): KeyChange {
+  const fields = parseRequest(changeFields(deps), {
+    name,
+    active,
+    ...(cap.case === "capCredits" ? { cap_credits: cap.value } : {}),
+    ...(cap.case === "noCap" ? { no_cap: cap.value } : {}),
+    ...(period === SpendPeriod.UNSPECIFIED ? {} : { period: periodGiven(period) }),
+    ...(expiry.case === "expiresAt" ? { expires_at: Number(expiry.value) } : {}),
+    ...(expiry.case === "neverExpires" ? { never_expires: expiry.value } : {}),
+  });
+  return {
+    ...(fields.name === undefined ? {} : { name: fields.name }),
+    ...(fields.active === undefined ? {} : { active: fields.active }),
+    ...(fields.cap_credits === undefined ? {} : { capCredits: fields.cap_credits }),
+    ...(fields.no_cap === undefined ? {} : { capCredits: null }),
+    ...(fields.period === undefined ? {} : { period: fields.period }),
+    ...(fields.expires_at === undefined ? {} : { expiresAt: fields.expires_at }),
+    ...(fields.never_expires === undefined ? {} : { expiresAt: null }),
+  };
+}
+
+/** @throws ServiceError invalid_value */
+function requireKind(kind: ProtoKind): KeyKind {
+  return parseRequest(z.object({ kind: kindField }), { kind: kindOf(kind) }).kind;
+}

@@ -1,0 +1,74 @@
+// Accounts: how one is opened, how one is found, and how its users get web tokens. Billing hears of everything first, so
+// that an account or a token that exists here can always hold and spend credit.
+import { randomUUID } from "node:crypto";
+import { ServiceError } from "@gr/proto";
+import type { Page } from "@gr/runtime";
+import type { Account, AccountPage } from "../records/store.ts";
+import { isUuid, type KeyDeps } from "./key-deps.ts";
+import { webTokenSpenderOf } from "./spender.ts";
+
+/**
+ * A crash between the two writes leaves an account in billing that nobody knows. Creating it again makes another one.
+ * @returns the id of the new account.
+ */
+export async function createAccount(
+  { billing, store, clock, events }: KeyDeps,
+  name: string,
+): Promise<string> {
+  const accountId = randomUUID();
+  await billing.openAccount({ accountId });
+  await store.addAccount({ id: accountId, name, createdAt: clock.now() });
+  events.accountCreated(accountId);
+  return accountId;
+}
+
+/** @throws ServiceError account_not_found */
+export async function requireAccount({ store }: KeyDeps, accountId: string): Promise<Account> {
+  const account = isUuid(accountId) ? await store.findAccount(accountId) : undefined;
+  if (account !== undefined) return account;
+  throw new ServiceError("account_not_found", "There is no account with this id.", { param: "account_id" });
+}
+
+/**
+ * Lists accounts, oldest first.
+ * @param createdFrom Unix milliseconds
+ * @throws ServiceError invalid_value with param `after` if `after` is no account
+ */
+export async function listAccounts(
+  { store }: Pick<KeyDeps, "store">,
+  createdFrom: number,
+  page: Page,
+): Promise<AccountPage> {
+  const { after } = page;
+  const isKnown = after === undefined || (isUuid(after) && (await store.findAccount(after)) !== undefined);
+  if (isKnown) return store.listAccounts(createdFrom, page);
+  const message = 'It must be the id of an account (field "after").';
+  throw new ServiceError("invalid_value", message, { param: "after" });
+}
+
+/** @throws ServiceError account_not_found */
+export async function renameAccount(deps: KeyDeps, accountId: string, name: string): Promise<void> {
+  const { id } = await requireAccount(deps, accountId);
+  await deps.store.renameAccount(id, name);
+}
+
+/**
+ * A web token for a user whom an operator (the console) has signed in.
+ * @throws ServiceError account_not_found, service_unavailable when there is no key to sign with; whatever billing throws.
+ */
+export async function issueWebToken(
+  deps: KeyDeps,
+  { accountId, personId }: { readonly accountId: string; readonly personId?: string | undefined },
+  lifetimeMs: number,
+): Promise<{ token: string; expiresAt: number }> {
+  const { billing, clock, events, webTokens } = deps;
+  if (webTokens === undefined) {
+    const message = "Web tokens cannot be issued: WEB_TOKEN_PRIVATE_KEY is not set.";
+    throw new ServiceError("service_unavailable", message);
+  }
+  const account = await requireAccount(deps, accountId);
+  await billing.putSpender({ spender: webTokenSpenderOf(account) });
+  const issued = await webTokens.sign(account.id, clock.now(), lifetimeMs, personId);
+  events.webTokenIssued(account.id, issued.expiresAt);
+  return issued;
+}

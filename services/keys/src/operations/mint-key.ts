@@ -1,0 +1,56 @@
+// Mints a key. Billing gets the spender before the key's own row is written. So billing can judge every key that exists, and
+// a mint that fails leaves no key.
+import { randomUUID } from "node:crypto";
+import { makeKeySecret } from "@gr/identity";
+import { ServiceError } from "@gr/proto";
+import type { ApiKey } from "../records/key.ts";
+import { hintOf } from "../records/key-digest.ts";
+import { requireAccount } from "./account.ts";
+import type { KeyDeps } from "./key-deps.ts";
+import { spenderOf } from "./spender.ts";
+
+export type NewKey = Pick<ApiKey, "accountId" | "name" | "kind" | "capCredits" | "period" | "expiresAt">;
+
+/** @throws ServiceError account_not_found, too_many_keys; whatever billing throws. */
+export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {
+  const { store, billing, clock, digestOf, unknownDigests, events } = deps;
+  await requireAccount(deps, wanted.accountId);
+  await refuseTooMany(deps, wanted.accountId);
+  const secret = makeKeySecret(wanted.kind);
+  const key: ApiKey = {
+    ...wanted,
+    id: randomUUID(),
+    hint: hintOf(secret),
+    active: true,
+    createdAt: clock.now(),
+    deletedAt: null,
+    revision: 1n,
+  };
+  if (key.kind === "normal") await billing.putSpender({ spender: spenderOf(key) });
+  try {
+    await store.addKey(key, digestOf(secret));
+  } catch (error) {
+    await switchOffSpender(deps, key);
+    throw error;
+  }
+  unknownDigests.clear();
+  events.keyMinted(key);
+  return { key, secret };
+}
+
+/** Mints at the same moment may go beyond the bound, by as many as they are. */
+async function refuseTooMany({ store, mostKeys }: KeyDeps, accountId: string): Promise<void> {
+  if ((await store.count(accountId, mostKeys)) < mostKeys) return;
+  const message = `This account has ${mostKeys} API keys, which is as many as it may have; delete some first.`;
+  throw new ServiceError("too_many_keys", message);
+}
+
+/** Nobody has the secret of a key that was not stored. Its spender must not look active in lists of usage. */
+async function switchOffSpender({ billing, events }: KeyDeps, key: ApiKey): Promise<void> {
+  if (key.kind !== "normal") return;
+  try {
+    await billing.putSpender({ spender: spenderOf({ ...key, active: false, revision: key.revision + 1n }) });
+  } catch (error) {
+    events.spenderLeftActive(key.id, error);
+  }
+}

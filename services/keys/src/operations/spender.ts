@@ -1,0 +1,69 @@
+// A key's spending authority as billing keeps it. Billing's row decides what may be spent, so it is written before ours.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ServiceError } from "@gr/proto";
+import { type BillingService, type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
+import type { ServiceClient } from "@gr/runtime";
+import type { ApiKey, Period } from "../records/key.ts";
+import type { Account } from "../records/store.ts";
+import { WEB_TOKEN_NAME } from "./web-token.ts";
+
+const PERIODS: Readonly<Record<Period, SpendPeriod>> = {
+  day: SpendPeriod.DAY,
+  week: SpendPeriod.WEEK,
+  month: SpendPeriod.MONTH,
+};
+
+/** No period means one window that never ends. */
+export function spendPeriodOf(period: Period | null): SpendPeriod {
+  return period === null ? SpendPeriod.LIFETIME : PERIODS[period];
+}
+
+/** The spender of a normal key; that of a deleted key is switched off for good. */
+export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
+  return {
+    spenderId: key.id,
+    accountId: key.accountId,
+    name: key.name,
+    ...(key.capCredits === null ? {} : { capCredits: key.capCredits }),
+    period: spendPeriodOf(key.period),
+    ...(key.expiresAt === null ? {} : { expiresAt: BigInt(key.expiresAt) }),
+    active: key.active && key.deletedAt === null,
+    createdAt: BigInt(key.createdAt),
+    revision: key.revision,
+  };
+}
+
+/**
+ * Tells billing of a key as it is now.
+ * @returns undefined when billing takes it; else the newer revision that billing has.
+ */
+export async function putSpenderOf(
+  billing: ServiceClient<typeof BillingService>,
+  key: ApiKey,
+): Promise<bigint | undefined> {
+  const spender = spenderOf(key);
+  try {
+    await billing.putSpender({ spender });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.param !== "spender.revision") throw error;
+    const wanted = { accountId: key.accountId, bySpender: true, spenderId: key.id };
+    const stored = (await billing.getCredits(wanted)).usage[0]?.spender;
+    if (stored === undefined) throw error;
+    return stored.revision;
+  }
+}
+
+/** The spender of all web tokens of an account. It has no cap, and the tokens carry their expiry themselves. */
+export function webTokenSpenderOf(account: Account): MessageInitShape<typeof SpenderSchema> {
+  return {
+    spenderId: account.id,
+    accountId: account.id,
+    name: WEB_TOKEN_NAME,
+    period: SpendPeriod.LIFETIME,
+    active: true,
+    createdAt: BigInt(account.createdAt),
+    // It never changes.
+    revision: 1n,
+  };
+}

@@ -1,0 +1,79 @@
+// Whose key or web token a bearer is, and whether it may be used now. Invented secrets cost no query: the checksum stops
+// most of them, a short memory of unknown ones the rest. Web tokens cost no query at all.
+import { isWellFormedKey } from "@gr/identity";
+import { ServiceError } from "@gr/proto";
+import { type ApiKey, invalidKey, isoTime, refusalOf, whyUnusable } from "../records/key.ts";
+import { isUuid, type KeyDeps } from "./key-deps.ts";
+import type { WebToken } from "./web-token.ts";
+
+/** @throws ServiceError invalid_api_key, api_key_expired, service_unavailable */
+export async function verifyKey(deps: KeyDeps, secret: string): Promise<ApiKey> {
+  const { digestOf, unknownDigests, events } = deps;
+  if (!isWellFormedKey(secret)) {
+    events.keyRefused("malformed");
+    throw invalidKey();
+  }
+  const digest = digestOf(secret);
+  if (!unknownDigests.has(digest)) {
+    const key = await findKey(deps, secret, digest);
+    if (key !== undefined) return requireUsable(deps, key);
+    unknownDigests.add(digest);
+  }
+  events.keyRefused("unknown");
+  throw invalidKey();
+}
+
+/** A key that is found by its other digest is stored under the one of today, so that the other pepper can go. */
+async function findKey(
+  { store, otherDigestOf, events }: KeyDeps,
+  secret: string,
+  digest: Buffer,
+): Promise<ApiKey | undefined> {
+  const other = otherDigestOf?.(secret);
+  const found = await store.findByDigest(digest, other);
+  if (other !== undefined && found?.digest.equals(other)) {
+    await store.moveDigest(other, digest);
+    events.keyMoved();
+  }
+  return found?.key;
+}
+
+/** @throws ServiceError invalid_api_key, api_key_expired */
+export async function verifyWebToken(deps: KeyDeps, text: string): Promise<WebToken> {
+  const token = await deps.webTokens?.read(text, deps.clock.now());
+  if (token === undefined) {
+    deps.events.keyRefused("token");
+    throw invalidKey();
+  }
+  return requireUnexpired(deps, token);
+}
+
+/** A web token is good until it expires. @throws ServiceError api_key_expired */
+export function requireUnexpired<Token extends Pick<WebToken, "expiresAt">>(
+  { clock, events }: KeyDeps,
+  token: Token,
+): Token {
+  if (token.expiresAt > clock.now()) return token;
+  events.keyRefused("expired");
+  throw new ServiceError("api_key_expired", `This web token expired at ${isoTime(token.expiresAt)}.`);
+}
+
+/**
+ * The key behind a request that was authenticated a moment ago, as it is now.
+ * @throws ServiceError as verifyKey
+ */
+export async function currentKey(deps: KeyDeps, accountId: string, keyId: string): Promise<ApiKey> {
+  const key = isUuid(keyId) ? await deps.store.findById(keyId) : undefined;
+  if (key === undefined || key.accountId !== accountId) {
+    deps.events.keyRefused("unknown");
+    throw invalidKey();
+  }
+  return requireUsable(deps, key);
+}
+
+function requireUsable({ clock, events }: KeyDeps, key: ApiKey): ApiKey {
+  const why = whyUnusable(key, clock.now());
+  if (why === undefined) return key;
+  events.keyRefused(why, key);
+  throw refusalOf(key, why);
+}

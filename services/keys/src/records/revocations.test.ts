@@ -1,0 +1,101 @@
+// What gateways are told of deleted and disabled keys through a real Redis, and that nobody needs it to be there.
+import { KeyKind } from "@gr/proto/keys";
+import { connectRedis, createLogger, type Redis } from "@gr/runtime";
+import { RedisLine, testRedis, until } from "@gr/testing";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { type KeysUnderTest, startKeys } from "../test/start-keys.ts";
+
+/** How long a gateway uses a verification again. */
+const KEPT_MS = 5_000;
+
+let line: RedisLine;
+let redis: Redis;
+let world: KeysUnderTest;
+/** Takes Redis for away soon, which the other must not do when a slow machine stands still. */
+let hasty: KeysUnderTest;
+let accountId: string;
+let keyId: string;
+
+beforeAll(async () => {
+  const { url } = await testRedis();
+  line = await RedisLine.to(url);
+  redis = await connectRedis({
+    url,
+    name: "test",
+    log: createLogger("silent", "test"),
+    commandTimeoutMs: 10_000,
+  });
+  world = await startKeys({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: "10000" });
+  hasty = await startKeys({ REDIS_URL: line.url, REDIS_TIMEOUT_MS: "900" });
+});
+afterAll(async () => {
+  await Promise.all([world.stop(), hasty.stop()]);
+  await line.close();
+  redis.disconnect();
+});
+beforeEach(async () => {
+  await begin(world);
+});
+afterEach(() => line.mend());
+
+async function begin(at: KeysUnderTest): Promise<void> {
+  accountId = (await at.keys.createAccount({ name: "Acme" })).accountId;
+  keyId = await mint(at);
+}
+
+async function mint(at = world): Promise<string> {
+  const { key } = await at.keys.mintKey({ accountId, name: "a key", kind: KeyKind.NORMAL });
+  return key?.keyId ?? "";
+}
+
+const isTold = async (id = keyId) => (await redis.exists(`revoked:{${accountId}}${id}`)) === 1;
+const toBeTold = (told: boolean) => until(async () => (await isTold()) === told, { timeoutMs: 60_000 });
+
+describe("gateways are told", () => {
+  test("of a deleted key, for longer than they keep a verification", async () => {
+    await world.keys.deleteKey({ accountId, keyId });
+    await toBeTold(true);
+    expect(await redis.pttl(`revoked:{${accountId}}${keyId}`)).toBeGreaterThan(KEPT_MS);
+  });
+
+  test("of a disabled key, until it is enabled", async () => {
+    await world.keys.updateKey({ accountId, keyId, active: false });
+    await toBeTold(true);
+    await world.keys.updateKey({ accountId, keyId, active: true });
+    await toBeTold(false);
+  });
+
+  test("of nothing else: not of other changes, not of a deletion that billing did not learn of", async () => {
+    const other = await mint();
+    await world.keys.updateKey({ accountId, keyId: other, name: "renamed" });
+    world.billing.beforePutSpender = () => Promise.reject(new Error("billing is away"));
+    await expect(world.keys.deleteKey({ accountId, keyId: other })).rejects.toThrow();
+    world.billing.beforePutSpender = async () => undefined;
+    // Told on the same connection, so whatever came before has arrived.
+    await world.keys.deleteKey({ accountId, keyId });
+    await toBeTold(true);
+    expect(await isTold(other)).toBe(false);
+  });
+});
+
+test.each(["freeze", "cut"] as const)(
+  "%s: a Redis that does not answer fails no deletion, and later ones are told again",
+  async (outage) => {
+    await begin(hasty);
+    line[outage]();
+    await hasty.keys.deleteKey({ accountId, keyId });
+    const { keys } = await hasty.keys.listKeys({ accountId });
+    expect(keys.map((key) => key.keyId)).not.toContain(keyId);
+    line.mend();
+    await until(
+      async () => {
+        hasty.clock.advance(1_000);
+        const next = await mint(hasty);
+        await hasty.keys.deleteKey({ accountId, keyId: next });
+        await until(() => isTold(next), { timeoutMs: 500 });
+        return true;
+      },
+      { timeoutMs: 60_000 },
+    );
+  },
+);

@@ -1,0 +1,283 @@
+// Every SQL statement of the keys module. Rows in, domain objects out; no rule is decided here.
+import { ServiceError } from "@gr/proto";
+import { isServerTrouble, type Page, type Pool, type PoolClient, pageOf } from "@gr/runtime";
+import type { ApiKey, KeyKind, Period } from "./key.ts";
+
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+}
+
+/** Reads throw ServiceError service_unavailable when Postgres does not answer. */
+export interface KeyStore {
+  addAccount(account: Account): Promise<void>;
+  findAccount(accountId: string): Promise<Account | undefined>;
+  /** Lists accounts created at `createdFrom` (Unix milliseconds) or later, oldest first. */
+  listAccounts(createdFrom: number, page: Page): Promise<AccountPage>;
+  renameAccount(accountId: string, name: string): Promise<void>;
+  addKey(key: ApiKey, digest: Buffer): Promise<void>;
+  /** Under either of them, whoever moves it meanwhile. */
+  findByDigest(digest: Buffer, other?: Buffer): Promise<FoundKey | undefined>;
+  /** A key that is no longer under the first one is left alone. */
+  moveDigest(from: Buffer, to: Buffer): Promise<void>;
+  findById(keyId: string): Promise<ApiKey | undefined>;
+  /** Keys of an account that are not deleted, newest first; `after` is the id of a key of the account, deleted or not. */
+  list(accountId: string, kind: KeyKind | undefined, page: Page): Promise<KeyPage>;
+  /** Keys of an account that are not deleted, counted up to `most`. */
+  count(accountId: string, most: number): Promise<number>;
+  /**
+   * Changes a known key, while nobody else does. A failure changes nothing. The revision that the change took is not given
+   * to any other change, also when it fails.
+   * @returns the key as it is stored.
+   */
+  change(keyId: string, change: StoredChange): Promise<ApiKey>;
+  /** Rejects when Postgres does not answer. */
+  ping(): Promise<void>;
+}
+
+export interface FoundKey {
+  readonly key: ApiKey;
+  /** Under which it is stored. */
+  readonly digest: Buffer;
+}
+
+export interface AccountPage {
+  readonly accounts: readonly Account[];
+  readonly hasMore: boolean;
+}
+
+export interface KeyPage {
+  readonly keys: readonly ApiKey[];
+  readonly hasMore: boolean;
+}
+
+export interface StoredChange {
+  /** Its revision does not matter. A rejection leaves everything as it was. */
+  readonly next: (key: ApiKey) => ApiKey;
+  /**
+   * Called with the key as it shall be. Its new revision is durable then, and nothing else of it. Whoever knows a revision
+   * as high or higher answers that one; the change is then announced once more, above it.
+   */
+  readonly announce: (changed: ApiKey) => Promise<bigint | undefined>;
+}
+
+interface AccountRow {
+  id: string;
+  name: string;
+  created_at: Date;
+}
+
+interface KeyRow {
+  id: string;
+  account_id: string;
+  name: string;
+  kind: KeyKind;
+  hint: string;
+  active: boolean;
+  cap_credits: bigint | null;
+  period: Period | null;
+  expires_at: Date | null;
+  created_at: Date;
+  deleted_at: Date | null;
+  revision: bigint;
+}
+
+const COLUMNS =
+  "id, account_id, name, kind, hint, active, cap_credits, period, expires_at, created_at, deleted_at, revision";
+
+const FIND_BY_DIGEST = `SELECT ${COLUMNS}, digest FROM api_key WHERE digest IN ($1, $2)`;
+
+const LISTED = `account_id = $1 AND deleted_at IS NULL AND kind = coalesce($2, kind)
+  AND ($3::uuid IS NULL OR ordinal < (SELECT k.ordinal FROM api_key k WHERE k.id = $3 AND k.account_id = $1))
+  ORDER BY ordinal DESC LIMIT $4`;
+
+const COUNT = `SELECT count(*) FROM
+  (SELECT FROM api_key WHERE account_id = $1 AND deleted_at IS NULL ORDER BY ordinal DESC LIMIT $2) k`;
+
+const LIST_ACCOUNTS = `SELECT id, name, created_at FROM account
+  WHERE created_at >= $1 AND ($2::uuid IS NULL
+    OR (created_at, id) > (SELECT a.created_at, a.id FROM account a WHERE a.id = $2))
+  ORDER BY created_at, id LIMIT $3`;
+
+const FIND_ACCOUNT = "SELECT id, name, created_at FROM account WHERE id = $1";
+
+/** Above what it was, and above $2. */
+const RAISE_REVISION =
+  "UPDATE api_key SET revision = greatest(revision, $2) + 1 WHERE id = $1 RETURNING revision";
+
+const CHANGE_KEY = `UPDATE api_key SET name = $2, active = $3, cap_credits = $4, period = $5, expires_at = $6,
+  deleted_at = $7 WHERE id = $1`;
+
+export function createKeyStore(pool: Pool): KeyStore {
+  const keys = async (condition: string, values: unknown[]): Promise<ApiKey[]> => {
+    const { rows } = await reading(
+      pool.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE ${condition}`, values),
+    );
+    return rows.map(keyOf);
+  };
+  return {
+    addAccount: async ({ id, name, createdAt }) => {
+      await pool.query("INSERT INTO account (id, name, created_at) VALUES ($1, $2, $3)", [
+        id,
+        name,
+        new Date(createdAt),
+      ]);
+    },
+    findAccount: async (accountId) => {
+      const { rows } = await reading(pool.query<AccountRow>(FIND_ACCOUNT, [accountId]));
+      return rows.map(accountOf)[0];
+    },
+    listAccounts: async (createdFrom, { limit, after }) => {
+      const values = [new Date(createdFrom), after ?? null, limit + 1];
+      const { rows } = await reading(pool.query<AccountRow>(LIST_ACCOUNTS, values));
+      const { entries, hasMore } = pageOf(rows.map(accountOf), limit);
+      return { accounts: entries, hasMore };
+    },
+    renameAccount: async (accountId, name) => {
+      const sql = "UPDATE account SET name = $2 WHERE id = $1";
+      await reading(pool.query(sql, [accountId, name]));
+    },
+    addKey: async (key, digest) => {
+      await pool.query(
+        `INSERT INTO api_key (${COLUMNS}, digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+        [...valuesOf(key), digest],
+      );
+    },
+    findByDigest: async (digest, other = digest) => {
+      const { rows } = await reading(
+        pool.query<KeyRow & { digest: Buffer }>(FIND_BY_DIGEST, [digest, other]),
+      );
+      return rows.map((row) => ({ key: keyOf(row), digest: row.digest }))[0];
+    },
+    moveDigest: async (from, to) => {
+      await reading(pool.query("UPDATE api_key SET digest = $2 WHERE digest = $1", [from, to]));
+    },
+    findById: async (keyId) => (await keys("id = $1", [keyId]))[0],
+    list: async (accountId, kind, { limit, after }) => {
+      const found = await keys(LISTED, [accountId, kind ?? null, after ?? null, limit + 1]);
+      const { entries, hasMore } = pageOf(found, limit);
+      return { keys: entries, hasMore };
+    },
+    count: async (accountId, most) => {
+      const { rows } = await reading(pool.query<{ count: bigint }>(COUNT, [accountId, most]));
+      return Number(rows[0]?.count ?? 0);
+    },
+    change: (keyId, { next, announce }) =>
+      withKeyLock(pool, keyId, async (client) => {
+        const found = await client.query<KeyRow>(`SELECT ${COLUMNS} FROM api_key WHERE id = $1`, [keyId]);
+        const changed = next(keyOf(only(found.rows)));
+        const revision = await announceAbove(client, changed, announce);
+        const { name, active, capCredits, period, expiresAt, deletedAt } = changed;
+        const values = [name, active, capCredits, period, dateOf(expiresAt), dateOf(deletedAt)];
+        await client.query(CHANGE_KEY, [keyId, ...values]);
+        return { ...changed, revision };
+      }),
+    ping: async () => {
+      await pool.query("SELECT 1");
+    },
+  };
+}
+
+/** @returns the revision under which the change is known. */
+async function announceAbove(
+  client: PoolClient,
+  changed: ApiKey,
+  announce: StoredChange["announce"],
+): Promise<bigint> {
+  let known: bigint | undefined = 0n;
+  for (let calls = 0; calls < 2; calls += 1) {
+    const raised = await client.query<Pick<KeyRow, "revision">>(RAISE_REVISION, [changed.id, known]);
+    const { revision } = only(raised.rows);
+    known = await announce({ ...changed, revision });
+    if (known === undefined) return revision;
+  }
+  throw new Error("a key changed elsewhere while it was locked here");
+}
+
+/**
+ * Runs `work` while no other process changes this key. It locks the session and not the row: the commit that makes a raised
+ * revision durable would unlock the row. A process that loses its connection loses the lock and can store nothing more; the
+ * next holder of the lock announces a higher revision.
+ */
+async function withKeyLock<T>(
+  pool: Pool,
+  keyId: string,
+  work: (client: PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  // Without a listener, a connection that breaks while no query runs would end the process.
+  const breaks = (error: Error) => {
+    broken = error;
+  };
+  client.on("error", breaks);
+  try {
+    await client.query("SELECT pg_advisory_lock(hashtextextended('key ' || $1, 0))", [keyId]);
+    return await work(client);
+  } finally {
+    await client.query("SELECT pg_advisory_unlock(hashtextextended('key ' || $1, 0))", [keyId]).catch(breaks);
+    client.off("error", breaks);
+    client.release(broken);
+  }
+}
+
+function only<Row>([row]: readonly Row[]): Row {
+  if (row === undefined) throw new Error("there is no row of a key that was found before");
+  return row;
+}
+
+/** A read changes nothing, so a database in trouble is a plain "try again" and not an internal error. */
+async function reading<T>(query: Promise<T>): Promise<T> {
+  try {
+    return await query;
+  } catch (error) {
+    if (!isServerTrouble(error)) throw error;
+    const message = "API keys cannot be read right now; try again shortly.";
+    throw new ServiceError("service_unavailable", message, { retryAfterMs: 1_000, cause: error });
+  }
+}
+
+function accountOf({ id, name, created_at }: AccountRow): Account {
+  return { id, name, createdAt: created_at.getTime() };
+}
+
+function keyOf(row: KeyRow): ApiKey {
+  return {
+    id: row.id,
+    accountId: row.account_id,
+    name: row.name,
+    kind: row.kind,
+    hint: row.hint,
+    active: row.active,
+    capCredits: row.cap_credits,
+    period: row.period,
+    expiresAt: row.expires_at?.getTime() ?? null,
+    createdAt: row.created_at.getTime(),
+    deletedAt: row.deleted_at?.getTime() ?? null,
+    revision: row.revision,
+  };
+}
+
+/** In the order of COLUMNS. */
+function valuesOf(key: ApiKey): unknown[] {
+  return [
+    key.id,
+    key.accountId,
+    key.name,
+    key.kind,
+    key.hint,
+    key.active,
+    key.capCredits,
+    key.period,
+    dateOf(key.expiresAt),
+    dateOf(key.createdAt),
+    dateOf(key.deletedAt),
+    key.revision,
+  ];
+}
+
+function dateOf(unixMs: number | null): Date | null {
+  return unixMs === null ? null : new Date(unixMs);
+}

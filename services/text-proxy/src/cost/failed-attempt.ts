@@ -1,0 +1,115 @@
+// Attempts that delivered nothing to be paid for: what the client is told, and what is known of their cost. Their
+// caller pays nothing; what the upstream billed all the same is our loss.
+
+import type { PicoUsd } from "@gr/money";
+import type { Failed, Unknown } from "@gr/paid-request";
+import { ServiceError } from "@gr/proto";
+import type { TextEvents } from "../events.ts";
+import type { TextOrder } from "../request/text-order.ts";
+import type { CollectedAnswer } from "../upstream/collected-answer.ts";
+import type { Upstream } from "../upstream/upstream.ts";
+import type { UpstreamLoss } from "../upstream/upstream-call.ts";
+import { REST_OF_KEY_MS, refusalOf } from "../upstream/upstream-refusal.ts";
+import { costOf } from "../upstream/usage.ts";
+import type { Belief } from "./believed-cost.ts";
+import type { CarriedPart } from "./carried-part.ts";
+import { readWholeAnswer, type WholeAnswer } from "./whole-answer.ts";
+
+export interface Attempt {
+  readonly order: TextOrder;
+  readonly upstream: Upstream;
+  readonly events: TextEvents;
+  /** What there is of the answer already, from another upstream. */
+  readonly carried?: CarriedPart | undefined;
+  /** What is held for it now, and how much it could use. */
+  readonly terms: () => Belief;
+  /** The upstream stops within the hold, because of a limit on its output. */
+  readonly stopsWithinHold: boolean;
+  /** The upstream wants to be left alone for so long. */
+  readonly rest: (ms: number) => void;
+}
+
+const NOT_REACHED = "The provider of this model cannot be reached; nothing was charged.";
+const TOO_LATE = "The provider of this model did not answer in time; nothing was charged.";
+const BROKEN = "The provider of this model broke off its answer; nothing was charged.";
+const GIVEN_UP = "This answer was given up on our side before its end; nothing was charged.";
+const UNUSABLE = "The provider of this model gave no usable answer.";
+const RETRY_MS = 1_000;
+
+/** The upstream gave no whole answer. @param billId of the generation; empty when it has not named it */
+export function lostAttempt({ order, events }: Attempt, loss: UpstreamLoss, billId = ""): Failed | Unknown {
+  events.lost(order, loss);
+  const why = loss.kind.replace(" ", "_");
+  const message = loss.code;
+  if (loss.kind !== "not sent") return { kind: "unknown", error: lossError(loss), billId, why, message };
+  const error = new ServiceError("provider_unavailable", NOT_REACHED, {
+    retryAfterMs: RETRY_MS,
+    cause: loss,
+  });
+  return { kind: "failed", error, cost: 0n, billId, notSent: true, fallBack: true, why, message };
+}
+
+/** @param loss undefined when the upstream said itself that it failed */
+export function lossError(loss: UpstreamLoss | undefined): ServiceError {
+  if (loss?.kind === "given up") {
+    return new ServiceError("service_unavailable", GIVEN_UP, { retryAfterMs: RETRY_MS, cause: loss });
+  }
+  const late = loss?.kind === "timeout" || loss?.kind === "total time";
+  return late
+    ? new ServiceError("provider_timeout", TOO_LATE, { cause: loss })
+    : new ServiceError("provider_error", BROKEN, { cause: loss });
+}
+
+/** The upstream answered with an error. What the error says that it bills is its cost, whatever the status. */
+export function refusedAttempt(
+  { order, upstream, events, rest }: Attempt,
+  answer: CollectedAnswer,
+): Failed | Unknown {
+  const refusal = refusalOf(answer, (text) => upstream.redact(text));
+  events.refused(order, upstream.name, answer.status, refusal);
+  const { error, outcome, elsewhere, ourFault } = refusal;
+  if (ourFault) rest(REST_OF_KEY_MS);
+  const said = { error, billId: answer.generationId, why: outcome, message: `status ${answer.status}` };
+  if (outcome === "unknown") return { kind: "unknown", ...said };
+  const usage = answer.cut
+    ? undefined
+    : readWholeAnswer(order.request.api, upstream.kind, answer.body)?.usage;
+  const unbilled = outcome === "refused" ? 0n : undefined;
+  const cost = usage === undefined ? unbilled : costOf(usage, order.price);
+  return { kind: "failed", ...said, cost, notSent: false, fallBack: outcome === "refused" && elsewhere };
+}
+
+/** An answer with status 200 that says that it failed. */
+export function failedAnswer(attempt: Attempt, { usage, id }: WholeAnswer, failure: string): Failed {
+  const cost = usage === undefined ? undefined : costOf(usage, attempt.order.price);
+  return failedAttempt(attempt, failure, { cost, billId: id, error: unusable() });
+}
+
+/** @param message in words of this module. @param cost undefined: it is searched for afterwards */
+export function failedAttempt(
+  { order, events }: Attempt,
+  message: string,
+  { cost, billId, error }: { cost: PicoUsd | undefined; billId: string; error: ServiceError },
+): Failed {
+  events.failed(order, message);
+  return { kind: "failed", error, cost, billId, notSent: false, fallBack: false, why: "failed", message };
+}
+
+/** The upstream answered with something that is no answer; what it billed can only be looked up. */
+export function nonsenseAttempt(attempt: Attempt, problem: string, billId: string): Unknown {
+  return unknownAttempt(attempt, problem, billId, unusable());
+}
+
+export function unknownAttempt(
+  { order, events }: Attempt,
+  message: string,
+  billId: string,
+  error: ServiceError,
+): Unknown {
+  events.failed(order, message);
+  return { kind: "unknown", error, billId, why: "no_answer", message };
+}
+
+function unusable(): ServiceError {
+  return new ServiceError("provider_error", UNUSABLE);
+}
