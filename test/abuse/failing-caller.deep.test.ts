@@ -74,7 +74,9 @@ beforeAll(async () => {
   upstream = await startUpstream();
   await new Promise<void>((resolve) => gate.listen(0, "127.0.0.1", resolve));
   const { port } = gate.address() as AddressInfo;
-  const env = { ...sandboxEnvironment(`http://127.0.0.1:${port}`) } as Record<string, string>;
+  const upstreams = sandboxEnvironment(`http://127.0.0.1:${port}`) as Record<string, string>;
+  // A day's limit of free requests is none of the upstream's failures.
+  const env = { ...upstreams, FREE_REQUESTS_PER_DAY: "0" };
   router = await startRouter("all-in-one", { env });
 });
 afterAll(async () => {
