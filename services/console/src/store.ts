@@ -83,7 +83,7 @@ export interface ConsoleStore {
   /** Counts one more. @returns how many there were in the window, with this one, and when it ends */
   countAttempt(subject: string, windowMs: number): Promise<{ count: number; endsAt: Date }>;
   forgetAttempts(subject: string): Promise<void>;
-  /** Takes one attempt off the count. */
+  /** Reduces the count by one attempt. */
   uncountAttempt(subject: string): Promise<void>;
   sweep(): Promise<void>;
 }

@@ -5,8 +5,8 @@ import { setImmediate as otherWork, setTimeout as pauseFor } from "node:timers/p
 import { FairGate, type FairWork } from "./fair-gate.ts";
 
 /**
- * Milliseconds between two steps, also of an idle loop. Without them six senders of 19 MB bodies make 140 MB/s of garbage, and
- * its collection delays everybody. One step of 64 KiB in each of them is still 60 MB/s, more than a network brings.
+ * Milliseconds between two steps, also of an idle loop. Without it six senders of 19 MB bodies cause 140 MB/s of garbage, and its
+ * collection delays everybody. One step of 64 KiB for each pause is 60 MB/s, more than a network delivers.
  */
 const PAUSE_MS = 1;
 /** Milliseconds; a turn of the loop that is shorter has run no other work. */

@@ -10,7 +10,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 const PLACES_PER_FREE_PLACE = 3;
 
 interface Work {
-  /** Account whose share its places are of. */
+  /** Account of its places. */
   readonly owner: string;
   /** Its turn, if it has asked for a place. */
   turn: Promise<void> | undefined;
@@ -37,7 +37,7 @@ export class MemoryPlaces {
     this.#free = places;
   }
 
-  /** The work may take places of its owner's share, wherever it comes to hold media; they are given back at its end. */
+  /** Runs work that may acquire places of its owner's share, at any depth. Its end releases them. */
   async during<T>(owner: string, work: () => Promise<T>): Promise<T> {
     const own: Work = { owner, turn: undefined, places: 0 };
     try {

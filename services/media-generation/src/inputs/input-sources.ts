@@ -145,7 +145,7 @@ function sourceOf(role: Role, label: string, value: unknown): InputSource {
   if (value instanceof FormFile) return { ...source, kind: "file", file: value };
   if (typeof value !== "string")
     throw invalid(role, `${label}: must be a URL, a data URI, a file of a form, or {"image_url": <URL>}`);
-  // To look at a text that came in many pieces, V8 joins all of them.
+  // V8 joins all pieces of a text before it reads one character.
   if (value.length > MAX_URI_CHARACTERS) throw tooLarge(role, label);
   if (/^data:/i.test(value)) return { ...source, kind: "data", base64: base64Of(source, value) };
   if (value.length > MAX_URL_CHARACTERS) {

@@ -13,7 +13,7 @@ type Slices<Result> = Generator<undefined, Result>;
 const SLICE = 512 * 1024;
 /** Parts of a picture that are looked at between two pauses. */
 const PARTS = 2_000;
-/** Parts of one picture, at most. Encoders make some thousands for 25 MB. */
+/** Parts of one picture, at most. Encoders write some thousands for 25 MB. */
 const MOST_PARTS = 100_000;
 
 const PNG_KEPT = new Set(["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT"]);

@@ -14,7 +14,7 @@ export interface InputPicture {
   readonly role: "image" | "mask";
   readonly bytes: Buffer;
   readonly type: "image/png" | "image/jpeg" | "image/webp";
-  /** Account whose share of the decoder further work takes. */
+  /** Account for which the decoder counts further work. */
   readonly owner?: string;
 }
 
