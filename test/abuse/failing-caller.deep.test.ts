@@ -77,7 +77,7 @@ beforeAll(async () => {
   const upstreams = sandboxEnvironment(`http://127.0.0.1:${port}`) as Record<string, string>;
   // A day's limit of free requests is none of the upstream's failures.
   const env = { ...upstreams, FREE_REQUESTS_PER_DAY: "0" };
-  router = await startRouter("all-in-one", { env });
+  router = await startRouter("all-in-one", { sharedPostgres: true, env });
 });
 afterAll(async () => {
   await router?.dispose();

@@ -97,7 +97,9 @@ function askForMails(ring: AbuseRing, path: string): End {
   let asked = 0;
   return repeat(() => {
     asked += 1;
-    return ring.attack("nobody", target, { body: JSON.stringify({ email: `a${asked}@abuse.example` }) });
+    const headers = { origin: new URL(ring.router.baseUrl).origin };
+    const body = JSON.stringify({ email: `a${asked}@abuse.example` });
+    return ring.attack("nobody", target, { headers, body });
   }, 40);
 }
 
