@@ -1,5 +1,5 @@
-// The bundles that the images hold, each set up as its manifest of the overlay ci says, make a router. Only addresses differ:
-// here all are on one machine. What the kubelet, the network and the policies of a cluster add is not tested.
+// The bundles of the images form a router, each with the environment of its manifest in the overlay ci. Only addresses
+// differ: here all run on one machine. The kubelet, the network and the policies of a cluster are not tested.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ function containerOf(kind: string, name: string): Container {
   return container;
 }
 
-/** As the kubelet makes it. */
+/** Returns the environment as the kubelet builds it. */
 function environmentOf({ env, envFrom = [] }: Container): Record<string, string> {
   const result: Record<string, string> = {};
   for (const { configMapRef } of envFrom)

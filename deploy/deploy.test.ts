@@ -1,5 +1,5 @@
-// What a cluster is told is what the code says: names, ports, settings, edges. And what every platform team asks of a manifest.
-// Rendered here, without a cluster: whether one accepts and runs it, this does not show.
+// Manifests agree with the code in names, ports, settings and edges, and satisfy the usual demands of platform teams.
+// They are rendered here, without a cluster: whether a cluster accepts and runs them is not tested.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { routerModules, sandboxEnvironment } from "@gr/all-in-one";
@@ -29,13 +29,13 @@ const rendered = new Map<string, Manifest[]>([
   ],
 ]);
 
-/** All components but those that stand in for another. */
+/** Returns all components but those that replace another. */
 function together(): string[] {
   const alternatives = ["dev-datastores", "dev-secrets", "simulator", "external-database"];
   return components.filter((name) => !alternatives.includes(name)).map((name) => `components/${name}`);
 }
 
-/** Of a variable's name: whether its value is a secret. The address of a server that one signs in to is one. */
+/** Whether the value of this variable is a secret. The address of a server with a sign-in is one. */
 const isSecret =
   /SECRET|PASSWORD|PEPPER|PRIVATE_KEY|API_KEY|ACCESS_KEY|API_TOKEN|TOKEN$|UPSTREAM_KEYS$|^(DATABASE|REDIS|CONSOLE_SMTP)_URL$/;
 
@@ -123,7 +123,7 @@ describe.each([...rendered, ["verify", jobOfVerify] as const])("%s", (_name, man
           memory: expect.any(String),
           "ephemeral-storage": expect.any(String),
         });
-        // Our own get theirs from whoever builds them.
+        // Our own images get theirs from the build.
         expect(image).toMatch(/^generation-router\/[a-z-]+$|:v?\d+\.\d+[\w.-]*$|@sha256:[0-9a-f]{64}$/);
       }
     }
@@ -164,7 +164,7 @@ describe.each([...rendered, ["verify", jobOfVerify] as const])("%s", (_name, man
   });
 });
 
-/** What a module may read: its own, its process's, where its peers are. */
+/** Returns the variables that a module may read: its own, its process's, and the addresses of its peers. */
 const variablesOf = ({ config, needs }: Module) => {
   const addresses = needs.map(addressVariables).flatMap(({ rpc, http }) => [rpc, http]);
   return new Set([...Object.keys(config.shape), ...Object.keys(processConfig.shape), ...addresses]);
@@ -310,7 +310,7 @@ describe("network policies", () => {
     "app.kubernetes.io/component": "service",
   });
 
-  /** `a → b port`, as the policies of one direction allow it among our services. */
+  /** Returns edges `a → b port` among our services, by the policies of one direction. */
   function edges(overlay: string, direction: "ingress" | "egress"): string[] {
     const found = policiesOf(overlay).flatMap((policy) =>
       names
@@ -380,7 +380,7 @@ describe("network policies", () => {
       ),
     );
     expect(peers).toEqual(["billing"]);
-    // Beside the one for names.
+    // The rule for names is the other one.
     expect(rules).toHaveLength(2);
     const lets = policiesOf(overlay).filter(
       ({ podSelector, ingress = [] }) =>
@@ -441,7 +441,7 @@ describe("what differs between overlays", () => {
     const made = manifests
       .filter(({ kind }) => kind === "ExternalSecret")
       .map(({ metadata, ...fields }) => ({ name: metadata.name, ...(fields["spec"] as Fetched) }));
-    // CloudNativePG makes it.
+    // CloudNativePG creates it.
     const certain = new Set(["router-db-app uri"]);
     const possible = new Set<string>();
     for (const { name, data = [], dataFrom = [] } of made) {

@@ -1,4 +1,5 @@
-// Every workload's memory limit has room for what its process may hold by default: the budgets are computed from the limit.
+// Every workload's memory limit has room for the default contents of its process: the budgets are computed from the
+// limit.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { routerModules } from "@gr/all-in-one";
@@ -37,7 +38,7 @@ function shareOf(modules: readonly Module[], name: string, totalBytes: number): 
   return memoryShares(modules, { totalBytes, heapBytes: totalBytes }).get(name) ?? 0;
 }
 
-/** Bytes at the peak, when a process of these modules holds as much as its budgets allow. */
+/** Returns the bytes at the peak of a process with these modules and full budgets. */
 function peakOf(modules: readonly Module[], totalBytes: number): number {
   const peaks = modules.map(({ name }) => {
     const share = shareOf(modules, name, totalBytes);

@@ -1,5 +1,6 @@
-// Renders a kustomization as `kubectl kustomize` does, as far as ours go: resources, components, generators, patches,
-// namespace, images, replicas. What it does not know it refuses. `npm run render -- <overlay> --compare` holds both equal.
+// Renders a kustomization like `kubectl kustomize`, for our features only: resources, components, generators, patches,
+// namespace, images, replicas. It refuses unsupported ones. `npm run render -- <overlay> --compare` compares both
+// results.
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -37,7 +38,7 @@ export interface Kustomization {
   readonly components?: readonly string[];
   readonly configMapGenerator?: readonly Generator[];
   readonly secretGenerator?: readonly Generator[];
-  /** Concerns the hashes behind generated names, which are left out here. */
+  /** Setting for the hashes behind generated names, which are omitted here. */
   readonly generatorOptions?: { readonly disableNameSuffixHash: boolean };
   readonly patches?: readonly Patch[];
   readonly images?: readonly { name: string; newName?: string; newTag?: string }[];
@@ -54,7 +55,7 @@ const KNOWN = new Set([
   ...["apiVersion", "kind", "namespace", "resources", "components", "configMapGenerator", "secretGenerator"],
   ...["generatorOptions", "patches", "images", "replicas"],
 ]);
-/** By which field the entries of a list are told apart; other lists are replaced as a whole. */
+/** Field that identifies the entries of a list; other lists are replaced as a whole. */
 const MERGE_KEYS: Readonly<Record<string, string>> = {
   containers: "name",
   env: "name",
@@ -69,12 +70,12 @@ const isDeletion = (patch: unknown) => isMap(patch) && patch["$patch"] === "dele
 const isMap = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** What a folder's kustomization.yaml makes. */
+/** Renders a folder's kustomization.yaml. */
 export function render(folder: string): Manifest[] {
   return apply(readKustomization(folder), folder, []);
 }
 
-/** What a kustomization that stands in no file would make there. */
+/** Renders a kustomization that is in no file, as if it were in this folder. */
 export function renderAt(folder: string, kustomization: Kustomization): Manifest[] {
   return apply(kustomization, folder, []);
 }
@@ -83,7 +84,7 @@ function readKustomization(folder: string): Kustomization {
   return parse(readFileSync(join(folder, "kustomization.yaml"), "utf8")) as Kustomization;
 }
 
-/** @param before what is there already; a component changes it */
+/** @param before the earlier manifests, which a component changes */
 function apply(kustomization: Kustomization, folder: string, before: readonly Manifest[]): Manifest[] {
   const unknown = Object.keys(kustomization).filter((field) => !KNOWN.has(field));
   if (unknown.length > 0) throw new Error(`${folder}: ${unknown.join(", ")} cannot be rendered here`);
@@ -196,7 +197,7 @@ function operate(manifest: Manifest, { op, path, value }: PatchOperation): Manif
   return manifest;
 }
 
-/** Maps field by field, lists entry by entry where entries have a key. */
+/** Merges maps field by field, and lists entry by entry if their entries have a key. */
 function merge(old: unknown, patch: unknown, field = ""): unknown {
   if (isMap(old) && isMap(patch)) {
     const result: Record<string, unknown> = { ...old };
@@ -224,7 +225,7 @@ function setNamespace(manifests: readonly Manifest[], namespace: string): void {
   }
 }
 
-/** Everywhere that a container names it. */
+/** Sets the image wherever a container names it. */
 function setImage(value: unknown, image: { name: string; newName?: string; newTag?: string }): void {
   if (Array.isArray(value)) for (const entry of value) setImage(entry, image);
   if (!isMap(value)) return;
@@ -233,7 +234,7 @@ function setImage(value: unknown, image: { name: string; newName?: string; newTa
   for (const entry of Object.values(value)) setImage(entry, image);
 }
 
-/** Without what kustomize adds for itself: the order of fields and of keyed lists, hashes behind generated names. */
+/** Removes kustomize's own additions: the order of fields and of keyed lists, hashes behind generated names. */
 function comparable(manifests: readonly Manifest[]): unknown {
   const sort = (value: unknown, field = ""): unknown => {
     if (Array.isArray(value)) {
@@ -255,7 +256,7 @@ function comparable(manifests: readonly Manifest[]): unknown {
     .toSorted((a, b) => (idOf(a as Manifest) < idOf(b as Manifest) ? -1 : 1));
 }
 
-/** A name without its hash, base64 on one line. */
+/** Returns a name without its hash, or base64 on one line. */
 function plain(text: string): string {
   if (/^[A-Za-z0-9+/=\n]+$/.test(text)) return text.replaceAll("\n", "");
   return text.replace(/^(router-[a-z-]+)-[a-z0-9]{10}$/, "$1");

@@ -1,9 +1,10 @@
-// `npm run check`: everything about the source that needs no running part. `--fix` (`npm run fix`) lets Biome
-// repair what it can first. One line per step; a step that fails also shows what its tool said.
+// `npm run check` runs all checks of the source that need no running part. With `--fix` (`npm run fix`) Biome first
+// repairs its own findings. Each step prints one line; a failed step also shows the output of its tool.
 import { createRequire } from "node:module";
 import { checkGeneratedCode } from "./generated-code.ts";
-import { checkContract } from "./last-release.ts";
+import { checkApi, checkContract } from "./last-release.ts";
 import { checkRegularExpressions } from "./regular-expressions.ts";
+import { checkSettingsPages } from "./settings-pages.ts";
 import { ROOT, runTool, ToolError } from "./tool.ts";
 import { checkWords } from "./words.ts";
 
@@ -29,7 +30,9 @@ const inspect: Step[] = [
   { name: "words", run: checkWords },
   { name: "catalogue seed", run: () => runServerlessTests("services/catalog/src/files/seed.test.ts") },
   { name: "generated code", run: checkGeneratedCode },
+  { name: "settings", run: checkSettingsPages },
   { name: "contract of the last release", run: checkContract },
+  { name: "API of the last release", run: checkApi },
   { name: "contract lint", run: () => runTool("buf", ["lint"], `${ROOT}/proto`) },
 ];
 

@@ -1,7 +1,7 @@
-// A jest reporter that prints nothing and hands the totals to scripts/test.ts, which started jest.
+// A jest reporter that prints nothing and passes the totals to scripts/test.ts, the starter of jest.
 import type { JestCounts } from "./test.ts";
 
-/** The part of jest's AggregatedResult that counts. */
+/** The counts of jest's AggregatedResult. */
 interface RunResults {
   readonly numPassedTests: number;
   readonly numFailedTests: number;

@@ -1,5 +1,5 @@
-// The code that buf makes from proto/. It is committed, so that nobody needs buf to run or read the project; the
-// check makes it again elsewhere and compares, so that it is never behind.
+// Generated code is the output of buf for proto/. It is committed, so that running and reading the project need no buf.
+// The check generates it again in another folder and compares, so that it is always current.
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

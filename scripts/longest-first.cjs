@@ -1,11 +1,11 @@
-// The order in which test files run (jest's sequencer). jest knows how long a file took last time, and on a fresh clone it
-// guesses by size; but the longest are short files. So those come first, and no worker is left alone with one at the end.
+// jest's sequencer orders test files by duration. jest measures the duration of the last run, and estimates by size on
+// a fresh clone. But the longest tests are short files. So those run first, and no worker ends alone with one of them.
 const { existsSync } = require("node:fs");
 const path = require("node:path");
 const { default: TestSequencer } = require("@jest/test-sequencer");
 
 const ROOT = path.join(__dirname, "..");
-/** What takes minutes, longest first. */
+/** Files that need minutes, longest first. */
 const LONGEST = [
   "test/simulation/mutants.deep.test.ts",
   "test/simulation/simulation.test.ts",

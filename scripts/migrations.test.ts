@@ -1,5 +1,5 @@
-// Migrations since the last release: those that are released are as they were, and those that follow let its processes
-// go on. Whatever takes something away says since which released migration nobody uses it.
+// Migrations since the last release: the released ones are unchanged, and the later ones keep its processes
+// running. A migration that removes something names the released migration that ended the use.
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { expect, test } from "@jest/globals";

@@ -1,19 +1,33 @@
-// `npm run release -- <commit>`: makes a commit of main the last release. From then on the checks hold every change to it,
-// and the tests run its build beside ours. The files that this writes are committed.
+// `npm run release -- <version>` prepares a release: version in package.json, entry in CHANGELOG.md, both to be committed.
+// `npm run release -- <commit>` then records that commit of main as the last release. From the record on, the checks hold
+// every change to it, the tests run its build beside the current one, and the public workflow tags it.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { recordRelease } from "./last-release.ts";
+import { isVersion } from "./changelog.ts";
+import { prepareRelease, recordRelease } from "./last-release.ts";
 import { ToolError } from "./tool.ts";
 
-const scratch = await mkdtemp(join(tmpdir(), "release-"));
+const [argument = ""] = process.argv.slice(2);
 try {
-  const { version, commit } = await recordRelease(process.argv[2] ?? "", join(scratch, "source"));
-  process.stdout.write(`The last release is ${version}, ${commit}.\n`);
+  process.stdout.write(`${await (isVersion(argument) ? prepare(argument) : record(argument))}\n`);
 } catch (error) {
   if (!(error instanceof ToolError)) throw error;
-  process.stderr.write(`nothing is recorded: ${error.message}\n`);
+  process.stderr.write(`nothing is written: ${error.message}\n`);
   process.exitCode = 1;
-} finally {
-  await rm(scratch, { recursive: true, force: true });
+}
+
+async function prepare(version: string): Promise<string> {
+  await prepareRelease(version, new Date().toISOString().slice(0, 10));
+  return `CHANGELOG.md has an entry for ${version}: rewrite it for readers, commit it on main, and record that commit.`;
+}
+
+async function record(id: string): Promise<string> {
+  const scratch = await mkdtemp(join(tmpdir(), "release-"));
+  try {
+    const { version, commit } = await recordRelease(id, join(scratch, "source"));
+    return `The last release is ${version}, ${commit}.`;
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
 }

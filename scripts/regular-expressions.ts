@@ -1,6 +1,6 @@
-// The check of regular expressions: recheck computes the longest time that each of them can need. An expression with more than
-// linear time blocks its process for minutes on a text of some 100 KB, and texts of clients are as long as 20 MB.
-// A text that a template inserts is checked as one letter. Tests are left out: they match only text of their own.
+// The check of regular expressions: recheck computes the longest time that each of them can need. An expression with
+// more than linear time blocks its process for minutes on a text of some 100 KB, and texts of clients are as long as 20
+// MB. A text that a template inserts is checked as one letter. Tests are skipped: they match only text of their own.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -53,7 +53,7 @@ const EXCEPTIONS: readonly Exception[] = [
   },
 ];
 
-/** @throws ToolError that names each expression with its file, and each exception that nothing needs */
+/** @throws ToolError that names each expression with its file, and each unused exception */
 export async function checkRegularExpressions(): Promise<void> {
   const needed = new Set<Exception>();
   const complaints = productFiles().flatMap((file) => {
@@ -77,7 +77,7 @@ interface Fault {
   readonly fault: string;
 }
 
-/** Finds the expressions of a program that can need more than linear time, or that nobody can judge. */
+/** Finds the expressions of a program that can need more than linear time, or that recheck cannot judge. */
 export function faultsIn(program: string, hasTags = false): Fault[] {
   if (!program.includes("/") && !program.includes("RegExp")) return [];
   const found: (Expression | undefined)[] = [];

@@ -1,5 +1,5 @@
-// Which test files belong to which command (jest's filter). `npm test` runs all but `*.deep.test.ts`;
-// `npm run test:deep` runs those, and each file whose text says `byDepth`: it has a long form.
+// jest's filter selects the test files of a command. `npm test` runs all but `*.deep.test.ts`.
+// `npm run test:deep` runs those, and each file with `byDepth` in its text: it has a long form.
 const { readFileSync } = require("node:fs");
 
 const onlyDeep = (file) => file.endsWith(".deep.test.ts");

@@ -1,4 +1,5 @@
-// What a migration may take away from processes of the version before, as its statements say. It errs on the safe side.
+// Finds the parts that a migration removes from processes of the version before. It reports too much rather than too
+// little.
 
 const COMMENT = /--[^\n]*|\/\*[\s\S]*?\*\//g;
 const TAKING: readonly (readonly [what: string, pattern: RegExp])[] = [
@@ -20,7 +21,9 @@ const TAKING: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["takes rows", /\b(DELETE\s+FROM|TRUNCATE)\b/i],
 ];
 
-/** Sentences; none where it only adds. What is done to tables that it makes itself counts, too. */
+/**
+ * Returns one sentence for each removal; none if the migration only adds. Changes of tables that it creates count, too.
+ */
 export function takesAway(sql: string): string[] {
   const bare = sql.replaceAll(COMMENT, " ").replaceAll(/\s+/g, " ");
   return TAKING.flatMap(([what, pattern]) => {

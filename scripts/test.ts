@@ -1,5 +1,6 @@
-// `npm test`, and with `--deep` `npm run test:deep`: runs jest under this Node and passes every other argument on. The
-// last line is `N passed, N failed`, alone and plain, for whoever reads the log; a run without a result is one failure.
+// `npm test`, and with `--deep` `npm run test:deep`, runs jest under this Node and passes every other argument on. The
+// last line is `N passed, N failed`, alone and plain, for programs that read the log. A run without a result is one
+// failure.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";

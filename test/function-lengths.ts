@@ -26,12 +26,12 @@ const FUNCTIONS = new Set([
 export function functionLengths(source: string): FunctionLength[] {
   const bytes = Buffer.from(source);
   const tree = parseSync(source, { syntax: "typescript", target: "es2024" });
-  // Positions count from where this parser's process-wide source map stood; the tree's own start is the origin,
+  // Positions count from the start of this parser's process-wide source map. The tree's own start is the origin,
   // less the comments that precede its first token.
   const first = firstTokenOffset(source);
   const origin = tree.span.start - first;
   const found: FunctionLength[] = [];
-  /** Visits a node; answers how many lines the functions below it take. */
+  /** Visits a node; returns the lines of the functions below it. */
   const visit = (node: unknown): number => {
     if (Array.isArray(node)) return node.reduce((sum: number, child) => sum + visit(child), 0);
     if (typeof node !== "object" || node === null) return 0;

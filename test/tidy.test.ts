@@ -42,10 +42,10 @@ const read = (file: string) => readFileSync(join(ROOT, file), "utf8");
 const isTest = (file: string) => file.endsWith(".test.ts");
 const code = tracked.filter((file) => /\.(tsx?|mjs|cjs)$/.test(file) && !file.startsWith("proto/src/gen/"));
 const sources = code.filter((file) => !isTest(file));
-/** What ships: no tests, no tools. */
+/** Shipped sources: no tests, no tools. */
 const product = sources.filter((file) => /^(apps|gateway|packages|proto|services)\//.test(file));
 
-/** What may know neither its topology nor the environment. */
+/** Sources without access to their topology and the environment. */
 const MODULES = /^(services|gateway|packages\/(?!embedded|runtime|money))/;
 
 function offenders(files: readonly string[], pattern: RegExp): string[] {
@@ -227,7 +227,7 @@ describe("laws", () => {
 
   test("the environment is read by launchers only", () => {
     const launchers =
-      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|\/src\/test\/|^(packages\/embedded|scripts|test)\//;
+      /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|\/src\/test\/|^(packages\/embedded|examples|scripts|test)\//;
     expect(
       offenders(
         code.filter((file) => !launchers.test(file) && !isTest(file)),
@@ -291,6 +291,12 @@ describe("the repository", () => {
     expect(loose).toEqual([]);
   });
 
+  test("is under one licence, and each package says so", () => {
+    expect(read("LICENSE")).toContain("Apache License\n                           Version 2.0");
+    const manifests = tracked.filter((file) => basename(file) === "package.json");
+    expect(manifests.filter((file) => JSON.parse(read(file)).license !== "Apache-2.0")).toEqual([]);
+  });
+
   test("holds no machine path and no secret of ours", () => {
     const text = tracked.filter((file) => !/pnpm-lock\.yaml$|\.(png|webp|jpe?g|mp4)$/.test(file));
     expect(offenders(text, /(^|[^A-Za-z.])\/(w[o]rk|h[o]me|r[o]ot)\/[a-z.]/)).toEqual([]);
@@ -314,7 +320,7 @@ describe("the repository", () => {
     expect(pasted.filter((block) => /\bnode (?!scripts\/bootstrap\.mjs)\S+\.ts\b/.test(block))).toEqual([]);
   });
 
-  test("docs/operations.md names every setting, and no other", () => {
+  test("docs/operations/ has a row for every setting, and for no other", () => {
     const settings = new Set(
       product.flatMap((file) =>
         [
@@ -324,11 +330,11 @@ describe("the repository", () => {
         ].map(([, name = ""]) => name),
       ),
     );
-    const documented = new Set(
-      [...read("docs/operations.md").matchAll(/^\| `([A-Z][A-Z0-9_]+)`/gm)].map(([, name = ""]) => name),
-    );
+    const documented = tracked
+      .filter((file) => /^docs\/operations(\/|\.md$)/.test(file))
+      .flatMap((file) => [...read(file).matchAll(/^\| `([A-Z][A-Z0-9_]+)`/gm)].map(([, name = ""]) => name));
     expect(settings.size).toBeGreaterThan(20);
-    expect([...documented].sort()).toEqual([...settings].sort());
+    expect(documented.sort()).toEqual([...settings].sort());
   });
 
   test("each of the faults F1 to F25 has a test that exists", () => {
@@ -342,6 +348,19 @@ describe("the repository", () => {
       return !tracked.includes(file) || title === "" || !read(file).includes(title);
     });
     expect(lost).toEqual([]);
+  });
+
+  test("docs/decisions/README.md has a row for each decision, with its title, date and status", () => {
+    const records = tracked.filter((file) => /^docs\/decisions\/\d{4}-/.test(file)).sort();
+    const rows = records.map((file) => {
+      const text = read(file).replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
+      const [, number, title] = /^# (\d+)\. (.+)$/m.exec(text) ?? [];
+      const [, date, status] = /^Date: (\d{4}-\d\d-\d\d)\. Status: ([^.]+)\./m.exec(text) ?? [];
+      expect(basename(file).startsWith(`${number}-`.padStart(5, "0"))).toBe(true);
+      return `| [${number}](${basename(file)}) | ${title} | ${date} | ${status} |`;
+    });
+    const index = read("docs/decisions/README.md").split("\n");
+    expect(index.filter((line) => line.startsWith("| ["))).toEqual(rows);
   });
 
   test("every file that a document links to exists", () => {

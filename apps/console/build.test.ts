@@ -1,4 +1,4 @@
-// What a browser has to load before it shows something, and that nothing of it is without its style.
+// Guarantees of the build: the size of a browser's first load, and a style for every part.
 import { readdir, readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -6,7 +6,7 @@ import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { buildConsole } from "./build.ts";
 
-/** Bytes, compressed. The first page may be any; that of signing in is what somebody new sees. */
+/** Compressed bytes of the first load. The first page may be any; new visitors see the sign-in page. */
 const FIRST_LOAD_MOST = 250_000;
 const MANTINE = dirname(createRequire(import.meta.url).resolve("@mantine/core/styles.css"));
 
@@ -27,7 +27,7 @@ describe("the build of the web application", () => {
     const page = files.filter((name) => /^sign-in-.*\.js$/.test(name));
     expect(page).toHaveLength(1);
     for (const name of page) loaded.add(name);
-    // A set goes on over what is added meanwhile.
+    // A loop over a set includes elements that are added meanwhile.
     for (const name of loaded) {
       if (!name.endsWith(".js")) continue;
       for (const [, needed = ""] of (await text(name)).matchAll(

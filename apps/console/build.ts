@@ -1,4 +1,4 @@
-// Builds the web application, once for each state of its sources: a build lies in a folder that is named by them.
+// The build of the web application runs once for each state of its sources: the name of its folder has their digest.
 import { execFile } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -10,7 +10,7 @@ import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-/** What the build is made from. */
+/** Sources of the build. */
 const SOURCES = [
   "index.html",
   "package.json",
@@ -26,19 +26,19 @@ const DIGITS = 16;
 const COMPRESSIBLE = /\.(?:js|css|svg|json|txt|webmanifest)$/;
 /** Bytes; less fits into one packet anyway. */
 const LEAST_COMPRESSED = 1_000;
-/** A build of other sources may still be served by a router that runs. */
+/** A build of other sources may still be in use by a running router. */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * @param log gets a line before a build, which takes some seconds
+ * @param log receives a line before a build, which needs some seconds
  * @returns the folder of the build
- * @throws Error with what the builder said
+ * @throws Error with the builder's output
  */
 export async function buildConsole(log: (line: string) => void): Promise<string> {
   const folder = join(BUILDS, `${NAME}${await digestOfSources()}`);
   if (existsSync(folder)) return folder;
   log("Building the console…");
-  // Several processes may build at once: each into a folder of its own, and the first one's is taken.
+  // Several processes may build at once: each into a folder of its own, and the first one's is used.
   const draft = join(BUILDS, `.${NAME}${randomUUID()}`);
   try {
     await runBuilder(draft);
@@ -53,11 +53,11 @@ export async function buildConsole(log: (line: string) => void): Promise<string>
   return folder;
 }
 
-/** In a process of its own, so that the router does not keep the builder's memory. */
+/** Builds in a separate process, so that the router does not keep the builder's memory. */
 async function runBuilder(out: string): Promise<void> {
   const manifest = createRequire(import.meta.url).resolve("vite/package.json");
   const vite = join(dirname(manifest), "bin", "vite.js");
-  // Whoever builds may be a test, or set otherwise: the build is kept for all.
+  // The caller may be a test, or have other settings: the build is stored for all.
   const command = ["NODE_ENV=production", process.execPath, vite];
   await promisify(execFile)(
     "env",
@@ -66,7 +66,7 @@ async function runBuilder(out: string): Promise<void> {
   );
 }
 
-/** Puts a copy in each encoding beside every file that gets smaller by it; the start page is another for each reader. */
+/** Writes a smaller copy in each encoding beside each file that benefits; the start page differs for each reader. */
 async function compressFiles(folder: string): Promise<void> {
   const files = (await filesIn(folder)).filter((file) => COMPRESSIBLE.test(file));
   for (const file of files) {

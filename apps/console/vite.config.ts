@@ -1,12 +1,12 @@
-// How the web application is built: into dist/, which the gateway serves. Everything is in the build, nothing is fetched
-// from elsewhere. Style tags carry a nonce, for which the server puts a fresh value in place of the word below.
+// Vite builds the web application into dist/, which the gateway serves. The build is complete: nothing is fetched from
+// other hosts. Style tags carry a nonce; the server replaces the placeholder below with a fresh value.
 import { consoleRoutes } from "@gr/console-api";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 
 const ROUTER = "http://127.0.0.1:8080";
 
-/** The addresses of the console's API, without the schemas, which would make the first load a sixth larger. */
+/** Addresses of the console's API, without the schemas, which would enlarge the first load by a sixth. */
 function consoleAddresses(): Plugin {
   const name = "virtual:console-addresses";
   return {

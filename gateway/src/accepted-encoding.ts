@@ -1,15 +1,15 @@
-// Which encoding an answer gets: Brotli before gzip, of those that the client names. Only the beginning of a long
-// header is read, since it is the client's text.
+// accepted-encoding selects the encoding of an answer: Brotli before gzip, of those that the client names. Only the
+// beginning of a long header is read, since it is the client's text.
 import { constants } from "node:zlib";
 
 export type Encoding = "br" | "gzip";
 
-/** Of a header, so many encodings are read. */
+/** Encodings that are read of one header. */
 const MOST_NAMED = 32;
 /** Best first. */
 const ENCODINGS: readonly Encoding[] = ["br", "gzip"];
 
-/** @returns undefined when the answer is to be sent as it is */
+/** @returns undefined if the answer stays unencoded */
 export function acceptedEncoding(header: string | undefined): Encoding | undefined {
   if (header === undefined) return undefined;
   const accepted = new Set(
@@ -26,7 +26,7 @@ function isRefusal(parameter: string): boolean {
   return name.trim().toLowerCase() === "q" && Number(value) === 0;
 }
 
-/** Options of zlib. @param bytes length of what is compressed. @param quality 0 to 11 */
+/** Returns options of zlib. @param bytes length of the uncompressed answer. @param quality 0 to 11 */
 export function brotliOptions(bytes: number, quality: number, windowBits: number) {
   return {
     params: {

@@ -1,6 +1,6 @@
-// Lets a request in, or not, before anything of its body is read: first who it is from, then whether it comes too
-// fast. One that is refused reaches no module. An address that was over its limit a moment ago is counted before its
-// unknown keys are looked up, so that they cost no query.
+// admitRequests admits or refuses a request before its body is read: first by its sender, then by the rate limits.
+// A refused request reaches no module. An address that was over its limit a moment ago is counted before the look-up of
+// its unknown keys, so that they cost no query.
 import type { Principal } from "@gr/identity";
 import { setPrincipal } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
@@ -20,7 +20,7 @@ export interface Admission {
   readonly pages: Pick<WebApplication, "find"> | undefined;
 }
 
-/** As many files as a page has are no flood. */
+/** Row of files; a page's files in quick succession are no flood. */
 const FILES: RouteRow = { prefix: "/", module: "", access: "public", class: "downloads", spends: false };
 
 export function admitRequests({
@@ -32,7 +32,7 @@ export function admitRequests({
 }: Admission): onRequestHookHandler {
   const rowFor = (request: FastifyRequest): RouteRow | undefined =>
     rowOf(request.raw.url ?? "") ?? (pages?.find(request) === undefined ? undefined : FILES);
-  // Without a promise when nobody has to be asked, which is most requests.
+  // Without a promise if no service must be called, which is true of most requests.
   const verdictOn = (request: FastifyRequest, reply: FastifyReply): unknown => {
     proxies.warnOfForgery(request.raw);
     const row = rowFor(request);
@@ -52,7 +52,7 @@ export function admitRequests({
     row: RouteRow | undefined,
     refuse: (refusal: unknown) => unknown,
   ): unknown => {
-    // Redis only says that a key may be gone; whether it is, the keys service says.
+    // Redis only reports a possible revocation; the keys service decides.
     const confirm = async (verdict: Verdict) => {
       if (verdict !== "revoked") return verdict;
       try {

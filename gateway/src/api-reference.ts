@@ -1,5 +1,5 @@
-// The API reference at /docs: Scalar's page on our own description. Everything it needs comes from this process; its policy
-// lets it ask nobody else, whatever its script would like to.
+// The API reference at /docs is Scalar's page on our own description. This process serves all its files. Its policy
+// blocks all other hosts for its script.
 import { type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import { OPENAPI_PATH } from "./openapi.ts";
 import { StaticAnswer, type StaticAnswerOptions } from "./static-answer.ts";
@@ -7,7 +7,7 @@ import { StaticAnswer, type StaticAnswerOptions } from "./static-answer.ts";
 export const REFERENCE_PAGE = "/docs";
 const SCRIPT_PATH = "/docs/scalar.js";
 const START_PATH = "/docs/start.js";
-/** Also without a key. */
+/** Paths without a key. */
 export const REFERENCE_PATHS: readonly string[] = [REFERENCE_PAGE, SCRIPT_PATH, START_PATH];
 
 const PAGE = `<!doctype html>
@@ -25,7 +25,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** No fonts, statistics or proxies of others. */
+/** No fonts, statistics or proxies of third parties. */
 const START = `Scalar.createApiReference("#reference", {
   url: "${OPENAPI_PATH}",
   withDefaultFonts: false,
@@ -70,8 +70,8 @@ export function serveReference(app: FastifyInstance): void {
 }
 
 /**
- * The package has its script of four megabytes as a text within its plugin, which also has a page with a script of its own in
- * it. Only the former is taken, and only when somebody wants it: most gateways never read it.
+ * Returns the script of four megabytes, which the package contains as a text within its plugin, beside a page with an
+ * inline script. Read on the first request, because most gateways never need it.
  */
 async function readScript(): Promise<string> {
   const { default: reference } = await import("@scalar/fastify-api-reference");

@@ -1,6 +1,6 @@
-// Finds out who makes a request before anything of its body is read. What a client says about itself in other
-// headers is never looked at.
-import type { Principal } from "@gr/identity";
+// Authentication identifies the sender of a request before its body is read.
+// Claims of the client about itself in other headers are ignored.
+import { managementKey, normalKey, type Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { countHeader, pathOf, routeNotFound } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
@@ -10,8 +10,8 @@ import type { VerifiedKeys } from "./verified-keys.ts";
 const BEARER = /^bearer +(\S+)$/i;
 
 /**
- * Whose request it is; null for nobody, on routes that are open.
- * @param anew ask the keys service, whatever is known.
+ * Returns the sender of a request; null for no sender, on routes that are open.
+ * @param anew skip the cache and query the keys service.
  * @throws ServiceError invalid_api_key, api_key_expired, wrong_key_kind, route_not_found, service_unavailable
  */
 export type Authenticate = (
@@ -20,7 +20,7 @@ export type Authenticate = (
   anew?: "anew",
 ) => Principal | null | Promise<Principal>;
 
-/** Whether authentication would ask the keys service about a key that was never seen to be good. */
+/** Returns true if authentication would query the keys service about a key that was never verified. */
 export type IsStranger = (request: FastifyRequest, row: RouteRow | undefined) => boolean;
 
 export function strangerFinder(keys: VerifiedKeys): IsStranger {
@@ -72,14 +72,6 @@ function secretOf(request: FastifyRequest): string {
   return secret;
 }
 
-function ofRightKind(row: RouteRow, principal: Principal): Principal {
-  if (row.access === "management" && principal.kind !== "management") {
-    const what = principal.kind === "web_token" ? "web token" : "normal API key";
-    throw new ServiceError("wrong_key_kind", `A management key is required here; this is a ${what}.`);
-  }
-  if (row.access !== "management" && principal.kind === "management") {
-    const message = "A management key can only be used on /v1/api-keys; use a normal API key here.";
-    throw new ServiceError("wrong_key_kind", message);
-  }
-  return principal;
+function ofRightKind({ access }: RouteRow, principal: Principal): Principal {
+  return access === "management" ? managementKey(principal) : normalKey(principal);
 }

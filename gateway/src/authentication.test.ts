@@ -1,4 +1,4 @@
-// Who gets in, and what everybody else is told, over real HTTP in both topologies.
+// Guarantees of authentication: admitted keys, and the errors of all others, over real HTTP in both topologies.
 
 import { makeKeySecret } from "@gr/identity";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -179,7 +179,7 @@ describe.each(topologies)("authentication, %s", (topology) => {
     ring.keys.delete(key);
     for (const path of probes) expect((await call(url(path), { key: key.secret })).status).toBe(401);
     expect((await call(url("/v1/auth/test"), { key: key.secret, body: {} })).status).toBe(401);
-    // The refusal is remembered better than the earlier answer.
+    // The refusal replaces the earlier answer in the cache.
     expect((await call(url("/v1/compat/responses"), { key: key.secret, body: {} })).status).toBe(401);
   });
 
@@ -256,7 +256,7 @@ describe.each(topologies)("authentication, %s", (topology) => {
         expect(JSON.stringify(answer.body)).not.toContain("database");
         expect(answer.headers.get("retry-after")).toBe("1");
       }
-      // Routes that need no key go on.
+      // Routes without a key still work.
       expect((await call(url("/v1/models"))).status).toBe(200);
     } finally {
       ring.keys.broken = false;

@@ -1,5 +1,4 @@
-// What the public port grants its connections: how many there may be, how long they may be idle, and how many bytes may wait
-// for their clients.
+// Connection bounds of the public port: number of connections, idle time, and bytes that wait for their clients.
 import type { AnswerLimits, ConnectionLimits } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
 import { type GatewayConfig, waitingBytesOf } from "./config.ts";

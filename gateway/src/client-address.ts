@@ -1,5 +1,5 @@
-// Networks that the gateway counts clients by: an IPv4 address or an IPv6 /64, which is the network of one customer, and
-// the wider network around it, since one customer may rent many of them.
+// Client addresses are the networks by which the gateway counts clients. One is an IPv4 address or an IPv6 /64, the
+// network of one customer. The other is the wider network around it, since one customer may rent many of them.
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 
@@ -10,7 +10,7 @@ const WIDER_IPV6_PREFIX = 48;
 
 /**
  * Returns the IPv4 address or the IPv6 /64 that counts as one client.
- * @param address undefined when the client has left already.
+ * @param address undefined after the client's disconnect.
  */
 export function clientNetwork(address: string | undefined): string {
   return networkOf(address, 32, CUSTOMER_IPV6_PREFIX);

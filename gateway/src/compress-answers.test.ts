@@ -1,4 +1,4 @@
-// Which answers are compressed, wherever their module runs; and which encoding a client gets.
+// Guarantees of compressed answers: selected by content, in every topology, in the client's encoding.
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -33,7 +33,7 @@ describe.each(topologies)("answers, %s", (topology) => {
     readonly headers: IncomingHttpHeaders;
     readonly bytes: Buffer;
   }
-  /** As it comes over the wire. */
+  /** Sends a request and returns the raw answer, still compressed. */
   const send = (path: string, more: Record<string, string> = {}, body?: object): Promise<Sent> =>
     new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json", ...more };

@@ -7,9 +7,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { acceptedEncoding, brotliOptions, type Encoding } from "./accepted-encoding.ts";
 import { rowOf } from "./routes.ts";
 
-/** Bytes. */
+/** Bytes of the smallest compressed answer. */
 const LEAST = 1_000;
-/** Bytes; beyond, the work costs more than the way. */
+/** Bytes of the largest compressed answer; beyond, compression costs more than it saves. */
 const MOST = 1024 * 1024;
 const TYPES = ["application/json", "text/html"];
 const BROTLI_QUALITY = 4;
@@ -44,7 +44,7 @@ export function compressAnswers(app: FastifyInstance): void {
   });
 }
 
-/** Of a stream, what its header says. NaN when nobody knows. */
+/** Returns the bytes of an answer; of a stream, its header's value. NaN if unknown. */
 function lengthOf(payload: unknown, reply: FastifyReply): number {
   if (typeof payload === "string" || Buffer.isBuffer(payload)) return payload.length;
   return payload instanceof Readable ? Number(reply.getHeader("content-length") ?? Number.NaN) : 0;
@@ -55,7 +55,7 @@ function isCompressible(request: FastifyRequest, reply: FastifyReply): boolean {
   if (!TYPES.some((known) => type.startsWith(known))) return false;
   if (reply.hasHeader("content-encoding") || reply.hasHeader("etag")) return false;
   if (String(reply.getHeader("cache-control") ?? "").includes("no-transform")) return false;
-  // Their JSON is base64 of what is compressed already.
+  // Their JSON is base64 of compressed data.
   const row = rowOf(request.raw.url ?? "");
   return row?.class !== "media" && row?.class !== "downloads";
 }

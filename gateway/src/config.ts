@@ -1,10 +1,10 @@
-// Where the public API listens, and how fast requests may come.
+// Gateway settings: the address of the public API, and its rate limits.
 import { milliseconds, port, processMemory, redisConfig, stopConfig } from "@gr/runtime";
 import { z } from "zod";
 import { BadProxyList, parseTrustedProxies } from "./trusted-proxies.ts";
 
 const MAX_PER_SECOND = 100_000;
-/** Requests that an account may make by default, in those of one of its keys. */
+/** Default rate of an account, as a multiple of one key's rate. */
 const ACCOUNT_IN_KEYS = 5;
 const MAX_BURST_SECONDS = 60;
 
@@ -21,110 +21,116 @@ function readTrustedProxies(text: string, context: z.RefinementCtx) {
   }
 }
 
-/** Part of the memory of a process that answers may wait in. */
+/** Part of the process's memory for waiting answers. */
 const WAITING_SHARE = 1 / 8;
 /** Part of all waiting bytes that may wait for one client. */
 const CONNECTION_SHARE = 1 / 4;
 const LEAST_WAITING_BYTES = 1_024;
 
 export const gatewayConfig = z.object({
-  HOST: z.string().min(1).default("127.0.0.1").describe("address that the public API listens on"),
+  HOST: z.string().min(1).default("127.0.0.1").describe("address of the public API"),
   PORT: port(8080).describe("port of the public API"),
-  CONSOLE_DIR: z
-    .string()
-    .min(1)
-    .optional()
-    .describe(
-      "folder of the console's build, served at /; by default the one in the bundle, if there is one",
-    ),
+  CONSOLE_DIR: z.string().min(1).optional().meta({
+    description:
+      "folder of the build of [`console`](../apps/console), which the gateway serves at `/`; without it there are no pages",
+    byDefault: "built (launchers), in the image (gateway)",
+  }),
   PUBLIC_BASE_URL: z
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
     .optional()
-    .describe("pages of the console may fetch from there and show its media"),
+    .meta({
+      description:
+        "address of the gateway for clients; each media URL begins with it. With `https://`, every answer has `Strict-Transport-Security`: browsers use HTTPS only, for a year",
+      byDefault: "`http://HOST:PORT` (launchers)",
+    }),
   ...redisConfig.shape,
   ...stopConfig.shape,
   RATE_LIMIT_TEXT_PER_SECOND: perSecond()
     .default(50)
-    .describe("chat completions and responses of one API key; 0 = no limit"),
-  RATE_LIMIT_MEDIA_PER_SECOND: perSecond()
-    .default(20)
-    .describe("image and video requests of one API key; 0 = no limit"),
+    .describe("chat completions and responses of one API key; `0` = no limit, for each rate"),
+  RATE_LIMIT_MEDIA_PER_SECOND: perSecond().default(20).describe("image and video requests of one API key"),
   RATE_LIMIT_OTHER_PER_SECOND: perSecond()
     .default(50)
-    .describe("all other requests of one API key, or of one person signed in to the console; 0 = no limit"),
-  RATE_LIMIT_ACCOUNT_TEXT_PER_SECOND: perSecond()
-    .optional()
-    .describe("chat completions and responses of all keys of one account; 0 = no limit"),
-  RATE_LIMIT_ACCOUNT_MEDIA_PER_SECOND: perSecond()
-    .optional()
-    .describe("image and video requests of all keys of one account; 0 = no limit"),
-  RATE_LIMIT_ACCOUNT_OTHER_PER_SECOND: perSecond()
-    .optional()
-    .describe("all other requests of all keys of one account; 0 = no limit"),
+    .describe("all other requests of one API key, and of one signed-in person of the console"),
+  RATE_LIMIT_ACCOUNT_TEXT_PER_SECOND: perSecond().optional().meta({
+    description: "chat completions and responses of all keys of one account",
+    byDefault: "five times `RATE_LIMIT_TEXT_PER_SECOND`",
+  }),
+  RATE_LIMIT_ACCOUNT_MEDIA_PER_SECOND: perSecond().optional().meta({
+    description: "image and video requests of all keys of one account",
+    byDefault: "five times `RATE_LIMIT_MEDIA_PER_SECOND`",
+  }),
+  RATE_LIMIT_ACCOUNT_OTHER_PER_SECOND: perSecond().optional().meta({
+    description: "all other requests of all keys of one account",
+    byDefault: "five times `RATE_LIMIT_OTHER_PER_SECOND`",
+  }),
   RATE_LIMIT_ANONYMOUS_PER_SECOND: perSecond()
     .default(20)
-    .describe("requests without a valid API key from one IPv4 address or IPv6 /64; 0 = no limit"),
+    .describe(
+      "requests without a valid API key from one IPv4 address or IPv6 /64, and ten times that from its network (`RATE_LIMIT_IPV4_PREFIX`). For a minute after an address was over the limit, keys that the gateway has not seen yet count, too, before it verifies them",
+    ),
   RATE_LIMIT_DOWNLOADS_PER_SECOND: perSecond()
     .default(200)
-    .describe("downloads of hosted media by one IPv4 address or IPv6 /64; 0 = no limit"),
+    .describe("downloads of hosted media by one IPv4 address or IPv6 /64, and ten times that by its network"),
   RATE_LIMIT_IPV4_PREFIX: z.coerce
     .number()
     .int()
     .min(8)
     .max(32)
     .default(24)
-    .describe("prefix length of the IPv4 networks that may send ten times as much as one address"),
+    .describe("prefix length of an IPv4 network, 8 to 32; that of an IPv6 network is 48"),
   TRUSTED_PROXIES: z
     .string()
     .default("")
     .transform(readTrustedProxies)
     .describe(
-      "addresses and networks of the proxies whose X-Forwarded-For counts, or their number; none by default",
+      "[proxies](reverse-proxies.md) in front of the gateway with a trusted `X-Forwarded-For`: addresses and networks (`10.0.0.0/8, 2001:db8::1`), or the number of proxies (`1`)",
     ),
   MAX_CONNECTIONS_PER_ADDRESS: z.coerce
     .number()
     .int()
     .min(0)
     .default(500)
-    .describe("connections of one public IPv4 address or IPv6 /64 at the same time; 0 = no limit"),
-  UPLOAD_STALL_MS: milliseconds(30_000).describe("time in which some bytes of a running upload must come"),
+    .describe(
+      "connections of one public IPv4 address or IPv6 /64 at the same time. For a new connection the gateway closes the connection of that address that is idle longest; if all have a running request, it closes the new one. Connections from private addresses and from `TRUSTED_PROXIES` are not counted, since they carry many clients; `0` = no limit",
+    ),
+  UPLOAD_STALL_MS: milliseconds(30_000).describe(
+    "time in which some bytes of a running upload must arrive; otherwise the gateway answers 408 and closes the connection. At any speed, a request must arrive within two minutes",
+  ),
   UPLOAD_MIN_BYTES_PER_SECOND: z.coerce
     .number()
     .int()
     .min(0)
     .default(1_024)
-    .describe("slowest upload, on average over UPLOAD_STALL_MS; 0 = any"),
+    .describe("slowest upload, on average over `UPLOAD_STALL_MS`; `0` = any"),
   ANSWER_STALL_MS: milliseconds(30_000).describe(
-    "time in which a client must take some of the bytes that wait for it",
+    "time in which a client must read some of the bytes that wait for it; otherwise the gateway cuts its connection. A silent answer has no waiting bytes",
   ),
   ANSWER_MIN_BYTES_PER_SECOND: z.coerce
     .number()
     .int()
     .min(0)
     .default(1_024)
-    .describe("slowest client, on average over ANSWER_STALL_MS while bytes wait for it; 0 = any"),
-  ANSWER_MAX_WAITING_BYTES: z.coerce
-    .number()
-    .int()
-    .min(LEAST_WAITING_BYTES)
-    .optional()
-    .describe("bytes of answers that wait for clients of one process; an eighth of its memory when absent"),
-  ANSWER_MAX_WAITING_BYTES_PER_CONNECTION: z.coerce
-    .number()
-    .int()
-    .min(LEAST_WAITING_BYTES)
-    .optional()
-    .describe("bytes of answers that wait for one client; a quarter of ANSWER_MAX_WAITING_BYTES when absent"),
+    .describe("slowest client, on average over `ANSWER_STALL_MS` while bytes wait for it; `0` = any"),
+  ANSWER_MAX_WAITING_BYTES: z.coerce.number().int().min(LEAST_WAITING_BYTES).optional().meta({
+    description:
+      "bytes of answers in one gateway that wait for clients; above it the gateway cuts connections, those without a valid key first",
+    byDefault: "an eighth of the memory",
+  }),
+  ANSWER_MAX_WAITING_BYTES_PER_CONNECTION: z.coerce.number().int().min(LEAST_WAITING_BYTES).optional().meta({
+    description: "bytes of answers that wait for one client; above it the gateway cuts its connection",
+    byDefault: "a quarter of `ANSWER_MAX_WAITING_BYTES`",
+  }),
   RATE_LIMIT_BURST_SECONDS: z.coerce
     .number()
     .min(0)
     .max(MAX_BURST_SECONDS)
     .default(2)
-    .describe("how many seconds' worth of each limit may come at once, at least one request"),
+    .describe("size of the burst, in seconds of each limit; at least one request"),
 });
 export type GatewayConfig = z.infer<typeof gatewayConfig>;
 
-/** Returns the settings, or what they are by the memory of the process. */
+/** Returns the settings; unset ones follow from the process's memory. */
 export function waitingBytesOf(config: GatewayConfig): { processBytes: number; connectionBytes: number } {
   const processBytes =
     config.ANSWER_MAX_WAITING_BYTES ?? Math.floor(processMemory().totalBytes * WAITING_SHARE);

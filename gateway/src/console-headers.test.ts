@@ -1,4 +1,5 @@
-// What only the console may see of a request: cookies, where a page comes from, and the network that we say ourselves.
+// Guarantees of headers that only the console receives: cookies, the origin of a page, and the gateway's own network
+// header.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call } from "./test/call.ts";
 import type { Seen } from "./test/fake-modules.ts";

@@ -1,4 +1,5 @@
-// Every answer has a request id, every error our envelope, whoever made it and wherever the module runs.
+// Guarantees of answers: each has a request id, and each error has our envelope, from every source and in every
+// topology.
 import { METHODS } from "node:http";
 import { errorRow, errorTable, type Reason } from "@gr/proto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";

@@ -1,5 +1,5 @@
-// Makes schemas that stand alone fit into one document. Each JSON Schema keeps its shared parts under "$defs" and
-// points to itself with "#"; inside a larger document such pointers would lead elsewhere, so the parts move to
+// hoistDefinitions fits standalone schemas into one document. Each JSON Schema keeps its shared parts under "$defs" and
+// refers to itself with "#". In a larger document these pointers would be wrong, so the parts move to
 // #/components/schemas under names of their own.
 
 type Json = unknown;
@@ -8,7 +8,7 @@ type JsonObject = Record<string, Json>;
 /**
  * @param name unique in the document; names of parts begin with it.
  * @param components receives the parts.
- * @returns the schema to put in the place of `schema`.
+ * @returns the schema that replaces `schema`.
  */
 export function hoistDefinitions(schema: object, name: string, components: Map<string, object>): object {
   const { $defs, ...root } = schema as JsonObject;

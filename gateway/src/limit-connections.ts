@@ -1,5 +1,5 @@
-// Whose connection it is, so that nobody alone has all that the process can hold: connections of one public network count
-// together. Behind a private address may stand a proxy with many clients: those are not counted.
+// Connection owners share the connections of the process fairly: connections of one public network count together.
+// Behind a private address may be a proxy with many clients: those are not counted.
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { clientNetwork } from "./client-address.ts";
 
@@ -27,7 +27,7 @@ export function isPublicAddress(address: string): boolean {
   return !PRIVATE.check(address, isIPv6(address) ? "ipv6" : "ipv4");
 }
 
-/** Returns the network whose connections count together. @returns undefined where a proxy may stand */
+/** Returns the network that owns the connection. @returns undefined for addresses of possible proxies */
 export function connectionOwner(address: string): string | undefined {
   return isIP(address) !== 0 && isPublicAddress(address) ? clientNetwork(address) : undefined;
 }

@@ -13,7 +13,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 const MIB = 1024 * 1024;
 const LIMIT = 512 * MIB;
 const ENTRY = fileURLToPath(new URL("./test/limited-gateway.ts", import.meta.url));
-/** As many as one public address may have. */
+/** Most connections of one public address. */
 const READERS = 500;
 const FILE_BYTES = 24 * MIB;
 
@@ -41,7 +41,7 @@ async function ask(path: string): Promise<Socket> {
   return socket;
 }
 
-/** Of a client that reads, on a connection of its own. */
+/** Returns the bytes that a reading client receives, on a connection of its own. */
 async function bytesOf(path: string): Promise<number> {
   const [answer] = (await once(get(`${limited.url}${path}`, { agent: false }), "response")) as [
     IncomingMessage,
@@ -53,11 +53,11 @@ test.each(["/docs/scalar.js", "/openapi.json", "/assets/app-1.js"])(
   "500 connections that ask eight times for %s and read nothing end no process",
   async (path) => {
     const sockets = await Promise.all(Array.from({ length: READERS }, () => ask(path)));
-    // The victim's answers come after the gateway has written to all of these sockets what they take.
+    // The victim's answers follow once the gateway has filled the buffers of all these sockets.
     for (let count = 0; count < 20; count += 1) expect(await bytesOf("/openapi.json")).toBeGreaterThan(1_000);
     for (const socket of sockets) socket.destroy();
     expect(limited.alive()).toBe(true);
-    // Where no control group enforces it.
+    // Only where no control group enforces the limit.
     expect(limited.peak()).toBeLessThan(LIMIT);
   },
 );

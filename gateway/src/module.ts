@@ -37,13 +37,13 @@ import { openWebApplication, type WebApplication } from "./web-application.ts";
 
 const PREFLIGHT_KEPT_SECONDS = 86_400;
 
-/** The console's build lies there in a bundle that was made when there was one. */
+/** Folder of the console's build in a bundle, if the build existed then. */
 const BUNDLED_CONSOLE = join(import.meta.dirname, "../console");
 
-/** For a year. Not for hosts below it, which may be somebody else's. */
+/** One year, in seconds. Not for subdomains, which may have another owner. */
 const HTTPS_ONLY = { "strict-transport-security": "max-age=31536000" };
 
-/** Browsers show scripts these headers of an answer. */
+/** Headers that browsers show to scripts. */
 const EXPOSED_HEADERS = [
   "x-request-id",
   "x-should-retry",
@@ -57,7 +57,7 @@ const EXPOSED_HEADERS = [
   "preference-applied",
 ];
 
-/** Seconds; generations take minutes. */
+/** Seconds; generations need minutes. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 const mounted = mountPoints();
@@ -162,7 +162,7 @@ function urlOf(host: string, port: number): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
-/** By route and outcome. Labels have few values, always known beforehand: a client cannot add series. */
+/** Counts by route and outcome. Labels have few predefined values: a client cannot add series. */
 function countRequests(app: FastifyInstance, metrics: Registry): void {
   const requests = new Counter({
     name: "http_requests_total",
@@ -170,7 +170,7 @@ function countRequests(app: FastifyInstance, metrics: Registry): void {
     labelNames: ["route", "status"],
     registers: [metrics],
   });
-  // There from the beginning: a failure is a share of what did not fail, and the first one an increase.
+  // Series exist from the start, so that the first failure is an increase and shares have a denominator.
   for (const route of [...routeTable.map(({ prefix }) => prefix), "other"]) {
     for (const status of ["2xx", "4xx", "5xx"]) requests.inc({ route, status }, 0);
   }

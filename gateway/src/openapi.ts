@@ -1,6 +1,6 @@
-// The machine-readable description of the whole API: what the modules say of their routes, with what the gateway
-// adds to each (who may call it, how it fails). Nothing of it is written by hand twice. It is put together when it is
-// first asked for and again after a while, because modules in other processes are replaced at times of their own.
+// The OpenAPI document describes the whole API: the routes of the modules, with callers and failures from the gateway.
+// Every fact is in one place only. The document is built on demand and again after some time, because modules in other
+// processes are replaced at times of their own.
 import { errorTable } from "@gr/proto";
 import type { Clock, ModuleContext } from "@gr/runtime";
 import type { FastifyInstance } from "fastify";
@@ -37,7 +37,7 @@ export interface OpenApiDocument {
   readonly components: Record<string, object>;
 }
 
-/** @param parts path items of each module, as `describeRest` answers them. */
+/** @param parts path items of each module, as returned by `describeRest`. */
 export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiDocument {
   const schemas = new Map<string, object>([["Error", errorSchema]]);
   const paths: Record<string, Record<string, object>> = {};
@@ -61,6 +61,7 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
       version: API_VERSION,
       description:
         "One API in front of many image, video and text models, with prepaid credits and API keys.",
+      license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: "/", description: "Where this description was read" }],
     paths,
@@ -79,7 +80,7 @@ export function buildOpenApi(parts: readonly Record<string, object>[]): OpenApiD
 }
 
 function completeOperation(operation: Operation, id: string, row: RouteRow, schemas: Map<string, object>) {
-  // What spends does so once per Idempotency-Key, whichever module it is in.
+  // A spending request runs once per Idempotency-Key, in every module.
   const once = row.spends && operation.requestBody !== undefined;
   const responses = Object.entries(operation.responses ?? {}).map(([status, response]) => {
     if (Number(status) >= 400) return [status, asError(status, response)];
@@ -98,7 +99,7 @@ function completeOperation(operation: Operation, id: string, row: RouteRow, sche
     ...(operation.requestBody === undefined
       ? {}
       : { requestBody: hoistContent(operation.requestBody, `${id}_request`, schemas) }),
-    // What a module says of a status goes before what is true of all routes.
+    // A module's own text for a status precedes the text for all routes.
     responses: { ...Object.fromEntries(failures), ...Object.fromEntries(responses) },
     security: securityOf(row.access),
   };
@@ -113,7 +114,9 @@ function withHeaders(response: Response, mayBeReplayed: boolean): Response {
   return { ...response, headers };
 }
 
-/** Whatever a module says of a refusal, it is rendered in one place: every one has the same body and headers. */
+/**
+ * Returns the refusal in the common form: every refusal has the same body and headers, because one place renders them.
+ */
 function asError(status: string, { headers, ...response }: Response): Response {
   const retry = RETRIED.has(Number(status)) ? { "Retry-After": RETRY_AFTER } : {};
   return { ...response, headers: { ...headers, "x-request-id": REQUEST_ID, ...retry }, content: ERROR_BODY };
@@ -165,7 +168,7 @@ const IDEMPOTENCY_REPLAYED = { $ref: "#/components/headers/IdempotencyReplayed" 
 const REQUEST_ID = { $ref: "#/components/headers/RequestId" };
 const RETRY_AFTER = { $ref: "#/components/headers/RetryAfter" };
 const ERROR_BODY = { "application/json": { schema: { $ref: "#/components/schemas/Error" } } };
-/** Statuses that may say when to come again. */
+/** Statuses that may have a retry time. */
 const RETRIED: ReadonlySet<number> = new Set([409, 429, 503]);
 
 const idempotencyKey = {
@@ -253,7 +256,7 @@ const DESCRIPTION: StaticAnswerOptions = {
   cacheControl: "no-cache",
 };
 
-/** A module that does not answer makes the answer 503, never a description with a part missing. */
+/** Serves the document. If a module does not answer, the answer is 503, never a document with a missing part. */
 export function serveOpenApi(app: FastifyInstance, { modules, describeRest, clock }: OpenApiSource): void {
   let kept: { answer: Promise<StaticAnswer>; until: number } | undefined;
   let last: StaticAnswer | undefined;

@@ -10,7 +10,7 @@ import {
   type RateRule,
 } from "./rate-limit.ts";
 
-/** Of each rule, so that many addresses cannot push out keys. */
+/** Subjects of each rule, so that many addresses cannot push out keys. */
 const MAX_SUBJECTS = 50_000;
 const MS_US = 1_000;
 

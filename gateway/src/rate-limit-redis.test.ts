@@ -1,5 +1,5 @@
-// What gateways on one Redis guarantee together, and what an outage of Redis changes for their callers: nothing but
-// that each counts for itself meanwhile.
+// Guarantees of gateways on one Redis. An outage of Redis changes one thing for callers: each gateway counts for
+// itself.
 
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { freePort, ManualClock, RedisLine, testRedis, until } from "@gr/testing";
@@ -24,7 +24,7 @@ let direct: Redis;
 let clients: Redis[];
 let clock: ManualClock;
 
-/** By default patient: a test that stands still for a moment must not take that for an outage. */
+/** Returns a limiter that is patient by default: a paused test must not count as an outage. */
 async function newLimiter(url: string = line.url, commandTimeoutMs = 10_000): Promise<RedisRateLimiter> {
   const redis = await connectRedis({ url, name: "test", log, commandTimeoutMs });
   clients.push(redis);
@@ -104,12 +104,12 @@ test.each(["freeze", "cut"] as const)(
     await takeMany([await newLimiter()], limit.burst);
     const limiter = await newLimiter(line.url, 500);
     line[outage]();
-    // Counted by this process alone, which knows of no request yet.
+    // Counted by this process alone, which has no earlier request.
     const during = await takeMany([limiter], limit.burst + 5);
     expect(admittedOf(during)).toBe(limit.burst);
-    // For a while Redis is not asked, and nobody waits for it.
+    // For some time Redis is not called, and no request waits for it.
     expect(limiter.take(claimOf("another key"), clock.now())).not.toBeInstanceOf(Promise);
-    // Then one request asks, and the others do not wait with it.
+    // Then one request calls Redis, and the others do not wait with it.
     clock.advance(1_000);
     const asking = limiter.take(claimOf("another key"), clock.now());
     expect(asking).toBeInstanceOf(Promise);
@@ -124,7 +124,7 @@ test.each(["freeze", "cut"] as const)(
       },
       { timeoutMs: 60_000 },
     );
-    // Redis remembers what it had counted.
+    // Redis remembers its earlier counts.
     const after = await takeMany([limiter], 5);
     expect(admittedOf(after)).toBe(0);
   },

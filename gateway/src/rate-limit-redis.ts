@@ -1,14 +1,14 @@
-// Rate limits that all gateways on one Redis share, exactly: one script decides and counts in one step, by the clock
-// of Redis, and says in the same answer whether the key was revoked lately. Without an answer the local limits
-// decide; no request is refused because of Redis, or waits for it long.
+// RedisRateLimiter shares exact rate limits among all gateways on one Redis: one script decides and counts in one step,
+// by the clock of Redis. The same answer reports a recent revocation of the key. Without an answer the local limits
+// decide. No request is refused because of Redis, or waits for it long.
 import { type Logger, type Redis, RedisGate, type RedisScript, redisScript } from "@gr/runtime";
 import { type Claim, type Decision, decisionOf, type RateLimiter } from "./rate-limit.ts";
 
 /**
- * The first keys hold when the whole burst of each subject is available again (Unix microseconds) and live until then.
- * One more key, if the request has a valid API key, exists for 15 s after that key was deleted or disabled
- * (services/keys). ARGV has interval and window of each count. Returns 1 or 0 for that key, 1 or 0 for an admitted
- * request, then the backlog of each count. Lua would write large numbers with 14 digits, hence the format.
+ * The first keys hold the time at which the whole burst of each subject is available again (Unix microseconds), and
+ * live until then. One more key, if the request has a valid API key, exists for 15 s after that key was deleted or
+ * disabled (services/keys). ARGV has interval and window of each count. Returns 1 or 0 for that key, 1 or 0 for an
+ * admitted request, then the backlog of each count. Lua would write large numbers with 14 digits, hence the format.
  */
 const TAKE = `
 local counts = #ARGV / 2

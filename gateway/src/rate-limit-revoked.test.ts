@@ -1,5 +1,5 @@
-// A revocation that Redis tells of ends a verification that a gateway still keeps; what becomes of the key says the
-// keys service. Without the message the key is refused all the same, later, by billing.
+// A revocation in Redis ends a cached verification; the keys service then decides about the key.
+// Without the message billing still refuses the key, later.
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { testRedis } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";

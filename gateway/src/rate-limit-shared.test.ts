@@ -1,5 +1,5 @@
-// One key, one limit: three gateway processes on one Redis admit together what one gateway without Redis admits
-// alone, which is what the limit says.
+// Guarantee of a shared limit: three gateway processes on one Redis admit together as many requests of a key as one
+// gateway without Redis admits alone, which is the limit.
 import { randomUUID } from "node:crypto";
 import { fileURLToPath } from "node:url";
 import { makeKeySecret } from "@gr/identity";
@@ -12,17 +12,17 @@ import { startRing } from "./test/ring.ts";
 
 /** A gateway in front of fake modules. */
 const CHILD = fileURLToPath(new URL("./test/child/main.ts", import.meta.url));
-/** So little, and a burst of so many seconds, that a machine that stands still for a while loses nothing of it. */
+/** Rate so low, and a burst so long in seconds, that a paused machine loses nothing of it. */
 const PER_SECOND = 20;
 const BURST_SECONDS = 10;
 const BURST = BURST_SECONDS * PER_SECOND;
-/** A gateway that stands still for a moment must not take that for an outage, and count alone. */
+/** A paused gateway must not count this as an outage, and count alone. */
 const PATIENCE = { REDIS_TIMEOUT_MS: "10000" };
 const LIMIT = {
   RATE_LIMIT_TEXT_PER_SECOND: String(PER_SECOND),
   RATE_LIMIT_BURST_SECONDS: String(BURST_SECONDS),
 };
-/** Requests of one run, sent a few at a time: many times what is allowed meanwhile. */
+/** Requests of one run, sent a few at a time: many times the permitted number. */
 const REQUESTS = 2_000;
 const AT_ONCE = 12;
 
@@ -34,7 +34,7 @@ afterEach(async () => {
 /** Unix microseconds by the clock that the limit is counted by. */
 type ClockUs = () => Promise<number>;
 
-/** When a request was refused: then, nothing of the limit was left. */
+/** Time of a refusal, when nothing of the limit remained. */
 interface Refused {
   readonly notBefore: number;
   readonly notAfter: number;
@@ -53,7 +53,7 @@ class Flood {
     this.#clock = clock;
   }
 
-  /** Sends so many requests, then more of them one by one until one is refused. */
+  /** Sends these requests, then more of them one by one until a refusal. */
   async send(requests: number): Promise<Refused> {
     const end = this.#sent + requests;
     const sender = async () => {
@@ -80,7 +80,7 @@ class Flood {
 
 const earned = (us: number) => (us / 1_000_000) * PER_SECOND;
 
-/** The burst, then what time brings, to the hundredth and the request that a moment falls into. */
+/** Expects the burst plus the rate times the elapsed time, to the hundredth and one request of rounding. */
 async function expectExactly(baseUrls: readonly string[], key: FakeKey, clock: ClockUs): Promise<void> {
   const flood = new Flood(baseUrls, key, clock);
   const begun = await clock();
@@ -100,7 +100,7 @@ async function redisOf(url: string): Promise<Redis> {
   return redis;
 }
 
-/** A gateway as a process of its own. @param key the one that it knows. @returns its public address */
+/** Starts a gateway as a process of its own. @param key the only valid key. @returns its public address */
 async function startGateway(
   { secret, keyId, accountId }: FakeKey,
   env: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-// What every rate limiter guarantees, in one process and through a real Redis alike, against a tiny pure model.
+// Guarantees of every rate limiter, in one process and through a real Redis alike, against a tiny pure model.
 
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { ManualClock, testRedis } from "@gr/testing";
@@ -8,10 +8,10 @@ import { type Claim, type Decision, type RateLimiter, type RateRule, rateRule } 
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RedisRateLimiter } from "./rate-limit-redis.ts";
 
-/** Time runs on in Redis while a test takes its steps; it is short beside these intervals of 1,000 s. */
+/** Seconds of an interval. Redis's clock advances while a test runs, by little beside these intervals. */
 const INTERVAL_S = 1_000;
 const SLACK_US = 200_000_000;
-/** A test that stands still for a moment must not take that for an outage. */
+/** A paused test must not count as an outage. */
 const PATIENCE_MS = 10_000;
 
 function rule(burst: number, name = "test"): RateRule {
@@ -73,7 +73,7 @@ async function redisBench(): Promise<Bench> {
   };
 }
 
-/** Moving every entry into the past is the same as time passing. */
+/** Moves every entry into the past, which is equivalent to the passing of time. */
 async function makeEarlier(redis: Redis, seconds: number): Promise<void> {
   for (const key of await redis.keys("*")) {
     const fullAt = Number(await redis.get(key)) - seconds * 1_000_000;
@@ -173,7 +173,7 @@ describe.each([
     for (const admitted of [true, false, false, false]) {
       expect((await bench.take(both(one, keys, owners))).admitted).toBe(admitted);
     }
-    // The account has two requests left, and its other keys have theirs after it was refused.
+    // The account still has two requests, and its other keys keep theirs after the refusal.
     expect((await bench.take(both(other, keys, owners))).remaining).toBe(0);
     expect((await bench.take(single(subject, owners))).remaining).toBe(0);
     const fresh = `${subject} 3`;

@@ -1,19 +1,19 @@
-// How fast requests may come: the generic cell rate algorithm, exact and in whole microseconds. A subject's only
-// state is its backlog, the time until its whole burst is available again; a refused request does not change it.
+// Rate limits use the generic cell rate algorithm, exact and in whole microseconds. A subject's only state is its
+// backlog, the time until its whole burst is available again; a refused request does not change it.
 
-/** A limit, and who it is counted for. */
+/** A limit, and the kind of subject that it counts. */
 export interface RateRule {
   readonly name: string;
-  /** For people: what is limited, "text requests". */
+  /** Plural noun for people, such as "text requests". */
   readonly requests: string;
-  /** For people: whose requests are counted together, "API key". */
+  /** Subject for people, such as "API key". */
   readonly subject: string;
   readonly perSecond: number;
-  /** Requests that may come at once. */
+  /** Requests that are admitted at once. */
   readonly burst: number;
   /** Microseconds that one request uses up. */
   readonly intervalUs: number;
-  /** Microseconds of backlog that a whole burst makes. */
+  /** Microseconds of backlog after a whole burst. */
   readonly windowUs: number;
 }
 
@@ -30,7 +30,7 @@ export interface Claim {
   readonly counts: readonly Count[];
   /** Subject that includes all others. A Redis cluster stores all its counts in one place. */
   readonly owner: string;
-  /** Key of the request, to ask whether it was deleted or disabled; undefined without a valid key. */
+  /** Key of the request, for the check of its revocation; undefined without a valid key. */
   readonly keyId?: string | undefined;
 }
 
@@ -68,13 +68,13 @@ export interface RateRuleOptions {
 }
 
 export function rateRule({ burstSeconds, ...rest }: RateRuleOptions): RateRule {
-  // Rounded so that what is admitted never exceeds the limit.
+  // Rounded so that the admitted rate never exceeds the limit.
   const intervalUs = Math.ceil(SECOND_US / rest.perSecond);
   const burst = Math.max(1, Math.floor(rest.perSecond * burstSeconds));
   return { ...rest, burst, intervalUs, windowUs: burst * intervalUs };
 }
 
-/** Whether a rule admits one more request on top of a backlog in microseconds. */
+/** Returns true if a rule admits one more request on top of a backlog in microseconds. */
 export function admits({ intervalUs, windowUs }: RateRule, backlogUs: number): boolean {
   return backlogUs + intervalUs <= windowUs;
 }

@@ -1,5 +1,5 @@
-// Odd HTTP over a raw socket: one request in is one answer out, or a refusal in our envelope; and no spelling of a
-// path is authenticated as one route and served as another.
+// Guarantees for odd HTTP over a raw socket: one request gets one answer, or a refusal in our envelope.
+// No spelling of a path is authenticated as one route and served as another.
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -57,7 +57,7 @@ describe.each(topologies)("raw HTTP, %s", (topology) => {
   ])("%s: one refusal and nothing more", async (_name, bytes) => {
     const before = ring.keys.lookUps;
     const answers = await sendRaw(ring.baseUrl, bytes);
-    // A request whose head is fine may be refused for its missing key before its body turns out to be broken.
+    // A request with a valid head may be refused for its missing key before its body is found to be broken.
     expect(answers).toHaveLength(1);
     const [answer] = answers;
     expect([400, 401]).toContain(answer?.status);

@@ -10,7 +10,7 @@ import { type Ring, startRing, type Topology } from "./test/ring.ts";
 const CHAT = "/v1/compat/chat/completions";
 const IMAGES = "/v1/compat/images/generations";
 
-/** Bursts of 3 to 7, so slow afterwards that nothing comes back while a test runs. */
+/** Bursts of 3 to 7, so slow afterwards that no request is regained while a test runs. */
 const TIGHT = {
   RATE_LIMIT_TEXT_PER_SECOND: "3",
   RATE_LIMIT_MEDIA_PER_SECOND: "4",
@@ -28,7 +28,7 @@ const limitsOf = ({ headers }: Answer) => ({
 });
 const NONE = { limit: null, remaining: null, reset: null };
 
-/** The gateway alone decides; where its services are makes no difference to it. */
+/** The gateway alone decides, independent of the place of its services. */
 const RINGS: readonly { topology: Topology; shared: boolean }[] = [
   { topology: "one process", shared: false },
   { topology: "a process each", shared: true },
@@ -41,7 +41,7 @@ describe.each(RINGS)(
     const url = (path: string) => `${ring.baseUrl}${path}`;
     const start = async (settings: Record<string, string> = {}) => {
       const redis = shared ? { REDIS_URL: (await testRedis()).url, REDIS_TIMEOUT_MS: "10000" } : {};
-      // One second's worth at once; bursts are used up at once, so little comes back in the meantime.
+      // One second's worth at once; bursts are used up at once, so little is regained meanwhile.
       ring = await startRing(topology, { ...TIGHT, RATE_LIMIT_BURST_SECONDS: "1", ...redis, ...settings });
     };
     const sendAll = (count: number, path: string, init: Parameters<typeof call>[1]) =>
@@ -87,7 +87,7 @@ describe.each(RINGS)(
         [one, other].map(({ secret }) => sendAll(20, CHAT, { key: secret, body: {} })),
       );
       const remaining = answers.flat().map((answer) => Number(limitsOf(answer).remaining));
-      // 20 when nothing comes back meanwhile; counted apart, each would be left with 40.
+      // 20 if nothing is regained meanwhile; counted apart, each would have 40 remaining.
       expect(Math.min(...remaining)).toBeLessThan(38);
       const fresh = await call(url(CHAT), { key: foreign.secret, body: {} });
       expect(limitsOf(fresh).remaining).toBe("59");
@@ -112,7 +112,7 @@ describe.each(RINGS)(
       expect(refused === undefined ? "" : errorOf(refused).message).toMatch(
         /text requests: 1 per second and account, 60 at once/,
       );
-      // Other classes of the account, and other accounts, go on.
+      // Other classes of the account, and other accounts, still work.
       expect((await call(url(IMAGES), { key: keys[0]?.secret ?? "", body: {} })).status).toBe(200);
       expect((await call(url(CHAT), { key: ring.keys.add("normal").secret, body: {} })).status).toBe(200);
     });
@@ -165,7 +165,7 @@ describe.each(RINGS)(
       expect(wait).toBeLessThanOrEqual(334);
       expect(refused.headers.get("x-should-retry")).toBe("true");
       expect(refused.headers.get("x-request-id")).not.toBeNull();
-      // Other classes and other keys go on.
+      // Other classes and other keys still work.
       expect((await call(url(IMAGES), { key, body: {} })).status).toBe(200);
       const another = ring.keys.add("normal").secret;
       expect((await call(url(CHAT), { key: another, body: {} })).status).toBe(200);
@@ -231,7 +231,7 @@ describe.each(RINGS)(
       expect(errorOf(refused).message).toMatch(
         /requests without a valid API key: 6 per second and IP address/,
       );
-      // A key that is known to be good is not held up by others at the same address.
+      // Other clients at the same address do not delay a verified key.
       for (const _ of [1, 2]) {
         expect((await call(url("/v1/credits"), { key: known })).status).toBe(200);
       }
@@ -246,7 +246,7 @@ describe.each(RINGS)(
         return call(url(index % 2 === 0 ? "/v1/credits" : "/v1/models"), { key });
       });
       const statuses = (await Promise.all(strangers)).map(({ status }) => status);
-      // One a second is still told what its key is worth.
+      // One a second still gets an answer about its key.
       const told = statuses.filter((status) => status === 401).length;
       expect(statuses.filter((status) => status === 429)).toHaveLength(statuses.length - told);
       expect(ring.keys.lookUps - before).toBe(told);

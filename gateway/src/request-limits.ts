@@ -1,6 +1,6 @@
-// Rules that a request counts for, and the headers of its answer that tell of them. Verified keys count by key and by
-// account in one step; people of the console by person; all others by address and by the network around it. Management
-// keys have no limit.
+// RequestLimits owns the rules that a request counts for, and the rate headers of its answer.
+// Verified keys count by key and by account in one step; people of the console by person. All others count by address
+// and by the network around it. Management keys have no limit.
 import type { Principal } from "@gr/identity";
 import { errorRow, ServiceError } from "@gr/proto";
 import type { Clock } from "@gr/runtime";
@@ -21,11 +21,11 @@ import type { RouteRow } from "./routes.ts";
 import type { SignedInPeople } from "./signed-in-people.ts";
 import type { TrustedProxies } from "./trusted-proxies.ts";
 
-/** For so long an address that was over its limit is counted before its unknown keys are looked up. */
+/** Time for which an address over its limit is counted before the look-up of its unknown keys. */
 const SUSPECT_MS = 60_000;
 const MAX_SUSPECTS = 50_000;
 
-/** Requests of a whole network, in those of one of its addresses. */
+/** Rate of a whole network, as a multiple of one address's rate. */
 const NETWORK_IN_ADDRESSES = 10;
 
 /** A rule for one subject, and one for the subject that includes it; undefined = not limited. */
@@ -38,7 +38,7 @@ interface Rules extends Readonly<Record<RouteRow["class"] | "anonymous", RulePai
   readonly person: RateRule | undefined;
 }
 
-/** Undefined lets the request pass; so does "revoked", if the keys service knows the key as a good one all the same. */
+/** Undefined admits the request; so does "revoked", if the keys service confirms that the key is still valid. */
 export type Verdict = ServiceError | "revoked" | undefined;
 
 export interface RequestLimitsOptions {
@@ -76,7 +76,7 @@ export class RequestLimits {
     });
   }
 
-  /** A request that is to be served. @param row undefined for paths of the gateway itself. */
+  /** Counts an admitted request. @param row undefined for paths of the gateway itself. */
   ofAdmitted(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -96,7 +96,7 @@ export class RequestLimits {
     return this.#take(reply, { counts, owner: person });
   }
 
-  /** A request that is refused whatever the limits say; too many of them are told to wait instead. */
+  /** Counts a refused request; above the limits, its answer is the rate limit error instead. */
   ofRefused(request: FastifyRequest, reply: FastifyReply, refusal: unknown): unknown {
     // A failure of ours is not counted against the client.
     if (!(refusal instanceof ServiceError) || errorRow(refusal.reason).status >= 500) return refusal;
@@ -104,7 +104,7 @@ export class RequestLimits {
     return verdict instanceof Promise ? verdict.then((limited) => limited ?? refusal) : (verdict ?? refusal);
   }
 
-  /** Whether this address, or its network, was over its limit without a valid key in the last minute. */
+  /** Returns true if this address, or its network, was over its limit without a valid key in the last minute. */
   wasOverLimit(request: FastifyRequest): boolean {
     if (this.#suspects.size === 0) return false;
     const { client, network } = this.#subjectsOf(request);
@@ -116,7 +116,7 @@ export class RequestLimits {
     return until !== undefined && until > this.#clock.now();
   }
 
-  /** Counts a request by its address, whether its key is valid or not. */
+  /** Counts a request by its address, with a valid or an invalid key. */
   ofStranger(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
     return this.#take(reply, this.#claimOf(request, this.#rules.anonymous), ({ count, admitted }) => {
       if (!admitted) this.#suspects.set(count.subject, this.#clock.now() + SUSPECT_MS);
@@ -201,7 +201,7 @@ function millisecondsOf(us: number): number {
   return Math.ceil(us / 1_000);
 }
 
-/** As OpenAI writes durations: 12ms, 1.5s. */
+/** Formats durations as OpenAI does: 12ms, 1.5s. */
 function durationOf(ms: number): string {
   return ms < 1_000 ? `${ms}ms` : `${ms / 1_000}s`;
 }

@@ -19,7 +19,7 @@ const MB = 1024 * 1024;
 
 interface Proxy {
   readonly name: "nginx" | "caddy";
-  /** Text of the page, and what stands there in the test. */
+  /** Text of the page, and its replacement in the test. */
   readonly replaced: (gateway: string, listen: string) => [string | RegExp, string][];
   readonly around: (config: string, folder: string) => string;
   readonly args: (file: string) => string[];

@@ -1,46 +1,49 @@
-// The public API by path prefix: which module serves it, who may call it, how it is limited, whether it spends.
+// The route table maps path prefixes of the public API to modules, with access, rate limit class and spending.
 // One table decides authentication and routing, by the text of the path as it arrived, so they cannot differ.
 
 import { type Reason, ServiceError } from "@gr/proto";
 
-/** normal or management: that kind of key only; optional: a key is checked when given; public: keys are ignored. */
+/** normal or management: that kind of key only; optional: a key is checked if present; public: keys are ignored. */
 export type Access = "normal" | "management" | "optional" | "public";
 
 export interface RouteRow {
   readonly prefix: string;
   readonly module: string;
   readonly access: Access;
-  /** What its requests count as in rate limits. */
+  /** Rate limit class of its requests. */
   readonly class: "text" | "media" | "downloads" | "other";
-  /** Billing checks the key again before anything is spent, so its requests may rest on a recent verification. */
+  /** Billing checks the key again before any spending, so a recent verification is enough for its requests. */
   readonly spends: boolean;
-  /** What clients are told when the module is not reached, where the specification has words of its own for it. */
+  /** Error for an unreachable module, if the specification has a special one. */
   readonly failure?: { readonly reason: Reason; readonly message: string };
-  /** How long a module in another process may be silent until the request counts as lost; absent: hours. */
+  /** Longest silence of a module in another process, after which the request counts as lost; absent: hours. */
   readonly longestSilenceMs?: number;
-  /** Request headers that its module sees besides those that every module does. */
+  /** Request headers for its module besides the common ones. */
   readonly keeps?: readonly string[];
-  /** Its module reports the person whose session a request has, and requests of this person count for the person. */
+  /** The module reports the person of a session, and requests of this person count for the person. */
   readonly signsIn?: true;
   /** For our own web application only: no part of the public API's description. */
   readonly internal?: true;
 }
 
-/** Where a request comes from, said by us: an IPv4 address or an IPv6 /64. */
+/** Network of the client, written by the gateway: an IPv4 address or an IPv6 /64. */
 export const CLIENT_NETWORK_HEADER = "x-client-network";
 
-/** As long as a call between services may take. */
+/** Longest duration of a call between services. */
 const QUICK = { longestSilenceMs: 10_000 } as const;
-/** Deleting and changing keys asks billing, which may take as long; the module's own answer says more than ours. */
+/**
+ * Deletions and changes of keys call billing, which may need that time; the module's own error is more precise than
+ * ours.
+ */
 const QUICK_WITH_BILLING = { longestSilenceMs: 15_000 } as const;
 const textProxy = { module: "text-proxy", access: "normal", class: "text", spends: true } as const;
 const media = { module: "media-generation", access: "normal", class: "media", spends: true } as const;
 const other = { class: "other", spends: false, ...QUICK } as const;
 
-/** Pictures that a request brings along are fetched, since their size may be part of the price. */
+/** Input pictures are fetched, since their size may be part of the price. */
 const quote = { class: "other", access: "normal", spends: false, longestSilenceMs: 120_000 } as const;
 
-/** As billing says it itself. */
+/** Same message as billing's own. */
 const creditsFailure = {
   reason: "credits_unavailable",
   message: "Fetching credit information failed; try again shortly.",
@@ -73,9 +76,9 @@ export const routeTable: readonly RouteRow[] = [
     module: "console",
     access: "public",
     ...other,
-    // It asks keys, which ask billing.
+    // Calls keys, which calls billing.
     longestSilenceMs: 20_000,
-    // Who is signed in, and whether a page of ours asks.
+    // Session of the person, and the origin of the page.
     keeps: ["cookie", "origin", "sec-fetch-site", CLIENT_NETWORK_HEADER],
     signsIn: true,
     internal: true,
@@ -85,7 +88,7 @@ export const routeTable: readonly RouteRow[] = [
     module: "console",
     access: "public",
     ...other,
-    // It asks Stripe, then billing.
+    // Calls Stripe, then billing.
     longestSilenceMs: 20_000,
     keeps: ["stripe-signature"],
     internal: true,
@@ -94,8 +97,8 @@ export const routeTable: readonly RouteRow[] = [
 ];
 
 /**
- * The row that a request target lies under, compared in whole segments and without decoding: a path that spells a
- * prefix in another way is under no row.
+ * Returns the row of a request target, compared in whole segments and without decoding: a path that spells a prefix in
+ * another way has no row.
  */
 export function rowOf(target: string): RouteRow | undefined {
   for (const row of routeTable) {
@@ -106,7 +109,7 @@ export function rowOf(target: string): RouteRow | undefined {
   return undefined;
 }
 
-/** An error of an authenticated request as its client is told of it. */
+/** Returns the client's error for a failed authenticated request. */
 export function failureOf(target: string, error: unknown): unknown {
   const failure = rowOf(target)?.failure;
   const unreached = error instanceof ServiceError && error.reason === "service_unavailable";
@@ -114,12 +117,12 @@ export function failureOf(target: string, error: unknown): unknown {
   return new ServiceError(failure.reason, failure.message, { cause: error });
 }
 
-/** The modules whose routes are part of the public API. */
+/** Returns the modules with routes in the public API. */
 export function describedModules(): string[] {
   return [...new Set(routeTable.filter(({ internal }) => internal !== true).map(({ module }) => module))];
 }
 
-/** Where each module is mounted. */
+/** Returns the rows of each module. */
 export function mountPoints(): Map<string, RouteRow[]> {
   const points = new Map<string, RouteRow[]>();
   for (const row of routeTable) points.set(row.module, [...(points.get(row.module) ?? []), row]);

@@ -15,7 +15,7 @@ const TIGHT = {
   RATE_LIMIT_BURST_SECONDS: "10",
 };
 
-// The clock of these rings stands still, so that limits stay exhausted.
+// The clock of these rings is frozen, so that limits stay exhausted.
 describe.each(topologies)("%s", (topology) => {
   let ring: Ring;
   const start = async (settings: Record<string, string> = {}) => {
@@ -24,7 +24,7 @@ describe.each(topologies)("%s", (topology) => {
   afterEach(() => ring.stop());
   const send = (cookie: string) => call(`${ring.baseUrl}${SESSION}`, { headers: { cookie } });
   const limitOf = async (cookie: string) => (await send(cookie)).headers.get("x-ratelimit-limit-requests");
-  /** Uses up what the address has. @param cookies of the requests in turn */
+  /** Uses up the limit of the address. @param cookies of the requests in turn */
   const exhaust = async (cookies: (index: number) => string): Promise<string> => {
     for (let index = 0; index < 1_000; index += 1) {
       const answer = await send(cookies(index));

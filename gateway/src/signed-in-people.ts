@@ -1,6 +1,6 @@
-// People whose sessions the console has confirmed, found by the SHA-256 of the Cookie header of their requests. A cookie
-// that the console has not confirmed is nobody's, so a forged one counts for its address. The console says who it is in
-// each answer; the gateway removes this header from the answer.
+// SignedInPeople are people with sessions that the console has confirmed, found by the SHA-256 of the Cookie header. A
+// cookie without confirmation belongs to nobody, so a forged cookie counts for its address. The console names the
+// person in each answer; the gateway removes this header from the answer.
 import { hash } from "node:crypto";
 import { type Clock, removeSignedIn } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
@@ -25,7 +25,7 @@ export class SignedInPeople {
     this.#sessions = new LRUCache({ max: most });
   }
 
-  /** Returns the id of the person whose session a request has; undefined until the console has confirmed it. */
+  /** Returns the id of the person of a confirmed session; undefined without a confirmation by the console. */
   find({ headers: { cookie } }: FastifyRequest): string | undefined {
     if (cookie === undefined || this.#sessions.size === 0) return undefined;
     const session = this.#sessions.get(digestOf(cookie));

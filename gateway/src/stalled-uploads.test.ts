@@ -1,4 +1,4 @@
-// An upload that stands still is cut at the gateway, wherever the module is that reads it.
+// Guarantee of stalled uploads: the gateway cuts them, for modules in every process.
 import { RawUpload } from "@gr/testing";
 import { expect, test } from "@jest/globals";
 import { startRing, topologies } from "./test/ring.ts";

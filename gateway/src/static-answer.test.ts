@@ -1,4 +1,4 @@
-// An answer for everybody: compressed once, shared by its readers, asked for again by its tag.
+// Guarantees of a static answer: compressed once, shared by its readers, revalidated by its tag.
 import { Readable } from "node:stream";
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import { createHttpApp, createLogger } from "@gr/runtime";
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
 import { StaticAnswer } from "./static-answer.ts";
 
-/** Of which also the compressed form is longer than a piece. */
+/** Text with a compressed form longer than one piece. */
 const TEXT = Array.from({ length: 60_000 }, (_, index) =>
   ((index * 2_654_435_761) % 4_294_967_296).toString(36),
 ).join(" ");

@@ -1,6 +1,6 @@
-// An answer that is the same for everybody: one buffer for each encoding, shared by all its readers, compressed once and
-// outside of the event loop, with a tag by which browsers ask for it again. A long one is sent in pieces, so that a reader
-// who is slow holds a piece of it and not the whole.
+// StaticAnswer is an answer that is the same for everybody: one buffer for each encoding, shared by all its readers.
+// Compression runs once and outside of the event loop. A tag lets browsers revalidate. A long answer is sent in pieces,
+// so that a slow reader holds one piece and not the whole.
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { promisify } from "node:util";
@@ -9,11 +9,11 @@ import { hasEntityTag } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { acceptedEncoding, brotliOptions, type Encoding } from "./accepted-encoding.ts";
 
-/** Bytes. */
+/** Bytes of one piece. */
 const PIECE = 64 * 1024;
-/** A page that would fit into a packet anyway is not compressed. */
+/** Bytes of the smallest compressed answer; less fits into a packet anyway. */
 const LEAST_COMPRESSED = 1_000;
-/** It is done once, so the result counts more than the work. */
+/** High quality: compression runs once, so the size counts more than the work. */
 const BROTLI_QUALITY = 9;
 const BROTLI_WINDOW_BITS = 24;
 const GZIP_LEVEL = 9;
@@ -44,7 +44,7 @@ export class StaticAnswer {
     this.#options = options;
   }
 
-  /** The tag of the answer in that encoding: other bytes have another tag. */
+  /** Returns the tag of the answer in that encoding: other bytes have another tag. */
   tag(encoding: Encoding | undefined): string {
     return `"${this.#digest}${encoding === undefined ? "" : `-${encoding}`}"`;
   }

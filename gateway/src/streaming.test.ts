@@ -1,4 +1,4 @@
-// Bodies flow: nothing waits for the end of anything, a client that leaves is noticed, a stop lets answers finish.
+// Guarantees of streaming: bodies flow without buffering, a disconnect is noticed, and a stop lets answers finish.
 import { LAST_WORDS_MS } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { call, errorOf, open } from "./test/call.ts";

@@ -149,7 +149,7 @@ async function exhaust(ring: Ring, path: string, addresses: readonly string[]): 
 const addressesOf = (form: (index: number) => string) =>
   Array.from({ length: 80 }, (_, index) => form(index));
 
-// The clock of these rings stands still, so that limits stay exhausted.
+// The clock of these rings is frozen, so that limits stay exhausted.
 describe.each(topologies)("behind a proxy, %s", (topology) => {
   let ring: Ring;
   const start = async (settings: Record<string, string> = {}) => {

@@ -1,5 +1,5 @@
-// Proxies in front of the gateway that may say where a request comes from. X-Forwarded-For counts only from them, and is
-// read from the right, since each proxy adds the address of its peer there and a client may write anything before it.
+// TrustedProxies finds the client's address behind proxies. X-Forwarded-For counts only from trusted ones. It is read
+// from the right, since each proxy appends the address of its peer and a client may write anything before.
 // Forwarded and X-Real-IP are not read: one header has one meaning.
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv6 } from "node:net";
@@ -13,7 +13,7 @@ const WITH_PORT = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/;
 const LONGEST_PREFIX = { ipv4: 32, ipv6: 128 } as const;
 
 /**
- * Whether an address belongs to a trusted proxy.
+ * Returns true if an address belongs to a trusted proxy.
  * @param hop 0 for the peer of the connection, 1 for the address that it names, and so on.
  */
 export type IsTrusted = (address: string, hop: number) => boolean;
@@ -58,7 +58,7 @@ export class TrustedProxies {
     this.#log = log;
   }
 
-  /** Whether the peer of a connection is a trusted proxy. */
+  /** Returns true if the peer of a connection is a trusted proxy. */
   isProxy(remoteAddress: string): boolean {
     return this.#isTrusted?.(remoteAddress, 0) === true;
   }
@@ -71,7 +71,7 @@ export class TrustedProxies {
   /**
    * Returns the address of the client: the peer of the connection, or the nearest address in X-Forwarded-For that is no
    * trusted proxy.
-   * @returns undefined when the client has left already.
+   * @returns undefined after the client's disconnect.
    */
   clientOf({ headers, socket: { remoteAddress } }: IncomingMessage): string | undefined {
     const isTrusted = this.#isTrusted;

@@ -1,5 +1,5 @@
-// Readers who do not read are cut, whatever public answer it is and wherever the module runs; who waits for a silent stream
-// is not.
+// Guarantees for clients that do not read: they are cut, for every public answer and in every topology. Clients that
+// wait for a silent stream are not.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -59,7 +59,7 @@ describe.each(topologies)("answers that nobody reads, %s", (topology) => {
     send(post({ do: "fill", bytes: LARGE }));
     send(post({ do: "flood" }));
     await until(async () => (await cuts("stalled")) === 5, PATIENCE);
-    // The module is told as of any client that has left.
+    // The module learns of it as of any disconnected client.
     await until(() => ring.stage.closed.includes("fill") && ring.stage.closed.includes("flood"), PATIENCE);
   });
 
@@ -71,7 +71,7 @@ describe.each(topologies)("answers that nobody reads, %s", (topology) => {
       ANSWER_MAX_WAITING_BYTES_PER_CONNECTION: String(8 * held),
     });
     const flood = `POST ${CHAT} HTTP/1.1\r\nhost: x\r\n${key}${ask({ do: "flood" })}`;
-    // Each waits with more than that.
+    // Each answer has more waiting bytes than `held`.
     for (let count = 0; count < 16; count += 1) send(flood);
     await until(async () => (await cuts("process_bytes")) > 8, PATIENCE);
     expect(await cuts("process_bytes")).toBeLessThan(16);

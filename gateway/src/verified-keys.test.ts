@@ -1,4 +1,4 @@
-// How long an answer of the keys service may be used, and for whom.
+// Guarantees of cached answers of the keys service: their lifetime, and the requests that use them.
 
 import { makeKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
@@ -8,7 +8,7 @@ import { VerifiedKeys } from "./verified-keys.ts";
 
 type Key = Partial<NonNullable<VerifyKeyResponse["key"]>>;
 
-/** A keys service that answers when the test says so, and a clock that the test moves. */
+/** Returns a keys service that answers on the test's command, and a clock that the test moves. */
 function setUp(answer: () => Key | Error) {
   const clock = { time: 1_700_000_000_000, now: () => clock.time };
   const gates: (() => void)[] = [];
@@ -102,7 +102,7 @@ describe("verified keys", () => {
     expect(keys.ofSpender(secret, "2")).toEqual(principal);
     expect(lookUps()).toBe(1);
     clock.time = expiresAt;
-    // The keys service of this test still calls it valid, as one whose clock is behind would.
+    // The keys service of this test still accepts it, as a service with a slow clock would.
     await expect(settle(keys.ofSpender(secret, "3"))).rejects.toThrow(
       "This web token expired at 2023-11-14T22:13:23.000Z.",
     );
@@ -127,7 +127,7 @@ describe("verified keys", () => {
     expect(lookUps()).toBe(1);
     expect(await reasonOf(settle(before))).toBe("invalid_api_key");
     answer = {};
-    // The second one asks for itself when the look-up that it had joined is refused.
+    // The second request starts its own look-up after the refusal of the one that it had joined.
     await new Promise((resolve) => setImmediate(resolve));
     expect(await settle(after)).toMatchObject({ keyId: "k" });
     expect(lookUps()).toBe(2);

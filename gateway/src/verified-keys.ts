@@ -1,8 +1,8 @@
-// Who an API key or a web token belongs to, as the keys service says. Recent answers are kept for requests that
-// spend, because billing checks the key again; everything else asks anew, so that a deleted key stops working at once.
-// Secrets are not kept: an entry is found by the SHA-256 of its key.
+// VerifiedKeys caches the keys service's answers about API keys and web tokens, for requests that spend, because
+// billing checks the key again. All other requests query anew, so that a deleted key stops working at once.
+// Secrets are not stored: an entry is found by the SHA-256 of its key.
 import { hash } from "node:crypto";
-import { isWellFormedKey, looksLikeWebToken, type Principal } from "@gr/identity";
+import { expiredKey, invalidKey, isWellFormedKey, looksLikeWebToken, type Principal } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
 import { type Key, KeyKind, type KeysService } from "@gr/proto/keys";
 import type { Clock, ServiceClient } from "@gr/runtime";
@@ -38,8 +38,8 @@ export class VerifiedKeys {
   }
 
   /**
-   * For requests that spend: at once when the key was verified in the last seconds; look-ups of one key that are
-   * asked for at the same time are one.
+   * Returns the principal for requests that spend: at once if the key was verified in the last seconds. Simultaneous
+   * look-ups of one key are one.
    * @throws ServiceError invalid_api_key, api_key_expired, service_unavailable
    */
   ofSpender(secret: string, requestId: string): Principal | Promise<Principal> {
@@ -53,12 +53,12 @@ export class VerifiedKeys {
     return lookUp;
   }
 
-  /** Whether to find out about the secret means to ask the keys service about a key that was never seen to be good. */
+  /** Returns true if only a query of the keys service can identify the secret, and it was never verified. */
   isStranger(secret: string): boolean {
     return isKeyOrToken(secret) && !this.#recent.has(digestOf(secret));
   }
 
-  /** Asks the keys service, whatever is known. @throws as ofSpender */
+  /** Queries the keys service without the cache. @throws as ofSpender */
   asOfNow(secret: string, requestId: string): Promise<Principal> {
     return this.#lookUp(secret, digestOf(secret), requestId);
   }
@@ -87,14 +87,11 @@ export class VerifiedKeys {
     }
   }
 
-  /** Only of an answer that has just come: an owner may have given the key a later expiry since an older one. */
+  /** Checks the expiry in a fresh answer only: an owner may have postponed the expiry since an older one. */
   #unlessExpired({ principal, expiresAt }: Entry): Principal {
     if (expiresAt === undefined || expiresAt > this.#clock.now()) return principal;
     const what = principal.kind === "web_token" ? "web token" : "API key";
-    throw new ServiceError(
-      "api_key_expired",
-      `This ${what} expired at ${new Date(expiresAt).toISOString()}.`,
-    );
+    throw expiredKey(what, expiresAt);
   }
 }
 
@@ -103,7 +100,7 @@ function entryOf(key: Key, now: number): Entry {
   const kind = kindOf(key.kind);
   const expiresAt = key.expiresAt === undefined ? undefined : Number(key.expiresAt);
   const principal = { accountId, keyId, kind };
-  // Whoever asks about a token later has no table to find its expiry in.
+  // A later check of a token has no table with its expiry.
   const whole = {
     ...principal,
     ...(kind === "web_token" && expiresAt !== undefined && { expiresAt }),
@@ -137,12 +134,10 @@ function kindOf(kind: KeyKind): Principal["kind"] {
   }
 }
 
-/** Always the same text: it must not tell a mistyped key from a deleted or disabled one. */
-function invalidKey(): ServiceError {
-  return new ServiceError("invalid_api_key", "The API key is not valid.");
-}
-
-/** Only the expiry of a key is told apart; whatever else is wrong with the look-up is our failure. */
+/**
+ * Returns the client's error. Only the expiry of a key is distinguished; every other fault of the look-up is our
+ * failure.
+ */
 function refusalOf(error: unknown): ServiceError {
   if (error instanceof ServiceError && error.reason === "api_key_expired") return error;
   if (error instanceof ServiceError && error.reason === "invalid_api_key") return invalidKey();

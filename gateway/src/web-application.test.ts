@@ -1,5 +1,5 @@
-// What the gateway serves besides the API: the console's files and pages, and the reference. Neither takes a path of the API
-// away, and neither lets a page load anything from elsewhere.
+// Guarantees of the gateway's pages: the console's files and the API reference. Neither hides a path of the API, and
+// neither lets a page load anything from other hosts.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

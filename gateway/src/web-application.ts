@@ -1,6 +1,6 @@
-// The console's web application: the files of its build, from the folder that CONSOLE_DIR names, under the root of the public
-// address. What is no file and asked for as a page is the application's start page, which finds its own way. Scripts and
-// styles come from here only; the page has a nonce of its own for styles that are made at run time.
+// The web application serves the console's build, from the folder in CONSOLE_DIR, under the root of the public address.
+// A page request for a missing file gets the application's start page, which routes by itself. Scripts and styles load
+// from here only; the page has a nonce of its own for styles that are created at run time.
 import { randomBytes } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative, sep } from "node:path";
@@ -9,14 +9,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { REFERENCE_PAGE } from "./api-reference.ts";
 import { routeTable } from "./routes.ts";
 
-/** Where the start page wants the nonce. */
+/** Placeholder of the nonce in the start page. */
 const NONCE = "__CSP_NONCE__";
 const START_PAGE = "/index.html";
-/** The build names these files by what is in them. */
+/** Files with a content hash in their names. */
 const LASTING = /^\/assets\//;
 const COMPRESSED = /\.(?:br|gz)$/;
 const READING = new Set(["GET", "HEAD"]);
-/** Pages lie anywhere but where the API is. */
+/** Prefixes of the API, where no page can be. */
 const RESERVED = [
   ...new Set(routeTable.map(({ prefix }) => `/${prefix.split("/")[1]}`).filter((top) => top !== "/console")),
   "/console/api",
@@ -24,7 +24,7 @@ const RESERVED = [
 ];
 
 export interface WebApplication {
-  /** The file that answers a request; undefined = it is none of the application's. */
+  /** Returns the file for a request; undefined = the application has none. */
   find(request: FastifyRequest): string | undefined;
   /** Sends a file that was found. */
   send(file: string, reply: FastifyReply): FastifyReply;
@@ -81,7 +81,7 @@ export async function openWebApplication(
   };
 }
 
-/** Nothing that has an extension, so that a file that is missing is missing. */
+/** Returns true for paths without an extension, so that a missing file is reported as missing. */
 function isPage(path: string, accept = ""): boolean {
   if (!accept.includes("text/html")) return false;
   if (RESERVED.some((top) => path === top || path.startsWith(`${top}/`))) return false;

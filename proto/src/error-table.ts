@@ -2,7 +2,7 @@
 // Nothing else in the code base decides a status; docs/errors.md is checked against this table.
 import { Code } from "@connectrpc/connect";
 
-/** What `x-should-retry` tells an SDK; absent = the header is not sent and the SDK decides by status. */
+/** Value of `x-should-retry` for an SDK; absent = the header is not sent and the SDK decides by status. */
 type Retry = "helps" | "never";
 
 interface ErrorRow {
@@ -32,29 +32,29 @@ export const errorTable = {
   wrong_endpoint: { ...badRequest, code: "wrong_endpoint" },
   /** The upstream refused the request as invalid; its message is passed on. */
   rejected_by_provider: { ...badRequest, code: "rejected_by_provider", retry: "never" },
-  /** Of a link that the console mailed: unknown, used, or expired. */
+  /** A link from a console mail is unknown, used, or expired. */
   invalid_link: { ...badRequest, code: "invalid_link" },
-  /** Of a sign-in that has two halves: the second came too late, twice, or from another browser. */
+  /** The second half of a two-part sign-in arrived too late, twice, or from another browser. */
   sign_in_expired: { ...badRequest, code: "sign_in_expired" },
-  /** Somebody tells of a payment who is not the payment service. */
+  /** The sender of a payment event is not the payment service. */
   invalid_signature: { ...badRequest, code: "invalid_signature" },
-  /** The bound of what it costs is higher than the header x-max-cost; nothing was sent. */
+  /** The request's highest possible cost exceeds the header x-max-cost; nothing was sent. */
   max_cost_exceeded: { ...badRequest, code: "max_cost_exceeded", retry: "never" },
   invalid_api_key: { ...unauthorized, code: "invalid_api_key" },
   api_key_expired: { ...unauthorized, code: "api_key_expired" },
   wrong_key_kind: { ...unauthorized, code: "wrong_key_kind" },
   not_signed_in: { ...unauthorized, code: "not_signed_in" },
   invalid_credentials: { ...unauthorized, code: "invalid_credentials" },
-  /** By the operator: it may spend nothing until that is lifted. */
+  /** The operator suspended the account: it may not spend until the suspension is lifted. */
   account_suspended: { ...forbidden, code: "account_suspended" },
   email_not_verified: { ...forbidden, code: "email_not_verified" },
-  /** What is worth as much as a password takes a session that has just begun. */
+  /** Steps that are as sensitive as a password need a fresh session. */
   session_too_old: { ...forbidden, code: "session_too_old" },
   role_required: { ...forbidden, code: "role_required" },
-  /** The issuer has refused, or what it says does not let anybody in. */
+  /** The issuer refused, or its answer permits no sign-in. */
   sign_in_refused: { ...forbidden, code: "sign_in_refused" },
   sign_up_closed: { ...forbidden, code: "sign_up_closed" },
-  /** Where accounts cannot pay by themselves. */
+  /** The installation does not accept payments by accounts. */
   payments_not_taken: { ...forbidden, code: "payments_not_taken" },
   /** A browser sent it on behalf of a page that is not the console's. */
   cross_site_request: { ...forbidden, code: "cross_site_request" },
@@ -121,7 +121,7 @@ export const errorTable = {
     code: "idempotency_not_replayable",
     retry: "never",
   },
-  /** Of a generation in the log: its caller gave it up. */
+  /** The caller cancelled a generation of the log. */
   generation_cancelled: {
     rpc: Code.Aborted,
     status: 409,
@@ -129,7 +129,7 @@ export const errorTable = {
     code: "cancelled",
     retry: "never",
   },
-  /** What is still being made for a caller that waits cannot be deleted. */
+  /** A generation with a waiting caller cannot be deleted while it runs. */
   generation_running: {
     rpc: Code.FailedPrecondition,
     status: 409,
@@ -191,7 +191,7 @@ export const errorTable = {
     code: "rate_limit_exceeded",
     retry: "helps",
   },
-  /** Wrong passwords, mails, new accounts: counted by who tries and from where. */
+  /** Wrong passwords, mails, new accounts: counted by person and by address. */
   too_many_attempts: {
     rpc: Code.ResourceExhausted,
     status: 429,
@@ -214,7 +214,7 @@ export const errorTable = {
   },
   credits_unavailable: { rpc: Code.Internal, status: 500, type: "internal_error" },
   internal_error: { rpc: Code.Internal, status: 500, type: "internal_error" },
-  /** One of our services was lost after it had been given the request: it may have been carried out. */
+  /** One of our services was lost after it received the request, which may have been carried out. */
   outcome_unknown: {
     rpc: Code.Unknown,
     status: 500,
@@ -267,7 +267,7 @@ export function errorRow(reason: Reason): ErrorRow {
   return errorTable[reason];
 }
 
-/** Whether a string (from another process) names a row of this table. */
+/** Returns true if a string (from another process) names a row of this table. */
 export function isReason(reason: string): reason is Reason {
   return Object.hasOwn(errorTable, reason);
 }

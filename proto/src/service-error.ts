@@ -28,7 +28,7 @@ export class ServiceError extends Error {
   }
 }
 
-/** What goes on the wire: a ServiceError with its detail, anything else as a bare internal error. */
+/** Converts an error for the wire: a ServiceError with its detail, any other as a bare internal error. */
 export function toConnectError(error: unknown): ConnectError {
   if (error instanceof ConnectError) return error;
   if (!(error instanceof ServiceError)) {
@@ -44,7 +44,7 @@ export function toConnectError(error: unknown): ConnectError {
   return new ConnectError(error.message, errorRow(error.reason).rpc, undefined, [outgoing], error);
 }
 
-/** What a caller of another service sees: the ServiceError that was thrown there, if one was. */
+/** Returns the ServiceError that another service threw; any other error unchanged. */
 export function fromConnectError(error: unknown): unknown {
   if (!(error instanceof ConnectError)) return error;
   const [detail] = error.findDetails(ErrorDetailSchema);

@@ -1,6 +1,7 @@
-// No request costs the router much more processor time than a harmless one of the same size, no reader who stops makes it hold
-// an answer, and no attacker delays the requests of others: for every public operation, as the router describes them.
-// Bounds are ratios to harmless requests of the same run. Linear work keeps to them on any machine; quadratic work exceeds them.
+// No request costs the router much more processor time than a harmless one of the same size. No stalled reader keeps
+// an answer in memory, and no attacker delays others: for every public operation, as the router describes them. Bounds
+// are ratios to harmless requests of the same run. Linear work keeps to them on any machine; quadratic work exceeds
+// them.
 import { createServer, type Server, type Socket } from "node:net";
 import { creditsOf } from "@gr/money";
 import { until } from "@gr/testing";
@@ -12,7 +13,7 @@ import { residentBytes } from "./process-cost.ts";
 import { AbuseRing, type Attack, type Caller, namesAt } from "./ring.ts";
 import { type Target, uncoveredPrefixes } from "./targets.ts";
 
-/** Times of the processor time of harmless requests that attacks of the same size may need. */
+/** Factor on the processor time of harmless requests that attacks of the same size may need. */
 const FACTOR = 10;
 /** Added to the time of harmless requests: background work, garbage, and the steps of the clock. */
 const FLOOR_MS = 30;
@@ -20,7 +21,10 @@ const TRIES = 2;
 const REPEATED_HEADERS = 20;
 const READERS = 40;
 const MEBIBYTE = 1024 * 1024;
-/** Resident bytes that a reader who stops may cost. Freed memory returns late, so it is far more than one needs. */
+/**
+ * Resident bytes of a stalled reader, at most. Freed memory returns late, so the limit is far above the need of
+ * one.
+ */
 const BYTES_OF_READER = 2 * MEBIBYTE;
 /** Pictures of one request, at most. */
 const PICTURES = 16;
@@ -46,7 +50,7 @@ beforeAll(async () => {
     sharedPostgres: true,
     env: {
       ...namesAt((server.address() as { port: number }).port),
-      // The cost of a request is measured, not how often it may come.
+      // The cost of a request is measured, not its allowed rate.
       ...Object.fromEntries(limits.map((name) => [`RATE_LIMIT_${name}_PER_SECOND`, "0"])),
     },
   });
@@ -57,7 +61,7 @@ afterAll(async () => {
   await ring?.stop();
 });
 
-/** The least of some measurements: background work of the router makes a measurement dearer, never cheaper. */
+/** Returns the least of some measurements: background work of the router only ever adds to a measurement. */
 async function leastOf(measure: () => Promise<number>): Promise<number> {
   const costs: number[] = [];
   while (costs.length < TRIES) costs.push(await measure());
@@ -71,7 +75,7 @@ interface Trial {
   readonly repeated?: number;
 }
 
-/** The trials that need too much processor time, with their times. */
+/** Returns the trials that need too much processor time, with their times. */
 async function findDear(caller: Caller, target: Target, trials: readonly Trial[]): Promise<string[]> {
   const send = (of: (trial: Trial) => Attack, some: readonly Trial[]) =>
     ring.costOf(async () => {
@@ -285,7 +289,7 @@ describe("order of service", () => {
       order.push(`attacker ${await ring.attack("paying", target, { headers, ...quote(urls) })}`);
     });
     await until(() => silent.sockets.size > before, { timeoutMs: 60_000 });
-    // The server answers the victim at once: 404 is an answer too, and the download takes a place like any other.
+    // The server answers the victim at once: 404 is an answer too, and the download occupies a place like any other.
     const { status } = await call(ring.router, "POST", target.path, {
       key: ring.victim,
       body: { model: "sandbox/image-edit", prompt: "a", image: "http://victim.abuse.example/a.png" },

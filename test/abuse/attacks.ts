@@ -1,5 +1,6 @@
-// The attacks: texts that are dear to read, bodies that are dear to parse, headers, and pictures with many pixels in few bytes.
-// An attack is compared with a harmless request of the same size, so each maker has a harmless counterpart.
+// The attacks: texts that are expensive to read, bodies that are expensive to parse, headers, and small pictures with
+// many pixels. An attack is compared with a harmless request of the same size, so each maker has a harmless
+// counterpart.
 import sharp from "sharp";
 
 /** Characters of a text within a body. Quadratic time makes them a second, linear time some milliseconds. */
@@ -9,7 +10,7 @@ export const HEADER_CHARACTERS = 15_000;
 const BODY_CHARACTERS = 400_000;
 const SIDE = 7_000;
 
-/** Texts of a member of a body, by what is bad about them. */
+/** Texts of a member of a body, by their fault. */
 export const TEXTS: Readonly<Record<string, string>> = {
   spaces: ` ${" ".repeat(TEXT_CHARACTERS)}a`,
   "equals signs": `${"=".repeat(TEXT_CHARACTERS)}a`,
@@ -28,13 +29,13 @@ export const HEADERS = [
   ...["idempotency-key", "origin", "prefer", "range", "stripe-signature", "traceparent", "x-max-cost"],
 ] as const;
 
-/** Values of a header, by what is bad about them. */
+/** Values of a header, by their fault. */
 export const HEADER_VALUES: Readonly<Record<string, string>> = {
   "spaces within": `a${" ".repeat(HEADER_CHARACTERS)}b`,
   commas: ",".repeat(HEADER_CHARACTERS),
 };
 
-/** Whole bodies, by what is bad about them; `{}` becomes the members of a good body. */
+/** Whole bodies, by their fault; `{}` becomes the members of a good body. */
 export const BODIES: Readonly<Record<string, string>> = {
   "nested lists": `{"x":${"[".repeat(BODY_CHARACTERS / 2)}${"]".repeat(BODY_CHARACTERS / 2)}}`,
   "nested objects": `{"x":${'{"a":'.repeat(BODY_CHARACTERS / 6)}1${"}".repeat(BODY_CHARACTERS / 6)}}`,
@@ -56,7 +57,7 @@ export function formOf(parts: readonly (readonly [name: string, text: string])[]
   return `${text.join("")}--${BOUNDARY}--\r\n`;
 }
 
-/** Forms, by what is bad about them. */
+/** Forms, by their fault. */
 export const FORMS: Readonly<Record<string, string>> = {
   "many parts": formOf(
     Array.from({ length: BODY_CHARACTERS / 70 }, (_, index): [string, string] => [`m${index}`, "1"]),

@@ -1,4 +1,5 @@
-// What a process has cost so far: its processor time and its memory, from outside, also while its event loop stands still.
+// Cost of a process so far, its processor time and memory. Both are read from outside, also while its event loop is
+// blocked.
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -10,7 +11,7 @@ const KIB = 1024;
 export async function processorTime(pid: number): Promise<number> {
   if (process.platform === "linux") {
     const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-    // The name in brackets may hold anything; the times are the 14th and 15th field.
+    // The name in brackets may hold any text; the times are the 14th and 15th field.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
   }
@@ -33,7 +34,7 @@ export async function residentBytes(pid: number): Promise<number> {
 
 const ESTABLISHED = "01";
 
-/** Open connections of a local port whose answers wait in the kernel, since the client does not read. Linux only. */
+/** Counts open connections of a local port with answers in the kernel, unread by their clients. Linux only. */
 export async function unreadConnections(port: number): Promise<number> {
   const local = `:${port.toString(16).toUpperCase().padStart(4, "0")}`;
   const rows = (await readFile("/proc/net/tcp", "utf8")).split("\n").map((row) => row.trim().split(" "));

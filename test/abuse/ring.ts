@@ -1,4 +1,4 @@
-// A router under attack: the callers who attack it, the names that exist in it, and requests to it by raw bytes or whole.
+// A router under attack: the attacking clients, the names that exist in it, and requests to it by raw bytes or whole.
 import { connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -24,7 +24,7 @@ export interface Attack {
 const PATIENCE_MS = 500_000;
 const REDIRECT = fileURLToPath(new URL("./redirect-names.mjs", import.meta.url));
 
-/** The environment of a router that finds every name under `abuse.example` at a port of this machine. */
+/** Environment of a router that resolves every name under `abuse.example` to a port of this machine. */
 export const namesAt = (port: number) => ({
   NODE_OPTIONS: `--import=${REDIRECT}`,
   ABUSE_EXAMPLE_PORT: String(port),
@@ -98,7 +98,7 @@ export class AbuseRing {
         headers: {
           ...(secret === undefined ? {} : { authorization: `Bearer ${secret}` }),
           ...(body === undefined ? {} : { "content-type": "application/json" }),
-          // Nothing is generated: an accepted request would cost what its generation costs.
+          // No generation runs: an accepted request would cost as much as its generation.
           ...(target.spends ? { "x-max-cost": "0" } : {}),
           ...headers,
         },
@@ -111,7 +111,7 @@ export class AbuseRing {
     }
   }
 
-  /** The milliseconds of processor time that the router spends until the work is over. */
+  /** Returns the milliseconds of processor time of the router until the work is over. */
   async costOf(work: () => Promise<unknown>): Promise<number> {
     const before = await processorTime(this.router.pid);
     await work();
@@ -136,7 +136,7 @@ export class AbuseRing {
     });
   }
 
-  /** Connections that say nothing. */
+  /** Opens connections that send nothing. */
   async idle(count: number): Promise<void> {
     const { hostname, port } = new URL(this.router.baseUrl);
     const made = Array.from({ length: count }, () => {

@@ -1,5 +1,5 @@
-// Every public operation as a target of attacks: from the router's own description, the table of the console's routes, and the
-// pages of the gateway. A new route is attacked from the day on which it exists.
+// Every public operation as a target of attacks: from the router's own description, the table of the console's routes,
+// and the pages of the gateway. A new route is attacked from the day on which it exists.
 import { consoleRoutes } from "@gr/console-api";
 import { REFERENCE_PATHS, routeTable } from "@gr/gateway/simulated";
 import { type Description, type Operation, readDescription } from "../fuzz/operations.ts";
@@ -11,23 +11,23 @@ export interface Target {
   /** With all values filled in. */
   readonly path: string;
   readonly key: Operation["access"];
-  /** Names of the members of its body; undefined when it takes none. */
+  /** Names of the members of its body; undefined if it has no body. */
   readonly fields: readonly string[] | undefined;
-  /** A body that the router accepts, as far as the ring knows one. */
+  /** Body that the router accepts, as far as the ring has one. */
   readonly body: Readonly<Record<string, unknown>>;
   readonly takesForms: boolean;
   readonly takesPictures: boolean;
   readonly spends: boolean;
 }
 
-/** Things that exist, for paths. */
+/** Existing ids, for paths. */
 export interface KnownNames {
   readonly media: string;
   readonly generationId: string;
   readonly keyId: string;
 }
 
-/** For operations that would delete the things which other attacks need. */
+/** Ids for operations that would delete objects which other attacks need. */
 const NOBODYS: KnownNames = {
   media: "none.webp",
   generationId: "00000000-0000-7000-8000-000000000000",
@@ -42,7 +42,7 @@ export async function readTargets(baseUrl: string, known: KnownNames): Promise<T
   return [...described, ...consoleTargets(known), ...pages()];
 }
 
-/** The prefixes of the gateway's table under which there is no target. */
+/** Returns the prefixes of the gateway's table without a target. */
 export function uncoveredPrefixes(targets: readonly Target[]): string[] {
   const covers = (prefix: string) => targets.some(({ path }) => path.startsWith(prefix));
   return routeTable.map(({ prefix }) => prefix).filter((prefix) => !covers(prefix));

@@ -1,6 +1,7 @@
-// `npm run bench:against -- <commit>`: this tree beside another one of this repository, both running, in turns of two seconds on
-// one machine: what a chat request costs the router and PostgreSQL. Figures are of pairs of turns; a ratio above 1 says that
-// this tree is dearer. The other tree brings its own packages, kept in .tools/.
+// `npm run bench:against -- <commit>` compares this tree with another one of this repository. Both run in turns of two
+// seconds on one machine, and the costs of a chat request for the router and PostgreSQL are measured. Figures are of
+// pairs of turns; a ratio above 1 means that this tree is more expensive. The other tree has its own packages, in
+// .tools/.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, symlink } from "node:fs/promises";
@@ -18,7 +19,7 @@ import { table } from "./table.ts";
 const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 16);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 2);
 const CONNECTIONS = [1, 10, 64];
-/** Until both are compiled. */
+/** Seconds until both are compiled. */
 const WARM_UP_SECONDS = 12;
 
 interface Tree {
@@ -93,7 +94,7 @@ async function startTree(name: string, root: string, simulatorUrl: string): Prom
   };
 }
 
-/** Who begins changes with each round. */
+/** Compares in rounds; the first tree of a round alternates. */
 async function compare(trees: readonly Tree[], connections: number): Promise<string> {
   const turns = new Map(trees.map(({ name }) => [name, [] as Turn[]]));
   for (let round = 0; round < ROUNDS; round += 1) {

@@ -1,6 +1,6 @@
-// `npm run bench:connections`: what a router holds, in descriptors and memory, under crowds that only hold connections: readers
-// of a large file that do not read, and clients that say nothing. Beside them one customer, whose requests must succeed.
-// Linux only.
+// `npm run bench:connections` measures the descriptors and memory of a router under crowds that only hold connections:
+// readers of a large file that do not read, and silent clients. Beside them one customer sends requests, which must
+// succeed. Linux only.
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -15,13 +15,13 @@ import { quantile } from "./load.ts";
 import { residentMegabytes } from "./processes.ts";
 
 const CROWD = fileURLToPath(new URL("./crowd.ts", import.meta.url));
-/** A process has so many descriptors at most. */
+/** Most descriptors of one process. */
 const OF_ONE_PROCESS = 5_000;
 const FILE_BYTES = 17 * 1024 * 1024;
 const FILE = `${"ab".repeat(20)}.mp4`;
-/** Downloads that stand still are cut after 30 to 60 s. */
+/** Wait after which stalled downloads are cut (30 to 60 s). */
 const AFTERWARDS_MS = 75_000;
-/** Until nothing is left of a crowd that has gone. */
+/** Wait until all connections of a disconnected crowd are closed. */
 const GONE_MS = 5_000;
 const REQUEST_EVERY_MS = 250;
 
@@ -44,7 +44,7 @@ function gather(kind: "idle" | "reader", url: string, count: number): Crowd {
   };
 }
 
-/** Text over one connection that is kept, as an SDK's is. */
+/** Requests text over one persistent connection, like an SDK. */
 function startCustomer(router: Router) {
   const times: number[] = [];
   let failures = 0;
@@ -74,7 +74,7 @@ function startCustomer(router: Router) {
   };
 }
 
-/** What the router holds: connections of its port, descriptors in all, resident memory in MB. */
+/** Resources of the router: connections of its port, descriptors in all, resident memory in MB. */
 type Held = readonly [connections: number, descriptors: number, megabytes: number];
 
 async function heldBy({ pid, baseUrl }: Router): Promise<Held> {
@@ -85,7 +85,7 @@ async function heldBy({ pid, baseUrl }: Router): Promise<Held> {
   return [sockets.match(established)?.length ?? 0, descriptors.length, residentMegabytes(pid)];
 }
 
-/** The most that is seen of each, every second. */
+/** Records the maximum of each, every second. */
 function watchMost(router: Router) {
   let most: Held = [0, 0, 0];
   let watching = true;
@@ -106,7 +106,7 @@ function watchMost(router: Router) {
 
 const told = (held: Held) => held.map((value) => value.toFixed(0)).join(" / ");
 
-/** A row for each time that the crowd comes to the same router. */
+/** Yields a row for each visit of the crowd to the same router. */
 async function* measure(kind: "idle" | "reader", count: number, times: number): AsyncGenerator<string> {
   const inspector = await freePort();
   const env = { ...inspectable(inspector), RATE_LIMIT_DOWNLOADS_PER_SECOND: "0" };
@@ -128,7 +128,7 @@ async function* measure(kind: "idle" | "reader", count: number, times: number): 
   }
 }
 
-/** What the router holds before, with and after the crowd, and what its customer had of it. */
+/** Returns the router's resources before, with and after the crowd, and the results of its customer. */
 async function endure(router: Router, crowd: Crowd): Promise<string[]> {
   const before = await heldBy(router);
   const stop = startCustomer(router);
@@ -144,7 +144,7 @@ async function endure(router: Router, crowd: Crowd): Promise<string[]> {
   return [told(before), told(most), told(later), `${requests - failures} of ${requests}`, p99.toFixed(0)];
 }
 
-/** In MB: what is resident, and what of that JavaScript's objects need, their buffers included. */
+/** Returns MB: resident memory, and JavaScript's objects in it, including their buffers. */
 async function withoutGarbage({ pid }: Router, inspector: number) {
   const { resident, heap, external } = await collectedMemory(pid, inspector);
   return { resident: resident.toFixed(0), objects: (heap + external).toFixed(0) };

@@ -1,25 +1,25 @@
-// What a Node process of the bench needs once its garbage is collected: asked through the inspector, which a process has
-// that was started with the environment of `inspectable`. Without this a look at its memory sees rubbish, too, of which a
-// process that has enough memory keeps as much as it likes.
+// Memory of a Node process of the bench after a collection of its garbage, asked through the inspector. The process
+// must be started with the environment of `inspectable`. Otherwise its memory includes garbage, of which a process with
+// enough memory keeps any amount.
 import { residentMegabytes } from "./processes.ts";
 
 const MB = 1024 * 1024;
 
 export interface Memory {
-  /** All in MB. What the system counts as resident. */
+  /** All in MB. Resident memory by the system's count. */
   readonly resident: number;
   /** Live objects of JavaScript. */
   readonly heap: number;
-  /** Buffers and whatever else objects hold outside of the heap. */
+  /** Buffers and other memory of objects outside of the heap. */
   readonly external: number;
 }
 
-/** For the environment of a process whose memory is to be asked for. */
+/** Environment of a process with measurable memory. */
 export function inspectable(port: number): { readonly NODE_OPTIONS: string } {
   return { NODE_OPTIONS: `--inspect=127.0.0.1:${port}` };
 }
 
-/** Collects all garbage of the process first. */
+/** Collects all garbage of the process, then measures it. */
 export async function collectedMemory(pid: number, inspectorPort: number): Promise<Memory> {
   const targets = await fetch(`http://127.0.0.1:${inspectorPort}/json/list`);
   const [target] = (await targets.json()) as [{ webSocketDebuggerUrl: string }];

@@ -1,5 +1,5 @@
-// Images through the router, from a provider that answers at once with the same picture: once as small as a picture can be,
-// so that what is left is what a request costs, and once as large as most are. Beside them, what converting alone costs.
+// Images through the router, from a provider that answers at once with the same picture. The smallest possible picture
+// shows the cost of a request, a large one that of a usual picture. Beside them, the cost of converting alone.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createImageConverter, createMediaGates } from "@gr/media-generation/simulated";
@@ -12,7 +12,7 @@ const CONNECTIONS = 4;
 const WARM_SECONDS = 2;
 const CONVERSIONS = 20;
 const FORMATS = ["url", "b64_json"] as const;
-/** Pictures that providers make are compressible, and not as much as a plain one. */
+/** Pictures of providers are compressible, and less than a plain one. */
 const NOISE = { type: "gaussian", mean: 128, sigma: 12 } as const;
 
 /** A provider of one picture, in OpenAI's wire format. */
@@ -96,7 +96,7 @@ function drawPicture(side: number): Promise<Buffer> {
   return sharp({ create }).png().toBuffer();
 }
 
-/** As the router does it, one after the other. */
+/** Converts like the router, one after the other. */
 async function convertAlone(picture: Buffer): Promise<{ perSecond: number; cpuMs: number }> {
   const convert = createImageConverter(createMediaGates().results);
   await convert(picture, "webp", "bench");

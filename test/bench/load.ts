@@ -1,5 +1,5 @@
-// Load on one URL, bounded in time: closed loop (n connections as fast as answers come) and open loop (a fixed rate,
-// latency counted from when each request was due, so that a stall is not hidden).
+// Load on one URL, bounded in time. In the closed loop each of n connections sends after its answer. In the open loop
+// the rate is fixed, and latency counts from the due time of each request, so that a stall is not hidden.
 import { Pool } from "undici";
 
 export interface Target {
@@ -48,7 +48,7 @@ export async function openLoop(target: Target, perSecond: number, seconds: numbe
     const due = started + (i * 1000) / perSecond;
     const wait = due - performance.now();
     if (wait > 1) await new Promise((resolve) => setTimeout(resolve, wait));
-    // Late is the server's fault, early (a timer is good to a millisecond) is ours.
+    // A late start is the server's fault, an early one (a timer is good to a millisecond) is ours.
     const from = Math.min(due, performance.now());
     running.push(
       send(pool, target).then((ok) => {

@@ -1,5 +1,5 @@
-// Fills the logs of an account as years of requests would: images and videos in the table of media generation, text requests
-// and their holds in billing's, with the lines of other accounts between them.
+// Fills the logs of an account like years of requests: images and videos in the table of media generation, text
+// requests and their holds in billing's, with the lines of other accounts between them.
 import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 
 export interface LogOwner {
@@ -7,14 +7,14 @@ export interface LogOwner {
   readonly keyId: string;
 }
 
-/** A model that three of all requests asked for. */
+/** Model of only three requests. */
 export const RARE_MODEL = "vendor/rare";
 /** One request a minute, so that a year has half a million. */
 const APART = "interval '1 minute'";
-/** Of every so many lines of ours, one more is another account's. */
+/** Number of our lines after which one line of another account follows. */
 const OTHERS_EVERY = 5;
 
-/** Lines of one statement, which is over before it is cut. */
+/** Lines of one statement, which ends within the limit of a statement. */
 const SLICE = 20_000;
 
 const MODEL = (count: string) =>
@@ -81,7 +81,7 @@ const IDS = {
 } as const;
 const ORDER = { media: "created_at", text: "began_at" } as const;
 
-/** The entry with so many newer ones of its key. */
+/** Returns the entry with this number of newer ones of its key. */
 export async function entryAt(
   databaseUrl: string,
   log: "media" | "text",

@@ -1,6 +1,6 @@
-// `npm run bench:logs`: how long pages of a log of a million requests take, half of them images and videos, half of them text:
-// the first, a middle and the last one, with filters that find much and filters that find next to nothing; of one key over
-// HTTP, and of the whole account over the RPCs that the console asks.
+// `npm run bench:logs` measures pages of a log of a million requests, half of them images and videos, half of them
+// text. Pages are the first, a middle and the last one, with filters that match many rows and almost none. One key is
+// read over HTTP, the whole account over the RPCs of the console.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -76,7 +76,7 @@ async function overRpc({ dataDir }: Router, { accountId }: LogOwner): Promise<As
   };
 }
 
-/** The slowest of some, in milliseconds, after one that fills the caches; and the middle one. */
+/** Returns milliseconds: the middle and the slowest of some calls, after one that fills the caches. */
 async function timesOf(ask: () => Promise<number>): Promise<[middle: number, slowest: number]> {
   await ask();
   const times: number[] = [];

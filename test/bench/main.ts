@@ -1,7 +1,7 @@
-// `npm run bench`: what a request costs us with everything switched on, in one process and in one for each service, beside two
-// proxies that do nothing but proxy and a gateway of others, and what an image costs, in one run on one machine. Figures are medians of rounds; compare within a run only.
-// `npm run bench -- text`, `-- images` and `-- money` are its parts. `-- profile` runs only when
-// it is named: it says where the processor's time of a request goes.
+// `npm run bench` measures the cost of a request with all functions on, in one process and in one for each service.
+// Beside it run two bare proxies and a foreign gateway, and images, in one run on one machine. Figures are medians of
+// rounds; compare within a run only. `npm run bench -- text`, `-- images` and `-- money` are its parts. `-- profile`
+// runs only if it is named: it attributes the processor's time of a request.
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -32,7 +32,7 @@ const ROUNDS = Number(process.env["BENCH_ROUNDS"] ?? 3);
 const SECONDS = Number(process.env["BENCH_SECONDS"] ?? 3);
 const CONNECTIONS = [1, 10, 64];
 const OPEN_RATE = 500;
-/** All, unless one is named. */
+/** All parts, unless one is named. */
 const PARTS = process.argv.length > 2 ? process.argv.slice(2) : ["text", "images", "money"];
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -156,7 +156,7 @@ async function profileText(upstream: Upstreams): Promise<void> {
   }
 }
 
-/** Takes spans and does nothing with them. */
+/** Accepts spans and drops them. */
 async function startReceiver() {
   const server = createServer((request, response) => {
     request.resume().once("end", () => response.end());
@@ -190,7 +190,7 @@ async function startYardstick(kind: "undici" | "fastify", upstream: string) {
   return { child, contestant: { name, pid: child.pid ?? 0, target } };
 }
 
-/** Rounds are interleaved, so that a noisy minute hits every contestant alike. */
+/** Interleaves rounds, so that a noisy minute hits every contestant alike. */
 async function compareClosed(contestants: readonly Contestant[], connections: number): Promise<string> {
   const rounds = new Map(contestants.map(({ name }) => [name, [] as Row["values"][]]));
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -238,7 +238,7 @@ async function listModels(router: Contestant): Promise<string> {
   );
 }
 
-/** The ledger alone: place+capture pairs a second, for many accounts and for one hot one. */
+/** Measures the ledger alone: place+capture pairs a second, for many accounts and for one hot one. */
 async function ledger(): Promise<void> {
   process.stdout.write("\nmoney alone: pairs of place and capture, both cores\n");
   const script = source("../../services/billing/bench/post.ts");

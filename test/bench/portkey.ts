@@ -1,5 +1,6 @@
-// Portkey's gateway, the fastest one in Node that others publish, as a contestant of the bench: installed from npm into the user's
-// cache, outside of the checkout, in one version with the dependencies of one day. It keeps no key, no limit, no money, no log.
+// Portkey's gateway is the contestant of the bench: the fastest published one in Node. It is installed from npm into
+// the user's cache, outside of the checkout, in one version with the dependencies of one day. It has no key, no limit,
+// no money, no log.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { access, mkdir, rename, rm } from "node:fs/promises";
@@ -10,13 +11,13 @@ import { onCore } from "./processes.ts";
 
 const PACKAGE = "@portkey-ai/gateway";
 const VERSION = "1.15.2";
-/** What its dependencies may be at most: of the day after its own. */
+/** Newest day of its dependencies: the day after its own. */
 const AS_OF = "2026-08-24";
 const PATIENCE = { timeoutMs: 60_000 };
 
 export const PORTKEY_NAME = `Portkey ${VERSION}, nothing on`;
 
-/** @param core that it runs on. @returns the process, and the origin that it listens at */
+/** @param core its processor core. @returns the process, and the origin of its port */
 export async function startPortkey(core: string) {
   const folder = await install();
   const port = await freePort();
@@ -28,7 +29,7 @@ export async function startPortkey(core: string) {
   return { child, origin };
 }
 
-/** What tells it where to send a request. @param baseUrl of an upstream that speaks OpenAI's API */
+/** Headers that select the target of a request. @param baseUrl of an upstream with OpenAI's API */
 export function portkeyHeaders(baseUrl: string): Readonly<Record<string, string>> {
   return { "x-portkey-provider": "openai", "x-portkey-custom-host": baseUrl };
 }
@@ -38,7 +39,7 @@ async function drained(response: Response): Promise<boolean> {
   return true;
 }
 
-/** @returns the folder that has it. @throws Error when npm cannot install it */
+/** @returns the folder of the installation. @throws Error if npm cannot install it */
 async function install(): Promise<string> {
   const cache = process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache");
   const folder = join(cache, "generation-router/bench", `portkey-${VERSION}`);

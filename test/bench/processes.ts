@@ -1,18 +1,18 @@
-// The processes of the bench: who runs where (the router and the yardsticks on core 0; upstream and load on core 1;
-// PostgreSQL on both), and what each of them costs. Without taskset (macOS) everything floats, and the report says so;
-// the costs are the kernel's figures, on Linux only.
+// The processes of the bench, their cores and their costs. The router and the yardsticks are on core 0, upstream and
+// load on core 1, PostgreSQL on both. Without taskset (macOS) no process is pinned, and the report notes it. The costs
+// are the kernel's figures, on Linux only.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 
 export const ROUTER_CORE = "0";
 export const LOAD_CORE = "1";
 
-/** Pins a process; false where that is not possible. */
+/** Pins a process; false if the system cannot. */
 export function pin(pid: number, cores: string): boolean {
   return spawnSync("taskset", ["-a", "-p", "-c", cores, String(pid)], { stdio: "ignore" }).status === 0;
 }
 
-/** Command line that starts a program on a core, or as it is where pinning is not possible. */
+/** Returns the command line that starts a program on a core, or unchanged if pinning is not possible. */
 export function onCore(core: string, command: string, args: readonly string[]): [string, string[]] {
   return canPin() ? ["taskset", ["-c", core, command, ...args]] : [command, [...args]];
 }
@@ -36,14 +36,14 @@ export function cpuMicros(pid: number): number {
   return ((Number(fields[11]) + Number(fields[12])) * 1_000_000) / TICKS_PER_SECOND;
 }
 
-/** Of a process and of all below it, those that have ended included. */
+/** CPU time of a process and of all below it, including ended ones. */
 export function cpuMicrosOfTree(pid: number): number {
   const fields = statOf(pid);
   const ended = ((Number(fields[13]) + Number(fields[14])) * 1_000_000) / TICKS_PER_SECOND;
   return childrenOf(pid).reduce((sum, child) => sum + cpuMicrosOfTree(child), cpuMicros(pid) + ended);
 }
 
-/** The same of a process and of all below it that run Node: of a router in several processes, without its Redis. */
+/** CPU time of a process and of all below it that run Node: of a router in several processes, without its Redis. */
 export function cpuMicrosUnder(pid: number): number {
   return childrenOf(pid)
     .filter(runsNode)
@@ -61,7 +61,7 @@ function runsNode(pid: number): boolean {
   );
 }
 
-/** False of a process that has ended meanwhile. */
+/** False for a process that has ended meanwhile. */
 function isTrueOf(question: () => boolean): boolean {
   try {
     return question();
@@ -81,7 +81,7 @@ export function residentMegabytes(pid: number): number {
   return megabytesOf(pid, /^VmRSS:\s+(\d+) kB$/m);
 }
 
-/** The most that it was since its start, or since the peak was forgotten. */
+/** Peak of the resident memory since its start, or since the last reset. */
 export function peakMegabytes(pid: number): number {
   return megabytesOf(pid, /^VmHWM:\s+(\d+) kB$/m);
 }

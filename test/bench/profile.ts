@@ -1,5 +1,5 @@
-// Where the processor's time and the garbage of a request come from: samples of the router under load, added up by the file
-// of the project whose code was running or had called what was running, and the functions that took the most themselves.
+// Profiles the processor's time and the garbage of a request. Samples of the router under load are added up by the file
+// of the project that ran or had called the running code, and by the functions with the most time of their own.
 import { closedLoop, type Target } from "./load.ts";
 import { cpuMicrosUnder } from "./processes.ts";
 import { table } from "./table.ts";
@@ -14,7 +14,7 @@ export interface ProfiledRouter {
   readonly inspector: string;
 }
 
-/** Microseconds and kilobytes a request, at so many connections. */
+/** Returns microseconds and kilobytes a request, at this number of connections. */
 export async function profileRequests(
   router: ProfiledRouter,
   connections: number,
@@ -49,7 +49,7 @@ async function profileTime(
   );
 }
 
-/** All that was allocated meanwhile, whatever has become of it; buffers outside of the heap are not among it. */
+/** Counts all allocations meanwhile, including freed ones; buffers outside of the heap are not among them. */
 async function profileGarbage(
   session: Inspector,
   { target }: ProfiledRouter,
@@ -80,7 +80,7 @@ interface Frame {
   readonly lineNumber: number;
 }
 
-/** What was sampled in a function, and who had called it, the nearest first. */
+/** Samples of a function, and its callers, the nearest first. */
 interface Sample {
   readonly frame: Frame;
   readonly callers: readonly Frame[];
@@ -144,7 +144,7 @@ function sumOf(samples: readonly Sample[]) {
   return { places, functions };
 }
 
-/** `services/text-proxy/src/answer` of a file of the project. */
+/** Returns `services/text-proxy/src/answer` for a file of the project. */
 function ownPlace(url: string): string | undefined {
   if (!url.startsWith("file:") || url.includes("/node_modules/")) return undefined;
   const root = new URL("../../", import.meta.url).href;

@@ -1,4 +1,4 @@
-// A router as the benches start one: on its own core, with everything switched on and no limit within reach, and money enough.
+// A router of the benches: on its own core, with all functions on, no limit within reach, and enough money.
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -28,10 +28,10 @@ export interface Upstreams {
   readonly dataDir: string;
   readonly simulatorUrl: string;
   readonly databaseUrl: string;
-  /** Of one process, unless another is named. */
+  /** Launcher of several processes; one process without it. */
   readonly launcher?: "split.ts";
   readonly nodeOptions?: readonly string[];
-  /** Of the tree whose router it is; this one by default. */
+  /** Tree of the router; this one by default. */
   readonly root?: string;
 }
 
@@ -51,7 +51,7 @@ export async function startRouterPinned(
       PORT: String(port),
       DATABASE_URL: databaseUrl,
       LOG_LEVEL: "error",
-      // On, and beyond reach.
+      // Limits are on, and beyond reach.
       RATE_LIMIT_TEXT_PER_SECOND: "100000",
       RATE_LIMIT_MEDIA_PER_SECOND: "100000",
       RATE_LIMIT_OTHER_PER_SECOND: "100000",
@@ -90,14 +90,17 @@ export function appsOf(root: string): string {
   return existsSync(apps) ? apps : root;
 }
 
-/** The demo account's 10 USD would not outlast the run. By the tree's own command: older ones had other RPCs. */
+/**
+ * Adds money: the demo account's 10 USD would not outlast the run. Uses the tree's own command: older trees had other
+ * RPCs.
+ */
 async function fillAccount(root: string, dataDir: string, accountId: string): Promise<void> {
   const order = ["deposit", "add", "--data-dir", dataDir, "--account", accountId, "--usd", "100000"];
   const cli = [join(root, "scripts/bootstrap.mjs"), join(appsOf(root), "cli/src/main.ts")];
   await promisify(execFile)(process.execPath, [...cli, ...order], { cwd: root, timeout: 60_000 });
 }
 
-/** Told to end, and ended the hard way when it does not. */
+/** Ends a child by a signal, and kills it if it does not end. */
 export function endChild(child: ChildProcess): Promise<void> {
   return new Promise((resolve) => {
     if (child.exitCode !== null) resolve();

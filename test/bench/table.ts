@@ -1,4 +1,4 @@
-// How figures are shown: a table of rows, and the middle of some rounds.
+// Renders figures: a table of rows, and the median of some rounds.
 import { quantile } from "./load.ts";
 
 export interface Row {
@@ -6,7 +6,7 @@ export interface Row {
   readonly values: readonly number[];
 }
 
-/** Of each column. */
+/** Returns the median of each column. */
 export function medians(rounds: readonly (readonly number[])[]): number[] {
   const width = rounds[0]?.length ?? 0;
   return Array.from({ length: width }, (_, column) =>

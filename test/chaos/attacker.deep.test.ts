@@ -1,6 +1,6 @@
-// Law 11: an attacker with 1 USD does its worst for as long as it can: uploads that never end, bodies that are dear to read,
-// pictures that take every place, answers and files that nobody reads, connections that say nothing, keys that nobody has.
-// A customer beside it, on the same machine and at the same address, gets every answer; only how fast may differ.
+// Law 11: an attacker with 1 USD sends endless uploads, expensive bodies and pictures for every place. It reads no
+// answers and files, holds silent connections, and tries unknown keys.
+// A customer beside it, on the same machine and at the same address, gets every answer; only the speed may differ.
 import { connect, type Socket } from "node:net";
 import { creditsOf } from "@gr/money";
 import { RawUpload, until } from "@gr/testing";
@@ -40,7 +40,7 @@ afterEach(async () => {
   await upstream?.close();
 });
 
-/** Sends the bytes, then neither reads nor leaves. */
+/** Sends the bytes, then neither reads nor disconnects. */
 function hold(bytes: string): void {
   const { hostname, port } = new URL(router.baseUrl);
   const socket = connect(Number(port), hostname, () => socket.write(bytes));
@@ -52,7 +52,7 @@ function hold(bytes: string): void {
 const head = (method: string, path: string, secret: string, more = "") =>
   `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\n${more}\r\n`;
 
-/** As much of a body that never ends as the router takes; answers its status. */
+/** Sends an endless body until the router refuses it; returns its status. */
 async function sendBomb(secret: string, unit: string): Promise<number> {
   const upload = new RawUpload(router.baseUrl, {
     path: IMAGES,
@@ -88,7 +88,7 @@ test("a customer gets every answer beside an attacker with 1 USD", async () => {
   });
   await sendAll([ask(chat(5, false), customer.secret)]).all();
 
-  // What goes on all the time: places for pictures, bodies that are dear to read, keys that nobody has.
+  // Permanent load: places for pictures, expensive bodies, unknown keys.
   let attacking = true;
   const pictures = startLoad((index) => ask(image(`mine ${index}`), attacker.secret), {
     perSecond: 20,
@@ -105,7 +105,7 @@ test("a customer gets every answer beside an attacker with 1 USD", async () => {
     (index) => ask(chat(5, false), `${customer.secret.slice(0, -8)}${String(index).padStart(8, "0")}`),
     { perSecond: 100, most: STRANGERS },
   );
-  // What only stands around.
+  // Idle connections.
   for (const { secret } of [attacker, penniless]) {
     for (let index = 0; index < UPLOADS; index += 1) {
       const upload = new RawUpload(router.baseUrl, {
@@ -147,12 +147,12 @@ test("a customer gets every answer beside an attacker with 1 USD", async () => {
   await bombing;
   const rest = [...(await pictures.end()), ...(await strangers.end())];
 
-  // On a machine that is too slow for all of it a request may be refused, for free; whoever asks again is answered.
+  // On a machine that is too slow for all of it a request may be refused, for free; a repeat is answered.
   const answered = answers.filter(({ conclusion }) => conclusion === "paid");
   const refusals503 = answers.filter(({ conclusion }) => conclusion !== "paid");
   expect(refusals503.filter(({ status }) => status !== 503)).toEqual([]);
   expect(answered).toHaveLength(ROUNDS * 2 + Math.ceil(ROUNDS / 8));
-  // Those of the key that may spend nothing, at least.
+  // At least those of the key without money.
   expect(refused.filter((status) => [402, 429, 503].includes(status)).length).toBeGreaterThanOrEqual(UPLOADS);
   expect(new Set(bombs)).not.toContain(200);
   for (const socket of sockets.splice(0)) socket.destroy();
@@ -172,7 +172,7 @@ test("a customer gets every answer beside an attacker with 1 USD", async () => {
   process.stdout.write(`${JSON.stringify(facts)}\n`);
 });
 
-/** As the SDKs do: what may be repeated is, a few times. */
+/** Repeats a repeatable request a few times, like the SDKs. */
 async function insist(order: Order): Promise<Sent[]> {
   const sent: Sent[] = [];
   while (sent.at(-1)?.conclusion !== "paid" && sent.length < MOST_TRIES) {

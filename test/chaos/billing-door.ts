@@ -1,5 +1,5 @@
-// A door in front of the real billing service, for a process under test: every operation passes through it, and a test
-// can stand in it at the exact moment before billing hears of an operation, or after it has committed it.
+// A proxy before the real billing service, for a process under test. Every operation passes through it, and a test
+// can act at the exact moment before billing receives an operation, or after it has committed it.
 import { BillingService, type Operation } from "@gr/proto/billing";
 import { defineModule, implement, type Module, type ServiceClient } from "@gr/runtime";
 import { z } from "zod";
@@ -8,9 +8,9 @@ export type Passing = "place" | "capture" | "release" | "extend" | "keep" | "nex
 type Hook = (passing: Passing) => Promise<void>;
 
 export class BillingDoor {
-  /** Before billing hears of it; a rejection is all that the caller gets. */
+  /** Runs before billing receives it; the client gets only its rejection. */
   before: Hook = async () => undefined;
-  /** Committed, and not answered yet. */
+  /** Runs after the commit and before the answer. */
   after: Hook = async () => undefined;
   readonly #billing: ServiceClient<typeof BillingService>;
 

@@ -1,5 +1,5 @@
-// The books against the outside: what the upstream billed, what callers saw, what accounts have left. Exact, to the
-// last unit, however many processes died meanwhile.
+// Compares the books with the outside: the upstream's bill, the clients' answers, the accounts' credit. Exact, to the
+// last unit, also after the death of processes.
 import type { Credits } from "@gr/money";
 import { type Hold, HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
@@ -8,7 +8,7 @@ import { billingOf } from "../e2e/operator.ts";
 import type { Sent } from "./send-order.ts";
 import type { Upstream } from "./upstream.ts";
 
-/** As many as ListHolds shows. */
+/** Limit of ListHolds. */
 const MOST_HOLDS = 1_000;
 
 /** Waits until every hold is resolved: by its request, or by the look-up after its deadline. */
@@ -20,12 +20,12 @@ export async function noOpenHolds(dataDir: string, timeoutMs: number): Promise<v
 /** All holds of an account, by request id. */
 export async function holdsOf(dataDir: string, accountId: string): Promise<Map<string, Hold>> {
   const { holds } = await (await billingOf(dataDir)).listHolds({ accountId, limit: MOST_HOLDS });
-  // More would not be seen here, and a proof about all of them would be none.
+  // A check of all holds would be void beyond this number.
   expect(holds.length).toBeLessThan(MOST_HOLDS);
   return new Map(holds.map((hold) => [hold.holdId, hold]));
 }
 
-/** Once no hold is open: the ledger adds up, and holds what the upstream billed, each item under a hold of its own. */
+/** Once no hold is open: the ledger verifies, and has the upstream's bill, each item under a hold of its own. */
 export async function expectExactBooks(
   dataDir: string,
   upstream: Pick<Upstream, "bill">,
@@ -46,8 +46,8 @@ export async function expectExactBooks(
 }
 
 /**
- * Of one account: who has an answer was charged once, who was refused was not charged, and credit is what was
- * deposited less what was charged. Answers the number of charges.
+ * Checks one account: each client with an answer was charged once, each refused one never, and the credit is the
+ * deposits less the charges. @returns the number of charges
  */
 export async function expectHonestAnswers(
   dataDir: string,

@@ -1,5 +1,5 @@
-// F12, F13: far more parallel requests than a key's spend limit allows. Exactly as many as it allows are carried out
-// and charged, through one gateway or several, whatever happens to Redis meanwhile.
+// F12, F13: far more parallel requests than a key's spend limit allows. Exactly the allowed number is served
+// and charged, through one gateway or several, and with faults of Redis meanwhile.
 import { creditsOf } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
@@ -21,7 +21,7 @@ const IMAGE_CREDITS = 100n;
 /** 68 tokens of output are 102 µUSD; with the input, 105 are charged and 190 held: either is two units of 100 µUSD. */
 const TEXT_TOKENS = 68;
 const TEXT_CREDITS = 2n;
-/** Nothing but the cap may refuse, not even when a machine's clock jumps; and limits are still counted in Redis. */
+/** Only the spend limit may refuse, also if a machine's clock jumps; and limits are still counted in Redis. */
 const UNHINDERED = {
   RATE_LIMIT_BURST_SECONDS: "60",
   RATE_LIMIT_MEDIA_PER_SECOND: "100000",
@@ -78,7 +78,7 @@ describe.each(topologies)(
     }
 
     async function expectExactlyAllowed(key: CustomerKey, sent: readonly Sent[], each: bigint) {
-      // Whatever else happened, the caller and the router have said why.
+      // The reason is in the client's answer and the router's log.
       const odd = sent.filter(({ status }) => status !== 200 && status !== 402);
       expect({ odd: odd.map(({ error }) => error), log: odd.length > 0 ? router.output() : "" }).toEqual({
         odd: [],
@@ -109,7 +109,7 @@ describe.each(topologies)(
         const sent = await run(key, (index) => image(`image ${index}`));
         const { usage, codes } = await expectExactlyAllowed(key, sent, IMAGE_CREDITS);
         expect(usage).toMatchObject({ period_spend: "0.0700", total_requests: ALLOWED });
-        // The first refusals come while the first images are still being drawn.
+        // The first refusals arrive while the first images are still being drawn.
         expect(codes).toContain("in_flight");
         expect((await upstream.bill()).items.length - before).toBe(ALLOWED);
         const late = await call({ ...router, apiKey: key.secret }, "POST", "/v1/compat/images/generations", {

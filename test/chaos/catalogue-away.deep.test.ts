@@ -1,5 +1,5 @@
-// The catalogue is silent, then dead: text and images are made on, from the copies of it that the others have, at the
-// same prices; and when it is back, everybody has its changes again.
+// The catalogue is silent, then dead. Text and images are still served from the copies of the other services, at the
+// same prices. After its return, all services have its changes again.
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { call } from "../e2e/http.ts";
@@ -15,17 +15,17 @@ beforeEach(async () => {
   stopped = undefined;
   router = await startRouter("split", {
     sharedPostgres: true,
-    // The list is asked for as often as it takes.
+    // The list is polled often.
     env: { RATE_LIMIT_ANONYMOUS_PER_SECOND: "100000" },
   });
 });
 afterEach(async () => {
-  // A stopped process would not hear that it has to end.
+  // A stopped process would not receive the signal that ends it.
   if (stopped !== undefined) process.kill(stopped, "SIGCONT");
   await router?.dispose();
 });
 
-/** A whole answer, a stream and an image: their statuses, and what the image has cost. */
+/** Requests a whole answer, a stream and an image. Returns their statuses, and the cost of the image. */
 async function generate() {
   const messages = [{ role: "user", content: "are you there?" }];
   const chat = (stream: boolean) =>

@@ -1,10 +1,10 @@
-// The books against the upstream's bill as sentences about what is wrong, for whoever runs outside of a test.
+// Compares the books with the upstream's bill, and reports differences as sentences, for programs outside of a test.
 import { until } from "@gr/testing";
 import { billingOf } from "../e2e/operator.ts";
 import type { Upstream } from "./upstream.ts";
 
 export interface BooksCompared {
-  /** Nothing when all is right. */
+  /** Differences; empty if all agree. */
   readonly problems: readonly string[];
   /** One sentence of figures. */
   readonly summary: string;

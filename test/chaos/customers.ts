@@ -1,4 +1,4 @@
-// Accounts with credit and keys, made by the operator's RPCs.
+// Accounts with credit and keys, created by the operator's RPCs.
 import { randomUUID } from "node:crypto";
 import type { Credits } from "@gr/money";
 import { DepositStatus, SpendPeriod } from "@gr/proto/billing";
@@ -11,7 +11,7 @@ export interface CustomerKey {
   readonly secret: string;
 }
 
-/** An account with this much credit; answers its id. */
+/** Opens an account with this credit. @returns its id */
 export async function openAccount(dataDir: string, credits: Credits): Promise<string> {
   const { accountId } = await (await keysOf(dataDir)).createAccount({ name: "Chaos" });
   await (await billingOf(dataDir)).putDeposit({
@@ -24,7 +24,7 @@ export async function openAccount(dataDir: string, credits: Credits): Promise<st
   return accountId;
 }
 
-/** @param limits a cap for the whole life of the key; Unix milliseconds of its expiry */
+/** @param limits a spend limit for the whole life of the key; Unix milliseconds of its expiry */
 export async function mintKey(
   dataDir: string,
   accountId: string,
@@ -40,7 +40,7 @@ export async function mintKey(
   return { accountId, keyId: key?.keyId ?? "", secret };
 }
 
-/** The secret of a management key. */
+/** Returns the secret of a management key. */
 export async function mintManagementKey(dataDir: string, accountId: string): Promise<string> {
   const keys = await keysOf(dataDir);
   return (await keys.mintKey({ accountId, name: "Owner", kind: KeyKind.MANAGEMENT })).secret;

@@ -1,5 +1,5 @@
-// C12: PostgreSQL fails over to its standby. With synchronous replication nothing that was confirmed is lost, nothing is
-// confirmed while the standby is away, and the router finds the new primary by itself. Without it charges are lost, and
+// C12: PostgreSQL fails over to its standby. With synchronous replication no confirmed commit is lost, no commit is
+// confirmed without the standby, and the router finds the new primary without help. Without it charges are lost, and
 // the same checks notice.
 import { creditsOf } from "@gr/money";
 import { type ReplicatedPostgres, startReplicatedPostgres, until } from "@gr/testing";
@@ -44,7 +44,7 @@ async function stop(): Promise<void> {
   await upstream?.close();
 }
 
-/** Waits until so many more such orders are answered in a way that lets their callers conclude that. */
+/** Waits until this number of further such orders has this conclusion. */
 async function more(load: RunningLoad, count: number, conclusion: Conclusion, of: (order: Order) => boolean) {
   const answers = () => load.sent.filter((one) => one.conclusion === conclusion && of(one.order)).length;
   const wanted = answers() + count;
@@ -94,7 +94,7 @@ describe("with a synchronous standby", () => {
         await more(load, 12, "paid", ({ secret }) => secrets.includes(secret));
       }
       await database.killPrimary();
-      // The address leads to the standby before that may write, as happens when names and servers change one by one.
+      // The address resolves to the standby before it may write, as when names and servers change one by one.
       database.address.leadTo(database.standbyUrl);
       await more(load, 10, "refused", () => true);
       await database.promote();

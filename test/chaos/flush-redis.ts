@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
-/** @throws Error when Redis is not there or does not obey. */
+/** @throws Error if Redis is unreachable or refuses */
 export async function flushRedis(dataDir: string): Promise<void> {
   const { addresses } = JSON.parse(await readFile(join(dataDir, "runtime.json"), "utf8"));
   const { hostname, port, password } = new URL(addresses.REDIS_URL);

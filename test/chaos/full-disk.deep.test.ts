@@ -1,6 +1,6 @@
-// F10: the disk of PostgreSQL is full, really: first tables cannot grow, then its log cannot be written and it dies, and
-// cannot be started. Requests are refused with 503 and nothing is sent upstream; with room again everything goes on by
-// itself, and the money is exact.
+// F10: the disk of PostgreSQL is really full. First tables cannot grow, then its log cannot be written and it dies, and
+// cannot be started. Requests are refused with 503 before the upstream; with free space again all parts recover without
+// help, and the money is exact.
 import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { Random } from "@gr/testing/random";
@@ -29,7 +29,7 @@ const SOME = 15;
 let upstream: Upstream;
 let database: SmallDiskPostgres;
 let router: Router;
-/** An operator's, opened while there is room. */
+/** The operator's session, opened while there is space. */
 let session: Pool;
 beforeEach(async () => {
   upstream = await startUpstream({ tokenDelayMs: 5, imageDelayMs: 50 });
@@ -45,7 +45,7 @@ afterEach(async () => {
   await upstream?.close();
 });
 
-/** Begins new files of the log until there is no room for one; the server dies of that. */
+/** Begins new files of the log until there is no space for one; the server dies of that. */
 async function exhaustLog(session: Pool): Promise<void> {
   const fill = "SELECT pg_logical_emit_message(false, 'full', repeat('x', 1000000)), pg_switch_wal()";
   await until(async () => {

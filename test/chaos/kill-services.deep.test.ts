@@ -1,6 +1,6 @@
 // F1–F4, F23: under load, kill -9 of each service, of PostgreSQL and of Redis, one after the other, for some rounds.
-// Everything comes back by itself, and after each round the money is exact: every answer was charged once, no refusal
-// was, and a repeated Idempotency-Key never leads to a second charge.
+// Every process recovers without help, and after each round the money is exact. Every answer was charged once, no
+// refusal was, and a repeated Idempotency-Key never causes a second charge.
 import { creditsOf } from "@gr/money";
 import { until } from "@gr/testing";
 import { Random } from "@gr/testing/random";
@@ -14,9 +14,9 @@ import { type Customer, expectExactMoney, mixOf, openCustomer } from "./mixed-lo
 import { killProcess, pidOf } from "./processes.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
-/** Of the first round; the next has the next, so that each can be run alone. */
+/** Seed of the first round; the next round has the next seed, so that each can run alone. */
 const SEED = Number(process.env["CHAOS_SEED"] ?? 20_261_121);
-/** In each, all victims die once. */
+/** Number of rounds; in each, all victims die once. */
 const ROUNDS = Number(process.env["CHAOS_ROUNDS"] ?? 1);
 const VICTIMS = [
   "gateway",
@@ -29,7 +29,7 @@ const VICTIMS = [
   "redis",
 ] as const;
 const LOAD = { perSecond: 30, most: 4_000, together: 32, backOffMs: 1_000 };
-/** A process that dies blocks its holds for some seconds; an answer may take as long as a slow machine needs. */
+/** A dead process blocks its holds for some seconds. An answer may need longer on a slow machine. */
 const ENV = {
   TEXT_TOTAL_TIMEOUT_MS: "60000",
   HOLD_LEASE_MS: "6000",
@@ -66,9 +66,9 @@ test(
 );
 
 /**
- * With customers of its own, since one account shows only so many holds.
- * @param earlier of the rounds before; gets those of this one
- * @returns how many orders had to be repeated
+ * Runs a round with customers of its own, since one account shows only a limited number of holds.
+ * @param earlier customers of the rounds before; those of this one are added
+ * @returns the number of repeated orders
  */
 async function round(seed: number, earlier: Customer[]): Promise<number> {
   const beganAt = performance.now();
@@ -101,7 +101,7 @@ async function round(seed: number, earlier: Customer[]): Promise<number> {
   return repeated;
 }
 
-/** Of both kinds, one with a cap. */
+/** Opens customers of both kinds, one with a spend limit. */
 function openCustomers(): Promise<Customer[]> {
   const open = (traits: Parameters<typeof openCustomer>[1]) => openCustomer(router.dataDir, traits);
   return Promise.all([
@@ -117,7 +117,7 @@ async function killAndAwaitReturn(load: RunningLoad, victim: string): Promise<vo
   if (victim === "redis") await flushRedis(router.dataDir);
   const before = await killProcess(router.pid, victim);
   await until(async () => (await pidOf(router.pid, victim)) !== before, { timeoutMs: BACK_MS });
-  // Both kinds of work are done again.
+  // Both kinds of work succeed again.
   const paid = (path: RegExp) =>
     load.sent.filter(({ conclusion, order }) => conclusion === "paid" && path.test(order.path)).length;
   const [chats, images] = [paid(/chat/), paid(/images/)];

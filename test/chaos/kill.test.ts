@@ -1,5 +1,5 @@
-// kill -9 of the whole router under load: afterwards the ledger adds up, no hold outlives its deadline, and what the
-// upstream billed is in our books to the last unit, charged or lost.
+// kill -9 of the whole router under load. Afterwards the ledger verifies, no hold outlives its deadline, and the
+// upstream's bill is in our books to the last unit, charged or lost.
 
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ describe("kill -9", () => {
   let upstream: Upstream;
   let dataDir: string;
   let router: Router | undefined;
-  // The upstream lives on while the router dies, as a real one would.
+  // The upstream outlives the router, like a real one.
   const env = () => ({
     ...upstream.env,
     TEXT_TOTAL_TIMEOUT_MS: "60000",

@@ -1,5 +1,5 @@
-// A text upstream that outlives whoever calls it: each step of an answer is a test's, the bill is its own, and a
-// generation can be looked up by the id of its request.
+// A text upstream that outlives its clients. A test controls each step of an answer, the bill is the upstream's own,
+// and a generation can be looked up by the id of its request.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createListener, type Socket } from "node:net";
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
@@ -9,9 +9,9 @@ export type Script = (response: ServerResponse, requestId: string) => void | Pro
 export class MeteredUpstream {
   /** Ids of the requests that were read, in order. */
   readonly read: string[] = [];
-  /** Sees each connection before anything is read from it; true keeps the connection unread. */
+  /** Receives each connection before any byte is read from it; true keeps the connection unread. */
   accept: (socket: Socket) => boolean = () => false;
-  /** Whether look-ups find what was billed. */
+  /** Whether look-ups find the bill. */
   findable = true;
   script: Script = (response) => void response.writeHead(500).end();
   readonly #bill = new Map<string, PicoUsd>();

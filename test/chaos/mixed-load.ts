@@ -1,5 +1,5 @@
-// Customers who send a seeded mix of text, streams and images, some of them with Idempotency-Keys, and what must be true
-// of their money when all of it has been answered, whatever died meanwhile.
+// Customers with a seeded mix of text, streams and images, some of them with Idempotency-Keys. The checks of
+// their money apply after the last answer, also if processes died meanwhile.
 import { type Credits, creditsOf } from "@gr/money";
 import type { Random } from "@gr/testing/random";
 import { expect } from "@jest/globals";
@@ -16,11 +16,11 @@ const LEAST_CHARGES = 10;
 export interface Customer {
   readonly accountId: string;
   readonly secrets: readonly string[];
-  /** Gives every order an Idempotency-Key, and sends some twice. */
+  /** Sends every order with an Idempotency-Key, and some twice. */
   readonly careful: boolean;
 }
 
-/** With two keys. @param traits `cap` of the second key, for its whole life */
+/** Opens a customer with two keys. @param traits `cap` of the second key, for its whole life */
 export async function openCustomer(
   dataDir: string,
   traits: { careful: boolean; cap?: Credits },
@@ -32,7 +32,7 @@ export async function openCustomer(
 }
 
 /**
- * Text whole and streamed, and images.
+ * Returns a mix of whole and streamed text, and images.
  * @param repeats false: no order is sent twice while its first answer may still be on its way
  */
 export function mixOf(
@@ -54,13 +54,13 @@ export function mixOf(
   };
 }
 
-/** It was sent again before its answer had come, as this mix does. */
+/** Whether this mix sent it again before its answer had arrived. */
 export const isOwnRepeat = ({ error }: Sent) => error?.code === "idempotency_in_progress";
 
 /**
- * Once no hold is open. Orders with an Idempotency-Key whose outcome is unknown are sent again first; answers how often
- * that was.
- * @param earlier customers of loads before, whose bills are in the same books
+ * Checks the money once no hold is open. First repeats the orders with an Idempotency-Key and an unknown outcome.
+ * @param earlier customers of loads before, with bills in the same books
+ * @returns the number of repeats
  */
 export async function expectExactMoney(
   dataDir: string,
@@ -75,7 +75,7 @@ export async function expectExactMoney(
     const answers = sent.filter(({ order }) => secrets.includes(order.secret));
     const charges = await expectHonestAnswers(dataDir, accountId, answers);
     expect(charges).toBeGreaterThan(LEAST_CHARGES);
-    // Who repeats until there is an answer pays for that answer, and for nothing else.
+    // A client that repeats until there is an answer pays for that answer only.
     const answered = answers.filter(({ conclusion }) => conclusion === "paid");
     if (careful) expect(charges).toBe(new Set(answered.map(keyOf)).size);
   }
@@ -87,13 +87,13 @@ export async function expectExactMoney(
   return repeated.length;
 }
 
-/** Sends each order whose outcome its caller does not know again, as it was, until there is an answer. */
+/** Repeats each order with an unknown outcome, unchanged, until there is an answer. */
 async function repeatUnknown(sent: readonly Sent[]): Promise<Sent[]> {
   const paid = new Set(sent.filter(({ conclusion }) => conclusion === "paid").map(keyOf));
   const unknown = sent.filter((one) => one.conclusion === "unknown" && !paid.has(keyOf(one)));
   let orders = [...new Map(unknown.map((one) => [keyOf(one), one.order])).values()];
   const repeated: Sent[] = [];
-  // A slow machine may make a request too late, which is an honest refusal and is free.
+  // A slow machine may refuse a late request, which is correct and free.
   for (let round = 0; round < REPEATS && orders.length > 0; round += 1) {
     const asked = orders;
     const answers = await startLoad((index) => asked[index] as Order, {

@@ -1,5 +1,5 @@
-// F22: five times as many callers as there are places. Who finds none is refused at once and for free, the places stay in use,
-// and nothing is left unsettled; when the crowd has gone, everything is as before. How much is done meanwhile is printed.
+// F22: five times as many clients as places. A client without a place is refused at once and for free, the places stay
+// in use, and no hold stays open. After the crowd the state is as before. The amount of work meanwhile is printed.
 import { creditsOf } from "@gr/money";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -14,7 +14,7 @@ const PLACES = 40;
 const TIMES = 5;
 const CUSTOMERS = 10;
 const ANSWERS = 150;
-/** What a caller does who is refused: it comes again, like all others. */
+/** Pause of a refused client before it retries like all others. */
 const BACK_OFF_MS = 100;
 const PATIENCE = { timeoutMs: 120_000 };
 
@@ -54,7 +54,7 @@ test(`${TIMES} times as many callers as places: refusals are free, what is begun
     const sent = await load.end();
     return { sent, perSecond: paidOf(sent).length / seconds };
   };
-  // Fair places leave the last of them to others, so that a crowd of one account never has all.
+  // Fair places reserve the last of them for others, so that a crowd of one account never has all.
   const alone = await run(PLACES / 2);
   const crowded = await run(PLACES * TIMES);
   const afterwards = await run(PLACES / 2);

@@ -1,5 +1,6 @@
-// A key with a limit of 0.01 USD asks for long answers and sets no limit on output: once and a thousand times at the same
-// time, as a stream and in one piece, of the dearest model of the sandbox. It never pays more; how far its answers get beyond its limit is told.
+// A key with a limit of 0.01 USD requests long answers without a limit on output, once and 1,000 times in parallel.
+// They are streams and whole answers of the sandbox's most expensive model. The key never pays more; the excess of its
+// answers is printed.
 import { type Credits, chargeOf, creditsOf, formatCredits, larger } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -10,7 +11,7 @@ import { sendAll, tally } from "./load.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const CAP: Credits = 100n;
-/** What one stream of sandbox/chat-vision uses while billing decides about it: never more than it was begun with. */
+/** Credits of one stream of sandbox/chat-vision while billing decides about it: never more than its first hold. */
 const SLICE_CREDITS: Credits = 16n;
 const UNHINDERED = {
   RATE_LIMIT_BURST_SECONDS: "60",
@@ -67,7 +68,7 @@ describe("a key with a limit of 0.01 USD, and no limit on output", () => {
       expect(begun.length).toBeGreaterThan(0);
       expect(Object.keys(tally(sent)).filter((kind) => !/^(200|402)/.test(kind))).toEqual([]);
       expect(charged).toBeLessThanOrEqual(CAP);
-      // In one piece an answer ends where its hold does; a stream may have been a moment further than we saw.
+      // An answer in one piece ends with its hold; a stream may be a moment ahead of our reading.
       expect(excess).toBeLessThanOrEqual(stream ? SLICE_CREDITS * BigInt(begun.length) : 0n);
       await expectExactBooks(router.dataDir, upstream, accounts);
     },

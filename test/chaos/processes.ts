@@ -1,4 +1,4 @@
-// The processes under a launcher, by what they run, so that tests can kill them: services by their name, and the
+// The processes under a launcher, by their program, so that tests can kill them: services by their name, and the
 // embedded servers as `postgres` and `redis`.
 import { execFile } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
@@ -16,7 +16,7 @@ const SERVERS: readonly (readonly [name: string, command: RegExp])[] = [
 ];
 const SERVICE = /\/([a-z-]+)\/src\/main\.ts$/;
 
-/** The pid of a service or embedded server. @throws Error while there is none */
+/** Returns the pid of a service or embedded server. @throws Error if there is none */
 export async function pidOf(launcher: number, name: string): Promise<number> {
   const all = await runningProcesses();
   const pid = descendants(all, launcher).find(({ command }) => nameOf(command) === name)?.pid;
@@ -24,7 +24,7 @@ export async function pidOf(launcher: number, name: string): Promise<number> {
   return pid;
 }
 
-/** kill -9; answers the pid that it had. */
+/** Kills by kill -9; returns the pid. */
 export async function killProcess(launcher: number, name: string): Promise<number> {
   const pid = await pidOf(launcher, name);
   process.kill(pid, "SIGKILL");
@@ -48,10 +48,10 @@ async function runningProcesses(): Promise<Running[]> {
   return read.filter((found) => found !== undefined);
 }
 
-/** Fails when the process ends meanwhile. */
+/** Rejects if the process ends meanwhile. */
 async function readProcess(pid: string): Promise<Running> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
-  // The name in brackets may hold anything, brackets too.
+  // The name in brackets may hold any text, brackets too.
   const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
   const command = (await readFile(`/proc/${pid}/cmdline`, "utf8")).replaceAll("\0", " ").trim();
   return { pid: Number(pid), parent, command };

@@ -1,12 +1,12 @@
-// The way to the simulated providers, in the test's own process: everything passes, and a test may do something before a
-// request arrives, before its answer leaves, or in the middle of a file.
+// A proxy before the simulated providers, in the test's own process. A test may act before a
+// request arrives, before its answer is sent, or in the middle of a file.
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-/** What passes of a video's life at its provider. */
+/** Requests of a video's life at its provider. */
 export type Passage = "submit" | "poll" | "content";
 
-/** Where a test may step in; the request is cut when it throws. */
+/** Moment at which a test may act; the request is cut if the test throws. */
 export type Moment = `${"before" | "after"} ${Passage}` | "half of content";
 
 const PATHS: readonly (readonly [passage: Passage, method: string, path: RegExp])[] = [
@@ -22,7 +22,7 @@ interface Received {
 }
 
 export class ProviderDoor {
-  /** Called with how often this moment has come since the door was last opened, from 1. */
+  /** Called with the count of this moment since the door was last opened, from 1. */
   step: (moment: Moment, count: number) => Promise<void> = async () => undefined;
   /** Submissions that reached the provider. */
   submitted = 0;
@@ -50,7 +50,7 @@ export class ProviderDoor {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Nobody steps in any more. */
+  /** Ends the test's actions; everything passes. */
   open(): void {
     this.#counts.clear();
     this.step = async () => undefined;
@@ -64,7 +64,7 @@ export class ProviderDoor {
     if (passage === "submit") this.submitted += 1;
     const answer = await this.#forward(request, body);
     if (passage !== undefined) await this.#step(`after ${passage}`);
-    // As one piece, so that its length is known.
+    // As one piece, so that its length is fixed.
     const { "transfer-encoding": _, ...headers } = answer.headers;
     response.writeHead(answer.status, { ...headers, "content-length": answer.body.length });
     if (passage === "content") {

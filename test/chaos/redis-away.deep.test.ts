@@ -1,4 +1,4 @@
-// Redis dies and nobody starts it again: the split topology goes on answering, caps stay exact, and so do the books.
+// Redis dies and is not restarted: the split topology still answers, and spend limits and books stay exact.
 import { fileURLToPath } from "node:url";
 import { type RedisServer, startRedis } from "@gr/embedded";
 import { creditsOf } from "@gr/money";
@@ -16,7 +16,7 @@ const REQUESTS = 200;
 const PARALLEL = 100;
 const ALLOWED = 5;
 const IMAGE_CREDITS = 100n;
-/** Each gateway counts for itself, so the default limits of a key would be met here. */
+/** Each gateway counts for itself, so the default limits of a key would be reached here. */
 const ENV = { RATE_LIMIT_MEDIA_PER_SECOND: "1000", MEDIA_MAX_RUNNING: "1000" };
 const PATIENCE = { timeoutMs: 180_000 };
 

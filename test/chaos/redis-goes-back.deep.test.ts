@@ -1,5 +1,5 @@
-// F5, F6: Redis forgets the last moments and brings back what was true before them: its file is rolled back, or a replica
-// that has lagged behind takes over. What was spent, revoked or paid in meanwhile stays so, since PostgreSQL decides.
+// F5, F6: Redis loses the last moments and returns older values. Its file is rolled back, or a lagging replica is
+// promoted. Charges, revocations and deposits of those moments persist, since PostgreSQL decides.
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,22 +23,22 @@ const PASSWORD = "the-same-before-and-after";
 const ALLOWED = 5;
 const IMAGE_CREDITS = 100n;
 const CROWD = 60;
-/** So slow that all its holds can be listed. */
+/** Rate so low that all its holds can be listed. */
 const BACKGROUND = { perSecond: 5, most: 900, together: 20 };
 const SOME = 15;
 const ENV = { RATE_LIMIT_MEDIA_PER_SECOND: "1000", RATE_LIMIT_TEXT_PER_SECOND: "1000" };
 const PATIENCE = { timeoutMs: 180_000 };
 
-/** A Redis that remembers, and can be made to go back to a moment before. */
+/** A Redis with a file, which can return to an earlier moment. */
 interface GoingBack {
   readonly url: string;
-  /** From here on everything will be forgotten. */
+  /** From here on all writes will be lost. */
   mark(): Promise<void>;
   goBack(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** kill -9, the append-only file as it was at the mark, and the same address again. */
+/** kill -9, the append-only file of the mark, and the same address again. */
 async function rolledBack(): Promise<GoingBack> {
   const folder = await mkdtemp(join(tmpdir(), "redis-back-"));
   const [dataDir, copy] = [join(folder, "data"), join(folder, "copy")];
@@ -69,7 +69,7 @@ async function rolledBack(): Promise<GoingBack> {
   };
 }
 
-/** A replica that hears nothing since the mark takes over from a primary that dies. */
+/** A replica without updates since the mark is promoted after the death of its primary. */
 async function replacedByReplica(): Promise<GoingBack> {
   const primary = await startRedis({ cacheDir: CACHE, password: PASSWORD });
   const { port } = new URL(primary.url);
@@ -167,7 +167,7 @@ test.each([
     await more(load, SOME);
     expect(note(revoked, await images(key.revoked, 1))).toEqual({ 200: 1 });
     await redis.mark();
-    // From here on Redis will have heard nothing.
+    // Redis will lose all writes from here on.
     expect(note(capped, await images(key.capped, CROWD))).toEqual({
       200: ALLOWED,
       "402 spend_limit_exceeded": CROWD - ALLOWED,
@@ -187,14 +187,14 @@ test.each([
 
     expect(note(revoked, await images(key.revoked, 10))).toEqual({ "401 unauthorized": 10 });
     expect(note(capped, await images(key.capped, CROWD))).toEqual({ "402 spend_limit_exceeded": CROWD });
-    // The credit that came meanwhile is there, and not one credit more.
+    // The credit that was added meanwhile is there, and no more.
     expect(note(poor, await images(key.poor, 2))).toEqual({ 200: 2 });
     expect(note(poor, await images(key.poor, 10))).toEqual({ "402 insufficient_credits": 10 });
     await more(load, SOME);
   } finally {
     note(busy, await load.end());
   }
-  // Nobody is refused for want of Redis, nor for what it remembers.
+  // No request is refused for want of Redis, nor for its older values.
   expect(tally(answers.get(busy) ?? [])).toEqual({ 200: load.started() });
   await noOpenHolds(dataDir, PATIENCE.timeoutMs);
   for (const [account, sent] of answers) await expectHonestAnswers(dataDir, account, sent);

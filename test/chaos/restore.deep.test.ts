@@ -1,6 +1,5 @@
-// The restore drill: a base backup of a database at work, its archived log, and the way back to a moment of which nobody
-// knew then that it would matter. The books of that moment are exact; what came after it is on the upstream's bill and
-// nowhere else, item by item.
+// The restore drill: a base backup of a running database, its archived log, and the restore to a moment that was not
+// chosen beforehand. The books of that moment are exact. All later items are only on the upstream's bill, item by item.
 import { chmod, cp, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -22,7 +21,7 @@ const SEED = 20_261_122;
 const LOAD = { perSecond: 20, most: 600, together: 16 };
 const MOMENT = "before_the_mistake";
 const PATIENCE = { timeoutMs: 120_000 };
-/** Of a running server alone, or remade at the start; the log comes from the archive. */
+/** Files of a running server alone, or recreated at the start; the log is restored from the archive. */
 const NOT_COPIED = /^(lock|lock\..*|postmaster\.(pid|opts)|\.s\.PGSQL.*|pg_internal\.init.*)$/;
 
 let folder: string;
@@ -31,7 +30,7 @@ let server: PostgresServer;
 let upstream: Upstream;
 let router: Router;
 
-/** As the operator of the server does, in one session. */
+/** Runs work like the operator of the server, in one session. */
 async function onServer<T>(work: (session: PoolClient) => Promise<T>): Promise<T> {
   const log = createLogger("silent", "test");
   const pool = await connectPostgres({ url: server.url, poolSize: 1, schema: "operator", log });
@@ -96,7 +95,7 @@ test("a database that is restored to a moment has the exact books of that moment
     dataDir: router.dataDir,
     env: { ...upstream.env, DATABASE_URL: server.url },
   });
-  // Nothing of it was lost, and nothing of what came later is there.
+  // All of it was restored, and no later commit.
   expect(await (await billingOf(router.dataDir)).verifyLedger({})).toEqual(verdict);
   for (const { accountId, secrets } of customers) {
     const answers = before.sent.filter(({ order }) => secrets.includes(order.secret));
@@ -120,13 +119,13 @@ test("a database that is restored to a moment has the exact books of that moment
   expect((await (await billingOf(router.dataDir)).verifyLedger({})).differences).toEqual([]);
 });
 
-/** Of each part other orders, with other Idempotency-Keys. */
+/** Other orders in each part, with other Idempotency-Keys. */
 function mix(customers: readonly Customer[], part: number): (index: number) => Order {
   const next = mixOf(new Random(SEED + part), router.baseUrl, customers);
   return (index) => next(part * LOAD.most + index);
 }
 
-/** What pg_basebackup does: the files of a server at work, between two marks. Answers their folder. */
+/** Copies the files of a running server between two marks, like pg_basebackup. @returns their folder */
 async function takeBackup(): Promise<string> {
   const backup = join(folder, "backup");
   await onServer(async (session) => {
@@ -140,12 +139,12 @@ async function takeBackup(): Promise<string> {
 
 const isCopied = (path: string) => !NOT_COPIED.test(basename(path)) && !/\/pg_wal\/[0-9A-F]{24}$/.test(path);
 
-/** Gives this moment a name. */
+/** Names this moment. */
 async function reach(moment: string): Promise<void> {
   await onServer((session) => session.query("SELECT pg_create_restore_point($1)", [moment]));
 }
 
-/** The log so far is in the archive when this ends. */
+/** Resolves once the log so far is in the archive. */
 async function archiveAll(): Promise<void> {
   await onServer(async (session) => {
     const { rows } = await session.query<{ file: string }>("SELECT pg_walfile_name(pg_switch_wal()) AS file");
@@ -153,7 +152,7 @@ async function archiveAll(): Promise<void> {
   });
 }
 
-/** Another server, from the backup and the archive. */
+/** Starts another server, from the backup and the archive. */
 async function restore(backup: string): Promise<void> {
   await writeFile(join(backup, "cluster", "recovery.signal"), "");
   server = await startPostgres({

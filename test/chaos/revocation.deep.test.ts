@@ -1,6 +1,6 @@
-// F15: a key is deleted, disabled or expires in the middle of heavy use. From the answer to whoever revoked it, or
+// F15: a key is deleted, disabled or expires in the middle of heavy use. From the answer to the revocation, or
 // from its expiry, nothing is reserved for it any more and every new request with it is refused, at each gateway,
-// whatever happens to Redis meanwhile.
+// also during faults of Redis.
 import { creditsOf } from "@gr/money";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -15,11 +15,11 @@ import { chat, type LoadBounds, type RunningLoad, startLoad, tally } from "./loa
 import { killProcess } from "./processes.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
-/** Requests that are over before the key is revoked, and that are begun after it. */
+/** Requests that end before the revocation of the key, and that begin after it. */
 const BEFORE = 150;
 const AFTER = 150;
 const HEAVY: LoadBounds = { perSecond: 500, most: 5_000, together: 100 };
-/** So slow that all its holds can be listed. */
+/** Rate so low that all its holds can be listed. */
 const STEADY: LoadBounds = { perSecond: 120, most: 5_000, together: 100 };
 const LIFETIME_MS = 6_000;
 const NO_LIMITS = {
@@ -62,7 +62,7 @@ describe.each(topologies)("a key in heavy use: %s", (topology: Topology) => {
   }
 
   /**
-   * @param end Unix milliseconds: what begins later is refused, with this code
+   * @param end Unix milliseconds: later requests are refused, with this code
    * @param fewest holds that were placed before
    */
   async function expectEnd(
@@ -73,7 +73,7 @@ describe.each(topologies)("a key in heavy use: %s", (topology: Topology) => {
     const begun = load.started();
     await until(() => load.started() >= begun + AFTER, PATIENCE);
     const sent = await load.end();
-    // Nothing fails, nothing is refused for another reason.
+    // No request fails or is refused for another reason.
     expect(Object.keys(tally(sent)).sort()).toEqual(["200", "401 unauthorized"]);
     const late = sent.filter(({ startedAt }) => startedAt > end);
     expect(late.length).toBeGreaterThan(AFTER / 2);
@@ -86,7 +86,7 @@ describe.each(topologies)("a key in heavy use: %s", (topology: Topology) => {
     await expectExactBooks(router.dataDir, upstream, accounts);
   }
 
-  /** @param revoke is told how to delete the key as its owner does; quick, so that all holds can be listed */
+  /** @param revoke deletes the key, with the delete call of its owner; quick, so that all holds can be listed */
   async function revokeInUse(
     revoke: (key: CustomerKey, deleteByOwner: () => Promise<void>) => Promise<void>,
   ): Promise<void> {
@@ -128,7 +128,7 @@ describe.each(topologies)("a key in heavy use: %s", (topology: Topology) => {
       const load = use(key, STEADY);
       try {
         await until(() => Date.now() > expiresAt, PATIENCE);
-        // How many fit into its life is a matter of the machine.
+        // The number within its life depends on the machine.
         await expectEnd(load, key, { end: expiresAt - 1, code: "api_key_expired", fewest: 1 });
       } finally {
         await load.end();

@@ -1,6 +1,6 @@
-// A PostgreSQL on a small disk of its own that a test can fill: a tmpfs in a mount namespace that nobody else sees, so that
-// ENOSPC is the kernel's. Linux only. This file is also the process in the namespace; it starts a server that has died
-// again, as whoever runs one does.
+// A PostgreSQL on a small disk of its own that a test can fill: a tmpfs in a private mount namespace, so that
+// ENOSPC is the kernel's. Linux only. This file is also the process in the namespace; it restarts a dead
+// server, like an operator.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, open, rm } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { startPostgres } from "@gr/embedded";
 import { freePort } from "@gr/testing";
 
-/** An empty cluster has 60 MB; the rest is for data and log. */
+/** Size of the disk: an empty cluster has 60 MB, data and log the rest. */
 const DISK = "160m";
 const PIECE = Buffer.alloc(64 * 1024);
 const AGAIN_MS = 200;
@@ -21,23 +21,23 @@ type Says = { readonly url: string } | { readonly did: Told };
 
 export interface SmallDiskPostgres {
   readonly url: string;
-  /** No byte is left on the disk. */
+  /** Fills the disk to its last byte. */
   fill(): Promise<void>;
-  /** There is room again. */
+  /** Frees the space again. */
   empty(): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function startSmallDiskPostgres(): Promise<SmallDiskPostgres> {
   const folder = await mkdtemp(join(tmpdir(), "small-disk-"));
-  // Whoever is not root gets the right to mount in a user namespace, under the same name.
+  // Without root, a user namespace grants the right to mount, under the same user name.
   const namespace = process.getuid?.() === 0 ? ["-m"] : ["-U", "-c", "-m", "--keep-caps"];
   const command = [...namespace, process.execPath, SELF, folder, String(await freePort())];
   const child = spawn("unshare", command, { stdio: ["ignore", "ignore", "inherit", "ipc"] });
   const ended = once(child, "exit").then(() => {
     throw new Error("no small disk: this test needs Linux and the right to mount (unshare -m)");
   });
-  // Only who waits for an answer is interested.
+  // Only callers that wait for an answer need the error.
   ended.catch(() => undefined);
   const hear = async (): Promise<Says> => {
     const [said] = await Promise.race([once(child, "message"), ended]);

@@ -1,5 +1,5 @@
-// F18: SIGTERM while many streams are open. Within the grace each ends whole, all are settled when the process has ended;
-// what takes longer is given up or cut, and costs its caller nothing. The exit code is 0 either way.
+// F18: SIGTERM while many streams are open. Within the grace each ends whole, and all are settled at the end of the
+// process. Longer ones are ended with an error or cut, and cost their clients nothing. The exit code is 0 either way.
 import { creditsOf } from "@gr/money";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -12,13 +12,13 @@ import type { Order } from "./send-order.ts";
 import { startUpstream, type Upstream } from "./upstream.ts";
 
 const STREAMS = 200;
-/** More at once would be above its rate limit. */
+/** Streams of one key; more at once would be above its rate limit. */
 const STREAMS_OF_A_KEY = 50;
 const TOKENS = 100;
 const PATIENCE = { timeoutMs: 180_000 };
-/** A slow machine needs its time for so many; the default is for platforms that wait for no more than 30 s. */
+/** A slow machine needs its time for this number; the default is for platforms that wait for at most 30 s. */
 const LONG_GRACE = { STOP_GRACE_MS: "90000" };
-/** Two minutes long, which no grace of two seconds waits for. */
+/** Streams of two minutes, far longer than a grace of 2 s. */
 const ENDLESS_STREAMS = 40;
 const ENDLESS_TOKENS = 3_000;
 const SHORT_GRACE = {
@@ -57,7 +57,7 @@ describe.each(topologies)("SIGTERM during streams: %s", (topology: Topology) => 
     return streams;
   };
 
-  /** What is left is the same data for either topology, and this one is started sooner. */
+  /** The remaining data are the same for either topology, and this one starts sooner. */
   const startAgain = async (env: Readonly<Record<string, string>>) => {
     router = await startRouter("all-in-one", {
       dataDir: router.dataDir,

@@ -1,6 +1,6 @@
-// kill -9 of the text proxy at every point of a request where it could hurt, with the real billing on a real
-// PostgreSQL: afterwards no hold is open, the books are the upstream's bill to the last unit, and the customer is
-// charged once for an answer that can be had, else not at all. The names say the crash point of the design.
+// kill -9 of the text proxy at every dangerous point of a request, with the real billing on a real PostgreSQL.
+// Afterwards no hold is open, the books equal the upstream's bill to the last unit, and the customer is charged once
+// for an answer that can be fetched, else never. The names have the crash point of the design.
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { ServerResponse } from "node:http";
@@ -30,7 +30,7 @@ import { MeteredUpstream } from "./metered-upstream.ts";
 const TEXT_PROXY = fileURLToPath(new URL("../../services/text-proxy/src/main.ts", import.meta.url));
 const PATIENCE = { timeoutMs: 180_000 };
 const TEST_MS = 600_000;
-/** The router's own text proxy must not resolve what the killed one left behind. */
+/** The router's own text proxy must not resolve the requests of the killed one. */
 const NEVER_MS = "600000";
 const COST = 1_230_000_000n;
 const CHARGE = 13n;
@@ -42,7 +42,7 @@ let door: BillingDoor;
 let peers: RunningProcess;
 let child: TestChild;
 let env: Record<string, string>;
-/** Straight to billing, not through the door. */
+/** Environment with the direct address of billing, without the door. */
 let rivalEnv: Record<string, string>;
 let port: number;
 let chargedBefore = 0n;
@@ -93,7 +93,7 @@ afterAll(async () => {
   await router?.dispose();
 });
 beforeEach(async () => {
-  // A test that failed half-way leaves nothing to the next one.
+  // A test that failed half-way must not affect the next one.
   disarm();
   upstream.read.length = 0;
   upstream.findable = true;
@@ -115,7 +115,7 @@ const EVENTS = [
 interface Shape {
   readonly name: string;
   readonly stream: boolean;
-  /** What the client gets. */
+  /** Text that the client gets. */
   readonly text: string;
   answer(response: ServerResponse, id: string): void;
 }
@@ -161,7 +161,7 @@ function disarm(): void {
   upstream.accept = () => false;
 }
 
-/** Asks, kills the process where `arm` says, and starts another one. The client never sees the end of its answer. */
+/** Sends a request, kills the process at `arm`, and starts another one. The client never sees the end of its answer. */
 async function crashAt(
   arm: (crash: () => Promise<void>) => void,
   shape = whole,
@@ -181,7 +181,10 @@ async function crashAt(
   child = await startChild(TEXT_PROXY, env, port);
 }
 
-/** The deadlines of all open holds have come: nobody waits for them, and a slow machine has time for its work. */
+/**
+ * Moves the deadlines of all open holds into the past: no test waits for them, and a slow machine has time for its
+ * work.
+ */
 async function letDeadlinesPass(): Promise<void> {
   await books.query("UPDATE hold SET deadline_at = now() WHERE state = 'open'");
 }
@@ -199,7 +202,9 @@ const crashAfter = (what: Passing) => (crash: () => Promise<void>) => {
   };
 };
 
-/** No hold stays open; the books agree with themselves and with the upstream; so many credits were charged. */
+/**
+ * No hold stays open, the books agree with themselves and with the upstream, and the charge is this number of credits.
+ */
 async function expectSettled(charged: bigint): Promise<void> {
   await until(async () => (await billing.verifyLedger({})).openHolds === 0n, PATIENCE);
   const verdict = await billing.verifyLedger({});
@@ -208,7 +213,7 @@ async function expectSettled(charged: bigint): Promise<void> {
   expect(BigInt(verdict.chargedCostPicoUsd) + BigInt(verdict.lostCostPicoUsd)).toBe(upstream.billed);
 }
 
-/** Under a key that is free the request runs anew and is charged once; from then on it is given again. */
+/** Under a free key the request runs anew and is charged once; later repeats get its answer. */
 async function expectRunsAnew(shape: Shape, key: string): Promise<void> {
   const sent = upstream.read.length;
   expect(await ask(shape, key)).toEqual({ status: 200, replayed: null, text: shape.text });
@@ -374,13 +379,13 @@ describe("C8, the answer captured and not sent", () => {
 });
 
 describe("C10, a late worker against the resolver of another process", () => {
-  /** Nobody was charged for the answer, so nobody gets it. */
+  /** The answer was not charged, so no client gets it. */
   function expectWithheld(answer: Awaited<ReturnType<typeof ask>>): void {
     expect(answer.status).toBe(504);
     expect(answer.text).not.toContain("choices");
   }
 
-  /** The worker is held at the door until somebody else has resolved its hold; its client waits for it. */
+  /** The worker waits at the door until another process has resolved its hold; its client waits for it. */
   async function resolvedMeanwhile(at: Passing, key?: string) {
     await child.kill();
     child = await startChild(TEXT_PROXY, { ...env, RESOLVE_INTERVAL_MS: NEVER_MS }, port);
@@ -453,7 +458,7 @@ describe("C10, a late worker against the resolver of another process", () => {
   );
 });
 
-/** What the gateway is to the text proxy: a public listener that has authenticated its caller already. */
+/** Replaces the gateway for the text proxy: a public listener with an authenticated client. */
 function edgeFor(caller: Principal): Module {
   return defineModule({
     name: "edge",

@@ -1,5 +1,6 @@
-// F20, F21: every upstream answers 503 to everything for a while. Each request asks at most once: an upstream sees no more requests
-// than the router. A breaker refuses none of them. After the upstream's return every request is answered again.
+// F20, F21: every upstream answers 503 to everything for a while. Each request asks at most once: an upstream sees no
+// more requests than the router. A breaker refuses none of them. After the upstream's return every request is answered
+// again.
 import { createServer, request, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sandboxEnvironment } from "@gr/all-in-one";
@@ -23,10 +24,10 @@ const ENV = {
 };
 const PATIENCE_MS = 90_000;
 
-/** Stands before the simulator. */
+/** Proxy before the simulator. */
 let gate: Server;
 let isDown = false;
-/** Requests for something to be made, while it was down. */
+/** Generation requests during the outage. */
 let attempts = 0;
 let upstream: Upstream;
 let router: Router;

@@ -1,6 +1,6 @@
-// One of two text upstreams is killed under load and comes back. Of a server of one's own no client notices. Of an upstream that
-// bills, those are lost whose requests it had, and only they: nothing that it may have billed is sent to the other one. The
-// breaker opens and closes, and the books are what both upstreams say, to the last unit.
+// One of two text upstreams is killed under load and restarted. A self-hosted server's death has no effect on clients.
+// An upstream that bills loses only its running requests: none that it may have billed is sent to the other one. The
+// breaker opens and closes, and the books equal the bills of both upstreams, to the last unit.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -23,9 +23,9 @@ const SIMULATOR = fileURLToPath(new URL("../../apps/simulator/src/main.ts", impo
 const PATIENCE = { timeoutMs: 180_000 };
 const TEST_MS = 600_000;
 const MODEL = "own/chat";
-/** One account shows a thousand holds. */
+/** One account shows at most 1,000 holds. */
 const LOAD = { perSecond: 30, most: 600, together: 24 };
-/** As many requests are at the upstream when it dies. */
+/** Requests at the upstream when it dies. */
 const DYING = 10;
 const ROUTER_ENV = {
   TEXT_BREAKER_FAILURES: "3",
@@ -64,13 +64,13 @@ class MortalUpstream {
     };
     this.#child = spawn(process.execPath, [SIMULATOR], {
       env: { PATH: process.env["PATH"] ?? "", ...warmStart(), ...env },
-      // The channel ends it with us, whatever ends us.
+      // The channel ends it with this process, in every case.
       stdio: ["ignore", "ignore", "inherit", "ipc"],
     });
     await until(async () => (await fetch(`${this.url}/livez`)).ok, PATIENCE);
   }
 
-  /** It takes what it is sent, and does nothing. */
+  /** Accepts requests, and does not answer. */
   freeze(): void {
     this.#child?.kill("SIGSTOP");
   }
@@ -110,7 +110,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 }, TEST_MS);
 
-/** @param first the upstream that will die, as the list has it */
+/** @param first the upstream that will die, as a row of the list */
 async function start(first: object): Promise<Router> {
   const row = {
     id: MODEL,
@@ -152,7 +152,7 @@ function orderOf(on: Router, index: number): Order {
 const idsOf = async (upstream: Pick<Upstream, "bill">) =>
   new Set((await upstream.bill()).items.map(({ requestId }) => requestId));
 
-/** Kills it while it has requests, and lets the other one serve; brings it back, and lets it serve again. */
+/** Kills it while it has requests, and lets the other one serve. Restarts it, and lets it serve again. */
 async function killAndRevive(on: Router): Promise<readonly Sent[]> {
   const running = startLoad((index) => orderOf(on, index), LOAD);
   const answered = (more: number) => {

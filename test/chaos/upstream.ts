@@ -1,11 +1,11 @@
-// The simulated upstream in the test's own process: it lives on when a router dies, as a real one would, and its bill
-// is the outside truth that the books are compared with.
+// The simulated upstream in the test's own process. It outlives a router, like a real one, and its bill
+// is the outside reference for the books.
 import { sandboxEnvironment } from "@gr/all-in-one";
 import { startSimulator } from "@gr/simulator";
 import { type BillItem, simulatorBill } from "../e2e/http.ts";
 
 export interface Upstream {
-  /** Points a router at it. */
+  /** Environment that directs a router to it. */
   readonly env: Readonly<Record<string, string>>;
   bill(): Promise<{ total: bigint; items: BillItem[] }>;
   close(): Promise<void>;

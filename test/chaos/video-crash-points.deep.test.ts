@@ -1,6 +1,6 @@
-// kill -9 in each phase of an asynchronous video, in both topologies, with the simulated provider living on. Its client does
-// what clients do: it repeats the request under its Idempotency-Key until it has the video. It gets one, pays for one, and
-// what the provider billed is in the books to the last unit.
+// kill -9 in each phase of an asynchronous video, in both topologies, while the simulated provider survives. Its client
+// repeats the request under its Idempotency-Key until it has the video. It gets one, pays for one, and the provider's
+// bill is in the books to the last unit.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { sandboxEnvironment } from "@gr/all-in-one";
@@ -18,13 +18,13 @@ import { startUpstream, type Upstream } from "./upstream.ts";
 
 const PATH = "/v1/compat/videos/generations";
 const VIDEO = { model: "sandbox/video", prompt: "a lighthouse", seconds: 1 };
-/** Credits, of a second. */
+/** Credits a second. */
 const PRICE = 500n;
 const PATIENCE = { timeoutMs: 180_000 };
 const ASK_AGAIN_MS = 100;
 const TEST_MS = 600_000;
 const ENV = {
-  // Whoever insists asks often.
+  // A client that insists sends many requests.
   RATE_LIMIT_MEDIA_PER_SECOND: "0",
   RATE_LIMIT_OTHER_PER_SECOND: "0",
   MEDIA_LEASE_MS: "2000",
@@ -33,18 +33,18 @@ const ENV = {
   VIDEO_TIMEOUT_MS: "120000",
 };
 
-/** Statements at which a process can be made to wait: they need a row that a test has locked. */
+/** Statements at which a process can be blocked: they need a row that a test has locked. */
 const SAVES_OPERATION = "UPDATE generation SET operations = %";
 const ENDS_ROW = "UPDATE generation SET state = $3%";
 
 type Crash = () => Promise<void>;
 
-/** A phase of a video's life: how its process is killed in it. */
+/** A phase of a video's life, with the way to kill its process in it. */
 interface Phase {
   readonly name: string;
-  /** Whether the client has to begin anew, since nobody can know the job. */
+  /** Whether the client must begin anew, since no process has the job's id. */
   readonly lost?: boolean;
-  /** Whether even the provider has not heard of it. */
+  /** Whether even the provider has not received it. */
   readonly unsent?: boolean;
   arm(crash: Crash): void;
 }
@@ -57,7 +57,7 @@ const at = (wanted: Moment, crash: Crash, wantedCount = 1) => {
   };
 };
 
-/** The answer passes on; its process is killed in the statement that follows. */
+/** The answer passes on; its process is killed in the next statement. */
 const inStatement = (wanted: Moment, like: string, crash: Crash) => {
   door.step = async (moment) => {
     if (moment !== wanted) return;
@@ -147,7 +147,7 @@ const PHASES: readonly Phase[] = [
 
 let upstream: Upstream;
 let door: ProviderDoor;
-/** The first, which owns the data, and the one that runs. */
+/** The first router, which owns the data, and the running one. */
 let owner: Router;
 let router: Router;
 let db: Pool;
@@ -167,7 +167,7 @@ async function captured(): Promise<number> {
   return holds.filter(({ state }) => state === HoldState.CAPTURED).length;
 }
 
-/** Of this test, in this state, and not booked. */
+/** Counts rows of this test, in this state, and not booked. */
 async function rows(state: string): Promise<number> {
   const { rows: found } = await db.query(
     "SELECT FROM media_generation.generation WHERE state = $1 AND booked_at IS NULL",
@@ -176,7 +176,7 @@ async function rows(state: string): Promise<number> {
   return found.length;
 }
 
-/** Locks rows as a transaction that takes long would. @returns lets go of them */
+/** Locks rows like a long transaction. @returns unlocks them */
 async function lock(statement: string): Promise<() => Promise<void>> {
   const client = await db.connect();
   await client.query("BEGIN");
@@ -193,17 +193,17 @@ async function isWaiting(like: string): Promise<boolean> {
   return (await db.query(`SELECT FROM pg_stat_activity WHERE ${WAITING}`, [like])).rows.length > 0;
 }
 
-/** A statement of a dead process would go on when it gets its lock. */
+/** Ends the statement of a dead process, which would continue once it gets its lock. */
 async function forget(like: string): Promise<void> {
   await db.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${WAITING}`, [like]);
 }
 
-/** The provider has done the work, and has billed it. */
+/** Resolves once the provider has done and billed the work. */
 async function billed(): Promise<void> {
   await until(async () => (await upstream.bill()).items.length > billedBefore, PATIENCE);
 }
 
-/** What can be neither gone on with nor found out is free when its deadline has come. */
+/** Moves deadlines into the past: a job that can be neither continued nor looked up is then free. */
 async function letDeadlinesPass(): Promise<void> {
   await db.query("UPDATE media_generation.generation SET deadline_at = now() WHERE booked_at IS NULL");
   await db.query("UPDATE billing.hold SET deadline_at = now() WHERE state = 'open'");
@@ -215,7 +215,7 @@ const ask = (key: string): Promise<Answer> =>
     headers: { prefer: "respond-async", "idempotency-key": key },
   });
 
-/** As a client does that wants its video, whatever happens. */
+/** Repeats the request until there is an answer. */
 async function insist(key: string): Promise<Answer> {
   let answer: Answer | undefined;
   await until(async () => {
@@ -275,7 +275,7 @@ describe.each(topologies)("%s", (topology) => {
   });
   afterEach(() => door.open());
 
-  /** Kills the media process where `arm` says, and sees to it that there is one again. @returns the first answer */
+  /** Kills the media process at `arm`, and ensures that one runs again. @returns the first answer */
   async function crashIn(
     { arm }: Pick<Phase, "arm">,
     begin: () => Promise<Answer>,
@@ -341,7 +341,7 @@ describe.each(topologies)("%s", (topology) => {
       const arm = (crash: Crash) =>
         at("after poll", async () => {
           await until(() => location !== "", PATIENCE);
-          // It does not hear of it: it waits for this poll.
+          // It does not receive the cancellation: it waits for this poll.
           expect((await call(router, "DELETE", location)).status).toBe(202);
           await crash();
         });

@@ -4,7 +4,7 @@ import { type Browser, chromium } from "playwright-core";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** @throws with the command that mends it, when there is no browser */
+/** @throws with the command that installs it, if there is no browser */
 export async function openBrowser(): Promise<Browser> {
   const executablePath = [process.env["CHROMIUM"], ...PLACES].find(
     (path) => path !== undefined && existsSync(path),
@@ -12,7 +12,7 @@ export async function openBrowser(): Promise<Browser> {
   if (executablePath === undefined) {
     throw new Error("There is no Chromium: apt-get install chromium, or name one in CHROMIUM.");
   }
-  // Root, which CI is, cannot use Chromium's own sandbox; the pages are ours.
+  // Root, the user of CI, cannot use Chromium's own sandbox; the pages are ours.
   const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
   return await chromium.launch({ executablePath, args });
 }

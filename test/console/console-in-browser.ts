@@ -1,5 +1,5 @@
-// The console of a router that runs, in a browser: how a page is opened, what went wrong on it, how it looks. What the tests
-// of the console share.
+// The console of a running router in a browser, shared by the tests of the console: opening pages, their errors, their
+// pictures.
 import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -14,13 +14,13 @@ import { openBrowser } from "./browser.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PATIENCE_MS = 180_000;
-/** A folder for pictures of each screen, for whoever wants to look. */
+/** Folder for pictures of each screen, if a reader wants them. */
 const PICTURES = process.env["CONSOLE_PICTURES"];
 /** The size of a desk; the narrowest phones that are common. */
 const SIZES = { desk: { width: 1280, height: 860 }, phone: { width: 375, height: 812 } } as const;
 const SCHEMES = ["light", "dark"] as const;
 
-/** Colours that fade into each other are read when they have; what turns for ever is left to turn. */
+/** Waits until colours have faded; endless animations continue. */
 const UNTIL_STILL = `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))
   .then(() => Promise.allSettled(document.getAnimations()
     .filter(({ effect }) => effect.getComputedTiming().endTime < Infinity).map(({ finished }) => finished)))
@@ -33,7 +33,7 @@ export class ConsoleInBrowser {
   readonly #browser: Browser;
   #context: BrowserContext | undefined;
   #page: Page | undefined;
-  /** What the pages threw, and what their policy refused. */
+  /** Errors that the pages threw, and violations of their policy. */
   troubles: string[] = [];
 
   /** @param env more settings of the router */
@@ -70,12 +70,12 @@ export class ConsoleInBrowser {
     await this.mails.close();
   }
 
-  /** With a browser that knows nobody. */
+  /** Opens a page in a browser without a session. */
   async open(): Promise<Page> {
     this.#context = await this.#browser.newContext({
       baseURL: this.router.baseUrl,
       viewport: SIZES.desk,
-      // What moves is neither read nor pictured on its way.
+      // Moving elements can be neither read nor pictured.
       reducedMotion: "reduce",
     });
     this.#context.setDefaultTimeout(PATIENCE_MS);
@@ -116,7 +116,7 @@ export class ConsoleInBrowser {
     return this.goto(`/accounts/${account}/${part}`);
   }
 
-  /** Waits until a page is there as a whole. */
+  /** Waits until a page is completely loaded. */
   async goto(path: string): Promise<void> {
     await this.page.goto(path);
     await this.page.locator("h1").waitFor();
@@ -127,7 +127,7 @@ export class ConsoleInBrowser {
     await this.page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
   }
 
-  /** The page as it is, at the size of a desk and of a phone, light and dark. @returns what is wrong with it, a line each */
+  /** Checks the page at the size of a desk and of a phone, light and dark. @returns its faults, a line each */
   async findings(name: string): Promise<string[]> {
     const findings: string[] = [];
     for (const [size, viewport] of Object.entries(SIZES)) {
@@ -155,9 +155,9 @@ export class ConsoleInBrowser {
   }
 }
 
-/** Serious findings of axe. */
+/** Returns the serious findings of axe. */
 async function accessibilityOf(page: Page): Promise<string[]> {
-  // Pages take no script from elsewhere; the browser's own evaluation is not bound by that.
+  // Pages load no script from other hosts; the browser's own evaluation is not bound by that.
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
   return await page.evaluate(async () => {
     const { violations } = await (globalThis as unknown as { axe: Axe }).axe.run();
@@ -167,7 +167,7 @@ async function accessibilityOf(page: Page): Promise<string[]> {
   });
 }
 
-/** A page is read from above to below, and never sideways. */
+/** A page scrolls down, and never sideways. */
 async function overflowOf(page: Page): Promise<string[]> {
   const [wide, seen] = (await page.evaluate(
     "[document.documentElement.scrollWidth, document.documentElement.clientWidth]",

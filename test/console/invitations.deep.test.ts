@@ -1,5 +1,5 @@
-// An invitation in a real browser where sign-up is closed: from the mailed link to the account, for a new person, for a person
-// who must sign in first, and for one who is signed in.
+// An invitation in a real browser with closed sign-up: from the mailed link to the account. Cases are a new person, a
+// person without a session, and a signed-in person.
 import { tokenOf } from "@gr/testing/mail-server";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { Browser } from "../e2e/console-client.ts";
@@ -42,7 +42,7 @@ test("a new person sets a password behind the link and is in the account", async
   await inAccount();
   await at.page.getByText("Balance").waitFor();
 
-  // Again a member, who has to sign in first.
+  // A member again, without a session.
   const { person } = (await owner.get("session")).body;
   const { data } = (await owner.get(`accounts/${at.router.accountId}/members`)).body;
   const member = data.find(({ person_id }: { person_id: string }) => person_id !== person.id);

@@ -1,4 +1,4 @@
-// Every screen of the console in a real browser, with something on it, at the size of a desk and of a phone, light and dark: no
+// Every screen of the console with content in a real browser, at the size of a desk and of a phone, light and dark. No
 // page breaks its own policy, throws, has a serious accessibility finding, or is wider than the screen.
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => at.close());
 
-/** What each screen needs to have something on it. */
+/** Creates the content of each screen. */
 async function fill(): Promise<void> {
   const make = async (path: string, wanted: number, body: object, headers: Record<string, string> = {}) => {
     const { status } = await call(at.router, "POST", `/v1/compat/${path}`, { body, headers });
@@ -76,7 +76,7 @@ async function requestsOf(query: string): Promise<{ id: string }[]> {
   return (await call(at.router, "GET", `/v1/generations?${query}`)).body.data;
 }
 
-/** Each page, and what is wrong with any of them. */
+/** Visits each page, and collects the faults of all. */
 async function visit(pages: Readonly<Record<string, string>>): Promise<void> {
   const findings: string[] = [];
   for (const [name, path] of Object.entries(pages)) {

@@ -1,5 +1,5 @@
-// What people do with the console, in a real browser, against a router that runs: a new owner on the first day, somebody who
-// looks at what runs. No page breaks its own policy or throws on the way.
+// Usual work with the console, in a real browser, against a running router: a new owner on the first day, and an
+// observer of running requests. No page breaks its own policy or throws on the way.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { call } from "../e2e/http.ts";
@@ -44,7 +44,7 @@ describe("the first day", () => {
         body: { model: "sandbox/image", prompt: "a lighthouse at dawn", size: "1024x1024" },
       });
     expect((await ask()).status).toBe(200);
-    // The page asks again by itself, and then has no first steps any more.
+    // The page polls by itself, and then has no first steps any more.
     await step.waitFor({ state: "detached" });
 
     await at.to("logs?view=gallery", account);
@@ -115,7 +115,7 @@ describe("the first day", () => {
     await page.getByRole("button", { name: "Send" }).click();
     await page.getByText(/· \$0/).waitFor();
     await at.shoot("playground-text");
-    // Its line comes a moment after it is over.
+    // Its line is written a moment after its end.
     const row = page.getByRole("button", { name: /^Chat, / });
     for (let seen = 0; seen === 0; seen = await row.count()) await at.to("logs?kind=text");
     await at.to("logs");
@@ -140,7 +140,7 @@ describe("the first day", () => {
     await row.getByText("running").waitFor();
     await at.to("logs?view=gallery");
     await page.getByRole("button", { name: "A stuck film, runs" }).waitFor();
-    // From here on nobody touches the page.
+    // From here on no click reaches the page.
     const done = await make("sandbox/video", "A short film");
     expect([stuck.status, done.status]).toEqual([202, 202]);
     await page.locator("video[poster][aria-label='A short film, 1 of 1']").waitFor();
@@ -197,7 +197,7 @@ describe("the first day", () => {
   });
 });
 
-/** As somebody who knows nothing but the address of the router. @returns the account that was opened */
+/** Signs up with only the address of the router. @returns the opened account */
 async function signUp(): Promise<string> {
   const email = "first-day@example.com";
   await page.goto("/sign-up");
@@ -216,14 +216,14 @@ async function openLink(link: string): Promise<void> {
   await page.goto(`${pathname}${hash}`);
 }
 
-/** In the form behind a mailed link. */
+/** Fills the form behind a mailed link. */
 async function setPassword(button: string): Promise<void> {
   await page.getByLabel("Name").fill("Somebody");
   await page.getByLabel("Password", { exact: true }).fill("correct horse battery");
   await page.getByRole("button", { name: button }).click();
 }
 
-/** Of a picture, when the browser has read it. */
+/** Returns the width of a picture, once the browser has decoded it. */
 async function widthOf(element: unknown): Promise<number> {
   const image = element as { decode(): Promise<void>; naturalWidth: number };
   await image.decode();

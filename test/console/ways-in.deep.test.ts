@@ -1,5 +1,5 @@
-// Signing in without a password, in a real browser: at an issuer of another site, and with a passkey of a device that the
-// browser plays. Cookies, policies and dialogs are the browser's own.
+// Sign-in without a password, in a real browser: at an issuer of another site, and with a passkey of a device that the
+// browser imitates. Cookies, policies and dialogs are the browser's own.
 import { freePort } from "@gr/testing";
 import { TestIssuer } from "@gr/testing/test-issuer";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
@@ -9,7 +9,7 @@ let issuer: TestIssuer;
 let at: ConsoleInBrowser;
 
 beforeAll(async () => {
-  // Passkeys are for names, and an address is none.
+  // Passkeys need a host name; an IP address is not enough.
   const [host, port] = ["localhost", String(await freePort())];
   issuer = await TestIssuer.start(`http://${host}:${port}`);
   at = await ConsoleInBrowser.start({

@@ -1,4 +1,4 @@
-// What every client of the router sees, whoever wrote it, and what that costs.
+// Expected results of every client of the router, regardless of its author, and their cost.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { chargeOf } from "@gr/money";
@@ -8,36 +8,36 @@ import sharp from "sharp";
 import { remainingCredits, simulatorBill } from "../e2e/http.ts";
 import type { Router } from "../e2e/topology.ts";
 
-/** One API, as a client saw it. */
+/** Results of one API in a client. */
 interface ApiReport {
   /** The answer to "Is the sea blue?". */
   readonly text: string;
   /** The same, streamed: its pieces. */
   readonly pieces: readonly string[];
-  /** What is called for "What is the weather like in Paris today?", and what is said once the tool has answered. */
+  /** The call for "What is the weather like in Paris today?", and the answer after the tool's result. */
   readonly tool: { readonly name: string; readonly arguments: unknown; readonly answer: string };
   /** The answer to "Meet Jane, who is 54." with the schema of a person. */
   readonly structured: unknown;
-  /** What is said of the picture. */
+  /** The answer about the picture. */
   readonly vision: string;
 }
 
 interface ClientReport {
   readonly chat: ApiReport;
-  /** Null where the client does not know the Responses API. */
+  /** Null if the client does not support the Responses API. */
   readonly responses: ApiReport | null;
-  /** The status that the client's own error has for a model that does not exist. */
+  /** Status in the client's own error for a model that does not exist. */
   readonly unknownModel: number;
-  /** What had arrived of a long stream when the client gave it up. */
+  /** Text that had arrived of a long stream when the client aborted it. */
   readonly abortedAfter: string;
 }
 
-/** The tokens of the stream that is given up, and what they cost at the least. */
+/** Tokens of the aborted stream, and their least cost. */
 const LONG_ANSWER = 16_000;
 const LONG_ANSWER_COST = BigInt(LONG_ANSWER) * 1_500_000n;
 const PATIENCE = { timeoutMs: 120_000 };
 
-/** Runs one client to its end and looks at everything that it saw. @param command a program and its arguments */
+/** Runs one client to its end and checks all of its results. @param command a program and its arguments */
 export async function expectKept(
   router: Router,
   [program, ...args]: readonly [string, ...string[]],
@@ -51,7 +51,7 @@ export async function expectKept(
   expect(report.abortedAfter.length).toBeGreaterThan(0);
 
   const billed = async () => (await simulatorBill(router)).items.slice(before.length);
-  // The stream that was given up is billed last.
+  // The aborted stream is billed last.
   await until(async () => (await billed()).some(({ picoUsd }) => picoUsd >= LONG_ANSWER_COST), PATIENCE);
   const charges = (await billed()).reduce((sum, { picoUsd }) => sum + chargeOf(picoUsd), 0n);
   await until(async () => creditsBefore - (await remainingCredits(router)) >= charges, PATIENCE);

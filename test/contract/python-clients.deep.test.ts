@@ -3,10 +3,8 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, test } from "@jest/globals";
 import { type Router, startRouter } from "../e2e/topology.ts";
 import { expectKept } from "./contract.ts";
-import { clientPython } from "./python-environment.ts";
+import { clientPython, INSTALL_MS } from "./python-environment.ts";
 
-/** The first time, a hundred packages are installed. */
-const INSTALL_MS = 1_800_000;
 let router: Router;
 let python: string;
 beforeAll(async () => {
@@ -23,6 +21,6 @@ test.each([
   ["LiteLLM", "litellm_client.py"],
 ])("%s sees what it should, and its account is charged what the upstream billed", async (_client, file) => {
   const script = fileURLToPath(new URL(`./python/${file}`, import.meta.url));
-  // Nothing is written beside the scripts.
+  // Python writes no cache beside the scripts.
   await expectKept(router, [python, "-B", script]);
 });

@@ -1,5 +1,5 @@
-// The Python of the clients in Python: a venv outside the checkout with exactly the packages of requirements.txt, made
-// once and kept. Needed by `npm run test:deep` alone. Invariant: a folder that has its final name is complete.
+// The Python of the clients in Python: a venv outside the checkout with exactly the packages of requirements.txt,
+// created once and kept. Only `npm run test:deep` needs it. Invariant: a folder with its final name is complete.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -15,7 +15,10 @@ const OLDEST = "3.10";
 const NO_PYTHON = `The clients in Python need a python3 of at least ${OLDEST} with venv and pip, and the one that is found has not: install python3 and python3-venv.`;
 const CHECK = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${OLDEST.replace(".", ", ")}))`;
 
-/** The interpreter of the venv. @throws Error with one sentence when there is no fitting Python */
+/** Time for the first run, which installs a hundred packages. */
+export const INSTALL_MS = 1_800_000;
+
+/** Returns the interpreter of the venv. @throws Error with one sentence if there is no suitable Python */
 export async function clientPython(): Promise<string> {
   const system = await systemPython();
   const { stdout: version } = await run(system, ["--version"]);
@@ -42,7 +45,7 @@ async function systemPython(): Promise<string> {
   throw new Error(NO_PYTHON);
 }
 
-/** Under another name until it is complete: whoever else makes it at the same time makes another. */
+/** Creates it under another name until it is complete: a parallel run creates another. */
 async function make(python: string, cache: string, place: string): Promise<void> {
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(join(cache, "draft-"));

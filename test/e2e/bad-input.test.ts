@@ -1,5 +1,5 @@
-// Every endpoint and every field against a table of bad values: refused with a reason that names what is at fault,
-// never a failure of ours, and nothing written. Beside it what is odd but valid, and must not be refused.
+// Every endpoint and every field against a table of bad values. Each is refused with a reason that names the fault,
+// never with a failure of ours, and nothing is written. Odd but valid values beside them must not be refused.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { notBodies } from "./bad-values.ts";
 import { badTogether, bodyOf, type Endpoint, endpoints } from "./endpoints.ts";

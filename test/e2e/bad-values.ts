@@ -1,4 +1,4 @@
-// Values that no field of a kind takes, as the JSON text that a client would send: numbers are not numbers of
+// Values that no field of a kind accepts, as the JSON text of a client: numbers are not numbers of
 // JavaScript yet, and strings keep their escapes.
 
 const characters = (count: number) => JSON.stringify("\u{1F600}".repeat(count));
@@ -18,7 +18,7 @@ export const notChoices = [
   '"\\ud800"',
   '"\u202eotua"',
 ];
-/** For fields that take whole numbers from 1 up. */
+/** For fields with whole numbers from 1 up. */
 export const notCounts = [
   "0",
   "-0",
@@ -199,7 +199,7 @@ export const notInputs = [
 const text = (value: string) => Buffer.from(value);
 const depth = 100_000;
 
-/** Bodies that are no JSON object, whatever the endpoint. @param valid a body that the endpoint takes */
+/** Returns bodies that are no JSON object, for any endpoint. @param valid a body that the endpoint accepts */
 export function notBodies(valid: string): [name: string, bytes: Buffer][] {
   const half = Math.floor(valid.length / 2);
   return [

@@ -1,5 +1,5 @@
-// Random bodies for each endpoint that are wrong in one to three known fields and right in all others: members in any
-// order, with whitespace and unknown fields in between. Whoever reads one must name one of the wrong fields.
+// Random bodies for each endpoint that are wrong in one to three named fields and right in all others: members in any
+// order, with whitespace and further fields in between. The endpoint must name one of the wrong fields.
 import fc from "fast-check";
 import type { BadField, Endpoint } from "./endpoints.ts";
 
@@ -9,7 +9,7 @@ export interface WrongBody {
   readonly names: readonly string[];
 }
 
-/** Longer values are in the table already; here they would only cost time. */
+/** Limit of a value: the table already has longer ones, which would only cost time here. */
 const LONGEST_VALUE = 5_000;
 
 const kinds: Readonly<Record<string, readonly string[]>> = {
@@ -22,7 +22,7 @@ const kinds: Readonly<Record<string, readonly string[]>> = {
 
 const anything = fc.jsonValue({ maxDepth: 2 });
 
-/** Values that only their kind makes wrong; null counts as absent in most fields. */
+/** Returns values of a wrong kind; null counts as absent in most fields. */
 function wrongKind(field: string): fc.Arbitrary<unknown> | undefined {
   const kind = Object.keys(kinds).find((name) => kinds[name]?.includes(field) === true);
   const not = (type: string) => anything.filter((value) => value !== null && typeof value !== type);
@@ -95,16 +95,16 @@ export function wrongBody({ bad, valid, management }: Endpoint): fc.Arbitrary<Wr
           field,
           ...(rule?.alias === undefined ? [] : [rule.alias]),
         ]);
-        // Where a field is a restriction, an unknown one is at fault, too.
+        // If a field is a restriction, an unknown one is at fault, too.
         const unknownNames = management === true ? extras.map(([name]) => name) : [];
         return { text: `${gap}{${texts.join(",")}}${gap}`, names: [...names, ...unknownNames] };
       })
-      // Such a body is refused as a whole, before any field is looked at.
+      // Such a body is refused as a whole, before the check of its fields.
       .filter(({ text }) => !text.includes("__proto__"))
   );
 }
 
-/** A body with a few bytes changed, lost, doubled or put in. */
+/** Returns a body with a few bytes changed, lost, doubled or inserted. */
 export function brokenBytes(valid: string): fc.Arbitrary<Buffer> {
   const change = fc.record({
     at: fc.nat(),

@@ -1,5 +1,5 @@
-// The import of text models into a running router: a failure is said at the start and by `doctor`, and
-// `catalog sync` makes what the upstream lists now usable at its price, everywhere.
+// The import of text models into a running router. The start and `doctor` report a failure, and
+// `catalog sync` opens the upstream's current models to requests at their price, in all processes.
 import { execFile } from "node:child_process";
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -109,7 +109,7 @@ describe.each(topologiesByDepth)("catalog sync (%s)", (topology) => {
     expect(await listedIds()).toEqual(["vendor/next", "vendor/two"]);
     await until(async () => (await statusOf("vendor/next")) === 200, PATIENCE);
     await until(async () => (await statusOf("vendor/one")) === 404, PATIENCE);
-    // The log says the same, when it has come through.
+    // The log has the same, once its lines have arrived.
     const logged = () => JSON.parse(router.output().match(LOGGED)?.at(-1) ?? "{}");
     await until(() => logged().added?.ids?.includes("vendor/next") === true, PATIENCE);
     expect(logged()).toMatchObject({

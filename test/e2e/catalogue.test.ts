@@ -1,4 +1,4 @@
-// The list can be trusted: whatever it has can be asked for, at the price that it says.
+// The list is reliable: each listed model can be requested, at its listed price.
 import { randomUUID } from "node:crypto";
 import { chargeOf, creditsOf, PICO_PER_CREDIT, parsePicoUsd } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
@@ -8,7 +8,7 @@ import { call } from "./http.ts";
 import { billingOf } from "./operator.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
-/** They fail on purpose. */
+/** Models that fail on purpose. */
 const FAULTS = /^sandbox\/(image|video)-(error|blocked|hang)$/;
 
 const AT_ONCE = 8;
@@ -57,7 +57,7 @@ describe.each(topologiesByDepth)("the list of models (%s)", (topology) => {
       const charge = creditsOf(String(answer.body.cost));
       const listed = parsePicoUsd(pricing.default_request) ?? -1n;
       if (pricing.unit !== "metered") expect({ id, charge }).toEqual({ id, charge: chargeOf(listed) });
-      // What was used is charged, and the list says how much that can be.
+      // The usage is charged, and the list has its upper bound.
       else
         expect([id, charge > 0n && charge <= chargeOf(parsePicoUsd(pricing.highest) ?? 0n)]).toEqual([
           id,

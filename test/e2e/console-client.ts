@@ -1,5 +1,5 @@
-// A browser of the console, as far as its API goes: keeps cookies, says where it comes from. Each success must be as the table
-// of routes describes it.
+// A browser of the console, for its API only: it keeps cookies and sends its origin. Each success must match the table
+// of routes.
 import { type ConsoleRoute, consoleRoutes } from "@gr/console-api";
 import { z } from "zod";
 import { type Answer, call } from "./http.ts";
@@ -53,11 +53,11 @@ const described = Object.values<ConsoleRoute>(consoleRoutes).map(({ method, path
   method,
   status: status ?? 200,
   path: new RegExp(`^${path.replaceAll(/:\w+/g, "[^/?]+")}(\\?.*)?$`),
-  // Closed: a member that nobody described is a mistake, whatever a client would make of it.
+  // Closed: a member outside the description is a mistake, even if clients would ignore it.
   check: answer && z.fromJSONSchema(z.toJSONSchema(answer, { io: "output" })),
 }));
 
-/** @throws Error when a success is not as the table of routes has it, to the last member */
+/** @throws Error if a success differs from the table of routes in any member */
 function checkAnswer(method: string, path: string, { status, body }: Answer): void {
   if (status >= 300) return;
   const whole = path.startsWith("/") ? path : `/console/api/${path}`;

@@ -1,4 +1,4 @@
-// The console's API through the whole router: who gets in, who sees what, and that it shows what the ledger has.
+// The console's API through the whole router: sign-in, permissions, and agreement with the ledger.
 
 import { type ConsoleRoute, consoleRoutes, type Role, roles } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
@@ -68,7 +68,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
   describe("sessions", () => {
     test("calls of a signed-in person count for the person, which no answer names", async () => {
       const answers = [await owner.get("session"), await owner.get("session")];
-      // RATE_LIMIT_OTHER_PER_SECOND, two seconds' worth.
+      // RATE_LIMIT_OTHER_PER_SECOND of two seconds.
       expect(answers[1]?.headers.get("x-ratelimit-limit-requests")).toBe("20000");
       const nobody = await new Browser(router).get("session");
       expect(nobody.headers.get("x-ratelimit-limit-requests")).toBeNull();
@@ -142,7 +142,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
     const table = Object.entries<ConsoleRoute>(consoleRoutes);
     const pathOf = ({ path }: ConsoleRoute, account: string) =>
       path.replace(":account", account).replace(/:\w+/g, NOBODY);
-    /** Nothing that could be carried out: whoever may not is refused before. */
+    /** Sends a request that could not be executed: a person without the permission is refused earlier. */
     const tryOut = (browser: Browser, route: ConsoleRoute, account: string, headers = {}) =>
       browser.ask(route.method, pathOf(route, account), { ...(route.body ? { body: {} } : {}), headers });
 
@@ -188,7 +188,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
         for (const [name, route] of ofAccounts) {
           const answer = await tryOut(browser, route, router.accountId);
           const isEnough = roles.indexOf(role) >= roles.indexOf(route.access as Role);
-          // Members remove themselves, so the least may ask; whom else they name is not found, or not for them.
+          // Members remove themselves, so the least role may call it; other members are not found, or forbidden.
           if (name === "removeMember" && role !== "owner" && role !== "admin")
             expect(answer.status).toBe(403);
           else
@@ -440,7 +440,7 @@ describe.each(topologiesByDepth)("the console (%s)", (topology) => {
       const later = await call(router, "POST", "/v1/compat/images/generations", { body: image });
       const id = chat.headers.get("x-request-id") ?? "";
       const texts = async () => (await owner.get(of("requests?kind=text"))).body.data;
-      // Its line comes a moment after it is over.
+      // Its line is written a moment after its end.
       await until(async () => (await texts()).length > 0, { timeoutMs: 60_000 });
       const all = (await owner.get(of("requests"))).body;
       expect(all).toMatchObject({ data: [{ kind: "image" }, { kind: "text" }, {}, {}], next: null });

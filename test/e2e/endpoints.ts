@@ -1,5 +1,5 @@
-// The endpoints that take a body: one that each accepts, as JSON text by field, and for every field the values that it
-// must refuse.
+// The endpoints with a body. Each has an accepted body, as JSON text by field, and for every field the values
+// that it must refuse.
 import {
   abyss,
   notBooleans,
@@ -18,11 +18,11 @@ import {
 
 export interface BadField {
   readonly values: readonly string[];
-  /** Leaving it out is refused too. */
+  /** Whether its absence is refused, too. */
   readonly required?: boolean;
-  /** Other fields that the body needs for the field to matter. */
+  /** Other fields that the body needs for the field to have an effect. */
   readonly beside?: Readonly<Record<string, string>>;
-  /** What the error may name instead. */
+  /** Name that the error may have instead. */
   readonly alias?: string;
   /** 400 when absent. */
   readonly status?: readonly number[];
@@ -30,16 +30,16 @@ export interface BadField {
 
 export interface Endpoint {
   readonly path: string;
-  /** Takes a management key, and no unknown field. */
+  /** Accepts a management key, and no unknown field. */
   readonly management?: boolean;
-  /** Takes an Idempotency-Key. */
+  /** Accepts an Idempotency-Key. */
   readonly spends: boolean;
   readonly forms: boolean;
   readonly valid: Readonly<Record<string, string>>;
   readonly bad: Readonly<Record<string, BadField>>;
 }
 
-/** A body of these fields; undefined leaves one out. */
+/** Returns a body of these fields; undefined omits one. */
 export function bodyOf(fields: Readonly<Record<string, string | undefined>>): string {
   const members = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [`${JSON.stringify(name)}:${value}`],
@@ -160,7 +160,10 @@ export const endpoints: readonly Endpoint[] = [
   },
 ];
 
-/** A period without a limit, numbers that are no JSON, names that would touch a prototype, a field whose last is bad. */
+/**
+ * A period without a limit, numbers that are no JSON, names of prototype members, a repeated field with a bad last
+ * value.
+ */
 export function badTogether({ valid, bad }: Endpoint): string[] {
   const [name = ""] = Object.keys(valid);
   const numbers = ["n", "spend_limit", "max_output_tokens"].filter((field) => field in bad);

@@ -1,10 +1,10 @@
-// Bytes on the wire until a browser shows the console's first page and the API's reference, and that it keeps what it has.
+// Bytes on the wire until a browser shows the console's first page and the API's reference, and its use of the cache.
 import { type IncomingHttpHeaders, request } from "node:http";
 import { brotliDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Router, startRouter } from "./topology.ts";
 
-/** Bytes. The page of signing in is the first one of somebody new. */
+/** Bytes. The sign-in page is the first one of a new person. */
 const CONSOLE_MOST = 250_000;
 const REFERENCE_MOST = 1_200_000;
 
@@ -39,13 +39,13 @@ function load(path: string, more: Record<string, string> = {}): Promise<Loaded> 
   });
 }
 
-/** Loads a page and all that it needs at once. @param named further files, by the text that names them */
+/** Loads a page and all files that it needs at once. @param named further files, by the text that names them */
 async function loadPage(
   path: string,
   named: (text: string) => readonly string[],
 ): Promise<Map<string, Loaded>> {
   const loaded = new Map([[path, await load(path, { accept: "text/html" })]]);
-  // A map goes on over what is added meanwhile.
+  // Iteration over a map includes entries that are added meanwhile.
   for (const [, { text }] of loaded) {
     for (const file of named(text)) if (!loaded.has(file)) loaded.set(file, await load(file));
   }

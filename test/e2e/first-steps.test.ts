@@ -1,5 +1,5 @@
-// What README promises a newcomer, with the official SDK, in both topologies: an image by URL and as base64,
-// a completion, a streamed one, and a balance that is lower by exactly what was charged.
+// The promises of README to a newcomer, with the official SDK, in both topologies. The newcomer gets an image by URL
+// and as base64, a completion and a streamed one. The balance is then lower by exactly the charges.
 
 import { chargeOf, creditsOf, parsePicoUsd } from "@gr/money";
 import { readMp4 } from "@gr/testing/mp4";

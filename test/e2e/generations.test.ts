@@ -1,5 +1,5 @@
-// The log of generations through the whole router: a video that nobody waits for is polled, fetched, listed and deleted;
-// what it cost is what the provider billed; nobody else sees it.
+// The log of generations through the whole router: an asynchronous video is polled, fetched, listed and deleted.
+// Its cost equals the provider's bill, and other accounts cannot see it.
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call, remainingCredits, simulatorBill } from "./http.ts";

@@ -44,7 +44,7 @@ export interface BillItem {
   readonly picoUsd: bigint;
 }
 
-/** What the simulated upstreams have billed so far. */
+/** Returns the bill of the simulated upstreams so far. */
 export async function simulatorBill(
   router: Pick<Router, "simulatorUrl">,
 ): Promise<{ total: bigint; items: BillItem[] }> {

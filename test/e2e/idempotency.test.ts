@@ -1,5 +1,5 @@
-// Idempotency-Key through the whole router, with the official SDK among the clients: a repeated request is answered
-// byte for byte from what the first one got, made once and charged once, whatever its client did in between.
+// Idempotency-Key through the whole router, with the official SDK among the clients. A repeat gets the first answer
+// byte for byte, and the request is executed once and charged once, also if its client disconnects in between.
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
@@ -53,7 +53,7 @@ describe.each(topologiesByDepth)("Idempotency-Key (%s)", (topology) => {
     return { status, replayed, type: headers.get("content-type"), text: await answer.text() };
   }
 
-  /** What `work` costs the account, in credits, and how many items it makes the upstream bill. */
+  /** Returns the cost of `work` for the account, in credits, and its number of items on the upstream's bill. */
   async function costs(work: () => Promise<unknown>) {
     const [credits, { items }] = [await remainingCredits(router), await simulatorBill(router)];
     await work();

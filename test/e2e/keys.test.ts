@@ -1,4 +1,4 @@
-// The life of a key as its owner sees it, through the whole router: minted, capped, used, changed, expired, deleted.
+// The life of a key from its owner's view, through the whole router: minted, limited, used, changed, expired, deleted.
 
 import { creditsOf, formatCredits } from "@gr/money";
 import { SpendPeriod } from "@gr/proto/billing";
@@ -10,7 +10,7 @@ import { keysOf } from "./operator.ts";
 import { type Router, startRouter, topologiesByDepth } from "./topology.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
-/** Long enough to make a key with that expiry on a slow machine, short enough to wait for. */
+/** Long enough for a slow machine to mint a key with that expiry, short enough to wait for. */
 const SOON_MS = 10_000;
 
 const image = {
@@ -22,7 +22,7 @@ const image = {
 
 const chat = { model: "sandbox/chat", messages: [{ role: "user", content: "hi" }], max_tokens: 16 };
 
-/** Where a key of the normal kind, or a web token, gets in; what spends first. */
+/** Routes that admit a normal key or a web token; spending ones first. */
 const doors = [
   ["POST", "/v1/compat/images/generations", image],
   ["POST", "/v1/compat/chat/completions", chat],
@@ -32,7 +32,7 @@ const doors = [
   ["GET", "/v1/models", undefined],
 ] as const;
 
-/** Where only a management key does. */
+/** Routes that admit a management key only. */
 const managementDoors = [
   ["POST", "/v1/api-keys", { name: "k" }],
   ["GET", "/v1/api-keys", undefined],

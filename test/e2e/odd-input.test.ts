@@ -1,5 +1,5 @@
-// Random bad bodies, broken bytes and broken HTTP: refused, never a failure of ours, nothing written. And what is odd
-// but valid by the specification: not refused.
+// Random bad bodies, broken bytes and broken HTTP are refused, never with a failure of ours, and nothing is written.
+// Odd input that is valid by the specification is not refused.
 import { connect } from "node:net";
 import { byDepth } from "@gr/testing/depth";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -23,7 +23,7 @@ const GIVE_UP_MS = 10_000;
 const FUZZ = { numRuns: byDepth({ quick: 4, deep: 16 }), endOnFailure: true };
 
 let router: Router;
-/** May spend nothing: what turns out to be valid is 402 and changes nothing. */
+/** A key without money: a valid request is 402 and changes nothing. */
 let pennilessKey: string;
 beforeAll(async () => {
   router = await startRouter("all-in-one", { sharedPostgres: true, env: UNLIMITED });
@@ -52,7 +52,7 @@ async function post(
   return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
 }
 
-/** Runs the property and compares what is written before and after. */
+/** Runs the property and compares the stored state before and after. */
 async function writesNothing(work: () => Promise<void>): Promise<void> {
   const before = await stateOf(router);
   await work();
@@ -100,7 +100,7 @@ describe("random input", () => {
   );
 });
 
-/** Everything that comes back until the router closes; with `end`, our side of the connection is closed at once. */
+/** Returns all received bytes until the router closes; with `end`, our side of the connection is closed at once. */
 function sendRaw(router: Router, bytes: string, { end }: { end: boolean }): Promise<string> {
   const { hostname, port } = new URL(router.baseUrl);
   return new Promise((resolve) => {
@@ -113,7 +113,7 @@ function sendRaw(router: Router, bytes: string, { end }: { end: boolean }): Prom
     socket.on("data", (chunk) => {
       answer += chunk.toString("latin1");
     });
-    // A connection that is reset has said what it had to say.
+    // All bytes of a reset connection have arrived before.
     socket.on("error", (error) => socket.destroy(error));
     socket.on("close", () => resolve(answer));
   });

@@ -1,5 +1,6 @@
-// Text upstreams that list no prices. One of kind openai lists ids: its models can be called, and are charged at the price list's
-// prices, to the unit of what it bills. A server of one's own, which needs no key, serves what the operator's catalogue says.
+// Text upstreams without listed prices. One of kind openai lists ids. Its models are charged at the price list's
+// prices, to the unit of its bill. A self-hosted server, which needs no key, serves the models of the operator's
+// catalogue.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +15,7 @@ let simulator: RunningSimulator;
 let router: Router;
 let folder: string;
 
-/** A model of the operator's own server, which knows it by another name. */
+/** A model of the operator's own server, where it has another name. */
 const own = {
   id: "local/chat",
   type: "text",

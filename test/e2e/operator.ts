@@ -1,4 +1,4 @@
-// The operator's view in tests: the router's RPC services through DATA_DIR/runtime.json, as the CLI sees them.
+// The operator's view in tests: the router's RPC services through DATA_DIR/runtime.json, like the CLI.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { DescService } from "@bufbuild/protobuf";
@@ -21,7 +21,7 @@ export async function serviceOf<Desc extends DescService>(
   return createServiceClient(service, module, createRemoteTransport(urls[module], secret, systemClock));
 }
 
-/** Open holds whose deadline has passed. */
+/** Returns open holds past their deadline. */
 export async function overdueHolds(billing: ServiceClient<typeof BillingService>): Promise<string[]> {
   const { holds } = await billing.listHolds({ state: HoldState.OPEN, limit: 1000 });
   return holds.filter(({ deadlineAt }) => Number(deadlineAt) < Date.now()).map(({ holdId }) => holdId);

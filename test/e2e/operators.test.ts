@@ -1,5 +1,5 @@
-// The operator area through the whole router: nobody gets in by a role of an account; a deed is done once, has its reason, and is
-// seen by the account it was done to; a suspended account spends nothing.
+// The operator area through the whole router. No role of an account grants access to it. An action is executed once and
+// has a reason, and its account sees it. A suspended account spends nothing.
 import { randomUUID } from "node:crypto";
 import { type ConsoleRoute, consoleRoutes } from "@gr/console-api";
 import { ReleaseReason } from "@gr/proto/billing";
@@ -163,7 +163,7 @@ describe.each(topologiesByDepth)("operators (%s)", (topology) => {
     const { data: keys } = (await owner.get(`accounts/${router.accountId}/keys`)).body;
     const ids = [randomUUID(), randomUUID()];
     const hourMs = 3_600_000;
-    // Of a service that nobody is, so nobody looks up what became of them.
+    // Of a service without a process, so no resolver looks up its outcome.
     const place = (holdId: string, afterMs: number) => ({
       case: "place" as const,
       value: {

@@ -1,5 +1,5 @@
-// Top-ups through the whole router, with Stripe as test/kit plays it: whatever Stripe says, however often and in which
-// order, the account is given what was paid, once, and what goes back is taken, once.
+// Top-ups through the whole router, with the fake Stripe of test/kit. Events may be repeated and in any order. The
+// account is credited with the paid amount once, and a refund is deducted once.
 import { consoleRoutes } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
 import { ConsoleOperatorService } from "@gr/proto/console";
@@ -45,7 +45,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
     const { body } = await call(router, "GET", "/v1/credits");
     return { remaining: creditsOf(body.remaining_credits), deposited: creditsOf(body.total_deposits) };
   };
-  /** What changed since, in USD. */
+  /** Returns the change since then, in USD. */
   const watch = async () => {
     const before = await credits();
     return async () => {
@@ -57,7 +57,7 @@ describe.each(topologiesByDepth)("payments (%s)", (topology) => {
     };
   };
   const begin = async (amount = "25.00") => {
-    // Thirty an hour are enough for people.
+    // The limit is 30 an hour, enough for people.
     const begun = await owner.post(of("payments"), { amount });
     expect([begun.status, begun.body.payment?.status]).toEqual([201, "pending"]);
     return { id: begun.body.payment.id as string, checkout: stripe.checkoutOf(begun.body.payment.id) };

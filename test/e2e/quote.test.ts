@@ -1,4 +1,4 @@
-// What a quote says is what is charged, or no less; and a request that may cost more than its client allows reaches nobody.
+// A quote is the charge, or not less. A request that may cost more than its client's limit reaches no upstream.
 import { creditsOf } from "@gr/money";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { call, remainingCredits, simulatorBill } from "./http.ts";

@@ -1,5 +1,5 @@
-// A leak that only the provider's own statement shows: the simulator bills more than its usage reports. The comparison is silent
-// before, and then finds exactly the surcharge, by model and day; so does a CSV file.
+// Only the provider's own statement shows this leak: the simulator bills more than its usage reports. The comparison is
+// silent before, and then finds exactly the surcharge, by model and day; so does a CSV file.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

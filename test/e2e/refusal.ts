@@ -1,5 +1,5 @@
-// What must be true of every refused request: a status below 500 in our envelope that says what is wrong and where,
-// and nothing written: no credit moved, no key made, no hold placed, no provider called.
+// Rules of every refused request: a status below 500 in our envelope, with the fault and its place. Nothing is written:
+// no credit moved, no key minted, no hold placed, no provider called.
 import { expect } from "@jest/globals";
 import { type Answer, call } from "./http.ts";
 import { billingOf } from "./operator.ts";
@@ -8,14 +8,14 @@ import type { Router } from "./topology.ts";
 export interface Refusal {
   /** One of these; 400 when absent. */
   readonly status?: readonly number[];
-  /** The field or header at fault; not asked for when absent. */
+  /** Field or header at fault; not checked if absent. */
   readonly names?: readonly string[];
 }
 
 const AT_ONCE = 16;
 const TYPES = new Set(["invalid_request_error", "unauthorized"]);
 
-/** What is wrong with a refusal; undefined when nothing is. */
+/** Returns the fault of a refusal; undefined if it has none. */
 export function complaintOf(answer: Answer, { status = [400], names }: Refusal): string | undefined {
   if (!status.includes(answer.status)) return `status ${answer.status}, not ${status.join(" or ")}`;
   if (!/^[0-9a-f-]{36}$/.test(answer.headers.get("x-request-id") ?? "")) return "no request id";
@@ -35,14 +35,14 @@ export function complaintOf(answer: Answer, { status = [400], names }: Refusal):
   return named === false ? `"${message}" (param ${param}) names none of ${names}` : undefined;
 }
 
-/** One case: how it is called in a report, its request, what its refusal must be. */
+/** One case: its name in a report, its request, the rules of its refusal. */
 export interface BadCase {
   readonly name: string;
   readonly send: () => Promise<Answer>;
   readonly refusal?: Refusal;
 }
 
-/** Sends all cases, a few at a time, and expects each to be refused as it should be. */
+/** Sends all cases, a few at a time, and expects the right refusal of each. */
 export async function expectRefusals(cases: readonly BadCase[]): Promise<void> {
   expect(cases.length).toBeGreaterThan(0);
   const complaints: string[] = [];
@@ -61,10 +61,10 @@ export async function expectRefusals(cases: readonly BadCase[]): Promise<void> {
   expect(complaints).toEqual([]);
 }
 
-/** One connection for each router, however often its state is read. */
+/** One connection for each router, for all reads of its state. */
 const operators = new WeakMap<Router, ReturnType<typeof billingOf>>();
 
-/** Everything that a request could have written, as its owner and the operator see it. */
+/** Returns all state that a request could have written, in the views of its owner and the operator. */
 export async function stateOf(router: Router): Promise<object> {
   const operator = operators.get(router) ?? billingOf(router.dataDir);
   operators.set(router, operator);

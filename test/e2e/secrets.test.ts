@@ -1,4 +1,4 @@
-// The secrets of an installation: made once, kept for good, and one more is added without touching the others.
+// The secrets of an installation: created once, kept permanently. An additional one changes no other.
 import { createPrivateKey } from "node:crypto";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

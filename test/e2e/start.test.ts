@@ -1,4 +1,4 @@
-// `npm start` as an operator meets it: clear refusals, a clean stop, data that survives.
+// `npm start` for an operator: clear refusals, a clean stop, data that survives.
 
 import { spawn } from "node:child_process";
 import { mkdtemp, readdir, readFile, rm, stat } from "node:fs/promises";
@@ -118,7 +118,7 @@ describe("a start that fails", () => {
   });
 
   test("a port in use, an unreachable database and bad settings are one sentence each, without a stack trace", async () => {
-    // It reads, so that it hears of a caller's end.
+    // It reads, so that it notices the end of its client.
     const blocker = createServer((socket) => socket.resume()).listen(0, "127.0.0.1");
     await new Promise((resolve) => blocker.once("listening", resolve));
     const taken = String((blocker.address() as { port: number }).port);

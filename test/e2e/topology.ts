@@ -1,4 +1,4 @@
-// Starts the router as users do, as a process of its own with a fresh DATA_DIR, and tells tests where it is.
+// Starts the router like a user, as a process of its own with a fresh DATA_DIR, and returns its address.
 // Tests see it over HTTP only.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
@@ -10,7 +10,7 @@ import { byDepth } from "@gr/testing/depth";
 
 export type Topology = "all-in-one" | "split";
 export const topologies: readonly Topology[] = ["all-in-one", "split"];
-/** Where the gateway ring shows that both are alike, `npm test` looks at one of them only. */
+/** If the gateway ring shows that both are alike, `npm test` uses only one of them. */
 export const topologiesByDepth = byDepth<readonly Topology[]>({ quick: ["all-in-one"], deep: ["split"] });
 
 const entries: Record<Topology, string> = {
@@ -24,7 +24,7 @@ export interface Router {
   readonly baseUrl: string;
   readonly simulatorUrl: string;
   readonly dataDir: string;
-  /** Of a shared PostgreSQL. */
+  /** Address of a shared PostgreSQL. */
   readonly databaseUrl: string | undefined;
   readonly apiKey: string;
   readonly managementKey: string;
@@ -32,17 +32,17 @@ export interface Router {
   readonly pid: number;
   /** Everything the process has printed. */
   output(): string;
-  /** SIGTERM, then waits; answers the exit code. */
+  /** Sends SIGTERM, then waits; returns the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL, then waits. */
+  /** Sends SIGKILL, then waits. */
   kill(): Promise<void>;
-  /** Stops if need be and removes the data. */
+  /** Stops if needed and deletes the data. */
   dispose(): Promise<void>;
 }
 
 export interface RouterOptions {
   readonly dataDir?: string;
-  /** A database in the PostgreSQL of the tests, which is there already, instead of a PostgreSQL of its own. */
+  /** Uses a database in the running PostgreSQL of the tests, instead of a PostgreSQL of its own. */
   readonly sharedPostgres?: boolean;
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -63,7 +63,7 @@ export async function startRouter(topology: Topology, options: RouterOptions = {
       ...(database === undefined ? {} : { DATABASE_URL: database.url }),
       ...options.env,
     },
-    // The channel ends the router with us, whatever ends us.
+    // The channel ends the router with this process, in every case.
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
   let output = "";

@@ -1,4 +1,4 @@
-// The fuzzer notices an answer that says more than the description does.
+// The fuzzer notices an answer with more members than the description.
 import { expect, test } from "@jest/globals";
 import { z } from "zod";
 import { closed } from "./operations.ts";

@@ -1,11 +1,13 @@
-// One request of the fuzzer, drawn from a seed: to which operation, from whom, with what, and how its client behaves.
-// What only a running router knows (keys, ids, addresses of files) is chosen by number when it is sent.
+// One request of the fuzzer, drawn from a seed: its operation, its caller, its content, and the conduct of its client.
+// Values of a running router (keys, ids, addresses of files) are chosen by number when it is sent.
 import fc from "fast-check";
 import { bodyFor, formFor } from "./json-text.ts";
 import { pixel } from "./known-values.ts";
 import type { Description, Operation } from "./operations.ts";
 
-/** `rich` may spend anything, `capped` a cent a day, `poor` nothing of a rich account; `broke` is of an empty account. */
+/**
+ * `rich` may spend any amount, `capped` a cent a day, `poor` nothing of a rich account; `broke` is of an empty account.
+ */
 export const CALLERS = [
   ...["rich", "capped", "poor", "broke", "stranger", "manager", "strangeManager"],
   ...["minted", "deleted", "nobody", "garbage", "malformed"],
@@ -13,13 +15,13 @@ export const CALLERS = [
 export type Caller = (typeof CALLERS)[number];
 
 /**
- * patient: takes the whole answer. leaves: at the first byte of it. trickles: sends its body in slices, without a length.
- * gives up: with half of its body sent. raw: bytes of the request are changed on the way.
+ * patient: reads the whole answer. `leaves`: disconnects at the first byte of it. trickles: sends its body in slices,
+ * without a length. `gives up`: disconnects with half of its body sent. raw: changes bytes of the request on the way.
  */
 export type Conduct = "patient" | "leaves" | "trickles" | "gives up" | "raw";
 
 export interface FuzzCase {
-  /** Undefined: method and path are none that the description has. */
+  /** Undefined: the description has no such method and path. */
   readonly operation: Operation | undefined;
   readonly method: string;
   /** `{id}` and the like are filled in when it is sent. */
@@ -29,7 +31,7 @@ export interface FuzzCase {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
   readonly conduct: Conduct;
-  /** Chooses among what is known by then. */
+  /** Number that chooses among the existing values at that time. */
   readonly pick: number;
   /** Changes the bytes of the whole request. */
   readonly breakBytes: (wire: Buffer) => Buffer;
@@ -190,7 +192,7 @@ function contentOf(operation: Operation, description: Description): fc.Arbitrary
   );
 }
 
-/** How much of the requests each operation gets: what spends is what has most to lose. */
+/** Weight of an operation among the requests: spending ones have the most to lose. */
 function weightOf({ spends, path }: Operation): number {
   if (!spends) return 4;
   return /\/(chat|responses)/.test(path) ? 22 : 8;
@@ -219,7 +221,7 @@ function caseFor(operation: Operation, description: Description): fc.Arbitrary<F
       asynchronous: fc.nat(9).map((number) => number === 0 && operation.takesForms),
       conduct: conducts,
       pick: fc.nat(),
-      // Drawn over a text of fixed length; the places of the changes are taken modulo the real one.
+      // Drawn over a text of fixed length; the places of the changes are modulo the real one.
       changes: fc.array(
         fc.tuple(fc.nat(), fc.nat(255), fc.constantFrom("change", "insert", "remove", "cut")),
         {
@@ -267,7 +269,7 @@ function changed(
   return bytes;
 }
 
-/** Every operation of the description, and what is none. */
+/** Draws from every operation of the description, and from requests to none. */
 export function fuzzCases(description: Description): fc.Arbitrary<FuzzCase> {
   return fc.oneof(
     ...description.operations.map((operation) => ({
@@ -286,7 +288,7 @@ const HANGING: readonly (readonly [path: string, body: object])[] = [
   ["videos/generations", { model: "sandbox/video-hang", prompt: "a", seconds: 1 }],
 ];
 
-/** What an upstream never answers. Each takes as long as its time limit, so there are few of them. */
+/** Requests that an upstream never answers. Each lasts until its time limit, so there are few of them. */
 export function hangingCases({ operations }: Description): FuzzCase[] {
   return HANGING.map(([end, body]) => {
     const path = `/v1/compat/${end}`;

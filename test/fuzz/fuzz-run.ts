@@ -1,5 +1,5 @@
-// A run of the fuzzer on a router of its own: so many requests, drawn from a seed in batches, each judged; after every
-// stretch the books are compared with the upstream's bill. The router's memory is watched all the time.
+// A run of the fuzzer on a router of its own: requests, drawn from a seed in batches, each judged. After every
+// stretch the books are compared with the upstream's bill. The router's memory is always watched.
 import fc from "fast-check";
 import { Agent } from "undici";
 import { residentMegabytes } from "../bench/processes.ts";
@@ -17,19 +17,19 @@ const BATCH = 250;
 const AT_ONCE = 24;
 /** Cases between two looks at the books. */
 const STRETCH = 20_000;
-/** A run that has found so much has found enough. */
+/** Problems after which a run ends. */
 const MOST_PROBLEMS = 20;
 const RESOLVED_MS = 180_000;
 
 const ENV = {
   RATE_LIMIT_TEXT_PER_SECOND: "0",
-  // Faults are asked for at random: five in a row would take the model from requests that ask for none.
+  // Faults are requested at random: five in a row would close the model for requests without a fault.
   TEXT_BREAKER_FAILURES: "1000000",
   RATE_LIMIT_MEDIA_PER_SECOND: "0",
   RATE_LIMIT_OTHER_PER_SECOND: "0",
   RATE_LIMIT_ANONYMOUS_PER_SECOND: "0",
   RATE_LIMIT_DOWNLOADS_PER_SECOND: "0",
-  // What hangs ends within a run; far longer than anything that works takes on a slow machine.
+  // Hanging requests end within a run; the limit is far above that of working requests on a slow machine.
   TEXT_HEADERS_TIMEOUT_MS: "30000",
   MEDIA_TIMEOUT_MS: "60000",
   VIDEO_TIMEOUT_MS: "60000",
@@ -49,9 +49,9 @@ export interface FuzzOptions {
 
 export interface FuzzReport {
   readonly cases: number;
-  /** What was wrong, with seed and request. */
+  /** Problems, with seed and request. */
   readonly problems: readonly string[];
-  /** How often an operation was answered with a status: `post /v1/api-keys 201`. */
+  /** Number of answers by operation and status: `post /v1/api-keys 201`. */
   readonly tally: ReadonlyMap<string, number>;
   readonly operations: readonly string[];
   /** Resident memory of the router after each stretch, in MB. */
@@ -139,14 +139,14 @@ class FuzzRun {
     }
   }
 
-  /** When nothing runs any more: what must be true of the books, of memory and of the process. */
+  /** Checks the books, the memory and the process once no request runs. */
   async settle(done: number): Promise<string> {
     const books = await compareBooks(this.#router.dataDir, this.#upstream, this.#refusedIds, RESOLVED_MS);
     this.#books = books.summary;
     this.#problems.push(...books.problems);
     this.#refusedIds.clear();
     await this.#lookAtProcess();
-    // Only Linux tells.
+    // Only Linux reports it.
     const megabytes = process.platform === "linux" ? residentMegabytes(this.#router.pid) : 0;
     this.#memory.push(megabytes);
     const perSecond = (this.#cases / (performance.now() - this.#startedAt)) * 1_000;
@@ -179,7 +179,7 @@ class FuzzRun {
 
 interface DrawnCase {
   readonly fuzzCase: FuzzCase;
-  /** How to draw it again. */
+  /** Arguments that draw it again. */
   readonly origin: string;
 }
 

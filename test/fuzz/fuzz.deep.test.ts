@@ -1,11 +1,12 @@
-// 20,000 random requests to every operation that the router describes, from callers of all kinds, right, wrong and broken:
-// nothing fails that was not made to fail, nothing hangs, nothing dies, and the books agree with the upstream's bill.
+// 20,000 random requests to every operation that the router describes, from callers of all kinds, right, wrong and
+// broken. Only requested failures occur, no request hangs, no process dies, and the books agree with the upstream's
+// bill.
 import { expect, test } from "@jest/globals";
 import { fuzz } from "./fuzz-run.ts";
 
 const CASES = 20_000;
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_261_122);
-/** Far above what it takes; a leak of a body for each request would be more. */
+/** Limit far above the usual memory; a leak of a body for each request would exceed it. */
 const MOST_MEGABYTES = 1_500;
 
 test(`${CASES} random requests, seed ${SEED}: each is answered as it must be, and the books are right`, async () => {
@@ -18,7 +19,7 @@ test(`${CASES} random requests, seed ${SEED}: each is answered as it must be, an
     [...tally.keys()].some(
       (what) => what.startsWith(`${name} `) && statuses.test(what.slice(name.length + 1)),
     );
-  // Otherwise the fuzzer has knocked at closed doors only.
+  // Otherwise the fuzzer has met refusals only.
   expect(operations.filter((name) => !answered(name, /^2/))).toEqual([]);
   expect(operations.filter((name) => !answered(name, /^4/))).toEqual([]);
   expect(Math.max(...memory)).toBeLessThan(MOST_MEGABYTES);

@@ -1,5 +1,5 @@
-// JSON text by schema: right, wrong in some places, or broken. As text, since what makes parsers disagree (a name twice,
-// 1e400, half a character) has no value that could be printed.
+// JSON text by schema: right, wrong in some places, or broken. As text, since the inputs on which parsers disagree (a
+// repeated name, 1e400, half a character) have no printable value.
 import fc from "fast-check";
 import { notBodies } from "../e2e/bad-values.ts";
 import { brokenBytes } from "../e2e/body-grammar.ts";
@@ -38,7 +38,7 @@ const oddities = fc.oneof(
 
 const space = fc.constantFrom("", "", "", "", " ", "\n", "\t", "\r\n  ");
 
-/** A value that the schema takes, as far as a schema says that. */
+/** Draws a value that the schema accepts, as far as a schema defines that. */
 function rightValue(
   schema: Schema,
   name: string,
@@ -79,7 +79,7 @@ function rightValue(
 const printed = (members: Members) =>
   `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join()}}`;
 
-/** Required fields always, others now and then. */
+/** Draws required fields always, others sometimes. */
 function membersOf(
   { properties = {}, required = [] }: Schema,
   path: string,
@@ -89,7 +89,7 @@ function membersOf(
   const more = depth === 0 ? undescribed[kindOf(path)].map((name): [string, Schema] => [name, {}]) : [];
   const all = [...Object.entries(properties), ...more].map(([name, schema]) => {
     const member = rightValue(schema, name, path, description, depth).map((text) => [[name, text] as const]);
-    // A prompt is asked for by the code, not by the schema: edits need none.
+    // The code requires a prompt, not the schema: edits need none.
     if (required.includes(name) || name === "prompt") return member;
     return fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: member });
   });
@@ -127,7 +127,7 @@ function withFaults(members: Members, wrong: readonly Fault[]): Members {
   return result;
 }
 
-/** A body for the operation, and whether it was meant to be right. */
+/** Draws a body for the operation, and whether it is intended to be right. */
 export function bodyFor(
   operation: Operation,
   schema: Schema,
@@ -154,7 +154,7 @@ export function bodyFor(
   );
 }
 
-/** The same fields as a form. */
+/** Returns the same fields as a form. */
 export function formFor(
   operation: Operation,
   schema: Schema,

@@ -1,5 +1,5 @@
-// What must be true of every answer, whatever was sent: no failure that was not asked for, our envelope around each
-// refusal, a status and a body as the description has them, no secret, and nothing for a key that is deleted.
+// Rules of every answer to any request: only requested failures, our envelope around each refusal, a
+// status and a body by the description, no secret, and no content for a deleted key.
 import type { z } from "zod";
 import type { FuzzCase } from "./fuzz-case.ts";
 import { isAskedFor } from "./known-values.ts";
@@ -7,14 +7,14 @@ import type { CaseAnswer, Outcome } from "./send-case.ts";
 import type { World } from "./world.ts";
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** May follow any request: not HTTP, no such path or method, too slow, too large. */
+/** Statuses that may follow any request: not HTTP, no such path or method, too slow, too large. */
 const ANYWHERE = new Set([400, 401, 404, 405, 408, 413, 415, 429, 431]);
-/** Characters of a part of a refusal, whatever the request was. */
+/** Characters of a part of a refusal to any request, at most. */
 const LONGEST = 2_000;
 const LEAK =
   /\bat .*\.ts:\d|node:internal|postgres(ql)?:\/\/|\.pg\/|\bECONN|SELECT |INSERT INTO|x-gr-principal/;
 
-/** What is wrong; undefined when nothing is. */
+/** Returns the fault; undefined if there is none. */
 export function judge(one: FuzzCase, outcome: Outcome, world: World): string | undefined {
   const { operation, conduct } = one;
   const { sent, answers, failure } = outcome;
@@ -41,7 +41,7 @@ export function judge(one: FuzzCase, outcome: Outcome, world: World): string | u
   return error === undefined ? undefined : `not as described: ${error.message}`;
 }
 
-/** What is accepted is what the description calls valid, so that who keeps to it is kept from nothing. */
+/** Checks that an accepted request is valid by the description, so that a client that follows it misses no function. */
 function complaintOfAccepted({ operation, headers, body }: FuzzCase): string | undefined {
   const isJson = headers["content-type"]?.startsWith("application/json") === true;
   if (operation?.accepts === undefined || body === undefined || !isJson) return undefined;
@@ -72,12 +72,14 @@ function usesDeleted({ status }: CaseAnswer, { sent }: Outcome, world: World): b
   return status < 300 && !isPublic && world.wasDeleted(sent.authorization, sent.startedAt);
 }
 
-/** A part of us did not answer in time, as on a machine that is far too slow: told honestly, and counted in the tally. */
+/**
+ * A part of the router did not answer in time, as on a very slow machine: reported as such, and counted in the tally.
+ */
 function isLate(status: number, text: string): boolean {
   return status === 503 && (text === "" || /"code":"(service|billing)_unavailable"/.test(text));
 }
 
-/** Of an error. */
+/** Returns the fault of an error. */
 function complaintOf(text: string): string | undefined {
   const { error, ...rest } = JSON.parse(text) as { error?: Record<string, unknown> };
   if (error === undefined || Object.keys(rest).length > 0) return "no envelope";

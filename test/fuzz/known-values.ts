@@ -1,8 +1,8 @@
-// What stands in fields whose schema does not say what is good: models, prompts, messages. As JSON text, so that values
-// are among them that no parser gives back. Models and words of the simulator's faults are here, too.
+// Values of fields without good ones in their schema: models, prompts, messages. They are JSON text, so that some of
+// them are values that no parser returns. Models and words of the simulator's faults are here, too.
 import fc from "fast-check";
 
-/** What of a body leads to an answer of 5xx: models and words of the simulator, by the statuses that follow. */
+/** Parts of a body that cause an answer of 5xx: models and words of the simulator, by the statuses that follow. */
 const FAULTS: readonly (readonly [marker: RegExp, statuses: readonly number[]])[] = [
   [/sandbox\/(chat|image|video)-error/, [502]],
   [/sandbox\/chat-reset/, [502]],
@@ -12,11 +12,11 @@ const FAULTS: readonly (readonly [marker: RegExp, statuses: readonly number[]])[
   [/#5xx-once/, [502]],
   [/#expired-url/, [502]],
   [/#hang|#timeout-after-accept/, [504]],
-  // Of several jobs some are made and others are not, and where none is, the request has failed.
+  // Of several jobs some succeed and others fail; if none succeeds, the request has failed.
   [/#partial/, [502]],
 ];
 
-/** Whether a request asked for this failure. */
+/** Whether a request contains the cause of this failure. */
 export function isAskedFor(status: number, sent: string): boolean {
   return FAULTS.some(([marker, statuses]) => statuses.includes(status) && marker.test(sent));
 }
@@ -101,7 +101,7 @@ const message = fc
   .map(([role, text]) => `{"role":"${role}","content":${text}}`);
 const messages = fc.array(message, { minLength: 1, maxLength: 4 }).map((all) => `[${all.join()}]`);
 
-/** The smallest picture that there is. */
+/** The smallest possible picture. */
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 export const pixel = Buffer.from(PIXEL, "base64");
@@ -183,7 +183,7 @@ const fields: Readonly<Record<string, fc.Arbitrary<string>>> = {
   ]),
 };
 
-/** Fields that clients send though the description does not name them. */
+/** Fields that clients send although the description does not name them. */
 export const undescribed: Readonly<Record<"text" | "image" | "video" | "other", readonly string[]>> = {
   text: ["max_tokens", "max_completion_tokens", "max_output_tokens", "stream_options", "n"],
   image: [],
@@ -196,7 +196,7 @@ export function kindOf(path: string): "text" | "image" | "video" | "other" {
   return path.includes("/images") ? "image" : path.includes("/videos") ? "video" : "other";
 }
 
-/** Undefined where the schema says all. */
+/** Undefined if the schema is sufficient. */
 export function knownValue(field: string, path: string): fc.Arbitrary<string> | undefined {
   const kind = kindOf(path);
   if (field === "model") return kind === "other" ? undefined : oneOf(models[kind]);

@@ -1,4 +1,5 @@
-// `npm run fuzz`: as many random requests as one likes. Ends with 1 when something was wrong, and says how to see it again.
+// `npm run fuzz` sends any number of random requests. Exits with 1 on a problem, and prints the command that repeats
+// it.
 import { parseArgs } from "node:util";
 import { fuzz } from "./fuzz-run.ts";
 

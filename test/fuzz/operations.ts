@@ -1,4 +1,5 @@
-// The operations of the public API as the running router describes them, so that a new route is fuzzed the day it exists.
+// The operations of the public API as the running router describes them, so that a new route is fuzzed the day it
+// exists.
 import { z } from "zod";
 
 export interface Schema {
@@ -17,20 +18,20 @@ export interface Schema {
 }
 
 export interface Operation {
-  /** Method and path, as the description has them. */
+  /** Method and path of the description. */
   readonly name: string;
   readonly method: string;
-  /** With `{name}` where a value belongs. */
+  /** Path with `{name}` for each value. */
   readonly path: string;
   readonly access: "normal" | "management" | "anybody";
   readonly query: readonly { readonly name: string; readonly schema: Schema }[];
-  /** Of its body; undefined when it takes none. */
+  /** Schema of its body; undefined if it has none. */
   readonly body: Schema | undefined;
   /** Checks it. */
   readonly accepts: z.ZodType | undefined;
   readonly takesForms: boolean;
   readonly spends: boolean;
-  /** That the description names. */
+  /** Statuses in the description. */
   readonly statuses: ReadonlySet<number>;
   /** Checks JSON answers, by status. */
   readonly answers: ReadonlyMap<number, z.ZodType>;
@@ -38,7 +39,7 @@ export interface Operation {
 
 export interface Description {
   readonly operations: readonly Operation[];
-  /** The schema that a `$ref` names. @throws Error when there is none */
+  /** Returns the schema of a `$ref`. @throws Error if there is none */
   resolve(schema: Schema): Schema;
 }
 
@@ -106,8 +107,8 @@ function operationOf(
 }
 
 /**
- * For our own answers: without the room that a description leaves for members which come later. So what is answered and not
- * described is noticed. Parts of an intersection know half of the members each, and stay open.
+ * Closes the schema of our own answers: a description allows later members. So an answered but undescribed
+ * member is noticed. Parts of an intersection have half of the members each, and stay open.
  */
 export function closed(schema: unknown, isPart = false): unknown {
   if (Array.isArray(schema)) return schema.map((one) => closed(one, isPart));
@@ -123,7 +124,7 @@ export function closed(schema: unknown, isPart = false): unknown {
   return { ...Object.fromEntries(entries), ...(isOpen && { additionalProperties: false }) };
 }
 
-/** The described schema as one that checks values. */
+/** Converts the described schema to one that checks values. */
 function checkOf(schema: Schema, schemas: Readonly<Record<string, Schema>>): z.ZodType {
   const whole = JSON.stringify({ ...schema, $defs: schemas }).replaceAll(REFERENCE, "#/$defs/");
   return z.fromJSONSchema(JSON.parse(whole));

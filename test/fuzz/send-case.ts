@@ -1,17 +1,17 @@
-// Sends one request of the fuzzer the way its client behaves, and says what came back.
+// Sends one request of the fuzzer with the conduct of its client, and returns the answers.
 import { connect } from "node:net";
 import { Readable } from "node:stream";
 import { type Dispatcher, request } from "undici";
 import type { FuzzCase } from "./fuzz-case.ts";
 import type { World } from "./world.ts";
 
-/** What was really sent. */
+/** The request as it was sent. */
 export interface SentCase {
   readonly method: string;
   readonly path: string;
   readonly authorization: string | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** Everything of the request in which a fault may be asked for. */
+  /** All parts of the request that may name a fault. */
   readonly text: string;
   /** On performance's clock. */
   readonly startedAt: number;
@@ -25,13 +25,13 @@ export interface CaseAnswer {
 
 export interface Outcome {
   readonly sent: SentCase;
-  /** More than one where bytes were changed; none where the connection was closed or the client gave up. */
+  /** More than one if bytes were changed; none if the connection was closed or the client aborted. */
   readonly answers: readonly CaseAnswer[];
-  /** Why there is no answer though the client waited for one. */
+  /** Reason for the missing answer of a client that waited for one. */
   readonly failure: string | undefined;
 }
 
-/** No answer takes so long, whatever the machine; who meets it has found a request that hangs. */
+/** Milliseconds far above any answer on any machine; a request that exceeds them hangs. */
 const PATIENCE_MS = 180_000;
 const SLICES = 3;
 
@@ -101,7 +101,7 @@ function wireOf({ method, path, headers }: SentCase, body: Buffer | undefined): 
   return body === undefined ? head : Buffer.concat([head, body]);
 }
 
-/** @param waits for what comes back; otherwise the client is gone as soon as its bytes are */
+/** @param waits reads the answer; otherwise the client disconnects right after its bytes */
 function sendBytes(sent: SentCase, bytes: Buffer, baseUrl: string, waits: boolean): Promise<Outcome> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve) => {
@@ -118,13 +118,13 @@ function sendBytes(sent: SentCase, bytes: Buffer, baseUrl: string, waits: boolea
     socket.on("data", (chunk) => {
       answer += chunk.toString("latin1");
     });
-    // A connection that is reset has said what it had to say.
+    // All bytes of a reset connection have arrived before.
     socket.on("error", () => socket.destroy());
     socket.on("close", () => resolve({ sent, answers: answersIn(answer), failure }));
   });
 }
 
-/** Nothing that we answer has such words in its body. */
+/** Splits received bytes; no body of ours contains these words. */
 function answersIn(received: string): CaseAnswer[] {
   return received
     .split(/(?=HTTP\/1\.1 \d{3} )/)

@@ -1,11 +1,11 @@
-// What a fuzzed router has in it: accounts and keys made beforehand, and what requests have made since: keys, generations,
-// files. Requests find both here, and what was made and deleted is known, so that a deleted key that works is noticed.
+// The contents of a fuzzed router: accounts and keys created beforehand, and keys, generations and files of earlier
+// requests. Requests choose from both. Deleted ones are recorded, so that a deleted key that still works is noticed.
 import { type Credits, creditsOf } from "@gr/money";
 import { mintKey, mintManagementKey, openAccount } from "../chaos/customers.ts";
 import type { Router } from "../e2e/topology.ts";
 import type { Caller } from "./fuzz-case.ts";
 
-/** As many of a kind are remembered. */
+/** Recorded values of a kind, at most. */
 const MOST_KNOWN = 500;
 const PLENTY = creditsOf("1000000");
 
@@ -24,7 +24,7 @@ export class World {
   readonly accountIds: string[] = [];
   readonly #secrets = new Map<Caller, string>();
   readonly #minted: MintedKey[] = [];
-  /** By secret; when the answer that it is deleted had come. */
+  /** By secret: the time at which the answer to its deletion had arrived. */
   readonly #deletedAt = new Map<string, number>();
   readonly #generations: string[] = [];
   readonly #files: string[] = [];
@@ -52,7 +52,7 @@ export class World {
     return world;
   }
 
-  /** Undefined when the caller has none. */
+  /** Undefined if the caller has none. */
   authorization(caller: Caller, pick: number): string | undefined {
     if (caller === "nobody") return undefined;
     if (caller === "malformed") return ["", "Bearer", "Basic YTpi", "Bearer a b", "bearer \u00ff"][pick % 5];
@@ -67,18 +67,18 @@ export class World {
     return own;
   }
 
-  /** All that no answer may show to whoever does not send it: keys of others. */
+  /** Secrets that no answer may show to a client without them: keys of others. */
   get secrets(): readonly string[] {
     return [...this.#secrets.values()];
   }
 
-  /** Whether the key was gone before that. */
+  /** Whether the key was deleted before that time. */
   wasDeleted(authorization: string | undefined, startedAt: number): boolean {
     const at = this.#deletedAt.get(authorization?.replace(/^Bearer /, "") ?? "");
     return at !== undefined && at < startedAt;
   }
 
-  /** The path with what it names filled in. */
+  /** Returns the path with its values filled in. */
   fill(path: string, pick: number): string {
     const some = (known: readonly string[], otherwise: string) =>
       known.at(pick % Math.max(1, known.length)) ?? otherwise;
@@ -101,7 +101,7 @@ export class World {
     return path.replaceAll(/\{\w+\}/g, some(known, "nope"));
   }
 
-  /** Learns from an answer what it has made. */
+  /** Records the keys, generations and files in an answer. */
   learn(name: string, sent: { path: string; authorization: string | undefined }, answer: LearntFrom): void {
     const { status, text, requestId } = answer;
     if (status < 200 || status > 299) return;

@@ -1,6 +1,6 @@
-// The main guarantee of prices, against each provider's own price list as the simulator has it: what a model accepts is made
-// by every provider of it that is simulated, is charged what the catalogue says or less than its bound, is booked at what the
-// provider bills, and never costs us more than it is charged.
+// The main guarantee of prices, against the simulator's copy of each provider's price list. Every simulated provider of
+// a model serves its accepted requests. The charge is the catalogue's price or less than its bound, the booked cost
+// equals the provider's bill, and no cost exceeds its charge.
 import { loadSeed, offeredModels, requestsOf, SEED_DIRECTORY } from "@gr/catalog/simulated";
 import { type CleanPicture, drawPicture } from "@gr/media-generation/simulated";
 import {
@@ -23,12 +23,12 @@ import {
   startSimulatedProviders,
 } from "./simulated-providers.ts";
 
-/** They fail on purpose. */
+/** Models that fail on purpose. */
 const FAULTS = /^sandbox\/(image|video)-(error|blocked|hang)$/;
 const AT_ONCE = 16;
-/** A token for every four bytes there, and for every byte in our bounds. */
+/** Prompt with one token for four bytes there, and one for every byte in our bounds. */
 const PROMPT = "a lighthouse at noon, ".repeat(20);
-/** Larger than a megapixel. */
+/** Picture above a megapixel. */
 const PICTURE = { width: 1_200, height: 1_000 };
 
 let simulated: SimulatedProviders;
@@ -40,14 +40,14 @@ afterAll(() => simulated?.stop());
 type Meters = ImageMeters | VideoMeters;
 
 interface Case {
-  /** Of the request. */
+  /** Id of the request. */
   readonly id: string;
   readonly model: Model;
   readonly provider: SimulatedProvider;
   readonly meters: Meters;
 }
 
-/** What a router accepts that has this provider and no other. */
+/** Returns the accepted requests of a router with only this provider. */
 function casesOf(seed: readonly Model[], provider: SimulatedProvider): Omit<Case, "id">[] {
   const { name, abilities } = provider;
   const models = offeredModels(seed, new Map([[name, new Set(abilities)]]));
@@ -62,7 +62,9 @@ function casesOf(seed: readonly Model[], provider: SimulatedProvider): Omit<Case
   });
 }
 
-/** Every size, quality and length once, and everything once that has another price a second, another cost, or other images. */
+/**
+ * Every size, quality and length once, and each combination with another price a second, another cost, or other images.
+ */
 function oneOfEach(model: Model, requests: readonly Meters[]): Meters[] {
   const seen = new Set<string>();
   return requests.filter((request) => {
@@ -79,7 +81,7 @@ function oneOfEach(model: Model, requests: readonly Meters[]): Meters[] {
   });
 }
 
-/** As a caller sends it. */
+/** Returns the fields as a client sends them. */
 function fieldsOf(meters: Meters): object {
   const { size, quality } = meters;
   const common = { prompt: PROMPT, size, quality };
@@ -87,14 +89,14 @@ function fieldsOf(meters: Meters): object {
   return { ...common, seconds: meters.seconds, ...(meters.audio === true ? { audio: true } : {}) };
 }
 
-/** With a mask where that is what the model is for. */
+/** Adds a mask if the model needs one. */
 function picturesOf(model: Model, count: number, picture: CleanPicture): CleanPicture[] {
   const mask: CleanPicture = { ...picture, role: "mask" };
   const images = Array.from({ length: count }, () => picture);
   return needsImage(model) && acceptedInputs(model).mask > 0 ? [...images, mask] : images;
 }
 
-/** What is wrong with one case. @param billed by its provider */
+/** Returns the faults of one case. @param billed by its provider */
 function problemsOf({ model, provider }: Case, { held, charge, cost }: Charged, billed: bigint): string[] {
   const { price } = model;
   const exact = price !== undefined && isExact(price);
@@ -102,7 +104,7 @@ function problemsOf({ model, provider }: Case, { held, charge, cost }: Charged, 
   const isTold = said === "cost" || said === "tokens";
   return [
     ...(billed > charge * PICO_PER_CREDIT ? [`billed ${billed}, charged ${charge}`] : []),
-    // Who does not say what it bills is booked at no less.
+    // A provider that does not report its bill is booked at no less.
     ...(cost === billed || (!isTold && cost > billed) ? [] : [`billed ${billed}, booked ${cost}`]),
     ...(exact && charge !== held ? [`charged ${charge} instead of the list price of ${held}`] : []),
     ...(charge > held ? [`charged ${charge}, above the bound of ${held}`] : []),

@@ -1,5 +1,5 @@
-// CarryOut runs a request as media generation does, from its fields to its charge and its booking, with the production code.
-// The surroundings are absent: no hold, no database, no files.
+// `carryOut` runs a request like media generation, from its fields to its charge and its booking, with the production
+// code. The surroundings are absent: no hold, no database, no files.
 import {
   type CleanPicture,
   chooseRoutes,
@@ -20,17 +20,17 @@ import { type Model, ModelKind } from "@gr/proto/catalog";
 import type { Timer } from "@gr/runtime";
 
 export interface Charged {
-  /** What is held: the list price, or the bound of a price by use. */
+  /** Credits of the hold: the list price, or the bound of a price by use. */
   readonly held: Credits;
   readonly charge: Credits;
-  /** What is booked as our cost. */
+  /** Cost that is booked as ours. */
   readonly cost: PicoUsd;
 }
 
-/** Longer than any pause between polls. */
+/** Milliseconds above any pause between polls. */
 const LIMIT_MS = 60_000;
 
-/** Pauses take no time, and limits are never reached. */
+/** Timer without pauses and without effective limits. */
 const hurried: Timer = {
   now: () => 0,
   sleep: (ms, signal) =>
@@ -55,6 +55,8 @@ const events: GenerationEvents = {
   succeeded: nobody,
   failed: nobody,
   partFailed: nobody,
+  routeReopened: nobody,
+  accountRefused: nobody,
   outcomeUnknown: nobody,
   noProvider: nobody,
   notStored: nobody,
@@ -66,7 +68,7 @@ const events: GenerationEvents = {
   contentRemoved: nobody,
 };
 
-/** @throws ServiceError of a request that is refused, Error of one that its provider does not carry out */
+/** @throws ServiceError if the request is refused, Error if its provider does not serve it */
 export async function carryOut(
   id: string,
   model: Model,

@@ -1,4 +1,4 @@
-// Every route of the public API spends or does not, and the list below says which; a route without a row fails. A spending
+// The list below classifies every route of the public API as spending or free; a route without a row fails. A spending
 // route refuses a request above the key's limit before anything is sent, and below it moves the ledger by the bill.
 
 import { routeTable, rowOf } from "@gr/gateway/simulated";

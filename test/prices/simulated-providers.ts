@@ -1,5 +1,5 @@
-// Every provider that the simulator plays, as media generation reaches it: its own adapter over HTTP, its own wire format and
-// price list on the other side, and the bill that it keeps.
+// Every simulated provider behind media generation's own adapter over HTTP. The simulator has the wire format, the
+// price list and the bill.
 import {
   createOutbound,
   type MediaProvider,
@@ -15,12 +15,12 @@ export interface SimulatedProvider extends Pick<ProviderDefinition, "name" | "ab
 
 export interface SimulatedProviders {
   readonly providers: readonly SimulatedProvider[];
-  /** What each request was billed so far, by its id. */
+  /** Bill of each request so far, by its id. */
   bills(): Promise<ReadonlyMap<string, bigint>>;
   stop(): Promise<void>;
 }
 
-/** Nothing is drawn. */
+/** Starts them without drawing. */
 export async function startSimulatedProviders(): Promise<SimulatedProviders> {
   const simulator = await startSimulator({ host: "127.0.0.1", port: 0, drawing: false });
   const outbound = createOutbound();
@@ -37,7 +37,7 @@ export async function startSimulatedProviders(): Promise<SimulatedProviders> {
   };
 }
 
-/** Undefined when the simulator does not play it. */
+/** Undefined if the simulator does not imitate it. */
 function adapterOf(
   { settings, credential, baseUrls, create }: ProviderDefinition,
   { url }: RunningSimulator,

@@ -1,4 +1,4 @@
-// Requests with each field that decides a price, as somebody would send them who wants more than is charged.
+// Requests with each field that decides a price, sent by a client that wants more than its charge.
 
 export interface FieldCase {
   readonly name: string;
@@ -8,6 +8,8 @@ export interface FieldCase {
 
 /** The price tables of a review: long enough that the upstream's bill is well above a rounding. */
 const ASKED = "#tokens=400";
+/** Long enough that a dear host's bill is above the surplus that the router believes. */
+const LONG_ANSWER = "#tokens=5000";
 /** More than 272,000 tokens of the simulator's, which counts one for four bytes. */
 const LONG_TEXT = "lorem ipsum ".repeat(100_000);
 
@@ -96,6 +98,24 @@ export function fieldCases(): readonly FieldCase[] {
     }),
     ...both("a host below the client's own limit", { provider: { max_price: { prompt: 0.0001 } } }),
     ...both("a dear host with priority", { provider: { only: ["sandbox-dear"] }, service_tier: "priority" }),
+    ...["cost", "tps", "ttft"].flatMap((sort) =>
+      both(`a gateway's hosts by ${sort}`, { providerOptions: { gateway: { sort } } }, LONG_ANSWER),
+    ),
+    ...["only", "order", "models"].flatMap((name) =>
+      both(
+        `a gateway's dear host in ${name}`,
+        { providerOptions: { gateway: { [name]: ["sandbox-dear"] } } },
+        LONG_ANSWER,
+      ),
+    ),
+    ...["flex", "priority"].flatMap((serviceTier) => [
+      ...both(`a gateway's tier ${serviceTier}`, { providerOptions: { gateway: { serviceTier } } }),
+      ...both(`a provider's tier ${serviceTier}`, { providerOptions: { openai: { serviceTier } } }),
+    ]),
+    ...both("a provider's fast mode", { providerOptions: { anthropic: { speed: "fast" } } }),
+    ...both("a provider's fast mode in a dear tier", {
+      providerOptions: { anthropic: { speed: "fast" }, gateway: { serviceTier: "priority" } },
+    }),
     ...both("other models", { models: ["sandbox/chat-vision"] }),
     ...both("thoughts beside the limit", {
       max_tokens: 50,

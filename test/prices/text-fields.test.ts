@@ -1,5 +1,5 @@
-// The main guarantee of text prices, against the providers' own rules as the simulator has them: whatever a request's fields are, it
-// is charged at least its bill, or refused with the name of a field before anything is sent.
+// The main guarantee of text prices, against the simulator's copy of the providers' rules. With any fields, a request
+// is charged at least its bill, or refused with the name of a field before the upstream.
 import { PICO_PER_CREDIT } from "@gr/money";
 import { ModelKind } from "@gr/proto/catalog";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
@@ -7,8 +7,15 @@ import { FakeCatalog, idOf, type Rig, startRig } from "@gr/text-proxy/simulated"
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type FieldCase, fieldCases } from "./text-field-cases.ts";
 
-const KINDS = ["openai", "openai-compatible", "openrouter"] as const;
-type Kind = (typeof KINDS)[number];
+/** Where the simulator plays an upstream of each kind. */
+const PATHS = {
+  openai: "openai/v1",
+  "openai-compatible": "openai/v1",
+  openrouter: "openrouter/api/v1",
+  vercel: "vercel/v1",
+} as const;
+type Kind = keyof typeof PATHS;
+const KINDS = Object.keys(PATHS) as Kind[];
 
 /** Rates for a token: 0.5 and 1.5 USD per million, by the rules that the simulator cites. */
 const rates = (input: bigint, output: bigint) => ({
@@ -61,9 +68,11 @@ const rigs = new Map<Kind, Rig>();
 beforeAll(async () => {
   simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
   for (const kind of KINDS) {
-    const path = kind === "openrouter" ? "openrouter/api/v1" : "openai/v1";
     const env = { TEXT_UPSTREAM_KIND: kind };
-    rigs.set(kind, await startRig(`${simulator.url}/${path}`, env, undefined, new FakeCatalog(MODELS)));
+    rigs.set(
+      kind,
+      await startRig(`${simulator.url}/${PATHS[kind]}`, env, undefined, new FakeCatalog(MODELS)),
+    );
   }
 });
 afterAll(async () => {
@@ -127,7 +136,7 @@ test.each(KINDS)("%s: no field makes a request cost more than it is charged", as
   // A refusal names a field and nothing has reached the upstream.
   const refused = outcomes.filter(({ status }) => status !== 200);
   expect(refused.filter(({ status, billed }) => status !== 400 || billed > 0n)).toEqual([]);
-  // Where the price of a host is bounded, the upstream itself refuses.
+  // If the price of a host is bounded, the upstream itself refuses.
   expect(refused.filter(({ param, name }) => param === undefined && !/ host/.test(name))).toEqual([]);
   expect(outcomes.some(({ status }) => status === 200)).toBe(true);
 });

@@ -8,12 +8,14 @@ import { nameOf, PatchedTree } from "./patched-tree.ts";
 import type { MutantThread } from "./run-mutant.ts";
 import type { Slice, SliceResult } from "./run-slice.ts";
 
-/** A part of what is wrong, to run some mutants only. */
-const ONLY = process.env["SIMULATION_MUTANT"] ?? "";
+/** Parts of descriptions or of paths, separated by |, to run some mutants only. */
+const ONLY = (process.env["SIMULATION_MUTANT"] ?? "").split("|");
 const THREADS = 2;
 const PATIENCE_MS = 3_600_000;
 
-const chosen = MUTANTS.filter(({ what }) => what.includes(ONLY));
+const chosen = MUTANTS.filter(({ file, what }) =>
+  ONLY.some((part) => file.includes(part) || what.includes(part)),
+);
 const noticed = new Map<Mutant, string>();
 afterAll(() => {
   process.stdout.write(describeMutants(noticed));

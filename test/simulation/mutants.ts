@@ -2,7 +2,9 @@
 // histories from seed 0 on, or a test. A mutant whose place is gone fails the run: it follows the code, or goes with it.
 import type { Mutant } from "./mutant.ts";
 import { MUTANTS_FOR_TESTS } from "./mutants-for-tests.ts";
+import { MUTANTS_OF_LOSSES } from "./mutants-of-losses.ts";
 import { MUTANTS_OF_PARTS } from "./mutants-of-parts.ts";
+import { MUTANTS_OF_PRICES } from "./mutants-of-prices.ts";
 
 const LIFE = "packages/paid-request/src/paid-requests.ts";
 const HOLDS = "packages/paid-request/src/running-holds.ts";
@@ -479,5 +481,7 @@ export const MUTANTS: readonly Mutant[] = [
     caught: { histories: 10_000, seed: 211 },
   },
   ...MUTANTS_OF_PARTS,
+  ...MUTANTS_OF_PRICES,
+  ...MUTANTS_OF_LOSSES,
   ...MUTANTS_FOR_TESTS,
 ];

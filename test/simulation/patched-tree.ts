@@ -6,6 +6,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -18,6 +19,8 @@ import { OWN_TEMPLATES } from "@gr/testing";
 import type { ByTest, Mutant } from "./mutant.ts";
 import { patched, pathOf, ROOT } from "./patch.ts";
 
+/** Packages of this repository. */
+const OWN_SCOPE = "@gr";
 const JEST = createRequire(import.meta.url).resolve("jest/bin/jest");
 
 /** As jest writes it with `--json`. */
@@ -49,16 +52,25 @@ export class PatchedTree {
       cpSync(ROOT + file, this.#root + file);
       if (file.endsWith("package.json")) packages.add(dirname(file));
     }
-    // Links within a package's node_modules are relative, so that those to other packages lead into the copy.
     for (const folder of packages) {
       const modules = join(ROOT, folder, "node_modules");
       if (!existsSync(modules)) continue;
-      if (folder === ".") symlinkSync(modules, join(this.#root, "node_modules"));
-      else
-        cpSync(modules, join(this.#root, folder, "node_modules"), {
-          recursive: true,
-          verbatimSymlinks: true,
-        });
+      if (folder !== ".") this.#copyLinks(join(folder, "node_modules"));
+      else this.#linkInstalled(modules);
+    }
+  }
+
+  /** Links to packages of the repository are relative, so that their copies lead into the copy. */
+  #copyLinks(folder: string): void {
+    const options = { recursive: true, verbatimSymlinks: true };
+    cpSync(join(ROOT, folder), join(this.#root, folder), options);
+  }
+
+  #linkInstalled(modules: string): void {
+    mkdirSync(join(this.#root, "node_modules"));
+    for (const name of readdirSync(modules)) {
+      if (name === OWN_SCOPE) this.#copyLinks(join("node_modules", name));
+      else symlinkSync(join(modules, name), join(this.#root, "node_modules", name));
     }
   }
 

@@ -1,6 +1,6 @@
-// `npm run soak`: an even load for a long time, and the router's memory minute by minute. Ends with 1 when at the end it
-// needs more than a tenth above what it needed after five minutes, when a request failed, or when the books are wrong.
-// What it needs is what is resident once its garbage is collected: V8 leaves garbage lying for as long as there is room.
+// `npm run soak` sends an even load for a long time, and measures the router's memory minute by minute. It exits with 1
+// if the memory at the end is more than a tenth above that after five minutes, if a request failed, or if the books are
+// wrong. The memory is the resident one after a collection of garbage: V8 keeps garbage while there is space.
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { creditsOf } from "@gr/money";
@@ -22,16 +22,16 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
   },
 });
-/** Less would leave nothing to compare. */
+/** A shorter run would have no minutes to compare. */
 const minutes = Math.max(7, Number(values.minutes));
 const perSecond = Number(values["per-second"]);
 const images = Number(values.images);
-/** Whose memory the end is compared with; after each so many minutes it is looked at. */
+/** Minute of the memory that the end is compared with; also the interval of measurements. */
 const SETTLED_MINUTE = 5;
 const MOST_GROWTH = 1.1;
-/** Looks a minute; the middle one of them counts. */
+/** Measurements a minute; the middle one of them counts. */
 const LOOKS = 12;
-/** A hold whose request was lost lasts as long as its lease, and the grace. */
+/** Milliseconds of a hold of a lost request: its lease, and the grace. */
 const RESOLVED_MS = 900_000;
 
 const upstream = await startUpstream({ tokenDelayMs: 5, imageDelayMs: 100 });
@@ -40,7 +40,7 @@ const router = await startRouter("all-in-one", {
   env: {
     ...upstream.env,
     ...inspectable(inspector),
-    // As the bootstrap and the image have it; a router of the tests is started without either.
+    // The bootstrap and the image set it; a router of the tests is started without either.
     MALLOC_ARENA_MAX: "2",
     RATE_LIMIT_TEXT_PER_SECOND: "0",
   },
@@ -76,7 +76,7 @@ for (let minute = 1; minute <= minutes; minute += 1) {
   }
 }
 const sent = await load.end();
-// What failed after it was sent may be billed, and is our loss.
+// A request that failed after its dispatch may be billed, and is our loss.
 const refused = new Set(
   sent.filter(({ status = 0 }) => status >= 400 && status < 500).map(({ requestId }) => requestId),
 );

@@ -1,10 +1,10 @@
-// Stands before an upstream and notes which trace each request said it belongs to.
+// A proxy before an upstream that records the trace of each request.
 import { createServer, request as forward } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface ListeningProxy {
   readonly url: string;
-  /** By the id of the request, or by its path where it has none. */
+  /** By the id of the request, or by its path without one. */
   readonly traceparents: Map<string, string | undefined>;
   close(): Promise<void>;
 }

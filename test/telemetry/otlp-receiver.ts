@@ -1,4 +1,4 @@
-// An OTLP receiver for tests (http/protobuf): reads what arrives by the published schema, and remembers it.
+// An OTLP receiver for tests (http/protobuf): parses exports by the published schema, and stores them.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -7,7 +7,7 @@ import { gunzipSync } from "node:zlib";
 import { loadSync, type ServiceDefinition } from "@grpc/proto-loader";
 
 export interface ReceivedSpan {
-  /** Of the process that made it. */
+  /** Service of its process. */
   readonly service: string;
   readonly traceId: string;
   readonly spanId: string;
@@ -17,7 +17,7 @@ export interface ReceivedSpan {
   readonly kind: string;
   readonly attributes: Readonly<Record<string, unknown>>;
   readonly failed: boolean;
-  /** Of the spans of other traces that it was made for, too. */
+  /** Spans of other traces that share its work. */
   readonly links: readonly string[];
   /** Unix nanoseconds. */
   readonly start: bigint;
@@ -33,7 +33,7 @@ export interface ReceivedMetric {
 
 export interface ReceivedPoint {
   readonly attributes: Readonly<Record<string, unknown>>;
-  /** Of a histogram: how many were observed. */
+  /** Of a histogram: its number of observations. */
   readonly value: number;
   readonly bucketCounts: readonly number[];
   readonly sum: number;
@@ -42,11 +42,11 @@ export interface ReceivedPoint {
 export interface OtlpReceiver {
   readonly url: string;
   readonly spans: ReceivedSpan[];
-  /** The latest word on each. */
+  /** Latest value of each. */
   readonly metrics: Map<string, ReceivedMetric>;
   /** Headers of the last export. */
   headers(): NodeJS.Dict<string | string[]>;
-  /** Whatever was received, as JSON: for words that must not be in it. */
+  /** All exports as JSON, for the search of forbidden words. */
   everything(): string;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Reads what Prometheus scrapes, as strictly as it does: each family is announced once, each sample belongs to one, labels
-// and numbers are well-formed, histograms add up.
+// Reads the text that Prometheus scrapes, with its strictness: each family is announced once, each sample belongs to
+// one, labels and numbers are well-formed, histograms add up.
 
 export interface Family {
   readonly type: string;

@@ -1,9 +1,9 @@
-// What a PromQL expression asks for: names of series, and the label values that it picks out exactly. Enough of the language
-// for the expressions of our own alerts and dashboards.
+// Finds the names of series in a PromQL expression, and the label values that it selects exactly. It parses enough of
+// the language for the expressions of our own alerts and dashboards.
 
 export interface Selected {
   readonly name: string;
-  /** Of the matchers that say `=`. */
+  /** Labels of the matchers with `=`. */
   readonly labels: Readonly<Record<string, string>>;
 }
 

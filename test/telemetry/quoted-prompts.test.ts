@@ -1,5 +1,5 @@
-// Guarantee of the logs and spans against upstreams that quote the request: in each kind of refusal and failure, of text and of
-// media, no log line above debug and no span holds a word of the prompt.
+// Guarantee of the logs and spans against upstreams that quote the request. In each kind of refusal and failure, of
+// text and of media, no log line above debug and no span holds a word of the prompt.
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -17,7 +17,7 @@ const SECRET = "a marmalade submarine over Reykjavik";
 /** Requests under way at the same time. */
 const TOGETHER = 8;
 const TEST_MS = 300_000;
-/** One of so many models of images and videos is asked. */
+/** One of this number of models of images and videos is used. */
 const EVERY = byDepth({ quick: 5, deep: 1 });
 
 /** An error in the formats of all providers at once. */
@@ -42,7 +42,7 @@ const streams = (response: ServerResponse) =>
   response.writeHead(200, { "content-type": "text/event-stream" });
 const chunk = { id: "x", choices: [{ index: 0, delta: { content: "o" } }] };
 
-/** By the number in the prompt. */
+/** Answers by the number in the prompt. */
 const answers: readonly Answer[] = [
   ...[200, 302, 400, 401, 402, 403, 404, 408, 422, 429, 500, 502, 503, 504, 529].map(refuses),
   (response, request) => void response.writeHead(400).end(`<html>${request}`),
@@ -122,7 +122,7 @@ interface Listed {
 test(
   "no log line and no span has a word of a prompt that an upstream quotes, however it fails",
   async () => {
-    // Requests whose outcome is not known keep their holds.
+    // Requests with an unknown outcome keep their holds.
     const account = await openAccount(router.dataDir, creditsOf("1000000"));
     const { secret: key } = await mintKey(router.dataDir, account);
     const listed: readonly Listed[] = (await call(router, "GET", "/v1/models")).body.data;
@@ -162,7 +162,7 @@ test(
     expect(logged.filter(quoting)).toEqual([]);
     expect(quoting(receiver.everything())).toBe(false);
     expect(receiver.spans.length).toBeGreaterThan(sends.length);
-    // Each kind of trouble has left its line.
+    // Each kind of trouble has written its line.
     const messages = new Set(logged.map((line) => JSON.parse(line).msg));
     for (const message of ["generation failed", "upstream failed", "upstream gave no usable answer"]) {
       expect(messages).toContain(message);

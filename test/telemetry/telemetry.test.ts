@@ -1,5 +1,5 @@
-// What an operator is told about requests: the traces and metrics of a text and a media request arrive at an OTLP receiver,
-// whole and in order; what is scraped parses; and no secret and no word of a prompt is in any of it, nor in the logs.
+// Telemetry of requests: the traces and metrics of a text and a media request arrive at an OTLP receiver, whole and in
+// order. The scraped text parses. No secret and no word of a prompt is in any of it, nor in the logs.
 import { sandboxEnvironment } from "@gr/all-in-one";
 import { startSimulator } from "@gr/simulator";
 import { freePort } from "@gr/testing";
@@ -58,7 +58,7 @@ describe.each(topologiesByDepth)("telemetry (%s)", (topology) => {
       const scraped = await fetch(`http://127.0.0.1:${port}/metrics`);
       families = parsePrometheusText(await scraped.text());
     }
-    // Whatever is not sent yet is sent before the process ends.
+    // The process sends the remaining data before it ends.
     await router.stop();
   });
   afterAll(async () => {
@@ -75,7 +75,7 @@ describe.each(topologiesByDepth)("telemetry (%s)", (topology) => {
     const { traceId } = receiver.spans.find(({ attributes }) => attributes["gr.request.id"] === id) ?? {};
     return receiver.spans.filter((span) => span.traceId === traceId);
   };
-  /** From a span up to the first of its trace. */
+  /** Returns the path from a span up to the first of its trace. */
   const pathOf = (span: ReceivedSpan | undefined, trace: readonly ReceivedSpan[]): ReceivedSpan[] => {
     const parent = trace.find(({ spanId }) => spanId === span?.parentId);
     return span === undefined ? [] : [span, ...pathOf(parent, trace)];
@@ -228,7 +228,7 @@ describe.each(topologiesByDepth)("telemetry (%s)", (topology) => {
       const names = new Set(
         expressions.flatMap((expression) => selectedBy(expression).map(({ name }) => name)),
       );
-      // Made by Prometheus itself.
+      // Prometheus itself produces it.
       const known = new Set([...recorded, "up"]);
       for (const [name, { type }] of families) {
         known.add(name);

@@ -1,5 +1,5 @@
-// A router as a cluster runs it: a process for each service behind an address that stays, each of them replaced by its
-// successor as a rolling update does it: the new one is ready before the old one is told to stop.
+// A router like in a cluster: a process for each service behind a stable address. A successor replaces each process
+// like a rolling update: the new one is ready before the old one gets the signal to stop.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,7 +20,7 @@ import { answered } from "../chaos/answered.ts";
 import type { RunningLoad } from "../chaos/load.ts";
 import { ServiceDoor } from "./service-door.ts";
 
-/** In the order of an upgrade: who is asked comes before who asks. */
+/** In the order of an upgrade: a callee precedes its callers. */
 export const SERVICES = [
   "billing",
   "keys",
@@ -33,13 +33,13 @@ export const SERVICES = [
 export type Service = (typeof SERVICES)[number];
 const TABLES: readonly Service[] = ["billing", "keys", "catalog", "media-generation", "console"];
 
-/** The file that Node runs of a service. */
+/** Returns the file of a service for Node. */
 export type Build = (service: Service) => string;
 /** This version, from its source. */
 export const ours: Build = (service) =>
   join(ROOT, service === "gateway" ? service : `services/${service}`, "src/main.ts");
 
-/** Longer than an idle connection between services lasts, as in a cluster. */
+/** Milliseconds above the life of an idle connection between services, as in a cluster. */
 const DRAIN_MS = 8_000;
 
 export type Settings = Readonly<Record<string, string>>;
@@ -48,7 +48,7 @@ interface Pod {
   readonly child: TestChild;
   readonly http: number;
   readonly rpc: number;
-  /** Of the gateway. */
+  /** Port of the gateway. */
   readonly open: number;
 }
 
@@ -80,7 +80,7 @@ export class Fleet {
     this.#settings = settings;
   }
 
-  /** Nothing runs yet. */
+  /** Creates a fleet without processes. */
   static async plan(settings: Settings): Promise<Fleet> {
     const dataDir = await mkdtemp(join(tmpdir(), "fleet-"));
     const { url } = await testRedis();
@@ -96,7 +96,7 @@ export class Fleet {
     return this.#open.url;
   }
 
-  /** As the Jobs of a deployment do. */
+  /** Migrates like the Jobs of a deployment. */
   async migrate(build: Build): Promise<void> {
     for (const service of TABLES) {
       await promisify(execFile)(process.execPath, [build(service), "migrate"], { env: this.#environment() });
@@ -108,7 +108,7 @@ export class Fleet {
     await this.tell();
   }
 
-  /** For whoever acts as the operator. */
+  /** Publishes the addresses for the operator's commands. */
   async tell(): Promise<void> {
     const urls = Object.fromEntries(SERVICES.map((service) => [service, this.#doorsOf(service).rpc.url]));
     await writeFile(
@@ -117,13 +117,13 @@ export class Fleet {
     );
   }
 
-  /** For processes that are started from now on. */
+  /** Changes the settings of processes that start from now on. */
   set(settings: Settings): void {
     this.#settings = { ...this.#settings, ...settings };
   }
 
   /**
-   * One process for another, which must end with exit code 0.
+   * Replaces one process by another; the old one must end with exit code 0.
    * @param count of the orders that are answered while both serve
    */
   async replace(service: Service, build: Build, load: RunningLoad, count: number): Promise<void> {
@@ -134,7 +134,7 @@ export class Fleet {
     expect({ service, code: await old.child.stop() }).toEqual({ service, code: 0 });
   }
 
-  /** All at once: new processes of every service, then the old ones end. */
+  /** Replaces all at once: new processes of every service start, then the old ones end. */
   async replaceAll(build: Build, load: RunningLoad, count: number): Promise<void> {
     const old = new Map(this.#pods);
     for (const service of SERVICES) await this.#join(service, await this.#start(service, build));

@@ -1,5 +1,5 @@
-// The build of the last release, made by its own source with its own packages, and kept in .tools/: what runs beside ours
-// is what runs at a customer's.
+// The build of the last release, by its own source with its own packages, and stored in .tools/. So the program beside
+// ours is that of a customer.
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { ROOT, runTool } from "../../scripts/tool.ts";
 
 const TOOLS = join(ROOT, ".tools");
 
-/** @returns the file that Node runs, by service */
+/** @returns the file of each service for Node */
 export async function lastBuild(services: readonly string[]): Promise<(service: string) => string> {
   const { commit } = await lastRelease();
   const built = join(TOOLS, "releases", commit);
@@ -19,7 +19,7 @@ export async function lastBuild(services: readonly string[]): Promise<(service: 
 async function build(commit: string, into: string, services: readonly string[]): Promise<void> {
   const draft = `${into}.new`;
   const source = join(draft, "source");
-  // Of a test that was ended meanwhile.
+  // Remainder of a test that was ended meanwhile.
   await rm(draft, { recursive: true, force: true });
   await mkdir(draft, { recursive: true });
   await writeSource(commit, source);

@@ -1,5 +1,5 @@
-// Secrets are changed while customers go on: all believe the new one before anybody uses it, then all use it, then the old
-// one is worth nothing. So it is for calls between services, stored keys and web tokens; the key of an upstream changes beside.
+// Secrets are changed under load: first all processes trust the new one, then all use it, then the old one is
+// worthless. The cases are calls between services, stored keys and web tokens; beside them an upstream's key changes.
 import { generateKeyPairSync } from "node:crypto";
 import { Random } from "@gr/testing/random";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -63,7 +63,7 @@ test("internal secret, pepper, web-token key and upstream key are changed under 
     await answered(load, ENOUGH);
     await replaceAll(beside(NEW));
     await replaceAll({ ...NEW, ...beside(OLD), TEXT_UPSTREAM_API_KEY: "the-second-key-of-the-upstream" });
-    // The gateway is a new one, which knows no key: each is looked up once more, and stored under the new pepper.
+    // The gateway is a new one with an empty cache: each key is looked up once more, and stored under the new pepper.
     const secrets = customers.flatMap((customer) => customer.secrets);
     const each = (round: string) =>
       sendAll(

@@ -1,4 +1,4 @@
-// The address of a service in a cluster: each new connection goes to the next of its pods, and those that exist stay with
+// The address of a service in a cluster: each new connection reaches the next of its pods, and existing ones stay with
 // theirs until one side ends them.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
@@ -54,7 +54,7 @@ export class ServiceDoor {
     ] as const) {
       this.#sockets.add(from);
       from.pipe(to);
-      // A lost connection is lost on both sides; that is all there is to say of its error.
+      // A lost connection is lost on both sides; its error has no further information.
       from.on("error", () => to.destroy());
       from.on("close", () => {
         this.#sockets.delete(from);

@@ -1,6 +1,6 @@
-// The last release and this version side by side: every service is replaced while customers go on, the new one first
-// beside the old callers, then with all of them, and back again. No request fails, nothing is lost, each process ends by
-// itself, the books are exact.
+// The last release and this version side by side. Every service is replaced under load: the new one first beside the
+// old callers, then with all of them, and back again. No request fails, no charge is lost, each process ends by itself,
+// the books are exact.
 import { execFile } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { promisify } from "node:util";
@@ -17,7 +17,7 @@ import { lastBuild } from "./last-build.ts";
 
 const SEED = 20_261_122;
 const LOAD = { perSecond: 6, most: 3_600, together: 24, idleMs: 2_000 };
-/** Orders that are answered by each mixture of versions, at least. */
+/** Orders that each mixture of versions answers, at least. */
 const ENOUGH = 15;
 const PATIENCE = { timeoutMs: 120_000 };
 
@@ -56,7 +56,7 @@ test("every service is replaced by ours and again by the last release under load
   const customers: Customer[] = [];
   for (const careful of [true, false, true, false])
     customers.push(await openCustomer(fleet.dataDir, { careful }));
-  // Decision 43: the two versions do not find each other's Idempotency-Keys, so an order that both got is charged by both.
+  // Decision 43: the two versions do not find each other's Idempotency-Keys, so an order at both is charged by both.
   const mix = mixOf(new Random(SEED), fleet.baseUrl, customers, { repeats: false });
   const load = startLoad(mix, LOAD);
   try {

@@ -10,12 +10,12 @@ import { textImportNote } from "./text-import-note.ts";
 
 export interface Started {
   readonly baseUrl: string;
-  /** How long running requests may go on after a stop was asked for. */
+  /** Longest time for running requests after a stop request, in milliseconds. */
   readonly stopGraceMs: number;
   stop(): Promise<void>;
 }
 
-/** @throws OperatorError when a part is missing or broken; nothing is left running. */
+/** @throws OperatorError if a part is missing or broken; no part keeps running. */
 export async function startAllInOne(env: Environment, screen: Screen): Promise<Started> {
   const installation = await openInstallation(env);
   const { config, publicUrl } = installation;
@@ -37,6 +37,7 @@ export async function startAllInOne(env: Environment, screen: Screen): Promise<S
           catalog: rpcUrl,
           console: rpcUrl,
           "media-generation": rpcUrl,
+          "text-proxy": rpcUrl,
         },
         internal_auth_secret: installation.env["INTERNAL_AUTH_SECRET"] ?? "",
       });

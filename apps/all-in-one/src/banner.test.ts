@@ -1,4 +1,4 @@
-// The demo keys are shown to a person once, and never to whatever keeps the output.
+// Guarantee of the banner: the demo keys are shown to a person once, and never where output is stored.
 import { expect, test } from "@jest/globals";
 import { banner } from "./banner.ts";
 

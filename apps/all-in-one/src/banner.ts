@@ -1,5 +1,5 @@
-// What a person sees when the router is up: where it is, what serves it, the demo keys on the first start, and a
-// request that works when pasted. Keys are for a person's eyes: where output is kept, its reader gets the file's name.
+// The banner is the router's text after a start: its address, its topology, the demo keys on the first start, and a
+// working sample request. Keys are shown only in a terminal: stored output contains the file's name instead.
 import type { Demo } from "./demo-account.ts";
 
 export interface BannerFacts {
@@ -7,16 +7,16 @@ export interface BannerFacts {
   readonly simulatorUrl: string | undefined;
   readonly database: string;
   readonly topology: string;
-  /** What is wrong with the text models. */
+  /** Fault of the text models. */
   readonly textNote: string | undefined;
   readonly demo: Demo;
   /** Signs in to the console as the owner of the demo account, once; undefined where output is kept. */
   readonly signInLink: string | undefined;
-  /** Whether a terminal shows it, and nothing keeps it. */
+  /** True if a terminal shows the text without storing it. */
   readonly onTerminal: boolean;
 }
 
-/** Where the launchers print. */
+/** Output of the launchers. */
 export interface Screen {
   readonly isTerminal: boolean;
   print(text: string): void;
@@ -70,7 +70,10 @@ export function banner(facts: BannerFacts): string {
   ].join("\n");
 }
 
-/** With real upstreams, what can be generated depends on which are configured; the list of models always works. */
+/**
+ * Returns a sample request. With real upstreams, the possible generations depend on their settings; the list of models
+ * always works.
+ */
 function tryIt(baseUrl: string, key: string, sandbox: boolean): string[] {
   const authorization = `-H "Authorization: Bearer ${key}"`;
   if (!sandbox) return [`  curl ${baseUrl}/v1/compat/models ${authorization}`];

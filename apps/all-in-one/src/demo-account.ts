@@ -1,5 +1,5 @@
-// The first start's account: 10 USD, one normal and one management key, written to DATA_DIR/credentials.json.
-// Later starts find the file and make nothing.
+// The demo account of the first start: 10 USD, one normal and one management key, written to DATA_DIR/credentials.json.
+// Later starts find the file and create nothing.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { creditsOf } from "@gr/money";
@@ -19,7 +19,7 @@ export interface Credentials {
 
 export interface Demo {
   readonly credentials: Credentials;
-  /** True on the start that made the account. */
+  /** True on the start that created the account. */
   readonly isNew: boolean;
   readonly file: string;
 }

@@ -1,13 +1,13 @@
-// The person who owns the demo account, and a link that signs in as this person once. The link is made for a terminal only:
-// where output is kept, nobody but the operator's CLI gets one.
+// The demo owner is the person of the demo account, with a one-time sign-in link. Only a terminal gets the link; if
+// output is stored, only the operator's CLI can create one.
 import { ConsoleOperatorService } from "@gr/proto/console";
 import type { RunningProcess } from "@gr/runtime";
 import type { Screen } from "./banner.ts";
 
-/** It gets no mail: the domain is one that can have no mail server. */
+/** Address without mail: the domain can have no mail server. */
 export const DEMO_EMAIL = "demo@router.localhost";
 
-/** @returns undefined where nobody should see a link. */
+/** @returns undefined if nobody may see a link. */
 export async function ensureDemoOwner(
   accountId: string,
   dial: RunningProcess["dial"],

@@ -1,5 +1,5 @@
-// What both topologies stand on: the locked data directory, secrets, PostgreSQL, the sandbox, and the environment
-// that follows from them. Opened before any module, closed after the last.
+// The installation is the base of both topologies: the locked data directory, secrets, PostgreSQL, the sandbox, and the
+// resulting environment. Opened before any module, closed after the last.
 import { resolve } from "node:path";
 import { buildConsole } from "@gr/console-app";
 import { freePort, lockDataDir, startPostgres } from "@gr/embedded";
@@ -20,7 +20,7 @@ export interface Installation {
   close(): Promise<void>;
 }
 
-/** @throws OperatorError when a part is missing or broken; what was opened is closed again. */
+/** @throws OperatorError if a part is missing or broken; opened parts are closed again. */
 export async function openInstallation(outer: Environment): Promise<Installation> {
   const read = readLauncherConfig(outer);
   const dataDir = resolve(read.DATA_DIR);
@@ -58,7 +58,7 @@ export async function openInstallation(outer: Environment): Promise<Installation
   }
 }
 
-/** Without its pages the router works all the same. */
+/** Returns the folder of the console's pages. The router works without them. */
 async function consolePages({ CONSOLE_DIR }: Environment): Promise<Environment> {
   if (CONSOLE_DIR !== undefined) return {};
   try {
@@ -70,7 +70,7 @@ async function consolePages({ CONSOLE_DIR }: Environment): Promise<Environment> 
   }
 }
 
-/** Where somebody on this machine reaches the gateway, whatever address it listens on. */
+/** Returns the gateway's address for this machine, for every listening address. */
 function localUrl({ HOST, PORT }: LauncherConfig): string {
   const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST;
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`;

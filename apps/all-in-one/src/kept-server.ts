@@ -1,5 +1,5 @@
-// An embedded server, kept running: when it dies it is started again at the same address, and the modules, whose
-// requests were refused or slower meanwhile, find it there.
+// A kept server is an embedded server that is restarted at the same address after its death. The modules, with refused
+// or slower requests meanwhile, find it there.
 import { pause } from "@gr/runtime";
 
 const RETRY_FIRST_MS = 100;
@@ -7,7 +7,7 @@ const RETRY_MAX_MS = 5_000;
 
 interface Server {
   readonly url: string;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   readonly exited: Promise<void>;
   stop(): Promise<void>;
 }
@@ -19,9 +19,9 @@ export interface KeptServer {
 
 /**
  * @param title names the server in sentences
- * @param start must give the same address each time; it gets the address of the first start, if there was one
- * @param tell says in one sentence what happens
- * @throws EmbeddedError when the first start fails
+ * @param start must return the same address each time; receives the address of the first start, if there was one
+ * @param tell receives one sentence for each event
+ * @throws EmbeddedError if the first start fails
  */
 export async function keepServer(
   title: string,
@@ -62,7 +62,7 @@ export async function keepServer(
       stopping.abort();
       await server.stop();
       await keeping;
-      // One that was just being started when the stop came.
+      // A server that was being started during the stop.
       await server.stop();
     },
   };

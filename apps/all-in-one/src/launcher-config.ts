@@ -1,4 +1,4 @@
-// What the launchers themselves read from the environment. Everything else belongs to the modules.
+// Launcher settings are the launchers' own environment variables. All others belong to the modules.
 
 import { gatewayConfig } from "@gr/gateway";
 import {
@@ -13,14 +13,24 @@ import {
 import { textUpstreamConfig } from "@gr/text-upstream";
 import { z } from "zod";
 
-const launcherConfig = z.object({
+/** Settings of the launchers themselves, and those of modules that launchers read, too. */
+export const launcherConfig = z.object({
   ...gatewayConfig.pick({ HOST: true, PORT: true }).shape,
   ...dataDirConfig.shape,
   ...stopConfig.shape,
   ...textUpstreamConfig.shape,
   DATABASE_URL: postgresConfig.shape.DATABASE_URL.optional(),
-  SIMULATOR_PORT: port(8090),
-  SIMULATOR_TOKEN_DELAY_MS: z.coerce.number().int().min(0).max(10_000).default(15),
+  SIMULATOR_PORT: port(8090).meta({
+    description: "port of the simulator",
+    byDefault: "`8090`, else a free one",
+  }),
+  SIMULATOR_TOKEN_DELAY_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(15)
+    .describe("pause between two tokens of a streamed answer"),
 });
 export type LauncherConfig = z.infer<typeof launcherConfig>;
 

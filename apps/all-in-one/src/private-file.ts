@@ -1,5 +1,5 @@
-// JSON files in DATA_DIR that only their owner may read. A write is atomic: a killed process leaves the old file or
-// the new one, never half of it.
+// Private files are JSON files in DATA_DIR that only their owner may read. A write is atomic: after a kill, the file is
+// the old or the new one, never half of it.
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { OperatorError } from "@gr/runtime";
 

@@ -6,7 +6,7 @@ import { writePrivateFile } from "./private-file.ts";
 
 export interface RuntimeFile {
   readonly rpc_urls: Readonly<
-    Record<"keys" | "billing" | "catalog" | "console" | "media-generation", string>
+    Record<"keys" | "billing" | "catalog" | "console" | "media-generation" | "text-proxy", string>
   >;
   readonly internal_auth_secret: string;
   /** Addresses of the modules and of Redis, as variables of the environment; split topology only. */

@@ -1,4 +1,4 @@
-// When the launchers simulate, and what they have the catalogue list.
+// Guarantees of the sandbox: the condition of the simulation, and the models that the catalogue lists with it.
 
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -62,7 +62,7 @@ test("a text upstream that cannot be is refused before anything is started", () 
 });
 
 describe("the simulator's port", () => {
-  /** Starts the sandbox where the simulator's port is taken. @param env what the operator has set */
+  /** Starts the sandbox while the simulator's port is in use. @param env settings of the operator */
   async function onPortOf(user: "another process" | "our gateway", env: Record<string, string>) {
     const blocker = createServer();
     const port = await new Promise<number>((resolve) => {

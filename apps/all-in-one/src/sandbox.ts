@@ -1,5 +1,5 @@
-// The sandbox: with no real upstream configured, the simulator serves every provider and the text upstream.
-// As soon as one is configured, nothing is simulated: a paid request must never get a made-up answer.
+// The sandbox simulates every provider and the text upstream if no real upstream is configured.
+// With one real upstream, nothing is simulated: a paid request must never get an invented answer.
 
 import { type MediaProviderDefinition, mediaProviders } from "@gr/media-generation";
 import { type Environment, listenError } from "@gr/runtime";
@@ -7,7 +7,7 @@ import { textUpstreamsOf } from "@gr/text-upstream";
 import type { LauncherConfig } from "./launcher-config.ts";
 
 export interface Sandbox {
-  /** What the modules need in order to use the simulator; nothing when it does not run. */
+  /** Environment of the modules for the simulator; empty if it does not run. */
   readonly env: Environment;
   readonly url: string | undefined;
   close(): Promise<void>;
@@ -22,14 +22,14 @@ export async function startSandbox(config: LauncherConfig, env: Environment): Pr
 }
 
 /**
- * A port that nobody has asked for by name gives way: to a router that runs already, and to our own gateway.
- * @throws OperatorError when the port that was asked for is in use.
+ * Opens the simulator. A port without an explicit setting yields to a running router, and to our own gateway.
+ * @throws OperatorError if the configured port is in use.
  */
 async function openSimulator(
   config: LauncherConfig,
   isChosen: boolean,
 ): Promise<{ url: string; close(): Promise<void> }> {
-  // A router with real upstreams does not carry the simulator in its memory.
+  // Loaded on demand: a router with real upstreams does not load the simulator.
   const { startSimulator } = await import("@gr/simulator");
   const at = { host: "127.0.0.1", port: config.SIMULATOR_PORT };
   const options = { dataDir: config.DATA_DIR, tokenDelayMs: config.SIMULATOR_TOKEN_DELAY_MS };
@@ -50,7 +50,7 @@ function meansRealUpstream(config: LauncherConfig, env: Environment): boolean {
   return textUpstreamsOf(config).length > 0 || variables.some((name) => env[name]);
 }
 
-/** Lists exactly the models that the configured providers make, unless the operator says which. */
+/** Lists exactly the models of the configured providers, unless the operator sets a list. */
 function offerOf(env: Environment): Environment {
   if (env["MEDIA_PROVIDERS"] !== undefined) return {};
   const on = mediaProviders.filter(({ credential }) => env[credential]);
@@ -58,7 +58,7 @@ function offerOf(env: Environment): Environment {
   return { MEDIA_PROVIDERS: offer.join(",") };
 }
 
-/** What switches a provider on, and leads it to a simulator; nothing when a part of it has no simulation. */
+/** Returns the environment that connects a provider to a simulator; empty if a part of it has no simulation. */
 function simulatedProvider({ credential, baseUrls }: MediaProviderDefinition, url: string): Environment {
   const addresses: Record<string, string> = {};
   for (const [variable, at] of Object.entries(baseUrls)) {

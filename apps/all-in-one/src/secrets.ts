@@ -1,11 +1,11 @@
-// Secrets of a laptop installation: made on the first start, kept in DATA_DIR with mode 0600, used ever after.
+// Secrets of a laptop installation are created on the first start and stored in DATA_DIR with mode 0600.
 // A deployment sets them in the environment instead, and then nothing is written.
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import type { Environment } from "@gr/runtime";
 import { readPrivateFile, writePrivateFile } from "./private-file.ts";
 
-/** How each is made. */
+/** Generators of the secrets. */
 const MAKERS = {
   KEY_PEPPER: () => randomBytes(32).toString("base64url"),
   INTERNAL_AUTH_SECRET: () => randomBytes(32).toString("base64url"),

@@ -1,12 +1,12 @@
-// One service as a child process: started, watched, restarted with backoff when it dies, stopped gracefully.
-// The channel to it closes with us, whatever ends us, and the child stops then: no process is left behind.
+// A service process is one service as a child process: started, watched, restarted with backoff, stopped gracefully.
+// Its channel closes with any end of this process, and the child stops then: no process remains.
 import { type ChildProcess, spawn } from "node:child_process";
 import { type Environment, OperatorError } from "@gr/runtime";
 import { request } from "undici";
 
 const READY_TIMEOUT_MS = 30_000;
 const POLL_MS = 50;
-/** More than a process needs to end by itself, once its running requests had their time. */
+/** Longer than a process needs to end by itself, after the time for its running requests. */
 const KILL_LATER_MS = 15_000;
 const RESTART_FIRST_MS = 100;
 const RESTART_MAX_MS = 5_000;
@@ -25,7 +25,7 @@ export interface ServiceProcessOptions {
   readonly env: Environment;
   /** Answers 200 when the service can serve. */
   readonly readyUrl: string;
-  /** How long its running requests may go on after a stop was asked for. */
+  /** Longest time for running requests after a stop request, in milliseconds. */
   readonly stopGraceMs: number;
 }
 

@@ -1,6 +1,6 @@
-// The split topology: one child process per module, each with its own two internal ports. The modules and their
-// code are those of the all-in-one; only their addresses differ. They share a Redis: as given, else a private one that
-// keeps nothing. Where none can be had the router runs without, and each gateway counts its limits alone.
+// The split topology has one child process per module, each with its own two internal ports. Only the addresses differ
+// from the all-in-one topology. All share a Redis: the configured one, else a private one that stores nothing. Without
+// any Redis each gateway counts its limits alone.
 import { fileURLToPath } from "node:url";
 import { EmbeddedError, freePort, type RedisServer, startRedis } from "@gr/embedded";
 import {
@@ -33,14 +33,14 @@ interface Place {
   readonly env: Environment;
 }
 
-/** @throws OperatorError when a part is missing or broken; nothing is left running. */
+/** @throws OperatorError if a part is missing or broken; no part keeps running. */
 export async function startSplit(env: Environment, screen: Screen): Promise<Started> {
   const installation = await openInstallation(env);
   const { config, publicUrl } = installation;
   const children: ServiceProcess[] = [];
   let redis: SplitRedis | undefined;
   const stop = async () => {
-    // Whoever needs others stops before them.
+    // A service stops before the services that it needs.
     for (const child of children.toReversed()) await child.stop();
     await redis?.close();
     await installation.close();
@@ -72,6 +72,7 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
         catalog: rpcUrl("catalog"),
         console: rpcUrl("console"),
         "media-generation": rpcUrl("media-generation"),
+        "text-proxy": rpcUrl("text-proxy"),
       },
       internal_auth_secret: secret,
       addresses: { ...addresses, ...redisAddress(shared) },
@@ -89,7 +90,7 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
     screen.print(
       banner({ ...facts, onTerminal: screen.isTerminal, topology: `${children.length} processes` }),
     );
-    // One after the other, and each may take so long.
+    // They stop one after the other, each within this time.
     const stopGraceMs = children.length * longestStopMs(config);
     return { baseUrl: publicUrl, stopGraceMs, stop };
   } catch (error) {
@@ -109,7 +110,7 @@ async function placeOf(module: string, needs: readonly string[], publicPort: num
   };
 }
 
-/** A free port, and not the one that the gateway is going to take. */
+/** Returns a free port that differs from the gateway's. */
 async function internalPort(publicPort: number): Promise<number> {
   const port = await freePort();
   return port === publicPort ? freePort() : port;
@@ -124,7 +125,9 @@ function redisAddress({ REDIS_URL: url }: Environment): Environment {
   return url === undefined ? {} : { REDIS_URL: url };
 }
 
-/** Fewest needs first is enough here: a service waits for its peers anyway, this only spares it the wait. */
+/**
+ * Sorts by number of needs, which is enough here: a service waits for its peers anyway, this only shortens the wait.
+ */
 function inNeedOrder(places: readonly Place[]): Place[] {
   return places.toSorted((a, b) => a.needs.length - b.needs.length);
 }
@@ -134,12 +137,12 @@ function entryOf(module: string): string {
 }
 
 interface SplitRedis {
-  /** What the modules need in order to use it. */
+  /** Environment of the modules for this Redis. */
   readonly env: Environment;
   close(): Promise<void>;
 }
 
-/** @param tell says in one sentence that there is no Redis, and why, or that it has died */
+/** @param tell receives one sentence about a missing Redis with the reason, or about its death */
 async function openRedis(outer: Environment, tell: (sentence: string) => void): Promise<SplitRedis> {
   const none = { env: {}, close: async () => undefined };
   if (outer["REDIS_URL"]) return none;
@@ -153,7 +156,7 @@ async function openRedis(outer: Environment, tell: (sentence: string) => void): 
   }
 }
 
-/** The address says everything that must stay the same: port and password. */
+/** Restarts at the same address, which contains the constant values: port and password. */
 function startAt(url: string | undefined): Promise<RedisServer> {
   if (url === undefined) return startRedis({ cacheDir: CACHE });
   const { port, password } = new URL(url);

@@ -1,5 +1,5 @@
-// What a person is told at the start about the text models, when they are not imported: without a word, the router would
-// look ready while each request for text is a 404.
+// The text import note is a sentence at the start about text models that were not imported. Without it, the router
+// would seem ready while each request for text is a 404.
 import { CatalogOperatorService, TextImportState } from "@gr/proto/catalog";
 import type { RunningProcess } from "@gr/runtime";
 

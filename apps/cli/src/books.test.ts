@@ -1,4 +1,4 @@
-// The commands against real books: what is deposited is there, what is wrong is found.
+// Guarantees of the commands on real books: a deposit is booked, and a fault is found.
 import { randomUUID } from "node:crypto";
 import { billingModule } from "@gr/billing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

@@ -1,4 +1,4 @@
-// What failures look like: one sentence for people, one JSON object for programs, never a stack trace.
+// Guarantees of failures: one sentence for people, one JSON object for programs, never a stack trace.
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,5 +1,5 @@
-// Changes of keys whose call to billing arrives late or whose answer is lost, with the real keys and billing: what an
-// operator was told holds, and a revoked key never spends again.
+// Guarantees of key changes with a late call to billing or a lost answer, with the real keys and billing: the
+// operator's message is true, and a revoked key never spends again.
 import { randomUUID } from "node:crypto";
 import { BillingService, OutcomeCode, type Spender, SpendPeriod } from "@gr/proto/billing";
 import { type Key, KeysService } from "@gr/proto/keys";

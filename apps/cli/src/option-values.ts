@@ -1,10 +1,10 @@
-// Reads the values of options; what cannot be read is refused before anything is sent.
+// Option values are parsed here; an unreadable value is refused before anything is sent.
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import { SpendPeriod } from "@gr/proto/billing";
 import { InvalidArgumentError } from "commander";
 import { z } from "zod";
 
-/** As parseCredits reads them. */
+/** Limits of parseCredits. */
 const AT_MOST = "at most four decimals, up to 100 billion";
 const instant = z.union([z.iso.date(), z.iso.datetime({ offset: true, local: true })]);
 const NAMES_ZONE = /(?:Z|[+-]\d\d:\d\d)$/;
@@ -18,7 +18,7 @@ export function usdOf(text: string): Credits {
   return credits;
 }
 
-/** As usdOf, but more than zero. */
+/** Parses like usdOf, and refuses zero. */
 export function positiveUsdOf(text: string): Credits {
   const credits = usdOf(text);
   if (credits === 0n) throw new InvalidArgumentError("It must be more than zero.");

@@ -1,5 +1,5 @@
-// Runs one command: arguments in, text or JSON out, and an exit code that is 0 only when all went well.
-// Every failure is one sentence on stderr; with --json, an object that holds it.
+// runCli runs one command: arguments in, text or JSON out, and exit code 0 only after full success.
+// Every failure is one sentence on stderr; with --json, an object that contains it.
 import { errorRow, ServiceError } from "@gr/proto";
 import { buildSentence, type Environment, OperatorError } from "@gr/runtime";
 import { Command, CommanderError } from "commander";
@@ -15,6 +15,7 @@ import { addKeyCommands, addTokenCommands } from "./commands/key-commands.ts";
 import { addLedgerCommands } from "./commands/ledger-commands.ts";
 import { addReconcileCommand } from "./commands/reconcile-command.ts";
 import { addRetentionCommands } from "./commands/retention-commands.ts";
+import { addRouteCommands } from "./commands/route-commands.ts";
 import { sentenceOfFailure } from "./output/failure.ts";
 import { printable } from "./output/printable.ts";
 import { reachRouter } from "./router/router.ts";
@@ -64,6 +65,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<number
   addCatalogCommands(program, runs, runsAlone);
   addConsoleCommands(program, runs);
   addRetentionCommands(program, runs);
+  addRouteCommands(program, runs);
   addDoctorCommand(program, runs);
   try {
     await program.parseAsync(args, { from: "user" });

@@ -1,4 +1,5 @@
-// Which page stands at which address. Filters are search parameters of the address, so a page can be sent on as it is.
+// The router maps addresses to pages. Filters are search parameters of the address, so a page can be shared by its
+// link.
 import type { QueryClient } from "@tanstack/react-query";
 import {
   createRootRouteWithContext,
@@ -18,7 +19,7 @@ interface Context {
   readonly queries: QueryClient;
 }
 
-/** Values of the address that a page knows; others are dropped. */
+/** Accepted search parameters of a page; others are dropped. */
 type Search<Name extends string> = { [Key in Name]?: string };
 function searchOf<Name extends string>(...names: readonly Name[]) {
   return (search: Record<string, unknown>): Search<Name> => {

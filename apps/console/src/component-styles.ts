@@ -1,5 +1,5 @@
-// The style sheets of the components of Mantine that the application uses, and of those that these are made of, in the order
-// of `@mantine/core/styles.css`, which has all: later rules win. A test says when one is missing.
+// Style sheets of the used Mantine components and of their parts, in the order of `@mantine/core/styles.css`, where
+// later rules win. A test fails if one is missing.
 import "@mantine/core/styles/baseline.css";
 import "@mantine/core/styles/default-css-variables.css";
 import "@mantine/core/styles/global.css";

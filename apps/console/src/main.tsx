@@ -15,8 +15,8 @@ import { readableColors, theme } from "./theme.ts";
 const queries = createQueries();
 const router = createAppRouter(queries);
 
-// Of this answer of the server: without it the browser does not take the style tags that components write. The package
-// that stops the page from scrolling behind a dialog looks for it under the name that webpack gave it.
+// Nonce of this answer of the server: without it the browser refuses the style tags of components. The package that
+// stops the page from scrolling behind a dialog expects it under webpack's name.
 const styleNonce = document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
 Object.defineProperty(window, "__webpack_nonce__", { value: styleNonce });
 

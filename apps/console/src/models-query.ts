@@ -9,7 +9,7 @@ export const modelsQuery = queryOptions({
   staleTime: 60_000,
 });
 
-/** A price as people say it. Decimals are moved as text: a price is never made a number. */
+/** Returns a price for people. Decimals are moved as text: a price never becomes a number. */
 export function priceText({ type, pricing }: ModelRecord): string {
   if (type === "text") {
     const input = perMillion(pricing["input"]);

@@ -1,5 +1,5 @@
-// How data of the server is kept: fresh for some seconds, asked again when somebody looks again, and dropped as a whole
-// when the session ends.
+// Queries cache the server's data: fresh for some seconds, refreshed when the window gets the focus, and dropped when
+// the session ends.
 import { MutationCache, QueryCache, QueryClient } from "@tanstack/react-query";
 import { ApiError, NO_ANSWER } from "./api/api-error.ts";
 
@@ -11,7 +11,7 @@ export const SESSION_KEY = ["session"] as const;
 export function createQueries(): QueryClient {
   const signedOut = (error: unknown) => {
     if (!(error instanceof ApiError) || error.code !== "not_signed_in") return;
-    // The guard of the pages sees that nobody is signed in any more, and goes to the sign-in page.
+    // The guard of the pages notices the ended session and opens the sign-in page.
     void queries.invalidateQueries({ queryKey: SESSION_KEY });
   };
   const queries: QueryClient = new QueryClient({
@@ -24,7 +24,7 @@ export function createQueries(): QueryClient {
   return queries;
 }
 
-/** Whether the same question may have an answer a moment later. */
+/** Returns true for temporary errors. */
 function mayPass(error: unknown): boolean {
   return error instanceof ApiError && [NO_ANSWER, 502, 503, 504].includes(error.status);
 }

@@ -1,4 +1,4 @@
-// Sample code says what the form says, in each language's own way of writing values.
+// Guarantee of sample code: it has the form's values, in each language's own syntax.
 import { expect, test } from "@jest/globals";
 import { sampleCode } from "./sample-code.ts";
 

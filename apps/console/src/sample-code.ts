@@ -12,7 +12,7 @@ export interface Sample {
   readonly code: string;
 }
 
-/** @param body what is asked for; a prompt or message is added where there is none */
+/** @param body values of the request; a prompt or message is added if absent */
 export function sampleCode(
   origin: string,
   type: ModelType,

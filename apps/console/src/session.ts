@@ -1,5 +1,5 @@
-// Who is signed in, which account is looked at, and what may be done there. The server decides; this is for hiding
-// what cannot be done.
+// The session is the signed-in person, the current account, and the person's rights in it. The server decides; this
+// only hides actions that it would refuse.
 import { type Membership, mayActAs, type Role, type SessionState } from "@gr/console-api";
 import { queryOptions, useSuspenseQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
@@ -30,7 +30,7 @@ export function useAccount(): OpenAccount {
   return { ...membership, may: (role) => mayActAs(membership.role, role) };
 }
 
-/** The account that was looked at last, else the oldest. */
+/** Returns the account that was opened last, else the oldest. */
 export function usualAccount({ accounts }: SessionState): string | undefined {
   const last = localStorage.getItem(ACCOUNT_MEMORY);
   return (accounts.find(({ account_id }) => account_id === last) ?? accounts[0])?.account_id;

@@ -1,4 +1,4 @@
-// How the application looks. Fonts are the system's: nothing is fetched from elsewhere.
+// The theme owns the look of the application. Fonts are the system's: nothing is fetched from other hosts.
 import {
   Anchor,
   Badge,
@@ -21,7 +21,7 @@ export const theme = createTheme({
   cursorType: "pointer",
   respectReducedMotion: true,
   components: {
-    // It is a cross, which has no name.
+    // The button shows a cross and needs a name.
     CloseButton: CloseButton.extend({ defaultProps: { ...CLOSE } }),
     // A word of state is read as a whole: the narrow column of a phone is scrolled, and does not cut it.
     Badge: Badge.extend({ styles: { root: { minWidth: "max-content" } } }),

@@ -1,5 +1,6 @@
-// What the sandbox's chat models answer besides plain text: calls of tools, values that fit a schema, several choices,
-// reasoning, log probabilities, what is in a picture. In both formats and both APIs, whole and streamed, by the SDK.
+// Answers of the sandbox's chat models beyond plain text: tool calls, values that fit a schema, several
+// choices, reasoning, log probabilities, facts about a picture. Read by the SDK, in both formats and
+// both APIs, whole and streamed.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";
 import sharp from "sharp";

@@ -1,5 +1,5 @@
-// Captured answers own the errors that real providers were seen to answer: one JSON file each in fixtures/<provider>/.
-// Each names its source. Nothing in a body is invented: where a source has the status alone, the file has no body.
+// Captured answers are the observed errors of real providers: one JSON file each in fixtures/<provider>/.
+// Each names its source. No body is invented: if a source has the status alone, the file has no body.
 import { readdirSync, readFileSync } from "node:fs";
 
 export interface CapturedAnswer {

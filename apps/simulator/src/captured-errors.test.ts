@@ -77,7 +77,7 @@ describe("an error of the simulator", () => {
         )
         .map((file) => `${folder}/${file}`),
     );
-    // Answers of fal's queue about a job that goes on, or has ended: states and no errors.
+    // Answers of fal's queue about a running or ended job: states and no errors.
     expect(own).toEqual(["fal/routes.ts"]);
   });
 

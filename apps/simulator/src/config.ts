@@ -4,7 +4,7 @@ import { z } from "zod";
 const configSchema = z.object({
   /** Address to listen on. */
   HOST: z.string().min(1).default("127.0.0.1"),
-  /** Port to listen on; 0 takes any free one. */
+  /** Port to listen on; 0 chooses any free one. */
   SIMULATOR_PORT: z.coerce.number().int().min(0).max(65_535).default(8090),
   /** Folder of the bill. */
   DATA_DIR: z.string().min(1).default("./.data"),
@@ -14,7 +14,7 @@ const configSchema = z.object({
 
 export type SimulatorConfig = z.infer<typeof configSchema>;
 
-/** An empty variable counts as unset. Throws one error that names every setting that is wrong. */
+/** An empty variable counts as unset. Throws one error that names every invalid setting. */
 export function parseConfig(environment: Record<string, string | undefined>): SimulatorConfig {
   const parsed = configSchema.safeParse(
     Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== "")),

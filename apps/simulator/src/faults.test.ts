@@ -1,4 +1,4 @@
-// Each fault does what its name says, in both formats, and is billed as README.md says.
+// Each fault has the effect of its name, in both formats, with the bill in README.md.
 import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -32,7 +32,7 @@ async function total(): Promise<string> {
   return (await client.bill()).total_pico_usd;
 }
 
-/** Sends bytes and collects all that comes back until the connection ends. */
+/** Sends bytes and returns all received text up to the connection's end. */
 async function exchange(bytes: string): Promise<string> {
   const { hostname, port } = new URL(simulator.url);
   const socket = connect(Number(port), hostname);
@@ -88,7 +88,7 @@ describe("sandbox/chat-reset", () => {
   test("breaks a stream after three tokens and bills them", async () => {
     const id = freshId();
     const body = JSON.stringify(chat("sandbox/chat-reset", "hi", { stream: true }));
-    // A plain socket: HTTP clients drop what they have not read yet when a connection breaks.
+    // A plain socket: when a connection breaks, HTTP clients drop their unread data.
     const text = await exchange(
       `POST ${CHAT} HTTP/1.1\r\nhost: test\r\nauthorization: Bearer test\r\ncontent-type: application/json\r\n` +
         `x-request-id: ${id["x-request-id"]}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
@@ -213,7 +213,7 @@ describe("a slow reader", () => {
     const fast = await startSimulator({ host: "127.0.0.1", port: 0, tokenDelayMs: 0 });
     const there = new TestClient(fast.url);
     // With two choices and the log probabilities of 20 other tokens beside each token, a whole answer is longer than
-    // all that the kernel's buffers may hold (33 MB and 4 MB). So only the pace of its reader decides how far it gets.
+    // the kernel's buffers (33 MB and 4 MB). The pace of its reader alone therefore decides its progress.
     const long = { stream: true, logprobs: true, top_logprobs: 20, n: 2 };
     const opened = await Promise.all(
       Array.from({ length: 3 }, (_, index) =>
@@ -229,7 +229,7 @@ describe("a slow reader", () => {
       ),
     );
     await sleep(300);
-    // A stream that nobody reads stops far below its end, and so is not billed.
+    // A stream without a reader stops far below its end, and so is not billed.
     expect((await there.bill()).items).toEqual([]);
     const [first, ...others] = opened;
     const whole = await first?.body.text();

@@ -22,7 +22,7 @@ function launch(folder: string, port: number, more: Record<string, string> = {})
   return spawn(process.execPath, [MAIN], { env, stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Starts the process and waits for the line that says where it serves. */
+/** Starts the process and waits for the line with its address. */
 async function start(folder: string): Promise<Running> {
   const child = launch(folder, 0);
   let printed = "";

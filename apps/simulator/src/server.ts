@@ -1,4 +1,4 @@
-// Puts the simulator together: its bill, its wire formats, its listener, and an orderly stop.
+// Assembles the simulator: its bill, its wire formats, its listener, and an orderly stop.
 import fastify, { type FastifyInstance } from "fastify";
 import { Bill } from "./bill/bill.ts";
 import { billRoutes } from "./bill/bill-routes.ts";
@@ -15,28 +15,32 @@ import { openRouterRoutes } from "./providers/openrouter/routes.ts";
 import { replicateRoutes } from "./providers/replicate/routes.ts";
 import { runwareRoutes } from "./providers/runware/routes.ts";
 import { togetherImageRoutes, togetherVideoRoutes } from "./providers/together/routes.ts";
+import { vercelRoutes } from "./providers/vercel/routes.ts";
 import { xaiRoutes } from "./providers/xai/routes.ts";
 import { Simulation } from "./request/simulation.ts";
 import { UpstreamFaults } from "./request/upstream-faults.ts";
 
 export interface SimulatorOptions {
   readonly host: string;
-  /** 0 takes any free port. */
+  /** 0 chooses any free port. */
   readonly port: number;
-  /** Where the bill is kept; without it the bill is in memory only. */
+  /** Folder of the bill; without it the bill is in memory only. */
   readonly dataDir?: string | undefined;
   /** Milliseconds between two tokens of a stream; 0 by default. */
   readonly tokenDelayMs?: number | undefined;
   /** Milliseconds before an image is drawn; 0 by default. */
   readonly imageDelayMs?: number | undefined;
-  /** False for whoever is after the bill only: results are a few bytes, and no pictures. True by default. */
+  /** False for tests that need only the bill: results are a few bytes, and no pictures. True by default. */
   readonly drawing?: boolean | undefined;
 }
 
 export interface RunningSimulator {
   /** `http://host:port`, without a slash at the end. */
   readonly url: string;
-  /** Stops listening, lets running answers end for a while, cuts the rest off (they are billed), closes the bill. */
+  /**
+   * Stops listening, lets running answers end within a time limit, aborts the others
+   * (they are billed), closes the bill.
+   */
   close(): Promise<void>;
 }
 
@@ -44,7 +48,7 @@ const BODY_LIMIT = 50 * 1024 * 1024;
 const GRACE_MS = 2_000;
 const IDLE_SWEEP_MS = 50;
 
-/** Starts a simulator. Rejects when the port is taken or the bill is damaged. */
+/** Starts a simulator. Rejects for a port in use or a damaged bill. */
 export async function startSimulator(options: SimulatorOptions): Promise<RunningSimulator> {
   const bill = await Bill.open(options.dataDir);
   const simulation = new Simulation(bill, options.tokenDelayMs ?? 0, options.imageDelayMs ?? 0);
@@ -62,7 +66,7 @@ function buildApp(simulation: Simulation, drawing: boolean): FastifyInstance {
   const app = fastify({
     bodyLimit: BODY_LIMIT,
     exposeHeadRoutes: false,
-    // Request bodies are only ever read from, so a key such as __proto__ is harmless and need not be looked for.
+    // Request bodies are only read, so a key like __proto__ is harmless and need not be searched for.
     onProtoPoisoning: "ignore",
     onConstructorPoisoning: "ignore",
     routerOptions: { maxParamLength: 1_000 },
@@ -82,6 +86,7 @@ function buildApp(simulation: Simulation, drawing: boolean): FastifyInstance {
     prefix: "/openai/v1",
   });
   app.register(faults.over("local", localRoutes(simulation)), { prefix: "/local/v1" });
+  app.register(vercelRoutes(simulation), { prefix: "/vercel/v1" });
   app.register(geminiRoutes(media), { prefix: "/gemini/v1beta" });
   app.register(xaiRoutes(media), { prefix: "/xai/v1" });
   app.register(togetherImageRoutes(media), { prefix: "/together/v1" });

@@ -1,4 +1,4 @@
-// What the tests use to talk to a running simulator: real HTTP, raw texts, exact amounts.
+// TestClient sends the tests' requests to a running simulator: real HTTP, raw texts, exact amounts.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export class TestClient {
     return { status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  /** Sends a request and returns as soon as the headers of its answer are there. */
+  /** Sends a request and resolves with the headers of its answer. */
   async open(
     path: string,
     body: unknown,
@@ -46,7 +46,7 @@ export class TestClient {
     });
   }
 
-  /** On a connection of its own: a kept one may be ended by the simulator at the moment when it is used again. */
+  /** On a connection of its own: the simulator may close a kept one at the moment of its next use. */
   async get(path: string): Promise<Answer> {
     const headers = { authorization: "Bearer test", connection: "close" };
     const response = await fetch(`${this.#url}${path}`, { headers });
@@ -57,7 +57,7 @@ export class TestClient {
     return JSON.parse((await this.get("/bill")).text);
   }
 
-  /** What a request was billed, once it is billed. */
+  /** Resolves with the bill of a request, after it was billed. */
   async billed(requestId: string): Promise<bigint> {
     for (let attempt = 0; attempt < 6_000; attempt++) {
       const answer = await this.get(`/bill/${requestId}`);
@@ -78,14 +78,14 @@ export function costsIn(text: string): bigint[] {
   return [...text.matchAll(/"cost":([^,}]+)/g)].map(([, number = ""]) => picoOf(number));
 }
 
-/** Reads a plain decimal; anything else, an exponent for example, is an error. */
+/** Reads a plain decimal. Any other form, an exponent for example, is an error. */
 export function picoOf(decimal: string): bigint {
   const match = /^(\d+)(?:\.(\d{1,12}))?$/.exec(decimal);
   if (match === null) throw new Error(`${decimal} is not a plain decimal number`);
   return BigInt(`${match[1]}${(match[2] ?? "").padEnd(12, "0")}`);
 }
 
-/** The JSON payloads of a stream, in order; `[DONE]` and comments are left out. */
+/** The JSON payloads of a stream, in order, without `[DONE]` and comments. */
 export function payloadsOf<Payload>(stream: string): Payload[] {
   return stream
     .split("\n")

@@ -1,4 +1,4 @@
-// A keys service in memory: resolves the secrets that a test has given it, and counts how often it is asked.
+// FakeKeys is a keys service in memory: it resolves the secrets of a test, and counts its calls.
 import { randomBytes, randomUUID } from "node:crypto";
 import { makeKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
@@ -33,7 +33,7 @@ export class FakeKeys {
     });
   }
 
-  /** A web token by its looks; only this fake knows whose it is. */
+  /** Adds a token with the form of a web token; only this fake resolves it. */
   addWebToken(expiresAt: number, accountId: string = randomUUID()): FakeKey {
     const part = (content: object) => Buffer.from(JSON.stringify(content)).toString("base64url");
     const signature = randomBytes(64).toString("base64url");

@@ -1,8 +1,9 @@
-// Tiny modules in the places of the real ones. Each route tells what it saw of the request, so that a test can
-// compare it with what the client sent; some can be told to fail, to stream, or to wait.
+// Fake modules replace the real ones. Each route reports the request that it received, so that a test can compare it
+// with the sent one. Some fail, stream, or wait on command.
 import { Readable } from "node:stream";
 import { isReason, ServiceError } from "@gr/proto";
 import {
+  anyone,
   type BodyRules,
   ByteBudget,
   defineModule,
@@ -15,7 +16,7 @@ import {
 import { z } from "zod";
 import type { FakeKeys } from "./fake-keys.ts";
 
-/** What a route saw. */
+/** Request as a route received it. */
 export interface Seen {
   readonly route: string;
   readonly principal: unknown;
@@ -24,17 +25,17 @@ export interface Seen {
   readonly bytes: number;
 }
 
-/** Lets a test stand inside a running request. */
+/** Lets a test control a running request. */
 export class Stage {
   /** Requests to the console so far. */
   sessionsAsked = 0;
   /** Resolves when a request has entered the waiting route. */
   entered = Promise.withResolvers<void>();
-  /** Resolved by the test: the waiting route goes on. */
+  /** Resolved by the test: the waiting route continues. */
   goOn = Promise.withResolvers<void>();
-  /** Resolves when the client of the waiting request has left. */
+  /** Resolves when the client of the waiting request has disconnected. */
   left = Promise.withResolvers<void>();
-  /** What was directed in text requests whose connection to the module, or exchange, has ended. */
+  /** Directions of text requests with an ended connection to the module, or an ended exchange. */
   readonly closed: string[] = [];
 
   reset(): void {
@@ -46,7 +47,7 @@ export class Stage {
 
 const ok = { 200: { description: "What was seen", schema: z.object({ route: z.string() }) } };
 const MB = 1024 * 1024;
-/** A large body under this Idempotency-Key is refused for want of credit. */
+/** A large body under this Idempotency-Key is refused for lack of credit. */
 export const NO_CREDIT = "no-credit";
 
 const bodies: BodyRules = {
@@ -70,7 +71,7 @@ function see(route: string) {
 }
 
 function get(path: string) {
-  return restRoute({ method: "GET", path, summary: path, responses: ok, handle: see(path) });
+  return restRoute({ method: "GET", path, access: anyone, summary: path, responses: ok, handle: see(path) });
 }
 
 const directions = z.object({
@@ -84,6 +85,7 @@ function text(stage: Stage, path: string) {
   return restRoute({
     method: "POST",
     path,
+    access: anyone,
     summary: path,
     body: directions,
     bodyLimit: 20 * MB,
@@ -114,7 +116,7 @@ function* flood() {
   for (;;) yield Buffer.alloc(64 * 1024);
 }
 
-/** The second event is sent when the test says so; "break" fails instead. */
+/** Sends the second event on the test's command; "break" fails instead. */
 async function* events(stage: Stage, what: "stream" | "break") {
   yield "data: first\n\n";
   stage.entered.resolve();
@@ -127,6 +129,7 @@ const bytesRoute = (path: string) =>
   restRoute({
     method: "POST",
     path,
+    access: anyone,
     summary: path,
     body: z.object({ prompt: z.string().optional() }),
     bodyAs: "bytes",
@@ -144,6 +147,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   const mint = {
     method: "POST",
     path: "/v1/api-keys",
+    access: anyone,
     summary: "Mint",
     body: named,
     responses: { 201: ok[200] },
@@ -155,6 +159,7 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   const remove = {
     method: "DELETE",
     path: "/v1/api-keys/:id",
+    access: anyone,
     summary: "Delete",
     responses: ok,
     handle: see("/v1/api-keys/:id"),
@@ -162,16 +167,18 @@ export function fakeModules(keys: FakeKeys, stage: Stage): Module[] {
   const test = {
     method: "POST",
     path: "/v1/auth/test",
+    access: anyone,
     summary: "Test",
     responses: ok,
     handle: see("/v1/auth/test"),
   } as const;
-  // A route that the gateway's table does not know must not be reachable from outside.
+  // A route outside of the gateway's table must not be reachable from outside.
   const inside = get("/inside/secrets");
   // The person of a session is the name in its cookie.
   const session = restRoute({
     method: "GET",
     path: "/console/api/session",
+    access: anyone,
     summary: "Session",
     responses: ok,
     handle: async (request) => {

@@ -1,4 +1,4 @@
-// Requests that no HTTP client would send: bytes over a socket, and what came back.
+// Raw HTTP sends requests that no HTTP client would send: bytes over a socket, and returns the received bytes.
 import { connect } from "node:net";
 
 export interface RawAnswer {
@@ -7,10 +7,10 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** As long as a test may take, more or less: who waits longer on a slow machine gets no better result. */
+/** Longest wait, about the limit of a test. A longer wait on a slow machine has no better result. */
 const PATIENCE_MS = 120_000;
 
-/** Sends the bytes and reads until the server closes or is quiet after a whole answer; answers in the order they came. */
+/** Sends the bytes and reads until the server closes or is quiet after a whole answer; answers in order of arrival. */
 export function sendRaw(baseUrl: string, bytes: string, quietMs = 150): Promise<RawAnswer[]> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
@@ -21,7 +21,7 @@ export function sendRaw(baseUrl: string, bytes: string, quietMs = 150): Promise<
       socket.destroy();
       resolve(parseAnswers(received));
     };
-    // An answer may take long on a busy machine, also between its parts; after it, silence means that it was the last.
+    // An answer may need long on a busy machine, also between its parts; after it, silence means that it was the last.
     let quiet = setTimeout(finish, PATIENCE_MS);
     socket.on("data", (chunk) => {
       received += chunk.toString("latin1");
@@ -34,7 +34,7 @@ export function sendRaw(baseUrl: string, bytes: string, quietMs = 150): Promise<
   });
 }
 
-/** Whether what came ends with a whole answer that is not a provisional one. */
+/** Returns true if the received text ends with a whole answer that is not a provisional one. */
 function endsWithAnswer(received: string): boolean {
   const last = received.slice(Math.max(received.lastIndexOf("HTTP/1.1 "), 0));
   const headEnd = last.indexOf("\r\n\r\n");

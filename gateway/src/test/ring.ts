@@ -13,7 +13,7 @@ export interface Ring {
   readonly baseUrl: string;
   readonly keys: FakeKeys;
   readonly stage: Stage;
-  /** What an answer to GET /metrics on the gateway's internal port says. */
+  /** Returns the answer to GET /metrics on the gateway's internal port. */
   metrics(): Promise<string>;
   /** Stops the process of one module; only where it has one of its own. */
   stopModule(name: string): Promise<void>;
@@ -40,7 +40,7 @@ const base: Environment = {
 
 /**
  * @param settings of the gateway.
- * @param clock stands still by default: what is kept for some seconds is kept however slow the machine is.
+ * @param clock frozen by default: entries with a lifetime of seconds survive on a slow machine.
  */
 export async function startRing(
   topology: Topology,

@@ -1,4 +1,5 @@
-// Where accounts lie is for ever: a function that answered differently tomorrow would look for them in the wrong ledger.
+// Guarantees of the account placement: it never changes. Another answer tomorrow would read accounts in the wrong
+// ledger.
 import type { BillingService } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
 import { expect, test } from "@jest/globals";

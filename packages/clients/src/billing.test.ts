@@ -1,5 +1,5 @@
-// Guarantees of the billing client: batches that keep their order, place that fails closed, settling that is repeated
-// until it is done or is honestly unknown.
+// Guarantees of the billing client: batches keep their order, and `place` fails closed.
+// Settling is repeated until it succeeds or its outcome is reported as unknown.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import {
@@ -24,10 +24,10 @@ const DONE: Outcome = { code: OutcomeCode.DONE };
 
 let running: RunningProcess;
 let billing: Billing;
-/** The batches that arrived, and what is answered to each operation. */
+/** Batches that arrived, and the answer to each operation. */
 let batches: Operation[][];
 let answer: (operations: Operation[]) => Promise<Outcome[]>;
-/** The answers that arrived to be kept, and what happens to each. */
+/** Answers that arrived to be kept, and the effect of each call. */
 let kept: KeepAnswerRequest[];
 let keep: () => Promise<void>;
 let judge: (request: JudgeClaimRequest) => Promise<Outcome>;

@@ -1,7 +1,8 @@
-// The money calls of a request, batched: everything that gathers while a call is in flight leaves as one.
-// Place fails closed (no hold, no upstream call); capture and release are retried, since both are idempotent.
+// The billing client batches the money calls of requests: calls that gather while another is in flight are sent as one.
+// `place` fails closed (no hold, no upstream call). Capture and release are retried, since both are idempotent.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
+import { expiredKey, invalidKey } from "@gr/identity";
 import { type Credits, formatCredits, type PicoUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import {
@@ -24,14 +25,14 @@ const ATTEMPTS = 5;
 const FIRST_PAUSE_MS = 100;
 const IN_FLIGHT_RETRY_MS = 1_000;
 const CLAIM_RETRY_MS = 1_000;
-/** As much as billing keeps of one answer. */
+/** Largest answer that billing keeps, in bytes. */
 export const MOST_KEPT_BYTES = 8 * 1024 * 1024;
 
 const CAPTURED: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.DONE, OutcomeCode.ALREADY_RESOLVED]);
-/** A hold whose place was never answered may not exist at all. */
+/** Outcomes of a finished release. A hold may not exist if its place was never answered. */
 const RELEASED: ReadonlySet<OutcomeCode> = new Set([...CAPTURED, OutcomeCode.UNKNOWN_HOLD]);
 const CLOSED: ReadonlySet<OutcomeCode> = new Set([OutcomeCode.ALREADY_RESOLVED, OutcomeCode.UNKNOWN_HOLD]);
-/** An extension is refused as a place would be. */
+/** Outcomes of an extension; a refusal has the reasons of a place. */
 const EXTENDED: ReadonlySet<OutcomeCode> = new Set([
   ...RELEASED,
   OutcomeCode.INSUFFICIENT_CREDITS,
@@ -40,7 +41,7 @@ const EXTENDED: ReadonlySet<OutcomeCode> = new Set([
   OutcomeCode.SPENDER_EXPIRED,
 ]);
 
-/** What an Idempotency-Key claims, as two digests: of the key, and of the request it belongs to. */
+/** Claim of an Idempotency-Key, as two digests: of the key, and of its request. */
 export interface Claim {
   readonly key: Uint8Array;
   readonly fingerprint: Uint8Array;
@@ -51,41 +52,41 @@ export interface PlaceRequest {
   readonly holdId: string;
   readonly accountId: string;
   readonly spenderId: string;
-  /** Upper bound of the charge; with `mostCredits` the least that is worth beginning with. */
+  /** Upper bound of the charge; with `mostCredits` the smallest useful hold. */
   readonly credits: Credits;
-  /** As much is reserved where that is at most a quarter of what is free, else that quarter. */
+  /** Wanted size of the hold. It is cut to a quarter of the free credits, but not below `credits`. */
   readonly mostCredits?: Credits | undefined;
   /** Module that resolves the hold. */
   readonly service: string;
-  /** Whom the first attempt goes to, and the model's name there. */
+  /** Provider of the first attempt, and the model's name there. */
   readonly provider: string;
   readonly upstreamModel: string;
   readonly model: string;
   readonly priceVersion: string;
   /** Unix milliseconds after which the hold is looked up upstream. */
   readonly deadlineAt: number;
-  /** Of a request with an Idempotency-Key. */
+  /** Present if the request has an Idempotency-Key. */
   readonly claim?: Claim | undefined;
 }
 
-/** Who repeats what. */
+/** Spender and claim of a possible repeat. */
 export interface ClaimingRequest {
   readonly accountId: string;
   readonly spenderId: string;
   readonly claim: Claim;
 }
 
-/** Whose request is about to be taken in. */
+/** Spender of a request before its body is read. */
 export interface SpendingRequest {
   readonly accountId: string;
   readonly spenderId: string;
-  /** Of the claim that its place will have, if any. */
+  /** Claim of the later place, if any. */
   readonly claimKey?: Uint8Array | undefined;
-  /** Least size of the hold that its place will have; the smallest when absent. */
+  /** Minimum size of the later hold; absent: the smallest hold. */
   readonly credits?: Credits;
 }
 
-/** An answer that can be sent again to whoever repeats a claimed request. */
+/** Answer that is sent again for a repeat of a claimed request. */
 export interface KeptAnswer {
   readonly contentType: string;
   readonly body: Uint8Array;
@@ -97,16 +98,16 @@ export interface CaptureRequest {
   readonly cost: PicoUsd;
 }
 
-/** What its hold is to be captured with. */
+/** Amounts of the later capture of the hold. */
 export interface KeepRequest extends CaptureRequest {
   readonly accountId: string;
 }
 
 export interface ExtendRequest {
   readonly holdId: string;
-  /** The hold's new size in all. */
+  /** New size of the whole hold. */
   readonly credits: Credits;
-  /** As large it may become, as of a place. */
+  /** Maximum size of the hold, as for a place. */
   readonly mostCredits?: Credits | undefined;
   /** Unix milliseconds; the hold keeps the later one. */
   readonly deadlineAt: number;
@@ -117,9 +118,9 @@ export type Placed = { readonly earlier: string } | { readonly held: Credits };
 
 export type Extended =
   | { readonly kind: "extended"; readonly held: Credits }
-  /** The money does not allow it, for the reason that a place would get: the hold is as it was. */
+  /** Key or account cannot pay, for a reason that a place would have: the hold is unchanged. */
   | { readonly kind: "refused"; readonly error: ServiceError }
-  /** It is not open any more. */
+  /** The hold is no longer open. */
   | { readonly kind: "resolved" };
 
 export interface NextAttemptRequest {
@@ -128,9 +129,9 @@ export interface NextAttemptRequest {
   readonly attempt: number;
   readonly provider: string;
   readonly upstreamModel: string;
-  /** What the provider of the attempt before billed for it; our loss. */
+  /** Cost that the provider of the attempt before billed; our loss. */
   readonly cost: PicoUsd;
-  /** Who made the attempt before; for whoever finds out afterwards that it has cost more. */
+  /** Provider of the attempt before, for a higher cost that is found later. */
   readonly billedBy?: string | undefined;
   /** Unix milliseconds; the hold keeps the later one. */
   readonly deadlineAt: number;
@@ -139,70 +140,74 @@ export interface NextAttemptRequest {
 /** An open hold past its deadline, which its service must resolve now. */
 export interface LeasedHold {
   readonly holdId: string;
+  readonly accountId: string;
+  /** Size of the hold. */
+  readonly credits: Credits;
   /** Of the current attempt. */
   readonly provider: string;
   readonly upstreamModel: string;
   /** Unix milliseconds. */
   readonly deadlineAt: number;
-  /** What it is to be captured with, when its answer was kept. */
+  /** Amounts of the capture, if the answer was kept. */
   readonly kept: { readonly credits: Credits; readonly cost: PicoUsd } | undefined;
 }
 
 export interface Billing {
   /**
    * Reserves credits before anything is sent upstream.
-   * @returns how much is reserved; or, when the claim belongs to a request that was charged, that request's id: then
-   *   nothing was reserved, nothing must be sent upstream, and its answer is to be given again.
+   * @returns the reserved credits; or the id of a charged request that owns the claim. Then nothing was reserved,
+   * nothing may be sent upstream, and the earlier answer must be sent again.
    * @throws ServiceError insufficient_credits, spend_limit_exceeded, credits_in_flight, spend_limit_in_flight,
-   *   free_limit_exceeded, invalid_api_key, account_suspended, api_key_expired, idempotency_in_progress, idempotency_mismatch;
-   *   billing_unavailable when it is not known whether the hold exists.
+   * free_limit_exceeded, invalid_api_key, account_suspended, api_key_expired. Because of the claim:
+   * idempotency_in_progress, idempotency_mismatch. If the existence of the hold is uncertain: billing_unavailable.
    */
   place(request: PlaceRequest): Promise<Placed>;
   /**
    * Keeps the answer of a claimed request before its capture. An answer that is too large is not kept.
-   * @returns false when the hold is past its deadline and somebody resolves it, or has: then it must not be captured,
-   *   and nobody may get the answer.
-   * @throws ServiceError outcome_unknown when it is not known whether it was kept.
+   * @returns false if the hold is past its deadline and another process resolves or has resolved it. Then the hold must
+   * not be captured, and the answer is withheld from everybody.
+   * @throws ServiceError outcome_unknown if the result is uncertain.
    */
   keepAnswer(capture: KeepRequest, answer: KeptAnswer): Promise<boolean>;
   /**
-   * For a request that would be refused: whether it repeats one that was not, whatever has changed since.
+   * Finds the original of a request that would be refused now: a repeat is answered even if the rules have changed.
    * @returns the id of the earlier request. @throws ServiceError as place does because of its claim
    */
   findEarlier(request: ClaimingRequest): Promise<string | undefined>;
   /**
-   * For a request that is costly to take in: resolves when its spender can pay for a hold of this size, or when it may repeat
-   * a request that was paid for. Reserves nothing: a place may be refused all the same.
-   * @throws ServiceError as place does when the money does not cover it, were no other hold open
+   * Resolves if the spender can pay for a hold of this size, or may repeat a charged request. Meant for requests that
+   * are costly to receive. Reserves nothing: a later place may still be refused.
+   * @throws ServiceError as place does if the credits would not cover it even without other open holds
    */
   maySpend(request: SpendingRequest): Promise<void>;
-  /** The kept answer of a charged request; undefined when there is none. @throws ServiceError service_unavailable */
+  /**
+   * Returns the kept answer of a charged request; undefined if there is none.
+   * @throws ServiceError service_unavailable
+   */
   readAnswer(accountId: string, holdId: string): Promise<KeptAnswer | undefined>;
   /**
    * Charges a hold.
-   * @returns false when the hold was resolved in another way before, as happens past its deadline: billing has booked
-   *   the cost as ours, nobody is charged, and so nobody may get the answer.
-   * @throws ServiceError outcome_unknown, never to be retried by the client: the upstream has done its work, and the
-   *   hold waits for its resolver.
+   * @returns false if the hold had been resolved in another way, which happens after its deadline: billing has booked
+   * the cost as ours, nobody is charged, and the answer must be withheld.
+   * @throws ServiceError outcome_unknown, which the client must never retry: the upstream has done its work, and the
+   * hold waits for its resolver.
    */
   capture(request: CaptureRequest): Promise<boolean>;
   /**
-   * Frees a hold, if there is one; `cost` is what the upstream billed all the same.
-   * @returns false when the hold was captured before: its customer is charged. @throws as capture
+   * Frees a hold, if there is one; `cost` is the amount that the upstream billed nevertheless.
+   * @returns false if the hold was captured before: its customer is charged. @throws as capture
    */
   release(holdId: string, reason: ReleaseReason, cost?: PicoUsd, provider?: string): Promise<boolean>;
-  /**
-   * Makes an open hold larger, or last longer.
-   * @throws as capture
-   */
+  /** Enlarges or prolongs an open hold. @throws as capture */
   extend(request: ExtendRequest): Promise<Extended>;
   /**
-   * Ends one attempt and names the next, before that is sent. Again with `billedBy` and a higher cost, it books the difference.
-   * @returns false when the hold is not open any more: then nothing may be sent. @throws as capture
+   * Ends one attempt and names the next, before that is sent. A repeat with `billedBy` and a higher cost books the
+   * difference.
+   * @returns false if the hold is no longer open: then nothing may be sent. @throws as capture
    */
   nextAttempt(request: NextAttemptRequest): Promise<boolean>;
   /**
-   * Takes holds of this service that are past their deadline. They are nobody else's for `leaseMs`.
+   * Leases holds of this service that are past their deadline. For `leaseMs` no other process gets them.
    * @param limit most holds, 1 to 1,000. @throws ServiceError
    */
   leaseExpired(service: string, limit: number, leaseMs: number): Promise<LeasedHold[]>;
@@ -211,15 +216,15 @@ export interface Billing {
 type OperationInit = MessageInitShape<typeof OperationSchema>;
 
 /**
- * @param ledger one, or several of which each has its accounts
- * @param clock waits between two tries of what must be recorded
+ * @param ledger one, or several that each own a part of the accounts
+ * @param clock waits between two tries of a booking
  */
 export function createBilling(
   ledger: ServiceClient<typeof BillingService> | BillingShards,
   clock: Timer,
 ): Billing {
   const shards = ledger instanceof BillingShards ? ledger : new BillingShards([ledger]);
-  // Each has batches of its own: one that is silent keeps nobody else's accounts waiting.
+  // Each ledger has its own batches: a silent ledger delays no account of another.
   const batches = shards.all.map((client) => batchesOf(client));
   const heldWhere = new HeldWhere(batches.length);
   const route = (operation: OperationInit): Promise<Outcome> => {
@@ -242,7 +247,7 @@ export function createBilling(
           () => route(operation),
         );
 
-  /** After dispatch, what must be recorded is tried for a while. @throws ServiceError outcome_unknown */
+  /** Tries a booking up to `ATTEMPTS` times, with growing pauses. @throws ServiceError outcome_unknown */
   async function insist<T>(attemptOnce: () => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -302,14 +307,17 @@ export function createBilling(
       const request = { service, limit: Math.ceil(limit / shards.all.length), leaseMs: BigInt(leaseMs) };
       const answers = await Promise.allSettled(shards.all.map((client) => client.leaseExpiredHolds(request)));
       const [failure, ...failures] = answers.filter((answer) => answer.status === "rejected");
-      // What one ledger has leased is not kept waiting for another.
+      // The leased holds of one ledger do not wait for another.
       if (failure !== undefined && failures.length + 1 === answers.length) throw failure.reason;
       return answers.flatMap((answer, shard) => {
         if (answer.status === "rejected") return [];
-        return answer.value.holds.map(({ holdId, provider, upstreamModel, deadlineAt, kept }) => {
+        return answer.value.holds.map((hold) => {
+          const { holdId, accountId, credits, provider, upstreamModel, deadlineAt, kept } = hold;
           heldWhere.remember(holdId, shard);
           return {
             holdId,
+            accountId,
+            credits,
             provider,
             upstreamModel,
             deadlineAt: Number(deadlineAt),
@@ -377,14 +385,14 @@ function upTo(mostCredits: Credits | undefined): { readonly mostCredits?: Credit
   return mostCredits === undefined ? {} : { mostCredits };
 }
 
-/** The charged hold that a claim belongs to; undefined when nothing is in the way. @throws ServiceError */
+/** Returns the charged hold that owns a claim; undefined if no request does. @throws ServiceError */
 function earlierHoldOf(outcome: Outcome, now: number): string | undefined {
   if (outcome.code === OutcomeCode.CLAIM_FINISHED) return outcome.earlierHoldId;
   if (outcome.code !== OutcomeCode.DONE) throw refusal(outcome, now);
   return undefined;
 }
 
-/** Billing did not answer: then nothing is known of any operation of a batch. */
+/** Returns true if billing did not answer: then the fate of each operation of the batch is unknown. */
 function isSilence(error: unknown): boolean {
   return (
     error instanceof ServiceError &&
@@ -392,7 +400,7 @@ function isSilence(error: unknown): boolean {
   );
 }
 
-/** Billing keeps no answer of a hold that is somebody else's to resolve, however often it is asked. */
+/** Returns false if another process resolves the hold: billing then never keeps its answer. */
 function falseIfResolved(error: unknown): false {
   if (error instanceof ServiceError && error.reason === "invalid_value") return false;
   throw error;
@@ -403,7 +411,7 @@ function unavailable(cause: unknown): ServiceError {
   return new ServiceError("billing_unavailable", message, { retryAfterMs: 1_000, cause });
 }
 
-/** After dispatch the request must not be sent again: it may be charged yet. */
+/** Returns the error after a dispatch. The client must not repeat the request, because it may still be charged. */
 function notRecorded(cause: unknown): ServiceError {
   const message =
     "The request was carried out, but what it costs could not be recorded in time, so its result is withheld. " +
@@ -411,7 +419,7 @@ function notRecorded(cause: unknown): ServiceError {
   return new ServiceError("outcome_unknown", message, { cause });
 }
 
-/** The caller's error for a refused place. @param now Unix milliseconds */
+/** Returns the caller's error for a refused place. @param now Unix milliseconds */
 function refusal(outcome: Outcome, now: number): ServiceError {
   switch (outcome.code) {
     case OutcomeCode.INSUFFICIENT_CREDITS:
@@ -428,17 +436,14 @@ function refusal(outcome: Outcome, now: number): ServiceError {
     case OutcomeCode.SPEND_LIMIT_EXCEEDED:
       return spendLimit(outcome);
     case OutcomeCode.SPENDER_EXPIRED:
-      return new ServiceError(
-        "api_key_expired",
-        `This API key expired at ${new Date(Number(outcome.expiresAt)).toISOString()}.`,
-      );
+      return expiredKey("API key", Number(outcome.expiresAt));
     case OutcomeCode.SPENDER_INACTIVE:
       return outcome.suspended
         ? new ServiceError(
             "account_suspended",
             "The operator has suspended this account, so it may spend nothing. Requests that run go on; ask the operator to lift it.",
           )
-        : new ServiceError("invalid_api_key", "The API key is not valid.");
+        : invalidKey();
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
       return freeLimit(outcome, now);
     case OutcomeCode.CLAIM_IN_PROGRESS:

@@ -1,4 +1,4 @@
-// Guarantees of the catalogue copy: always the last catalogue that arrived, whatever happens to the watch.
+// Guarantees of the catalogue copy: it is always the last catalogue that arrived, despite failures of the watch.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type CatalogSchema, CatalogService } from "@gr/proto/catalog";
 import { createLogger, defineModule, implement, type RunningProcess, startProcess } from "@gr/runtime";

@@ -1,12 +1,12 @@
-// A service's own copy of the catalogue, in memory and kept fresh by a watch. So no request waits for the catalogue service,
-// and nothing stops when it is away: the last copy that arrived stays valid.
+// CatalogCopy is a service's own copy of the catalogue, in memory and fresh through a watch.
+// No request waits for the catalogue service. While that service is away, the last copy stays valid.
 import { ModelIds } from "@gr/models";
 import { ServiceError } from "@gr/proto";
 import type { CatalogService, Model } from "@gr/proto/catalog";
 import { type Logger, pause, type ServiceClient } from "@gr/runtime";
 
 const RETRY_FIRST_MS = 200;
-/** So that a change made while the watch was broken is here within two seconds of the catalogue's return. */
+/** Longest pause. After a break, a change arrives within two seconds of the catalogue's return. */
 const RETRY_MAX_MS = 1_000;
 const NOT_YET_RETRY_MS = 1_000;
 
@@ -45,7 +45,7 @@ export function createCatalogCopy(client: ServiceClient<typeof CatalogService>, 
     let wait = RETRY_FIRST_MS;
     let warned = false;
     while (!stopping.signal.aborted) {
-      // Each connection has a signal of its own, so that its listeners go when the connection goes.
+      // A signal for each connection, so that its listeners end with it.
       const connection = new AbortController();
       const end = () => connection.abort();
       stopping.signal.addEventListener("abort", end, { once: true });

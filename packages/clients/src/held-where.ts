@@ -1,8 +1,9 @@
-// In which ledger a hold is. Whoever placed it here knows; of others each ledger is asked, since one that does not know a hold
-// changes nothing and says so. A ledger that is silent may know it: then nothing is concluded.
+// HeldWhere remembers the ledger of each hold that this process placed.
+// For other holds the caller queries each ledger: a ledger without the hold answers UNKNOWN_HOLD and changes nothing.
+// A silent ledger may have the hold, so its silence fails the search.
 import { type Outcome, OutcomeCode } from "@gr/proto/billing";
 
-/** More than one process has open at a time. */
+/** Most remembered holds: more than one process has open at a time. */
 const MOST_REMEMBERED = 50_000;
 
 export class HeldWhere {
@@ -16,14 +17,14 @@ export class HeldWhere {
   remember(holdId: string, shard: number): void {
     if (this.#shards === 1) return;
     this.#known.set(holdId, shard);
-    // The oldest; what is forgotten is looked for.
+    // Forgets the oldest; a later look-up searches all ledgers.
     for (const oldest of this.#known.keys()) {
       if (this.#known.size <= MOST_REMEMBERED) break;
       this.#known.delete(oldest);
     }
   }
 
-  /** @returns what the ledger answers that knows the hold; UNKNOWN_HOLD if none does. @throws as `ask` */
+  /** @returns the answer of the hold's ledger; UNKNOWN_HOLD if no ledger has it. @throws as `ask` */
   async find(holdId: string, ask: (shard: number) => Promise<Outcome>): Promise<Outcome> {
     const known = this.#known.get(holdId) ?? 0;
     let outcome = await ask(known);

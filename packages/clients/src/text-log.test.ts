@@ -1,4 +1,5 @@
-// Guarantees of the text log: lines leave together and in order, whatever fails meanwhile; nobody waits, and what is lost is counted.
+// Guarantees of the text log: lines are written together and in order, despite failures. No caller waits, and lost
+// lines are counted.
 import { systemClock } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { beforeEach, expect, test } from "@jest/globals";

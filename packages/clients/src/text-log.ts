@@ -1,5 +1,5 @@
-// The log of text requests. Whoever serves them writes it here: lines gather and leave together, and nobody waits for them. No
-// money depends on a line, so what cannot be written after a while is counted and forgotten.
+// TextLog writes the log of text requests: lines gather and are sent together, and no caller waits for them.
+// Money does not depend on a line, so lines that repeatedly fail are counted and dropped.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { TextApi, type TextLineSchema, type TextLogService, type TextUsage } from "@gr/proto/billing";
 import { type ServiceClient, startRounds, type Timer } from "@gr/runtime";
@@ -11,21 +11,21 @@ export interface TextLog {
   /** Never throws and never waits. */
   add(line: TextLineInit): void;
   start(): void;
-  /** Writes what there is. */
+  /** Writes the remaining lines. */
   stop(): Promise<void>;
 }
 
 export interface TextLogEvents {
-  /** So many lines will never be written. */
+  /** Reports lines that will never be written. */
   lost(lines: number, why: unknown): void;
 }
 
 const WRITE_EVERY_MS = 250;
-/** In one call. */
+/** Lines in one call. */
 const MOST_AT_ONCE = 500;
 /** Lines that wait; beyond it the newest is lost. Some seconds of the busiest process. */
 const MOST_WAITING = 20_000;
-/** So many calls in a row may fail before their lines are given up. */
+/** Failed calls in a row after which their lines are dropped. */
 const MOST_FAILURES = 20;
 
 export function createTextLog(
@@ -37,7 +37,7 @@ export function createTextLog(
   let failures = 0;
   let stopRounds: (() => Promise<void>) | undefined;
 
-  /** @throws when they could not be written: they wait for the next round */
+  /** @throws if the write failed: the lines wait for the next round */
   async function write(): Promise<void> {
     while (waiting.length > 0) {
       const lines = waiting.slice(0, MOST_AT_ONCE);
@@ -70,7 +70,7 @@ export function createTextLog(
   };
 }
 
-/** What was metered, as accounts are shown it. */
+/** Returns the metered usage in the form that accounts see. */
 export function usageRecord(usage: TextUsage) {
   const calls = Object.entries(usage.toolCalls).map(([call, count]) => [call, Number(count)]);
   return {

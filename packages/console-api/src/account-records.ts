@@ -1,4 +1,4 @@
-// An account's keys and its money.
+// Records of an account's keys and its money.
 import { z } from "zod";
 import { name, page, time, usd, usdInput } from "./fields.ts";
 
@@ -50,7 +50,7 @@ export const newKeyBody = z
     path: ["spend_limit"],
   });
 
-/** What is absent stays as it is. A new period begins at zero. No limit takes the period away too. */
+/** Absent fields stay unchanged. A new period begins at zero. A null limit also removes the period. */
 export const keyChangeBody = z
   .strictObject({
     name,
@@ -61,7 +61,7 @@ export const keyChangeBody = z
   })
   .partial();
 
-/** The old key lives on for so long; 0 ends it at once. */
+/** Time for which the old key stays valid; 0 ends it at once. */
 export const rotateBody = z.strictObject({
   overlap_hours: z
     .number({ error: "It must be a number of hours" })
@@ -121,7 +121,7 @@ export const homeRecord = z.object({
 });
 export type HomeRecord = z.infer<typeof homeRecord>;
 
-/** In USD; what a payment service takes at least, and what nobody pays by mistake. */
+/** USD; the minimum of the payment service, and a maximum against mistakes. */
 export const TOP_UP_MIN = 1;
 export const TOP_UP_MAX = 10_000;
 const topUpRange = `It must be from ${TOP_UP_MIN} to ${TOP_UP_MAX} USD`;

@@ -1,8 +1,11 @@
-// What the table of routes says of each.
+// Console routes have the shape that every row of the route table shares.
 import type { z } from "zod";
 import type { Role } from "./roles.ts";
 
-/** open: everybody; person: whoever is signed in; operator: who runs the router; a role: members who may act as that. */
+/**
+ * open: everybody; person: every signed-in person; operator: the router's operators; a role: members with that role or
+ * a higher one.
+ */
 export type ConsoleAccess = "open" | "person" | "operator" | Role;
 
 export interface ConsoleRoute {
@@ -12,7 +15,7 @@ export interface ConsoleRoute {
   readonly summary: string;
   readonly query?: z.ZodType;
   readonly body?: z.ZodType;
-  /** Of success; 200 unless said otherwise. */
+  /** Status of success; default 200. */
   readonly status?: 201 | 202 | 204;
   /** JSON; absent = no body, or the CSV that the path names. */
   readonly answer?: z.ZodType;

@@ -1,4 +1,4 @@
-// The contract's table and what is written about it are the same.
+// Guarantees of the route table: the table and its documents match.
 import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-// Every route of the console, with who may call it. `:account` is the id of an account that the caller belongs to; for
-// anybody else it does not exist.
+// The route table lists every route of the console, with its permitted callers.
+// `:account` is the id of an account that the caller belongs to; for other callers it does not exist.
 import { z } from "zod";
 import * as account from "./account-records.ts";
 import { routes } from "./console-route.ts";
@@ -17,7 +17,7 @@ const ledgerFilter = {
   to: day.optional().describe("last day, UTC"),
 };
 
-/** An account's name, its members, and what they did. */
+/** Routes of an account's name, members and audit events. */
 const memberRoutes = routes({
   renameAccount: {
     method: "PATCH",
@@ -77,7 +77,7 @@ const memberRoutes = routes({
   },
 });
 
-/** Keys, money, usage. */
+/** Routes of keys, money and usage. */
 const accountRoutes = routes({
   readStanding: {
     method: "GET",
@@ -213,7 +213,7 @@ const accountRoutes = routes({
   },
 });
 
-/** For whoever runs the router. `:id` is any account that the console knows. */
+/** Routes of the router's operators. `:id` is any account of the console. */
 const operatorRoutes = routes({
   findAccounts: {
     method: "GET",
@@ -301,7 +301,7 @@ export type ConsoleRouteName = keyof typeof consoleRoutes;
 type Part<Name extends ConsoleRouteName, Key extends "query" | "body" | "answer"> =
   (typeof consoleRoutes)[Name] extends Record<Key, infer Schema extends z.ZodType> ? Schema : never;
 
-/** What a caller sends, and what it gets. */
+/** Requests and answers of each route. */
 export type QueryOf<Name extends ConsoleRouteName> = z.input<Part<Name, "query">>;
 export type BodyOf<Name extends ConsoleRouteName> = z.input<Part<Name, "body">>;
 export type AnswerOf<Name extends ConsoleRouteName> = z.output<Part<Name, "answer">>;

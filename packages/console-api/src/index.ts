@@ -1,5 +1,5 @@
-// The JSON API of the console: what the web application calls and services/console answers. One table of routes, which
-// both read: the server checks roles, queries and bodies by it, the application takes its types from it.
+// The console API is the JSON API between the web application and services/console, as one table of routes.
+// The server checks roles, queries and bodies by it; the application derives its types from it.
 export * from "./account-records.ts";
 export type { ConsoleAccess, ConsoleRoute } from "./console-route.ts";
 export * from "./console-routes.ts";

@@ -1,8 +1,8 @@
-// The operator area: accounts, and what is done to them with a reason.
+// Records of the operator area: accounts, and changes to them that need a reason.
 import { z } from "zod";
 import { page, role, time, usd, usdInput } from "./fields.ts";
 
-/** Made by the page when its dialog opens: sent twice, it is booked once. */
+/** The page creates the id when its dialog opens: a repeated request is booked once. */
 const bookingId = z.uuid({ error: "It must be a UUID" });
 const REASON_MAX = 150;
 const reason = z
@@ -11,7 +11,7 @@ const reason = z
   .min(3, "It must have at least 3 characters")
   .max(REASON_MAX, `It must have at most ${REASON_MAX} characters`)
   .refine((text) => !text.includes("\0") && text.isWellFormed(), "It must be Unicode text without NUL");
-/** Below zero takes credit. */
+/** Amounts below zero remove credit. */
 const signedUsd = z
   .string({ error: 'It must be an amount of USD as a string, such as "-12.50"' })
   .regex(

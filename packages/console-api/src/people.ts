@@ -1,4 +1,4 @@
-// People, their sessions, and which accounts they belong to.
+// Records of people, their sessions and their memberships.
 import { z } from "zod";
 import { email, name, page, password, role, time } from "./fields.ts";
 
@@ -11,7 +11,7 @@ export const membership = z.object({
 });
 export type Membership = z.infer<typeof membership>;
 
-/** What the application asks for first. */
+/** First request of the application. */
 export const sessionState = z.object({
   person: person.nullable().describe("null = nobody is signed in"),
   accounts: z.array(membership).describe("oldest first; empty = the person belongs to none yet"),
@@ -31,7 +31,7 @@ export type SessionState = z.infer<typeof sessionState>;
 
 /** Links that were mailed end in `#token=…`; the application sends the token on. */
 const token = z.string({ error: "It must be the token of the link" }).min(1).max(500);
-/** Checked against what is kept, so its rules for new ones do not matter. */
+/** An existing password. The stored digest checks it, so the rules for new passwords do not apply. */
 const knownPassword = z.string({ error: "It must be a password" }).min(1).max(1_000);
 
 export const signInBody = z.object({ email, password: knownPassword });
@@ -42,7 +42,7 @@ export const newPasswordBody = z.object({ token, password });
 export const changePasswordBody = z.object({ current_password: knownPassword, new_password: password });
 export const newAccountBody = z.object({ name });
 
-/** The browser goes to the issuer's page, which sends it back to `/sign-in/oidc` with its answer in the query. */
+/** Address of the issuer's page, which redirects back to `/sign-in/oidc` with its answer in the query. */
 export const oidcBegun = z.object({ url: z.string() });
 export const oidcAnswer = z.object({
   answer: z
@@ -59,9 +59,9 @@ export const identity = z.object({
 });
 export const identityList = z.object({ data: z.array(identity) });
 
-/** For navigator.credentials; the standard says what is in it. */
+/** Options for navigator.credentials; the standard defines their content. */
 export const passkeyOptions = z.object({ options: z.record(z.string(), z.unknown()) });
-/** What navigator.credentials has answered, as JSON. */
+/** Result of navigator.credentials, as JSON. */
 const passkeyAnswer = z.looseObject(
   {
     id: z.string().min(1).max(2_000),
@@ -112,7 +112,7 @@ export const invitationBody = z.object({ email, role });
 export const newInvitation = invitation.extend({
   link: z.string().nullable().describe("for the inviter to hand on; null = it was mailed"),
 });
-/** For the browser that has the token of its link. */
+/** Invitation for the browser that has the token of its link. */
 export const openInvitation = z.object({
   email: z.string(),
   account_name: z.string(),

@@ -1,4 +1,4 @@
-// The routes of people: how they come in, how they sign in, and what is theirs alone.
+// Person routes serve sign-up, sign-in and the personal settings of people.
 import { routes } from "./console-route.ts";
 import * as people from "./people.ts";
 

@@ -1,4 +1,4 @@
-// The log of an account: what was asked of it, one record for each request, text beside images and videos.
+// Request records form the log of an account, one for each request: text, images and videos.
 import { z } from "zod";
 import { day, page, pageQuery, time, usd } from "./fields.ts";
 
@@ -20,7 +20,7 @@ export const requestQuery = z.object({
   to: day.optional().describe("last day, UTC"),
 });
 
-/** Of whatever was asked for. */
+/** Fields of all kinds of requests. */
 const asked = {
   id: z.string().describe("of the request, and of its charge in the ledger"),
   key_id: z.string().describe("web_token = the playground"),
@@ -108,19 +108,19 @@ export const requestRecord = z.union([generation, textRequest]);
 export type RequestRecord = z.infer<typeof requestRecord>;
 export const requestPage = page(requestRecord);
 
-/** USD, exactly: as many decimals as it has. */
+/** USD, exact: with all decimals of the amount. */
 const exactUsd = z.string().regex(/^-?\d+(\.\d{1,12})?$/);
 
 /**
- * Why a charge is not the sum of its lines:
- * - provider_billed: no units are kept; it is what the provider billed
- * - billed_otherwise: the provider billed another sum than the listed prices make
- * - earlier_providers: others had a part in the answer before
- * - by_report: charged by what the provider reported, which is not kept
- * - units_unknown: the price of then does not explain it
- * - not_delivered: fewer came than were asked for
- * - not_charged: what no customer pays, such as a bill beyond belief
- * - rounded_up: to 0.0001 USD, once
+ * Reason for a charge that differs from the sum of its lines.
+ * `provider_billed`: no units are kept; the charge is the provider's bill.
+ * `billed_otherwise`: the provider billed another sum than the listed prices yield.
+ * `earlier_providers`: other providers had a part in the answer before.
+ * `by_report`: charged by the provider's report, which is not kept.
+ * `units_unknown`: the price of that time does not explain the charge.
+ * `not_delivered`: fewer items arrived than were requested.
+ * `not_charged`: amounts that no customer pays, such as an absurd bill.
+ * `rounded_up`: to 0.0001 USD, once.
  */
 export const adjustmentReason = z.enum([
   "provider_billed",

@@ -1,4 +1,4 @@
-// What a member of an account may do. Each role may do what the one before it may.
+// Roles are the rights of an account's members. Each role includes the rights of the role before it.
 
 export const roles = ["viewer", "developer", "admin", "owner"] as const;
 export type Role = (typeof roles)[number];

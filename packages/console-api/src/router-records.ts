@@ -1,4 +1,4 @@
-// What the operator area shows of the router itself.
+// Router records show the router itself in the operator area.
 import { z } from "zod";
 import { time, usd } from "./fields.ts";
 

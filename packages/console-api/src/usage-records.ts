@@ -1,4 +1,4 @@
-// What was used: sums by day, key, model, provider and kind.
+// Usage records are sums by day, key, model, provider and kind.
 import { z } from "zod";
 import { day, usd } from "./fields.ts";
 

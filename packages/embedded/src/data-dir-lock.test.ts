@@ -73,7 +73,7 @@ test("of many that try at once exactly one gets the directory", async () => {
 test.each([
   ["below a file", "/dev/null/data"],
   ["that is a file", "/dev/null"],
-  // Node's recursive mkdir never comes back from this one.
+  // Node's recursive mkdir never returns for this folder.
   ["where no folder can be made", "/proc/generation-router/data"],
 ])("a directory %s is named in one sentence, with the setting", async (_name, path) => {
   await expect(lockDataDir(path)).rejects.toThrow(

@@ -1,6 +1,6 @@
-// One process per data directory. The lock is the kernel's own, on a file that SQLite opens exclusively: it ends
-// with its holder, kill -9 included, so there are no stale locks to judge and no moment in which two can win.
-// The pid beside it is for the message only.
+// The data directory lock admits one process per directory. It is the kernel's own lock, on a file that SQLite opens
+// exclusively, and ends with its holder, even by kill -9. So no lock is stale, and two processes never win. The pid
+// beside it is for the message only.
 import { chmod, mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -9,23 +9,23 @@ import { EmbeddedError } from "./embedded-error.ts";
 import { codeOf, messageOf } from "./error-code.ts";
 
 const SQLITE_BUSY = 5;
-/** A holder that has just been killed needs a moment to be gone. */
+/** Time for a killed holder to disappear. */
 const PATIENCE_MS = 1_000;
 
-/** Nobody else may look into it; the account that PostgreSQL gets from root must come through it. */
+/** Folder mode: closed to other users. PostgreSQL's account under root must pass through the folder. */
 const MODE = process.getuid?.() === 0 ? 0o711 : 0o700;
 const PARENT_MODE = 0o755;
-/** Also in a directory that others may look into: whoever could read the lock could take it. */
+/** File mode, even in a directory that others may read: a reader of the lock file could lock it. */
 const FILE_MODE = 0o600;
 
 export interface DataDirLock {
   release(): Promise<void>;
 }
 
-/** Holders that somebody may have dropped: a collected handle would unlock the directory. */
+/** Handles of all locks. A garbage-collected handle would unlock its directory. */
 const held = new Set<DatabaseSync>();
 
-/** Makes the directory when it does not exist. @throws EmbeddedError when another process holds it. */
+/** Locks the directory, and creates it if absent. @throws EmbeddedError if another process holds it */
 export async function lockDataDir(dir: string): Promise<DataDirLock> {
   const pidFile = join(dir, "lock.pid");
   try {
@@ -47,7 +47,10 @@ export async function lockDataDir(dir: string): Promise<DataDirLock> {
   );
 }
 
-/** Node's own `recursive` tries for ever where a parent is there and takes no folders, as /proc. */
+/**
+ * Creates a folder and its parents. Node's own `recursive` never returns if a parent exists but accepts no folders, as
+ * /proc.
+ */
 async function makeFolder(dir: string, mode: number = MODE): Promise<void> {
   try {
     await mkdir(dir, { mode });
@@ -60,10 +63,10 @@ async function makeFolder(dir: string, mode: number = MODE): Promise<void> {
   }
 }
 
-/** Undefined when another holds the lock. */
+/** Undefined if another process holds the lock. */
 async function acquire(path: string): Promise<DatabaseSync | undefined> {
   const handle = new DatabaseSync(path);
-  // Not by opening it once more: to close a file gives up all locks that the process has on it.
+  // chmod by path, because closing a second handle of the file would release all locks of the process on it.
   await chmod(path, FILE_MODE);
   const deadline = Date.now() + PATIENCE_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-// A port that one process has been given is given to no other, also before anybody listens on it.
+// Guarantees of freePort: no two processes get the same port, even before one listens on it.
 import { expect, test } from "@jest/globals";
 import { freePort } from "./free-port.ts";
 import { startChild } from "./test/child.ts";

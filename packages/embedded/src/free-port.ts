@@ -1,7 +1,7 @@
-// A TCP port of the loopback interface that nobody listens on, claimed until this process ends: below the range that
-// systems give to outgoing connections, and in another part of the range in each process.
-// A UDP socket on the same number is the claim. The system gives it to one process only and takes it back whatever
-// ends the process; so no other process is given the port between now and the moment when somebody listens on it.
+// freePort claims an unused TCP port of the loopback interface until this process ends.
+// The claim is a UDP socket on the same number, which the system grants to one process and releases when that process
+// ends. So no other process gets the port before a server listens on it. The ports are below the range for outgoing
+// connections, and each process starts in another part of the range.
 import { createSocket } from "node:dgram";
 import { createServer } from "node:net";
 
@@ -13,8 +13,8 @@ const STRIDE = 7_919;
 let next = FIRST + ((process.pid * STRIDE) % COUNT);
 
 /**
- * @param from the port to look at first, 12000 to 31999; without it, the one after the last of this process
- * @throws Error when every port of the range is taken
+ * @param from first port to try, 12000 to 31999; default: the one after the last of this process
+ * @throws Error if every port of the range is in use
  */
 export async function freePort(from = next): Promise<number> {
   for (let tried = 0; tried < COUNT; tried += 1) {

@@ -1,7 +1,7 @@
-// A server process that never outlives us. A shell stands between: it holds the reading end of a pipe whose writing
-// end is ours alone, so whatever ends us (a stop, a crash, kill -9) closes the pipe, and the shell stops the server,
-// waits for it, and removes its temporary folders. Works for any user and on every Unix, unlike a death signal.
-// The group of its own keeps a Ctrl-C in the terminal from the server: we stop it, when nobody needs it any more.
+// A guarded process is a server that never outlives this process. A shell reads a pipe with its only writing end here.
+// Any end of this process, even kill -9, closes the pipe. Then the shell stops the server, waits for it, and removes
+// its temporary folders. Unlike a death signal, this works on every Unix. The server has its own group, out of reach of
+// a Ctrl-C; this process stops it after its last use.
 import { type ChildProcess, spawn } from "node:child_process";
 import { Socket } from "node:net";
 import { EmbeddedError } from "./embedded-error.ts";
@@ -9,8 +9,8 @@ import { EmbeddedError } from "./embedded-error.ts";
 const STOP_TIMEOUT_MS = 20_000;
 const KEPT_OUTPUT = 16 * 1024;
 
-// fd 3 is the pipe to us, fd 4 tells us the server's pid. When we are gone nobody reads what the shell prints, and
-// printing would end it: hence /dev/null.
+// fd 3 is the pipe to this process, fd 4 reports the server's pid. After the end of this process nobody reads the
+// shell's output, and printing would end the shell: hence /dev/null.
 const GUARD = `
 trap '' HUP INT TERM
 signal=$1 scratch=$2 sockets=$3
@@ -37,7 +37,10 @@ export interface GuardedCommand {
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
   /** Asks the server to end. */
   readonly stopSignal: "INT" | "TERM";
-  /** Output of a server that takes no new clients and waits for the last one to leave: it is then asked to end. */
+  /**
+   * Output of a server that refuses new clients and waits for the last one to disconnect. It is then sent the stop
+   * signal.
+   */
   readonly lingers?: RegExp | undefined;
   /** Ends a server that did not obey within 20 s. */
   readonly lastSignal: NodeJS.Signals;
@@ -50,15 +53,15 @@ export interface GuardedProcess {
   readonly pid: number;
   /** The last 16 KB that the server printed. */
   output(): string;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   readonly exited: Promise<void>;
   stop(): Promise<void>;
 }
 
 /**
  * Starts a server and waits until it prints `ready`.
- * @throws EmbeddedError when it ends before, or is not ready in time; its message ends with what `explain` makes of
- * the output.
+ * @throws EmbeddedError if the server ends before, or is not ready in time; its message ends with the result of
+ * `explain`
  */
 export async function startGuarded(
   guarded: GuardedCommand,
@@ -136,13 +139,13 @@ async function firstOf(ready: Promise<void>, exited: Promise<void>, timeoutMs: n
   return outcome;
 }
 
-/** A server keeps nobody alive: a program that has nothing else to do ends, and the server with it. */
+/** Unreferences the server: a program without other work ends, and the server with it. */
 function release(child: ChildProcess): void {
   child.unref();
   for (const fd of [1, 2, 3] as const) pipeOf(child, fd).unref();
 }
 
-/** Whether the guard runs; the server may outlive a guard that was killed. */
+/** Returns true if the guard runs; the server may outlive a killed guard. */
 function isRunning(child: ChildProcess): boolean {
   return child.exitCode === null && child.signalCode === null;
 }
@@ -151,7 +154,7 @@ async function stop(child: ChildProcess, exited: Promise<void>, pid: number, las
   child.ref();
   // The guard has not ended, so it has not reaped the server: the pid is still the server's.
   const overdue = setTimeout(() => isRunning(child) && process.kill(pid, lastSignal), STOP_TIMEOUT_MS);
-  // Of a guard that was killed, the shell that waits for this end of the pipe is left, and stops the server.
+  // After a killed guard, its inner shell still waits for this end of the pipe, and stops the server.
   pipeOf(child, 3).end();
   await exited;
   clearTimeout(overdue);

@@ -1,4 +1,4 @@
-// Where the registry package of this platform keeps PostgreSQL.
+// PostgreSQL's binaries are in the registry package of this platform; this file finds them.
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { EmbeddedError } from "./embedded-error.ts";

@@ -1,5 +1,6 @@
-// The files of one PostgreSQL: `cluster/` (its data) and `password` in a folder of ours. The cluster is made beside
-// its place and renamed, so one that exists is whole, wherever an earlier attempt was killed.
+// The cluster is the files of one PostgreSQL: `cluster/` (its data) and `password` in a folder of ours.
+// It is created beside its place and renamed, so an existing cluster is complete, even if an earlier attempt was
+// killed.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -12,7 +13,7 @@ export interface Cluster {
   readonly password: string;
 }
 
-/** Opens the cluster in `dataDir`, or makes one. Only for who holds the lock of `dataDir`. */
+/** Opens the cluster in `dataDir`, or creates one. The caller must hold the lock of `dataDir`. */
 export async function openCluster(
   dataDir: string,
   initdb: string,
@@ -75,7 +76,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** The line of PostgreSQL's output that says why it failed. */
+/** Returns the line of PostgreSQL's output that states the reason of a failure. */
 export function reasonIn(output: string): string {
   const lines = output.trim().split("\n");
   const line = lines.findLast((text) => /FATAL|PANIC|error:/.test(text)) ?? lines.at(-1) ?? "";

@@ -12,7 +12,7 @@ import { commandOf } from "./process-command.ts";
 import { AS_NOBODY, chooseAccount, IN_USER_NAMESPACE, runAs } from "./server-account.ts";
 import { startChild } from "./test/child.ts";
 
-/** A cluster that each test begins with a copy of: making one takes longer than all that is done with it. */
+/** Folder of a cluster that each test copies, because a new one needs more time than a whole test. */
 let made: string;
 let dataDir: string;
 
@@ -66,7 +66,7 @@ test("committed rows survive kill -9 of the process that started the server, and
   const child = await startInChild({ durable: true });
   const { pid } = JSON.parse(child.said);
   await child.kill();
-  // Started at once, while the old server may still be going down.
+  // Started at once, while the old server may still shut down.
   const server = await startPostgres({ dataDir, durable: true });
   await expect(query(server.url, "SELECT text FROM note")).resolves.toEqual([{ text: "kept" }]);
   await ended(pid);
@@ -175,7 +175,7 @@ test("a folder whose path is too long for a socket works as well", async () => {
   process.kill(server.pid, "SIGKILL");
   await server.exited;
   expect(existsSync(sockets)).toBe(false);
-  // Its clients find a server that is started again where it was.
+  // A restarted server has the same address for its clients.
   const again = await startPostgres({ dataDir: long, durable: false });
   expect(again.url).toBe(server.url);
   await expect(query(server.url, "SELECT 1 AS one")).resolves.toEqual([{ one: 1 }]);

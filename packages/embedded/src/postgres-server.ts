@@ -1,5 +1,5 @@
-// An embedded PostgreSQL: real binaries, one folder, one server at a time on it. What was committed survives
-// restarts and kill -9, and the server never outlives the process that started it.
+// An embedded PostgreSQL has real binaries, one folder, and one server at a time on that folder.
+// Committed data survives restarts and kill -9, and the server never outlives the process that started it.
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -19,11 +19,11 @@ const SOCKET_PORT = 5432;
 const SOCKET_PATH_MAX = 103;
 
 export interface PostgresOptions {
-  /** Made when it does not exist; locked while the server runs. */
+  /** Folder of the data; created if absent, locked while the server runs. */
   readonly dataDir: string;
   /** Also listen on this port of 127.0.0.1; else on a Unix socket alone. */
   readonly port?: number;
-  /** False gives up safety against crashes of the machine for speed: tests only. */
+  /** False: fast, but unsafe against crashes of the machine; only for tests. */
   readonly durable: boolean;
   /** Remove `dataDir` when the server has ended, however it ends. */
   readonly temporary?: boolean;
@@ -35,7 +35,7 @@ export interface PostgresServer {
   /** With password, for the database `postgres`. */
   readonly url: string;
   readonly pid: number;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   readonly exited: Promise<void>;
   /** Fast shutdown: sessions end, everything committed is on disk. */
   stop(): Promise<void>;
@@ -48,7 +48,7 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   return await startPostgresAs(account, options);
 }
 
-/** As `startPostgres`, under a given account. */
+/** Starts a server as `startPostgres` does, under this account. */
 export async function startPostgresAs(
   account: ServerAccount,
   options: PostgresOptions,
@@ -78,10 +78,10 @@ export async function startPostgresAs(
 }
 
 /**
- * A Unix socket in the cluster, whose folder only its owner can enter, is the safest way in: nothing listens on the
- * network, no port can be taken by somebody else between choosing and binding it, and it is also the fastest. The
- * password is asked for all the same, since a cluster whose path is too long for a socket has it in a temporary folder,
- * and since a port may be opened, which every user of the machine can reach.
+ * Returns the folder of the Unix socket. A socket in the cluster is the safest and fastest address, because only the
+ * owner can enter the folder. Nothing listens on the network, and no process can bind a chosen port first. The password
+ * is required nevertheless: a cluster with a too long path has its socket in a temporary folder, and an opened port is
+ * reachable for every user of the machine.
  */
 async function socketFolder(cluster: string, account: ServerAccount): Promise<string> {
   if (Buffer.byteLength(join(cluster, `.s.PGSQL.${SOCKET_PORT}`)) <= SOCKET_PATH_MAX) return cluster;
@@ -95,10 +95,10 @@ async function socketFolder(cluster: string, account: ServerAccount): Promise<st
   return folder;
 }
 
-/** Temporary folders by cluster: a server that is started again has the address that its clients know. */
+/** Temporary folders by cluster: a restarted server has the same address for its clients. */
 const socketFolders = new Map<string, string>();
 
-/** False when the name, which is free between two servers, belongs to somebody else by now. */
+/** Returns false if another user owns the name, which is free between two servers. */
 async function makeAgain(folder: string): Promise<boolean> {
   try {
     await mkdir(folder, { mode: 0o700 });
@@ -136,7 +136,7 @@ async function launch(
     },
     user: account.user,
     stopSignal: "INT",
-    // Ours hold their connections for ever, so it would refuse all others for as long.
+    // Our clients hold their connections permanently, so such a server would refuse all others for that time.
     lingers: /received smart shutdown request/,
     lastSignal: "SIGQUIT",
     scratch: options.temporary === true ? options.dataDir : undefined,

@@ -1,4 +1,5 @@
-// The guarantees of a standby: it follows, it refuses writes, and once promoted it has whatever its primary confirmed.
+// The guarantees of a standby: it follows its primary and refuses writes. Once promoted it has all that its primary
+// confirmed.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

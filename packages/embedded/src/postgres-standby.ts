@@ -11,9 +11,9 @@ export interface StandbyOptions {
   readonly primaryDir: string;
   /** Folder of the standby; without a database so far. */
   readonly dataDir: string;
-  /** Where the standby finds the primary. */
+  /** Address of the primary for the standby. */
   readonly primaryUrl: string;
-  /** What the primary knows it by in `synchronous_standby_names`. */
+  /** Name of the standby in the primary's `synchronous_standby_names`. */
   readonly name: string;
 }
 

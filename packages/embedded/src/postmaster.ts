@@ -1,4 +1,4 @@
-// A server that an earlier process left behind on a cluster, known from the cluster's postmaster.pid.
+// A postmaster is a server of an earlier process that may still run on a cluster; postmaster.pid names it.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,9 +10,9 @@ const STOP_TIMEOUT_MS = 20_000;
 
 /**
  * Shuts down a server that still runs on the cluster.
- * @returns the pid in the pid file when it is not such a server but gone, a zombie, or somebody else. The next
- * server must be told to ignore it (`PG_GRANDPARENT_PID`, what pg_ctl uses); removing the file instead would also
- * remove PostgreSQL's own guard against backends that are still alive.
+ * @returns the pid in the pid file if its process is dead, a zombie, or another program. The next server must ignore
+ * this pid (`PG_GRANDPARENT_PID`, as pg_ctl does). Removing the file instead would also remove PostgreSQL's own guard
+ * against living backends.
  */
 export async function endPreviousServer(cluster: string): Promise<number | undefined> {
   const pid = await recordedPid(cluster);
@@ -40,7 +40,7 @@ async function recordedPid(cluster: string): Promise<number | undefined> {
   }
 }
 
-/** Whether the process is the server that we start on this cluster, by its exact command line. */
+/** Returns true if the process is the server that we start on this cluster, by its exact command line. */
 async function serves(pid: number, cluster: string): Promise<boolean> {
   return (await commandOf(pid))?.includes(`postgres -D ${cluster} -c `) === true;
 }

@@ -1,4 +1,5 @@
-// What a pid runs. Pids are reused, so a pid from a file proves nothing until its command has been looked at.
+// Process commands identify the program of a pid. Pids are reused, so a pid from a file proves nothing without its
+// command.
 import { readFileSync } from "node:fs";
 import { codeOf } from "./error-code.ts";
 import { runCommand } from "./run-command.ts";

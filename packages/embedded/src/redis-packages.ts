@@ -1,5 +1,5 @@
-// Debian's and Ubuntu's Redis without installing it: apt says which packages are missing, downloads them, and they
-// are unpacked into a folder of ours. A folder that exists is whole and runs.
+// Redis packages of Debian and Ubuntu run without an installation: apt lists the missing packages and downloads them.
+// They are unpacked into a folder of ours. An existing folder is complete and runs.
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -36,7 +36,7 @@ async function fill(cacheDir: string, place: string): Promise<void> {
     const { binary, libraries } = await programIn(draft);
     const { code } = await runCommand(binary, ["--version"], { env: { LD_LIBRARY_PATH: libraries } });
     if (code !== 0) throw new EmbeddedError(MISSING);
-    // Another process may have been faster; its folder is as good.
+    // Another process may have been faster; its folder is equivalent.
     await rename(draft, place).catch((error) => {
       if (!existsSync(place)) throw error;
     });
@@ -61,7 +61,7 @@ async function downloadKnown(folder: string): Promise<boolean> {
 }
 
 function apt(args: readonly string[], cwd: string): Promise<CommandResult> {
-  // As root, apt would download as its own user, who may not write here.
+  // As root, apt would download as its own user, which may not write here.
   return runCommand("apt-get", ["-o", "APT::Sandbox::User=root", ...args], { cwd });
 }
 

@@ -9,7 +9,7 @@ import { startChild } from "./test/child.ts";
 const CACHE = fileURLToPath(new URL("../../../.tools", import.meta.url));
 
 async function withClient<T>(url: string, work: (client: Redis) => Promise<T>): Promise<T> {
-  // A client whose connection is gone waits for that long before its process can end.
+  // A client without a connection waits for that time before its process can end.
   const client = new Redis(url, { lazyConnect: true, retryStrategy: () => null, disconnectTimeout: 1 });
   client.on("error", () => undefined);
   try {

@@ -1,4 +1,4 @@
-// A private Redis on loopback, behind a password. Nothing in it is kept unless the configuration says so.
+// An embedded Redis is private: on loopback, behind a password. Its data is kept only if the configuration demands it.
 import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ const START_TIMEOUT_MS = 30_000;
 const PORT_ATTEMPTS = 5;
 
 export interface RedisOptions {
-  /** Where Redis is unpacked when it is not installed. */
+  /** Folder for unpacking Redis if it is not installed. */
   readonly cacheDir: string;
   /** Working folder; a temporary one by default. */
   readonly dataDir?: string;
@@ -29,7 +29,7 @@ export interface RedisServer {
   /** With password. */
   readonly url: string;
   readonly pid: number;
-  /** Resolves when the server has ended, for whatever reason. */
+  /** Resolves when the server has ended, for any reason. */
   readonly exited: Promise<void>;
   stop(): Promise<void>;
 }
@@ -44,7 +44,7 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
       const { pid, exited, stop } = await launch(program, port, password, options);
       return { url: `redis://:${password}@127.0.0.1:${port}`, pid, exited, stop };
     } catch (error) {
-      // Somebody else took the port after it was found free.
+      // Another process bound the port after it was found free.
       const taken = error instanceof EmbeddedError && /bind|Address already in use/.test(error.message);
       if (!taken || options.port !== undefined || attempt === PORT_ATTEMPTS) throw error;
     }

@@ -1,4 +1,4 @@
-// Runs a short command to its end and keeps what it printed.
+// runCommand runs a short command to its end and returns its output.
 import { type SpawnOptions, spawn } from "node:child_process";
 
 export interface CommandResult {

@@ -1,5 +1,5 @@
-// As whom PostgreSQL runs and who owns its files. It refuses to run as root, so root becomes "nobody" for it:
-// in a user namespace where that works, else really.
+// The server account runs PostgreSQL and owns its files. PostgreSQL refuses to run as root, so root becomes "nobody"
+// for it. A user namespace does this where it works; otherwise the process really runs as nobody.
 import { chown, lstat } from "node:fs/promises";
 import { EmbeddedError } from "./embedded-error.ts";
 import { type CommandResult, runCommand } from "./run-command.ts";
@@ -8,11 +8,11 @@ const NOBODY = 65_534;
 const ROOT = 0;
 
 export interface ServerAccount {
-  /** Words before a command that make it run as this account. */
+  /** Words before a command that run it as this account. */
   readonly prefix: readonly string[];
   /** For spawn. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined;
-  /** Who must own the files, seen from here; undefined when that is us anyway. */
+  /** Owner of the files, as seen from outside; undefined if it is this process's user. */
   readonly owner: number | undefined;
 }
 
@@ -25,7 +25,7 @@ export const IN_USER_NAMESPACE: ServerAccount = {
   owner: ROOT,
 };
 
-/** Where containers forbid namespaces. The folders above the data must let "nobody" through. */
+/** Account for containers that forbid namespaces. The folders above the data must be open for "nobody". */
 export const AS_NOBODY: ServerAccount = { prefix: [], user: { uid: NOBODY, gid: NOBODY }, owner: NOBODY };
 
 /** @throws EmbeddedError when `binary` runs under none. */
@@ -46,14 +46,14 @@ export function runAs(account: ServerAccount, command: readonly string[]): Promi
   return runCommand(program, args, { cwd: "/", env, ...account.user });
 }
 
-/** Gives one file or folder to the account. */
+/** Changes the owner of one file or folder to the account. */
 export async function give(path: string, { owner }: ServerAccount): Promise<void> {
   if (owner !== undefined) await chown(path, owner, owner);
 }
 
 /**
- * Gives a whole folder to the account, unless it has it: the same data may have been used under another account.
- * @throws EmbeddedError when the account cannot reach it.
+ * Changes the owner of a whole folder, if another account used the same data before.
+ * @throws EmbeddedError if the account cannot reach it
  */
 export async function giveAll(folder: string, account: ServerAccount): Promise<void> {
   if (account.owner === undefined) return;

@@ -1,4 +1,5 @@
-// Who calls: the principal of a request, and what API keys and web tokens look like. The gateway checks their form,
-// the keys service makes them.
+// Identity owns the principal of a request, and the form of API keys and web tokens.
+// The gateway checks their form, and the keys service creates them.
 export { checksumOf, isWellFormedKey, KEY_PREFIX, looksLikeWebToken, makeKeySecret } from "./key-format.ts";
-export { type Principal, principalOf } from "./principal.ts";
+export { expiredKey, invalidKey, managementKey, normalKey } from "./key-refusals.ts";
+export type { Principal } from "./principal.ts";

@@ -1,4 +1,4 @@
-// Guarantees of the key format: what is made is well formed, and what was changed or invented is not.
+// Guarantees of the key format: a created key is well formed, and a changed or invented key is not.
 
 import { randomBytes } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";

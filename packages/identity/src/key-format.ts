@@ -9,7 +9,7 @@ const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 const RANDOM_LENGTH = 30;
 const CHECKSUM_LENGTH = 6;
 const FORMAT = /^gr_(?:live|mgmt)_[0-9A-Za-z]{36}$/;
-/** Far above what we issue, far below what a header may have. */
+/** Longest web token in characters: far above issued tokens, far below the limit of a header. */
 const LONGEST_WEB_TOKEN = 1_024;
 /**
  * Two JSON objects and an Ed25519 signature in base64url. The last character of 64 bytes carries two bits: with the
@@ -35,14 +35,14 @@ export function checksumOf(body: string): string {
   return digits;
 }
 
-/** Whether a text can be one of our keys at all. */
+/** Returns true if the text has the form of our keys. */
 export function isWellFormedKey(secret: string): boolean {
   return (
     FORMAT.test(secret) && checksumOf(secret.slice(0, -CHECKSUM_LENGTH)) === secret.slice(-CHECKSUM_LENGTH)
   );
 }
 
-/** Whether a text can be a web token at all. The keys service finds out who signed it. */
+/** Returns true if the text has the form of a web token. The keys service checks its signature. */
 export function looksLikeWebToken(text: string): boolean {
   return text.length <= LONGEST_WEB_TOKEN && WEB_TOKEN.test(text);
 }

@@ -1,19 +1,14 @@
-// Who makes a request, as the gateway found out. The runtime carries it between processes, signed, without looking
-// into it; the gateway is the only one that makes it.
+// The principal is the sender of a request, as authenticated by the gateway, which alone creates it.
+// The runtime sends it between processes, signed, without reading it.
 
 export interface Principal {
   readonly accountId: string;
-  /** Id of the key and of its spender; of a web token, the account's. */
+  /** Id of the key and of its spender; for a web token, the account's id. */
   readonly keyId: string;
-  /** A web token may do what a normal key may. */
+  /** A web token has the rights of a normal key. */
   readonly kind: "normal" | "management" | "web_token";
-  /** Of a web token, which no table has: Unix milliseconds. */
+  /** Unix milliseconds; only for a web token, which no table has. */
   readonly expiresAt?: number;
-  /** Of a web token: id of the person to whom it was issued; absent when it was issued to no person. */
+  /** Only for a web token: id of the person that received it; absent if it was issued to no person. */
   readonly personId?: string;
-}
-
-/** Null for nobody, on routes that are open to all. */
-export function principalOf({ principal }: { readonly principal: object | null }): Principal | null {
-  return principal as Principal | null;
 }

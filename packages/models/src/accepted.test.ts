@@ -1,4 +1,4 @@
-// Guarantees of what goes together: a request fits one combination or is refused, and images along may change the defaults.
+// Guarantees of combinations: a request fits one or is refused, and images in the request may change the defaults.
 import { create } from "@bufbuild/protobuf";
 import { ModelSchema } from "@gr/proto/catalog";
 import { expect, test } from "@jest/globals";

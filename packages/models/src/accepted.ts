@@ -1,16 +1,16 @@
-// What may be asked of a model together, and what "auto" stands for there. The list, the services that serve it and the seed's
-// checks all ask here.
+// Combinations decide which parameters a model accepts together, and the values of "auto".
+// The model list, the services that serve the model and the seed's checks all use these functions.
 import type { Model } from "@gr/proto/catalog";
 
 export interface AskedTogether {
-  /** Every "auto" resolved; absent = the model takes none. */
+  /** Every "auto" resolved; absent = the model ignores it. */
   readonly size?: string | undefined;
   readonly quality?: string | undefined;
   readonly seconds?: number | undefined;
   readonly inputImages?: number | undefined;
 }
 
-/** Whether the model sells these values together; each of them alone has to be accepted besides. */
+/** Returns true if the model sells these values together. Each value must also be accepted alone. */
 export function acceptsTogether(
   { combinations }: Pick<Model, "combinations">,
   asked: AskedTogether,
@@ -35,7 +35,7 @@ export interface DefaultValues {
   readonly seconds: number;
 }
 
-/** What "auto" and an absent parameter stand for in a request that brings so many images along. */
+/** Returns the values of "auto" and of absent parameters, for a request with this number of images. */
 export function defaultsOf(
   model: Pick<Model, "defaultSize" | "defaultQuality" | "defaultSeconds" | "defaultWithImages">,
   inputImages: number,
@@ -48,7 +48,7 @@ export function defaultsOf(
   };
 }
 
-/** An empty list has every value. */
+/** Returns true for a member; an empty list accepts every value. */
 function isOneOf<Value>(values: readonly Value[], value: Value | undefined): boolean {
   return values.length === 0 || (value !== undefined && values.includes(value));
 }

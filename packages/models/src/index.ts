@@ -1,5 +1,5 @@
-// What a model of the catalogue costs and accepts. The catalogue lists it and the services that serve it charge it,
-// so both must mean the same.
+// Models owns the costs and the accepted parameters of catalogue models.
+// The catalogue lists them and the services charge them, so both use this package.
 export { type AskedTogether, acceptsTogether, type DefaultValues, defaultsOf } from "./accepted.ts";
 export { acceptedInputs, needsImage, TAKES_IMAGES } from "./inputs.ts";
 export { ModelIds } from "./model-ids.ts";

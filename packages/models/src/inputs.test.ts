@@ -1,4 +1,4 @@
-// Guarantees of pictures sent in: a model takes as many as its abilities and its limit say.
+// Guarantees of input images: their number is limited by the model's abilities and its limit.
 import { create } from "@bufbuild/protobuf";
 import { ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { expect, test } from "@jest/globals";

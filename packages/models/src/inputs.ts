@@ -1,5 +1,5 @@
-// Which pictures a request to a model may bring along, and which it must. The offer goes by it, and so do the services that
-// serve the models.
+// Input rules state how many images a request to a model may or must contain.
+// The model list and the services that serve the models use them.
 import { type Model, ModelKind } from "@gr/proto/catalog";
 
 /** Abilities that need images in the request. */
@@ -17,18 +17,18 @@ export const TAKES_IMAGES: ReadonlySet<string> = new Set([
   "first-last-frame",
   "reference-to-video",
 ]);
-/** Abilities that take several, where no limit is known. */
+/** Abilities that accept several images, if the model has no limit. */
 const TAKES_SEVERAL = ["multi-reference", "reference-to-video"];
-/** Abilities that need nothing but words. */
+/** Abilities that need only text. */
 const FROM_WORDS: ReadonlySet<string> = new Set(["text-to-image", "text-to-video"]);
 const MOST_IMAGES = 16;
 
-/** Whether a request must bring an image along. */
+/** Returns true if a request must contain an image. */
 export function needsImage({ kind, capabilities }: Pick<Model, "kind" | "capabilities">): boolean {
   return kind !== ModelKind.TEXT && !capabilities.some((capability) => FROM_WORDS.has(capability));
 }
 
-/** How many images and masks a request may bring along at most. */
+/** Returns the most images and masks in one request. */
 export function acceptedInputs({ capabilities, limits }: Pick<Model, "capabilities" | "limits">): {
   readonly image: number;
   readonly mask: number;

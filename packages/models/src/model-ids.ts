@@ -1,6 +1,6 @@
-// ModelIds finds models by the name that a client sends: an id, or the part of an id after its last slash.
-// A bare name finds a model only if exactly one id ends in it, so a new model never changes which model a name means silently:
-// the name becomes ambiguous, and the refusal lists the ids.
+// ModelIds finds models by the name that a client sends: an id, or its bare name, the part after the last slash.
+// A bare name finds a model only if exactly one id ends in it. A new model never silently changes the meaning of one.
+// The name becomes ambiguous instead, and the refusal lists the ids.
 import { ServiceError } from "@gr/proto";
 
 const MOST_LISTED = 3;

@@ -26,6 +26,7 @@ describe("the rates of a request", () => {
     expect(used("", 100)).toBe(800n);
     expect(used("default", 100)).toBe(800n);
     expect(used("priority", 100)).toBe(1_950n);
+    expect(used("fast", 100)).toBe(1_950n);
     expect(used("flex", 100)).toBe(350n);
   });
 
@@ -77,4 +78,19 @@ test("cache writes that are kept longer have their own price", () => {
   });
   const meters = { inputTokens: 30, cacheWriteTokens: 20, longCacheWriteTokens: 5, outputTokens: 0 };
   expect(priceOfTokens(cached, meters)).toBe(10n * 100n + 15n * 125n + 5n * 200n);
+});
+
+test("each call of a tool is billed", () => {
+  const fees = create(TokenPriceSchema, { toolFees: [{ call: "web_search_call", picoUsd: 7n }] });
+  const meters = { inputTokens: 0, outputTokens: 0, toolCalls: { web_search_call: 3, other_call: 9 } };
+  expect(priceOfTokens(fees, meters)).toBe(21n);
+});
+
+test("the dearest fee of a tool covers every upstream", () => {
+  const fee = (picoUsd: bigint) =>
+    create(TokenPriceSchema, { toolFees: [{ call: "web_search_call", picoUsd }] });
+  const other = create(PriceAtUpstreamSchema, { provider: "other", price: fee(9n) });
+  const both = create(TokenPriceSchema, { ...fee(7n), upstreams: [other] });
+  expect(dearestTokenPrice(both, ["first", "other"]).toolFees).toMatchObject([{ picoUsd: 9n }]);
+  expect(dearestTokenPrice(both, ["other", "first"]).toolFees).toMatchObject([{ picoUsd: 9n }]);
 });

@@ -1,5 +1,5 @@
-// What a price is made up of: units of each sort, and what one of them costs. Every exact price is the sum of its lines, so
-// whoever shows them shows how the charge came about.
+// Price lines are the parts of a price: units of each sort, and the price of one unit.
+// Every exact price is the sum of its lines, so the lines explain the charge.
 import { ceilDiv, type PicoUsd } from "@gr/money";
 import type {
   ClipPrice,
@@ -16,16 +16,16 @@ import type {
 import { ratesOfUse } from "./price-cases.ts";
 import { parseSize } from "./size.ts";
 
-/** What a request asks for, every "auto" resolved. */
+/** Parameters of a request, every "auto" resolved. */
 export interface Asked {
-  /** As validated: a named quality and WIDTHxHEIGHT, or "auto" where the model takes none. */
+  /** Validated: a named quality and WIDTHxHEIGHT, or "auto" if the model ignores the parameter. */
   readonly quality: string;
   readonly size: string;
-  /** Images that the request brings along; none when absent. */
+  /** Images in the request; absent = 0. */
   readonly inputImages?: number;
-  /** The pixels of each of them; one whose pixels are not known counts as the largest. */
+  /** Pixels of each input image; an image of unknown size counts as the largest. */
   readonly inputPixels?: readonly number[];
-  /** Of the prompt, in UTF-8; none when absent. */
+  /** Bytes of the prompt in UTF-8; absent = 0. */
   readonly promptBytes?: number;
 }
 
@@ -35,7 +35,7 @@ export interface ImageMeters extends Asked {
 
 export interface VideoMeters extends Asked {
   readonly seconds: number;
-  /** Whether the video is asked for with sound; false when absent. */
+  /** True if the request wants sound; absent = false. */
   readonly audio?: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface TokenMeters {
   readonly outputTokens: number;
   readonly cachedInputTokens?: number;
   readonly cacheWriteTokens?: number;
-  /** Of the cache writes: those that are kept for longer than usual. */
+  /** Part of the cache writes that is kept for longer than usual. */
   readonly longCacheWriteTokens?: number;
   readonly imageInputTokens?: number;
   readonly audioInputTokens?: number;
@@ -57,13 +57,15 @@ export interface TokenMeters {
   readonly toolCalls?: Readonly<Record<string, number>>;
   /** The service tier that the answer names; absent or without a price of its own = the standard tier. */
   readonly tier?: string;
+  /** Unix milliseconds of the answer, by the provider's clock; absent = unknown, so that no off-peak rates apply. */
+  readonly createdAt?: number | undefined;
 }
 
 export interface PriceLine {
-  /** What is counted: "image", "second", "input_tokens", or the type of a tool's calls. */
+  /** Unit that is counted: "image", "second", "input_tokens", or the type of a tool's calls. */
   readonly unit: string;
   readonly count: bigint;
-  /** Of one. */
+  /** Price of one unit. */
   readonly picoUsd: PicoUsd;
 }
 export type PriceLines = readonly PriceLine[];
@@ -74,7 +76,7 @@ export function sumOf(lines: PriceLines | undefined): PicoUsd | undefined {
   return lines?.reduce((sum, line) => sum + line.count * line.picoUsd, 0n);
 }
 
-/** The first tier whose conditions all hold, times the number of images, plus the input images. */
+/** Multiplies the price of the first tier that holds by the number of images, and adds the input images. */
 export function linesOfImages(price: ImagePrice, meters: ImageMeters): PriceLines | undefined {
   const tier = price.tiers.find((candidate) => holds(candidate, meters));
   if (tier === undefined) return undefined;
@@ -82,7 +84,7 @@ export function linesOfImages(price: ImagePrice, meters: ImageMeters): PriceLine
   return [{ unit: "image", count: images, picoUsd: tier.picoUsd }, ...linesOfInputs(price, meters, images)];
 }
 
-/** Each started unit of area costs; the first has its own price. Undefined when the size is not known. */
+/** Counts each started unit of area; the first has its own price. Undefined if the size is unknown. */
 export function linesOfMegapixels(price: MegapixelPrice, meters: ImageMeters): PriceLines | undefined {
   const pixels = pixelsOf(meters.size);
   if (pixels === undefined || price.unitPixels <= 0n) return undefined;
@@ -95,7 +97,7 @@ export function linesOfMegapixels(price: MegapixelPrice, meters: ImageMeters): P
   ];
 }
 
-/** Seconds times the price of the first tier whose conditions all hold, plus the input images. */
+/** Multiplies the price of the first tier that holds by the seconds, and adds the input images. */
 export function linesOfSeconds(price: SecondPrice, meters: VideoMeters): PriceLines | undefined {
   const tier = price.tiers.find((candidate) => holds(candidate, meters));
   if (tier === undefined) return undefined;
@@ -103,7 +105,7 @@ export function linesOfSeconds(price: SecondPrice, meters: VideoMeters): PriceLi
   return [{ unit: "second", count: seconds, picoUsd: tier.picoUsd }, ...linesOfInputs(price, meters, 1n)];
 }
 
-/** The first tier whose conditions all hold, plus the input images. */
+/** Returns the price of the first tier that holds, plus the input images. */
 export function linesOfClip(price: ClipPrice, meters: VideoMeters): PriceLines | undefined {
   const tier = price.tiers.find((candidate) => holds(candidate, meters));
   if (tier === undefined) return undefined;
@@ -123,7 +125,7 @@ export function linesOfTokens(whole: TokenPrice, meters: TokenMeters): PriceLine
   const reasoning = count(meters.reasoningTokens ?? 0);
   const made = count(meters.imageOutputTokens ?? 0);
   const spoken = count(meters.audioOutputTokens ?? 0);
-  // When a part is larger than its whole, the provider has miscounted the whole. The parts are billed then.
+  // If a part is larger than its whole, the provider has miscounted the whole. The parts are billed then.
   const plainInput = atLeastZero(count(meters.inputTokens) - cached - written - kept - image - audio);
   const plainOutput = atLeastZero(count(meters.outputTokens) - reasoning - made - spoken);
   const { toolCalls = {} } = meters;
@@ -148,7 +150,7 @@ export function linesOfTokens(whole: TokenPrice, meters: TokenMeters): PriceLine
   return lines.filter((line) => line.count !== 0n);
 }
 
-/** What the input images cost beyond the free ones. @param images how many are made */
+/** Returns the price of the input images beyond the free ones. @param images number of created images */
 function linesOfInputs(
   price: { inputImagePicoUsd: PicoUsd; freeInputImages: number; inputs?: InputCounting | undefined },
   meters: Asked,
@@ -174,7 +176,7 @@ function unitsOf(pixels: number | undefined, counting: InputCounting | undefined
 
 type Tier = ImageTier | SecondTier | ClipTier | MeteredTier;
 
-/** Whether all conditions of a tier hold; one that it leaves out always does. */
+/** Returns true if all conditions of a tier hold; an absent condition always holds. */
 export function holds(tier: Tier, asked: Asked & { seconds?: number; audio?: boolean }): boolean {
   return (
     (tier.quality === "" || tier.quality === asked.quality) &&
@@ -190,7 +192,7 @@ function hasInputs({ inputImages = 0 }: Asked): boolean {
   return inputImages > 0;
 }
 
-/** A tier bounded in pixels never holds for a size that is not known. */
+/** Returns true if the size fits; an unknown size never fits a tier bounded in pixels. */
 function fits(maxPixels: bigint, size: string): boolean {
   if (maxPixels === 0n) return true;
   const pixels = pixelsOf(size);
@@ -202,7 +204,7 @@ function pixelsOf(text: string): bigint | undefined {
   return size === undefined ? undefined : BigInt(size.width) * BigInt(size.height);
 }
 
-/** Counts come from JSON. The caller checks them: anything but a whole number from 0 is its mistake. */
+/** Converts a count from JSON. The caller checks it: anything but a whole number from 0 is the caller's fault. */
 export function count(value: number): bigint {
   if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${value} is not a count`);
   return BigInt(value);

@@ -1,5 +1,5 @@
-// The one price function: a price rule and what was asked for give an exact amount, or a bound. The list, the hold and the
-// charge all come from here, so they cannot differ.
+// The price function turns a price rule and a request into an exact amount, or into an upper bound.
+// The model list, the hold and the charge all use it, so they cannot differ.
 import type { PicoUsd } from "@gr/money";
 import type {
   ClipPrice,
@@ -27,19 +27,19 @@ import {
   type VideoMeters,
 } from "./price-lines.ts";
 
-/** What a provider says that it used or billed; absent parts were not reported. */
+/** Usage or bill that a provider reports; absent parts were not reported. */
 export interface Reported {
   readonly tokens?: TokenMeters;
   readonly billed?: PicoUsd;
 }
 
 export interface Quote {
-  /** What the request costs; when it is not exact, the most that it can cost, which is held before. */
+  /** Cost of the request; if inexact, its upper bound, which is held before. */
   readonly most: PicoUsd;
   readonly isExact: boolean;
 }
 
-/** What a request to a model costs; undefined when the model has no price for it. */
+/** Returns the cost of a request; undefined if the model has no price for it. */
 export function priceOf(model: Pick<Model, "price">, request: ImageMeters | VideoMeters): Quote | undefined {
   const { price } = model;
   if (price === undefined) return undefined;
@@ -48,12 +48,12 @@ export function priceOf(model: Pick<Model, "price">, request: ImageMeters | Vide
   return most === undefined ? undefined : { most, isExact: isExact(price) };
 }
 
-/** Whether what a request costs is known before it is sent. */
+/** Returns true if the cost is certain before the request is sent. */
 export function isExact({ rule }: Price): boolean {
   return rule.case !== "metered" && rule.case !== "reported" && rule.case !== "token";
 }
 
-/** Whether the price of a request depends on how many pixels its input images have. */
+/** Returns true if the price depends on the pixels of input images. */
 export function goesByInputPixels(price: Price | undefined): boolean {
   const rule = price?.rule;
   if (rule?.case === "reported") return goesByInputPixels(rule.value.most);
@@ -63,8 +63,8 @@ export function goesByInputPixels(price: Price | undefined): boolean {
 }
 
 /**
- * What is charged for what was delivered: what a metered or reported price makes of the report, and never more than was
- * held for it. Without a report it is what was held. Not rounded: the caller rounds up once, over all parts of a request.
+ * Returns the cost of a delivered answer: for a metered or reported price, from the report, and never above the hold.
+ * Without a report, the held amount. Not rounded: the caller rounds up once, over all parts of a request.
  */
 export function priceOfUse({ rule }: Price, most: PicoUsd, reported: Reported | undefined): PicoUsd {
   if (rule.case !== "metered" && rule.case !== "reported") return most;
@@ -77,7 +77,7 @@ export function priceOfUse({ rule }: Price, most: PicoUsd, reported: Reported | 
   return used >= 0n && used < most ? used : most;
 }
 
-/** What an image request costs at most, by whichever rule; undefined when the rule has no price for it. */
+/** Returns the highest cost of an image request, by any rule; undefined if the rule has no price for it. */
 export function priceOfImageRequest({ rule }: Price, meters: ImageMeters): PicoUsd | undefined {
   switch (rule.case) {
     case "image":
@@ -93,7 +93,7 @@ export function priceOfImageRequest({ rule }: Price, meters: ImageMeters): PicoU
   }
 }
 
-/** What a video request costs at most, by whichever rule; undefined when the rule has no price for it. */
+/** Returns the highest cost of a video request, by any rule; undefined if the rule has no price for it. */
 export function priceOfVideoRequest({ rule }: Price, meters: VideoMeters): PicoUsd | undefined {
   switch (rule.case) {
     case "second":
@@ -125,7 +125,7 @@ export function priceOfClip(price: ClipPrice, meters: VideoMeters): PicoUsd | un
   return sumOf(linesOfClip(price, meters));
 }
 
-/** What a request by units that are known before is made up of; undefined when the rule has no price for it, or has none such. */
+/** Returns the lines of a request with units that are certain before it; undefined if the rule has no such price. */
 export function linesOfRequest({ rule }: Price, meters: ImageMeters | VideoMeters): PriceLines | undefined {
   if (rule.case === "image" && "images" in meters) return linesOfImages(rule.value, meters);
   if (rule.case === "megapixel" && "images" in meters) return linesOfMegapixels(rule.value, meters);
@@ -135,8 +135,8 @@ export function linesOfRequest({ rule }: Price, meters: ImageMeters | VideoMeter
 }
 
 /**
- * The most that a request by the token can cost. Each byte of the prompt counts as a token, and prompt and inputs count
- * once for each image made, since a request for several may be as many calls.
+ * Returns the highest cost of a request that is billed by the token. Each byte of the prompt counts as a token. Prompt
+ * and inputs count once for each created image, because a request for several may need as many calls.
  */
 function mostOfTokens(price: MeteredPrice, meters: Asked, images: number, seconds = 1): PicoUsd | undefined {
   const { tokens } = price;

@@ -1,9 +1,12 @@
-// How long a prompt may be.
+// Prompt limits bound the length of a prompt.
 
-/** For images and videos, whatever the model. */
+/** Limit for images and videos of all models. */
 export const MOST_PROMPT_CHARACTERS = 20_000;
 
-/** Code points: what a person would count, emoji included. Texts far beyond all limits are not walked through. */
+/**
+ * Returns the code points, the characters as people count them, emoji included. Texts far beyond all limits are not
+ * counted exactly.
+ */
 export function charactersOf(text: string): number {
   if (text.length > 2 * MOST_PROMPT_CHARACTERS) return text.length;
   let count = 0;

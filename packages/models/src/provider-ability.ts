@@ -1,6 +1,6 @@
-// What a provider of media can do. Adapters declare it in these words, launchers pass them on, and the catalogue decides by
-// them what is offered.
+// Provider abilities are the terms in which adapters declare a media provider's functions.
+// Launchers pass them on, and the catalogue decides by them which models are offered.
 
-/** Makes images, makes videos, takes images along with a request. */
+/** Creates images, creates videos, accepts images in a request. */
 export const PROVIDER_ABILITIES = ["image", "video", "image-input"] as const;
 export type ProviderAbility = (typeof PROVIDER_ABILITIES)[number];

@@ -8,20 +8,20 @@ export interface Size {
 
 const SIZE = /^([1-9]\d{0,4})x([1-9]\d{0,4})$/;
 
-/** Undefined when the text is no WIDTHxHEIGHT. */
+/** Returns undefined if the text is no WIDTHxHEIGHT. */
 export function parseSize(text: string): Size | undefined {
   const match = SIZE.exec(text);
   return match === null ? undefined : { width: Number(match[1]), height: Number(match[2]) };
 }
 
-/** Whether a size is listed by the model or lies within its bounds for free sizes. */
+/** Returns true if the model lists the size, or if it is within the bounds for free sizes. */
 export function acceptsSize(model: Pick<Model, "sizes" | "customSize">, text: string): boolean {
   if (model.sizes.includes(text)) return true;
   const size = parseSize(text);
   return size !== undefined && model.customSize !== undefined && liesWithin(model.customSize, size);
 }
 
-/** Whether the provider of a route makes a size. */
+/** Returns true if the provider of a route can create the size. */
 export function makesSize({ sizeLimits }: Pick<Route, "sizeLimits">, text: string): boolean {
   const size = parseSize(text);
   return sizeLimits === undefined || size === undefined || liesWithin(sizeLimits, size);

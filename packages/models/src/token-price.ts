@@ -1,16 +1,16 @@
-// The price of a text model that several upstreams serve: each bills by its own rates, and a hold must cover them all.
+// Token prices of a model that several upstreams serve: each bills by its own rates, and a hold must cover them all.
 import type { PicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import { possibleRates, type RateTerms, ratesOfUse } from "./price-cases.ts";
 import type { TokenMeters } from "./price-lines.ts";
 
-/** What the upstream of this name bills. */
+/** Returns the price that this upstream bills. */
 export function tokenPriceAt(price: TokenPrice, provider: string): TokenPrice {
   return price.upstreams.find((each) => each.provider === provider)?.price ?? price;
 }
 
 /**
- * Tokens of images and audio count apart only where they have a price of their own: some are reported as cached too, and
+ * Counts tokens of images and audio apart only if they have a price of their own. Some are also reported as cached, and
  * would be billed twice.
  */
 export function withOwnPrice(meters: TokenMeters, whole: TokenPrice): TokenMeters {
@@ -24,7 +24,7 @@ export function withOwnPrice(meters: TokenMeters, whole: TokenPrice): TokenMeter
   };
 }
 
-/** The dearest of each meter over these upstreams: no request costs more at any of them. */
+/** Returns the highest price of each meter over these upstreams: no request costs more at any of them. */
 export function dearestTokenPrice(
   price: TokenPrice,
   providers: readonly string[],
@@ -36,14 +36,14 @@ export function dearestTokenPrice(
   return others.reduce(dearerOf, first);
 }
 
-/** The dearest of each meter over the rates that a request with these terms can get. */
+/** Returns the highest price of each meter over the rates that a request with these terms can get. */
 export function dearestRates(price: TokenPrice, terms: RateTerms): TokenPrice {
   const [first = price, ...others] = possibleRates(price, terms);
   return others.reduce(dearerOf, first);
 }
 
 function dearerOf(one: TokenPrice, other: TokenPrice): TokenPrice {
-  /** @param whole what a meter without a price of its own is billed as */
+  /** @param whole price that bills a meter without its own price */
   const part = (of: (price: TokenPrice) => PicoUsd | undefined, whole: (price: TokenPrice) => PicoUsd) =>
     of(one) === undefined && of(other) === undefined
       ? undefined
@@ -82,7 +82,7 @@ function larger(one: PicoUsd, other: PicoUsd): PicoUsd {
   return one > other ? one : other;
 }
 
-/** Without the members that are undefined. */
+/** Removes the undefined members. */
 function defined<Part extends Record<string, PicoUsd | undefined>>(parts: Part) {
   const known = Object.entries(parts).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known) as { [Name in keyof Part]?: PicoUsd };

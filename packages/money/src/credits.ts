@@ -21,17 +21,18 @@ export function parseCredits(usd: string | number): Credits | undefined {
 }
 
 /**
- * The largest cap that allows no more than this amount: digits beyond 1e-4 USD are cut, and what is beyond 1e11 USD is
- * 1e11 USD. @returns undefined when the amount is no finite decimal, or negative.
+ * Returns the largest limit that allows at most this amount: digits beyond 1e-4 USD are cut, and 1e11 USD is the
+ * maximum.
+ * @returns undefined when the amount is no finite decimal, or negative.
  */
 export function capOf(usd: string | number): Credits | undefined {
   const credits = parseDecimal(usd, SCALE, "down");
-  // A little below zero is cut to zero, so the sign is read from what was given.
+  // A little below zero is cut to zero, so the sign is read from the original text.
   if (credits === undefined || Number(usd) < 0) return undefined;
   return credits < MAX_CREDITS ? credits : MAX_CREDITS;
 }
 
-/** As parseCredits, for amounts written in our own source and seeds. @throws RangeError when it is none. */
+/** Parses amounts in our own source and seeds, as parseCredits does. @throws RangeError if it is no amount. */
 export function creditsOf(usd: string): Credits {
   const credits = parseCredits(usd);
   if (credits === undefined) throw new RangeError(`"${usd}" is not an amount of USD with four decimals`);

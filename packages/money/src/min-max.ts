@@ -1,4 +1,4 @@
-// The larger and the smaller of two amounts: Math.max and Math.min know no bigint.
+// larger and smaller compare two amounts, because Math.max and Math.min do not support bigint.
 
 export function larger(one: bigint, other: bigint): bigint {
   return one > other ? one : other;

@@ -28,7 +28,7 @@ export function formatPicoUsd(pico: PicoUsd): string {
   return formatDecimal(pico, SCALE, 0);
 }
 
-/** What a request of this total cost is charged: rounded up to 1e-4 USD, once. Zero stays zero. */
+/** Returns the charge for a request of this total cost: rounded up to 1e-4 USD, once. Zero stays zero. */
 export function chargeOf(cost: PicoUsd): Credits {
   return ceilDiv(cost, PICO_PER_CREDIT);
 }

@@ -1,13 +1,13 @@
-// The span of one attempt: a call of a generative model, named as OpenTelemetry's GenAI conventions say.
+// Attempt spans trace each call of a generative model, with the names of OpenTelemetry's GenAI conventions.
 import { type Attributes, currentSpan, failSpan, inSpan, type Span, SpanKind } from "@gr/runtime";
 import type { Order, Route } from "./order.ts";
 import type { AttemptEnd, Broken, Kinds } from "./ports.ts";
 
-/** What a service's attempts are, in the words of the conventions. */
+/** Attributes of a service's attempts, in the terms of the conventions. */
 export interface AttemptNames<K extends Kinds> {
   readonly operation: "chat" | "generate_content";
   readonly outputOf: (order: K["order"]) => "text" | "image" | "video";
-  /** Absent where nobody counts tokens. */
+  /** Tokens of a bill; absent in services that count none. */
   readonly tokensOf?: (bill: K["bill"]) => { readonly input: number; readonly output: number };
 }
 

@@ -12,8 +12,8 @@ export interface BillLookUpDeps<K extends Kinds> {
 }
 
 /**
- * Returns the provider's bill, or undefined when the provider does not say it.
- * @param billId the provider's own id of the work; empty: the provider is asked by the id of the request
+ * Returns the provider's bill; undefined if the provider does not answer with one.
+ * @param billId the provider's own id of the work; empty: the look-up uses the id of the request
  */
 export async function lookUpBill<K extends Kinds>(
   { lookUp, clock }: BillLookUpDeps<K>,

@@ -1,4 +1,4 @@
-// A bill that nobody found within the first minutes is looked up once more, a day after the last look-up.
+// Bill searches of these tests find no bill within the first minutes. One more look-up follows a day after the last.
 import type { Billing, ReleaseReason } from "@gr/clients";
 import { expect, test } from "@jest/globals";
 import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
@@ -7,7 +7,7 @@ import type { FoundBill, Kinds, LookUpResult, PaidRequestEvents } from "./ports.
 
 const DAY_MS = 86_400_000;
 
-/** Returns the pauses, and the costs that are booked, of a search whose bill is there from `visibleAt` milliseconds on. */
+/** Returns the pauses and the booked costs of a search. The bill is visible from `visibleAt` milliseconds on. */
 async function search(kind: "forEnded" | "forUnresolved", visibleAt: number) {
   const slept: number[] = [];
   const booked: bigint[] = [];
@@ -36,12 +36,13 @@ async function search(kind: "forEnded" | "forUnresolved", visibleAt: number) {
       lookUp: { canAsk: () => true, ask },
       events: events as unknown as PaidRequestEvents<Kinds>,
       clock,
-      losses: new LossBreaker(clock, { routeClosed: () => undefined }),
+      losses: new LossBreaker(clock, { routeClosed: () => undefined, routeReopened: () => undefined }),
     },
     SEARCH_PAUSES,
   );
   const route = { provider: "first", upstreamModel: "model" };
-  bills[kind]({ id: "request", route, billId: "", severalBills: false, booked: 0n, cover: undefined });
+  const cover = { accountId: "account", held: 0n, charge: undefined };
+  bills[kind]({ id: "request", route, billId: "", severalBills: false, booked: 0n, cover });
   await ended;
   return { slept, booked };
 }

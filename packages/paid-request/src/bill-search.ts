@@ -1,6 +1,6 @@
-// Looks for bills that are not known yet, from the process that met them: soon after an outcome was lost, and for some
-// time after a request was released without one. Durable records and deadlines do not depend on it; it frees money
-// earlier, and books costs that nobody else would look for.
+// BillSearch polls providers for bills that are still missing: soon after a lost outcome, and later after a release
+// without a bill. Durable records and deadlines do not depend on it. It frees money earlier, and books costs that no
+// other code looks for.
 import { type Billing, ReleaseReason } from "@gr/clients";
 import type { PicoUsd } from "@gr/money";
 import type { Timer } from "@gr/runtime";
@@ -9,19 +9,19 @@ import { BILLED_WITHOUT_ANSWER } from "./lost-request.ts";
 import type { Released, Route } from "./order.ts";
 import type { Kinds, LookUp, PaidRequestEvents } from "./ports.ts";
 
-/** Forgetting one costs our books a bill, no customer anything. */
+/** Searches at a time. A dropped search costs our books a bill, but costs no customer anything. */
 const MOST_SEARCHES = 10_000;
 const DAY_MS = 86_400_000;
 
 export interface SearchPauses {
   /**
-   * Milliseconds before each look-up for a hold that is still open; then it is left to its deadline. A pause of a day or
-   * longer counts against a limit of its own, and ends with the process: only memory knows of it.
+   * Milliseconds before each look-up for a hold that is still open; afterwards the hold waits for its deadline. Pauses
+   * of a day or longer have their own limit and end with the process, because they exist only in memory.
    */
   readonly open: readonly number[];
-  /** Of a request that failed and was released, and whose cost the provider did not say. */
+  /** Pauses after the release of a failed request without the provider's cost. */
   readonly failed: readonly number[];
-  /** Of a request that was released because no bill was found. */
+  /** Pauses after a release because no bill was found. */
   readonly unresolved: readonly number[];
 }
 
@@ -34,14 +34,13 @@ export const SEARCH_PAUSES: SearchPauses = {
 export interface Searched {
   readonly id: string;
   readonly route: Route;
-  /** The provider's own id; empty when it gave none. */
+  /** The provider's own id; empty if the provider sent none. */
   readonly billId: string;
-  /** As of its order. */
+  /** The order's `severalBills`. */
   readonly severalBills: boolean | undefined;
-  /** What is in our books of it already; undefined while its hold is open. */
+  /** The cost that our books hold already; undefined while the hold is open. */
   readonly booked: PicoUsd | undefined;
-  /** Undefined of a hold whose order this process does not know: its bill closes no route. */
-  readonly cover: Cover | undefined;
+  readonly cover: Cover;
 }
 
 interface BillSearchDeps<K extends Kinds> {
@@ -73,7 +72,7 @@ export class BillSearch<K extends Kinds> {
     this.#pauses = pauses;
   }
 
-  /** @param found ends the request with what was found */
+  /** @param found ends the request with the cost that was found */
   forOpen(searched: Searched, found: (released: Released) => Promise<void>): void {
     void this.#search(searched, this.#pauses.open, (cost) => {
       const message = "the provider billed it, and nobody got its answer";
@@ -88,12 +87,15 @@ export class BillSearch<K extends Kinds> {
     });
   }
 
-  /** Of a request that has ended, before all of its bills were known: it failed, or its cost was metered. */
+  /** Searches for bills of an ended request: it failed, or its cost was metered. */
   forEnded(searched: Searched): void {
     void this.#search(searched, this.#pauses.failed, this.#late(searched));
   }
 
-  /** Of an attempt whose cost was metered, and after which another one has begun. @param book tells billing its cost */
+  /**
+   * Searches for the bill of an attempt that had a metered cost and a successor.
+   * @param book reports the cost to billing
+   */
   forEarlier(searched: Searched, book: (cost: PicoUsd) => Promise<unknown>): void {
     void this.#search(searched, this.#pauses.failed, this.#late(searched, book));
   }
@@ -121,13 +123,13 @@ export class BillSearch<K extends Kinds> {
         const found = await this.#lookUp.ask(provider, billId === "" ? id : billId);
         if (typeof found !== "object") continue;
         const { cost } = found;
-        if (cover !== undefined) this.#losses.recordBill(route, cover, cost);
+        this.#losses.recordBill(route, cover, cost);
         if (booked === undefined || cost > booked) {
           const more = cost - (booked ?? 0n);
           if (!(await this.#booked(id, () => book(cost, more)))) continue;
           booked = cost;
         }
-        // What is found of several may not be all.
+        // With several bills, the first one found may not be all.
         if (severalBills !== true) return;
       }
     } finally {
@@ -152,7 +154,7 @@ export class BillSearch<K extends Kinds> {
     return true;
   }
 
-  /** What could not be booked is booked after the next pause. */
+  /** Books a cost. After a failure the next pause retries it. */
   async #booked(id: string, book: () => Promise<void>): Promise<boolean> {
     try {
       await book();
@@ -163,7 +165,7 @@ export class BillSearch<K extends Kinds> {
     }
   }
 
-  /** The hold is resolved already, or at a later attempt: billing books what is more than it knows of as late. */
+  /** Returns a booking for a hold that is resolved or at a later attempt: billing books any surplus as late. */
   #late(
     { id, route }: Searched,
     book = (cost: PicoUsd): Promise<unknown> =>

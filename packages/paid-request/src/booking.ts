@@ -1,13 +1,13 @@
-// How the end of a request becomes money: the record decides first, one change with one winner; what billing is told
-// follows from it, so that whoever comes later tells billing the same.
+// Booking turns the end of a request into money. The record decides first, as one change with one winner. Billing
+// follows the record, so each later process sends billing the same ending.
 import type { Billing } from "@gr/clients";
 import type { Ending } from "./order.ts";
 import type { Kinds, PaidRequestEvents, RequestRecord } from "./ports.ts";
 
 /**
- * - booked: as the ending says
- * - refused: the hold had been resolved in another way, so nobody is charged; a cost is booked as ours
- * - void, passed: as the record says; nothing was booked
+ * `booked`: as the ending demands.
+ * `refused`: the hold had been resolved in another way, so nobody is charged. A cost is booked as ours.
+ * `void`, `passed`: the record decided. Nothing was booked.
  */
 export type Booked = "booked" | "refused" | "void" | "passed";
 
@@ -22,20 +22,20 @@ export class Booking<K extends Kinds> {
     this.#events = events;
   }
 
-  /** Ends a request. @param product what this process made of it. @throws when it is not known whether it was booked */
+  /** Ends a request. @param product the answer, if this process produced it. @throws if the booking is uncertain */
   async end(order: K["order"], ending: Ending, product: K["product"] | undefined): Promise<Booked> {
     const recorded = await this.#record.end(order, ending, product);
     return recorded === "recorded" ? this.book(order.id, ending) : recorded;
   }
 
-  /** Tells billing what the record says; may be repeated. @throws ServiceError when billing cannot be reached */
+  /** Books the recorded ending at billing; may be repeated. @throws ServiceError if billing cannot be reached */
   async book(id: string, ending: Ending): Promise<"booked" | "refused"> {
     let asRecorded = true;
     if (ending.kind === "captured") {
       const { charge: credits, cost } = ending.bill;
       asRecorded = await this.#billing.capture({ holdId: id, credits, cost });
     } else await this.#billing.release(id, ending.reason, ending.cost, ending.provider);
-    // The money is where it belongs; without the mark it is booked once more, which changes nothing.
+    // The money is booked. Without the mark, a later round books it again, with no effect.
     try {
       await this.#record.booked(id, asRecorded);
     } catch (error) {

@@ -1,5 +1,5 @@
-// Guarantees of claims: the same request under the same key is the same claim, anything else is another one, and
-// what is no key is refused by name.
+// Guarantees of claims: the same request under the same key is the same claim. Any difference is another claim.
+// An invalid key is refused by name.
 import { createHash } from "node:crypto";
 import type { Claim } from "@gr/clients";
 import type { ServiceError } from "@gr/proto";

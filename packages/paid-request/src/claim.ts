@@ -16,14 +16,14 @@ type Parts = Iterable<string | Uint8Array>;
 
 /** The owner of Idempotency-Keys: an API key, or the person to whom a web token was issued. */
 export interface Claimant {
-  /** Of a web token, the account: so all tokens that were issued to no person are one claimant. */
+  /** For a web token: the account, so all tokens without a person are one claimant. */
   readonly keyId: string;
   /** Only of a web token. */
   readonly personId?: string | undefined;
 }
 
 /**
- * The claim of a request; undefined when the client sent no Idempotency-Key.
+ * Returns the claim of a request; undefined if the client sent no Idempotency-Key.
  * @param endpoint path that the key belongs to; the same key at another endpoint is another key.
  * @param claimant owner that the key belongs to; the same key of another owner is another key.
  * @param content what the client asks for, in parts; anything in which two requests may differ belongs in it. Called
@@ -42,7 +42,7 @@ export async function claimOf(
   return key && { key, fingerprint: await digestInTurns(content(), work) };
 }
 
-/** The key of that claim, for which the content need not be known. @throws as claimOf */
+/** Returns the key of that claim, without reading the content. @throws as claimOf */
 export function claimKeyOf(
   headers: IncomingHttpHeaders,
   endpoint: string,

@@ -57,7 +57,10 @@ const failure: Failed = {
   ...{ error: new ServiceError("provider_error", "The stream broke off."), why: "failed", message: "broken" },
 };
 
-/** A part that costs so many credits. @param readAgain cost of what the next provider reads; undefined: it cannot */
+/**
+ * Returns a part that costs these credits.
+ * @param readAgain cost of the text that the next provider reads; undefined: it cannot
+ */
 function broken(credits: bigint, readAgain: PicoUsd | undefined, more: Partial<Broken<TextLike>> = {}) {
   const seen: (readonly Bill[])[] = [];
   const end: Broken<TextLike> = {

@@ -1,6 +1,6 @@
-// Continuation decides whether another provider continues an answer that its provider broke off.
-// The client pays for all parts, so the hold covers them, and what the next provider reads again, before it is asked.
-// Services only know what a part cost and whether a provider can continue it; they reserve and book nothing.
+// Continuation decides whether another provider continues an answer that its provider broke off. The client pays for
+// all parts, so the hold covers them and the text that the next provider reads again, before that provider is called.
+// Services only compute the cost of a part and whether a provider can continue it; they reserve and book nothing.
 import { type Credits, chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import { type BillLookUpDeps, lookUpBill } from "./bill-look-up.ts";
 import type { Bill, Order, Route } from "./order.ts";
@@ -20,7 +20,7 @@ export interface ContinuationOptions<K extends Kinds> extends BillLookUpDeps<K> 
   readonly order: Order;
   readonly held: () => Credits;
   readonly extend: (least: Credits) => Promise<Extension>;
-  /** Called with the bill of each part, when it is known. */
+  /** Receives the bill of each part, once it is certain. */
   readonly billed: (route: Route, bill: Bill) => void;
 }
 
@@ -34,9 +34,9 @@ export class Continuation<K extends Kinds> {
   }
 
   /**
-   * Returns how an attempt ends. A broken one that another provider continues is a failure with a known cost, after which
-   * that provider is next; its part is charged with the answer.
-   * @param next undefined when no provider is left, or nobody wants the answer any more
+   * Returns the end of an attempt. A broken attempt that another provider continues is a failure with a certain cost,
+   * after which that provider is next; its part is charged with the answer.
+   * @param next undefined if no provider remains, or the client no longer wants the answer
    */
   async settle(
     end: AttemptEnd<K> | Broken<K>,
@@ -59,7 +59,7 @@ export class Continuation<K extends Kinds> {
   }
 }
 
-/** @param isMetered whether the provider has not said the cost, so that its bill is searched for afterwards */
+/** @param isMetered true if the provider did not report the cost, so that a search for its bill follows */
 function continued<K extends Kinds>(
   { error, billId, message }: Broken<K>,
   cost: PicoUsd,

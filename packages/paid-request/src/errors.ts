@@ -27,7 +27,7 @@ export function takenOver(): ServiceError {
   return unknownOutcome("This request was taken over by another process while it was carried out.");
 }
 
-/** @param what a sentence about what happened */
+/** @param what a sentence that states the event */
 export function unknownOutcome(what: string, cause?: unknown): ServiceError {
   const message = `${what} It may still be charged; do not send it again before you have looked at your credits.`;
   return new ServiceError("outcome_unknown", message, { cause });

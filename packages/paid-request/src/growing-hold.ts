@@ -1,25 +1,26 @@
-// A hold that grows before its request has used it up. What is used is told by whoever produces the answer; nothing more
-// is used while the hold is used up and billing has not said yet whether it may grow.
+// GrowingHold extends a hold before its request has used it up.
+// The producer of the answer reports the usage. It uses nothing beyond the hold until billing has decided about an
+// extension.
 import { type Credits, larger, smaller } from "@gr/money";
 import type { ServiceError } from "@gr/proto";
 import type { AttemptContext } from "./ports.ts";
 
 export interface GrowingHoldOptions {
   readonly context: Pick<AttemptContext, "held" | "extend">;
-  /** As much must be free for the work to go on; above zero. */
+  /** Credits that must be free for the work to continue; above zero. */
   readonly step: Credits;
-  /** As much the work can use, as far as anybody knows; it may use more all the same. */
+  /** Expected upper bound of the usage; the work may exceed it. */
   readonly most: Credits;
   /** The hold is used up: nothing more may be used before `goOn` or `refused`. */
   readonly wait: () => void;
   readonly goOn: () => void;
-  /** No more may be spent: the work ends here. Called once. */
+  /** No more may be spent: the work ends now. Called once. */
   readonly refused: (why: ServiceError) => void;
 }
 
-/** More is asked for when so much of a hold is used: early enough that a stream rarely waits. */
+/** Used fraction of the hold that starts an extension: early enough that a stream rarely waits. */
 const EARLY = { used: 3n, of: 4n };
-/** Each time, it grows to twice its size where that is free, so that long answers ask seldom. */
+/** Growth factor of each extension, if the credits are free, so that long answers extend seldom. */
 const GROWTH = 2n;
 
 export class GrowingHold {
@@ -28,7 +29,7 @@ export class GrowingHold {
   #used: Credits = 0n;
   #asking = false;
   #waiting = false;
-  /** Billing has refused more than there is; it is asked again when that is used up. */
+  /** Billing has refused an early extension; the next request follows once the hold is used up. */
   #refusedEarly = false;
   #over = false;
 
@@ -41,7 +42,7 @@ export class GrowingHold {
     return this.#held;
   }
 
-  /** @param used what the work costs up to now, in all */
+  /** @param used total cost of the work up to now */
   use(used: Credits): void {
     if (this.#over) return;
     this.#used = used;
@@ -52,7 +53,7 @@ export class GrowingHold {
     if (!this.#asking && (this.#waiting || this.#isEarly())) void this.#ask();
   }
 
-  /** The work has ended: nobody is told anything any more. */
+  /** Ends the observation: no callback follows. */
   stop(): void {
     this.#over = true;
   }

@@ -4,7 +4,7 @@ import { type Billing, type KeptAnswer, type LeasedHold, MOST_KEPT_BYTES } from 
 import type { Ending } from "./order.ts";
 import type { Due, HoldStory, Kinds, RequestRecord } from "./ports.ts";
 
-/** Forgetting a look-up costs only another round. */
+/** Look-ups in memory. A dropped one costs only another round. */
 const MOST_REMEMBERED = 10_000;
 
 export class HoldRecord<K extends Kinds> implements RequestRecord<K> {
@@ -15,8 +15,8 @@ export class HoldRecord<K extends Kinds> implements RequestRecord<K> {
   #unbilled = new Map<string, number>();
 
   /**
-   * @param answerOf what whoever repeats a claimed request gets; undefined when it is too large to be kept
-   * @param notKept told of an answer that cannot be given again
+   * @param answerOf answer for a repeat of a claimed request; undefined if it is too large to be kept
+   * @param notKept receives the order of an answer that cannot be repeated
    */
   constructor(
     billing: Billing,
@@ -52,7 +52,7 @@ export class HoldRecord<K extends Kinds> implements RequestRecord<K> {
       { accountId: order.accountId, holdId: order.id, credits, cost },
       answer,
     );
-    // Whoever resolves the hold was told that nothing is kept, and releases it.
+    // Billing refused to keep the answer, so the process that resolves the hold releases it.
     return kept ? "recorded" : "void";
   }
 

@@ -3,6 +3,8 @@ import { PICO_PER_CREDIT, PICO_PER_USD, type PicoUsd } from "@gr/money";
 import { ManualClock } from "@gr/testing";
 import { beforeEach, expect, test } from "@jest/globals";
 import { LOSS_COOL_DOWN_MS, LossBreaker } from "./loss-breaker.ts";
+import { lossCalls } from "./loss-calls.ts";
+import type { Route } from "./order.ts";
 
 const route = { provider: "first", upstreamModel: "model" };
 const HELD = 10_000n;
@@ -11,11 +13,16 @@ const HOLD: PicoUsd = HELD * PICO_PER_CREDIT;
 let clock: ManualClock;
 let breaker: LossBreaker;
 let closed: (string | undefined)[];
+let reopened: Route[];
 
 beforeEach(() => {
   clock = new ManualClock();
   closed = [];
-  breaker = new LossBreaker(clock, { routeClosed: (_, accountId) => closed.push(accountId) });
+  reopened = [];
+  breaker = new LossBreaker(clock, {
+    routeClosed: (_, accountId) => closed.push(accountId),
+    routeReopened: (each) => reopened.push(each),
+  });
 });
 
 const bill = (accountId: string, cost: PicoUsd, charge: bigint | undefined = HELD, held = HELD) =>
@@ -75,13 +82,42 @@ test("a bill of a free model above the tolerated loss closes the route for all",
 test("the route opens 15 minutes after the last loss, and the loss of another account then closes it for that account", () => {
   bill("a", 2n * HOLD);
   clock.advance(LOSS_COOL_DOWN_MS - 1);
-  expect(breaker.closedRoutes()).toEqual([route]);
+  expect(breaker.closings()).toMatchObject([{ route }]);
   bill("a", 2n * HOLD);
   clock.advance(LOSS_COOL_DOWN_MS - 1);
   expect(closedFor("a", "b")).toEqual(["a"]);
   clock.advance(1);
   expect(closedFor("a", "b")).toEqual([]);
-  expect(breaker.closedRoutes()).toEqual([]);
+  expect(breaker.closings()).toEqual([]);
+  bill("b", 2n * HOLD);
+  expect(closedFor("a", "b")).toEqual(["b"]);
+});
+
+test("operators see closed routes with their losses, and reopen one of them for all accounts", async () => {
+  const other = { ...route, upstreamModel: "other" };
+  const calls = lossCalls(breaker);
+  bill("a", 2n * HOLD);
+  breaker.recordBill(other, { accountId: "a", held: HELD, charge: HELD }, 11n * HOLD);
+  const reopensAt = BigInt(clock.now() + LOSS_COOL_DOWN_MS);
+  expect(await calls.listClosedRoutes()).toEqual({
+    routes: [
+      { ...route, accountId: "a", reopensAt, lossPicoUsd: HOLD },
+      { ...other, accountId: "", reopensAt, lossPicoUsd: 10n * HOLD },
+    ],
+  });
+  expect(await calls.reopenRoute(other)).toEqual({ reopened: true });
+  expect(await calls.reopenRoute(other)).toEqual({ reopened: false });
+  expect(breaker.isClosed(other, "b")).toBe(false);
+  expect(closedFor("a")).toEqual(["a"]);
+  expect(reopened).toEqual([other]);
+  clock.advance(LOSS_COOL_DOWN_MS);
+  expect(await calls.reopenRoute(route)).toEqual({ reopened: false });
+  expect(await calls.listClosedRoutes()).toEqual({ routes: [] });
+});
+
+test("a reopened route is closed again by the next loss, for its account alone", () => {
+  bill("a", 2n * HOLD);
+  breaker.reopen(route);
   bill("b", 2n * HOLD);
   expect(closedFor("a", "b")).toEqual(["b"]);
 });

@@ -1,21 +1,22 @@
-// What a look-up means for a request whose outcome nobody knows. Its caller got nothing, so it is never charged: a bill
-// that is found is our loss, and without one the hold is freed only when the provider could have been asked in time.
+// Lost requests have an unknown outcome; this file decides their end from a look-up.
+// Their caller received nothing and is never charged: a bill that is found is our loss.
+// Without a bill, a hold is freed only if the provider could be queried in time.
 import { ReleaseReason } from "@gr/clients";
 import type { Released } from "./order.ts";
 import type { FoundBill, LookUpResult, Lost } from "./ports.ts";
 
-/** One "no bill" may come before the bill: it takes two, the second after the deadline. */
+/** "No bill" answers that free a hold, the second one after the deadline. One alone may precede the bill. */
 const UNBILLED_LOOK_UPS = 2;
-/** Past its deadline by so much, a hold is freed although the provider never said anything about it. */
+/** Time after the deadline at which a hold is freed although the provider never answered. */
 const LONGEST_SILENCE_MS = 3_600_000;
 
 export const BILLED_WITHOUT_ANSWER = "billed_without_answer";
-/** Of a request of which nobody can tell what became. */
+/** Reason for a request with an outcome that stays unknown. */
 export const UNRESOLVED = "unresolved";
 
 export type Verdict =
   | Released
-  /** Ask again. @see RequestRecord.putOff */
+  /** Repeat the look-up later. @see RequestRecord.putOff */
   | { readonly kind: "wait"; readonly unbilled: boolean };
 
 /**

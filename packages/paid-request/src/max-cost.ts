@@ -1,5 +1,5 @@
-// The most that a client will pay for a request, which it may say in a header: a request whose bound is higher is refused before
-// anything is held or sent. And what a quote answers: that bound.
+// The max-cost header limits the price of a request: a higher bound is refused before any hold or call of a provider.
+// A quote answers with the same bound.
 import type { IncomingHttpHeaders } from "node:http";
 import { type Credits, capOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
@@ -7,12 +7,6 @@ import { z } from "zod";
 
 export const MAX_COST_HEADER = "x-max-cost";
 const DECIMAL = /^\d{1,12}(\.\d{1,12})?$/;
-
-/** For the OpenAPI document. */
-export const maxCostHeader = {
-  [MAX_COST_HEADER]:
-    "the most that the request may cost, in USD: one whose bound is higher is refused with 400 max_cost_exceeded, and nothing is sent",
-} as const;
 
 /** @returns undefined when the client has named none. @throws ServiceError invalid_value */
 export function maxCostOf(headers: IncomingHttpHeaders): Credits | undefined {
@@ -24,7 +18,7 @@ export function maxCostOf(headers: IncomingHttpHeaders): Credits | undefined {
   throw new ServiceError("invalid_value", message, { param: MAX_COST_HEADER });
 }
 
-/** @param bound what the request costs at most. @throws ServiceError max_cost_exceeded */
+/** @param bound upper bound of the request's cost. @throws ServiceError max_cost_exceeded */
 export function requireWithin(bound: Credits, most: Credits | undefined): void {
   if (most === undefined || bound <= most) return;
   const message =

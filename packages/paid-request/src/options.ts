@@ -1,4 +1,4 @@
-// What the life of paid requests is given by a service: its ports, and its settings.
+// Options of paid requests: the ports of a service, and its settings.
 import type { Billing } from "@gr/clients";
 import type { Timer } from "@gr/runtime";
 import type { AttemptNames } from "./attempt-span.ts";
@@ -13,26 +13,26 @@ export interface PaidRequestsOptions<K extends Kinds> {
   readonly lookUp: LookUp<K>;
   readonly events: PaidRequestEvents<K>;
   readonly clock: Timer;
-  /** How its attempts are called in traces; absent: they have no spans. */
+  /** Names of the attempts in traces; absent: attempts have no spans. */
   readonly attempts?: AttemptNames<K>;
   readonly settings: PaidRequestSettings;
 }
 
-/** Milliseconds, where nothing else is said. */
+/** Durations are milliseconds. */
 export interface PaidRequestSettings {
   /** Requests that may run at a time. */
   readonly mostRunning: number;
-  /** How long after its last moment a provider may still book a request. */
+  /** Time after the deadline during which a provider may still book a request. */
   readonly graceMs: number;
-  /** Between two rounds that resolve what was left open. */
+  /** Pause between two rounds that resolve open requests. */
   readonly resolveEveryMs: number;
-  /** How long a leased hold is nobody else's. */
+  /** Time for which a leased hold belongs to this process alone. */
   readonly leaseMs: number;
-  /** Between two rounds that keep what runs from being resolved by others. */
+  /** Pause between two renewals, which protect running requests from other processes. */
   readonly renewEveryMs: number;
   /**
-   * A hold of a running request is made to last so much longer than now, whenever less than half of that is left; absent
-   * where work never outlasts its deadline.
+   * Remaining time of a running hold after its renewal, which happens once less than half of it remains; absent if work
+   * never outlasts its deadline.
    */
   readonly holdForMs?: number;
   readonly searchPauses?: SearchPauses;

@@ -1,13 +1,13 @@
-// What a paid request is: who pays at most how much, who may do the work, and how the money can end.
+// Orders state the payer, the upper bound and the routes of a paid request, and how its money can end.
 import type { Claim, ReleaseReason } from "@gr/clients";
 import type { Credits, PicoUsd } from "@gr/money";
 
-/** What is fixed before anything is sent. */
+/** Terms that are fixed before anything is sent. */
 export interface Order {
-  /** UUID of the request; also the id of its hold, and what providers know it by. */
+  /** UUID of the request; also the id of its hold, and its id at providers. */
   readonly id: string;
   readonly accountId: string;
-  /** Whose spend limit counts: an API key, or the account's web tokens. */
+  /** Owner of the spend limit: an API key, or the account for its web tokens. */
   readonly keyId: string;
   readonly model: string;
   readonly priceVersion: string;
@@ -16,33 +16,33 @@ export interface Order {
   /** The most that the client pays, if it has set a limit. The hold never grows above it. */
   readonly maxCost?: Credits | undefined;
   /**
-   * Of a request that does not say how much it may use: its hold is as large as this where that is at most a quarter of
-   * what is free, else that quarter, and at least `credits`.
+   * Wanted size of the hold, for a request without a limit of its own. It is cut to a quarter of the free credits, but
+   * not below `credits`.
    */
   readonly mostCredits?: Credits | undefined;
-  /** Unix milliseconds after which the hold is resolved by whoever finds it. Includes the grace for a late bill. */
+  /** Unix milliseconds after which any process resolves the hold. Includes the grace for a late bill. */
   readonly deadlineAt: number;
-  /** Of a request with an Idempotency-Key. */
+  /** Present if the request has an Idempotency-Key. */
   readonly claim?: Claim | undefined;
-  /** Its provider may bill it in pieces, which need not appear at the same time. */
+  /** The provider may bill the request in pieces, at different times. */
   readonly severalBills?: boolean | undefined;
 }
 
 /** One provider that can do the work. */
 export interface Route {
   readonly provider: string;
-  /** The model's name there. */
+  /** The model's name at the provider. */
   readonly upstreamModel: string;
 }
 
 export interface Bill {
-  /** What the customer pays. */
+  /** Credits that the customer pays. */
   readonly charge: Credits;
-  /** What the provider bills us. */
+  /** Cost that the provider bills us. */
   readonly cost: PicoUsd;
 }
 
-/** How the money of a request ends, once and for good. */
+/** The final state of a request's money. */
 export type Ending = Captured | Released;
 
 export interface Captured {
@@ -53,9 +53,9 @@ export interface Captured {
 export interface Released {
   readonly kind: "released";
   readonly reason: ReleaseReason;
-  /** What the provider billed all the same; our loss. */
+  /** Cost that the provider billed nevertheless; our loss. */
   readonly cost: PicoUsd;
-  /** Whose cost it is. */
+  /** Provider that billed the cost. */
   readonly provider: string;
   /** One word for logs and counters. */
   readonly why: string;

@@ -1,37 +1,34 @@
-// The rules for bodies of requests that cost money. Whoever can pay for nothing cannot make a service take in much: before a
-// large body is read, billing is asked whether its sender could place the smallest hold. And what is taken in has a bound.
+// Body rules limit the bodies of requests that cost money. Before a large body is read, billing decides whether the
+// sender could place the smallest hold. A process holds a bounded number of bytes.
 import type { Billing } from "@gr/clients";
 import type { Credits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
 import { type BodyMeter, type BodyRules, ByteBudget } from "@gr/runtime";
 import { type Claimant, claimKeyOf } from "./claim.ts";
 
-/** Requests to free models cost nothing, and which model is meant stands in the body: so long may those be. */
+/**
+ * Largest body that is read without a check of the sender's credits, in bytes. Free models need such bodies, and the
+ * model is named in the body.
+ */
 const FREE_BYTES = 1024 * 1024;
 
 type Request = Parameters<BodyRules["ownerOf"]>[0];
 
 export interface PaidBodiesOptions {
   readonly billing: Pick<Billing, "maySpend">;
-  /** Who is found to make a request; null for nobody. */
-  readonly spenderOf: (request: Request) => (Claimant & { readonly accountId: string }) | null;
+  /** Returns the caller of a request. @throws ServiceError without one */
+  readonly spenderOf: (request: Request) => Claimant & { readonly accountId: string };
   /**
-   * Counts what a body will cost at least while it arrives.
-   * @param canPay asks whether its sender can pay that much. @throws ServiceError if not
+   * Counts the minimum cost of a body while it arrives.
+   * @param canPay resolves if the sender can pay these credits. @throws ServiceError if not
    */
   readonly meter?: (request: Request, canPay: (least: Credits) => Promise<void>) => BodyMeter | undefined;
-  /** That requests of one process hold at the same time. */
+  /** Bytes of bodies that one process holds at the same time. */
   readonly mostBytes: number;
 }
 
 export function rulesOfPaidBodies({ billing, spenderOf, mostBytes, meter }: PaidBodiesOptions): BodyRules {
-  const require = (request: Request) => {
-    const spender = spenderOf(request);
-    if (spender === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-    return spender;
-  };
   const ask = async (request: Request, credits: Credits) => {
-    const spender = require(request);
+    const spender = spenderOf(request);
     const { accountId, keyId: spenderId } = spender;
     const claimKey = claimKeyOf(request.headers, request.routeOptions.url ?? "", spender);
     await billing.maySpend({ accountId, spenderId, claimKey, credits });
@@ -41,6 +38,6 @@ export function rulesOfPaidBodies({ billing, spenderOf, mostBytes, meter }: Paid
     admit: (request) => ask(request, 0n),
     ...(meter && { meter: (request) => meter(request, (least) => ask(request, least)) }),
     budget: new ByteBudget(mostBytes),
-    ownerOf: (request) => require(request).accountId,
+    ownerOf: (request) => spenderOf(request).accountId,
   };
 }

@@ -9,6 +9,7 @@ import { type RunningProcess, startProcess, systemClock } from "@gr/runtime";
 import { ManualClock, until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { HoldRecord } from "./hold-record.ts";
+import { LOSS_COOL_DOWN_MS } from "./loss-breaker.ts";
 import type { PaidRequestSettings } from "./options.ts";
 import type { Bill, Order, Route } from "./order.ts";
 import { PaidRequests } from "./paid-requests.ts";
@@ -52,7 +53,7 @@ let record: HoldRecord<TextLike>;
 let requests: PaidRequests<TextLike>;
 let lookUp: (billId: string) => LookUpResult<FoundBill>;
 let askable: boolean;
-/** What happened outside of billing, in order. */
+/** Events outside of billing, in order. */
 let told: string[];
 let next = 0;
 
@@ -82,6 +83,7 @@ beforeEach(async () => {
     events: {
       notCovered: () => told.push("not covered"),
       routeClosed: ({ provider }, accountId) => told.push(`${provider} closed for ${accountId ?? "all"}`),
+      routeReopened: ignored,
       billLookedUp: () => told.push("looked up"),
       billMetered: () => told.push("metered"),
       fellBack: (_, __, to) => told.push(`to ${to.provider}`),
@@ -211,6 +213,45 @@ describe("a route that loses money", () => {
     await serve(order(), async () => delivered(undefined));
     expect(isClosed(ACCOUNT)).toBe(false);
     await soon(() => told.some((event) => event.startsWith("late")));
+    expect(isClosed(ACCOUNT)).toBe(true);
+  });
+
+  test("is skipped by running requests, also as the last route of a failed attempt", async () => {
+    const third: Route = { provider: "third", upstreamModel: "model-at-third" };
+    const asked: string[] = [];
+    const attempt: Attempt = async ({ provider }) => {
+      asked.push(provider);
+      if (provider !== "first") return delivered(billOf(COST));
+      await serve(order(), async () => delivered({ charge: 3n, cost: TEN_HOLDS + 1n }), [second]);
+      return failed(0n, { fallBack: true });
+    };
+    await serve(order(), attempt, [first, second, third]);
+    expect(asked).toEqual(["first", "third"]);
+    asked.length = 0;
+    expect(await reasonOf(serve(order(), attempt, [first, second]))).toBe("provider_error");
+    expect(asked).toEqual(["first"]);
+  });
+
+  test("closes when another process left the hold, and its bill is found", async () => {
+    askable = false;
+    const one = order();
+    await reasonOf(serve(one, async () => unknown()));
+    askable = true;
+    clock.advance(700_000);
+    lookUp = () => ({ cost: TEN_HOLDS });
+    await resolve();
+    expect([isClosed(ACCOUNT), isClosed("other")]).toEqual([true, false]);
+  });
+
+  test("closes when another process kept the answer, and its charge is booked here", async () => {
+    fake.before = async ({ kind }) => {
+      if (kind === "capture") throw new ServiceError("service_unavailable", "lost");
+    };
+    await reasonOf(serve(order("key"), async () => delivered({ charge: 3n, cost: TEN_HOLDS })));
+    fake.before = async () => undefined;
+    clock.advance(LOSS_COOL_DOWN_MS);
+    expect(isClosed(ACCOUNT)).toBe(false);
+    await resolve();
     expect(isClosed(ACCOUNT)).toBe(true);
   });
 
@@ -378,7 +419,7 @@ describe("before anything is sent", () => {
   });
 
   describe("what must wait for the money is prepared", () => {
-    /** As `serve`, of an attempt that says so. */
+    /** Serves like `serve`, with a log entry for each attempt. */
     const prepared = (one: Order, prepare: (signal: AbortSignal) => Promise<void>, gone = () => false) => {
       const attempt = async () => {
         told.push("sent");
@@ -410,7 +451,7 @@ describe("before anything is sent", () => {
       expect(await reasonOf(prepared(one, refuse))).toBe("invalid_image");
       expect(fake.callsOf(one.id).at(-1)).toMatchObject({ kind: "release", reason: ReleaseReason.NOT_SENT });
       expect([told, fake.charged, requests.running.ids()]).toEqual([[], 0n, []]);
-      // Its claim is free again.
+      // The claim is free again.
       expect(await prepared(order("a key"), async () => undefined)).toMatchObject({ kind: "answered" });
     });
 
@@ -636,7 +677,7 @@ describe("what was left open", () => {
     await resolve();
     expect(fake.state(one.id)).toBe(HoldState.OPEN);
     await resolve();
-    // Leased: it is nobody's turn yet.
+    // Leased: no process may resolve the hold yet.
     expect(fake.state(one.id)).toBe(HoldState.OPEN);
     clock.advance(SETTINGS.leaseMs + 1);
     await resolve();

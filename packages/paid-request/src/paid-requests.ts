@@ -1,5 +1,5 @@
-// The life of a request that costs money, written once: claim and hold, attempts, capture or release, and what follows
-// when a process dies in between. Nothing is sent without a hold. What was delivered is charged, whoever ended it.
+// PaidRequests runs requests that cost money: claim and hold, attempts, capture or release, and recovery after a crash.
+// Nothing is sent without a hold. Delivered output is charged, no matter which side ended it.
 import { ReleaseReason } from "@gr/clients";
 import type { Credits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
@@ -27,15 +27,15 @@ import { Resolver } from "./resolver.ts";
 import { RunningHolds } from "./running-holds.ts";
 import { type Running, RunningRequests } from "./running-requests.ts";
 
-/** How long work whose caller has gone may go on when the process stops; callers have been waited for already. */
+/** Time for requests without a caller to finish while the process stops; the process has already waited for callers. */
 const DRAIN_MS = 3_000;
 /**
- * How long it may take afterwards to book what was given up. A bill may be looked for longer, but a platform kills whoever
- * takes too long to stop: such a hold stays open, a look-up after its deadline finds the cost, and it is ours.
+ * Time after that to book aborted requests. A platform kills a process that stops too slowly, so a search for a bill
+ * may be cut off. Then the hold stays open, a look-up after its deadline finds the cost, and the cost is ours.
  */
 const GIVE_UP_MS = 1_000;
 
-/** The hold is captured: what it says may be given away. */
+/** The hold is captured, so the product may be sent. */
 export interface Answered<K extends Kinds> {
   readonly kind: "answered";
   readonly product: K["product"];
@@ -44,13 +44,13 @@ export interface Answered<K extends Kinds> {
 
 export type Served<K extends Kinds> =
   | Answered<K>
-  /** The claim belongs to a request that was charged: its answer is to be given again. */
+  /** The claim belongs to an earlier, charged request. Its answer must be sent again. */
   | { readonly kind: "earlier"; readonly id: string }
-  /** Nobody wants it any more, and nothing was sent. */
+  /** The caller disconnected before anything was sent. */
   | { readonly kind: "left" };
 
 export type Begun<K extends Kinds> =
-  /** It is held and recorded, and goes on by itself. Whoever begins it looks at its answer, or at its error. */
+  /** The request is held and recorded, and continues in the background. The caller of `begin` must handle `served`. */
   { readonly kind: "begun"; readonly served: Promise<Answered<K>> } | Exclude<Served<K>, Answered<K>>;
 
 export class PaidRequests<K extends Kinds> {
@@ -86,9 +86,9 @@ export class PaidRequests<K extends Kinds> {
   }
 
   /**
-   * Resolves when the charge is committed, whether the caller still listens or not.
-   * @param gone whether the caller has left; asked before anything is sent
-   * @throws ServiceError when there is no answer to give; the hold is taken care of
+   * Resolves when the charge is committed, even if the caller has disconnected.
+   * @param gone returns true after a disconnect of the caller; called before anything is sent
+   * @throws ServiceError if there is no answer; the hold is then released, or resolved later
    */
   async serve(order: K["order"], producer: Producer<K>, gone: () => boolean): Promise<Served<K>> {
     const begun = await this.begin(order, producer, gone);
@@ -96,8 +96,8 @@ export class PaidRequests<K extends Kinds> {
   }
 
   /**
-   * The first half of `serve`, for whoever answers before the work is done.
-   * @throws ServiceError when the request was refused: nothing was sent
+   * Does the first half of `serve`, for services that answer before the work is done.
+   * @throws ServiceError if the request was refused: nothing was sent
    */
   async begin(order: K["order"], producer: Producer<K>, gone: () => boolean): Promise<Begun<K>> {
     const running = this.running.serve(order.id, order.accountId, order.keyId);
@@ -124,8 +124,9 @@ export class PaidRequests<K extends Kinds> {
   }
 
   /**
-   * Whoever repeats a request gets the answer it was charged for, whatever has changed since and would refuse it now.
-   * @returns what `prepare` made, or the id of the earlier request. @throws as `prepare` does, or because of the claim
+   * Prepares a request. A repeat of a charged request gets the earlier answer, even if new rules would refuse it now.
+   * @returns the result of `prepare`, or the id of the earlier request.
+   * @throws as `prepare` does, or because of the claim
    */
   async prepareOrFindEarlier<T>(
     { accountId, keyId: spenderId, claim }: Pick<Order, "accountId" | "keyId" | "claim">,
@@ -140,7 +141,9 @@ export class PaidRequests<K extends Kinds> {
     }
   }
 
-  /** Keeps what runs from being resolved by others: in its record, and by the deadlines of its holds. */
+  /**
+   * Protects running requests from other processes: by leases of their records and by later deadlines of their holds.
+   */
   async renew(): Promise<void> {
     const ids = this.running.ids();
     if (ids.length > 0) await this.#options.record.renew(ids);
@@ -195,8 +198,8 @@ export class PaidRequests<K extends Kinds> {
       this.#holds.add(order, placed.held);
       return undefined;
     } catch (error) {
-      // The hold may exist although its place was never answered, and would keep its claim until its deadline; nobody
-      // waits for its release.
+      // The hold may exist although its place was never answered, and would keep its claim until its deadline.
+      // No request waits for this release.
       if (error instanceof ServiceError && error.reason === "billing_unavailable") {
         void this.#releaseUnsent(order);
       }
@@ -204,7 +207,7 @@ export class PaidRequests<K extends Kinds> {
     }
   }
 
-  /** What a preparation fails of is no matter to a caller that has left meanwhile. */
+  /** Runs the preparation. After a disconnect of the caller its failure is ignored. */
   async #prepare(
     order: K["order"],
     producer: Producer<K>,
@@ -236,20 +239,22 @@ export class PaidRequests<K extends Kinds> {
     await billing.release(id, ReleaseReason.NOT_SENT).catch((error) => events.notBooked(id, error));
   }
 
-  /** One attempt after the other, as long as that is safe; then the hold is decided upon, once. */
+  /** Runs one attempt after the other while that is safe; then decides about the hold, once. */
   async #produce(
     order: K["order"],
     producer: Producer<K>,
     running: Running,
     gone: () => boolean,
   ): Promise<Answered<K>> {
-    let [route] = producer.routes;
+    let [route, ...later] = producer.routes;
     const continuation = this.#continuationOf(order);
     for (let number = 1; ; number += 1) {
-      const next = producer.routes[number];
       const made = await inAttemptSpan(this.#options.attempts, order, { route, number }, () =>
         this.#attempt(order, number, running, (context) => producer.attempt(route, context)),
       );
+      // Requests of others may have closed routes meanwhile.
+      later = later.filter((each) => !this.losses.isClosed(each, order.accountId));
+      const [next] = later;
       const isWanted = !gone() && !running.signal.aborted;
       const end = await continuation.settle(made, route, isWanted ? next : undefined);
       const safe = end.kind === "failed" && end.fallBack && end.cost !== undefined;
@@ -259,6 +264,7 @@ export class PaidRequests<K extends Kinds> {
       if (went !== undefined) return this.#conclude(order, route, went);
       this.#options.events.fellBack(order, end, next);
       route = next;
+      later = later.slice(1);
     }
   }
 
@@ -292,7 +298,10 @@ export class PaidRequests<K extends Kinds> {
     }
   }
 
-  /** Names the next provider, before anything is sent to it. @returns how it ends instead */
+  /**
+   * Names the next provider at billing and in the record before the next attempt.
+   * @returns the end, if it may not begin
+   */
   async #goOn(
     order: K["order"],
     attempt: number,
@@ -317,12 +326,12 @@ export class PaidRequests<K extends Kinds> {
       return { ...failed, cost: 0n, metered: false };
     } catch (error) {
       this.#options.events.notBooked(holdId, error);
-      // Nobody knows which attempt the hold is at: whoever resolves it asks the provider that it names, and nobody else does.
+      // The hold's attempt is unknown here. The process that resolves the hold queries only the provider in the hold.
       return { ...failed, kind: "unknown" };
     }
   }
 
-  /** What becomes of the hold. */
+  /** Captures, releases or keeps the hold open, as the attempt ended. */
   async #conclude(order: K["order"], route: Route, end: AttemptEnd<K>): Promise<Answered<K>> {
     switch (end.kind) {
       case "delivered":
@@ -361,14 +370,14 @@ export class PaidRequests<K extends Kinds> {
       case "booked":
         return { kind: "answered", product, bill };
       case "void": {
-        // What we know of its cost is ours.
+        // The metered cost is ours.
         const isFree = await billing
           .release(order.id, ReleaseReason.FAILED, bill.cost, route.provider)
           .catch((error) => {
             events.notBooked(order.id, error);
             return true;
           });
-        // Another process has charged it by an answer that was kept, and whose claim has ended since.
+        // Another process has charged the request by a kept answer, and the claim has expired since.
         throw isFree ? tooLate() : takenOver();
       }
       case "refused":
@@ -378,7 +387,7 @@ export class PaidRequests<K extends Kinds> {
     }
   }
 
-  /** @returns the bill, and whether it is surely all of it */
+  /** @returns the bill, and true if it is surely complete */
   async #findBill(
     order: K["order"],
     { provider }: Route,
@@ -391,7 +400,7 @@ export class PaidRequests<K extends Kinds> {
     return { bill: billOf(found), isAll: found !== undefined && order.severalBills !== true };
   }
 
-  /** The resolver repeats what did not work. @returns what the caller is told */
+  /** Releases the hold of a failed request. The resolver repeats failed steps. @returns the error for the caller */
   async #free(order: K["order"], route: Route, failed: Failed): Promise<ServiceError> {
     const { record, events } = this.#options;
     const { id, severalBills } = order;
@@ -406,7 +415,7 @@ export class PaidRequests<K extends Kinds> {
       recorded = await record.end(order, ending, undefined);
     } catch (error) {
       events.notBooked(id, error);
-      // Whoever finds it does not know that it has failed, and may go on with it.
+      // A process that finds the request reads no failure in the record, and may resume it.
       return this.#leaveOpen(order, route, { ...failed, kind: "unknown" });
     }
     if (recorded === "passed") return takenOver();
@@ -417,7 +426,10 @@ export class PaidRequests<K extends Kinds> {
     return failed.error;
   }
 
-  /** @param route who may have billed it, if that is known. @returns what the caller is told */
+  /**
+   * Keeps the hold open.
+   * @param route provider that may have billed the request, if certain. @returns the error for the caller
+   */
   async #leaveOpen(order: K["order"], route: Route | undefined, unknown: Unknown): Promise<ServiceError> {
     const { record, events } = this.#options;
     const left = await record.leaveOpen(order, unknown.why, unknown.message).catch((error) => {
@@ -439,7 +451,7 @@ export class PaidRequests<K extends Kinds> {
     return unknown.error;
   }
 
-  /** Its caller has gone: what is delivered is charged and kept for it. */
+  /** Resumes a request without a client. Charges and keeps the answer. */
   async #resume(
     order: K["order"],
     route: Route,
@@ -460,7 +472,7 @@ export class PaidRequests<K extends Kinds> {
   }
 }
 
-/** As finally() does it, at a part of its price. */
+/** Runs `end` after the work as finally() would, at a fraction of the cost. */
 async function followedBy<T>(end: () => void, work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,17 +1,17 @@
-// Ends what was left open: requests whose process died, outcomes that nobody knows, endings that billing was not told.
-// Never frees a hold on a guess.
+// Resolver ends open requests: of crashed processes, with unknown outcomes, and with endings that billing has not
+// booked. No hold is freed on a guess.
 import { type LeasedHold, ReleaseReason } from "@gr/clients";
 import type { BillSearch } from "./bill-search.ts";
 import type { Booking } from "./booking.ts";
 import type { Cover, LossBreaker } from "./loss-breaker.ts";
 import { judgeLookUp, UNRESOLVED } from "./lost-request.ts";
 import type { PaidRequestsOptions } from "./options.ts";
-import type { Ending, Route } from "./order.ts";
+import type { Ending, Order, Route } from "./order.ts";
 import type { AttemptContext, AttemptEnd, Due, Kinds, Lost } from "./ports.ts";
 import type { Running, RunningRequests } from "./running-requests.ts";
 
 const LEASED_AT_ONCE = 100;
-/** Resolved at the same time. */
+/** Requests that are resolved at the same time. */
 const PARALLEL = 8;
 
 export interface ResolverOptions<K extends Kinds> extends PaidRequestsOptions<K> {
@@ -19,7 +19,7 @@ export interface ResolverOptions<K extends Kinds> extends PaidRequestsOptions<K>
   readonly search: BillSearch<K>;
   readonly losses: LossBreaker;
   readonly running: RunningRequests;
-  /** Goes on with a request where its process left it. @throws ServiceError when it ends without an answer */
+  /** Continues a request from its recorded state. @throws ServiceError if it ends without an answer */
   resume(
     order: K["order"],
     route: Route,
@@ -35,7 +35,7 @@ export class Resolver<K extends Kinds> {
     this.#options = options;
   }
 
-  /** @throws when the record or billing cannot be reached; the next round goes on */
+  /** @throws if the record or billing cannot be reached; the next round continues */
   async round(stopping: AbortSignal): Promise<void> {
     const { record, running, billing, service, settings } = this.#options;
     const due = await record.due(running.ids());
@@ -65,11 +65,11 @@ export class Resolver<K extends Kinds> {
   async #resolveDue(due: Due<K>): Promise<void> {
     const { running, resume, events } = this.#options;
     const { id, ending, order, route } = due;
-    // Another round, or its own process, has it already.
+    // Another round, or its own process, works on it already.
     if (running.has(id)) return;
     const entered = running.resolve(id);
     if (ending === undefined && due.resume !== undefined) {
-      // Takes as long as the provider does; the round does not wait for it.
+      // Lasts as long as the provider works; the round does not wait for it.
       void resume(order, route, due.resume, entered)
         .catch((error) => events.notBooked(id, error))
         .finally(() => entered.leave());
@@ -77,8 +77,7 @@ export class Resolver<K extends Kinds> {
     }
     try {
       if (ending === undefined) {
-        const cover = { accountId: order.accountId, held: order.credits, charge: undefined };
-        await this.#lookUp(due, cover, (released) => this.#end(order, released));
+        await this.#lookUp(due, coverOf(order), (released) => this.#end(order, released));
       } else await this.#book(id, ending);
     } finally {
       entered.leave();
@@ -88,13 +87,14 @@ export class Resolver<K extends Kinds> {
   async #resolveHold(hold: LeasedHold): Promise<void> {
     const { record, billing, running } = this.#options;
     const { holdId: id } = hold;
-    // It stood still and goes on by now: it ends itself.
+    // The process was suspended and works again: it ends the request itself.
     if (running.has(id)) return;
     const story = await record.ofHold(hold);
     switch (story.kind) {
       case "elsewhere":
         return;
       case "ended":
+        this.#recordKept(hold, story.ending);
         return this.#book(id, story.ending);
       case "not sent": {
         const message = "its process died before anything was sent";
@@ -103,13 +103,20 @@ export class Resolver<K extends Kinds> {
         return this.#book(id, { kind: "released", reason, cost: 0n, provider, why: "not_sent", message });
       }
       case "lost":
-        return this.#lookUp(story.lost, undefined, async (released) => {
+        return this.#lookUp(story.lost, coverOf(hold), async (released) => {
           await billing.release(id, released.reason, released.cost, released.provider);
           await record.booked(id, true);
           this.#options.events.resolved(id, released);
           return true;
         });
     }
+  }
+
+  /** The breaker of the process that kept the answer is not this one. */
+  #recordKept(hold: LeasedHold, ending: Ending): void {
+    if (ending.kind !== "captured") return;
+    const { charge, cost } = ending.bill;
+    this.#options.losses.recordBill(hold, { ...coverOf(hold), charge }, cost);
   }
 
   async #book(id: string, ending: Ending): Promise<void> {
@@ -123,10 +130,10 @@ export class Resolver<K extends Kinds> {
     return true;
   }
 
-  /** @param end books a release. @returns false when another process decides */
+  /** @param end books a release. @returns false if another process decides */
   async #lookUp(
     lost: Lost,
-    cover: Cover | undefined,
+    cover: Cover,
     end: (released: Extract<Ending, { kind: "released" }>) => Promise<boolean>,
   ) {
     const { lookUp, clock, record, search, settings, losses } = this.#options;
@@ -140,10 +147,15 @@ export class Resolver<K extends Kinds> {
       await record.putOff(id, Math.max(settings.graceMs, untilDeadline), verdict.unbilled);
       return;
     }
-    if (cover !== undefined) losses.recordBill(route, cover, verdict.cost);
+    losses.recordBill(route, cover, verdict.cost);
     const ended = await end(verdict);
     const isAll = verdict.why !== UNRESOLVED && severalBills !== true;
     if (!ended || isAll) return;
     search.forUnresolved({ id, route, billId: "", severalBills, booked: verdict.cost, cover });
   }
+}
+
+/** Money against the bill of an answer without a reader. */
+function coverOf({ accountId, credits: held }: Pick<Order, "accountId" | "credits">): Cover {
+  return { accountId, held, charge: undefined };
 }

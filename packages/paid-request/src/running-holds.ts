@@ -1,6 +1,6 @@
-// RunningHolds knows the size and the end of each hold whose request runs in this process, and extends them.
+// RunningHolds stores the size and the deadline of each hold of this process's running requests, and extends them.
 // No hold grows above the client's own limit, and no charge is above its hold.
-// Billing decides each extension; the sizes here are copies, because a stream asks for them at each of its events.
+// Billing decides each extension; the sizes here are copies, because a stream reads them at each of its events.
 import type { Billing } from "@gr/clients";
 import { type Credits, larger, smaller } from "@gr/money";
 import { ServiceError } from "@gr/proto";

@@ -1,4 +1,4 @@
-// Who gets a place: everybody while there are many free, and no account all of them.
+// Guarantees of places: while many are free, each account gets one. No account gets all.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Running, RunningRequests } from "./running-requests.ts";
@@ -14,7 +14,7 @@ function ask(running: RunningRequests, ...asked: Asked): Running | string {
   }
 }
 
-/** Takes places for the account until it gets no more. */
+/** Acquires places for the account until the first refusal. */
 function fill(running: RunningRequests, account: string, key?: string): number {
   let taken = 0;
   while (typeof ask(running, `${account} ${key} ${taken}`, account, key ?? `key ${taken}`) === "object")

@@ -4,15 +4,15 @@ import type { ServiceError } from "@gr/proto";
 import { overloaded, shareOfPlacesUsed } from "./errors.ts";
 
 /**
- * An account may have so many places for each that is free: alone three quarters of all, two that want more three
- * sevenths each. So some are always free for an account that has none. A key may have so many for each that its account
- * may still take, so that one that is leaked or runs wild leaves some to the account's others.
+ * Places of an account for each free place. Alone, an account gets three quarters of all places; two greedy accounts
+ * get three sevenths each, so some places stay free for others. The same ratio limits a key against its account's
+ * places, so that a leaked or runaway key does not block the account's other keys.
  */
 const PLACES_PER_FREE_PLACE = 3;
 
-/** Keeps a request in the set until it has left. */
+/** Keeps a request in the set until `leave`. */
 export interface Running {
-  /** Aborted when the process must stop, or when the hold is no longer this request's. */
+  /** Aborts when the process must stop, or when the hold no longer belongs to this request. */
   readonly signal: AbortSignal;
   giveUp(why: string): void;
   leave(): void;
@@ -21,13 +21,13 @@ export interface Running {
 export class RunningRequests {
   readonly #most: number;
   readonly #running = new Map<string, AbortController>();
-  /** Those that callers wait for; the others are resolved or resumed. */
+  /** Requests with a waiting caller; the others are resolved or resumed. */
   #served = 0;
-  /** Of these, how many each account has, and each key; none is 0. */
+  /** Served requests of each account and of each key; no entry is 0. */
   readonly #servedOf = new Map<string, number>();
   #whenNone: (() => void) | undefined;
 
-  /** @param most requests at a time that callers wait for */
+  /** @param most requests with a waiting caller, at a time */
   constructor(most: number) {
     this.#most = most;
   }
@@ -56,7 +56,7 @@ export class RunningRequests {
     return this.#enter(id, [accountId, keyPlace]);
   }
 
-  /** For a request whose caller has gone: nobody's place is taken. @throws Error when the id is running already */
+  /** Admits a request without a caller, which needs no place. @throws Error if the id is running already */
   resolve(id: string): Running {
     return this.#enter(id, []);
   }
@@ -69,7 +69,7 @@ export class RunningRequests {
     for (const controller of this.#running.values()) controller.abort(new Error(why));
   }
 
-  /** Resolves when none is left. */
+  /** Resolves when no request is running. */
   drained(): Promise<void> {
     if (this.#running.size === 0) return Promise.resolve();
     return new Promise((resolve) => {

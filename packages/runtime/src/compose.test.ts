@@ -1,4 +1,4 @@
-// In which order the modules of a process start, and which lists make no process.
+// Guarantees of compose: the start order of modules, and the refusal of impossible lists.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { z } from "zod";

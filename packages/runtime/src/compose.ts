@@ -1,4 +1,4 @@
-// Orders the modules of a process so that each comes after those it needs. Pure.
+// compose sorts the modules of a process so that each follows the modules that it needs. Pure.
 import type { Module } from "./module.ts";
 import { OperatorError } from "./process/operator-error.ts";
 

@@ -1,4 +1,5 @@
-// Any gRPC client can talk to the RPC port: here @grpc/grpc-js as it comes, with nothing but the proto files.
+// Guarantee of the RPC port: any gRPC client can call it; here an unchanged @grpc/grpc-js, with nothing but the proto
+// files.
 import { fileURLToPath } from "node:url";
 import grpc from "@grpc/grpc-js";
 import { loadSync } from "@grpc/proto-loader";

@@ -28,7 +28,14 @@ export { admitStranger, type ConnectionLimits, knowConnection } from "./http/ope
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http/page-fields.ts";
 export { countHeader } from "./http/refuse-ambiguous.ts";
 export { renderError } from "./http/render-error.ts";
-export { type RestApi, type RestRequest, type RestRoute, restRoute } from "./http/rest-api.ts";
+export {
+  type Access,
+  anyone,
+  type RestApi,
+  type RestRequest,
+  type RestRoute,
+  restRoute,
+} from "./http/rest-api.ts";
 export { removeSignedIn, reportSignedIn } from "./http/session-header.ts";
 export type { AnswerLimits, CutCause } from "./http/unread-answers.ts";
 export { defineModule, type Module, type ModuleContext, type ModuleInstance } from "./module.ts";
@@ -44,6 +51,7 @@ export {
   postgresConfig,
   processConfig,
   readConfig,
+  readJsonSetting,
   redisConfig,
   stopConfig,
 } from "./process/config.ts";

@@ -1,5 +1,5 @@
-// What a module is. A process is a list of modules; no module knows which others share its process:
-// it dials them by name, and the runner decides whether that is a function call or the network.
+// Module is the interface of a part of the product. A process is a list of modules, and no module depends on the list:
+// it dials others by name, and the runner decides between a function call and the network.
 import type { DescService } from "@bufbuild/protobuf";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
@@ -18,54 +18,54 @@ export interface ModuleContext<Config> {
   readonly log: Logger;
   readonly clock: Timer;
   readonly metrics: Registry;
-  /** Bytes of memory for what the module buffers: its share of the process, by `memoryWeight`; 0 without one. */
+  /** Bytes of memory for the module's buffers: its share of the process, by `memoryWeight`; 0 without one. */
   readonly memoryBytes: number;
-  /** For a public HTTP app; undefined where nothing is traced. */
+  /** For a public HTTP app; undefined without tracing. */
   readonly tracing: Tracing | undefined;
-  /** A client of another module's RPC service. Errors arrive as the ServiceError that was thrown there. */
+  /** Returns a client of another module's RPC service. Errors arrive as the ServiceError that was thrown there. */
   dial<Desc extends DescService>(module: string, service: Desc): ServiceClient<Desc>;
   /** Serves another module's REST routes under these prefixes of a public HTTP app. */
   mount(app: FastifyInstance, module: string, points: readonly MountPoint[]): Promise<void>;
-  /** OpenAPI path items of another module's REST routes. */
+  /** Returns OpenAPI path items of another module's REST routes. */
   describeRest(module: string): Promise<Record<string, object>>;
 }
 
 export interface ModuleInstance {
   readonly rpc?: readonly RpcService[];
   readonly rest?: RestApi;
-  /** Begins background work; called when all modules of the process exist and their ports listen. */
+  /** Begins background work; called once all modules of the process exist and their ports listen. */
   start?(): Promise<void>;
-  /** False while the module cannot serve, with the reason. Asked by /readyz and grpc.health.v1. */
+  /** Returns the reason while the module cannot serve, else true. Called by /readyz and grpc.health.v1. */
   ready?(): Promise<true | string>;
-  /** Where the module listens for the public, if it does; known once it has started. */
+  /** Returns the module's public address, if it has one; available after the start. */
   publicUrl?(): string;
   /**
-   * Goes on answering while it tells everybody who is connected to go elsewhere. Called first of all when the process
-   * stops; it is not ready any more.
+   * Announces to all connected clients that their connections close, and still answers. Called first when the process
+   * stops, once it is no longer ready.
    */
   drain?(): Promise<void>;
   /**
-   * Ends what still runs and says so to whoever waits for it. Called while the process stops, when running requests have had
-   * STOP_GRACE_MS; their connections are cut LAST_WORDS_MS later.
+   * Aborts running requests and sends their clients a final error. Called while the process stops, STOP_GRACE_MS after
+   * the request to stop; their connections are cut LAST_WORDS_MS later.
    */
   giveUp?(): void;
-  /** Stops accepting, finishes what runs, closes. Called in reverse order of start. */
+  /** Refuses new work, finishes running work, closes. Called in reverse order of start. */
   stop?(): Promise<void>;
 }
 
 export interface Module<Shape extends z.ZodObject = z.ZodObject> {
   readonly name: string;
-  /** Modules it dials or mounts; those in the same process are created and started before it. */
+  /** Modules that it dials or mounts; those in the same process are created and started before it. */
   readonly needs: readonly string[];
   readonly config: Shape;
   /** Share of the process's memory that the module buffers input in, relative to other modules; none when absent. */
   readonly memoryWeight?: number;
-  /** Its tables, if it keeps any; up to date before it is created. Its config has what `postgresConfig` has. */
+  /** Tables of the module; up to date before its creation. Its config contains `postgresConfig`. */
   readonly schema?: Schema;
   create(context: ModuleContext<z.infer<Shape>>): Promise<ModuleInstance>;
 }
 
-/** Gives `create` the type of its own config; in a list, modules are of different shapes. */
+/** Types `create` with the module's own config; in a list, modules have different types. */
 export function defineModule<Shape extends z.ZodObject>(module: Module<Shape>): Module {
   return module as unknown as Module;
 }

@@ -1,4 +1,4 @@
-// Reaches other modules: in this process when they are here, else over the network. The only place that knows which.
+// Peers reaches other modules: in this process or over the network. Only this file distinguishes them.
 import type { DescService } from "@bufbuild/protobuf";
 import { ConnectError, type Interceptor, type Transport } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
@@ -19,11 +19,11 @@ import { signToken } from "./rpc/service-token.ts";
 import { traceCalls } from "./rpc/trace-calls.ts";
 
 const TOKEN_REFRESH_MS = 20_000;
-/** Of a connection on which an answer is awaited. */
+/** Interval of pings on a connection that waits for an answer. */
 const PING_INTERVAL_MS = 30_000;
-/** Of one call: several processes may go away one after the other. */
+/** Tries of one call: several processes may stop one after the other. */
 const MOST_TRIES = 3;
-/** As the library or Node says it, which is in words only. */
+/** Message of the library or of Node, which have no code for it. */
 const REFUSED_STREAM = /^(http\/2 s|S)tream closed with error code (NGHTTP2_)?REFUSED_STREAM\b/;
 
 interface PeerAddress {
@@ -31,7 +31,7 @@ interface PeerAddress {
   readonly httpUrl: string;
 }
 
-/** Names of the variables that say where a remote module is: MEDIA_GENERATION_RPC_URL, …_HTTP_URL. */
+/** Returns the names of the address variables of a remote module: MEDIA_GENERATION_RPC_URL, …_HTTP_URL. */
 export function addressVariables(module: string): { rpc: string; http: string } {
   const prefix = module.toUpperCase().replaceAll("-", "_");
   return { rpc: `${prefix}_RPC_URL`, http: `${prefix}_HTTP_URL` };
@@ -59,7 +59,7 @@ export function readPeerAddresses(
 
 export interface PeersOptions {
   readonly addresses: ReadonlyMap<string, PeerAddress>;
-  /** Of calls within the process, on the answering side. */
+  /** Interceptors for calls within the process, on the answering side. */
   readonly interceptors: readonly Interceptor[];
   readonly secret: string;
   readonly clock: Clock;
@@ -118,7 +118,7 @@ export class Peers {
   }
 }
 
-/** Speaks to the RPC port of another process, with a service token on every call. */
+/** Creates a transport to the RPC port of another process, with a service token on every call. */
 export function createRemoteTransport(rpcUrl: string, secret: string, clock: Clock): Transport {
   return createConnectTransport({
     baseUrl: rpcUrl,
@@ -132,8 +132,8 @@ export function createRemoteTransport(rpcUrl: string, secret: string, clock: Clo
 }
 
 /**
- * HTTP/2 lets a server that goes away refuse what it has not looked at. That was never carried out, so it may be sent again:
- * on a new connection, to another process.
+ * Repeats refused calls. In HTTP/2 a stopping server may refuse requests that it has not read. Such a request was never
+ * carried out, so it is safe on a new connection, to another process.
  */
 const repeatRefused: Interceptor = (next) => async (request) => {
   for (let tries = 1; ; tries += 1) {
@@ -148,7 +148,7 @@ const repeatRefused: Interceptor = (next) => async (request) => {
 const isRefusedStream = (error: unknown) =>
   error instanceof ConnectError && REFUSED_STREAM.test(error.rawMessage);
 
-/** Adds the service token to every call; one token serves one method for a while. */
+/** Adds the service token to every call; one token serves one method for some time. */
 function bearServiceToken(secret: string, clock: Clock): Interceptor {
   const made = new Map<string, { readonly token: string; readonly at: number }>();
   return (next) => (request) => {

@@ -1,4 +1,4 @@
-// A call within the process and a call over the network cannot be told apart by what comes back.
+// Guarantee of both transports: the results of a call within the process and of a call over the network are the same.
 
 import { once } from "node:events";
 import { connect, constants, createServer } from "node:http2";
@@ -115,7 +115,7 @@ describe.each(kinds)("%s transport", (kind) => {
     void probe.entered.promise.then(() => {
       entered = true;
     });
-    // One that ends before the call has arrived proves nothing of the other side.
+    // A call that ends before its arrival proves nothing about the other side.
     for (let timeoutMs = 30; !entered; timeoutMs *= 2) {
       const error = await failureOf(billing().getCredits({ accountId: "wait" }, { timeoutMs }));
       expect(error.reason).toBe("service_unavailable");
@@ -206,7 +206,7 @@ describe("network transport alone", () => {
     let refusals = 0;
     going.on("session", (session) => {
       if (refusals > 0) return;
-      // As Node does with what comes after it has closed a session.
+      // As Node does with late calls after it has closed a session.
       session.on("stream", (stream) => {
         refusals += 1;
         stream.close(constants.NGHTTP2_REFUSED_STREAM);

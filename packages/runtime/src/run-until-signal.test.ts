@@ -1,4 +1,4 @@
-// A process as a platform sees it: signals, exit codes, what it prints.
+// Guarantees of a process towards its platform: signals, exit codes, output.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

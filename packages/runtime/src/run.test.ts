@@ -1,4 +1,4 @@
-// A process starts all of its modules or leaves nothing behind, and stops in reverse.
+// Guarantees of a process: it starts all of its modules or nothing remains, and it stops in reverse.
 import { connect, createServer, type Server } from "node:net";
 import { freePort } from "@gr/embedded";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";

@@ -30,9 +30,9 @@ import { awaitSchemas, migrateSchemas, placedSchemas } from "./schema.ts";
 import { startServiceHttp } from "./service-http.ts";
 import { openTelemetry, type Tracing } from "./telemetry/tracing.ts";
 
-/** Internal ports wait longer than the gateway, so that it is the gateway that ends what takes too long. */
+/** Extra time of internal ports, so that the gateway is first to end long requests. */
 const PORTS_LATER_MS = 5_000;
-/** What the parts of a process may take to close when nothing runs any more. */
+/** Time for closing the parts of a process without running work. */
 const CLOSING_MS = 10_000;
 const SAME_SIGNAL_MS = 1_000;
 
@@ -41,9 +41,9 @@ export interface RunningProcess {
   readonly httpPort: number;
   readonly log: Logger;
   dial<Desc extends DescService>(module: string, service: Desc): ServiceClient<Desc>;
-  /** Where a module of this process listens for the public, if it does. */
+  /** Returns the public address of a module of this process, if it has one. */
   publicUrl(module: string): string | undefined;
-  /** How long running requests may go on after a stop was asked for. */
+  /** Longest time for running requests after a stop request, in milliseconds. */
   readonly stopGraceMs: number;
   stop(): Promise<void>;
 }
@@ -57,12 +57,12 @@ export interface StartOptions {
   readonly stopping?: AbortSignal;
 }
 
-/** A start that was told to stop, and leaves nothing behind. */
+/** Start that a stop request ended; nothing keeps running. */
 class StartStopped extends Error {
   override readonly name = "StartStopped";
 }
 
-/** @throws OperatorError with a sentence that says what to change. */
+/** @throws OperatorError with a sentence that names the remedy. */
 export async function startProcess(
   modules: readonly Module[],
   options: StartOptions,
@@ -92,7 +92,7 @@ export async function startProcess(
     clock,
   });
   const running: { module: Module; instance: ModuleInstance }[] = [];
-  // Last of all: what modules do while they stop is told, too.
+  // Last of all, so that the work of stopping modules is exported, too.
   const closers: (() => Promise<void>)[] = [telemetry.close];
   const drains: (() => Promise<void>)[] = [];
   let stopping = false;
@@ -266,13 +266,13 @@ export async function runUntilSignal(start: (stopping: AbortSignal) => Promise<S
   let started: Stoppable | undefined;
   const stop = async () => {
     if (signalledAt !== undefined) {
-      // One Ctrl-C reaches us twice when npm hands it on as well; only a later one is impatience.
+      // One Ctrl-C arrives twice if npm forwards it as well; only a later one forces the end.
       if (Date.now() - signalledAt > SAME_SIGNAL_MS) process.exit(130);
       return;
     }
     signalledAt = Date.now();
     stopping.abort();
-    // What is still starting stops as soon as it has started.
+    // A process that is still starting stops right after its start.
     if (started === undefined) return;
     setTimeout(() => process.exit(1), started.stopGraceMs + CLOSING_MS).unref();
     await started.stop();
@@ -281,7 +281,7 @@ export async function runUntilSignal(start: (stopping: AbortSignal) => Promise<S
   process.on("SIGINT", () => void stop());
   process.on("SIGTERM", () => void stop());
   process.on("SIGHUP", () => void stop());
-  // A launcher that started this process with a channel has died: nobody else would stop it.
+  // A launcher with a channel to this process has died: no other process would stop it.
   process.on("disconnect", () => void stop());
   try {
     started = await start(stopping.signal);
@@ -295,7 +295,7 @@ export async function runUntilSignal(start: (stopping: AbortSignal) => Promise<S
   }
 }
 
-/** Ends the process, which could not do what it was asked for. */
+/** Ends the process after a failure. */
 function endWith(error: unknown): never {
   process.stderr.write(`${sentenceOf(error)}\n`);
   if (!(error instanceof OperatorError) && process.env["LOG_LEVEL"] === "debug") console.error(error);
@@ -303,13 +303,13 @@ function endWith(error: unknown): never {
 }
 
 /**
- * The main of a service process. It serves; with the argument `migrate` it brings the schemas up to date and ends; with
- * `--version` it says which build it is.
+ * The main of a service process. It serves; with the argument `migrate` it updates the schemas and ends; with
+ * `--version` it prints its build.
  */
 export async function run(modules: readonly Module[]): Promise<void> {
   const [command, ...others] = process.argv.slice(2);
   if (command === undefined) {
-    // Many processes of a service may start at once, and with a role that may not change tables: somebody else migrates.
+    // Many processes of a service may start at once, with a role that may not change tables: another process migrates.
     const env = { ...process.env, MIGRATE: process.env["MIGRATE"] || "off" };
     return runUntilSignal((stopping) => startProcess(modules, { env, stopping }));
   }

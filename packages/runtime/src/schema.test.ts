@@ -1,4 +1,4 @@
-// A process and its schema: migrated by the process itself, or by somebody else whom it waits for, alive and not ready.
+// Guarantees of a process and its schema: the process migrates it, or waits for another that does, alive and not ready.
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// A service's tables: who uses them opens a pool; before that they are migrated, by this process or by another that is
-// waited for. While it waits, a process is alive and not ready, and says what it waits for.
+// Schemas of a process: each module opens a pool on its tables. Before that, this process migrates them, or waits for
+// another that does. While it waits, a process is alive and not ready, and reports the reason.
 import { Gauge, type Registry } from "prom-client";
 import type { z } from "zod";
 import { migrate, pendingFiles } from "./database/migrate.ts";
@@ -23,15 +23,15 @@ const LOOK_EVERY_MS = 1_000;
 
 export type PostgresConfig = z.infer<typeof postgresConfig>;
 
-/** A module's schema and where it is. */
+/** A module's schema and its database. */
 export interface PlacedSchema {
   readonly schema: Schema;
   readonly config: PostgresConfig;
 }
 
 /**
- * @param metrics where the connections are counted
- * @throws OperatorError when the server is not usable.
+ * @param metrics registry that counts the connections
+ * @throws OperatorError if the server is not usable.
  */
 export async function openPool(
   config: PostgresConfig,
@@ -52,7 +52,7 @@ export async function openPool(
   return pool;
 }
 
-/** By the registry of their process, and by schema. */
+/** Pools by the registry of their process, and by schema. */
 const counted = new WeakMap<Registry, Map<string, Pool>>();
 
 function countConnections(metrics: Registry, schema: string, pool: Pool): void {
@@ -78,7 +78,10 @@ function countConnections(metrics: Registry, schema: string, pool: Pool): void {
   gauge("postgres_waiting_queries", "Queries that wait for a connection", (its) => its.waitingCount);
 }
 
-/** Of all modules that keep tables. @throws OperatorError when the environment does not say where. */
+/**
+ * Returns the schemas of all modules with tables.
+ * @throws OperatorError if the environment does not name their database.
+ */
 export function placedSchemas(modules: readonly Module[], env: Environment): PlacedSchema[] {
   const problems: string[] = [];
   const placed = modules.flatMap(({ name, schema }) => {
@@ -111,7 +114,7 @@ export interface Waiting {
   readonly stopping: AbortSignal | undefined;
 }
 
-/** @returns false when it was told to stop before all was there. */
+/** @returns false if a stop request ended the wait. */
 export async function awaitSchemas(placed: readonly PlacedSchema[], waiting: Waiting): Promise<boolean> {
   const { config, log, metrics, clock, stopping } = waiting;
   const look = async () => (await Promise.all(placed.map((one) => problemOf(one, log)))).flat();
@@ -139,7 +142,7 @@ export async function awaitSchemas(placed: readonly PlacedSchema[], waiting: Wai
   return true;
 }
 
-/** A server that does not answer is waited for like a migration. */
+/** Returns the problem; an unreachable server is one, like a missing migration. */
 async function problemOf(placed: PlacedSchema, log: Logger): Promise<string[]> {
   const { name } = placed.schema;
   try {
@@ -157,8 +160,9 @@ async function lackOf(pool: Pool, schema: Schema): Promise<string | undefined> {
 }
 
 /**
- * For a process that runs: another database may have come back from a backup, or a newer version have taken something away.
- * @throws Error that says what is wrong with it
+ * Checks the schema of a running process: another database may be a restored backup, or a newer version may have
+ * removed something.
+ * @throws Error that names the fault
  */
 export async function requireSchema(pool: Pool, schema: Schema): Promise<void> {
   const lack = await lackOf(pool, schema);

@@ -1,5 +1,5 @@
-// The internal HTTP port of a process: REST of its modules for the gateway, their OpenAPI parts, and what a platform
-// asks (alive, ready, metrics). Nothing here is meant for the public.
+// Service HTTP is the internal port of a process: REST of its modules for the gateway, their OpenAPI parts, and the
+// platform's checks (alive, ready, metrics). Nothing here is public.
 
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
@@ -62,7 +62,7 @@ export async function startServiceHttp(options: ServiceHttpOptions) {
 }
 
 export interface Readiness {
-  /** Sentences of what is not ready; empty = ready. */
+  /** Returns a sentence for each part that is not ready; empty = ready. */
   problems(): Promise<string[]>;
 }
 

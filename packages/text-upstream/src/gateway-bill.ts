@@ -1,10 +1,11 @@
-// How gateways before many providers say what they bill: in `usage.cost`, and when they are asked about a generation.
+// Gateway bills are read from upstreams that serve many providers: from `usage.cost` or from a look-up of the
+// generation.
 import type { GenerationQuery, UpstreamKind } from "./upstream-kind.ts";
 
 export const reportedCost: UpstreamKind["reportedCost"] = (usage, amount) => {
   const cost = amount("cost");
   if (cost === undefined) return undefined;
-  // With a key of our own behind the gateway, its cost is a fee on top of what that provider bills us.
+  // With a key of our own behind the gateway, its cost is a fee on top of that provider's bill.
   const own = usage["is_byok"] === true ? (amount("cost_details", "upstream_inference_cost") ?? 0n) : 0n;
   return { cost: cost + own, isUsageCost: own === 0n };
 };

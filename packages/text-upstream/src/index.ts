@@ -16,7 +16,14 @@ export {
   priceTermsOf,
 } from "./price-fields/price-terms.ts";
 export { withoutUnshown } from "./shown-name.ts";
-export type { TextModel, TextPriceCase, TextPrices, TextRates } from "./text-model.ts";
+export type {
+  DailyHours,
+  OffPeakRates,
+  TextModel,
+  TextPriceCase,
+  TextPrices,
+  TextRates,
+} from "./text-model.ts";
 export {
   type Continues,
   type PriceSource,

@@ -1,4 +1,5 @@
-// Parts of the rows of upstreams' lists of models, as all kinds of them write them. What cannot be used counts as unknown.
+// Row parts are the shared fields of upstreams' model lists, for all kinds of upstreams. An unusable value counts as
+// unknown.
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import { withoutUnshown } from "./shown-name.ts";
@@ -16,22 +17,22 @@ export const rowWords = z
   .transform((list) => list.filter(isWord).slice(0, 100));
 export const unixSeconds = z.int().positive().max(4_102_444_800).nullish().catch(undefined);
 
-/** Undefined for what is missing, negative ("-1" means "it depends"), no number, or absurd. */
+/** Returns undefined for a missing, negative ("-1" means "it depends"), non-numeric or absurd price. */
 export function priceOf(value: unknown): PicoUsd | undefined {
   const raw = rawPrice.safeParse(value);
   return raw.success ? parsePicoUsd(raw.data) : undefined;
 }
 
 /**
- * Price of a meter that is a part of another one. Listings say "0" when the part has no price of its own, so zero counts as
- * absent: else tokens of a paid whole would go unbilled.
+ * Returns the price of a meter that is a part of another one. Listings write "0" if the part has no price of its own.
+ * So zero counts as absent; otherwise tokens of a paid whole would stay unbilled.
  */
 export function extraPrice(value: unknown): PicoUsd | null {
   const price = priceOf(value);
   return price === undefined || price === 0n ? null : price;
 }
 
-/** A name that can be stored and shown: nothing unshown, no halves of characters, not too long. */
+/** Returns a name that can be stored and shown: no invisible characters, no half characters, bounded length. */
 export function nameOf(name: string | null | undefined, otherwise: string): string {
   const clean = withoutUnshown((name ?? "").toWellFormed())
     .trim()

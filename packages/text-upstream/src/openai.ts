@@ -1,5 +1,6 @@
-// OpenAI, and servers that speak its format (vLLM, Ollama, llama.cpp, LM Studio): list ids without prices, say tokens and no cost, and cannot be asked. Such
-// a row has an id and little more; what the model costs and can do is ours to say.
+// OpenAI, and servers with its format (vLLM, Ollama, llama.cpp, LM Studio), list ids without prices and offer no
+// look-ups. Their usage reports tokens and no cost. A row has little more than an id, so our own price list and
+// catalogue describe the model.
 import { z } from "zod";
 import { dayOf, rowId, unixSeconds } from "./listed-row.ts";
 import { toolCalls } from "./tool-calls.ts";
@@ -20,7 +21,7 @@ export const openAi: UpstreamKind = {
       return { id, releaseDate: dayOf(created) };
     },
   },
-  // Models that think refuse the older name.
+  // Reasoning models refuse the older name.
   limitFields: { chat: "max_completion_tokens", responses: "max_output_tokens" },
   reportsCost: false,
   reportedCost: () => undefined,
@@ -28,7 +29,7 @@ export const openAi: UpstreamKind = {
   generations: undefined,
 };
 
-/** A server of anybody's, anywhere. What it serves and what that costs, the operator's own catalogue says. */
+/** A server of any owner. The operator's own catalogue lists its models and their prices. */
 export const openAiCompatible: UpstreamKind = {
   ...openAi,
   name: "openai-compatible",

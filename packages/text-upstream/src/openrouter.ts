@@ -1,4 +1,4 @@
-// OpenRouter: lists prices, says what it bills, can be asked.
+// OpenRouter lists prices, reports its bill, and offers look-ups.
 import { z } from "zod";
 import { generations, reportedCost } from "./gateway-bill.ts";
 import {
@@ -49,13 +49,13 @@ function readRow(row: unknown): TextModel | SkipReason {
   const result = listedRow.safeParse(row);
   if (!result.success) return "malformed";
   const { id, architecture, pricing, top_provider: provider, supported_parameters: parameters } = result.data;
-  // A model that also makes images or audio costs more than its text tokens.
+  // A model that also creates images or audio costs more than its text tokens.
   if (!isTextOnly(architecture.output_modalities)) return "not_text";
   const input = priceOf(pricing["prompt"]);
   const output = priceOf(pricing["completion"]);
   const request = pricing["request"] == null ? 0n : priceOf(pricing["request"]);
   if (input === undefined || output === undefined || request === undefined) return "no_price";
-  // Free tokens with a price for something else: the rule would say that nothing can cost anything.
+  // Free tokens with a price for something else: the rule would state that every request is free.
   if (input + output === 0n && Object.values(pricing).some((each) => extraPrice(each) !== null))
     return "no_price";
   const search = extraPrice(pricing["web_search"]);
@@ -66,7 +66,7 @@ function readRow(row: unknown): TextModel | SkipReason {
     ...(kept === null ? {} : { longCacheWrite: kept }),
     audioInput: extraPrice(pricing["audio"]),
     reasoning: extraPrice(pricing["internal_reasoning"]),
-    // Of pictures there is a price for each, and none for their tokens.
+    // The listing has a price for each picture, and none for its tokens.
     imageInput: null,
     imageOutput: null,
     audioOutput: null,
@@ -102,7 +102,10 @@ function readRow(row: unknown): TextModel | SkipReason {
 
 const override = z.object({ min_prompt_tokens: z.int().positive() }).loose();
 
-/** Prices of long prompts. Those of hours of the day are not read: the usual price is held, and the reported cost is charged. */
+/**
+ * Reads the prices of long prompts. Prices by hour of the day are ignored: the usual price is held, and the reported
+ * cost is charged.
+ */
 function casesOf(overrides: unknown, usual: TextRates): { readonly cases?: readonly TextPriceCase[] } {
   const cases = (Array.isArray(overrides) ? overrides : []).flatMap((each: unknown): TextPriceCase[] => {
     const read = override.safeParse(each);

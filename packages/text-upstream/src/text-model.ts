@@ -1,10 +1,25 @@
-// A text model as an upstream lists it, read and checked: exact prices, known limits. What the upstream does not say is null.
+// Text models as upstreams list them, read and checked: exact prices, verified limits. Missing facts are null.
 import type { PicoUsd } from "@gr/money";
 
 /** USD per token, in units of 1e-12. Null = billed as input or output. */
 export interface TextPrices extends TextRates {
   /** Rates of service tiers and of long inputs. */
   readonly cases?: readonly TextPriceCase[];
+  /** Rates of some hours. */
+  readonly offPeak?: readonly OffPeakRates[];
+}
+
+/** Hours of a day in UTC, in minutes after midnight. */
+export interface DailyHours {
+  /** From 1 (Monday) to 7 (Sunday); none = every day. */
+  readonly weekdays: readonly number[];
+  readonly fromMinute: number;
+  readonly toMinute: number;
+}
+
+export interface OffPeakRates {
+  readonly hours: readonly DailyHours[];
+  readonly rates: TextRates;
 }
 
 export interface TextPriceCase {
@@ -34,7 +49,7 @@ export interface TextRates {
 }
 
 export interface TextModel {
-  /** Ours, and the upstream's where nothing else says what it calls the model. */
+  /** Our id, and the upstream's unless another source names it. */
   readonly id: string;
   readonly name: string;
   readonly ownedBy: string;

@@ -1,5 +1,5 @@
-// Guarantees of the text upstreams' settings: the catalogue and the proxy mean the same upstreams, or both mean none; what is
-// wrong is named, and no key is.
+// Guarantees of the text upstreams' settings: the catalogue and the proxy use the same upstreams, or both use none.
+// Faults are named without the keys.
 import { readConfig } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import { textUpstreamConfig, textUpstreamsOf } from "./text-upstream-config.ts";

@@ -1,41 +1,42 @@
 // The settings of the text upstreams. The catalogue imports text models from them and the text proxy sends requests to them.
 // Both read the same settings, so that a listed model can always be called.
-import { OperatorError, trimSlashes } from "@gr/runtime";
+import { OperatorError, readJsonSetting, trimSlashes } from "@gr/runtime";
 import { z } from "zod";
 import { KIND_NAMES, type UpstreamKind } from "./upstream-kind.ts";
 import { UPSTREAM_KINDS } from "./upstream-kinds.ts";
 
 /**
- * Where the prices of its models are from:
- * - listed: it lists them
- * - price-list: of the models that it lists, those in our price list of text models
- * - catalogue: its models are those that the operator's own catalogue names, and nothing is imported
+ * Source of an upstream's prices.
+ * `listed`: the upstream lists them.
+ * `price-list`: our price list of text models has them; other listed models are ignored.
+ * `catalogue`: the operator's own catalogue names its models, and nothing is imported.
  */
 export const PRICE_SOURCES = ["listed", "price-list", "catalogue"] as const;
 export type PriceSource = (typeof PRICE_SOURCES)[number];
 
 /**
- * - assistant: from a last message of the assistant's
- * - vllm: the same, when two fields of its own say so
+ * Ways to continue an answer.
+ * `assistant`: from a last message of the assistant.
+ * `vllm`: the same, if two fields of vLLM's own request it.
  */
 export const CONTINUES = ["assistant", "vllm"] as const;
 export type Continues = (typeof CONTINUES)[number];
 
 export interface TextUpstream {
-  /** What routes of models call it. */
+  /** Name of the upstream in routes of models. */
   readonly name: string;
   readonly kind: UpstreamKind;
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
   readonly prices: PriceSource;
-  /** False: nobody bills us for what it does, as for a server of one's own. So what was lost there has cost nothing. */
+  /** False: nobody bills us for its work, as for our own server. A lost request there has no cost. */
   readonly billed: boolean;
-  /** True: fields that are not known may pass although our own price list computes the cost. */
+  /** True: unknown fields may pass although our own price list computes the cost. */
   readonly passUnknownFields?: boolean | undefined;
-  /** How it goes on with an answer whose beginning it is given; undefined when it cannot. */
+  /** Way to continue an answer from its beginning; undefined if the upstream cannot. */
   readonly continues: Continues | undefined;
-  /** Where they differ from the settings for all upstreams; milliseconds. */
+  /** Timers that differ from the settings for all upstreams; milliseconds. */
   readonly timers: UpstreamTimerSettings;
 }
 
@@ -72,29 +73,32 @@ export const textUpstreamConfig = z.object({
     .string()
     .regex(NAME, NAME_RULE)
     .default("default")
-    .describe("what routes of text models call this upstream; shown as the provider of text models"),
-  TEXT_UPSTREAM_KIND: z.enum(KIND_NAMES).default("openrouter"),
+    .describe("provider name of text models"),
+  TEXT_UPSTREAM_KIND: z
+    .enum(KIND_NAMES)
+    .default("openrouter")
+    .describe("`openrouter`, `vercel`, `openai` or `openai-compatible` ([text upstreams](#text-upstreams))"),
   TEXT_UPSTREAM_BASE_URL: httpUrl()
     .optional()
-    .describe("everything before /chat/completions; absent = the public address of the kind"),
-  TEXT_UPSTREAM_API_KEY: z.string().min(1).optional(),
+    .meta({ description: "everything before `/chat/completions`", byDefault: "the kind's public address" }),
+  TEXT_UPSTREAM_API_KEY: z.string().min(1).optional().describe("key of the text upstream, if it needs one"),
   TEXT_UPSTREAMS: z
     .string()
-    .transform((text, context) => readJson(text, z.array(listed).min(1), context))
+    .transform((text, context) => readJsonSetting(text, z.array(listed).min(1), context))
     .optional()
     .describe(
-      "several text upstreams, the preferred first: a JSON list; then the four settings of one are not used",
+      "several text upstreams, the preferred first, as a JSON list ([text upstreams](#text-upstreams)); replaces the four settings above",
     ),
   TEXT_UPSTREAM_KEYS: z
     .string()
-    .transform((text, context) => readJson(text, z.record(name, z.string().min(1)), context))
+    .transform((text, context) => readJsonSetting(text, z.record(name, z.string().min(1)), context))
     .optional()
-    .describe("the keys of TEXT_UPSTREAMS: a JSON object, name to key"),
+    .describe("keys of these upstreams: a JSON object, name to key"),
 });
 
 type Config = z.infer<typeof textUpstreamConfig>;
 
-/** The upstreams that are meant, the preferred first; none when nothing is set. @throws OperatorError */
+/** Returns the configured upstreams, the preferred first; none if nothing is set. @throws OperatorError */
 export function textUpstreamsOf(config: Config): readonly TextUpstream[] {
   const { TEXT_UPSTREAMS: list, TEXT_UPSTREAM_KEYS: keys = {} } = config;
   const { TEXT_UPSTREAM_BASE_URL: baseUrl, TEXT_UPSTREAM_API_KEY: apiKey } = config;
@@ -125,7 +129,7 @@ export function textUpstreamsOf(config: Config): readonly TextUpstream[] {
   return list.map((each) => upstreamOf(each, keys[each.name], `TEXT_UPSTREAMS: ${each.name}: base_url`));
 }
 
-/** @param addressAt what an address that is missing would be called */
+/** @param addressAt name of a missing address in messages */
 function upstreamOf(
   said: z.infer<typeof listed>,
   apiKey: string | undefined,
@@ -154,37 +158,4 @@ function upstreamOf(
 
 function refuse(setting: string, problem: string): never {
   throw new OperatorError(`The configuration is not usable: ${setting} ${problem}.`);
-}
-
-/** Problems name the place within the value, and never a part of it: it may hold keys. */
-function readJson<Shape extends z.ZodType>(
-  text: string,
-  shape: Shape,
-  context: z.RefinementCtx,
-): z.infer<Shape> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    context.addIssue({ code: "custom", message: "must be JSON" });
-    return z.NEVER;
-  }
-  const result = shape.safeParse(value);
-  if (result.success) return result.data;
-  for (const { path, message } of result.error.issues) {
-    context.addIssue({
-      code: "custom",
-      message: path.length === 0 ? message : `${placeOf(path, value)}: ${message}`,
-    });
-  }
-  return z.NEVER;
-}
-
-/** "local.kind" where the entry has a name, else "[0].kind". */
-function placeOf(path: readonly PropertyKey[], value: unknown): string {
-  const [first, ...rest] = path;
-  const entry: unknown = Array.isArray(value) && typeof first === "number" ? value[first] : undefined;
-  const known = z.object({ name }).safeParse(entry);
-  const begin = typeof first !== "number" ? String(first) : known.success ? known.data.name : `[${first}]`;
-  return [begin, ...rest].map(String).join(".");
 }

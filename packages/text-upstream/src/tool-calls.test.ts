@@ -22,3 +22,9 @@ test("calls that the client runs, or that failed, do not count", () => {
   ];
   expect(toolCalls({}, { output })).toEqual({});
 });
+
+test("searches that the usage counts are those, whatever the output shows", () => {
+  const usage = { server_tool_use: { web_search_requests: 4 } };
+  expect(toolCalls(usage, { output: [search("search")] })).toEqual({ web_search_call: 4 });
+  expect(toolCalls(usage, {})).toEqual({ web_search_call: 4 });
+});

@@ -1,10 +1,10 @@
-// Calls of tools that a provider ran, as an answer shows them: searches that its usage counts, else the items of its output.
+// Tool calls are read from an answer: searches that its usage counts, otherwise the items of its output.
 import type { JsonObject, UpstreamKind } from "./upstream-kind.ts";
 
-/** What a usage that counts the searches of an answer calls them, and what they are as items of an output. */
+/** Name of the search count in a usage, and type of the same calls as output items. */
 const COUNTED = { count: "web_search_requests", call: "web_search_call" } as const;
 const CALL = /_call$/;
-/** What the client runs costs nothing. */
+/** Calls that the client runs cost nothing. */
 const OF_CLIENT: ReadonlySet<unknown> = new Set(["function_call", "custom_tool_call"]);
 
 export const toolCalls: UpstreamKind["toolCalls"] = (usage, answer) => {

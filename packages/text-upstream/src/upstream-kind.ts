@@ -1,5 +1,5 @@
-// What differs between the kinds of text upstreams. Each kind is one object, and nothing else asks of which kind an upstream
-// is: where it is, how its list of models is read, whether a usage says what it bills, and whether it can be asked afterwards.
+// Upstream kinds own the differences between text upstreams. Each kind is one object, and no other code branches on the
+// kind. A kind has an address, a reader of its model list, a reader of its bill, and perhaps look-ups.
 import type { PicoUsd } from "@gr/money";
 import type { TextModel } from "./text-model.ts";
 
@@ -10,44 +10,45 @@ export type JsonObject = { readonly [name: string]: unknown };
 
 export interface UpstreamKind {
   readonly name: KindName;
-  /** Where it is when no address is set; undefined = nowhere in particular. */
+  /** Address if no setting names one; undefined = no public address. */
   readonly publicAddress: string | undefined;
-  /** Where its models' prices are from, unless the operator says otherwise. */
+  /** Source of its models' prices, unless the operator sets another. */
   readonly prices: "listed" | "price-list" | "catalogue";
   readonly listing: Listing;
-  /** Where a request says how many tokens its output may have. */
+  /** Names of the request field that limits the output tokens. */
   readonly limitFields: { readonly chat: string; readonly responses: string };
-  /** Whether its answers say what it bills. Where they do not, our price list computes the cost. */
+  /** True if its answers report the bill. Otherwise our price list computes the cost. */
   readonly reportsCost: boolean;
   /**
-   * What it bills, as a usage of its says.
+   * Returns the bill that a usage reports.
    * @param amount reads the amount at a path of members of the usage, exactly
-   * @returns undefined when it does not say: then tokens times prices is the cost
+   * @returns undefined if the usage reports none: then tokens times prices is the cost
    */
   reportedCost(usage: JsonObject, amount: AmountReader): ReportedCost | undefined;
   /**
-   * Calls of tools that it ran and may charge for, by their type in the output. Nobody has checked that the counts are counts.
+   * Returns the calls of tools that the upstream ran and may charge for, by their type in the output. The counts are
+   * unchecked.
    * @param answer the object that has the usage
    */
   toolCalls(usage: JsonObject, answer: JsonObject): Readonly<Record<string, unknown>>;
-  /** How it is asked about a generation; undefined where it cannot be asked. */
+  /** Look-up of a generation; undefined if the upstream offers none. */
   readonly generations: GenerationQuery | undefined;
 }
 
-/** Undefined when there is no such member, or when it is no amount. */
+/** Returns undefined if the member is absent or no amount. */
 export type AmountReader = (...path: readonly [string, ...string[]]) => PicoUsd | undefined;
 
 export interface ReportedCost {
   readonly cost: PicoUsd;
-  /** Whether `usage.cost` says just that. */
+  /** True if `usage.cost` has the same amount. */
   readonly isUsageCost: boolean;
 }
 
-/** How the rows of `GET /models` are read. */
+/** Reader of the rows of `GET /models`. */
 export type Listing =
-  /** They say what each model costs. */
+  /** Rows contain the price of each model. */
   | { readonly prices: "listed"; readRow(row: unknown): TextModel | SkipReason }
-  /** They have names and little more; what the models cost, we say. */
+  /** Rows contain little more than names; our own lists have the prices. */
   | { readonly prices: "ours"; readRow(row: unknown): ListedName | SkipReason };
 
 export type SkipReason = "malformed" | "not_text" | "no_price" | "expired" | "repeated";
@@ -59,13 +60,13 @@ export interface ListedName {
 }
 
 export interface GenerationQuery {
-  /** Below the base URL. @param id the upstream's own when it is known, else the request id that was sent along */
+  /** Path below the base URL. @param id the upstream's own id if we have it, else the request id that was sent along */
   path(id: string): string;
-  /** @param data the object of this name in its answer. @param amount reads within it */
+  /** @param data the member of this name in its answer. @param amount reads within it */
   read(data: JsonObject, amount: AmountReader): GenerationSaid | undefined;
 }
 
-/** Nobody has checked that the counts are counts. */
+/** Unchecked counts of a look-up. */
 export interface GenerationSaid {
   readonly cost: PicoUsd;
   readonly inputTokens: unknown;

@@ -1,4 +1,4 @@
-// Vercel's AI Gateway: lists prices, says what it bills, can be asked.
+// Vercel's AI Gateway lists prices, reports its bill, and offers look-ups.
 import { z } from "zod";
 import { generations, reportedCost } from "./gateway-bill.ts";
 import {

@@ -12,7 +12,9 @@ export const billingConfig = z.object({
     .min(0)
     .max(1_000_000)
     .default(50)
-    .describe("requests to free models that an account may make in a UTC day; 0 = no limit"),
+    .describe(
+      "requests to free models of one account in a UTC day, failed requests included; `0` = no limit",
+    ),
   TEXT_LOG_DAYS: z.coerce
     .number()
     .int()
@@ -20,7 +22,7 @@ export const billingConfig = z.object({
     .max(MOST_DAYS)
     .default(90)
     .describe(
-      "days for which the log of text requests is kept, where an account has no term of its own; 0 = none is",
+      "days for which the log of text requests is stored: times, tokens, attempts, no word of prompts or answers; `0` = no log. An account may have a term of its own: `npm run cli -- text retention set --account <id> --days <n>`",
     ),
 });
 export type BillingConfig = z.infer<typeof billingConfig>;

@@ -1,5 +1,5 @@
-// What the command line needs of the catalogue without a running one: reading and checking files, and what a model costs. No
-// database, no settings.
+// Functions of the catalogue for the command line, without a running catalogue: read and check files, price a model.
+// They need no database and no settings.
 
 export { readOwnCatalog } from "./files/own-catalog.ts";
 export { readSeed, readSeedFiles, SEED_DIRECTORY } from "./files/seed.ts";

@@ -1,4 +1,4 @@
-// What the catalogue reads from the environment.
+// Settings of the catalogue from the environment.
 import { PROVIDER_ABILITIES, type ProviderAbility } from "@gr/models";
 import { milliseconds, postgresConfig } from "@gr/runtime";
 import { textUpstreamConfig } from "@gr/text-upstream";
@@ -14,24 +14,31 @@ export const catalogConfig = z.object({
     .enum(["true", "false"])
     .default("false")
     .transform((value) => value === "true")
-    .describe("list the models that only a simulator serves"),
-  MEDIA_PROVIDERS: z
-    .string()
-    .default("")
-    .transform(readMediaProviders)
-    .describe("who makes images and videos here; models that none of them makes are not listed"),
+    .meta({
+      description: "lists the models that only a simulator serves",
+      byDefault: "`false`; `true` with the simulator",
+    }),
+  MEDIA_PROVIDERS: z.string().default("").transform(readMediaProviders).meta({
+    description:
+      "providers of images and videos, separated by commas, each as `<provider>/<ability>`; the catalogue lists only their models. Abilities: `image`, `video`, `image-input` (accepts pictures with a request)",
+    byDefault: "none; the launchers derive it from the keys that are set",
+  }),
   CATALOG_DIR: z
     .string()
     .min(1)
     .optional()
-    .describe("folder with the operator's own models, prices and hidden models; taken over as it changes"),
+    .describe(
+      "folder with your own models, prices and hidden models ([format](#a-catalogue-of-your-own)); the same for every catalogue process",
+    ),
   TEXT_PRICE_FILE: z
     .string()
     .min(1)
     .optional()
-    .describe("what text models cost; for an upstream of kind openai, which lists no prices"),
+    .describe(
+      "path of a JSON file with the prices of the text models of an upstream of kind `openai`; the catalogue lists only models in the file ([format](../services/catalog/README.md#prices-of-text-models))",
+    ),
   TEXT_IMPORT_INTERVAL_MS: milliseconds(3_600_000).describe("pause between two imports of the text models"),
-  TEXT_IMPORT_TIMEOUT_MS: milliseconds(20_000).describe("how long one listing may take to arrive"),
+  TEXT_IMPORT_TIMEOUT_MS: milliseconds(20_000).describe("longest time of one listing"),
 });
 
 /** "openai/image,xai/image,xai/video" */

@@ -9,7 +9,7 @@ import type { Snapshot } from "./offer/snapshot.ts";
 import { comparedAmountsOf } from "./prices/model-pricing.ts";
 
 const MOST_IDS_LOGGED = 20;
-/** A price that moves by more than this factor is more likely a mistake than news. */
+/** A price change above this factor is probably a mistake. */
 const JUMP = 10n;
 
 export interface CatalogEvents {
@@ -18,23 +18,23 @@ export interface CatalogEvents {
   textImportFailed(upstream: string, reason: string, retryInMs: number): void;
   /** @param had models of the last good listing. @param has models of the new one */
   textListingDoubted(upstream: string, had: number, has: number): void;
-  /** An import that an operator asked for. */
+  /** An operator's import failed. */
   textSyncFailed(upstream: string, reason: string): void;
-  /** Postgres does not say whether another process has imported. */
+  /** Postgres did not answer the question whether another process has imported. */
   textFollowFailed(upstream: string, reason: string): void;
-  /** What is in the folder of the operator's own catalogue is in force from now on. */
+  /** The files in the folder of the operator's own catalogue are in force from now on. */
   folderTaken(folder: string, files: number): void;
-  /** It is not, and what was in force before stays. */
+  /** The folder was refused, and the earlier files stay in force. */
   folderRefused(folder: string, reason: string): void;
   /** Models that the operator's own catalogue names are not listed. @param notes a sentence for each */
   folderUnserved(notes: readonly string[]): void;
 }
 
-/** What the gauges read when metrics are collected. */
+/** Values of the gauges at each collection of metrics. */
 export interface CatalogSizes {
   models(): number;
   watchers(): number;
-  /** Whether all that is in the folder of the operator's own catalogue is in force. */
+  /** True if all files in the folder of the operator's own catalogue are in force. */
   folderUsable(): boolean;
 }
 
@@ -123,7 +123,7 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
   };
 }
 
-/** Models that are in both snapshots, as they were and as they are. */
+/** Returns each model of both snapshots in its old and new form. */
 function pairsOf(before: Snapshot, after: Snapshot) {
   return after.catalog.models.flatMap((model) => {
     const was = before.find(model.id);
@@ -132,8 +132,8 @@ function pairsOf(before: Snapshot, after: Snapshot) {
 }
 
 /**
- * Amounts of one name before and after, in USD: of a text model each meter, of another one its default request, its
- * cheapest and its dearest. From nothing or to nothing is a jump, too.
+ * Amounts under one name before and after, in USD: each meter of a text model, else the default request, the
+ * cheapest and the dearest. From nothing or to nothing also counts as a jump.
  */
 function jumpsBetween(before: Snapshot, after: Snapshot) {
   return pairsOf(before, after).flatMap(({ was, model }) => {
@@ -148,7 +148,7 @@ function jumpsBetween(before: Snapshot, after: Snapshot) {
   });
 }
 
-/** Counts, and the first few ids of each kind of change: the same kinds as `catalog diff` and `catalog sync` print. */
+/** Counts, and the first few ids of each kind of change: the same kinds as in `catalog diff` and `catalog sync`. */
 function difference(before: Snapshot, after: Snapshot) {
   const counted = (models: readonly Model[]) => ({
     count: models.length,
@@ -165,7 +165,7 @@ function difference(before: Snapshot, after: Snapshot) {
   };
 }
 
-/** Everything but the price, whose changes are counted on their own. */
+/** Returns all facts except the price, which has its own count of changes. */
 function unpriced({ price: _price, ...facts }: Model): Model {
   return facts;
 }

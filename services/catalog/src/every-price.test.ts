@@ -1,5 +1,5 @@
-// The main guarantee of the catalogue's prices, over every model and every request that it accepts: nothing costs us more than
-// it is charged, as far as the provider keeps to its price or bound, and nothing is charged above its price or bound.
+// The main guarantee of the catalogue's prices, for every model and every accepted request: our cost is at most the
+// charge, if the provider keeps its own price or bound. No charge is above its price or bound.
 import { isExact, priceOf, priceOfTokens, priceOfUse, type TokenMeters } from "@gr/models";
 import { chargeOf, PICO_PER_CREDIT } from "@gr/money";
 import { type MeteredPrice, type Model, ModelKind, type Price } from "@gr/proto/catalog";
@@ -25,7 +25,7 @@ const used = fc.record({
 });
 type Used = typeof used extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** A report of a provider that keeps to its bounds. */
+/** Returns a report of a provider within its own bounds. */
 function reportOf(rule: MeteredPrice, request: Request, { promptBytes, ...part }: Used): TokenMeters {
   const images = "images" in request ? part.images : 1;
   const seconds = "seconds" in request ? request.seconds : 1;
@@ -56,7 +56,7 @@ function pixelsOf(size: string): bigint {
   return width * height;
 }
 
-/** One request of each model, with as many images as the rest of the run says. */
+/** One request of each model, with the number of images that the run sets. */
 function* cases(how: Used): Generator<{ model: Model; request: Request; most: bigint }> {
   for (const model of seed) {
     for (const plain of requestsOf(model)) {
@@ -72,7 +72,7 @@ function* cases(how: Used): Generator<{ model: Model; request: Request; most: bi
   }
 }
 
-/** What a route costs us; without a cost of its own, what the price makes of the same report. */
+/** Returns our cost of a route. A route without its own cost is priced by the customer's rule. */
 function billOf(cost: Price | undefined, request: Request, tokens: TokenMeters | undefined, used: bigint) {
   if (cost === undefined) return used;
   if (cost.rule.case !== "token") return priceOf({ price: cost }, request)?.most;
@@ -89,7 +89,7 @@ describe("every request that a model of the seed accepts", () => {
           const { price } = model;
           if (price === undefined) throw new Error("no price");
           for (const { provider, cost } of model.routes) {
-            // A provider that bills by something else reports no tokens.
+            // A provider with another basis of its bill reports no tokens.
             const reports = tokens !== undefined && (cost === undefined || cost.rule.case === "token");
             const used = priceOfUse(price, most, reports ? { tokens } : {});
             const charged = chargeOf(used) * PICO_PER_CREDIT;

@@ -1,4 +1,4 @@
-// Guarantees of the seed's prices as a whole: each model costs what its golden row says, and none is without one.
+// Guarantees of the seed's prices as a whole: each model has a golden row, and its price is the row's.
 import { isExact, priceOfImageRequest, priceOfVideoRequest } from "@gr/models";
 import { parsePicoUsd } from "@gr/money";
 import { type Model, ModelKind } from "@gr/proto/catalog";
@@ -12,7 +12,7 @@ beforeAll(async () => {
   seed = new Map((await loadSeed(SEED_DIRECTORY, { sandbox: true })).map((model) => [model.id, model]));
 });
 
-/** @param asked as the golden rows write it: "1280x720 high 8s" */
+/** @param asked in the form of the golden rows: "1280x720 high 8s" */
 function priced(model: Model, asked: string, images: number, inputImages: number): bigint | undefined {
   if (model.price === undefined) throw new Error(`${model.id} has no price`);
   const words = asked.split(" ");

@@ -1,5 +1,5 @@
-// The catalogue module: seed files, the operator's own folder and the last good text listing at start, then imports, watches
-// and lists.
+// The catalogue module: seed files, the operator's own folder and the last good text listing at start,
+// then imports, watches and lists.
 import { join } from "node:path";
 import { defineModule, openPool } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
@@ -17,7 +17,7 @@ import { createOwnFolder, readCatalogFolder } from "./sources/own-folder.ts";
 import { createTextStore } from "./sources/store.ts";
 import { createTextImports } from "./sources/text-imports.ts";
 
-/** How often the date is checked: a new day may hide a model. */
+/** Interval of the date check, in milliseconds: a new day may hide a model. */
 const DAY_CHECK_MS = 1_000;
 
 const schema = { name: "catalog", migrations: join(import.meta.dirname, "../migrations") };
@@ -52,7 +52,7 @@ export const catalogModule = defineModule({
       intervalMs: config.TEXT_IMPORT_INTERVAL_MS,
       timeoutMs: config.TEXT_IMPORT_TIMEOUT_MS,
     });
-    /** A charge may name a price as soon as it is shown, so it is kept before. */
+    /** A charge may name a price as soon as it is shown, so it is stored before. */
     const take = async (files: readonly SeedFile[]) => {
       const next = readOffer(seed, files);
       await prices.keep(next.models, clock.now());

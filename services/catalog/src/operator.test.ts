@@ -1,5 +1,5 @@
-// Guarantees for operators: any past charge can be worked out again, and a preview says what a change would do
-// without doing any of it.
+// Guarantees for operators: any past charge can be computed again, and a preview shows the effects of a change
+// without any of them.
 import { priceOfImageRequest, priceOfTokens } from "@gr/models";
 import { chargeOf } from "@gr/money";
 import { ModelKind } from "@gr/proto/catalog";
@@ -37,7 +37,7 @@ const find = async (id: string) =>
   (await world.catalog.getCatalog({})).catalog?.models.find((one) => one.id === id);
 
 describe("a charge of a past day", () => {
-  /** As a text request is charged. */
+  /** Charges a text request. */
   async function charge(version: string | undefined) {
     const rule = (await world.operator.getPriceVersion({ version: version ?? "" })).price?.rule;
     if (rule?.case !== "token") throw new Error("no such price");
@@ -115,7 +115,7 @@ describe("a preview", () => {
     const asked = { images: 1, quality: "high", size: "1024x1024" };
     expect(priceOfImageRequest(price, asked)).toBe(8_000n * 30_000_000n + 64n * 5_000_000n);
     expect((await world.catalog.getCatalog({})).catalog?.version).toBe(before);
-    // What was never offered is no past price.
+    // A rule that was never offered is no past price.
     expect((await world.operator.getPriceVersion({ version: price.version })).price).toBeUndefined();
   });
 

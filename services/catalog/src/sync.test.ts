@@ -1,4 +1,4 @@
-// Guarantees of an import that an operator asks for, and of several catalogue processes over one database.
+// Guarantees of an operator's import, and of several catalogue processes over one database.
 import { connectPostgres, createLogger } from "@gr/runtime";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -190,7 +190,7 @@ test("a jump of one meter is told, also when a request of average shape hardly n
 });
 
 describe("catalogue processes over one database", () => {
-  /** Another one, whose first import is done. */
+  /** Starts a second process and waits for its first import. */
   async function startSecond(): Promise<CatalogUnderTest> {
     const started = await start({}, world);
     second = started;
@@ -209,7 +209,7 @@ describe("catalogue processes over one database", () => {
     const synced = await versionOf();
     await until(async () => (await versionOf(other)) === synced, PATIENCE);
     expect(await textIds(other)).toEqual(["vendor/next", "vendor/one"]);
-    // Both asked at their start; the second one has the change without asking.
+    // Both fetched the list at their start; the second one has the change without a fetch.
     expect(upstream.asked).toBe(3);
   });
 

@@ -1,5 +1,5 @@
-// Guarantees for an upstream that lists no prices: what both it and the price list know is sold at the list's price, and
-// a price list with a mistake, or without any of its models, is said to the operator in one sentence.
+// Guarantees for an upstream that lists no prices: models in its list and in the price list are sold at the list's
+// price. The operator receives one sentence about a price list with a mistake, or without any of its models.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Prices re-derived by hand from what vendors publish: each row quotes the rule, in numbers, with its source and day.
-// Nothing here reads the seed's amounts or calls the price function to find out what it expects.
+// Prices re-derived by hand from vendors' publications: each row quotes the rule, in numbers, with its source and day.
+// No code here reads the seed's amounts or calls the price function for an expected value.
 import { priceOfImageRequest, priceOfTokens, priceOfVideoRequest } from "@gr/models";
 import { type Model, ModelKind, type Price } from "@gr/proto/catalog";
 import { beforeAll, expect, test } from "@jest/globals";
@@ -17,7 +17,7 @@ interface Asked {
 interface Row {
   readonly model: string;
   readonly asked: Asked;
-  /** What the vendor's page says. */
+  /** Rule in the vendor's own words. */
   readonly rule: string;
   readonly expected: bigint;
 }
@@ -33,7 +33,7 @@ function usd(text: string): bigint {
   return BigInt(whole + fraction.padEnd(12, "0"));
 }
 
-/** Tokens at a price per million, exactly: it must come out even. */
+/** Returns the exact price of tokens at a price per million. Throws for a price with a remainder. */
 function tokens(count: bigint, usdPerMillion: string): bigint {
   const product = count * usd(usdPerMillion);
   if (product % 1_000_000n !== 0n) throw new Error("not exact");

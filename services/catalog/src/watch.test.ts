@@ -1,4 +1,4 @@
-// Guarantees of the watch over the network, through the copy that every service keeps.
+// Guarantees of the watch over the network, through the catalogue copy of every service.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { createCatalogCopy } from "@gr/clients";
 import { CatalogService } from "@gr/proto/catalog";
@@ -10,7 +10,7 @@ import { type FakeUpstream, listing, openRouterRow, startFakeUpstream } from "./
 import { type CatalogUnderTest, SECRET, startCatalog } from "./test/start-catalog.ts";
 
 const PATIENCE = { timeoutMs: 60_000 };
-// Service tokens of one process are read by the other, so both go by one clock.
+// Each process reads the other's service tokens, so both use one clock.
 const clock = new ManualClock();
 type Copy = ReturnType<typeof createCatalogCopy>;
 
@@ -46,7 +46,7 @@ async function startServer(beside: Module[] = []): Promise<void> {
   server = await startCatalog({ database, env, clock, beside });
 }
 
-/** A module that keeps a copy of the catalogue; the copy is there once the module is made. */
+/** A module with a copy of the catalogue, which is complete when the module has been created. */
 function readerModule(): { module: Module; copy: () => Copy } {
   let copy: Copy | undefined;
   const module: Module = defineModule({
@@ -68,7 +68,7 @@ function readerModule(): { module: Module; copy: () => Copy } {
   };
 }
 
-/** Another process, with a copy of the catalogue. */
+/** Starts another process, with a copy of the catalogue. */
 async function startReader(port = rpcPort): Promise<Copy> {
   const { module, copy } = readerModule();
   const env = {

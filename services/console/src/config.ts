@@ -1,9 +1,9 @@
-// What the console module reads from the environment.
+// Console settings: the environment variables of the console module.
 import { postgresConfig } from "@gr/runtime";
 import { z } from "zod";
 import { statementSettings } from "./statements/statement-config.ts";
 
-/** What goes over the wire is worth a session. */
+/** Returns true for TLS or loopback. The transferred data is as valuable as a session. */
 function isSafeToAsk(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(hostname);
@@ -14,20 +14,28 @@ export const consoleConfig = z.object({
   CONSOLE_URL: z
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
     .transform((url) => new URL(url).origin)
-    .describe("where browsers reach the console; only pages of this origin may change anything"),
+    .meta({
+      description: "address of the console for browsers; only pages of this origin may change data",
+      byDefault: "`http://HOST:PORT` (launchers)",
+    }),
   /** Another secret ends all sessions and links. */
-  CONSOLE_SECRET: z
-    .string()
-    .min(32, "must have at least 32 characters")
-    .describe("signs the cookies of sessions and the links that verify addresses"),
+  CONSOLE_SECRET: z.string().min(32, "must have at least 32 characters").meta({
+    description:
+      "signs the cookies of sessions and the links that verify addresses; at least 32 characters; a new value ends all sessions",
+    byDefault: "generated (launchers)",
+  }),
   CONSOLE_SIGN_UP: z
     .enum(["open", "closed"])
     .default("closed")
-    .describe("open: anybody may make a person and an account; closed: people are invited or added"),
+    .describe(
+      "`open`: every visitor may create a person and an account; `closed`: people are invited, or added by `npm run cli -- console add-owner`",
+    ),
   CONSOLE_SMTP_URL: z
     .url({ protocol: /^smtps?$/, error: "must be an smtp:// or smtps:// URL" })
     .optional()
-    .describe("the mail server; without it, links are shown on the terminal of the process, if it has one"),
+    .describe(
+      "the mail server, as `smtps://user:password@host`. Without it, the process prints links to its terminal if it has one, and nowhere else",
+    ),
   CONSOLE_MAIL_FROM: z
     .string()
     .min(3)
@@ -37,43 +45,53 @@ export const consoleConfig = z.object({
     .url({ protocol: /^https?$/, error: "must be an https:// URL" })
     .refine(isSafeToAsk, "must be an https:// URL; http:// is for an issuer on this machine only")
     .optional()
-    .describe("OpenID Connect issuer; with it, people may sign in there"),
-  CONSOLE_OIDC_CLIENT_ID: z.string().min(1).optional().describe("what the issuer calls this console"),
+    .describe(
+      "an OpenID Connect issuer, by the name in its metadata; people may then [sign in there](#single-sign-on). `https://`, or `http://` on the same machine",
+    ),
+  CONSOLE_OIDC_CLIENT_ID: z
+    .string()
+    .min(1)
+    .optional()
+    .describe("required with the issuer: the issuer's id of this console"),
   CONSOLE_OIDC_CLIENT_SECRET: z
     .string()
     .min(1)
     .optional()
-    .describe("how the console proves that to the issuer"),
+    .describe("required with the issuer: the issuer's secret for this console"),
   CONSOLE_OIDC_NAME: z
     .string()
     .min(1)
     .max(60)
     .default("Single sign-on")
-    .describe("what people call the issuer, such as the name of the organization"),
+    .describe('name of the issuer for people, on the button "Sign in with …"'),
   CONSOLE_PASSKEYS: z
     .enum(["on", "off"])
     .default("on")
-    .describe("off: nobody signs in with a passkey; on: whoever has added one, where browsers can"),
+    .describe("`off`: no sign-in with a [passkey](#passkeys)"),
   CONSOLE_CONTACT: z
     .union([z.email(), z.url({ protocol: /^https?$/ })], {
       error: "must be an e-mail address or an http:// or https:// URL",
     })
     .optional()
-    .describe("where people reach the operator; shown to whose account is suspended"),
+    .describe(
+      "e-mail address or URL of the operator; the console shows it to members of a suspended account",
+    ),
   STRIPE_SECRET_KEY: z
     .string()
     .min(1)
     .optional()
-    .describe("key of a Stripe account; with it, accounts pay for credits by themselves"),
+    .describe(
+      "key of a Stripe account (a restricted key is enough); with it, accounts [pay for credits without the operator](#top-ups-through-stripe)",
+    ),
   STRIPE_WEBHOOK_SECRET: z
     .string()
     .min(1)
     .optional()
-    .describe("with which Stripe signs what it tells /webhooks/stripe"),
+    .describe("required with the key: signing secret of the webhook endpoint"),
   STRIPE_API_URL: z
     .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
     .default("https://api.stripe.com")
-    .describe("where Stripe is asked"),
+    .describe("address of Stripe's API; another address for tests"),
   ...statementSettings,
 });
 export type ConsoleConfig = z.infer<typeof consoleConfig>;

@@ -1,4 +1,4 @@
-// What the handlers of the console work with; module.ts makes one of these.
+// Dependencies of all console handlers; module.ts creates them once.
 import type { BillingReportService, BillingService, TextLogService } from "@gr/proto/billing";
 import type { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import type { KeysService } from "@gr/proto/keys";
@@ -45,13 +45,13 @@ export interface ConsoleDeps {
   readonly modelKinds: ModelKinds;
   readonly signIns: SignInStore;
   readonly challenges: Challenges;
-  /** Undefined where people sign in here only. */
+  /** Undefined if people sign in here only. */
   readonly issuer: Issuer | undefined;
-  /** Undefined where there are none. */
+  /** Undefined if passkeys are switched off. */
   readonly passkeys: Passkeys | undefined;
   readonly passkeyStore: PasskeyStore;
   readonly payments: PaymentStore;
-  /** Undefined where no payments are taken, as `settling` is. */
+  /** Undefined without payments, as `settling` is. */
   readonly stripe: Stripe | undefined;
   readonly settling: SettlePayments | undefined;
   readonly statements: readonly Statement[];

@@ -1,5 +1,5 @@
-// What happens in the console, each as one function: a counter and a log line. Ids and reasons only, never an address of a
-// person, a token or a cookie.
+// Console events, each as one function: a counter and a log line. Ids and reasons only, never an address of a person, a
+// token or a cookie.
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { Reason } from "@gr/proto";
 import type { StatementComparison } from "@gr/proto/console";
@@ -13,26 +13,26 @@ export type StripeOutcome = (typeof STRIPE_OUTCOMES)[number];
 const WAYS_IN = ["password", "link", "issuer", "passkey"] as const;
 const ISSUER_FAILURES = ["away", "not_believed"] as const;
 export type IssuerFailure = (typeof ISSUER_FAILURES)[number];
-/** How somebody has proved who they are. */
+/** Proof of identity at a sign-in. */
 export type WayIn = (typeof WAYS_IN)[number];
 
 export interface ConsoleEvents {
   signedIn(personId: string, by: WayIn): void;
-  /** Somebody could not sign in at the issuer: it does not answer, or what it says is not enough. */
+  /** A sign-in at the issuer failed: the issuer does not answer, or its answer is not enough. */
   issuerFailed(issuer: string, outcome: IssuerFailure, problem: string): void;
-  /** A request was refused, for whatever reason; many of one reason are worth a look. */
+  /** A request was refused, for any reason; many of one reason need attention. */
   refused(reason: Reason): void;
-  /** An event of Stripe was dealt with, or not; "failed" ones come again. */
+  /** An event of Stripe was processed or not; Stripe repeats "failed" ones. */
   stripeTold(outcome: StripeOutcome): void;
   paymentSettled(paymentId: string, status: PaymentStatus): void;
-  /** Money came, or went, that the books do not have. */
+  /** A payment or a refund happened that the books do not have. */
   paymentNotBooked(paymentId: string, problem: string): void;
   /** This process has compared a statement with the books. */
   statementCompared(statement: string, comparison: StatementComparison): void;
   statementNotRead(statement: string, problem: string): void;
   /** The keys service did not list its accounts, so an operator may miss the newest ones. */
   accountsNotCopied(problem: string): void;
-  /** Difference beyond the tolerance in the stored comparison, which any process has made. */
+  /** Difference beyond the tolerance in the stored comparison, from any process. */
   statementStored(statement: string, off: PicoUsd): void;
 }
 

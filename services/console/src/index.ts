@@ -1,2 +1,2 @@
-// The console module: people, their sessions, and what an account is shown of its keys and its money.
+// The console module owns people and their sessions, and shows accounts their keys and their money.
 export { consoleModule } from "./module.ts";

@@ -35,7 +35,7 @@ import { createConsoleStore } from "./store.ts";
 
 const READY_FOR_MS = 1_000;
 const SWEEP_EVERY_MS = 600_000;
-/** How often a process looks for statements that are due. */
+/** Interval at which a process searches for due statements. */
 const COMPARE_EVERY_MS = 600_000;
 
 const schema = { name: "console", migrations: join(import.meta.dirname, "../migrations") };
@@ -105,7 +105,7 @@ export const consoleModule = defineModule({
       rpc: [consoleRpc(deps)],
       rest: consoleRest(deps, work),
       start: async () => {
-        // Nobody waits for it: only the log does.
+        // In the background: only the log needs the result.
         void issuer?.lookUp();
         stopSweeping = startRounds({
           clock,

@@ -1,7 +1,7 @@
-// The routes of the console: the table of @gr/console-api with a handler for each, behind one check of who may.
+// The console's REST API is the table of @gr/console-api with a handler for each route, behind one permission check.
 import { type ConsoleRoute, type ConsoleRouteName, consoleRoutes } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
-import { type RestApi, type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestApi, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import type { z } from "zod";
 import type { ConsoleDeps } from "./console-deps.ts";
@@ -24,7 +24,7 @@ import { personRoutes } from "./routes/person/person-routes.ts";
 
 const BODY_LIMIT = 64 * 1024;
 
-/** @param work counts each request until it has ended, also if its client has gone */
+/** @param work counts each request until its end, even after a disconnect of its client */
 export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
   const handlers: Handlers = {
     ...personRoutes(deps),
@@ -55,9 +55,9 @@ export function consoleRest(deps: ConsoleDeps, work: RunningWork): RestApi {
         if (error instanceof ServiceError) events.refused(error.reason);
       });
       scope.addHook("onRequest", async (request, reply) => {
-        // Also of refusals: what somebody may see changes with the session.
+        // Refusals too, because the visible data changes with the session.
         reply.header("cache-control", "no-store");
-        // Stripe has no session, and is known by its signature.
+        // Stripe has no session; its signature identifies it.
         if (request.routeOptions.url === STRIPE_WEBHOOK_PATH) return;
         callers.set(
           request,
@@ -81,6 +81,7 @@ function routeOf(
     method,
     path,
     summary,
+    access: anyone,
     bodyLimit: BODY_LIMIT,
     ...(query === undefined ? {} : { query: query as z.ZodUndefined }),
     ...(body === undefined ? {} : { body: body as z.ZodUndefined }),

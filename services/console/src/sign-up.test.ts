@@ -1,5 +1,5 @@
-// Sign-up and invitations: an address counts for the person who reads its mail. A stranger who was there first gains nothing,
-// and no answer tells which addresses are known or invited.
+// Guarantees of sign-up and invitations: an address belongs to the reader of its mail. An earlier stranger gains
+// nothing, and no answer reveals which addresses are registered or invited.
 import { type MailServer, startMailServer, tokenOf } from "@gr/testing/mail-server";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Browser, type ConsoleUnderTest, startConsole } from "./test/start-console.ts";

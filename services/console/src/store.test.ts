@@ -1,4 +1,4 @@
-// What must stay true of members and invitations when several people act at once, or too late.
+// Guarantees of members and invitations during simultaneous or late changes.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { digestOfToken, makeToken } from "./people/invitation-token.ts";

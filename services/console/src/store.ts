@@ -47,9 +47,9 @@ export interface AuditEntry extends Omit<AuditRecord, "accountId"> {
 
 export interface ConsoleStore {
   ping(): Promise<void>;
-  /** Does nothing when the account is known. */
+  /** Adds an account; an existing account stays unchanged. */
   addAccount(accountId: string, name: string, createdAt?: Date): Promise<void>;
-  /** @returns the name that it had */
+  /** @returns its former name */
   renameAccount(accountId: string, name: string): Promise<string>;
   membershipsOf(personId: string): Promise<Membership[]>;
   roleOf(accountId: string, personId: string): Promise<Role | undefined>;
@@ -57,8 +57,9 @@ export interface ConsoleStore {
   /** A member keeps the higher role. */
   addMember(accountId: string, personId: string, role: Role): Promise<void>;
   /**
-   * Runs while nobody else changes members of the account. `owners` counts them.
-   * @param change what to do with the member, who may be missing: another role, none, or nothing (undefined).
+   * Changes a member under an exclusive lock of the account's members. `owners` counts the owners.
+   * @param change receives the member, or undefined if missing; returns another role, "removed", or undefined for no
+   * change.
    */
   changeMember(
     accountId: string,
@@ -67,12 +68,12 @@ export interface ConsoleStore {
   ): Promise<Member | undefined>;
   invitations(accountId: string): Promise<Invitation[]>;
   isInvited(email: string): Promise<boolean>;
-  /** Replaces an earlier one to the same address. */
+  /** Replaces an earlier invitation of the same address. */
   invite(invitation: NewInvitation): Promise<Invitation>;
   findInvitation(tokenDigest: Buffer): Promise<FoundInvitation | undefined>;
-  /** @returns whether there was one */
+  /** @returns true if it existed */
   withdrawInvitation(accountId: string, id: string): Promise<boolean>;
-  /** Makes the person of this address a member, and the invitation is gone. @returns undefined when there is none. */
+  /** Adds the person of this address as a member and deletes the invitation. @returns undefined if there is none */
   acceptInvitation(
     tokenDigest: Buffer,
     person: Pick<Member, "personId" | "email">,
@@ -80,7 +81,7 @@ export interface ConsoleStore {
   audit(record: AuditRecord): Promise<void>;
   /** Newest first. */
   listAudit(accountId: string, limit: number, after: bigint | undefined): Promise<AuditEntry[]>;
-  /** Counts one more. @returns how many there were in the window, with this one, and when it ends */
+  /** Counts one attempt. @returns the number of attempts in the window, with this one, and the end of the window */
   countAttempt(subject: string, windowMs: number): Promise<{ count: number; endsAt: Date }>;
   forgetAttempts(subject: string): Promise<void>;
   /** Reduces the count by one attempt. */

@@ -1,25 +1,25 @@
-// What happens to keys, each as one function: a counter and a log line. Ids and reasons only, never a secret or hint.
+// Key events, each as one function: a counter and a log line. Ids and reasons only, never a secret or hint.
 import type { Logger } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
 import type { ApiKey, Unusable } from "./records/key.ts";
 
-/** "malformed": wrong checksum; "unknown": well-formed, but no key of ours; "token": a web token that is none. */
+/** "malformed": wrong checksum; "unknown": well-formed, but no key of ours; "token": an invalid web token. */
 export type RefusalCause = Unusable | "malformed" | "unknown" | "token";
 
 export interface KeyEvents {
   accountCreated(accountId: string): void;
   keyMinted(key: ApiKey): void;
-  /** @param fields names of what was given. */
+  /** @param fields names of the changed fields. */
   keyUpdated(key: ApiKey, fields: readonly string[]): void;
   keyDeleted(key: ApiKey): void;
-  /** It was stored under the other pepper, and is under ours now. */
+  /** A key stored under the other pepper was moved to the current one. */
   keyMoved(): void;
   webTokenIssued(accountId: string, expiresAt: number): void;
   /** @param key the key, when the secret belongs to one. */
   keyRefused(cause: RefusalCause, key?: ApiKey): void;
-  /** A request for a new key failed, and its client is told nothing about why. */
+  /** A request for a new key failed; its client gets no reason. */
   keyNotMinted(accountId: string, error: unknown): void;
-  /** A key could not be stored and its spender could not be switched off again; nobody holds its secret. */
+  /** A key could not be stored and its spender could not be switched off again; its secret was never returned. */
   spenderLeftActive(keyId: string, error: unknown): void;
 }
 

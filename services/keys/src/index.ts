@@ -1,2 +1,2 @@
-// The keys module: accounts, API keys, and who a secret belongs to.
+// The keys module owns accounts and API keys, and resolves secrets.
 export { keysModule } from "./module.ts";

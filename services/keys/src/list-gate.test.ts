@@ -1,4 +1,4 @@
-// Lists of keys have no rate limit, so they are made one after the other, and accounts take turns.
+// Guarantees of key lists: they have no rate limit, so they run one after the other, and accounts alternate.
 import { expect, test } from "@jest/globals";
 import { keysRest } from "./api/rest.ts";
 import type { KeyDeps } from "./operations/key-deps.ts";
@@ -14,8 +14,7 @@ test("one list is made at a time, and accounts take turns", async () => {
   const deps = { store: { list }, clock: { now: () => 0 } } as unknown as KeyDeps;
   const route = keysRest(deps).routes.find(({ method, path }) => method === "GET" && path === "/v1/api-keys");
   const ask = (accountId: string) => {
-    const principal = { accountId, keyId: "key", kind: "management" };
-    return route?.handle({ query: {}, http: { principal } } as never);
+    return route?.handle({ query: {}, caller: { accountId, keyId: "key", kind: "management" } } as never);
   };
   const answers = [ask("a"), ask("a"), ask("a"), ask("b")];
   for (let count = 0; count < answers.length; count += 1) {

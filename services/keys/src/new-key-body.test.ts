@@ -1,5 +1,5 @@
-// Guarantees of the body of POST /v1/api-keys: what is malformed is refused with the field's name, what is valid is
-// read exactly.
+// Guarantees of the body of POST /v1/api-keys: a malformed body is refused with the field's name. A valid body is read
+// exactly.
 import { creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { parseJsonBytes, parseRequest } from "@gr/runtime";
@@ -10,7 +10,7 @@ import { newKeyBody } from "./api/rest.ts";
 const NOW = Date.UTC(2026, 5, 15, 12);
 const schema = newKeyBody({ clock: { now: () => NOW } });
 
-/** As the route does it: bytes, JSON, schema. */
+/** Parses as the route does: bytes, JSON, schema. */
 const read = (json: string) => parseRequest(schema, parseJsonBytes(Buffer.from(json)));
 const readWith = (field: string, json: string) => read(`{"name":"a key","${field}":${json}}`);
 
@@ -25,7 +25,7 @@ function refusal(attempt: () => unknown): { reason: string; param: string | unde
   throw new Error("it was accepted");
 }
 
-/** Every refusal is a 400 of the right field, and its message says so too. */
+/** Expects a 400 for the right field, also named in its message. */
 function expectRefused(field: string, attempt: () => unknown): string {
   const { reason, param, message } = refusal(attempt);
   expect({ reason, param }).toEqual({ reason: "invalid_value", param: field });

@@ -1,4 +1,4 @@
-// Guarantees of the revisions under which billing is told of keys: whatever arrives late can be told from what is newer.
+// Guarantees of the revisions that billing receives with keys: late messages can be distinguished from newer ones.
 import { setTimeout } from "node:timers/promises";
 import { ServiceError } from "@gr/proto";
 import type { Spender } from "@gr/proto/billing";
@@ -8,7 +8,7 @@ import { type KeysUnderTest, startKeys } from "./test/start-keys.ts";
 
 let world: KeysUnderTest;
 let accountId: string;
-/** Every spender that was sent to billing, whatever billing answered. */
+/** Every spender that was sent to billing, accepted or not. */
 let sent: Spender[];
 
 beforeAll(async () => {

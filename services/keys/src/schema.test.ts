@@ -1,4 +1,4 @@
-// The golden schema is what the migrations add up to.
+// Guarantee of the golden schema: it is the sum of the migrations.
 import { fileURLToPath } from "node:url";
 import { compareSchema } from "@gr/testing";
 import { expect, test } from "@jest/globals";

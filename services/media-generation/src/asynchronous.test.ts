@@ -1,5 +1,5 @@
-// Requests whose callers do not wait: refused at once or sure to be worked on, whoever stops meanwhile; given up when their
-// callers say so, and then free unless that comes too late.
+// Requests without a waiting client: refused at once, or certain to be worked on, even if a process stops. A cancelled
+// request is free, unless the cancellation arrives too late.
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -13,14 +13,14 @@ const PATH = "/v1/compat/videos/generations";
 const fox = { model: "sandbox/video", prompt: "a fox" };
 const PATIENCE = { timeoutMs: 60_000 };
 
-/** A queue whose jobs end when a test says so. */
+/** A queue that ends its jobs at a test's command. */
 class FilmQueue {
   submissions = 0;
   cancelled = 0;
   done = false;
-  /** What a poll says of how far it is. */
+  /** Progress in a poll's answer. */
   percent: number | undefined;
-  /** What a submission is answered with; absent: the job waits in the queue. */
+  /** Answer to a submission; absent: the job waits in the queue. */
   atOnce: (() => Promise<Progress>) | undefined;
 
   readonly provider: MediaProvider = {
@@ -70,7 +70,7 @@ async function remove(id: string) {
   return status;
 }
 
-/** The entry, once it is what a test waits for. */
+/** Returns the entry when it has the expected status. */
 async function entryWith(id: string, status: string) {
   await until(async () => (await media.logged(id)).body.status === status, PATIENCE);
   return (await media.logged(id)).body;

@@ -1,4 +1,4 @@
-// What the media-generation module reads from the environment; the providers' own variables stand in their definitions.
+// Settings of the media-generation module. The providers' own variables are in their definitions.
 import { holdConfig } from "@gr/paid-request";
 import { dataDirConfig, milliseconds, postgresConfig } from "@gr/runtime";
 import { z } from "zod";
@@ -12,66 +12,83 @@ const MEGABYTE = 1024 * 1024;
 const count = (byDefault: number, most = Number.MAX_SAFE_INTEGER) =>
   z.coerce.number().int().min(1).max(most).default(byDefault);
 
-/** Of what type each is, its provider's definition knows and nobody else needs. */
+/** The types of these settings are in the provider's definition only. */
 const providerSettings: object = Object.assign({}, ...mediaProviders.map(({ settings }) => settings.shape));
 
 export const mediaGenerationConfig = z.object({
   ...postgresConfig.shape,
   ...dataDirConfig.shape,
   ...holdConfig.shape,
-  PUBLIC_BASE_URL: httpUrl().describe("where clients reach the gateway; the start of every media URL"),
+  PUBLIC_BASE_URL: httpUrl(),
   ...providerSettings,
-  MEDIA_LOOKUP_URL: httpUrl()
-    .optional()
-    .describe("answers GET {this}/{request id} with what a provider billed; the simulator has it"),
+  MEDIA_LOOKUP_URL: httpUrl().optional().meta({
+    description: "address of look-ups: `GET {this}/{request id}` answers the bill of a provider",
+    byDefault: "–; set with the simulator",
+  }),
   MEDIA_S3_BUCKET: z
     .string()
     .min(1)
     .optional()
-    .describe("where hosted media are kept; without it, in DATA_DIR"),
-  MEDIA_S3_PREFIX: z.string().default("media/").describe("what every key in the bucket begins with"),
-  MEDIA_S3_REGION: z.string().min(1).default("us-east-1"),
-  MEDIA_S3_ENDPOINT: httpUrl().optional().describe("of another service than AWS that speaks S3's protocol"),
-  MEDIA_S3_ACCESS_KEY_ID: z.string().min(1).optional(),
-  MEDIA_S3_SECRET_ACCESS_KEY: z.string().min(1).optional(),
+    .describe("bucket for hosted media, at S3 or a service with its protocol"),
+  MEDIA_S3_PREFIX: z.string().default("media/").describe("beginning of every object name in the bucket"),
+  MEDIA_S3_REGION: z.string().min(1).default("us-east-1").describe("region of the bucket"),
+  MEDIA_S3_ENDPOINT: httpUrl().optional().meta({
+    description: "address of another service (MinIO, Ceph, R2); the path then has the name of the bucket",
+    byDefault: "AWS's of that region",
+  }),
+  MEDIA_S3_ACCESS_KEY_ID: z.string().min(1).optional().meta({
+    description: "key of the bucket; set with the next setting or not at all",
+    byDefault: "from the AWS SDK: `AWS_…` variables, a profile, the role of the pod or machine",
+  }),
+  MEDIA_S3_SECRET_ACCESS_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .meta({ description: "secret of `MEDIA_S3_ACCESS_KEY_ID`", byDefault: "as the key id" }),
   FFMPEG_PATH: z
     .string()
     .min(1)
     .optional()
-    .describe("program that takes the first picture out of videos that are not AV1"),
+    .describe(
+      "program that extracts the first picture of a video for its poster; without it only videos in AV1 have a poster ([why](decisions/0023-posters-by-sharp-or-a-program.md))",
+    ),
   MEDIA_RETENTION_DAYS: z.coerce
     .number()
     .int()
     .min(0)
     .max(MOST_DAYS)
     .default(0)
-    .describe("how long hosted media are kept; 0 = for ever"),
-  MEDIA_TIMEOUT_MS: milliseconds(300_000).describe("longest time that one image request may take"),
-  VIDEO_TIMEOUT_MS: milliseconds(1_200_000).describe("longest time that one video request may take"),
-  MEDIA_MAX_VIDEO_BYTES: count(512 * MEGABYTE).describe("of one video; a larger one is not taken"),
-  MEDIA_MAX_BASE64_VIDEO_BYTES: count(64 * MEGABYTE).describe("of one video that is asked for as base64"),
-  MEDIA_LEASE_MS: milliseconds(30_000).describe("silence after which a generation's process counts as dead"),
+    .describe(
+      "days for which hosted media are stored; `0` = for ever. An account may have a term of its own: `npm run cli -- media retention set --account <id> --days <n>`",
+    ),
+  MEDIA_TIMEOUT_MS: milliseconds(300_000).describe("longest time of one image request"),
+  VIDEO_TIMEOUT_MS: milliseconds(1_200_000).describe(
+    "longest time of one video request; its client waits that long, and so must proxies in front of the gateway",
+  ),
+  MEDIA_MAX_VIDEO_BYTES: count(512 * MEGABYTE).describe(
+    "largest video; a larger video is refused and not charged",
+  ),
+  MEDIA_MAX_BASE64_VIDEO_BYTES: count(64 * MEGABYTE).describe(
+    "largest video for `b64_json` or `b64_ephemeral`, which has to be in memory whole",
+  ),
+  MEDIA_LEASE_MS: milliseconds(30_000).describe(
+    "silence after which the process of a generation counts as dead",
+  ),
   MEDIA_MAX_RUNNING: count(4_000, 10_000).describe(
-    "generations that one process runs at the same time, most of them waiting; more are refused",
+    "generations that run in one process at the same time, most of which wait for their provider. One account may use three places for each free place, so at most three quarters; one key may use three places for each that its account may still use",
   ),
-  MEDIA_MAX_IN_MEMORY: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe(
-      "places in memory: one for the pictures of a generation, sixteen for a video that must not be kept; others wait. By default by the memory of the process",
-    ),
+  MEDIA_MAX_IN_MEMORY: z.coerce.number().int().min(1).optional().meta({
+    description:
+      "places in the memory of one process. A generation needs one place for its pictures, and sixteen for a video that must not be stored; without a place, the bytes wait on the wire",
+    byDefault: "by memory, at most `64`",
+  }),
   MEDIA_MAX_FORM_BYTES: count(352 * MEGABYTE).describe(
-    "longest multipart/form-data body; by default sixteen pictures of 20 MB fit",
+    "longest multipart/form-data body; the default fits sixteen pictures of 20 MB",
   ),
-  MEDIA_MAX_INPUT_BYTES: z.coerce
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe(
-      "bytes of input images that one process holds at the same time; what does not fit is answered 503. By default by the memory of the process",
-    ),
+  MEDIA_MAX_INPUT_BYTES: z.coerce.number().int().min(1).optional().meta({
+    description:
+      "bytes of bodies above 64 KiB and of other input images in the memory of one process at the same time, from their arrival to the end of their request. Above it the answer is 503 with `Retry-After`. One account may use three bytes for each free byte, so at most three quarters; above it the answer is 429. Set at least four thirds of `MEDIA_MAX_FORM_BYTES`, or the largest forms never fit. At the peak the process needs two to three times as much memory (`services/media-generation/README.md` has figures)",
+    byDefault: "by memory, at most `536870912`",
+  }),
 });
 export type MediaGenerationConfig = z.infer<typeof mediaGenerationConfig>;

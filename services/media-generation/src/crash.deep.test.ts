@@ -1,5 +1,5 @@
-// kill -9 at every point where it could hurt: afterwards nobody is charged twice or for nothing, no hold stays open,
-// and what the provider billed is in the books. The process is a real one; billing and the provider outlive it.
+// kill -9 at every dangerous point: afterwards no account is charged twice or for nothing, no hold stays open,
+// and the provider's bill is booked. The process is a real one; billing and the provider outlive it.
 import { HoldState, ReleaseReason } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -9,7 +9,7 @@ import type { ScriptEntry } from "./test/scripted-server.ts";
 import { answerOf, movesOf } from "./test/start-media.ts";
 import { mp4Of } from "./test/videos.ts";
 
-/** What nobody knows is given up when its deadline has passed, and not before. */
+/** An unknown outcome is released when its deadline has passed, and not before. */
 const SOON_OVERDUE = { MEDIA_TIMEOUT_MS: "8000" };
 
 let ring: CrashRing;
@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => ring.stop());
 
-/** Lets the crash happen before billing has seen the operation. */
+/** Crashes the process before billing has received the operation. */
 function beforeCommitOf(kind: "capture" | "release") {
   return (crash: () => Promise<void>) => {
     ring.billing.before = async (call) => {
@@ -37,7 +37,9 @@ function afterCommitOf(kind: "place" | "capture") {
   };
 }
 
-/** The row cannot be ended while somebody else holds it: the crash comes with the answer read and nothing ended. */
+/**
+ * The row cannot be ended during another connection's lock: the crash happens after the answer and before any ending.
+ */
 function withTheRowLocked(crashWhen: () => Promise<void>) {
   return (crash: () => Promise<void>) =>
     ring.upstream.play(
@@ -101,7 +103,7 @@ describe("kill -9 before anything is sent", () => {
   });
 
   async function waitsForTheTable(): Promise<boolean> {
-    // Within a transaction PostgreSQL shows what it showed first.
+    // Within a transaction PostgreSQL repeats its first snapshot.
     await ring.db.query("SELECT pg_stat_clear_snapshot()");
     const { rows } = await ring.db.query(
       `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'

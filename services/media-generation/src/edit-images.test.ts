@@ -1,5 +1,5 @@
-// Pictures sent in, from the request to the answer, with the simulator as OpenAI: the same order in every form, priced with
-// its pictures, and nothing held for what cannot be used.
+// Input pictures from the request to the answer, with the simulator as OpenAI: the same order in every form, priced
+// with its pictures, and no hold for an unusable one.
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
@@ -138,7 +138,7 @@ describe("pictures that cannot be used", () => {
     const many = Array.from({ length: 17 }, () => url);
     const cases: [object, string, string][] = [
       [{ image: url }, "url_not_allowed", "image: "],
-      // Also a configured host is none for callers.
+      // A configured host is not allowed in a client's URL either.
       [{ image: `${simulator.url}/bill` }, "url_not_allowed", "image: "],
       [{ image: [uriOf(photo), uriOf(Buffer.from("<svg/>"))] }, "invalid_image", "image[1]: "],
       [{ image: uriOf(photo), mask: uriOf(photo.subarray(0, 300)) }, "invalid_image", "mask: "],

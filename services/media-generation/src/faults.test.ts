@@ -1,5 +1,5 @@
-// Every way in which a provider, billing or the disk can fail: what the caller is told, what becomes of the hold, what
-// the row says, and that nobody pays for nothing.
+// Every possible failure of a provider, of billing or of the disk: the client's error, the end of the hold, the row,
+// and that no account pays for nothing.
 import { chmod, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { create } from "@bufbuild/protobuf";
@@ -29,7 +29,7 @@ const settled = async (media: MediaUnderTest) => {
   await until(() => media.billing.openHolds.length === 0, { timeoutMs: 60_000 });
   await until(async () => (await media.row())["booked_at"] !== null, { timeoutMs: 60_000 });
 };
-/** Whoever looks for rows goes on with it now, and not only when its lease is over. */
+/** Expires the leases of all rows now. */
 const makeDue = (media: MediaUnderTest) => media.db.query("UPDATE generation SET due_at = now()");
 const pictureAnswer = async (count = 1, usage?: object) => ({
   status: 200,
@@ -80,7 +80,7 @@ describe("the simulator's faults", () => {
     const { status, body, headers } = await media.generate({ ...fox, model: "sandbox/image-hang" });
     expect(status).toBe(504);
     expect(body.error.code).toBe("provider_timeout");
-    // The log says what the caller was told, before the look-ups and after them.
+    // The log has the client's error, before the look-ups and after them.
     const logged = { status: 200, body: { status: "failed", error: body.error, cost: 0, data: [] } };
     expect(await media.logged(headers.get("x-request-id"))).toMatchObject(logged);
     await settled(media);
@@ -363,7 +363,7 @@ describe("a scripted provider", () => {
   test("a disk that cannot be written makes the service not ready", async () => {
     expect((await media.readyz()).status).toBe(200);
     await rm(join(media.dataDir, "media"), { recursive: true });
-    // What was found a moment ago counts for a while.
+    // The result of the last check is valid for some seconds.
     await until(async () => (await media.readyz()).status === 503, { timeoutMs: 60_000 });
     const { problems } = (await media.readyz()).body;
     expect(problems).toEqual([

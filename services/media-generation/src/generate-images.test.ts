@@ -1,5 +1,4 @@
-// Images from request to answer, with the simulator as OpenAI: what is delivered, what is kept, what is charged, and
-// in which order.
+// Images from request to answer, with the simulator as OpenAI: the delivery, the storage, the charge, and their order.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HoldState, OutcomeCode, ReleaseReason } from "@gr/proto/billing";

@@ -1,4 +1,4 @@
-// Videos from request to answer: what is asked of the provider, what is delivered, kept and charged.
+// Videos from request to answer: the provider's request, the delivery, the storage and the charge.
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HoldState } from "@gr/proto/billing";
@@ -12,12 +12,12 @@ import { mp4Of } from "./test/videos.ts";
 const PATH = "/v1/compat/videos/generations";
 const fox = { model: "sandbox/video", prompt: "a fox" };
 
-/** A queue whose job is done at its second poll. */
+/** A queue with jobs that are done at their second poll. */
 class FilmQueue {
   jobs: VideoJob[] = [];
   polls = 0;
   film = mp4Of();
-  /** How the video is handed over. */
+  /** Form of the delivered video. */
   made: () => Artifact = () => ({ stream: [this.film], type: "video/mp4" });
   readonly provider: MediaProvider = {
     name: "queue",
@@ -199,7 +199,7 @@ describe("what is made", () => {
 
   test("keeps its place in memory until its client has taken it, and needs none if it is hosted", async () => {
     await restart({ MEDIA_MAX_IN_MEMORY: "1" });
-    // Larger than what lies in the sockets between the two.
+    // Larger than the socket buffers between the two.
     queue.film = mp4Of("moving pictures".repeat(1_200_000));
     const taken = async (response: Response) =>
       ((await response.json()) as { data: [{ b64_json: string }] }).data[0].b64_json;

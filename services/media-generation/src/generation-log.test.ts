@@ -1,5 +1,5 @@
-// The log as callers see it: what was answered is found again, by its key only; pages are whole and cheap; what is
-// deleted is gone, but for the money.
+// The log in its clients' view: every answer is found again, by its key only; pages are complete and fast; deleted
+// content is removed, except the money.
 import { randomUUID } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { TextApi, TextLineSchema } from "@gr/proto/billing";
@@ -146,7 +146,7 @@ describe("pages", () => {
     const rows = [
       { state: "running", createdAt: second(5) },
       { kind: "video", model: "sandbox/video", createdAt: second(4) },
-      // Of one moment: the greater id first.
+      // Entries of one moment: the greater id first.
       { createdAt: second(3) },
       { state: "failed", createdAt: second(3) },
       { state: "blocked", createdAt: second(2) },
@@ -259,7 +259,7 @@ describe("pages", () => {
       }
       const filter = { createdAfter: 0, status: "succeeded", model: "model-1" } as const;
       expect(await planOf(media.db, pageQuery(owner, filter, before, 21))).not.toContain("Seq Scan");
-      // One that was seldom asked for is not looked for in all of the log, nor are the few that run or failed.
+      // A rare model is found by its index and not by a scan of the log, as are the few running or failed entries.
       const rare = await planOf(media.db, pageQuery(owner, { model: "rare" }, before, 21));
       expect(rare).toMatch(/generation_of_model/);
       for (const [status, few] of [

@@ -1,4 +1,5 @@
-// Thumbnails and posters from request to removal: where the log says, for whoever knows the file, and gone with it.
+// Thumbnails and posters from request to deletion: at the address in the log, open to every client with the file's
+// name, and deleted with the file.
 
 import { MediaGenerationService } from "@gr/proto/media";
 import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";

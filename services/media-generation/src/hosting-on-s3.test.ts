@@ -1,4 +1,4 @@
-// The whole module with its files in a bucket: what is hosted there, how it is served, and what is not left there.
+// The whole module with its files in a bucket: the hosted files, their download, and their deletion.
 import { readdir } from "node:fs/promises";
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";

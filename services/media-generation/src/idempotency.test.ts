@@ -1,4 +1,4 @@
-// A repeated Idempotency-Key: the first answer again, byte for byte, made and charged once; or an honest refusal.
+// A repeated Idempotency-Key returns the first answer, byte for byte, generated and charged once; or a clear refusal.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Model } from "@gr/proto/catalog";

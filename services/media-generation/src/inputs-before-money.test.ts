@@ -1,5 +1,5 @@
-// Pictures and money: nothing is decoded for a quote or for a caller without credit; what turns out unusable once the money is
-// held costs nothing and leaves nothing; hostile texts are refused on every way in.
+// Pictures and money: nothing is decoded for a quote or for a client without credit. A picture that turns out unusable
+// during the hold costs nothing and is removed. Hostile texts are refused in every form of a request.
 import { create } from "@bufbuild/protobuf";
 import { OutcomeCode } from "@gr/proto/billing";
 import { PriceSchema } from "@gr/proto/catalog";
@@ -18,9 +18,9 @@ const asked = { model: "sandbox/image-edit", prompt: "a fox" };
 let simulator: RunningSimulator;
 let media: MediaUnderTest;
 let photo: string;
-/** A PNG that says it has 49 megapixels, and has none: whoever decodes it refuses it. */
+/** A PNG that declares 49 megapixels, and has none: the decoder refuses it. */
 let hollow: string;
-/** Of the test. */
+/** Counts at the start of the test. */
 let before: { moves: number; rows: number };
 beforeAll(async () => {
   simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
@@ -126,7 +126,7 @@ describe("a picture that is named by URL", () => {
       await until(async () => waiting.size === 0, { timeoutMs: 60_000 });
       answering.resolve();
       media.billing.before = async () => undefined;
-      // The process carries out what it has begun before it ends.
+      // The process finishes its running work before it ends.
       await media.restart({ models });
       expect(moves()).toEqual([]);
     });
@@ -172,7 +172,7 @@ describe("a picture that does not decode once the money is held", () => {
   });
 });
 
-// Work in the square of these lengths takes minutes, which the runner's time limit does not allow.
+// Work in the square of these lengths lasts minutes, which the runner's time limit does not allow.
 describe.each([
   ["before a digit", `${"=".repeat(900_000)}A`],
   ["alone", "=".repeat(900_000)],

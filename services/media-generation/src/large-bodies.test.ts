@@ -1,4 +1,4 @@
-// Bodies that are large: who can pay for nothing cannot make this process take them in, as JSON or as a form.
+// Large bodies: without credit, a client's body is not read, as JSON or as a form.
 import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { RawUpload, until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

@@ -1,23 +1,26 @@
-// Guarantee against a provider that bills more than generations pay: after one such bill no further generation of the account goes
-// there, after bills of two accounts, or one bill far above its hold, none of any account. Refused requests have no hold.
+// Guarantee against a provider with bills above the charges. After one such bill, the account's generations
+// skip the route. After bills of two accounts, or one bill far above its hold, all accounts skip it.
+// Refused requests have no hold.
 import { create } from "@bufbuild/protobuf";
 import { PICO_PER_CREDIT, type PicoUsd } from "@gr/money";
 import { RouteSchema } from "@gr/proto/catalog";
+import { MediaGenerationService } from "@gr/proto/media";
+import { createRemoteTransport, createServiceClient, systemClock } from "@gr/runtime";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { ImageJob, MediaProvider, Progress } from "./providers/provider.ts";
 import { ACCOUNT_HEADER, KEY_HEADER } from "./test/edge.ts";
 import { fixedModels } from "./test/fixed-catalog.ts";
 import { artifactOf, drawPicture } from "./test/pictures.ts";
-import { type MediaUnderTest, startMedia, UNDISTURBED } from "./test/start-media.ts";
+import { INTERNAL_AUTH_SECRET, type MediaUnderTest, startMedia, UNDISTURBED } from "./test/start-media.ts";
 
 const ACCOUNTS = ["a", "b", "c"].map((letter) => `0190c0de-0000-7000-8000-00000000000${letter}`);
-/** Of one picture. */
+/** Charge of one picture. */
 const CHARGE: PicoUsd = 100n * PICO_PER_CREDIT;
 
 let media: MediaUnderTest;
-/** Providers that were asked, in order. */
+/** Providers that received a request, in order. */
 let asked: string[];
-/** Of each picture at the first provider. */
+/** Bill for each picture at the first provider. */
 let billed: PicoUsd;
 
 beforeEach(async () => {
@@ -69,6 +72,14 @@ test("a loss closes the last route for its account, and losses of two accounts f
   expect((await ask(b)).status).toBe(200);
   expect((await ask(c)).status).toBe(503);
   expect(asked).toEqual(["first", "first"]);
+  const transport = createRemoteTransport(media.rpcUrl(), INTERNAL_AUTH_SECRET, systemClock);
+  const operator = createServiceClient(MediaGenerationService, "media-generation", transport);
+  const [closed] = (await operator.listClosedRoutes({})).routes;
+  expect(closed).toMatchObject({ provider: "first", upstreamModel: "m", accountId: "" });
+  expect(await operator.reopenRoute({ provider: "first", upstreamModel: "m" })).toMatchObject({
+    reopened: true,
+  });
+  expect(await gauge()).toBe(0);
   expect(media.billing.holds.map(({ chargedCredits, costPicoUsd }) => [chargedCredits, costPicoUsd])).toEqual(
     [
       [100n, billed],

@@ -1,13 +1,13 @@
-// MemoryBudget computes how much input and output media generation holds, from its share of the process's memory.
-// Two thirds are for pictures sent in, which callers can send at any rate; one third is for pictures that providers made.
+// MemoryBudget computes the limits of input and output in memory, from the module's share of the process's memory.
+// Two thirds are for clients' pictures, which can arrive at any rate; one third is for the providers' pictures.
 const MIB = 1024 * 1024;
-/** Bytes of memory at the peak for each byte of input: the bytes, and a picture that is drawn anew. */
+/** Peak bytes of memory per byte of input: the bytes, and a picture that is drawn again. */
 export const BYTES_PER_INPUT_BYTE = 2;
 /** Bytes of memory for the pictures of one generation. */
 export const BYTES_PER_PLACE = 8 * MIB;
 const INPUT_PARTS = 2;
 const ALL_PARTS = 3;
-/** One account may have three quarters, so a JSON body of 50 MB fits. */
+/** An account may use three quarters, so a JSON body of 50 MB fits. */
 const LEAST_INPUT_BYTES = 72 * MIB;
 const MOST_INPUT_BYTES = 512 * MIB;
 const LEAST_PLACES = 4;

@@ -1,4 +1,4 @@
-// Puts media generation together: tables, providers, storage, routes, and the rounds that run beside them.
+// MediaGenerationModule assembles media generation: tables, providers, storage, routes, and its periodic jobs.
 import { join } from "node:path";
 import { createBilling, createCatalogCopy } from "@gr/clients";
 import { PaidRequests } from "@gr/paid-request";
@@ -34,16 +34,16 @@ import { type OpenStorage, openStorage } from "./storage/open-storage.ts";
 
 const NAME = "media-generation";
 const schema = { name: "media_generation", migrations: join(import.meta.dirname, "../migrations") };
-/** A host that callers name holds a place for downloads no longer without a byte. */
+/** Silence after which a download from a client's URL ends and releases its place, in milliseconds. */
 const DOWNLOAD_SILENCE_MS = 3_000;
-/** Between two rounds over what crashes left in the storage, and over what has been kept long enough. */
+/** Pause between two sweeps of crashed uploads and of expired media, in milliseconds. */
 const SWEEP_EVERY_MS = 15 * 60_000;
-/** A process has so many chances to keep what it works on. */
+/** Number of attempts to renew a lease before it expires. */
 const RENEWALS_PER_LEASE = 3;
 
 export const mediaGenerationModule = defineMediaGeneration(createProviders);
 
-/** @param makeProviders replaces the world outside in tests */
+/** @param makeProviders replaces the real providers in tests */
 export function defineMediaGeneration(makeProviders: typeof createProviders): Module {
   return defineModule({
     name: NAME,
@@ -59,7 +59,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         trustedOrigins: configuredOrigins(config),
         beforeLarge: (signal) => memory.take(signal),
       });
-      // What callers name is never fetched from our own hosts, not even from configured ones.
+      // An address from a client is never fetched from our own hosts, not even from configured ones.
       const callersOutbound = createOutbound({ downloadSilenceMs: DOWNLOAD_SILENCE_MS });
       const close = async () => {
         await outbound.close();
@@ -70,9 +70,9 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const { HOLD_GRACE_MS: graceMs, MEDIA_LEASE_MS: leaseMs } = config;
         const limits = limitsOf(config);
         const providers = makeProviders(config, outbound);
-        const closedRoutes = () => requests.losses.closedRoutes();
+        const closings = () => requests.losses.closings();
         const failing = new FailingAccounts(clock);
-        const events = createGenerationEvents(log, metrics, [...providers.keys()], closedRoutes, failing);
+        const events = createGenerationEvents(log, metrics, [...providers.keys()], closings, failing);
         const store = createGenerationStore(pool);
         const opened = await openStorage(config, clock);
         const { storage } = opened;
@@ -138,7 +138,7 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const days = config.MEDIA_RETENTION_DAYS;
         const rpc = mediaGenerationRpc({
           ...{ storage, events, work, generationLog, publicBaseUrl },
-          ...{ retention, retentionDays: days },
+          ...{ retention, retentionDays: days, losses: requests.losses },
         });
         const removal = { retention, storage, clock, days, events: createRetentionEvents(log, metrics) };
         const expire = (stopping: AbortSignal) => expireMedia(removal, stopping);

@@ -1,5 +1,5 @@
-// Guarantee against one caller whose prompts fail at will: providers of images keep no memory of failures, so the next caller is
-// served by the first route.
+// Guarantee against one client with prompts that always fail: image providers have no memory of failures, so the next
+// client is served by the first route.
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { KEY_HEADER } from "./test/edge.ts";
 import { drawPicture } from "./test/pictures.ts";

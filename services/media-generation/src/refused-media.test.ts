@@ -1,12 +1,14 @@
-// Real refusals of providers, from the wire to the ledger: whose error they become, which route is asked next, and who pays
+// Real refusals of providers, from the wire to the ledger: the client's error, the next route, and the payment
 // for a refused picture that its provider bills.
 import { create } from "@bufbuild/protobuf";
 import { HoldState } from "@gr/proto/billing";
 import { RouteSchema } from "@gr/proto/catalog";
 import { capturedAnswer } from "@gr/simulator/captured-answers";
-import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type { MediaProvider, Progress } from "./providers/provider.ts";
+import { ProviderError } from "./providers/provider-error.ts";
 import { fixedModels } from "./test/fixed-catalog.ts";
-import { drawPicture } from "./test/pictures.ts";
+import { artifactOf, drawPicture } from "./test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "./test/scripted-server.ts";
 import { type MediaUnderTest, movesOf, startMedia, UNDISTURBED } from "./test/start-media.ts";
 
@@ -71,4 +73,39 @@ test("without another route our account is 503 for the caller, and an alarm for 
     /media_generations_total\{provider="xai",outcome="misconfigured"\} 1/,
   );
   expect(onlyHold()).toMatchObject({ state: HoldState.RELEASED, costPicoUsd: 0n });
+});
+
+describe("an operator hears of a refused account", () => {
+  const refused = new ProviderError("misconfigured", "our key is refused", { accepted: false });
+  const lost = new ProviderError("unknown_outcome", "the connection was lost", { accepted: true });
+
+  test.each([
+    ["when other pictures of the request are delivered", undefined, 200],
+    ["when nobody knows the outcome of another picture", lost, 502],
+  ] as const)("%s", async (_, other, status) => {
+    let submitted = 0;
+    const submit = async (): Promise<Progress> => {
+      submitted += 1;
+      if (submitted === 2) throw refused;
+      if (other !== undefined) throw other;
+      return { state: "succeeded", artifacts: [artifactOf(await drawPicture())], usage: { billed: 7n } };
+    };
+    const first: MediaProvider = {
+      name: "first",
+      makes: { image: { mostAtOnce: 1, submit } },
+      poll: () => Promise.reject(lost),
+      cancel: async () => undefined,
+    };
+    await media.stop();
+    media = await startMedia({
+      upstreamUrl: "http://127.0.0.1:9",
+      env: UNDISTURBED,
+      providers: () => new Map([["first", first]]),
+    });
+    await routed("first");
+    expect((await media.generate({ ...fox, n: 3 })).status).toBe(status);
+    expect(await media.metrics()).toContain(
+      'media_generations_total{provider="first",outcome="misconfigured"} 1',
+    );
+  });
 });

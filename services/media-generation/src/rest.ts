@@ -1,5 +1,5 @@
-// The public paths: those that make images and videos, the log of them, and the hosted media.
-import { type Principal, principalOf } from "@gr/identity";
+// The public routes of media generation: image and video requests, their log, and the hosted media.
+import { normalKey, type Principal } from "@gr/identity";
 import {
   claimOf,
   maxCostOf,
@@ -17,7 +17,7 @@ import {
   type RestRoute,
   restRoute,
 } from "@gr/runtime";
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyReply } from "fastify";
 import { giveText } from "./answer/give-text.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import type { GenerationEvents } from "./generation/events.ts";
@@ -42,7 +42,7 @@ import { videoRequests } from "./request/video-request.ts";
 import { mediaRoute } from "./storage/media-routes.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
 
-/** Of JSON. */
+/** Size limit of a JSON body, in bytes. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
 
 export interface RestDeps extends AcceptDeps, LogDeps {
@@ -51,13 +51,17 @@ export interface RestDeps extends AcceptDeps, LogDeps {
   readonly work: MediaWork;
   readonly generationLog: LogStore;
   readonly maxFormBytes: number;
-  /** Of all requests at the same time. */
+  /** Size limit of all requests in work together, in bytes. */
   readonly maxInputBytes: number;
 }
 
 export function mediaGenerationRest(deps: RestDeps): RestApi {
   const { billing, maxFormBytes, maxInputBytes } = deps;
-  const bodies = rulesOfPaidBodies({ billing, spenderOf: principalOf, mostBytes: maxInputBytes });
+  const bodies = rulesOfPaidBodies({
+    billing,
+    spenderOf: ({ principal }) => normalKey(principal),
+    mostBytes: maxInputBytes,
+  });
   const routes = [imageRequests, videoRequests].flatMap((asked) =>
     asked.paths.flatMap((path) => [
       generationRoute(deps, bodies, asked, path),
@@ -77,6 +81,7 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
     method: "POST",
     path,
     summary,
+    access: normalKey,
     body: schema,
     otherBodies: { [MULTIPART]: form },
     bodyLimit: MAX_BODY_BYTES,
@@ -98,19 +103,19 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
   });
 }
 
-/** The same body as the request itself takes. */
+/** Accepts the same body as the request itself. */
 function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path: string): RestRoute {
   return restRoute({
     method: "POST",
     path: path.replace("/v1/compat/", "/v1/quote/"),
     summary: "What this request would cost; nothing is held or sent",
+    access: normalKey,
     body: asked.schema,
     otherBodies: { [MULTIPART]: asked.form },
     bodyLimit: MAX_BODY_BYTES,
     responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
-    handle: async ({ body, http, reply }: RestRequest<MediaRequest>) => {
+    handle: async ({ body, caller, http, reply }: RestRequest<MediaRequest, unknown, Principal>) => {
       refuseAmountNames(http.body as object);
-      const caller = callerOf(http);
       const allowance = allowanceOf(http, reply, bodies);
       const left = departureOf(reply);
       const incoming = { fields: body, sources: inputSources(body), allowance, left };
@@ -126,9 +131,8 @@ async function answerRequest(
   bodies: BodyRules,
   asked: RequestKind,
   path: string,
-  { body: fields, http, reply }: RestRequest<MediaRequest>,
+  { body: fields, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
 ): Promise<object> {
-  const principal = callerOf(http);
   const { accountId, keyId } = principal;
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
@@ -156,13 +160,7 @@ async function answerRequest(
   );
 }
 
-function callerOf(http: FastifyRequest): Principal {
-  const principal = principalOf(http);
-  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-  return principal;
-}
-
-/** Aborts when the client has left; after the answer it does no harm. */
+/** Returns a signal that aborts when the client disconnects. After the answer it has no effect. */
 function departureOf({ raw }: FastifyReply): AbortSignal {
   const left = new AbortController();
   const leave = () => left.abort(new Error("the client has left"));
@@ -171,7 +169,7 @@ function departureOf({ raw }: FastifyReply): AbortSignal {
   return left.signal;
 }
 
-/** Nobody is told what was given up because its client had left. A defect is still thrown. */
+/** Sends no answer for a request that was aborted because its client disconnected. A defect is still thrown. */
 async function unlessLeft(
   left: AbortSignal,
   reply: FastifyReply,
@@ -186,7 +184,10 @@ async function unlessLeft(
   }
 }
 
-/** A replayed answer says whose it is, since its request has another id. Resolves when it is given. */
+/**
+ * Sends an answer. A replayed answer names the earlier request, which has another id.
+ * Resolves when the answer is sent.
+ */
 async function give({ answer, replayed }: GivenAnswer, reply: FastifyReply): Promise<object> {
   if (replayed !== undefined) {
     reply.header("idempotency-replayed", "true").header("location", `${LOG_PATH}/${replayed}`);

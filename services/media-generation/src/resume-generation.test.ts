@@ -1,4 +1,4 @@
-// A provider with a queue, whose jobs outlive our processes: what one process submitted another one finishes.
+// A provider with a queue: its jobs outlive our processes, and another process finishes the submitted job.
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
@@ -10,7 +10,7 @@ import { type MediaUnderTest, QUICK, startMedia } from "./test/start-media.ts";
 const fox = { model: "sandbox/queue", prompt: "a fox" };
 const PATIENCE = { timeoutMs: 60_000 };
 
-/** Jobs stay pending until a test says otherwise. */
+/** Jobs stay pending until a test changes the answer. */
 class Queue {
   submissions: string[] = [];
   cancelled: string[] = [];
@@ -70,7 +70,7 @@ const succeed = async (): Promise<Progress> => ({
 const onlyHold = () => media.billing.holds[0];
 const settled = () => until(() => media.billing.openHolds.length === 0, PATIENCE);
 
-/** Submits a job, lets it be polled, and restarts the process under it; its client has left by then. */
+/** Submits a job, waits for polls, and restarts the process meanwhile; its client has disconnected by then. */
 async function restartUnder(body: object): Promise<void> {
   const leave = new AbortController();
   const lost = fetch(`${media.url()}/v1/compat/images/generations`, {

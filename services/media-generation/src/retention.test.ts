@@ -1,4 +1,5 @@
-// How long media are kept: the files go when their time is over, the log and the money stay. No storage is listed for it.
+// Retention of media: files are deleted at the end of their period, the log and the money
+// stay. No storage is listed for it.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { MediaGenerationService } from "@gr/proto/media";
@@ -105,7 +106,7 @@ describe("media that have been kept as long as they were to be", () => {
   test("are found in an index, also among many that are kept", async () => {
     await fillLog(media.db);
     await media.db.query("UPDATE generation SET outputs = '[\"x.png\"]' WHERE key_id <> 'key-1'");
-    // All rows are looked at, so that the plan does not hang on which.
+    // Statistics over all rows, so that the plan does not depend on a sample.
     await media.db.query("SET default_statistics_target = 1000; ANALYZE generation");
     const sent: { text: string; values: unknown[] }[] = [];
     const spy = {

@@ -1,4 +1,5 @@
 // MediaGenerationService: what this module does for its peers and for operators.
+import { type LossBreaker, lossCalls } from "@gr/paid-request";
 import { MediaGenerationService } from "@gr/proto/media";
 import { implement, type RpcService } from "@gr/runtime";
 import { type LogCallsDeps, logCalls } from "./log/log-rpc.ts";
@@ -6,13 +7,14 @@ import { retentionCalls } from "./retention/retention-rpc.ts";
 import type { Days, RetentionStore } from "./retention/retention-store.ts";
 
 export interface RpcDeps extends LogCallsDeps {
+  readonly losses: LossBreaker;
   readonly retention: RetentionStore;
-  /** How long media are kept of accounts that have no term of their own. */
+  /** Retention of accounts without their own period. */
   readonly retentionDays: Days;
 }
 
 export function mediaGenerationRpc(deps: RpcDeps): RpcService[] {
-  const { retention, retentionDays } = deps;
-  const calls = { ...logCalls(deps), ...retentionCalls(retention, retentionDays) };
+  const { losses, retention, retentionDays } = deps;
+  const calls = { ...logCalls(deps), ...retentionCalls(retention, retentionDays), ...lossCalls(losses) };
   return [implement(MediaGenerationService, calls)];
 }

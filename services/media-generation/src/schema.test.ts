@@ -1,4 +1,4 @@
-// The golden schema is what the migrations add up to.
+// The golden schema equals the result of all migrations.
 import { fileURLToPath } from "node:url";
 import { compareSchema } from "@gr/testing";
 import { expect, test } from "@jest/globals";

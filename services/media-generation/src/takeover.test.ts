@@ -1,5 +1,5 @@
-// What one process has begun and another one ends, because the first is dead, or only seems to be: a job is submitted
-// once, ended once, charged at most once.
+// One process starts work and another one ends it, because the first is dead, or only seems to be. Each job is
+// submitted once, ended once, charged at most once.
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
@@ -50,7 +50,7 @@ describe("a job in a provider's queue", () => {
 });
 
 describe("two processes on one database", () => {
-  /** A busy machine lets a process stand still for a moment, which must not pass for its death. */
+  /** On a busy machine a process may pause for a moment, which must not count as its death. */
   const startPatient = (leaseMs = 2_500) => ring.startChild({ MEDIA_LEASE_MS: String(leaseMs) });
 
   test("do not take a generation from each other while its process lives", async () => {

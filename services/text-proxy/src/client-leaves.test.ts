@@ -1,5 +1,5 @@
-// Clients that leave, and clients that are slow. Who leaves is charged what the upstream bills, wherever the stream
-// was; who is slow holds the upstream back and costs no memory.
+// Clients that disconnect, and slow clients. A disconnected client is charged the upstream's bill, at any point of the
+// stream. A slow client pauses the upstream and costs no memory.
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import { chargeOf } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";
@@ -34,7 +34,7 @@ describe.each(["openrouter", "openai"] as const)("a client that leaves a stream 
     responses: { model: "sandbox/chat", input: content, stream: true },
   } as const;
 
-  /** Leaves once so many events have arrived; answers the request's id. */
+  /** Disconnects after this number of events; resolves with the request's id. */
   async function leaveAfter(events: number, path: keyof typeof bodies): Promise<string> {
     const leaving = new AbortController();
     const response = await rig.post(path, bodies[path], { signal: leaving.signal });
@@ -49,7 +49,7 @@ describe.each(["openrouter", "openai"] as const)("a client that leaves a stream 
     return idOf(response);
   }
 
-  // At most: a comment, what opens the answer, the tokens, what closes it, [DONE].
+  // At most: a comment, the opening events, the tokens, the closing events, [DONE].
   const places = Array.from({ length: TOKENS + 11 }, (_, events) => events);
   test.each(["chat/completions", "responses"] as const)(
     "after any number of events is charged what the upstream bills (%s)",
@@ -78,9 +78,9 @@ describe.each(["openrouter", "openai"] as const)("a client that leaves a stream 
 
 describe("a client that does not read", () => {
   const PIECE = `data: {"choices":[{"delta":{"content":"${"x".repeat(32 * 1024)}"}}]}\n\n`;
-  /** 48 MB: more than the usual buffers on the way, less than what is read for a client that has left. */
+  /** 48 MB: more than the usual buffers on the way, less than the proxy reads for a disconnected client. */
   const PIECES = 1_500;
-  /** 260 MB: more than any buffers hold, some of which take 33 MB each. */
+  /** 260 MB: more than all buffers together, of which some hold 33 MB each. */
   const MANY_PIECES = 8_000;
   let upstream: ScriptedUpstream;
   let rig: Rig;
@@ -119,7 +119,7 @@ describe("a client that does not read", () => {
     response.destroy();
   }
 
-  /** Sends the request over a socket of its own, which does not read until it is told to. */
+  /** Sends the request over a socket of its own, which does not read before the test resumes it. */
   async function open(at: Rig) {
     const url = new URL(`${at.url}/v1/compat/chat/completions`);
     const headers = { "content-type": "application/json" };

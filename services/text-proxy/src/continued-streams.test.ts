@@ -1,5 +1,6 @@
-// Guarantees of streams that are gone on with elsewhere: only where their caller asked for it and nothing but words is there, each part
-// charged as it was billed, marked in the stream; in every other case the honest error stays, and costs nothing.
+// Guarantees of streams that another upstream continues: only at the client's request, and only with plain text
+// so far. Each part is charged at its own bill and marked in the stream. In every other case the client
+// receives the error, at no cost.
 import { chargeOf } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
@@ -25,7 +26,7 @@ const goesOn: Script = (_, response) => {
     `${chunk({ content: " world" })}data: ${JSON.stringify({ id: "two", choices: [], usage })}\n\ndata: [DONE]\n\n`,
   );
 };
-/** Of the second upstream, for what it says above. */
+/** Cost at the second upstream of its output above. */
 const SECOND_COST = 20n * 1_500_000n + 3n * 4_500_000n;
 
 let first: ScriptedUpstream;

@@ -1,4 +1,4 @@
-// What the two APIs send as server-sent events, in words and by example, for the description of the API.
+// Descriptions and examples of both APIs' server-sent events, for the API description.
 import { z } from "zod";
 import type { TextApi } from "./request/text-request.ts";
 

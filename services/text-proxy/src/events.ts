@@ -1,5 +1,5 @@
-// What happens to text requests, each as one function: counters always, a log line only for what went wrong, since
-// this is the hot path. Never a word of a prompt or an answer.
+// TextEvents are the events of text requests, one function each: always a counter, and a log line only for problems,
+// since this is the hot path. They never contain a word of a prompt or an answer.
 import { formatCredits, formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { PaidRequestEvents } from "@gr/paid-request";
 import type { Logger } from "@gr/runtime";
@@ -15,42 +15,44 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   firstByte(ms: number): void;
   /** The client's stream has begun. @param ms from the arrival of the request */
   begun(ms: number): void;
-  /** An answer is paid for. @param ownMs what of its time was ours. @param upstreamMs from sending to the last byte */
+  /** An answer is paid for. @param ownMs our part of its time. @param upstreamMs from sending to the last byte */
   timed(ownMs: number, upstreamMs: number): void;
-  /** The client left while the upstream worked; its answer is read on and charged. */
+  /** The client disconnected during the upstream's work; its answer is still read and charged. */
   clientLeft(): void;
-  /** An answer ended before its end, and what was delivered is charged. */
+  /** An answer ended early, and its delivered part is charged. */
   cutOff(order: TextOrder, why: string): void;
   lost(order: TextOrder, loss: UpstreamLoss): void;
   refused(order: TextOrder, upstream: string, status: number, refusal: Refusal): void;
+  /** An error within an answer: the upstream refuses the operator's account. */
+  accountRefused(order: TextOrder, upstream: string): void;
   /** Other routes of a model are preferred to an upstream. @param pauseMs until the next probe */
   breakerOpened(upstream: string, model: string, pauseMs: number): void;
-  /** It answers again. */
+  /** The upstream answers again. */
   breakerClosed(upstream: string, model: string): void;
   /** @param problem in words of this module: the upstream's own may quote the prompt */
   failed(order: TextOrder, problem: string): void;
-  /** The answer of a claimed request is too large: it is charged, and cannot be given again. */
+  /** The answer of a claimed request is too large: it is charged, and cannot be replayed. */
   notKept(): void;
-  /** Lines of the log that nobody will ever read. */
+  /** Lines of the log that were lost. */
   linesLost(lines: number, why: unknown): void;
-  /** A kept answer was given again. */
+  /** A stored answer was replayed. */
   replayed(): void;
-  /** An upstream bills more than can be believed: the rest is ours, and an operator has to look at it. */
+  /** An upstream's bill is above the trusted cost: the excess is our loss, and an operator must check it. */
   notBelieved(order: TextOrder, cost: PicoUsd, believed: PicoUsd): void;
 }
 
-/** Seconds; answers take from milliseconds to minutes. */
+/** Seconds; answers last from milliseconds to minutes. */
 const BUCKETS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
-/** Seconds that are ours: a few milliseconds, or something is wrong. */
+/** Seconds of our own time: a few milliseconds in normal operation. */
 const OWN_BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 5];
 const ANSWERED = { outcome: "answered" };
 
-/** What the gauges read when metrics are collected. */
+/** Values of the gauges at each collection of metrics. */
 export interface TextGauges {
   running(): number;
-  /** Number of models for which the breaker is open, by name of the upstream. */
+  /** Number of models with an open breaker, by name of the upstream. */
   openBreakers(): readonly (readonly [string, number])[];
-  /** Number of models whose route is closed because of losses, by name of the upstream. */
+  /** Number of models with a route that is closed for its losses, by name of the upstream. */
   lossyRoutes(): ReadonlyMap<string, number>;
 }
 
@@ -62,7 +64,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
     labelNames: ["outcome"],
     registers,
   });
-  // There from the beginning, so that the first one is an increase.
+  // Created at zero, so that the first failure is an increase.
   outcomes.inc({ outcome: "not_captured" }, 0);
   const counted = (name: string, help: string) => new Counter({ name, help, registers });
   const countedByUpstream = (name: string, help: string) =>
@@ -157,6 +159,10 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         log.warn({ ...named(order), status, reason: error.reason }, "upstream failed");
       }
     },
+    accountRefused: ({ id }, upstream) => {
+      keyRefused.inc({ upstream });
+      log.error({ requestId: id, upstream }, "our account is refused in the middle of an answer");
+    },
     failed: (order, problem) => {
       outcomes.inc({ outcome: "failed" });
       log.warn({ ...named(order), problem }, "upstream gave no usable answer");
@@ -184,6 +190,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         { provider, upstreamModel, accountId, loss: formatPicoUsd(loss) },
         "a route is closed: its provider bills more than requests pay",
       ),
+    routeReopened: (route) => log.warn({ ...route }, "an operator has opened a route that loses money"),
     notBelieved: (order, cost, believed) => {
       notBelieved.inc();
       const amounts = { cost: formatPicoUsd(cost), believed: formatPicoUsd(believed) };

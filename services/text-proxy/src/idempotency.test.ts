@@ -1,5 +1,5 @@
-// Requests with an Idempotency-Key: charged at most once, whatever their client does, and given again byte for byte.
-// What a failed request costs nothing for, its key is free for.
+// Requests with an Idempotency-Key: charged at most once, for any behaviour of the client, and replayed byte for byte.
+// The key of a failed request that cost nothing can be used again.
 import type { ServerResponse } from "node:http";
 import { connect } from "node:net";
 import { HoldState } from "@gr/proto/billing";
@@ -43,7 +43,7 @@ async function read(answer: Promise<Response> | Response) {
     headers,
   };
 }
-/** What was done with the money of a request. */
+/** Operations on the money of a request. */
 const movesOf = (id: string) => rig.billing.callsOf(id).filter(({ kind }) => kind !== "readAnswer");
 const kindsOf = (id: string) => movesOf(id).map(({ kind }) => kind);
 
@@ -57,7 +57,7 @@ const USAGE =
   'data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":0.00123}}\n\n';
 const DONE = "data: [DONE]\n\n";
 const CHAT = [": PROCESSING\n\n", token("a"), token("é"), USAGE, DONE, ": bye\n\n"];
-/** As of upstreams that say a usage with every chunk, the last of which counts. */
+/** Events of an upstream with a usage in every chunk. The last usage counts. */
 const USAGES = [
   USAGE.replace("0.00123", "0.0004"),
   token("b"),
@@ -243,7 +243,7 @@ describe("a client that leaves", () => {
 
 test("clients that the port cuts, since they read nothing, are charged once and get their answers by asking again", async () => {
   const port = await startRig(upstream.url, { ANSWER_STALL_MS: "300" });
-  // More than kernels buffer for who reads nothing, and small enough to be kept.
+  // More than kernels buffer for a client that reads nothing, and small enough to be stored.
   const text = "x".repeat(7 * 1024 * 1024);
   const answer = WHOLE.replace("hé", text);
   upstream.script((_, response) => sendJson(response, answer));
@@ -259,7 +259,7 @@ test("clients that the port cuts, since they read nothing, are charged once and 
     return socket;
   });
   await until(() => port.billing.openHolds.length === 0 && upstream.requests.length === 4, PATIENCE);
-  // Who does not read hears of the cut when it writes.
+  // A client that does not read detects the disconnection at its next write.
   await until(() => {
     for (const socket of sockets) if (!socket.destroyed) socket.write("\r\n");
     return sockets.every(({ destroyed }) => destroyed);
@@ -281,7 +281,7 @@ describe("a claimed stream", () => {
       await goOn.promise;
       response.end(CHAT.join(""));
     });
-    // With none of its own for the other tests: what they compare must not depend on how long anything takes.
+    // A rig of its own: the other tests compare streams, which must not contain comments that depend on time.
     const lively = await startRig(upstream.url, { TEXT_KEEP_ALIVE_MS: "20" });
     try {
       const init = { headers: { "idempotency-key": newKey() } };
@@ -348,7 +348,7 @@ describe("an answer larger than 8 MiB", () => {
     const first = await read(ask(key, body));
     expect(first.status).toBe(200);
     expect(first.text.length).toBeGreaterThan(8 * 1024 * 1024);
-    // So much text also needs more than was held for it.
+    // A text of this size also needs more than its first hold.
     expect(kindsOf(first.id).filter((kind) => kind !== "extend")).toEqual(["place", "capture"]);
     const again = await read(ask(key, body));
     expect(again.status).toBe(409);

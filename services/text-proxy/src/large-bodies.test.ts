@@ -1,4 +1,4 @@
-// Bodies that are large: who can pay for nothing cannot make this process take them in.
+// Large bodies: without credit, a client's body is not read.
 import { RawUpload, until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { principal } from "./test/front-door.ts";

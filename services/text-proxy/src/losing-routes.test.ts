@@ -1,28 +1,18 @@
 // Guarantee against an upstream that bills more than requests pay: after one such bill no further request of the account goes
 // there, after bills of two accounts, or one bill far above its hold, none of any account. Refused requests have no hold.
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
-import { CALLER_HEADER } from "./test/front-door.ts";
-import { chat, type Rig, startRig } from "./test/rig.ts";
-import { ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
+import { TextProxyService } from "@gr/proto/text";
+import { beforeEach, expect, test } from "@jest/globals";
+import { chat } from "./test/rig.ts";
+import { sendJson, startStream } from "./test/scripted-upstream.ts";
+import { ACCOUNTS, TwoUpstreams } from "./test/two-upstreams.ts";
 
 /** Holds at most 0.0047 USD: 0.03 USD more are a loss, and not yet ten holds. */
 const LONG = { max_tokens: 1_000 };
-const ACCOUNTS = ["a", "b", "c"].map((letter) => `0190c0de-0000-7000-8000-00000000000${letter}`);
-
-let first: ScriptedUpstream;
-let second: ScriptedUpstream;
-let rig: Rig;
+const upstreams = new TwoUpstreams({ kind: "openrouter" });
+const { first, second } = upstreams;
 /** USD, of each answer of the first upstream. */
 let cost: number;
 
-beforeAll(async () => {
-  first = await new ScriptedUpstream().start();
-  second = await new ScriptedUpstream().start();
-});
-afterAll(async () => {
-  await first?.stop();
-  await second?.stop();
-});
 beforeEach(() => {
   const usage = (usd: number) =>
     `"usage":{"prompt_tokens":10,"completion_tokens":2,"total_tokens":12,"cost":${usd}}`;
@@ -35,33 +25,16 @@ beforeEach(() => {
   });
   second.script((_, response) => sendJson(response, answer(0.000_001)));
 });
-afterEach(() => rig?.stop());
-
-async function start(...urls: readonly string[]): Promise<void> {
-  const upstreams = urls.map((base_url, at) => ({
-    name: ["first", "second"][at],
-    kind: "openrouter",
-    base_url,
-  }));
-  const keys = Object.fromEntries(upstreams.map(({ name }) => [name, "sk-upstream-key-0123456789"]));
-  const env = { TEXT_UPSTREAMS: JSON.stringify(upstreams), TEXT_UPSTREAM_KEYS: JSON.stringify(keys) };
-  rig = await startRig("", env);
-}
-
-async function ask(account: string | undefined, more: object = {}) {
-  const headers = { [CALLER_HEADER]: `${account}/0190c0de-0000-7000-8000-0000000000f${account?.at(-1)}` };
-  const body = chat("shared/chat", "hello", { ...LONG, ...more });
-  const response = await rig.post("chat/completions", body, { headers });
-  const text = await response.text();
-  return { status: response.status, text };
-}
-
+const ask = (account: string | undefined, more: object = {}) =>
+  upstreams.ask(account, chat("shared/chat", "hello", { ...LONG, ...more }));
 const gauge = async () =>
-  Number(/^text_routes_closed_by_losses\{provider="first"\} (\d+)$/m.exec(await rig.metrics())?.[1]);
-const holds = () => rig.billing.calls.filter(({ kind }) => kind === "place").length;
+  Number(
+    /^text_routes_closed_by_losses\{provider="first"\} (\d+)$/m.exec(await upstreams.rig.metrics())?.[1],
+  );
+const holds = () => upstreams.rig.billing.calls.filter(({ kind }) => kind === "place").length;
 
 test.each([false, true])("losses of one account leave the route to others, streams: %s", async (stream) => {
-  await start(first.url);
+  await upstreams.start(first.url);
   expect(await gauge()).toBe(0);
   const [a, b, c] = ACCOUNTS;
   cost = 0.03;
@@ -74,20 +47,32 @@ test.each([false, true])("losses of one account leave the route to others, strea
   expect({ asked: first.requests.length, holds: holds() }).toEqual(before);
   expect((await ask(b, { stream })).status).toBe(200);
   expect((await ask(c)).status).toBe(503);
+  const operator = upstreams.rig.running.dial("text-proxy", TextProxyService);
+  const [closed] = (await operator.listClosedRoutes({})).routes;
+  expect(closed).toMatchObject({ provider: "first", upstreamModel: "one", accountId: "" });
+  expect(await operator.reopenRoute({ provider: "first", upstreamModel: "one" })).toMatchObject({
+    reopened: true,
+  });
+  expect(await gauge()).toBe(0);
+  cost = 0.000_001;
+  expect((await ask(c)).status).toBe(200);
   // What was paid is at most the holds, and each bill is in the books.
-  const captures = rig.billing.calls.filter(({ kind }) => kind === "capture");
-  expect(captures.map((each) => each.cost)).toEqual([30_000_000_000n, 30_000_000_000n]);
+  const captures = upstreams.rig.billing.calls.filter(({ kind }) => kind === "capture");
+  expect(captures.map((each) => each.cost)).toEqual([30_000_000_000n, 30_000_000_000n, 1_000_000n]);
 });
 
-test("one bill far above its hold closes the route for all, and the next route serves", async () => {
-  await start(first.url, second.url);
+test.each([
+  [500, 500_000_000_000_000n],
+  [40_500, 10_000_000_000_000_000n],
+])("one bill of %i USD closes the route for all, and the next route serves", async (usd, booked) => {
+  await upstreams.start(first.url, second.url);
   const [a, b] = ACCOUNTS;
-  cost = 500;
+  cost = usd;
   expect((await ask(a)).status).toBe(200);
   const asked = first.requests.length;
   for (const account of [a, b]) expect((await ask(account)).status).toBe(200);
   expect(first.requests.length).toBe(asked);
-  const [bill] = rig.billing.calls.filter(({ kind }) => kind === "capture");
-  expect(bill?.cost).toBe(500_000_000_000_000n);
-  expect(rig.billing.charged).toBeLessThan(1_000n);
+  const [bill] = upstreams.rig.billing.calls.filter(({ kind }) => kind === "capture");
+  expect(bill?.cost).toBe(booked);
+  expect(upstreams.rig.billing.charged).toBeLessThan(1_000n);
 });

@@ -1,4 +1,4 @@
-// Requests whose outcome was lost: their upstream is asked, by a route that it is known by, and their customer never pays.
+// Requests with a lost outcome: a look-up queries their upstream by its route, and their customer never pays.
 import { ReleaseReason } from "@gr/clients";
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
@@ -33,7 +33,7 @@ function answerLookUps(status: number, body: string): void {
   };
 }
 
-/** A request whose answer never comes. */
+/** Sends a request that is never answered. */
 async function lose(on: Rig): Promise<string> {
   return idOf(await on.post("chat/completions", chat("sandbox/chat", "hi")));
 }

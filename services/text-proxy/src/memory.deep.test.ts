@@ -1,4 +1,4 @@
-// The memory of a text proxy in a container of deploy/base: as many long chats as callers like do not end the process.
+// The memory of a text proxy in a container of deploy/base: no number of long chats ends the process.
 import { fileURLToPath } from "node:url";
 import { type LimitedProcess, startLimited } from "@gr/testing/limited-process";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
@@ -39,7 +39,7 @@ const post = (body: string) =>
     () => 0,
   );
 
-/** Of text, of many values, and of text that JSON has to spell. */
+/** One text, many values, and text with escapes in JSON. */
 const shapes: Record<string, string> = {
   "one text": JSON.stringify(chat("free/chat", "lorem ".repeat(LENGTH / 6))),
   "text beyond ASCII": JSON.stringify(chat("free/chat", "é😀".repeat(LENGTH / 6))),
@@ -51,7 +51,7 @@ const shapes: Record<string, string> = {
 test.each(Object.entries(shapes))(
   "24 chats of 19 MB, sent twice by one key, end no process: %s",
   async (_, body) => {
-    // Those that are sent on hold their bodies while the others arrive.
+    // Requests at the upstream hold their bodies while the others arrive.
     upstream.script(async (_request, response) => {
       await new Promise((resolve) => setTimeout(resolve, 3_000));
       sendJson(response, WHOLE);
@@ -63,7 +63,7 @@ test.each(Object.entries(shapes))(
       expect(statuses.filter((status) => ![0, 200, 429, 503].includes(status))).toEqual([]);
     }
     expect(await post(JSON.stringify(chat("free/chat", "hi")))).toBe(200);
-    // Where no control group enforces it.
+    // For machines without a control group that enforces it.
     expect(limited.peak()).toBeLessThan(LIMIT);
   },
 );

@@ -1,9 +1,10 @@
 // The text proxy as a module: no tables of its own, the upstreams, a copy of the catalogue, billing by RPC.
 import { createBilling, createCatalogCopy, createTextLog } from "@gr/clients";
-import { countByProvider, HoldRecord, PaidRequests } from "@gr/paid-request";
+import { countByProvider, HoldRecord, lossCalls, PaidRequests } from "@gr/paid-request";
 import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogService } from "@gr/proto/catalog";
-import { type Clock, defineModule } from "@gr/runtime";
+import { TextProxyService } from "@gr/proto/text";
+import { type Clock, defineModule, implement } from "@gr/runtime";
 import { textUpstreamsOf } from "@gr/text-upstream";
 import { type TextProxyConfig, textProxyConfig } from "./config.ts";
 import { createTextEvents, type TextEvents } from "./events.ts";
@@ -16,7 +17,7 @@ import { Upstream } from "./upstream/upstream.ts";
 const SERVICE = "text-proxy";
 const LEASE_ROUNDS = 3;
 const SHORTEST_LEASE_MS = 2_000;
-/** A hold is renewed in good time when it is looked at so often. */
+/** Number of checks per lease, enough for a renewal before its end. */
 const RENEWALS_A_LEASE = 10;
 
 export const textProxyModule = defineModule({
@@ -27,7 +28,7 @@ export const textProxyModule = defineModule({
   async create({ config, log, clock, metrics, memoryBytes, dial }) {
     const events = createTextEvents(log, metrics, {
       running: () => paid.running.served,
-      lossyRoutes: () => countByProvider([...upstreams.keys()], paid.losses.closedRoutes()),
+      lossyRoutes: () => countByProvider([...upstreams.keys()], paid.losses.closings()),
       openBreakers: () => [...upstreams.values()].map(({ name, openBreakers }) => [name, openBreakers]),
     });
     const billing = createBilling(dial("billing", BillingService), clock);
@@ -53,6 +54,7 @@ export const textProxyModule = defineModule({
     });
     const inputBytes = config.TEXT_MAX_INPUT_BYTES ?? inputBudgetOf(memoryBytes);
     return {
+      rpc: [implement(TextProxyService, lossCalls(paid.losses))],
       rest: textRest({ config, billing, catalog, upstreams, paid, events, textLog, clock, inputBytes }),
       start: async () => {
         await catalog.start();
@@ -83,7 +85,7 @@ function settingsOf(config: TextProxyConfig) {
   };
 }
 
-/** By the name that routes of models call them; none where none is configured. */
+/** Opens the configured upstreams, by their name in the models' routes. */
 function openUpstreams(
   config: TextProxyConfig,
   events: TextEvents,

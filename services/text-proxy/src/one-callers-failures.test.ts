@@ -1,18 +1,17 @@
-// Guarantee against one account that fails at will: no request of another account fails because of it, with a single route as
-// with two. Failures of several accounts, and of the upstream itself, move the requests to another route.
+// Guarantee against one account that fails at will: no request of another account fails because of it, with a single
+// route as with two. Failures of several accounts, and of the upstream itself, move the requests to another route.
 import { freePort } from "@gr/testing";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { CALLER_HEADER } from "./test/front-door.ts";
-import { chat, type Rig, startRig } from "./test/rig.ts";
-import { type Script, ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstream.ts";
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { chat } from "./test/rig.ts";
+import { type Script, sendJson, startStream } from "./test/scripted-upstream.ts";
+import { ACCOUNTS, TwoUpstreams } from "./test/two-upstreams.ts";
 
-const KEY = "0190c0de-0000-7000-8000-0000000000f";
-const [A, B, C] = ["a", "b", "c"].map((letter) => `0190c0de-0000-7000-8000-00000000000${letter}`);
+const [A, B, C] = ACCOUNTS;
 const FAILURES = 2;
 const MODEL = "shared/chat";
 const FAILING = "a prompt that fails";
 
-/** Each way in which a prompt may fail at an upstream that works. */
+/** Possible failures of a prompt at a working upstream. */
 const failures: readonly (readonly [string, Script])[] = [
   [
     "an error in the format of the provider with 500",
@@ -42,53 +41,25 @@ const worksBut =
     sendJson(response, `{"id":"x","model":"${model}","choices":[{"message":{"content":"ok"}}],${usage}}`);
   };
 
-let first: ScriptedUpstream;
-let second: ScriptedUpstream;
-let rig: Rig;
+const upstreams = new TwoUpstreams(
+  { kind: "openai-compatible", first_byte_ms: 300 },
+  { TEXT_BREAKER_FAILURES: String(FAILURES), TEXT_BREAKER_PAUSE_MS: "3600000" },
+);
+const { first, second } = upstreams;
 
-beforeAll(async () => {
-  first = await new ScriptedUpstream().start();
-  second = await new ScriptedUpstream().start();
-});
-afterAll(async () => {
-  await first?.stop();
-  await second?.stop();
-});
-afterEach(() => rig?.stop());
-
-async function start(...urls: readonly string[]): Promise<void> {
-  const upstreams = urls.map((base_url, at) => ({
-    name: ["first", "second"][at],
-    kind: "openai-compatible",
-    base_url,
-    first_byte_ms: 300,
-  }));
-  rig = await startRig("", {
-    TEXT_UPSTREAMS: JSON.stringify(upstreams),
-    TEXT_BREAKER_FAILURES: String(FAILURES),
-    TEXT_BREAKER_PAUSE_MS: "3600000",
-  });
-}
-
-async function ask(account: string | undefined, prompt: string, stream = false): Promise<Response> {
-  const headers = { [CALLER_HEADER]: `${account}/${KEY}${account?.at(-1)}` };
-  const response = await rig.post("chat/completions", chat(MODEL, prompt, { max_tokens: 100, stream }), {
-    headers,
-  });
-  await response.clone().text();
-  return response;
-}
+const ask = (account: string | undefined, prompt: string, stream = false) =>
+  upstreams.ask(account, chat(MODEL, prompt, { max_tokens: 100, stream }));
 
 const isOpen = async (upstream: string) =>
-  (await rig.metrics()).includes(`text_upstream_breakers_open{upstream="${upstream}"} 1`);
+  (await upstreams.rig.metrics()).includes(`text_upstream_breakers_open{upstream="${upstream}"} 1`);
 
 describe.each([1, 2])("at a model with %i routes", (routes) => {
-  beforeEach(() => start(...[first.url, second.url].slice(0, routes)));
+  beforeEach(() => upstreams.start(...[first.url, second.url].slice(0, routes)));
 
   test.each(failures)("another account is served after %s of one account", async (_what, fails) => {
     first.script(worksBut(fails));
     second.script(worksBut(fails));
-    // In turn, so that also the second request after a failure is seen.
+    // In turns, so that the second request after a failure is also tested.
     for (let round = 0; round < 3; round += 1) {
       await Promise.all(Array.from({ length: 2 * FAILURES }, (_, at) => ask(A, FAILING, at % 2 > 0)));
       for (let time = 0; time < 2; time += 1) expect((await ask(B, "hello")).status).toBe(200);
@@ -97,7 +68,7 @@ describe.each([1, 2])("at a model with %i routes", (routes) => {
 });
 
 test("the own errors of an upstream move no request as long as one account has them, and move all when two have them", async () => {
-  await start(first.url, second.url);
+  await upstreams.start(first.url, second.url);
   const [[, proper] = []] = failures;
   first.script(worksBut(proper ?? (() => undefined)));
   second.script(worksBut(() => undefined));
@@ -105,28 +76,28 @@ test("the own errors of an upstream move no request as long as one account has t
   expect(await isOpen("first")).toBe(false);
   expect((await ask(B, FAILING)).status).toBe(502);
   expect(await isOpen("first")).toBe(true);
-  expect(await (await ask(C, "hello")).json()).toMatchObject({ model: "two" });
+  expect(JSON.parse((await ask(C, "hello")).text)).toMatchObject({ model: "two" });
 });
 
 test("an upstream that cannot be reached is passed over after failures of one account", async () => {
-  await start(`http://127.0.0.1:${await freePort()}/v1`, second.url);
+  await upstreams.start(`http://127.0.0.1:${await freePort()}/v1`, second.url);
   second.script(worksBut(() => undefined));
   for (let time = 0; time < FAILURES; time += 1) expect((await ask(A, "hello")).status).toBe(200);
   expect(await isOpen("first")).toBe(true);
-  const moved = await rig.metrics();
+  const moved = await upstreams.rig.metrics();
   expect((await ask(A, "hello")).status).toBe(200);
   const fellBack = (metrics: string) => /^text_requests_fell_back_total (\d+)$/m.exec(metrics)?.[1];
-  expect(fellBack(await rig.metrics())).toBe(fellBack(moved));
+  expect(fellBack(await upstreams.rig.metrics())).toBe(fellBack(moved));
 });
 
 test("a failing upstream is still asked when it is the last route that a request has", async () => {
-  await start(first.url, second.url);
+  await upstreams.start(first.url, second.url);
   const page: Script = (_, response) => void response.writeHead(502).end("<html>");
   first.script(page);
   for (let time = 0; time < FAILURES; time += 1) await ask(A, "hello");
   expect(await isOpen("first")).toBe(true);
   first.script(worksBut(page));
   second.script((_, response) => sendJson(response, '{"error":{"message":"later","code":429}}', 429));
-  expect(await (await ask(B, "hello")).json()).toMatchObject({ model: "one" });
+  expect(JSON.parse((await ask(B, "hello")).text)).toMatchObject({ model: "one" });
   expect(await isOpen("first")).toBe(false);
 });

@@ -1,5 +1,5 @@
-// A key with a limit of 1 USD and a stream with every option that adds bytes to its events: what is delivered is never worth more
-// than the limit and one slice, and nobody pays more than the limit.
+// A key with a limit of 1 USD and a stream with every option that adds bytes to its events. The delivered value is at
+// most the limit and one slice, and the charge is at most the limit.
 import type { ServerResponse } from "node:http";
 import { chargeOf } from "@gr/money";
 import { until } from "@gr/testing";
@@ -10,10 +10,10 @@ import { ScriptedUpstream, startStream } from "./test/scripted-upstream.ts";
 
 /** 1 USD. */
 const CAP = 10_000n;
-/** Of long/chat, for one token of output. */
+/** Price of long/chat for one output token. */
 const TOKEN_PICO = 75_000_000n;
 const SLICE_TOKENS = 512n;
-/** As English has it: the upstream makes and bills a token for each four bytes. */
+/** As in English: the upstream generates and bills a token for each four bytes. */
 const TOKEN = "word";
 
 let upstream: ScriptedUpstream;
@@ -37,7 +37,10 @@ const likely = (count: number) =>
     })),
   }));
 
-/** An event with so many tokens, as each API says them. @param full with all that was asked for, as not every server sends it */
+/**
+ * Returns an event with this number of tokens, in each API's form. @param full with all requested
+ * options, which some servers omit
+ */
 const events = {
   "chat/completions": (tokens: number, full: boolean) => {
     const choice = {

@@ -1,5 +1,5 @@
-// A key with a limit of 0.01 USD that sets no limit on output, alone and many times at the same time, against the simulator:
-// it never pays more than its limit, and what was delivered beyond it is less than what each stream was begun with.
+// A key with a limit of 0.01 USD and requests without an output limit, alone and many at the same time, against the
+// simulator. The charge is at most the limit. The value delivered above it is less than the first hold of each stream.
 import { chargeOf } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";
 import { startSimulator } from "@gr/simulator";
@@ -50,7 +50,7 @@ test.each([
   expect(answers.filter(({ status }) => status !== 200 && status !== 402)).toEqual([]);
   for (const { id, text } of begun) {
     expect(rig.billing.state(id)).toBe(HoldState.CAPTURED);
-    // None got all of what it asked for, and each was told so.
+    // No request received its whole answer, and each received the reason.
     expect(text).toMatch(stream ? /"code":"(spend_limit_exceeded|in_flight)"/ : /"finish_reason":"length"/);
   }
   expect(rig.billing.charged).toBeLessThanOrEqual(CAP);

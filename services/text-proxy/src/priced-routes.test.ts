@@ -1,5 +1,5 @@
-// A request goes only to upstreams that have a price for its fields. Where none has, it is refused by the field's name before
-// anything is held or sent, and an operator can let unknown fields pass.
+// A request is sent only to upstreams with a price for its fields. Without any, it is refused with the field's name
+// before anything is held or sent. An operator can let unknown fields pass.
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { chat, idOf, type Rig, startRig } from "./test/rig.ts";
 import { type Script, ScriptedUpstream, sendJson } from "./test/scripted-upstream.ts";

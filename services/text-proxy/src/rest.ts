@@ -1,5 +1,5 @@
-// The two public paths. Their schemas are documentation: bodies are checked by hand and go upstream as they came.
-import { principalOf } from "@gr/identity";
+// The two public routes. Their schemas are documentation: bodies are checked by our own code and sent on unchanged.
+import { normalKey } from "@gr/identity";
 import { quoteSchema, rulesOfPaidBodies } from "@gr/paid-request";
 import { type RestApi, restRoute } from "@gr/runtime";
 import { z } from "zod";
@@ -112,9 +112,9 @@ export function textRest(deps: TextDeps): RestApi {
   return {
     bodies: rulesOfPaidBodies({
       billing: deps.billing,
-      spenderOf: principalOf,
+      spenderOf: ({ principal }) => normalKey(principal),
       mostBytes: deps.inputBytes,
-      // A quote is for everybody.
+      // A quote costs nothing, so its body needs no credit.
       meter: ({ routeOptions }, canPay) =>
         PAID_PATHS.has(routeOptions.url) ? new TextBound((id) => deps.catalog.find(id), canPay) : undefined,
     }),
@@ -136,12 +136,13 @@ export function textRest(deps: TextDeps): RestApi {
   };
 }
 
-/** The same body as the request itself takes. */
+/** Accepts the same body as the request itself. */
 function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
   const { 400: invalid, 401: unknown, 404: missing, 413: large, 503: unserved } = refusals;
   return restRoute({
     method: "POST",
     path: TEXT_PATHS[api].replace("/v1/compat/", "/v1/quote/"),
+    access: normalKey,
     summary: "What this request would cost at most; nothing is held or sent",
     body,
     bodyAs: "bytes",
@@ -150,7 +151,7 @@ function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
       200: { description: "The bound", schema: quoteSchema },
       ...{ 400: invalid, 401: unknown, 404: missing, 413: large, 503: unserved },
     },
-    handle: async ({ http }) => quoteText(deps, api, http),
+    handle: async ({ caller, http }) => quoteText(deps, api, caller, http),
   });
 }
 
@@ -162,6 +163,7 @@ function textRoute(
   return restRoute({
     method: "POST",
     path: TEXT_PATHS[api],
+    access: normalKey,
     summary,
     body,
     bodyAs: "bytes",
@@ -171,6 +173,6 @@ function textRoute(
       200: { description: "The answer", schema: answer, others: describedStream(api) },
       ...refusals,
     },
-    handle: ({ http, reply }) => serveText(deps, api, http, reply),
+    handle: ({ caller, http, reply }) => serveText(deps, api, caller, http, reply),
   });
 }

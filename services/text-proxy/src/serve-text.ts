@@ -1,8 +1,8 @@
-// One text request from its accepted body to its answer. Everything that can refuse it comes first; then the library of
-// paid requests places the hold, has the answer made, and charges it. A repeated Idempotency-Key is answered from what
-// was kept.
+// ServeText runs one text request from its accepted body to its answer. All refusals happen first. Then the library of
+// paid requests places the hold, runs the attempts, and charges the answer.
+// A repeated Idempotency-Key receives the stored answer.
 import type { Billing, CatalogCopy, TextLog } from "@gr/clients";
-import { type Principal, principalOf } from "@gr/identity";
+import type { Principal } from "@gr/identity";
 import { dearestTokenPrice } from "@gr/models";
 import type { Credits } from "@gr/money";
 import {
@@ -39,7 +39,7 @@ export interface TextDeps {
   readonly config: TextProxyConfig;
   readonly billing: Billing;
   readonly catalog: CatalogCopy;
-  /** By name. */
+  /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly paid: PaidRequests<TextKinds>;
   readonly events: TextEvents;
@@ -56,9 +56,9 @@ interface Target {
   readonly model: Model;
   readonly price: TokenPrice;
   readonly priceVersion: string;
-  /** Best first. */
+  /** Routes, best first. */
   readonly routes: readonly [Route, ...Route[]];
-  /** By upstream: what the fields of the request do to the price there. */
+  /** Effects of the request's fields on the price, by upstream. */
   readonly priceTerms: ReadonlyMap<string, PriceTerms>;
 }
 
@@ -66,11 +66,11 @@ interface Target {
 export async function serveText(
   deps: TextDeps,
   api: TextApi,
+  principal: Principal,
   http: FastifyRequest,
   reply: FastifyReply,
 ): Promise<unknown> {
   const began = performance.now();
-  const principal = requireNormalKey(principalOf(http));
   const { accountId, keyId } = principal;
   const request = readTextRequest(api, requireBytes(http.body));
   const content = () => [request.bytes];
@@ -118,7 +118,7 @@ export async function serveText(
     return await replay(deps, principal, request, served.id, reply);
   } catch (error) {
     const { story } = producer;
-    // Otherwise it was refused, and has no hold.
+    // Other requests were refused, and have no hold.
     if (story.attempts.length > 0) {
       deps.textLog.add(
         textLine(order, story, { tookMs: performance.now() - began, error }, deps.clock.now()),
@@ -128,9 +128,16 @@ export async function serveText(
   }
 }
 
-/** What a request costs at most. Nothing is held or sent. @throws ServiceError as the request itself would be refused */
-export function quoteText(deps: TextDeps, api: TextApi, http: FastifyRequest): object {
-  const { accountId } = requireNormalKey(principalOf(http));
+/**
+ * Returns the largest cost of a request. Nothing is held or sent. @throws ServiceError for
+ * each refusal of the request itself
+ */
+export function quoteText(
+  deps: TextDeps,
+  api: TextApi,
+  { accountId }: Principal,
+  http: FastifyRequest,
+): object {
   const request = readTextRequest(api, requireBytes(http.body));
   const target = findTarget(deps, request, accountId);
   const credits = boundOf(sizeOf(request, target));
@@ -142,7 +149,7 @@ function boundOf({ credits, mostCredits }: HoldSize): Credits {
   return mostCredits ?? credits;
 }
 
-/** Whichever of its upstreams serves it: the hold must be enough. */
+/** The hold must be enough at each of the model's upstreams. */
 function sizeOf(request: TextRequest, target: Target): HoldSize {
   const { model, price, routes } = target;
   const providers = routes.map(({ provider }) => provider);
@@ -152,8 +159,8 @@ function sizeOf(request: TextRequest, target: Target): HoldSize {
 }
 
 /**
- * Gives the kept answer of a charged request again, byte for byte, under a request id of its own. Nothing goes upstream
- * and nothing is charged.
+ * Replays the stored answer of a charged request, byte for byte, under a request id of its own. Nothing is sent to an
+ * upstream and nothing is charged.
  * @throws ServiceError idempotency_not_replayable, service_unavailable
  */
 async function replay(
@@ -207,11 +214,6 @@ function findTarget(
 
 function pathOf({ kind }: Model): string {
   return kind === ModelKind.VIDEO ? "videos" : "images";
-}
-
-function requireNormalKey(principal: Principal | null): Principal {
-  if (principal !== null && principal.kind !== "management") return principal;
-  throw new ServiceError("invalid_api_key", "This endpoint needs a normal API key.");
 }
 
 function requireBytes(body: unknown): Buffer {

@@ -1,5 +1,5 @@
-// Guarantees of several upstreams: a request goes on to the next one as long as nothing reached its client and the one before
-// surely bills nothing for it, and never otherwise. What it costs where it was served is charged, within what was held.
+// Guarantees of several upstreams: the next one is called only if the client has received nothing and the one before
+// certainly bills nothing. The charge is the cost at the serving upstream, within the hold.
 import { chargeOf } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";
 import { freePort, ManualClock, until } from "@gr/testing";
@@ -39,7 +39,7 @@ const failsInFront: Script = (_, response) => void response.writeHead(502).end("
 
 const refusalEvent = (code: number) =>
   `data: {"id":"x","error":{"message":"no","code":${code}},"choices":[]}\n\n`;
-/** As gateways do that have begun their stream with a comment. */
+/** Refuses like gateways that have begun their stream with a comment. */
 const refusesInStream =
   (code: number): Script =>
   (_, response) => {
@@ -77,7 +77,7 @@ const movesOf = (rig: Rig, response: Response) =>
   rig.billing
     .callsOf(idOf(response))
     .map(({ kind, provider, cost }) => (kind === "nextAttempt" ? `${kind} ${provider} ${cost}` : kind));
-/** What was asked of each since it was told how to answer. */
+/** Requests to each upstream since its last script. */
 const asked = () => [first.requests.length, second.requests.length];
 
 describe("of two upstreams", () => {
@@ -86,7 +86,7 @@ describe("of two upstreams", () => {
     rig = await startRig("", listOf(), clock);
   });
   afterAll(() => rig?.stop());
-  // Nobody asks to be left alone any more.
+  // Ends every cool-down.
   beforeEach(() => clock.advance(120_000));
 
   test("the first answers, under its own name for the model and with its own key", async () => {

@@ -1,4 +1,4 @@
-// Streams that still run when their process has stopped for as long as it may.
+// Streams that still run at the end of their process's grace.
 import type { ServerResponse } from "node:http";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

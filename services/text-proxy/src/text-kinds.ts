@@ -1,4 +1,4 @@
-// What text requests are to the library of paid requests: their orders, their bills, and what their callers get.
+// Types of text requests for the library of paid requests: their orders, their bills, and their answers.
 import type { KeptAnswer } from "@gr/clients";
 import type { TokenMeters } from "@gr/models";
 import type { Bill, Kinds } from "@gr/paid-request";
@@ -10,9 +10,9 @@ export interface TextBill extends Bill {
 }
 
 export interface TextProduct {
-  /** The last that the caller gets, with the costs put in; of an answer in one piece all of it. */
+  /** Last bytes for the client, with the costs included; the whole of a non-streamed answer. */
   readonly last: Buffer;
-  /** The whole answer, for whoever repeats a claimed request; undefined when there is no claim, or it is too large. */
+  /** The whole answer for repetitions of a claimed request; undefined without a claim, or above the size limit. */
   readonly kept: KeptAnswer | undefined;
 }
 

@@ -1,5 +1,5 @@
-// Guarantees of the log of text requests: each that had a hold has one line, with how its attempts went, what was metered and why it
-// ended; a request that was refused has none, and no line has a word of a prompt or an answer.
+// Guarantees of the log of text requests: each request with a hold has one line, with its attempts, its meters and its
+// ending. A refused request has none, and no line has a word of a prompt or an answer.
 import { TextApi } from "@gr/clients";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";

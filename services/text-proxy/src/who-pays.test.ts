@@ -1,5 +1,6 @@
-// Every way in which a stream can end, over real HTTP with an upstream whose every byte is scripted: what was delivered
-// is charged, whoever ended it; what the upstream itself broke off before its usage was known is free.
+// Every possible end of a stream, over real HTTP with an upstream that scripts every byte: delivered
+// output is charged, also if we or the client end the stream. A stream that the upstream itself
+// broke off before its usage is free.
 import type { ServerResponse } from "node:http";
 import { HoldState } from "@gr/proto/billing";
 import { until } from "@gr/testing";
@@ -10,15 +11,15 @@ import { ScriptedUpstream, sendJson, startStream } from "./test/scripted-upstrea
 
 const PATIENCE = { timeoutMs: 60_000 };
 const MIB = 1024 * 1024;
-/** What the upstream bills for every generation, and what that is charged as. */
+/** The upstream's bill for every generation, and its charge. */
 const BILL = { cost: 4_200_000_000n, credits: 42n };
-/** What a usage says that was sent. */
+/** Cost and charge of a usage in the stream. */
 const SAID = { cost: 1_230_000_000n, credits: 13n };
 let upstream: ScriptedUpstream;
 let rig: Rig;
-/** Lets an answer take two seconds in all. */
+/** A rig with a total time of two seconds. */
 let brief: Rig;
-/** The same, and nothing can be looked up. */
+/** The same rig with an upstream without look-ups. */
 let briefOpenAi: Rig;
 
 beforeAll(async () => {
@@ -56,7 +57,7 @@ const begun = [
   ["responses", respond, created + delta],
 ] as const;
 
-/** Streams these pieces, then does what `after` says. */
+/** Streams these pieces, then runs `after`. */
 function stream(pieces: Iterable<string>, after: (response: ServerResponse) => void = (r) => r.end()) {
   return async (_: unknown, response: ServerResponse) => {
     startStream(response);
@@ -86,7 +87,10 @@ async function run(body: unknown, path: "chat/completions" | "responses", on = r
   return { response, text, id, charged: on.billing.callsOf(id).find(({ kind }) => kind === "capture") };
 }
 
-/** Lets the total time run out. On a machine so slow that nothing came in time, nothing is charged: tried again. */
+/**
+ * Runs a request until the total time expires. On a machine too slow for any output, nothing is charged: the test
+ * repeats the request.
+ */
 async function runOut(
   delivered: string,
   body: unknown,
@@ -100,7 +104,7 @@ async function runOut(
   }
 }
 
-/** The word that an answer was cut off, as either API says it, and the cost in it. */
+/** Returns the event of an early end in either API's form, with its cost. */
 function cutOf(text: string): { message: string; cost: number | undefined } {
   type Cut = { error: { message: string }; usage?: { cost: number } };
   const last = payloadsOf(text).at(-1) as unknown as Cut & { response?: Cut };
@@ -275,7 +279,7 @@ test("a hold is renewed as long as its stream runs", async () => {
     const id = idOf(response);
     const [place, extend, ...others] = lasting.billing.callsOf(id);
     expect([place?.kind, extend?.kind, others.at(-1)?.kind]).toEqual(["place", "extend", "capture"]);
-    // More than once when the machine is slow.
+    // Several times on a slow machine.
     expect(others.slice(0, -1).filter(({ kind }) => kind !== "extend")).toEqual([]);
     expect(Number(place?.deadlineAt)).toBeGreaterThanOrEqual(before + 300 + 1);
     expect(Number(extend?.deadlineAt)).toBeGreaterThan(Number(place?.deadlineAt));

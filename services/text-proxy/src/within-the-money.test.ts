@@ -1,5 +1,5 @@
-// No answer goes beyond the money: a stream extends its hold and is cut when that is refused, an answer in one piece is
-// told where to end, and what an upstream reports beyond belief is not the customer's.
+// No answer exceeds the money. A stream extends its hold and is ended if that is refused. A non-streamed answer
+// receives an output limit. A bill above the trusted cost is not the customer's.
 import type { ServerResponse } from "node:http";
 import { chargeOf, PICO_PER_CREDIT } from "@gr/money";
 import { LOSS_COOL_DOWN_MS } from "@gr/paid-request";
@@ -47,7 +47,7 @@ const DONE = "data: [DONE]\n\n";
 const answer = (fields: string) => `{"id":"gen-1","choices":[{"message":{"content":"hé"}}],${fields}}`;
 const open = (more: Record<string, unknown> = {}) => chat("sandbox/chat", "hi", { stream: true, ...more });
 
-/** The key may spend so much more. */
+/** Limits the key's further spending to this amount. */
 function leave(credits: bigint, on = rig): void {
   on.billing.cap(principal.accountId, principal.keyId, on.billing.charged + credits);
 }
@@ -58,7 +58,7 @@ const delta = (text: string) =>
 
 const cheap = (_sent: number): string => "0.001";
 
-/** Of the last event, as either API says it. */
+/** Returns the error of the last event, in either API's form. */
 function errorOf(text: string): unknown {
   const last = payloadsOf(text).at(-1);
   const { response } = (last ?? {}) as { response?: { error: unknown } };
@@ -120,7 +120,7 @@ describe("a stream without a limit", () => {
     "grows as far as the money goes, is cut, and what was delivered is charged: %s",
     async (path, body, pieces) => {
       leave(40n);
-      // As English has it: a token has four bytes.
+      // As in English: a token has four bytes.
       const bill = (sent: number) => ((sent * 250 * 1.5) / 1e6).toFixed(9);
       const { text, calls, last } = await inStep(pieces, body, { path, bill });
       const [place] = calls;
@@ -178,7 +178,7 @@ describe("a stream without a limit", () => {
     });
     const reader = new StreamReader(await rig.post("chat/completions", open()));
     await until(() => asked, PATIENCE);
-    // Nothing more is read; what was written before fills the sockets.
+    // Reading has stopped; the data already written fill the sockets.
     let before = -1;
     while (before !== written) {
       before = written;
@@ -309,7 +309,7 @@ describe("an answer in one piece", () => {
     leave(400n, on);
     const request = path === "responses" ? { model: "sandbox/chat", input: "hi" } : whole();
     const { body } = await send(request, on, path);
-    // OpenAI is also told to bill the standard tier, since the account there could say otherwise.
+    // OpenAI also receives the standard tier, since the account's own setting could be another.
     const tier = on === openAi ? ["service_tier"] : [];
     expect(Object.keys(body)).toEqual([...Object.keys(request), ...tier, field]);
   });
@@ -337,7 +337,7 @@ describe("an answer in one piece", () => {
     const response = await rig.post("chat/completions", whole());
     const charged = rig.billing.callsOf(idOf(response)).at(-1);
     expect(charged).toMatchObject({ kind: "capture", cost: 1_500_000_000_000n });
-    // What is held, and a quarter or half a cent.
+    // The hold, and a quarter or half a cent.
     expect(charged?.credits).toBeLessThanOrEqual(150n);
   });
 });

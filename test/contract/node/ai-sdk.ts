@@ -1,4 +1,5 @@
-// Vercel's AI SDK with one of its providers: `@ai-sdk/openai` knows both APIs, `@ai-sdk/openai-compatible` chat only.
+// Vercel's AI SDK with one of its providers: `@ai-sdk/openai` supports both APIs, `@ai-sdk/openai-compatible` chat
+// only.
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { APICallError, generateText, type LanguageModel, Output, stepCountIs, streamText, tool } from "ai";

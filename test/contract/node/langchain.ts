@@ -1,4 +1,4 @@
-// LangChain's JavaScript client for OpenAI's APIs: chat completions, and responses where it is told to use them.
+// LangChain's JavaScript client for OpenAI's APIs: chat completions, and responses if an option selects them.
 import { HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";

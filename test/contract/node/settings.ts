@@ -1,4 +1,4 @@
-// What the clients are asked, and where the router is.
+// Questions for the clients, and the address of the router.
 
 function setting(name: string): string {
   const value = process.env[name];

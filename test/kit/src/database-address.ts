@@ -1,14 +1,14 @@
-// The one address of a replicated PostgreSQL, as a proxy or a floating address is: it leads to one server at a time, and
-// who uses it never learns which.
+// The one address of a replicated PostgreSQL, like a proxy or a floating address. It connects to one server at a time,
+// and its clients cannot tell the servers apart.
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 interface Session {
   readonly client: Socket;
   readonly server: Socket;
-  /** Its server is gone without a word: nothing comes any more, not even the end. */
+  /** Whether its server is silently lost: no byte arrives any more, not even the end. */
   silent: boolean;
-  /** What the server says next is lost, and once it has said all, the connection is. */
+  /** Whether the server's next answer is lost, and after all of it the connection. */
   losing: boolean;
 }
 
@@ -32,19 +32,19 @@ export class DatabaseAddress {
     return address;
   }
 
-  /** With the login and the database of the server that it led to first. */
+  /** URL with the login and the database of its first server. */
   get url(): string {
     const { username, password, pathname } = this.#target;
     const { port } = this.#listener.address() as AddressInfo;
     return `postgres://${username}:${password}@127.0.0.1:${port}${pathname}`;
   }
 
-  /** From now on, new connections lead to another server. */
+  /** From now on, new connections reach another server. */
   leadTo(url: string): void {
     this.#target = new URL(url);
   }
 
-  /** The connections that exist hear nothing any more, as those to a machine that has lost its power. */
+  /** Existing connections receive no more bytes, like those to a machine without power. */
   silence(): void {
     for (const session of this.#sessions) {
       session.silent = true;
@@ -53,7 +53,9 @@ export class DatabaseAddress {
     }
   }
 
-  /** The next so many answers to messages with this text are lost with their connections, after the server has committed. */
+  /**
+   * Loses this number of answers to messages with this text, with their connections, after the server has committed.
+   */
   loseAnswers(asked: string, count: number): void {
     this.#toLose = { asked, left: count };
   }
@@ -82,7 +84,7 @@ export class DatabaseAddress {
       if (session.losing && bytes.subarray(-READY.length).equals(READY)) client.destroy();
       if (!session.silent && !session.losing) client.write(bytes);
     });
-    // A lost connection is lost on both sides; that is all there is to say of its error.
+    // A lost connection is lost on both sides; its error has no further information.
     client.on("error", () => server.destroy());
     server.on("error", () => session.silent || client.destroy());
     client.on("close", () => {

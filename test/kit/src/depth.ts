@@ -1,12 +1,12 @@
-// Two commands run the tests: `npm test` is quick, `npm run test:deep` adds what takes long. A file that imports this
-// runs in both, and takes its numbers, or its topologies, from here.
+// Two commands run the tests: `npm test` is quick, `npm run test:deep` adds the long ones. A file that imports this
+// module runs in both, and reads its numbers, or its topologies, from here.
 
 export type Depth = "quick" | "deep";
 
 /** Set by scripts/test.ts. */
 export const depth: Depth = process.env["TEST_DEPTH"] === "deep" ? "deep" : "quick";
 
-/** What belongs to the command that runs now; `deep` is what `npm test` leaves out, so it need not repeat it. */
+/** Returns the choice of the running command; `deep` has the part that `npm test` omits, so it need not repeat it. */
 export function byDepth<T>(choices: Readonly<Record<Depth, T>>): T {
   return choices[depth];
 }

@@ -1,17 +1,17 @@
-// A database schema as text, read from pg_catalog: what the migrations add up to. Each service keeps that text beside
-// them, so that a review sees the shape of the tables and a change of it is never an accident.
+// A database schema as text, read from pg_catalog: the sum of the migrations. Each service has that text beside
+// them, so that a review sees the shape of the tables and no change of it is accidental.
 import { readFile, writeFile } from "node:fs/promises";
 import pg from "pg";
 
 const HEADER =
   "-- What the migrations add up to; functions are in sql/. Made from pg_catalog by a test; UPDATE_SCHEMA=1 rewrites it.";
-/** The runner's own tables. */
+/** Tables of the migration runner. */
 const NOT_OURS = "'schema_migration', 'schema_functions'";
 
 const relations = (kinds: string) => `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE n.nspname = $1 AND c.relkind IN (${kinds}) AND c.relname NOT IN (${NOT_OURS})`;
 
-/** Each answers one column, `text`, in an order that does not depend on when things were made. */
+/** Each returns one column, `text`, in an order that does not depend on the time of creation. */
 const QUERIES = [
   `SELECT format('CREATE TYPE %I AS ENUM (%s);', t.typname,
             (SELECT string_agg(quote_literal(e.enumlabel), ', ' ORDER BY e.enumsortorder)
@@ -53,15 +53,16 @@ const QUERIES = [
 ];
 
 /**
- * Types, tables with columns, defaults and constraints, indexes, views and triggers of one schema. Of functions, those of triggers only:
- * the others are files that everybody can read.
+ * Describes types, tables with columns, defaults and constraints, indexes, views and triggers of one schema. Of
+ * functions, those of
+ * triggers only: the others are readable files.
  * @param url of a database where the service's migrations have been applied.
  */
 export async function describeSchema(url: string, schema: string): Promise<string> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    // Names of the schema's own things are then printed without it.
+    // Names of the schema's own objects are then printed without it.
     await client.query(`SET search_path = ${pg.escapeIdentifier(schema)}`);
     const parts = [HEADER];
     for (const query of QUERIES) {
@@ -75,7 +76,7 @@ export async function describeSchema(url: string, schema: string): Promise<strin
 }
 
 /**
- * The schema as it is, and as the file beside the migrations says; a test expects them to be equal. With
+ * Returns the actual schema, and that of the file beside the migrations; a test expects them to be equal. With
  * UPDATE_SCHEMA=1 in the environment the file is rewritten first.
  */
 export async function compareSchema(

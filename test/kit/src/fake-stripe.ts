@@ -1,5 +1,5 @@
-// Stripe as far as the console talks to it: Checkouts that a test, or a browser, pays, refunds and disputes of them, and events
-// signed as Stripe signs them. https://docs.stripe.com/webhooks#verify-manually
+// Stripe for the console's calls only: Checkouts that a test, or a browser, pays, their refunds and disputes, and
+// events with Stripe's signature. https://docs.stripe.com/webhooks#verify-manually
 import { createHmac, randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -32,7 +32,7 @@ export interface SignedEvent {
 }
 
 export interface EventOptions {
-  /** Of an event that comes again. */
+  /** Id of a repeated event. */
   readonly id?: string;
   readonly secret?: string;
   /** Unix seconds of the signature. */
@@ -45,9 +45,9 @@ export class FakeStripe {
   static readonly webhookSecret = "whsec_for_tests_only";
   readonly checkouts: FakeCheckout[] = [];
   readonly reversals: FakeReversal[] = [];
-  /** While it is, nothing is answered but 500. */
+  /** While true, every answer is 500. */
   isDown = false;
-  /** Where events go when a browser pays. */
+  /** Address of events after a payment in a browser. */
   webhookUrl: string | undefined;
   readonly #server = createServer((request, response) => {
     this.#answer(request, response).catch((error: unknown) => {
@@ -177,7 +177,7 @@ export class FakeStripe {
     return Object.assign(checkout, { url: `${this.url}/pay/${checkout.id}` });
   }
 
-  /** What a customer sees, and what happens when the button is pressed. */
+  /** Serves the page of a payment, and the effect of its button. */
   async #payPage(checkout: FakeCheckout, request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method !== "POST") {
       response.writeHead(200, { "content-type": "text/html" });
@@ -199,7 +199,7 @@ function sessionOf({ intentId, intentStatus, ...checkout }: FakeCheckout): objec
   const charge =
     paid === "paid" ? { id: `ch_${intentId}`, receipt_url: `https://pay.example/${intentId}` } : null;
   const intent = { id: intentId, object: "payment_intent", status: intentStatus, latest_charge: charge };
-  // An intent exists once somebody has tried to pay.
+  // An intent exists after the first try to pay.
   return { object: "checkout.session", ...checkout, payment_intent: status === "complete" ? intent : null };
 }
 

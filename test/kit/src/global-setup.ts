@@ -1,5 +1,5 @@
-// Before all tests: one PostgreSQL and one Redis for the whole run, whose URLs the workers find in the environment.
-// Missing parts fail here, with the remedy. Both servers end with jest, however that ends, and leave no files.
+// Before all tests: one PostgreSQL and one Redis for the whole run; the workers find their URLs in the environment.
+// Missing parts fail here, with the remedy. Both servers end with jest in every case, and remove their files.
 // A run that a test starts, on sources that are wrong on purpose, uses the servers of the run around it.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// After all tests: stops what global-setup.ts started.
+// After all tests: stops the servers of global-setup.ts.
 import { infrastructure } from "./infrastructure.ts";
 
 export default async function tearDown(): Promise<void> {

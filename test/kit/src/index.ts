@@ -1,4 +1,4 @@
-// What tests share: real databases, ports, clocks, patience.
+// Common parts of tests: real databases, ports, clocks, patience.
 export { freePort } from "@gr/embedded";
 export { DatabaseAddress } from "./database-address.ts";
 export { compareSchema, describeSchema } from "./describe-schema.ts";

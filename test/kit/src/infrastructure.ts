@@ -1,5 +1,5 @@
-// What the jest run has started. Setup and teardown are loaded apart from each other in one process, so they meet
-// on a symbol of the process.
+// The servers of the jest run. Setup and teardown are loaded separately in one process, so they share
+// a symbol of the process.
 
 export interface Infrastructure {
   readonly servers: { stop(): Promise<void> }[];

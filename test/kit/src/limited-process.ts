@@ -1,12 +1,12 @@
-// LimitedProcess runs an entry of the tests in a process of its own, whose memory has a limit. The limit is a control
-// group's where this machine lets a test make one; else the entry gets the limit, and the test compares the peak with it.
+// LimitedProcess runs an entry of the tests in a process of its own, with a memory limit. If this machine permits it, a
+// control group enforces the limit. Otherwise the entry gets the limit, and the test compares the peak with it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const MIB = 1024 * 1024;
-/** Of version 1 and of version 2, each with the file that has the limit. */
+/** Groups of version 1 and of version 2, each with the file of the limit. */
 const GROUPS = [
   { root: "/sys/fs/cgroup/memory", limit: "memory.limit_in_bytes" },
   { root: "/sys/fs/cgroup", limit: "memory.max" },
@@ -15,7 +15,7 @@ const GROUPS = [
 export interface LimitedProcess {
   readonly url: string;
   alive(): boolean;
-  /** Bytes that were resident at most. */
+  /** Peak of resident bytes. */
   peak(): number;
   stop(): Promise<void>;
 }
@@ -58,14 +58,14 @@ export async function startLimited({ file, env = {}, limitBytes }: LimitedEntry)
   };
 }
 
-/** @returns the group's folder; undefined where none can be made */
+/** @returns the group's folder; undefined if none can be created */
 function makeGroup(limitBytes: number): string | undefined {
   for (const { root, limit } of GROUPS) {
     const folder = join(root, `generation-router-test-${process.pid}`);
     try {
       mkdirSync(folder);
     } catch {
-      // Not this version, or not ours to make.
+      // Another version, or no permission.
       continue;
     }
     if (existsSync(join(folder, limit))) {

@@ -1,4 +1,4 @@
-// Mail server on loopback that keeps each mail until a test reads the link in it. Speaks as much of SMTP as a client needs
+// Mail server on loopback that keeps each mail until a test reads the link in it. It supports the SMTP of a client
 // that sends one command at a time.
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
@@ -9,7 +9,7 @@ export function tokenOf(link: string): string {
 
 export interface MailServer {
   readonly url: string;
-  /** The link in the newest mail to this address that arrived after those that were asked for before. */
+  /** Link in the newest mail to this address that arrived after the earlier calls. */
   linkTo(address: string): Promise<string>;
   close(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export async function startMailServer(): Promise<MailServer> {
   };
 }
 
-/** As much of SMTP as a client needs that is in no hurry: one command, one answer. */
+/** Supports the SMTP of a client with one command and one answer at a time. */
 function receive(socket: Socket, keep: (mail: { to: string; text: string }) => void): void {
   let buffered = "";
   let to = "";
@@ -56,7 +56,7 @@ function receive(socket: Socket, keep: (mail: { to: string; text: string }) => v
       buffered = buffered.slice(end + (isBody ? 5 : 2));
       if (isBody) {
         isBody = false;
-        // Long lines are folded as quoted-printable does it.
+        // Long lines are folded as quoted-printable.
         keep({ to, text: part.replaceAll("=\r\n", "").replaceAll("=3D", "=").replaceAll("\r\n", "\n") });
         socket.write("250 kept\r\n");
         continue;

@@ -1,4 +1,4 @@
-// A clock that moves when a test says so. Whoever sleeps by it sleeps in real time.
+// A clock that only a test moves. Sleeps by it are in real time.
 import { setTimeout as sleep } from "node:timers/promises";
 
 export class ManualClock {

@@ -1,12 +1,12 @@
-// Looks into MP4 files, so that tests can say what a video is: its brand, its length, its size, and whether every picture that
-// its index names lies where the index says.
+// Reads MP4 files, so that tests can check a video: its brand, its length, its size, and whether every picture of
+// its index is at its place.
 
 export interface Mp4Facts {
   readonly brand: string;
   readonly seconds: number;
   readonly width: number;
   readonly height: number;
-  /** Of the first sample description: "av01". */
+  /** Codec of the first sample description: "av01". */
   readonly codec: string;
   /** The coded pictures, in order. */
   readonly samples: readonly Buffer[];
@@ -14,7 +14,7 @@ export interface Mp4Facts {
 
 const BOXES = new Set(["moov", "trak", "mdia", "minf", "stbl"]);
 
-/** Of a file with one track in one chunk. @throws Error when a box is missing or reaches beyond the end */
+/** Reads a file with one track in one chunk. @throws Error if a box is missing or reaches beyond the end */
 export function readMp4(file: Buffer): Mp4Facts {
   const boxes = new Map<string, Buffer>();
   collect(file, boxes);

@@ -1,6 +1,6 @@
-// Jest gives each test file globals of its own, so errors made by Node itself are not instances of a test's Error, and
-// libraries that ask (Connect does, to tell a refused connection from a bug) would behave as they never do in
-// production. Here an error is an Error, wherever it was made.
+// Jest has separate globals for each test file, so errors of Node itself are not instances of a test's Error. Libraries
+// that check it would then behave unlike production: Connect distinguishes a refused connection from a bug so. Here an
+// error of any realm is an Error.
 const ordinary = Function.prototype[Symbol.hasInstance];
 
 Object.defineProperty(Error, Symbol.hasInstance, {

@@ -1,5 +1,5 @@
-// Where all chance of a history or of a load comes from: mulberry32, 32 bits of state, so that one seed is one history. It
-// passes gjrand's smaller tests and is several times faster than a 64-bit generator on bigint; nothing here needs more.
+// Source of all chance of a history or of a load: mulberry32, 32 bits of state, so that one seed is one history. It
+// passes gjrand's smaller tests and is several times faster than a 64-bit generator on bigint; the tests need no more.
 
 export class Random {
   #state: number;
@@ -9,7 +9,7 @@ export class Random {
     this.#state = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b);
   }
 
-  /** Evenly in [0, 1). */
+  /** Returns a number evenly in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) | 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state);
@@ -17,12 +17,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** An integer in [0, end). */
+  /** Returns an integer in [0, end). */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
 
-  /** An integer in [first, last]. */
+  /** Returns an integer in [first, last]. */
   between(first: number, last: number): number {
     return first + this.below(last - first + 1);
   }

@@ -1,17 +1,17 @@
-// An upload that a test sends byte by byte, over a connection of its own, as slowly or for as long as it likes.
+// An upload that a test sends byte by byte, over a connection of its own, at any speed and length.
 import { connect, type Socket } from "node:net";
 
 export interface RawUploadOptions {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What Content-Length says; absent: the body comes in chunks and says no length. */
+  /** Content-Length; absent: the body is sent in chunks without a length. */
   readonly announced?: number;
 }
 
 export interface RawAnswer {
   readonly status: number;
   readonly head: string;
-  /** Of JSON answers. */
+  /** Parsed body of JSON answers. */
   readonly body: ReturnType<typeof JSON.parse>;
 }
 
@@ -44,11 +44,11 @@ export class RawUpload {
       this.#closed.resolve();
       this.#answer.reject(new Error(`closed without an answer, after: ${this.#received}`));
     });
-    // A test may not be interested.
+    // A test may ignore the answer.
     this.#answer.promise.catch(() => undefined);
   }
 
-  /** @returns once the bytes have left this process */
+  /** @returns once this process has sent the bytes */
   send(bytes: string | Buffer): Promise<void> {
     const text = Buffer.from(bytes);
     const framed = this.#chunked
@@ -57,17 +57,17 @@ export class RawUpload {
     return new Promise((resolve) => this.#socket.write(framed, () => resolve()));
   }
 
-  /** Of a body without a length. */
+  /** Ends a body without a length. */
   end(): void {
     this.#socket.write("0\r\n\r\n");
   }
 
-  /** Rejects when the connection is closed without one. */
+  /** Rejects if the connection is closed without one. */
   answer(): Promise<RawAnswer> {
     return this.#answer.promise;
   }
 
-  /** Resolves when the connection is closed, by whomever. */
+  /** Resolves when either side has closed the connection. */
   closed(): Promise<void> {
     return this.#closed.promise;
   }

@@ -1,4 +1,4 @@
-// A line to Redis that a test can freeze (Redis hangs) or cut (Redis is gone), and mend.
+// A proxy before Redis that a test can freeze (Redis hangs) or cut (Redis is unreachable), and repair.
 
 import type { AddressInfo } from "node:net";
 import { connect, createServer, type Server, type Socket } from "node:net";
@@ -20,26 +20,26 @@ export class RedisLine {
     return line;
   }
 
-  /** Leads to the same database through the line. */
+  /** Address of the same database through the proxy. */
   get url(): string {
     const url = new URL(this.#target);
     url.port = String((this.#server.address() as AddressInfo).port);
     return url.href;
   }
 
-  /** What is sent arrives nowhere; connections stay. */
+  /** Drops all bytes; connections stay. */
   freeze(): void {
     this.#state = "frozen";
     for (const socket of this.#sockets) socket.pause();
   }
 
-  /** Connections are lost, new ones too. */
+  /** Closes connections, new ones too. */
   cut(): void {
     this.#state = "cut";
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** From now on, new connections lead to another server. */
+  /** From now on, new connections reach another server. */
   leadTo(url: string): void {
     this.#target = new URL(url);
   }
@@ -66,7 +66,7 @@ export class RedisLine {
     ] as const) {
       this.#sockets.add(from);
       from.on("data", (bytes) => to.write(bytes));
-      // A lost connection is lost on both sides; that is all there is to say of its error.
+      // A lost connection is lost on both sides; its error has no further information.
       from.on("error", () => to.destroy());
       from.on("close", () => {
         this.#sockets.delete(from);

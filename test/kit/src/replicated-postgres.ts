@@ -13,23 +13,23 @@ const SETTINGS = { wal_level: "replica", max_wal_senders: 4, wal_keep_size: "256
 const PATIENCE = { timeoutMs: 60_000 };
 
 export interface ReplicatedPostgres {
-  /** Leads to the primary until a test says otherwise. */
+  /** Connects to the primary until a test changes it. */
   readonly address: DatabaseAddress;
   readonly primaryUrl: string;
   readonly standbyUrl: string;
-  /** Waits until the standby has, and shows, all that the primary has by now. */
+  /** Waits until the standby has, and shows, all current data of the primary. */
   caughtUp(): Promise<void>;
   stopStandby(): Promise<void>;
-  /** It follows the primary if there is one. */
+  /** Starts the standby, which follows the primary if there is one. */
   startStandby(): Promise<void>;
-  /** kill -9, and waits until no process of it is left. */
+  /** kill -9, then waits until all of its processes have ended. */
   killPrimary(): Promise<void>;
-  /** The standby becomes a primary without standby. */
+  /** Promotes the standby to a primary without standby. */
   promote(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** @param synchronous a commit is confirmed only when the standby has it on disk, too. */
+/** @param synchronous a commit is confirmed only after the standby has it on disk, too. */
 export async function startReplicatedPostgres({
   synchronous,
 }: {

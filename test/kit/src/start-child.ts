@@ -1,4 +1,5 @@
-// One of our processes beside a test, which may kill it: on ports of its own, awaited until it is ready, and ended with us.
+// One of our processes beside a test, which may kill it: on ports of its own, awaited until it is ready, and ended with
+// the test.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { freePort } from "@gr/embedded";
@@ -8,23 +9,23 @@ import { warmStart } from "./warm-start.ts";
 const READY_TIMEOUT_MS = 300_000;
 
 export interface TestChild {
-  /** Of its internal HTTP port. */
+  /** Address of its internal HTTP port. */
   readonly url: string;
   readonly pid: number;
   alive(): boolean;
-  /** SIGSTOP: it lives, but does nothing. */
+  /** Sends SIGSTOP: the process lives, but does nothing. */
   pause(): void;
   resume(): void;
-  /** SIGKILL, then waits. */
+  /** Sends SIGKILL, then waits. */
   kill(): Promise<void>;
-  /** SIGTERM, then waits; answers the exit code. */
+  /** Sends SIGTERM, then waits; returns the exit code. */
   stop(): Promise<number | null>;
 }
 
 /**
  * @param entry path of the source file that it runs
- * @param env all that it knows; its RPC port is any that is free unless this names one
- * @param httpPort a free one when not given
+ * @param env its whole environment; its RPC port is any free one unless this names one
+ * @param httpPort by default a free one
  */
 export async function startChild(
   entry: string,
@@ -35,7 +36,7 @@ export async function startChild(
   const url = `http://127.0.0.1:${port}`;
   const child: ChildProcess = spawn(process.execPath, [entry], {
     env: { ...warmStart(), SERVICE_RPC_PORT: "0", ...env, SERVICE_HTTP_PORT: port },
-    // The channel ends the child with us, whatever ends us.
+    // The channel ends the child with this process, in every case.
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   const exited = once(child, "exit");

@@ -1,5 +1,5 @@
-// An authenticator that has a passkey for one address, as far as a server sees it: makes keys, signs challenges, and does
-// what a test says that a real one would not. https://www.w3.org/TR/webauthn-3/
+// An authenticator with a passkey for one address, in a server's view. It creates keys, signs challenges, and
+// misbehaves in ways that a test selects. https://www.w3.org/TR/webauthn-3/
 import { createHash, generateKeyPairSync, randomBytes, sign } from "node:crypto";
 
 const SAID = { present: 0x01, verified: 0x04, hasKey: 0x40 };
@@ -10,9 +10,9 @@ interface Asked {
 }
 
 export interface Misbehaviour {
-  /** As if another site had asked. */
+  /** Origin of another site. */
   readonly origin?: string;
-  /** Nobody was recognized, only touched. */
+  /** Whether the user was only present, and not recognized. */
   readonly isUnverified?: boolean;
 }
 

@@ -4,8 +4,8 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 
 /**
- * In the environment of a jest run that another one has started, and whose servers it uses: what its templates are called,
- * since its sources prepare them in their own way.
+ * Environment variable of a jest run that another one has started, on the servers of that one. It has the name of its
+ * templates, since its sources prepare them in their own way.
  */
 export const OWN_TEMPLATES = "TEST_TEMPLATES";
 
@@ -15,8 +15,8 @@ export interface TestDatabase {
 }
 
 /**
- * A fresh database whose content `prepare` made.
- * @param name what the template is shared by: the same name means the same preparation.
+ * Returns a fresh database with the content of `prepare`.
+ * @param name of the shared template: the same name means the same preparation.
  * @param prepare runs once per jest run, on the template.
  */
 export async function testDatabase(
@@ -30,7 +30,7 @@ export async function testDatabase(
   const template = `template_${run}${name.replaceAll(/[^a-z0-9]/gi, "_").toLowerCase()}`;
   const database = `test_${randomUUID().replaceAll("-", "")}`;
   await withAdmin(server, async (admin) => {
-    // Two workers may want the same template at the same time: the second waits and finds it made.
+    // Two workers may want the same template at the same time: the second waits and finds it prepared.
     await admin.query("SELECT pg_advisory_lock(hashtext($1))", [template]);
     const { rowCount } = await admin.query("SELECT FROM pg_database WHERE datname = $1", [template]);
     if (rowCount === 0) await makeTemplate(admin, server, template, prepare);

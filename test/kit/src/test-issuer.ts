@@ -1,5 +1,5 @@
-// An OpenID Connect issuer on a port of its own: a real one (oidc-provider), with people that a test names, and answers
-// that it can spoil as somebody would who wants to get in.
+// An OpenID Connect issuer on a port of its own: a real one (oidc-provider), with people of a test, and answers
+// that the test can forge like an attacker.
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,9 +16,9 @@ export interface IssuerPerson {
 }
 
 export interface SpoiledToken {
-  /** Instead of those that are right. */
+  /** Claims instead of the right ones. */
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** Signed by somebody else. */
+  /** Key of another signer. */
   readonly key?: KeyObject;
 }
 
@@ -27,11 +27,11 @@ export const strangersKey = (): KeyObject => rsaKey();
 export class TestIssuer {
   /** By subject. */
   readonly people = new Map<string, IssuerPerson>();
-  /** Who sits before the browser; undefined = they refuse. */
+  /** Subject of the person at the browser; undefined = the person refuses. */
   subject: string | undefined;
-  /** What ID tokens are spoiled with. */
+  /** Forged parts of ID tokens. */
   spoiled: SpoiledToken | undefined;
-  /** While it is, nothing is answered but 502. */
+  /** While true, every answer is 502. */
   isDown = false;
   readonly clientSecret = randomBytes(24).toString("base64url");
   readonly #key = rsaKey();
@@ -42,7 +42,7 @@ export class TestIssuer {
   });
   #provider: Provider | undefined;
 
-  /** @param origin of the console that people come from */
+  /** @param origin of the console that sends people here */
   static async start(origin: string): Promise<TestIssuer> {
     const issuer = new TestIssuer();
     await new Promise<void>((resolve) => issuer.#server.listen(0, "127.0.0.1", resolve));
@@ -70,8 +70,8 @@ export class TestIssuer {
   }
 
   /**
-   * Walks from the issuer's page back to the console, as a browser of this person that knows the issuer not yet.
-   * @returns the query that it comes back with
+   * Walks from the issuer's page back to the console, like a browser of this person without a session at the issuer.
+   * @returns the query at its return
    */
   async walk(url: string, subject: string | undefined): Promise<string> {
     this.subject = subject;
@@ -108,7 +108,7 @@ export class TestIssuer {
       ttl: { Interaction: LASTS_S, Session: LASTS_S, Grant: LASTS_S, IdToken: LASTS_S, AccessToken: LASTS_S },
       interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
       findAccount: (_context, id) => ({ accountId: id, claims: () => ({ sub: id, ...this.people.get(id) }) }),
-      // Nobody is asked whether they agree.
+      // The consent page is skipped.
       loadExistingGrant: async ({ oidc }) => {
         const accountId = oidc.session?.accountId;
         const grant = new oidc.provider.Grant({ clientId: CLIENT_ID, ...(accountId && { accountId }) });

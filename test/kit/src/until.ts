@@ -1,8 +1,8 @@
-// Waits for something to become true, and says what was wrong last when it does not.
+// Waits for a condition, and reports the last fault if it stays false.
 
 const PAUSE_MS = 10;
 
-/** Polls until `check` answers true. A check that throws counts as not yet. @throws Error when time runs out. */
+/** Polls until `check` returns true. A check that throws counts as false. @throws Error after the time limit */
 export async function until(
   check: () => Promise<boolean> | boolean,
   options: { timeoutMs: number },

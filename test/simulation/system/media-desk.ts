@@ -227,6 +227,7 @@ export class MediaDesk {
       partFailed: (_order, _route, { accepted, usage }) => {
         if (accepted && usage === undefined) world.count("media: made in part, the bill not known");
       },
+      accountRefused: () => undefined,
       outcomeUnknown: (_order, _route, { kind }) => {
         if (kind === "cancelled") world.count("media: given up in time");
       },

@@ -9,6 +9,7 @@ import {
   type LookUp,
   type PaidRequestEvents,
   PaidRequests,
+  type Route,
   UNRESOLVED,
 } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
@@ -146,6 +147,7 @@ export class Router {
     const { world } = this.#surroundings;
     return {
       notCovered: () => world.count("charges cut to their hold"),
+      routeReopened: () => undefined,
       routeClosed: () => world.count("routes closed by losses"),
       billLookedUp: () => world.count("bills looked up"),
       billMetered: () => world.count("bills metered"),
@@ -261,14 +263,14 @@ export class Router {
     const { world, ledger, upstreams } = this.#surroundings;
     const order: TextOrder = { ...orderOf(life, request, madeAt), request };
     const model = { id: "model", routes: request.providers.map(routeOf) };
-    const [first, ...others] = chooseRoutes(model, breakersByUpstream(breakers), (route) =>
-      text.losses.isClosed(route, order.accountId),
-    );
+    const isClosed = (route: Route) => text.losses.isClosed(route, order.accountId);
+    const [first, ...others] = chooseRoutes(model, breakersByUpstream(breakers), isClosed);
     if (first === undefined) {
       world.count("refused: all routes lose money");
       throw new ServiceError("provider_unavailable", "No provider serves the model now.");
     }
-    const made = new TextProducer({ life, ledger, upstreams, breakers, routes: [first, ...others], order });
+    const routes: readonly [Route, ...Route[]] = [first, ...others];
+    const made = new TextProducer({ life, ledger, upstreams, breakers, routes, order, isClosed });
     const producer = watchProducer(life, request, made);
     const served = await text.serve(order, producer, () => request.left);
     switch (served.kind) {

@@ -58,6 +58,8 @@ export interface TextProducerOptions {
   readonly breakers: ReadonlyMap<string, CircuitBreaker>;
   readonly routes: readonly [Route, ...Route[]];
   readonly order: TextOrder;
+  /** Whether a route is closed because of losses: a running request passes over it. */
+  readonly isClosed: (route: Route) => boolean;
 }
 
 export class TextProducer implements Producer<TextKinds> {
@@ -92,13 +94,17 @@ export class TextProducer implements Producer<TextKinds> {
     this.#brokeOff = false;
     request.turnedAway = false;
     const { end, free } = await this.#tryRoute(route, context);
-    request.turnedAway = free && this.routes.length > context.number;
+    request.turnedAway = free && this.#openAfter(route).length > 0;
     const mayBeBilled = end.kind === "unknown" || (end.kind === "failed" && end.cost === undefined);
     if (mayBeBilled && this.routes.length > context.number) {
       world.count("text that ended with its first route, which may have billed it");
     }
     return this.#endFor(route, end);
   };
+
+  #openAfter(route: Route): readonly Route[] {
+    return this.routes.slice(this.routes.indexOf(route) + 1).filter((each) => !this.#options.isClosed(each));
+  }
 
   /** @returns with how it ended, and whether that has surely cost nothing, and was no fault of the request itself */
   async #tryRoute(route: Route, context: AttemptContext): Promise<{ end: End; free: boolean }> {
@@ -109,7 +115,7 @@ export class TextProducer implements Producer<TextKinds> {
     if (upstream === undefined || breaker === undefined) throw new Error(`there is no ${route.provider}`);
     // Since the route was chosen, a request that is not played here has failed there.
     if (world.random.chance(0.04)) breaker.enter("another account").failed("upstream");
-    if (isPassedOver(breaker, this.routes.slice(context.number), breakersByUpstream(breakers))) {
+    if (isPassedOver(breaker, this.#openAfter(route), breakersByUpstream(breakers))) {
       world.count("text that went on from an open breaker");
       return { end: notAsked(), free: true };
     }

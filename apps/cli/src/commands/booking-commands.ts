@@ -1,5 +1,6 @@
-// deposit add, deposit refund, adjustment add. The id of a booking is its idempotency key: when nobody can say whether it
-// was made, the sentence names the id with which the same command books it once, whatever became of the first try.
+// Booking commands: deposit add, deposit refund, adjustment add. The id of a booking is its idempotency key. After an
+// uncertain outcome, the message names the id with which the same command books it once, even if the first try
+// succeeded.
 import { randomUUID } from "node:crypto";
 import { formatCredits } from "@gr/money";
 import { DepositStatus } from "@gr/proto/billing";
@@ -121,7 +122,7 @@ export function addAdjustmentCommands(program: Command, runs: Runs): void {
 
 /**
  * @param what for people: "deposit".
- * @throws OperatorError that names the id, or what `book` throws when it certainly was not booked.
+ * @throws OperatorError that names the id, or the error of `book` if it was certainly not booked.
  */
 async function bookOnce(
   router: Router,

@@ -1,4 +1,4 @@
-// Guarantees of `catalog diff` and `catalog sync`: they name every model that comes, goes or costs something else,
+// Guarantees of `catalog diff` and `catalog sync`: they name every added or removed model and every changed price,
 // amounts old and new.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -212,7 +212,7 @@ describe("catalog diff", () => {
 });
 
 describe("catalog validate", () => {
-  /** With nothing that could say where a router is. */
+  /** Runs without any address of a router. */
   const validate = (...args: string[]) => runWith({}, "catalog", "validate", ...args);
 
   test("checks a folder without a router, and exits 1 with a line for each mistake", async () => {

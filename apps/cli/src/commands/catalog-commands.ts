@@ -1,4 +1,4 @@
-// catalog list, catalog diff, catalog validate, catalog sync
+// Catalogue commands: catalog list, catalog diff, catalog validate, catalog sync.
 import {
   readCatalogFolder,
   readOwnCatalog,
@@ -78,7 +78,7 @@ export function addCatalogCommands(program: Command, runs: Runs, runsAlone: Runs
     );
 }
 
-/** Against the seed of this release. Which providers and which text upstream a router has is not known here. */
+/** Validates against the seed of this release, without the providers and the text upstreams of a router. */
 async function validate(folder: string): Promise<Report> {
   const [files, shipped] = await Promise.all([readCatalogFolder(folder), readSeedFiles(SEED_DIRECTORY)]);
   const { problems, added, changed, hidden } = readOwnCatalog(readSeed(shipped), files, []);

@@ -1,5 +1,5 @@
-// doctor: asks every service whether it is reachable, healthy and ready, takes our secret, and what is configured. Reports all
-// that it finds; exit code 1 when anything is wrong.
+// doctor checks every service: reachable, healthy, ready, secret accepted, and its configuration.
+// It reports all faults; exit code 1 if there is one.
 import { ServiceError } from "@gr/proto";
 import { TextImportState } from "@gr/proto/catalog";
 import { Health, HealthCheckResponse_ServingStatus as Status } from "@gr/proto/health";
@@ -19,15 +19,15 @@ const NO_ACCOUNT = "00000000-0000-0000-0000-000000000000";
 interface Finding {
   readonly service: CoreService;
   readonly url: string | null;
-  /** Something answered there. */
+  /** A server answered at the address. */
   readonly reachable: boolean;
-  /** grpc.health.v1 says SERVING: every module of the process can serve. */
+  /** grpc.health.v1 answers SERVING: every module of the process can serve. */
   readonly ready: boolean;
-  /** It took our secret and answered a question of its own. */
+  /** The service accepted our secret and answered a call of its own. */
   readonly answers: boolean;
-  /** Nothing is wrong with it. */
+  /** The service has no fault. */
   readonly ok: boolean;
-  /** What is configured there, or what is wrong. */
+  /** Configuration of the service, or its fault. */
   readonly note: string;
 }
 
@@ -82,11 +82,11 @@ async function examine(router: Router, service: CoreService): Promise<Finding> {
 
 interface Answer {
   readonly configured: string;
-  /** Something that is wrong although it answers. */
+  /** Fault of a service that answers. */
   readonly problem?: string | undefined;
 }
 
-/** Cheap questions to each service, whose answers say something about its configuration. */
+/** Cheap calls of each service, with answers that reveal its configuration. */
 const QUESTIONS: Readonly<Record<CoreService, (router: Router) => Promise<Answer>>> = {
   keys: async (router) => {
     try {

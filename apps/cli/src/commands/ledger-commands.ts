@@ -1,4 +1,4 @@
-// ledger verify: exit code 1 when a single balance is not what its entries say.
+// Ledger commands: ledger verify has exit code 1 if a balance differs from the sum of its entries.
 import { formatCredits, formatPicoUsd } from "@gr/money";
 import type { VerifyLedgerResponse } from "@gr/proto/billing";
 import type { Command } from "commander";
@@ -6,7 +6,7 @@ import type { Runs } from "../command.ts";
 import { report } from "../output/report.ts";
 import { table } from "../output/table.ts";
 
-/** It reads the whole ledger. */
+/** Long, because the command reads the whole ledger. */
 const VERIFY_TIMEOUT_MS = 10 * 60_000;
 
 export function addLedgerCommands(program: Command, runs: Runs): void {

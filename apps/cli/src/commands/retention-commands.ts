@@ -7,20 +7,20 @@ import type { Router } from "../router/router.ts";
 
 interface Term {
   readonly days: number;
-  /** It is the account's own; otherwise it is the installation's. */
+  /** True: the account's own term; false: the installation's. */
   readonly own: boolean;
 }
 
-/** Something of an account's that is kept for a term. */
+/** Data of an account with a retention term. */
 interface Kept {
-  /** The command, and what it is about. */
+  /** Name of the command, and its subject. */
   readonly name: string;
   readonly about: string;
-  /** At the beginning of a sentence. */
+  /** Plural noun at the beginning of a sentence. */
   readonly what: string;
   readonly ofZero: string;
   show(router: Router, account: string): Promise<Term>;
-  /** @param days absent: as long as the installation keeps it */
+  /** @param days absent: the installation's term */
   set(router: Router, request: { readonly accountId: string; readonly days?: number }): Promise<Term>;
 }
 

@@ -1,4 +1,4 @@
-// key update. The same change made twice is made once, so a command whose outcome is unknown can be repeated as it is.
+// key update is idempotent: a command with an unknown outcome can be repeated unchanged.
 import { SpendPeriod } from "@gr/proto/billing";
 import { OperatorError } from "@gr/runtime";
 import { type Command, Option } from "commander";

@@ -1,7 +1,7 @@
-// What changes between two catalogues: models that come and go, and prices, amount by amount, old and new.
+// The catalogue diff lists the changes between two catalogues: added and removed models, and prices, amount by amount.
 import { typicalPriceOf } from "@gr/catalog/files";
 import { formatPicoUsd } from "@gr/money";
-import type { Catalog, InputCounting, Model, Price, TokenPrice } from "@gr/proto/catalog";
+import type { Catalog, DailyHours, InputCounting, Model, Price, TokenPrice } from "@gr/proto/catalog";
 import { priceText } from "./price-text.ts";
 
 const MILLION = 1_000_000n;
@@ -18,9 +18,9 @@ export interface Repriced {
   readonly id: string;
   readonly old_version: string;
   readonly new_version: string;
-  /** What a request costs that names the model and a prompt; for text, 1,000 tokens in and out. As the amounts. */
+  /** Cost of a request with only a model and a prompt; for text, 1,000 tokens in and out. Format as the amounts. */
   readonly typical: { readonly old: string | null; readonly new: string | null };
-  /** Decimal strings of USD; null = there is no such amount. */
+  /** Decimal strings of USD; null = the amount does not exist. */
   readonly amounts: readonly {
     readonly of: string;
     readonly old: string | null;
@@ -101,7 +101,7 @@ function typicalOf(model: Model): string | null {
   return price === undefined ? null : formatPicoUsd(price);
 }
 
-/** Every amount of a rule under its own name. The same name in two rules means the same amount. */
+/** Returns every amount of a rule under its own name. The same name in two rules means the same amount. */
 function amountsOf(price: Price | undefined): Map<string, string> {
   const rule = price?.rule;
   switch (rule?.case) {
@@ -147,6 +147,7 @@ function tokenAmounts(price: TokenPrice): Map<string, string> {
     toolFees,
     upstreams,
     cases,
+    offPeak,
     ...meters
   } = price;
   const perMillion = Object.entries(meters).map(([name, pico]): [string, string] => [
@@ -170,8 +171,23 @@ function tokenAmounts(price: TokenPrice): Map<string, string> {
     if (there === undefined) return [];
     return [...tokenAmounts(there)].map(([of, amount]): [string, string] => [`${of}, ${which}`, amount]);
   });
+  const inHours = offPeak.flatMap(({ hours, price: there }) => {
+    const which = hours.map(hoursText).join(", ");
+    if (there === undefined) return [];
+    return [...tokenAmounts(there)].map(([of, amount]): [string, string] => [`${of}, at ${which}`, amount]);
+  });
   const request: [string, string] = ["a request", formatPicoUsd(requestPicoUsd)];
-  return new Map([...perMillion, ...perCall, request, ...elsewhere, ...inCases]);
+  return new Map([...perMillion, ...perCall, request, ...elsewhere, ...inCases, ...inHours]);
+}
+
+function hoursText({ weekdays, fromMinute, toMinute }: DailyHours): string {
+  const days = weekdays.length === 0 ? "" : `, weekdays ${weekdays.join(" ")}`;
+  return `${timeText(fromMinute)}-${timeText(toMinute)} UTC${days}`;
+}
+
+function timeText(minute: number): string {
+  const two = (number: number) => String(number).padStart(2, "0");
+  return `${two(Math.floor(minute / 60))}:${two(minute % 60)}`;
 }
 
 function inputAmounts(rule: {
@@ -202,7 +218,7 @@ interface Tier {
   readonly audio?: boolean | undefined;
 }
 
-/** A tier for several sizes or lengths gives an amount for each, so that grouping them in another way is no change. */
+/** Returns an amount for each size and length of a tier, so that another grouping of them is no change. */
 function tierAmounts(unit: string, tiers: readonly Tier[]): [string, string][] {
   const named = tiers.flatMap((tier) =>
     orOne(tier.sizes).flatMap((size) =>
@@ -214,7 +230,7 @@ function tierAmounts(unit: string, tiers: readonly Tier[]): [string, string][] {
       ]),
     ),
   );
-  // The first tier that holds applies, so the first of a name is the one that counts.
+  // The first tier that holds applies, so the first amount of a name counts.
   return named.filter(([name], index) => named.findIndex(([other]) => other === name) === index);
 }
 
@@ -230,7 +246,7 @@ function orOne<Value>(values: readonly Value[]): readonly (Value | "")[] {
   return values.length === 0 ? [""] : values;
 }
 
-/** Everything but the price, whose changes are shown on their own. */
+/** Returns all changed fields except the price, which is shown separately. */
 function changedFields(was: Model, model: Model): string[] {
   const fields = Object.keys({ ...was, ...model }) as (keyof Model)[];
   return fields.filter((field) => field !== "price" && textOf(was[field]) !== textOf(model[field]));

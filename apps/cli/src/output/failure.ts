@@ -1,4 +1,4 @@
-// Turns whatever went wrong into the sentence that helps the operator.
+// Failures become the sentence that helps the operator.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { errorRow, ServiceError } from "@gr/proto";
 import { ErrorDetailSchema } from "@gr/proto/errors";
@@ -19,7 +19,7 @@ export function sentenceOfFailure(error: unknown, address: RouterAddress | undef
   return sentenceOf(error);
 }
 
-/** True when no service answered; false when one answered that it cannot. */
+/** True if no service answered; false if one answered with an error. */
 export function wasNotReached(error: unknown): error is ServiceError {
   return (
     error instanceof ServiceError &&
@@ -29,7 +29,7 @@ export function wasNotReached(error: unknown): error is ServiceError {
   );
 }
 
-/** False when the other side certainly refused. Otherwise what was asked for may have been done. */
+/** False if the service certainly refused. Otherwise the change may have been carried out. */
 export function mayHaveHappened(error: unknown): boolean {
   if (error instanceof ServiceError) return errorRow(error.reason).status >= 500;
   if (!(error instanceof ConnectError)) return true;
@@ -43,7 +43,7 @@ function sentenceOfCode(error: ConnectError, source: string): string {
     case Code.Unimplemented:
       return `The address in ${source} is of a process that does not serve this: ${error.rawMessage}.`;
     case Code.Internal:
-      // It has a cause only when our side of the connection found the fault.
+      // An internal error has a cause only if our side of the connection found the fault.
       if (error.cause !== undefined) return `What answers at the address in ${source} is no RPC port.`;
       return "The router failed unexpectedly; its log says why.";
     default:

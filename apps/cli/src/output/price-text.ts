@@ -1,4 +1,4 @@
-// A price rule in a few words, for lists. The exact rule is what the catalogue holds.
+// Price text is a price rule in a few words, for lists. The catalogue has the exact rule.
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import type { Price, TokenPrice } from "@gr/proto/catalog";
 
@@ -28,7 +28,7 @@ export function priceText(price: Price | undefined): string {
   }
 }
 
-/** What the things made are billed at. */
+/** Returns the price of output tokens. */
 function outputOf(tokens: TokenPrice | undefined): PicoUsd {
   return tokens?.imageOutputPicoUsd ?? tokens?.outputPicoUsd ?? 0n;
 }

@@ -1,4 +1,4 @@
-// Names come from customers; none of them may move the operator's cursor or colour their terminal.
+// printable protects the terminal: names from customers must not move the operator's cursor or change colours.
 
 /** Control characters, line separators and marks that turn the direction of text become U+FFFD. */
 export function printable(text: string): string {

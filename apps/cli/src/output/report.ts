@@ -1,10 +1,10 @@
-// What a command has to say: the same facts for people and for programs.
+// A report is the result of a command: the same facts for people and for programs.
 
 export interface Report {
   /** Printed as JSON; amounts are decimal strings of USD, times are ISO 8601. */
   readonly data: unknown;
   readonly text: string;
-  /** False: the command worked, and what it found is bad news; exit code 1. */
+  /** False: the command worked, and it found a fault; exit code 1. */
   readonly ok: boolean;
 }
 

@@ -4,11 +4,11 @@ import { printable } from "./printable.ts";
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => string;
-  /** Amounts and counts line up at their end. */
+  /** Right-aligned: amounts and counts. */
   readonly right?: boolean;
 }
 
-/** @param nothing what to say instead of an empty table. */
+/** @param nothing text for an empty table. */
 export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[], nothing: string): string {
   if (rows.length === 0) return nothing;
   const body = rows.map((row) => columns.map(({ cell }) => printable(cell(row))));
@@ -29,7 +29,7 @@ export function table<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     .join("\n");
 }
 
-/** Characters as people count them, nearly: code points. */
+/** Returns code points, which are nearly the characters that people see. */
 function lengthOf(text = ""): number {
   return [...text].length;
 }

@@ -1,4 +1,4 @@
-// Where the running router is, and the secret that opens its RPC port: from the file that the router writes into its
+// The router address is the RPC address of the running router, and the secret for it: from the file in the router's
 // data directory, or from the environment for a deployment.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,8 +6,10 @@ import { addressVariables, dataDirConfig, type Environment, OperatorError, readC
 import { z } from "zod";
 
 export const SERVICES = ["keys", "billing", "catalog"] as const;
+/** Services that only some commands need. */
+const FURTHER = ["console", "media-generation", "text-proxy"] as const;
 export type CoreService = (typeof SERVICES)[number];
-export type ServiceName = CoreService | "console" | "media-generation";
+export type ServiceName = CoreService | (typeof FURTHER)[number];
 
 export interface RouterAddress {
   /** Absent: the environment does not name this service. */
@@ -24,6 +26,7 @@ const runtimeFile = z.object({
     catalog: z.url(),
     console: z.url().optional(),
     "media-generation": z.url().optional(),
+    "text-proxy": z.url().optional(),
   }),
   internal_auth_secret: z.string().min(1),
 });
@@ -35,11 +38,13 @@ const environment = z.object({
   [addressVariables("catalog").rpc]: z.url().optional(),
   [addressVariables("console").rpc]: z.url().optional(),
   [addressVariables("media-generation").rpc]: z.url().optional(),
+  [addressVariables("text-proxy").rpc]: z.url().optional(),
 });
 
 /**
- * A data directory that was named wins; then RPC addresses of the environment; then the default data directory.
- * @throws OperatorError when there is no router to be found.
+ * Finds the router: in an explicit data directory first; then by RPC addresses of the environment; then in the default
+ * data directory.
+ * @throws OperatorError if no router is found.
  */
 export async function findRouter(dataDir: string | undefined, env: Environment): Promise<RouterAddress> {
   if (dataDir !== undefined) return fromFile(dataDir);
@@ -48,7 +53,7 @@ export async function findRouter(dataDir: string | undefined, env: Environment):
 
 function fromEnvironment(env: Environment): RouterAddress | undefined {
   const config = read(environment, env);
-  const urls = [...SERVICES, "console" as const, "media-generation" as const].flatMap((name) => {
+  const urls = [...SERVICES, ...FURTHER].flatMap((name) => {
     const url = config[addressVariables(name).rpc];
     return url === undefined ? [] : [[name, url] as const];
   });

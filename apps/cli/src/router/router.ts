@@ -4,6 +4,7 @@ import { BillingService, TextLogService } from "@gr/proto/billing";
 import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { KeysService } from "@gr/proto/keys";
 import { MediaGenerationService } from "@gr/proto/media";
+import { TextProxyService } from "@gr/proto/text";
 import {
   addressVariables,
   createRemoteTransport,
@@ -21,8 +22,9 @@ export interface Router {
   texts(): ServiceClient<typeof TextLogService>;
   catalog(): ServiceClient<typeof CatalogService>;
   catalogOperator(): ServiceClient<typeof CatalogOperatorService>;
+  textProxy(): ServiceClient<typeof TextProxyService>;
   media(): ServiceClient<typeof MediaGenerationService>;
-  /** A client of any RPC service of that process. @throws OperatorError when its address is not known. */
+  /** Returns a client of any RPC service of that process. @throws OperatorError if its address is missing. */
   dial<Desc extends DescService>(service: ServiceName, desc: Desc): ServiceClient<Desc>;
 }
 
@@ -41,6 +43,7 @@ export function reachRouter(address: RouterAddress): Router {
     texts: () => dial("billing", TextLogService),
     catalog: () => dial("catalog", CatalogService),
     catalogOperator: () => dial("catalog", CatalogOperatorService),
+    textProxy: () => dial("text-proxy", TextProxyService),
     media: () => dial("media-generation", MediaGenerationService),
     dial,
   };

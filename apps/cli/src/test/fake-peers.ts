@@ -20,6 +20,7 @@ import {
   TextImportState,
 } from "@gr/proto/catalog";
 import { MediaGenerationService } from "@gr/proto/media";
+import { type ClosedRoute, TextProxyService } from "@gr/proto/text";
 import { defineModule, implement, type Module } from "@gr/runtime";
 import { z } from "zod";
 
@@ -27,6 +28,9 @@ export interface FakePeers {
   readonly billingModule: Module;
   readonly catalogModule: Module;
   readonly mediaModule: Module;
+  readonly textProxyModule: Module;
+  /** By service. */
+  readonly closedRoutes: Readonly<Record<"text" | "media", ClosedRouteInit[]>>;
   readonly deposits: PutDepositRequest[];
   readonly adjustments: PutAdjustmentRequest[];
   readonly holdRequests: ListHoldsRequest[];
@@ -35,11 +39,26 @@ export interface FakePeers {
   ledger: MessageInitShape<typeof VerifyLedgerResponseSchema>;
   catalog: MessageInitShape<typeof CatalogSchema>;
   textImport: MessageInitShape<typeof GetTextImportResponseSchema>;
-  /** What /readyz and grpc.health.v1 say of the catalogue. */
+  /** State of the catalogue in /readyz and grpc.health.v1. */
   catalogReady: true | string;
   beforePutDeposit: (request: PutDepositRequest) => Promise<void>;
   beforePutAdjustment: (request: PutAdjustmentRequest) => Promise<void>;
   beforePutSpender: (spender: Spender | undefined) => Promise<void>;
+}
+
+type ClosedRouteInit = Omit<Partial<ClosedRoute>, "$typeName" | "$unknown">;
+
+function lossCalls(routes: ClosedRouteInit[]) {
+  return {
+    listClosedRoutes: async () => ({ routes }),
+    async reopenRoute({ provider, upstreamModel }: Pick<ClosedRoute, "provider" | "upstreamModel">) {
+      const at = routes.findIndex(
+        (each) => each.provider === provider && each.upstreamModel === upstreamModel,
+      );
+      if (at >= 0) routes.splice(at, 1);
+      return { reopened: at >= 0 };
+    },
+  };
 }
 
 export function createFakePeers(): FakePeers {
@@ -70,6 +89,13 @@ export function createFakePeers(): FakePeers {
       needs: [],
       config: z.object({}),
       create: async () => ({ rpc: [catalog, catalogOperator], ready: async () => peers.catalogReady }),
+    }),
+    closedRoutes: { text: [], media: [] },
+    textProxyModule: defineModule({
+      name: "text-proxy",
+      needs: [],
+      config: z.object({}),
+      create: async () => ({ rpc: [implement(TextProxyService, lossCalls(peers.closedRoutes.text))] }),
     }),
     mediaModule: defineModule({
       name: "media-generation",
@@ -127,6 +153,7 @@ export function createFakePeers(): FakePeers {
     removeGeneration: unused,
     getMediaRetention: files.get,
     setMediaRetention: files.set,
+    ...lossCalls(peers.closedRoutes.media),
   });
   const texts = implement(TextLogService, {
     writeTexts: unused,
@@ -138,7 +165,7 @@ export function createFakePeers(): FakePeers {
   return peers;
 }
 
-/** How long something of accounts is kept. */
+/** Retention terms of accounts. */
 function termsOf(byDefault: number) {
   const own = new Map<string, number>();
   const get = async ({ accountId }: { accountId: string }) => {

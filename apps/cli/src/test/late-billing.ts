@@ -1,5 +1,5 @@
-// The real billing behind a network on which PutSpender is slow: callers give up, and the call is applied later or its
-// answer is lost. What a caller sees is in each case the same: no answer.
+// LateBilling is the real billing behind a network that delays PutSpender. Callers time out. The call is applied later,
+// or its answer is lost. A caller sees the same in each case: no answer.
 import type { ServiceImpl } from "@connectrpc/connect";
 import { billingModule } from "@gr/billing";
 import { ServiceError } from "@gr/proto";
@@ -10,7 +10,7 @@ import { implement, type Module, type RpcService } from "@gr/runtime";
 export type Fate = "answered" | "unheard" | "late";
 
 export class LateBilling {
-  /** Of the calls of PutSpender from now on. */
+  /** Fate of the calls of PutSpender from now on. */
   fate: Fate = "answered";
   #late: (() => Promise<unknown>)[] = [];
 

@@ -27,7 +27,7 @@ export interface RouterUnderTest {
   readonly databaseUrl: string;
   /** Runs a command against this router. */
   cli(...args: string[]): Promise<CliOutcome>;
-  /** As cli, with --json; the parsed output, of whatever shape. */
+  /** Runs a command with --json; returns the parsed output of any shape. */
   json(...args: string[]): Promise<ReturnType<typeof JSON.parse>>;
   stop(): Promise<void>;
 }
@@ -37,7 +37,13 @@ export async function startRouter(options: { billing?: Module } = {}): Promise<R
   const database = await testDatabase("cli");
   const peers = createFakePeers();
   const running = await startProcess(
-    [keysModule, options.billing ?? peers.billingModule, peers.catalogModule, peers.mediaModule],
+    [
+      keysModule,
+      options.billing ?? peers.billingModule,
+      peers.catalogModule,
+      peers.mediaModule,
+      peers.textProxyModule,
+    ],
     {
       env: {
         DATABASE_URL: database.url,
@@ -78,7 +84,13 @@ export async function startRouter(options: { billing?: Module } = {}): Promise<R
 
 export async function writeRuntimeFile(dataDir: string, rpcUrl: string, secret: string): Promise<void> {
   const content = {
-    rpc_urls: { keys: rpcUrl, billing: rpcUrl, catalog: rpcUrl, "media-generation": rpcUrl },
+    rpc_urls: {
+      keys: rpcUrl,
+      billing: rpcUrl,
+      catalog: rpcUrl,
+      "media-generation": rpcUrl,
+      "text-proxy": rpcUrl,
+    },
     internal_auth_secret: secret,
   };
   await writeFile(join(dataDir, "runtime.json"), JSON.stringify(content), { mode: 0o600 });

@@ -1,4 +1,4 @@
-// What the server said no to: its message, the field at fault, and the id of the request to ask support about.
+// ApiError is a refusal of the server: its message, the field at fault, and the request id for support.
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | undefined;
@@ -24,7 +24,7 @@ export class ApiError extends Error {
 /** Status of an error that no server sent. */
 export const NO_ANSWER = 0;
 
-/** @returns the error of an answer that is no success */
+/** @returns the error of an unsuccessful answer */
 export async function errorOf(response: Response): Promise<ApiError> {
   const requestId = response.headers.get("x-request-id") ?? undefined;
   const said: unknown = await response.json().catch(() => undefined);

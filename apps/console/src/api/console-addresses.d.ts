@@ -1,4 +1,4 @@
-// Made by the build from the table of routes: where each is, without the schemas of what it takes and answers.
+// The build creates these addresses from the table of routes, without the schemas of requests and answers.
 declare module "virtual:console-addresses" {
   export const addresses: Readonly<
     Record<import("@gr/console-api").ConsoleRouteName, { readonly method: string; readonly path: string }>

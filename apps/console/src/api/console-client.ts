@@ -5,7 +5,7 @@ import type { AnswerOf, BodyOf, ConsoleRouteName, QueryOf } from "@gr/console-ap
 import { ApiError, errorOf, NO_ANSWER } from "./api-error.ts";
 
 export interface CallOptions<Name extends ConsoleRouteName> {
-  /** What stands in the path after a colon. */
+  /** Values for the path's names after a colon. */
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: QueryOf<Name>;
   readonly body?: BodyOf<Name>;
@@ -47,7 +47,7 @@ export function urlOf(
   return search.size === 0 ? filled : `${filled}?${search}`;
 }
 
-/** @throws ApiError when nobody answers; DOMException when the caller gave up */
+/** @throws ApiError if no server answers; DOMException after the caller's abort */
 export async function send(url: string, init?: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init);

@@ -1,4 +1,4 @@
-// What the application takes from the public API: the catalogue, and what the playground generates.
+// Public API calls of the application: the catalogue, and the generations of the playground.
 
 import { errorOf } from "./api-error.ts";
 import { call, send } from "./console-client.ts";
@@ -33,7 +33,7 @@ export interface ModelRecord {
   readonly shutdown_date: string | null;
 }
 
-/** Decimal strings of USD: of a whole request, or of a token where the unit says so. */
+/** Decimal strings of USD: for a whole request, or for a token if the unit is one. */
 export interface ModelPricing {
   readonly unit: string;
   readonly free?: boolean;

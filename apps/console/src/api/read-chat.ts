@@ -1,4 +1,4 @@
-// A streamed chat completion, piece by piece: text as it comes, and at the end what it cost.
+// readChat reads a streamed chat completion: text on arrival, and the cost at the end.
 import { ApiError } from "./api-error.ts";
 
 /** Without an exponent. */
@@ -6,7 +6,7 @@ const PLAIN = new Intl.NumberFormat("en", { maximumFractionDigits: 12 });
 
 export interface ChatPart {
   readonly text: string;
-  /** True cost in USD, as the last event says it; the charge is this, rounded up to 0.0001. */
+  /** True cost in USD from the last event; the charge is this, rounded up to 0.0001. */
   readonly cost?: string;
 }
 

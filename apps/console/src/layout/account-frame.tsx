@@ -1,4 +1,4 @@
-// The frame of every page of an account: which account, where to go, who is signed in.
+// The account frame surrounds every page of an account: the account, the menu, the signed-in person.
 import { NavLink, Select } from "@mantine/core";
 import { Link, Outlet, useMatchRoute, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, Suspense } from "react";

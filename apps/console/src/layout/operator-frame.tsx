@@ -1,4 +1,4 @@
-// The frame of the operator's area: where to go in it, who is signed in, and the way back.
+// The operator frame surrounds every page of the operator's area: its menu, the signed-in person, and the way back.
 import { NavLink } from "@mantine/core";
 import { Link, Outlet, useMatchRoute } from "@tanstack/react-router";
 import { Suspense } from "react";

@@ -7,7 +7,7 @@ import { Brand } from "./brand.tsx";
 import { SchemeSwitch } from "./scheme-switch.tsx";
 
 export interface PageFrameProps {
-  /** Links to pages. @param close is called when one is chosen: on a phone the menu lies over the page */
+  /** Links to pages. @param close must be called after a choice: on a phone the menu covers the page */
   readonly menu?: (close: () => void) => ReactNode;
   /** At the right of the head. */
   readonly head: ReactNode;

@@ -1,4 +1,4 @@
-// Who is signed in, and what concerns them alone.
+// Menu of the signed-in person.
 import { Button, Menu, Text } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
@@ -6,7 +6,7 @@ import { call } from "../api/console-client.ts";
 import { sayRefusal } from "../parts/act.ts";
 import { useSession } from "../session.ts";
 
-/** @param of the account that is looked at, where there is one */
+/** @param of the current account, if there is one */
 export function PersonMenu({ of: account }: { of?: { readonly account_id: string; readonly role: string } }) {
   const { person } = useSession();
   const queries = useQueryClient();

@@ -1,4 +1,4 @@
-// What members of a suspended account see above each of its pages: that it spends nothing, why, and whom to ask.
+// Banner above each page of a suspended account: the account spends nothing, the reason, and the contact.
 import { Alert, Anchor, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { call } from "../api/console-client.ts";
@@ -14,7 +14,7 @@ export function Suspended() {
     queryFn: ({ signal }) => call("readStanding", { path: { account }, signal }),
     refetchInterval: AGAIN_MS,
   });
-  // Where the question fails, so does the page, which says so.
+  // If this query fails, the page fails too and shows the error.
   if (!data?.suspension) return null;
   const { since, reason, contact } = data.suspension;
   return (

@@ -1,4 +1,4 @@
-// Who changed what in the account.
+// The audit page lists the changes of the account and the people behind them.
 import type { AnswerOf } from "@gr/console-api";
 import { Stack, Table, Text, Title } from "@mantine/core";
 import { call } from "../api/console-client.ts";

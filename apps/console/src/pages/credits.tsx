@@ -1,4 +1,4 @@
-// Every change of the balance, each with what it was for.
+// The credits page lists every change of the balance with its reason.
 import type { LedgerLine, QueryOf } from "@gr/console-api";
 import { Anchor, Badge, Button, Group, SegmentedControl, Stack, Table, Text, Title } from "@mantine/core";
 import { Link, useSearch } from "@tanstack/react-router";

@@ -1,4 +1,4 @@
-// What an image or a video was made from, and the files that came of it.
+// Generation details show the parameters of an image or a video, and its files.
 import type { GenerationRecord } from "@gr/console-api";
 import { Alert, Button, Group, Progress } from "@mantine/core";
 import { Link } from "@tanstack/react-router";

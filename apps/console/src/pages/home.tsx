@@ -1,4 +1,4 @@
-// The first page of an account: what it has, what it spends, what went wrong last, and the first steps of a new one.
+// The home page shows an account's balance, its spend, its last failures, and the first steps of a new account.
 import type { HomeRecord } from "@gr/console-api";
 import { Anchor, Card, Group, SimpleGrid, Stack, Table, Text, ThemeIcon, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
@@ -11,7 +11,7 @@ import { Loaded } from "../parts/loaded.tsx";
 import { RowsTable } from "../parts/rows-table.tsx";
 import { useAccount } from "../session.ts";
 
-/** Often enough that the first request turns green while its sender still looks. */
+/** Interval that turns the first request green while its sender still looks. */
 const FIRST_STEPS_MS = 3_000;
 const USUAL_MS = 30_000;
 

@@ -1,4 +1,4 @@
-// Dialogs of one key: make, edit, rotate, delete, and the one moment in which its secret is shown.
+// Dialogs of one key: create, edit, rotate, delete. A new secret is shown once, here.
 import { type KeyRecord, keyChangeBody, newKeyBody } from "@gr/console-api";
 import { Alert, Button, Group, Modal, NumberInput, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -10,12 +10,12 @@ import { shortDecimal } from "../parts/figure-text.ts";
 import { byRules } from "../parts/form-rules.ts";
 import { useAccount } from "../session.ts";
 
-/** As inputs hold them: text, and "" for what is not set. */
+/** Values of inputs: text, and "" for an unset field. */
 interface KeyFields {
   readonly name: string;
   readonly spend_limit: string;
   readonly spend_limit_period: string;
-  /** Local, as `datetime-local` writes it. */
+  /** Local time in the format of `datetime-local`. */
   readonly expires_at: string;
 }
 
@@ -26,7 +26,7 @@ const PERIODS = [
   { value: "month", label: "each month (UTC)" },
 ];
 
-/** What is sent. A limit that is cleared takes its period along. */
+/** Returns the request body. A cleared limit also clears its period. */
 function bodyOf({ name, spend_limit, spend_limit_period, expires_at }: KeyFields) {
   const cap = spend_limit.trim().replace(/^\$/, "");
   const period = ["day", "week", "month"].find((each) => each === spend_limit_period);

@@ -1,4 +1,4 @@
-// The keys of an account: what each may spend and has spent, and everything that can be done with one.
+// The keys page lists an account's keys with their limits, their spend, and their actions.
 import type { KeyRecord } from "@gr/console-api";
 import { Badge, Button, Group, Menu, Progress, Stack, Switch, Table, Tabs, Text, Title } from "@mantine/core";
 import { useNavigate, useSearch } from "@tanstack/react-router";

@@ -23,10 +23,10 @@ const KINDS = [
   { value: "media", label: "Images and videos" },
 ];
 const STATUSES = REQUEST_STATUSES.map((value) => ({ value, label: value }));
-/** While something runs, and otherwise. */
+/** Intervals while a request runs, and otherwise. */
 const RUNNING_MS = 3_000;
 const USUAL_MS = 15_000;
-/** Side of the ring of what runs, in the gallery. */
+/** Side of the progress ring in the gallery. */
 const RING = 72;
 
 export function Logs() {
@@ -114,7 +114,7 @@ function List({ rows, open }: RowsProps) {
   );
 }
 
-/** Nobody keeps its words. */
+/** Returns a summary, because the text of a request is not stored. */
 function textOf({ api, usage, error, status }: TextRequestRecord): string {
   if (error !== null) return error.message;
   const name = api === null ? "Text" : api === "responses" ? "Response" : "Chat";

@@ -1,4 +1,4 @@
-// Pictures and videos: the form has the fields that the model takes, and no others.
+// The media playground creates pictures and videos. Its form has exactly the fields that the model accepts.
 import {
   Anchor,
   Button,
@@ -139,7 +139,7 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
 
 const takes = (model: ModelRecord, parameter: string) => model.supported_parameters.includes(parameter);
 
-/** What the form says and nothing that the model would choose by itself. */
+/** Returns the values of the form, without those that the model would choose by itself. */
 function bodyOf(model: ModelRecord, { prompt, size, quality, seconds, n, audio }: Fields) {
   return {
     model: model.id,

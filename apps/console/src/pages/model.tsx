@@ -1,4 +1,4 @@
-// One model: what it can do, what it costs, and how it is called.
+// The model page shows one model: its abilities, its price, and sample calls.
 import { Anchor, Badge, Button, Code, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";

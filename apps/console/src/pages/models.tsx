@@ -133,7 +133,7 @@ function ModelCard({ model }: { model: ModelRecord }) {
   );
 }
 
-/** What is not known comes last. Prices are numbers here for their order alone. */
+/** Returns an order with unknown values last. Prices become numbers here only for their order. */
 function orderOf(sort: string): (one: ModelRecord, other: ModelRecord) => number {
   const rank = {
     price: ({ type, pricing }: ModelRecord) =>

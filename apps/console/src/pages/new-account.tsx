@@ -1,4 +1,4 @@
-// The first account of a person who belongs to none yet.
+// The new account page creates the first account of a person without one.
 import { newAccountBody } from "@gr/console-api";
 import { Button, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";

@@ -1,4 +1,4 @@
-// Requests that are not over yet, oldest first: what is stuck stands at the top.
+// Open requests are listed oldest first, so that stuck ones are at the top.
 import type { OpenRequestRecord } from "@gr/console-api";
 import { Alert, Anchor, Badge, Code, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";

@@ -1,5 +1,5 @@
-// One account as an operator sees it: its credit, its people, what was done, and what an operator can do. Each deed needs a
-// reason, and has an id from the moment its dialog opens, so that a second click books nothing more.
+// The operated account page shows an operator one account: credit, people, audit log and actions. Each action needs a
+// reason, and gets its id when its dialog opens, so that a second click books nothing more.
 import { adjustmentBody, depositBody, type OperatedAccount, suspensionBody } from "@gr/console-api";
 import {
   Alert,

@@ -1,4 +1,4 @@
-// The operator area: every account that the console knows, found by id, name or address.
+// The operator page finds every account of the console by id, name or address.
 import type { QueryOf } from "@gr/console-api";
 import { Anchor, Stack, Table, Text, Title } from "@mantine/core";
 import { Link, useSearch } from "@tanstack/react-router";

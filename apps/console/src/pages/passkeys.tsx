@@ -20,7 +20,7 @@ interface Named {
   readonly name: string;
 }
 
-/** What the dialog is about: undefined = a new one. */
+/** Passkey of the dialog; undefined = a new one. */
 type Subject = { readonly passkey: Named | undefined };
 
 export function Passkeys() {

@@ -1,4 +1,4 @@
-// Top-ups: the dialog that begins one, and what became of each.
+// Payments are top-ups: the dialog that begins one, and the state of each.
 import { type PaymentRecord, paymentBody, type QueryOf } from "@gr/console-api";
 import { Anchor, Badge, Button, Group, Modal, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
@@ -15,7 +15,7 @@ import { RowsTable } from "../parts/rows-table.tsx";
 import { useAccount, useSession } from "../session.ts";
 
 const COLORS = { pending: "blue", completed: "green", failed: "gray", refunded: "orange" } as const;
-/** Whoever comes back from paying waits for the word of it. */
+/** Interval for a customer after a payment, until its confirmation. */
 const PENDING_MS = 3_000;
 const USUAL_MS = 30_000;
 

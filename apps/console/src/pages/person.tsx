@@ -74,7 +74,7 @@ function Password() {
   );
 }
 
-/** Nothing for whoever never signs in elsewhere. */
+/** Renders nothing for a person without identities elsewhere. */
 function Identities() {
   const { single_sign_on } = useSession();
   const { data, error, refetch } = useQuery({

@@ -1,4 +1,4 @@
-// The playground: a form made from what the chosen model takes, the real API behind it, and what it cost.
+// The playground has a form for the chosen model, calls the real API, and shows the cost.
 import { Anchor, Group, Select, Stack, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";

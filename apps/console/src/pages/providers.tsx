@@ -1,4 +1,4 @@
-// Who makes what, how the last import of text models went, and what the catalogue would change to.
+// The providers page shows the providers, the result of the last text import, and the next changes of the catalogue.
 import type { CatalogueChanges, RouterProviders } from "@gr/console-api";
 import { Alert, Badge, Button, Code, Group, List, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";

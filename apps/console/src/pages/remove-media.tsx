@@ -1,4 +1,5 @@
-// Removing what was made, for good, after a question. What runs and is waited for cannot be removed; the server says so.
+// Media removal is final and asks for a confirmation. The server refuses it for a running request with a waiting
+// client.
 import type { GenerationRecord } from "@gr/console-api";
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";

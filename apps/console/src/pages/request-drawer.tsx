@@ -1,4 +1,5 @@
-// One request as a whole: what was asked for, what came, what it cost and why. Its id stands in the address.
+// The request drawer shows one request: its parameters, its answer, its cost and the reason. The address contains its
+// id.
 import type { AnswerOf, RequestRecord } from "@gr/console-api";
 import { Alert, Code, Drawer, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
@@ -14,7 +15,7 @@ import { GenerationDetails, GenerationFiles } from "./generation-details.tsx";
 import { RemoveMedia } from "./remove-media.tsx";
 import { TextDetails } from "./text-details.tsx";
 
-/** While it runs. */
+/** Interval while it runs. */
 const AGAIN_MS = 2_000;
 
 export function RequestDrawer({ id, close }: { id: string | undefined; close: () => void }) {

@@ -18,7 +18,7 @@ import { SmallForm } from "../parts/small-form.tsx";
 import { SESSION_KEY } from "../queries.ts";
 import { useSession } from "../session.ts";
 
-/** What an issuer has sent along is posted once, however often the page is drawn or comes again. */
+/** Signs in. An issuer's answer is posted once, even if the page renders again or is restored. */
 export function SignIn() {
   const token = useLinkToken();
   const [answer] = useState(issuerAnswer);
@@ -28,14 +28,17 @@ export function SignIn() {
 
 const BACK = /^\/(accounts\/|invitation$)/;
 
-/** To where the person wanted to go. Only paths of this application: an address from outside would lead away. */
+/**
+ * Returns a function that opens the wanted page. Only paths of this application: another address would lead to a
+ * foreign page.
+ */
 function useGoOn() {
   const { history } = useRouter();
   const { back } = useSearch({ strict: false });
   return (to = back) => history.push(to !== undefined && BACK.test(to) ? to : "/");
 }
 
-/** For what works once: it must not be sent twice, however often the page is drawn. @returns what it was refused with */
+/** Sends a one-time request once, even if the page renders again. @returns the error of a refusal */
 function useSentOnce(send: () => Promise<SessionState>, back?: string): unknown {
   const queries = useQueryClient();
   const goOn = useGoOn();

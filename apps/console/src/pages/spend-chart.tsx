@@ -1,4 +1,4 @@
-// Spend as bars. A picture only: the exact figures stand in the table below it.
+// The spend chart shows spend as bars; the exact figures are in the table below it.
 import "@mantine/core/styles/ColorSwatch.css";
 import "@mantine/charts/styles.css";
 import type { UsageAnswer } from "@gr/console-api";

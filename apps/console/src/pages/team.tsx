@@ -1,4 +1,4 @@
-// Who belongs to the account, as what, and who is invited.
+// The team page lists members with their roles, and open invitations.
 import { type AnswerOf, invitationBody, type Role, roles } from "@gr/console-api";
 import { Button, Group, Modal, Select, Stack, Table, Text, TextInput, Title } from "@mantine/core";
 import { useForm } from "@mantine/form";

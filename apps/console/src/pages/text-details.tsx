@@ -1,4 +1,4 @@
-// What a text request did: its tokens, whom it was sent to, and when. Nobody keeps what was asked or answered.
+// Text details show the tokens, providers and times of a text request. Prompts and answers are not stored.
 import type { TextRequestRecord } from "@gr/console-api";
 import { Alert, Badge, Stack, Table, Text, Title } from "@mantine/core";
 import { DetailRow, DetailRows } from "../parts/detail-rows.tsx";

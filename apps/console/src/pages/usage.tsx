@@ -13,7 +13,7 @@ import { Empty, RowsWaiting } from "../parts/page-states.tsx";
 import { RowsTable } from "../parts/rows-table.tsx";
 import { useAccount } from "../session.ts";
 
-/** Charts are large, and the table stands without them. */
+/** Loaded later, because charts are large and the table works without them. */
 const SpendChart = lazy(() => import("./spend-chart.tsx"));
 
 const GROUPS = [

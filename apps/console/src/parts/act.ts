@@ -1,12 +1,12 @@
-// Something that a person does: sends it, says that it is done, and makes the pages ask again. A refusal is said where
-// it happened when the form has the field, else in a notice.
+// An act is a change by a person: it sends the request, confirms it, and refreshes the pages. A refusal is shown at its
+// field if the form has it, otherwise in a notice.
 import { notifications } from "@mantine/notifications";
 import { type QueryKey, useMutation, useQueryClient } from "@tanstack/react-query";
 import { ApiError } from "../api/api-error.ts";
 
 export interface ActOptions<Input, Answer> {
   readonly send: (input: Input) => Promise<Answer>;
-  /** What has changed for the pages. */
+  /** Queries that the change invalidates. */
   readonly changes?: readonly QueryKey[];
   readonly done?: string;
   readonly after?: (answer: Answer, input: Input) => unknown;

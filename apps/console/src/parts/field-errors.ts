@@ -1,4 +1,4 @@
-// Forms show what the server refuses at its field.
+// Field errors are the server's refusals, shown at the field of a form.
 import type { ApiError } from "../api/api-error.ts";
 
 interface FormWithErrors {

@@ -1,6 +1,6 @@
-// Money, times and deeds as text. Money comes as a decimal string and is never made a number.
+// Figure text formats money, times and audit events. Money is a decimal string and never becomes a number.
 
-/** Two decimals, and all four where the last two say something. @param usd such as "12.3400" or "-0.0012" */
+/** Formats two decimals, or all four if the last two are not zero. @param usd such as "12.3400" or "-0.0012" */
 export function moneyText(usd: string): string {
   const sign = usd.startsWith("-") ? "−" : "";
   const [whole = "0", fraction = ""] = usd.replace("-", "").split(".");

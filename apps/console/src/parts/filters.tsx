@@ -1,9 +1,9 @@
-// Filters stand in the address: what is chosen there is what is shown, and a page can be sent on as it is.
+// Filters are in the address: it decides the shown rows, and a page can be shared by its link.
 import { Group, Select, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
-/** Puts values into the address of the page; "" and null take them out. */
+/** Puts values into the address of the page; "" and null remove them. */
 export function useFilter() {
   const navigate = useNavigate();
   return (values: Readonly<Record<string, string | null | undefined>>) =>
@@ -48,7 +48,7 @@ export function ChoiceFilter(props: {
   );
 }
 
-/** Taken over when somebody leaves the field or presses Enter. */
+/** Applied on blur or on Enter. */
 export function TextFilter(props: {
   name: string;
   label: string;

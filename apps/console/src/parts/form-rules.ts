@@ -1,7 +1,7 @@
 // Forms are checked by the schemas that the server checks them with.
 import { config } from "zod";
 
-// Scripts are not made from text here: the policy of the page refuses it.
+// The page's policy refuses scripts from text.
 config({ jitless: true });
 
 interface Schema {
@@ -12,7 +12,7 @@ interface Schema {
   };
 }
 
-/** For the `validate` of a form. @param toBody what of the form is sent */
+/** Returns the `validate` of a form. @param toBody returns the part of the form that is sent */
 export function byRules<Values>(schema: Schema, toBody: (values: Values) => unknown = (values) => values) {
   return (values: Values): Record<string, string> => {
     const errors: Record<string, string> = {};

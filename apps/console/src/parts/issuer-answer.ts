@@ -1,5 +1,5 @@
-// What an issuer has sent the browser back with. It stands in the query of the address, and is taken out at once, before
-// the router reads it: it is in no history, and is sent on as it came.
+// The issuer's answer is in the query of the address after the browser's return. It is removed at once, before the
+// router reads it: no history has it, and it is sent unchanged.
 
 /** The page that issuers send people back to. */
 const RETURN_PAGE = "/sign-in/oidc";
@@ -7,14 +7,14 @@ const BACK_MEMORY = "generation-router.back";
 
 let answer = takeAnswer();
 
-/** Once. Undefined when no issuer has sent anybody. */
+/** Returns the answer, once. Undefined without an issuer's answer. */
 export function issuerAnswer(): string | undefined {
   const taken = answer;
   answer = undefined;
   return taken;
 }
 
-/** Where the person wanted to go, over the way to the issuer and back. */
+/** Remembers the wanted page during the visit of the issuer. */
 export function rememberBack(back: string | undefined): void {
   if (back === undefined) sessionStorage.removeItem(BACK_MEMORY);
   else sessionStorage.setItem(BACK_MEMORY, back);

@@ -1,4 +1,4 @@
-// What was asked for once: waiting, failed, or there. What was there before stays when asking again fails.
+// Loaded shows the states of a query: waiting, failed, or done. Earlier data stays visible after a failed refresh.
 import type { UseQueryResult } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Failure, RowsWaiting } from "./page-states.tsx";

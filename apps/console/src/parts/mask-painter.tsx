@@ -1,5 +1,5 @@
-// Paint over a picture what shall be made anew. The mask is a PNG of the picture's size whose painted parts are
-// transparent, as the API wants it.
+// The mask painter marks the part of a picture that shall be generated again. The mask is a PNG of the picture's size,
+// with transparent painted parts, as the API requires.
 import { Box, Button, Group, Slider, Stack, Text } from "@mantine/core";
 import { type PointerEvent, useEffect, useRef, useState } from "react";
 
@@ -94,7 +94,7 @@ export function MaskPainter({
   );
 }
 
-/** Opaque where nothing is painted, transparent where something is. */
+/** Returns the mask: opaque, and transparent at painted parts. */
 function maskOf(painted: HTMLCanvasElement): HTMLCanvasElement {
   const mask = document.createElement("canvas");
   mask.width = painted.width;

@@ -2,9 +2,9 @@
 export interface MediaProps {
   readonly kind: "image" | "video";
   readonly url: string;
-  /** "" for what a text beside it already says. */
+  /** "" if a text beside it has the same content. */
   readonly label: string;
-  /** Of a video: its first picture, which is shown until somebody plays it. */
+  /** First picture of a video, shown until playback. */
   readonly preview?: string | undefined;
   readonly controls?: boolean;
 }

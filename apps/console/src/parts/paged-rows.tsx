@@ -1,4 +1,4 @@
-// A list that comes in pages: the rows so far, and a button for more.
+// Paged rows are a list in pages: the rows so far, and a button for more.
 import { Button, Center, Stack } from "@mantine/core";
 import { type QueryKey, useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
@@ -14,7 +14,7 @@ export interface PagedRowsProps<Row> {
   readonly read: (after: string | undefined, signal: AbortSignal) => Promise<Page<Row>>;
   readonly empty: ReactNode;
   readonly children: (rows: readonly Row[]) => ReactNode;
-  /** When to ask again, in ms, by the rows that are shown; never while the page is hidden. */
+  /** Milliseconds to the next refresh, by the shown rows; no refresh while the page is hidden. */
   readonly again?: (rows: readonly Row[]) => number;
 }
 
@@ -25,7 +25,7 @@ export function PagedRows<Row>({ queryKey, read, empty, children, again }: Paged
       queryFn: ({ pageParam, signal }) => read(pageParam, signal),
       initialPageParam: undefined as string | undefined,
       getNextPageParam: ({ next }) => next ?? undefined,
-      // All pages are asked for again, one after the other: the more they are, the less often.
+      // All pages are refreshed one after the other: the more they are, the less often.
       refetchInterval: ({ state: { data: shown } }) =>
         again !== undefined && shown !== undefined && again(rowsOf(shown.pages)) * shown.pages.length,
     });

@@ -11,10 +11,10 @@ export type PasskeyAnswer = BodyOf<"finishPasskeySignIn">["passkey"];
 /** Shown as it is. */
 export class NoPasskey extends Error {}
 
-/** Loaded when somebody wants it: most never do. */
+/** Loaded on demand: most people never need it. */
 const library = () => import("@simplewebauthn/browser");
 
-/** @throws NoPasskey when the person gives up, or the browser cannot */
+/** @throws NoPasskey if the person cancels, or the browser cannot */
 export async function makePasskey(options: Options): Promise<PasskeyAnswer> {
   const { startRegistration } = await library();
   const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
@@ -24,7 +24,7 @@ export async function makePasskey(options: Options): Promise<PasskeyAnswer> {
   );
 }
 
-/** @throws NoPasskey when the person gives up, or the browser cannot */
+/** @throws NoPasskey if the person cancels, or the browser cannot */
 export async function usePasskey(options: Options): Promise<PasskeyAnswer> {
   const { startAuthentication } = await library();
   const optionsJSON = options as unknown as PublicKeyCredentialRequestOptionsJSON;
@@ -38,7 +38,7 @@ async function answered(answer: Promise<object>, otherwise: string): Promise<Pas
   try {
     return (await answer) as PasskeyAnswer;
   } catch (cause) {
-    // Browsers do not tell which of the two it was, so that a page learns nothing.
+    // Browsers hide which of the two it was, so that a page learns nothing.
     throw new NoPasskey(otherwise, { cause });
   }
 }

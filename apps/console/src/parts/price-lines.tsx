@@ -1,5 +1,5 @@
-// How a charge came about: each unit with its price, then why the charge is not their sum. Digit by digit as the server
-// says it, since it adds up.
+// Price lines explain a charge: each unit with its price, then the reasons for any difference. The server's digits are
+// shown unchanged, since they add up.
 import type { AdjustmentReason, RequestPrice } from "@gr/console-api";
 import { Stack, Table, Text, Title } from "@mantine/core";
 import { countText } from "./figure-text.ts";
@@ -82,7 +82,7 @@ function Lines({ price }: { price: RequestPrice }) {
   );
 }
 
-/** With every digit that it has. */
+/** Shows all digits of an amount. */
 function Amount({ usd }: { usd: string }) {
   return (
     <Table.Td ta="right" className="figures" valign="top">

@@ -1,5 +1,5 @@
-// What a request of the playground would cost, said before it is sent: the router's own quote of the very same body, asked for
-// once the form has been left alone for a moment.
+// The quoted price is the cost of a playground request before it is sent: the router's own quote of the same body. It
+// is requested after a moment without input.
 import { Text } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
@@ -19,7 +19,7 @@ interface Quote {
 
 export interface QuotedPriceProps {
   readonly account: string;
-  /** Of the request that is quoted. */
+  /** Path of the quoted request. */
   readonly path: string;
   readonly body: object;
   readonly pictures?: readonly File[];
@@ -53,7 +53,7 @@ export function QuotedPrice({ account, path, body, pictures = [] }: QuotedPriceP
   );
 }
 
-/** As the image endpoints take it; what a playground sends and what it is quoted for are made here. */
+/** Returns the form of the image endpoints, for both the request and its quote. */
 export function formOf(body: object, pictures: readonly File[], mask?: Blob): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) form.append(name, String(value));

@@ -1,4 +1,4 @@
-// How a request stands, in one coloured word.
+// Request status is the state of a request, as one coloured word.
 import type { RequestRecord } from "@gr/console-api";
 import { Badge } from "@mantine/core";
 
@@ -22,7 +22,7 @@ export function RequestStatus({ of: request }: { of: RequestRecord }) {
   );
 }
 
-/** Percent, while it runs and where its provider says how far it is. */
+/** Percent, while the request runs and if its provider reports it. */
 export function progressOf(request: RequestRecord): number | undefined {
   if (request.kind === "text" || request.status !== "running") return undefined;
   return request.progress ?? undefined;

@@ -4,9 +4,9 @@ import type { ReactNode } from "react";
 
 export interface RowsTableProps {
   readonly heads: readonly string[];
-  /** How many of the last columns hold figures, which stand at the right. */
+  /** Number of last columns with figures, which are right-aligned. */
   readonly figures?: number;
-  /** A last column holds what can be done with a row. */
+  /** True: the last column contains the actions of a row. */
   readonly deeds?: boolean;
   readonly minWidth: number;
   /** Rows. */

@@ -1,4 +1,4 @@
-// The card that signing in, signing up and the like stand in.
+// The small form is the card of sign-in, sign-up and similar pages.
 import { Paper, Stack, Title } from "@mantine/core";
 import type { FormEventHandler, ReactNode } from "react";
 

@@ -1,5 +1,5 @@
-// The small square in front of a request. Of a picture or a video it loads the small preview (WebP, some kilobytes) when
-// the row comes into sight, and never the file itself.
+// The thumbnail is the small square before a request. For a picture or a video it loads the small preview (WebP, some
+// kilobytes) once the row becomes visible, and never the file itself.
 import type { RequestRecord } from "@gr/console-api";
 import { Center, Loader, RingProgress, Text } from "@mantine/core";
 import { progressOf } from "./request-status.tsx";
@@ -35,7 +35,7 @@ export function Thumbnail({ of: request }: { of: RequestRecord }) {
   );
 }
 
-/** How far a request is, as a ring; its words stand beside it. */
+/** Shows a request's progress as a ring; the text beside it states the progress. */
 export function Running({ progress, size = SIDE }: { progress: number | undefined; size?: number }) {
   return (
     <Center flex="none" w={size} h={size} aria-hidden>

@@ -27,7 +27,7 @@ export function billRoutes(bill: Bill) {
   };
 }
 
-/** The items booked when the request came; later ones are not in its total either. */
+/** Writes the items that were booked before the request; later ones are not in its total either. */
 function* writeBill(bill: Bill): Generator<string> {
   const { items, total } = bill;
   const count = items.length;

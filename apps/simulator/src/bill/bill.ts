@@ -1,5 +1,5 @@
-// The provider's own bill: what each request really cost, kept apart from whatever the router believes.
-// Invariant: an item is in the file, by one write, before the last byte of its answer leaves; nothing is
+// Bill is the provider's own bill: the true cost of each request, separate from the router's own accounts.
+// Invariant: an item is in the file, by one write, before the last byte of its answer is sent; nothing is
 // changed or removed afterwards. Survives a killed process (the file is not synced against power loss).
 import {
   closeSync,
@@ -17,11 +17,11 @@ import { z } from "zod";
 import type { PicoUsd } from "./prices.ts";
 
 export const STATED_UPSTREAMS = ["openrouter", "openai"] as const;
-/** Upstreams whose statements are simulated. */
+/** Upstreams with simulated statements. */
 export type StatedUpstream = (typeof STATED_UPSTREAMS)[number];
 
 export interface BillItem {
-  /** The caller's `x-request-id`, else the id that the simulator made. Several items may share it: retries. */
+  /** The client's `x-request-id`, else the simulator's own id. Several items may share it: retries. */
   readonly requestId: string;
   /** The simulator's own id of the generation. */
   readonly generationId: string;
@@ -31,11 +31,11 @@ export interface BillItem {
   readonly picoUsd: PicoUsd;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Those of the output that are reasoning. */
+  /** Output tokens that are reasoning. */
   readonly reasoningTokens?: number;
   readonly finishReason: string | null;
   readonly streamed: boolean;
-  /** The caller left, or the connection broke, before the end. */
+  /** The client disconnected, or the connection broke, before the end. */
   readonly cancelled: boolean;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -49,7 +49,7 @@ const lineSchema = z.object({
   pico_usd: z.string().regex(/^\d+$/),
   input_tokens: z.int(),
   output_tokens: z.int(),
-  // Bills of earlier versions do not have it.
+  // Absent in bills of earlier versions.
   reasoning_tokens: z.int().default(0),
   finish_reason: z.nullable(z.string()),
   streamed: z.boolean(),
@@ -58,7 +58,7 @@ const lineSchema = z.object({
 });
 
 const FILE_NAME = "bill.jsonl";
-/** What was asked for is nobody else's business. */
+/** The requests are private to the owner. */
 const FILE_MODE = 0o600;
 const NEWLINE = 10;
 
@@ -80,7 +80,7 @@ export class Bill {
     mkdirSync(dataDir, { recursive: true });
     const path = join(dataDir, FILE_NAME);
     const file = openSync(path, "a+", FILE_MODE);
-    // One that an earlier version has left may be open to others.
+    // A file from an earlier version may be readable by others.
     fchmodSync(file, FILE_MODE);
     const bill = new Bill(file);
     try {
@@ -189,8 +189,8 @@ function fromLine(line: string, place: string): BillItem {
 }
 
 /**
- * Cuts off a last line that has no newline: its write was interrupted, so its answer never ended.
- * Returns the size that is left.
+ * Removes a last line without a newline: its write was interrupted, so its answer never ended.
+ * Returns the remaining size.
  */
 function dropTornLine(file: number): number {
   const { size } = fstatSync(file);

@@ -1,4 +1,4 @@
-// Every price of the simulator, as integers of 1e-12 USD, and how they print as exact decimals.
+// Every price of the simulator, as integers of 1e-12 USD, and their conversion to exact decimals.
 // Invariant: no amount ever passes through a floating-point number.
 
 /** Money in units of 1e-12 USD. */
@@ -13,7 +13,7 @@ export interface TokenPrice {
 export const CHAT_PRICE: TokenPrice = { input: 500_000n, output: 1_500_000n };
 export const VISION_PRICE: TokenPrice = { input: 1_000_000n, output: 3_000_000n };
 
-/** What one image costs: a fixed amount, or its tokens. */
+/** Price of one image: a fixed amount, or its tokens. */
 export type ImagePrice =
   | { readonly per: "image"; readonly amount: PicoUsd; readonly input?: PicoUsd }
   | {
@@ -24,7 +24,7 @@ export type ImagePrice =
     };
 
 export const SANDBOX_IMAGE_PRICE: ImagePrice = { per: "image", amount: 10_000_000_000n };
-/** Of each image made, and with it of each that it starts from. */
+/** For each generated image, plus for each of its input images. */
 export const SANDBOX_EDIT_PRICE: ImagePrice = {
   per: "image",
   amount: 10_000_000_000n,
@@ -39,14 +39,14 @@ export const GPT_IMAGE_2_PRICE: ImagePrice = {
   imageOutput: 30_000_000n,
 };
 
-/** The same for gpt-image-1.5: text in 5, image in 8, image out 32. */
+/** OpenAI's list price for gpt-image-1.5: text in 5, image in 8, image out 32. */
 export const GPT_IMAGE_1_5_PRICE: ImagePrice = {
   per: "token",
   textInput: 5_000_000n,
   imageInput: 8_000_000n,
   imageOutput: 32_000_000n,
 };
-/** The same for gpt-image-1-mini: text in 2, image in 2.50, image out 8. */
+/** OpenAI's list price for gpt-image-1-mini: text in 2, image in 2.50, image out 8. */
 export const GPT_IMAGE_1_MINI_PRICE: ImagePrice = {
   per: "token",
   textInput: 2_000_000n,

@@ -1,5 +1,5 @@
-// The simulated statements: in the source's wire format, by UTC day and model, of their own upstream only, to the last unit of the
-// bill; a surcharge is on them and nowhere else.
+// The simulated statements: in the source's wire format, by UTC day and model, of their own upstream only, to the last
+// unit of the bill; a surcharge is on them and nowhere else.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

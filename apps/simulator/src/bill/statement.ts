@@ -1,11 +1,11 @@
-// UpstreamStatement sums the bill of one upstream by UTC day and model, as its statement shows it. Surcharges are billed there and
-// reported in no usage: the leak that only a comparison with the statement finds.
+// UpstreamStatement sums the bill of one upstream by UTC day and model, as its statement shows it. Surcharges are
+// billed there and reported in no usage: only a comparison with the statement finds them.
 import type { FastifyPluginAsync } from "fastify";
 import { z } from "zod";
 import { type Bill, STATED_UPSTREAMS, type StatedUpstream } from "./bill.ts";
 import type { PicoUsd } from "./prices.ts";
 
-/** What one model cost on one UTC day. */
+/** Cost of one model on one UTC day. */
 export interface StatementSum {
   /** YYYY-MM-DD. */
   readonly day: string;
@@ -22,7 +22,7 @@ const surcharge = z.strictObject({ model: z.string().min(1), pico_usd: z.string(
 
 interface Surcharge {
   readonly perRequest: PicoUsd;
-  /** Number of the first item of the bill that it is for. */
+  /** Index of the first item of the bill to which it applies. */
   readonly since: number;
 }
 
@@ -74,7 +74,7 @@ export class Statements {
 }
 
 export interface UpstreamStatement {
-  /** @param from Unix milliseconds @param until excluded */
+  /** @param from Unix milliseconds. @param until excluded */
   read(from: number, until: number): StatementSum[];
 }
 

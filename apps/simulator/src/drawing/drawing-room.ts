@@ -1,7 +1,7 @@
 // Draws a few requests at a time, so that a burst of large pictures cannot fill the memory.
 import { Refusal } from "../request/refusal.ts";
 
-/** A 4K picture takes some 35 MB while it is drawn. */
+/** A 4K picture needs some 35 MB during the drawing. */
 const AT_ONCE = 2;
 const MOST_WAITING = 4_096;
 
@@ -9,7 +9,7 @@ export class DrawingRoom {
   #drawing = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Does the work of one request when its turn comes. Refuses when too many requests wait already. */
+  /** Runs the work of one request when a place is free. Refuses if too many requests already wait. */
   async work<T>(draw: () => Promise<T>): Promise<T> {
     await this.#enter();
     try {
@@ -35,7 +35,7 @@ export class DrawingRoom {
     await new Promise<void>((admit) => this.#waiting.push(admit));
   }
 
-  /** Hands the place to the request that has waited longest. */
+  /** Passes the place to the request that has waited longest. */
   #leave(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#drawing--;

@@ -1,4 +1,4 @@
-// The videos: as long and as large as ordered, another picture each second, and in a shape that players take.
+// The videos have the ordered length and size, another picture each second, and a format that players accept.
 import { readMp4 } from "@gr/testing/mp4";
 import { expect, test } from "@jest/globals";
 import { drawFilm } from "./film.ts";
@@ -14,7 +14,7 @@ test.each([
   const { samples, ...facts } = readMp4(await drawFilm({ ...order, width, height, seconds }, signal));
   expect(facts).toEqual({ brand: "isom", codec: "av01", width, height, seconds });
   expect(samples).toHaveLength(pictures);
-  // A sequence header first, so that playing can begin anywhere; and no two seconds look alike.
+  // A sequence header first, so that playback can start anywhere; and no two seconds have the same picture.
   expect(samples.map((sample) => sample[0])).toEqual(samples.map(() => 0x0a));
   expect(new Set(samples.map((sample) => sample.toString("base64"))).size).toBe(pictures);
 });

@@ -1,5 +1,5 @@
-// Draws the videos that the video models answer with: one picture a second, each with the prompt and the second that it shows.
-// sharp's AVIF encoder makes the pictures, and an AVIF picture is a picture of an AV1 track.
+// Film draws the videos of the video models: one picture a second, each with the prompt and the number of its second.
+// The AVIF encoder of sharp creates the pictures, and an AVIF picture is a picture of an AV1 track.
 import { writeMp4 } from "./mp4.ts";
 import { composePicture, type PictureOrder, renderPicture } from "./picture.ts";
 
@@ -9,7 +9,7 @@ export interface FilmOrder extends Omit<PictureOrder, "format" | "compression" |
 
 const QUALITY = 50;
 const TEMPORAL_DELIMITER = Buffer.from([0x12, 0x00]);
-/** Boxes that hold boxes, and how much comes before the first of those. */
+/** Boxes with inner boxes, and the number of bytes before the first of those. */
 const CONTAINERS: ReadonlyMap<string, number> = new Map([
   ["meta", 4],
   ["iprp", 0],
@@ -39,7 +39,7 @@ export async function drawFilm({ seconds, ...order }: FilmOrder, signal: AbortSi
   return writeMp4({ width, height, av1Config, pictures });
 }
 
-/** What a track needs of an AVIF file with one picture in it. */
+/** Returns the parts for a track from an AVIF file with one picture. */
 function readStill(file: Buffer): { config: Buffer; data: Buffer } {
   const config = findBox(file, "av1C");
   const data = findBox(file, "mdat");

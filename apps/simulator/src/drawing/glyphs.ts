@@ -1,5 +1,5 @@
 // A small stroke font, drawn for this project: one SVG path per printable ASCII character.
-// It makes the pictures readable on machines that have no fonts installed at all.
+// It keeps the pictures readable on machines without any installed fonts.
 // Grid: capitals reach from y=0 to the baseline y=14, small letters start at y=5, descenders end at y=18;
 // x starts at 0 and ends at the glyph's width. Strokes are meant to be drawn with round caps and joins.
 
@@ -15,7 +15,7 @@ const CURVE_S =
 const CURVE_P = "M0 14V0H5A4 4 0 0 1 5 8H0";
 const RING_O = "M6 0A6 7 0 1 0 6 14A6 7 0 1 0 6 0Z";
 
-/** What is drawn for a character that the font lacks: a box with a mark in it, so that the gap is visible. */
+/** Glyph for a missing character: a box with a mark in it, so that the gap is visible. */
 export const FALLBACK_GLYPH: Glyph = [9, "M0 1H9V14H0ZM4.5 4.8V8.4M4.5 11V11.2"];
 
 /** Every printable ASCII character except the space. */

@@ -1,5 +1,5 @@
-// Sets a text into a box: folds what the font lacks, breaks it into lines, picks the largest size that fits,
-// and draws it as SVG paths. No character of the text ever reaches the markup, so nothing needs escaping.
+// Lettering fits a text into a box: it folds missing characters, breaks lines, chooses the largest fitting size,
+// and draws SVG paths. No character of the text ever reaches the markup, so nothing needs escaping.
 import { FALLBACK_GLYPH, GLYPHS, type Glyph, GRID } from "./glyphs.ts";
 
 /** A text set for drawing. `scale` is pixels per grid unit; the block is centred on x = 0 and starts at y = 0. */
@@ -10,7 +10,7 @@ export interface Lettering {
   readonly lines: readonly string[];
 }
 
-/** More than any picture can show; the rest of a longer prompt is cut with an ellipsis. */
+/** More characters than any picture can show; a longer prompt ends with an ellipsis. */
 const LONGEST_TEXT = 2000;
 const SMALLER = 0.9;
 
@@ -41,7 +41,7 @@ const FOLDED: ReadonlyMap<string, string> = new Map([
   ["ı", "i"],
 ]);
 
-/** Reduces a text to what the font can draw: accents are dropped, typographic signs become plain ones. */
+/** Reduces a text to the font's characters: accents are dropped, typographic signs become plain ones. */
 export function foldText(text: string): string {
   let folded = "";
   for (const character of text.normalize("NFKD").replace(/[\p{M}\p{Cf}]/gu, "")) {
@@ -126,7 +126,7 @@ function breakWord(word: string, room: number): string[] {
   return pieces;
 }
 
-/** True when some word does not stand whole on a line: a smaller size reads better then. */
+/** Returns true if a word is split between lines: a smaller size is then more readable. */
 function hasBrokenWord(lines: readonly string[], paragraphs: readonly (readonly string[])[]): boolean {
   let words = 0;
   let pieces = 0;

@@ -1,5 +1,5 @@
-// Writes an MP4 file of one AV1 track whose pictures all stand alone: the boxes of ISO/IEC 14496-12 that a player needs, the
-// index first, so that it plays while it is loaded.
+// Mp4 writes a file of one AV1 track with independent pictures: the boxes of ISO/IEC 14496-12 that a player needs.
+// The index is first, so that the file plays while it loads.
 
 export interface TrackPicture {
   /** A temporal unit without its delimiter. */
@@ -16,13 +16,13 @@ export interface Track {
 }
 
 const TIMESCALE = 1_000;
-/** No turning and no scaling, as a 3x3 matrix of fixed-point numbers. */
+/** No rotation and no scaling, as a 3x3 matrix of fixed-point numbers. */
 const UPRIGHT = u32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000);
 const PIXELS_PER_INCH_72 = 0x480000;
 
 export function writeMp4(track: Track): Buffer {
   const fileType = box("ftyp", text("isom"), u32(0x200), text("isomiso2av01mp41"));
-  // How long the index is does not depend on where the pictures lie.
+  // The length of the index does not depend on the positions of the pictures.
   const { length } = movieBox(track, 0);
   const media = box("mdat", ...track.pictures.map(({ data }) => data));
   return Buffer.concat([fileType, movieBox(track, fileType.length + length + 8), media]);
@@ -51,7 +51,7 @@ function mediaBox(track: Track, duration: number, mediaAt: number): Buffer {
   return box("mdia", header, handler, info);
 }
 
-/** Every picture is one that playing can begin with, so that there is no list of those. */
+/** Playback can start at every picture, so no list of such pictures is needed. */
 function sampleTable({ width, height, av1Config, pictures }: Track, mediaAt: number): Buffer {
   const entry = box(
     "av01",
@@ -81,7 +81,7 @@ function box(type: string, ...content: readonly Buffer[]): Buffer {
   return Buffer.concat([u32(length), text(type), ...content], length);
 }
 
-/** Of version 0. */
+/** Returns a box with version 0. */
 function fullBox(type: string, flags: number, ...content: readonly Buffer[]): Buffer {
   return box(type, u32(flags), ...content);
 }

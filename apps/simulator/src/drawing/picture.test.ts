@@ -1,4 +1,4 @@
-// The pictures: what they show, and that they are what was ordered.
+// The pictures show the ordered contents in the ordered format.
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { FALLBACK_GLYPH, GLYPHS, GRID } from "./glyphs.ts";

@@ -1,5 +1,5 @@
-// Draws the pictures that the image models answer with: a gradient of the picture's own colours
-// with the prompt written on it. Two pictures are alike only when prompt, index and seed are.
+// Draws the pictures of the image models: a gradient of the picture's own colours
+// with the prompt written on it. Two pictures are equal only if prompt, index and seed are.
 import { createHash } from "node:crypto";
 import type { Sharp } from "sharp";
 import { Refusal } from "../request/refusal.ts";
@@ -20,9 +20,9 @@ export interface PictureOrder {
   readonly format: PictureFormat;
   /** 0 to 100, for jpeg and webp. */
   readonly compression: number;
-  /** Leaves everything outside the text's card transparent; only png and webp can. */
+  /** All pixels outside the text's card are transparent; only png and webp can have this. */
   readonly transparent: boolean;
-  /** Of the pictures that it starts from, to be shown along its upper edge. */
+  /** Input pictures, shown along its upper edge. */
   readonly thumbnails?: readonly Buffer[] | undefined;
   /** A few large letters at the foot, above the caption. */
   readonly badge?: string | undefined;
@@ -46,7 +46,7 @@ export async function renderPicture(
   markup: string,
   order: Pick<PictureOrder, "width" | "height" | "thumbnails">,
 ): Promise<Sharp> {
-  // Most routers that run with the simulator beside them never draw; sharp and libvips are 10 MB.
+  // Most routers with a simulator never draw; sharp and libvips are 10 MB.
   const { default: sharp } = await import("sharp");
   const drawn = sharp(Buffer.from(markup));
   const cell = cellOf(order);
@@ -58,7 +58,7 @@ export async function renderPicture(
   return shown.length === 0 ? drawn : drawn.composite(shown);
 }
 
-/** Makes small squares of pictures, for a picture of this size. Throws a `Refusal` for what is no picture. */
+/** Draws small squares of pictures, for a picture of this size. Throws a `Refusal` for bytes that are no picture. */
 export async function drawThumbnails(
   pictures: readonly Buffer[],
   size: Pick<PictureOrder, "width" | "height">,
@@ -88,7 +88,7 @@ function quality(order: PictureOrder): number {
   return Math.max(1, order.compression);
 }
 
-/** The picture as SVG markup. Exported for the tests of what it draws. */
+/** Returns the picture as SVG markup. Exported for the tests of its contents. */
 export function composePicture(order: PictureOrder): string {
   const { width, height } = order;
   const dice = createHash("sha256").update(`${order.seed}\n${order.index}\n${order.prompt}`).digest();

@@ -1,4 +1,4 @@
-// Sizes of OpenAI's pictures and what each costs in output tokens.
+// Sizes of OpenAI's pictures and their costs in output tokens.
 import { Refusal } from "../request/refusal.ts";
 
 export interface ImageSize {
@@ -25,7 +25,7 @@ const GPT_IMAGE_1_TOKENS: Readonly<Record<string, Readonly<Record<ImageQuality, 
   "1536x1024": { low: 400, medium: 1_568, high: 6_208 },
 };
 
-/** The limits that OpenAI's reference gives for gpt-image-2. */
+/** Limits of gpt-image-2 in OpenAI's reference. */
 const STEP = 16;
 const LONGEST_EDGE = 3840;
 const STEEPEST_RATIO = 3;
@@ -59,8 +59,9 @@ function badSize(message: string): Refusal {
 }
 
 /**
- * Output tokens of one gpt-image-2 image; of the models after it, with fewer patches. Source: the formula behind the calculator in OpenAI's image guide,
- * published at community.openai.com/t/1382699 (2026-06-05):
+ * Output tokens of one gpt-image-2 image; of the models after it, with fewer patches.
+ * Source: the formula behind the calculator in OpenAI's image guide, published at
+ * community.openai.com/t/1382699 (2026-06-05):
  *
  *     tokens = ceil(long × short × (2,000,000 + pixels) / 4,000,000)
  *     long = 16 | 48 | 96 by quality, short = round(long × shorter edge / longer edge)
@@ -92,7 +93,9 @@ export const gptImage1Tokens: CountTokens = ({ width, height }, quality) => {
 const PATCH = 32;
 const MOST_PATCHES = 1_536;
 
-/** Input tokens of a picture to start from: patches of 32 pixels, at most 1,536 (community.openai.com/t/1382940, 2026-06-25). */
+/**
+ * Input tokens of an input picture: patches of 32 pixels, at most 1,536 (community.openai.com/t/1382940, 2026-06-25).
+ */
 export function inputImageTokens({ width, height }: ImageSize): number {
   return Math.min(MOST_PATCHES, Math.ceil(width / PATCH) * Math.ceil(height / PATCH));
 }

@@ -1,9 +1,10 @@
-// What a provider's wire format hands to the room of media: everything that was asked for, and what it costs there.
+// MediaOrder is a parsed request of any provider's wire format for MediaRoom: all
+// parameters, and the provider's price.
 import type { StatedUpstream } from "../bill/bill.ts";
 import type { PicoUsd } from "../bill/prices.ts";
 import type { PictureFormat } from "../drawing/picture.ts";
 
-/** What a model does instead of its work, whatever the prompt. */
+/** Fault of a model, for any prompt. */
 export type MediaFault = "error" | "blocked" | "hang";
 
 export interface MediaSize {
@@ -22,32 +23,32 @@ export interface PicturesWanted {
 
 export interface VideoWanted {
   readonly kind: "video";
-  /** More than 0. */
+  /** Length, above 0. */
   readonly seconds: number;
 }
 
 export interface Billed {
   readonly picoUsd: PicoUsd;
-  /** What the provider counts, where it does. */
+  /** Tokens, if the provider counts them. */
   readonly inputTokens?: number;
   readonly outputTokens?: number;
 }
 
 export interface MediaOrder {
-  /** What the job is called, where its caller says so; else the room names it. */
+  /** Id of the job, if the client sets it; else the room creates one. */
   readonly jobId?: string;
-  /** As the bill names it. */
+  /** Name of the model on the bill. */
   readonly model: string;
-  /** Upstream whose statement has the cost; undefined for the others. */
+  /** Upstream with the cost on its statement; undefined for the others. */
   readonly upstream?: StatedUpstream;
-  /** What the bill calls the request: the caller's own id where it sent one. */
+  /** Id of the request on the bill: the client's own if it sent one. */
   readonly requestId: string;
   readonly prompt: string;
   readonly size: MediaSize;
   readonly wanted: PicturesWanted | VideoWanted;
-  /** Files that came with the request, in their order. */
+  /** Files of the request, in their order. */
   readonly inputs: readonly Buffer[];
   readonly fault?: MediaFault | undefined;
-  /** By the provider's own rules, for so many of what was wanted. Called once, at the end of the work. */
+  /** Price by the provider's own rules for this number of results. Called once, at the end of the work. */
   readonly bill: (made: number) => Billed;
 }

@@ -1,4 +1,4 @@
-// The room in which all media are made, through a wire format that is as small as one can be.
+// MediaRoom, tested through the smallest possible wire format.
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fastify, { type FastifyInstance } from "fastify";
@@ -45,7 +45,7 @@ afterAll(async () => {
   await app.close();
 });
 
-/** What a wire format makes of a body: here everything is taken as it is. */
+/** Parses a body without any checks. */
 function orderOf(body: unknown): MediaOrder {
   const { id, prompt, count, seconds } = body as Record<string, unknown>;
   const video = { kind: "video", seconds: Number(seconds) } as const;
@@ -73,7 +73,7 @@ const submit = async (prompt: string, more: object = {}) => {
 const poll = async (job: string) => (await app.inject(`/jobs/${job}`)).json();
 const pathOf = (link: string) => new URL(link).pathname;
 
-/** What each poll was told, until the job has ended. */
+/** Returns the states of all polls until the job's end. */
 async function follow(job: string) {
   const states: string[] = [];
   let last = { state: "queued", links: [] as string[] };

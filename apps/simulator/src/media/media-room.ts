@@ -1,5 +1,5 @@
-// Where every simulated provider has its images and videos made: at once or as a job that is polled, with the faults that
-// prompts and models ask for, billed once at the end of the work. Wire formats read and render; all else happens here.
+// MediaRoom generates images and videos for every simulated provider: at once or as a polled job, with the faults that
+// prompts and models request, billed once at the end of the work. Wire formats only parse and render.
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { FastifyReply } from "fastify";
@@ -14,15 +14,15 @@ import { type ResultFile, ResultFiles } from "./result-files.ts";
 
 export type JobState = "queued" | "running" | "done" | "failed" | "blocked" | "cancelled";
 
-/** A job as its provider would tell of it. */
+/** A job in a form that every provider can render. */
 export interface JobView {
   readonly id: string;
   readonly state: JobState;
-  /** Without the files that came along. */
+  /** Without the input files. */
   readonly order: Omit<MediaOrder, "inputs" | "bill">;
-  /** What was made, once the state is "done"; fewer than wanted when some failed. */
+  /** Results of a job with the state "done"; fewer than wanted if some failed. */
   readonly files: readonly ResultFile[];
-  /** Undefined until it is billed. */
+  /** Undefined before it is billed. */
   readonly billed: Billed | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -38,16 +38,16 @@ interface Job extends Omit<JobView, "state" | "files" | "billed"> {
   files: readonly ResultFile[];
   billed: Billed | undefined;
   polls: number;
-  /** How it ended, when it has. */
+  /** End of the job, if it has ended. */
   end: "done" | "failed" | "blocked" | "cancelled" | undefined;
-  /** Begins the work, once. */
+  /** Starts the work, once. */
   begin: () => void;
 }
 
-/** Polls that are told that the job waits or runs, before one may hear that it is done. */
+/** Number of polls with the answer "queued" or "running" before the first "done". */
 const PENDING_POLLS = 2;
 const SLOW_POLLS = 8;
-/** The oldest are forgotten beyond it. */
+/** Limit above which the oldest jobs are deleted. */
 const MOST_JOBS = 20_000;
 
 export class MediaRoom {
@@ -56,20 +56,20 @@ export class MediaRoom {
   readonly #drawing = new DrawingRoom();
   readonly #draw: typeof draw;
   readonly #jobs = new Map<string, Job>();
-  /** What has had its one failure already. */
+  /** Prompts and models that have already failed once. */
   readonly #failedOnce = new Set<string>();
-  /** Jobs of a request of which some are to fail, so far. */
+  /** Number of jobs so far, by request with partial failures. */
   readonly #partial = new Map<string, number>();
 
-  /** @param drawing whether results are pictures; they are billed alike */
+  /** @param drawing true for real pictures; the bill is the same without */
   constructor(simulation: Simulation, drawing = true) {
     this.#simulation = simulation;
     this.#draw = drawing ? draw : drawNothing;
   }
 
   /**
-   * For providers that answer at once. @throws Refusal
-   * @returns undefined when the answer never comes: `reply` is taken care of, and the route returns it
+   * Runs an order of a provider with immediate answers. @throws Refusal
+   * @returns undefined if the answer never arrives: `reply` is already handled, and the route returns it
    */
   async make(order: MediaOrder, reply: FastifyReply): Promise<Made | undefined> {
     const words = this.#accept(order);
@@ -81,14 +81,14 @@ export class MediaRoom {
     return words.has("#timeout-after-accept") ? this.#leave(reply) : made;
   }
 
-  /** For providers that look at the prompt before they accept a job: the job is not submitted then. @throws Refusal */
+  /** For providers that check the prompt before they accept a job: the job is then not submitted. @throws Refusal */
   moderate(order: MediaOrder): void {
     if (isBlocked(order, wordsIn(order.prompt))) throw blockedByModeration();
   }
 
   /**
-   * For providers with a queue. @throws Refusal
-   * @returns undefined when the answer never comes, although the job is done and billed: as `make`
+   * Submits an order of a provider with a queue. @throws Refusal
+   * @returns undefined if the answer never arrives, although the job is done and billed: as in `make`
    */
   submit(order: MediaOrder, reply: FastifyReply): JobView | undefined {
     const words = this.#accept(order);
@@ -115,7 +115,7 @@ export class MediaRoom {
     return words.has("#timeout-after-accept") ? this.#leave(reply) : viewOf(job);
   }
 
-  /** Counts as a poll. Undefined when there is no such job. @throws Refusal for a poll that is to fail */
+  /** Counts as a poll. Undefined for an unknown job. @throws Refusal for a poll that is to fail */
   poll(id: string): JobView | undefined {
     const job = this.#jobs.get(id);
     if (job === undefined) return undefined;
@@ -125,13 +125,13 @@ export class MediaRoom {
     return viewOf(job);
   }
 
-  /** Looks at a job without being counted as a poll. */
+  /** Reads a job without counting a poll. */
   look(id: string): JobView | undefined {
     const job = this.#jobs.get(id);
     return job === undefined ? undefined : viewOf(job);
   }
 
-  /** A job that is not billed yet is not made any more. Undefined when there is no such job. */
+  /** Cancels a job that is not yet billed. Undefined for an unknown job. */
   cancel(id: string): JobView | undefined {
     const job = this.#jobs.get(id);
     if (job === undefined) return undefined;
@@ -139,7 +139,7 @@ export class MediaRoom {
     return viewOf(job);
   }
 
-  /** @throws Refusal for those that are turned down whatever they ask for */
+  /** @throws Refusal for words that refuse any order */
   #accept({ prompt }: MediaOrder): ReadonlySet<PromptWord> {
     const words = wordsIn(prompt);
     if (words.has("#429")) {
@@ -156,7 +156,7 @@ export class MediaRoom {
     throw serverFailure();
   }
 
-  /** Of a request that is several jobs of one, every second fails. */
+  /** Every second job of a request with several single jobs fails. */
   #failsInPart({ requestId, wanted }: MediaOrder, words: ReadonlySet<PromptWord>): boolean {
     const single = wanted.kind === "video" || wanted.count === 1;
     if (!words.has("#partial") || !single) return false;
@@ -171,7 +171,7 @@ export class MediaRoom {
     this.#simulation.hang(reply.raw);
   }
 
-  /** What begins the work of a job; from the second call on it does nothing. */
+  /** Returns the function that starts the work of a job; later calls have no effect. */
   #workOf(job: Job, order: MediaOrder): () => void {
     const { words } = job;
     if (hangs(order, words)) return () => undefined;
@@ -193,7 +193,7 @@ export class MediaRoom {
     };
   }
 
-  /** @param wanted asked before it is billed; when it says no, nothing was made */
+  /** @param wanted called before the bill; if it returns false, there is no result */
   async #work(
     order: MediaOrder,
     words: ReadonlySet<PromptWord>,
@@ -231,7 +231,7 @@ export class MediaRoom {
   }
 }
 
-/** Like the real services, it finishes what it has begun, also when the caller has gone. */
+/** Like the real services, it finishes started work even after the client's disconnection. */
 async function draw(order: MediaOrder, signal: AbortSignal): Promise<Buffer[]> {
   const { prompt, wanted, size } = order;
   const { width, height } = size;

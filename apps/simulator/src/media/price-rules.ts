@@ -1,13 +1,14 @@
-// How providers price media, as their price lists say it: per picture, by area, by length. Each rule gives the price of one.
+// Price rules of media in the terms of price lists: per picture, by area, by length. Each rule
+// returns the price of one result.
 import type { PicoUsd } from "../bill/prices.ts";
 import type { MediaSize } from "./media-order.ts";
 
-/** What a price can go by. */
+/** Facts that a price can depend on. */
 export interface Priced {
   readonly size: MediaSize;
-  /** Of a video. */
+  /** Length of a video, in seconds. */
   readonly seconds: number;
-  /** What a model calls its levels. */
+  /** Quality level in the model's own words. */
   readonly quality: string;
 }
 
@@ -22,13 +23,13 @@ export function usd(text: string): PicoUsd {
   return BigInt(whole + fraction.padEnd(PICO_DIGITS, "0"));
 }
 
-/** The same for each, whatever is asked for. */
+/** A flat price per picture or video. */
 export function each(price: string): PriceRule {
   const amount = usd(price);
   return () => amount;
 }
 
-/** For the first megapixel, and for each further one that is begun. */
+/** Price of the first megapixel, and of each further started one. */
 export function byArea(first: string, further: string): PriceRule {
   const [start, step] = [usd(first), usd(further)];
   return ({ size }) => {
@@ -37,7 +38,7 @@ export function byArea(first: string, further: string): PriceRule {
   };
 }
 
-/** The first tier that has at least so many pixels; the last has any number. */
+/** Price of the first tier with a limit of at least the picture's pixels; the last tier has no limit. */
 export function byPixels(...tiers: readonly (readonly [most: number, price: string])[]): PriceRule {
   const rows = tiers.map(([most, price]) => [most, usd(price)] as const);
   return ({ size }) => {
@@ -50,7 +51,7 @@ export function byLevel(prices: Readonly<Record<string, string>>): PriceRule {
   return ({ quality }) => usd(prices[quality] ?? "0");
 }
 
-/** Per second of a video, whose price may go by its size. */
+/** Price per second of a video, which may depend on its size. */
 export function bySecond(price: PriceRule): PriceRule {
   return (asked) => price(asked) * BigInt(asked.seconds);
 }

@@ -1,4 +1,4 @@
-// Words in a prompt that make the simulator fail, for any model of any provider. README.md says what each does.
+// Words in a prompt that let any model of any provider fail. README.md lists their effects.
 
 const WORDS = [
   "#429",

@@ -1,10 +1,10 @@
-// Pixels of sizes that providers give as a shape, with or without a class.
+// Pixels of sizes in the form of an aspect ratio, with or without a class.
 import type { MediaSize } from "./media-order.ts";
 
 const STEP = 16;
 const MEGAPIXEL = 1_048_576;
 
-/** @param shapes the pixels of each shape whose height is at most its width; the others are these upright */
+/** @param shapes pixels of each ratio with a height up to its width; the upright ones are derived */
 export function sizeOfShape(
   shapes: Readonly<Record<string, readonly [number, number]>>,
   ratio: string,

@@ -1,4 +1,4 @@
-// Reads the body of a request for media against a schema, for wire formats whose words about bad fields do not matter.
+// Reads the body of a media request by a schema, for wire formats without exact messages about bad fields.
 import type { z } from "zod";
 import { Refusal } from "../request/refusal.ts";
 

@@ -1,4 +1,4 @@
-// Turns a refusal into the answer that its provider was seen to give. Each reason names the file of a captured answer, and
+// Converts a refusal to its provider's captured answer. Each reason names the file of a captured answer, and
 // a provider without the file does not start.
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { capturedAnswer } from "../captured-answers.ts";
@@ -8,9 +8,9 @@ import { send, type Values } from "../request/send-captured.ts";
 export interface RefusalShape {
   /** Folder of its captured answers. */
   readonly provider: string;
-  /** Files of reasons that are not the usual ones. */
+  /** Files of reasons, if not the usual ones. */
   readonly cases?: Partial<Record<RefusalReason, string>>;
-  /** Words of a refused request, by their path in the body. */
+  /** Message of a refused request, by its path in the body. */
   values(refusal: Refusal, request: FastifyRequest): Values;
 }
 
@@ -24,7 +24,7 @@ const CASES: Readonly<Record<RefusalReason, string>> = {
   overloaded: "overload",
   failed: "server-error",
 };
-/** Reasons whose words are those of the request; others keep the captured words. */
+/** Reasons with a message about the request; others keep the captured message. */
 const OWN_WORDS: ReadonlySet<RefusalReason> = new Set([
   "invalid",
   "no_vision",

@@ -1,4 +1,4 @@
-// Results that answers link to: GET /files/{name}, for everybody who knows the name and without a key, until the link expires.
+// ResultFiles are the results that answers link to: GET /files/{name}, without a key, until the link expires.
 import { randomBytes } from "node:crypto";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
@@ -9,7 +9,7 @@ export interface ResultFile {
   readonly bytes: Buffer;
 }
 
-/** All kept files together; the oldest are dropped beyond it, as if their links had expired. */
+/** Bytes of all files together. Above this limit the oldest are deleted, as if their links had expired. */
 const MOST_BYTES = 256 * 1024 * 1024;
 const LINK_LIFE_MS = 3_600_000;
 
@@ -17,7 +17,7 @@ export class ResultFiles {
   readonly #files = new Map<string, ResultFile & { readonly expiresAt: number }>();
   #bytes = 0;
 
-  /** @param expired makes a link that leads to nothing from the start */
+  /** @param expired creates a link that is expired from the start */
   keep(type: string, bytes: Buffer, expired: boolean): ResultFile {
     const name = `${randomBytes(12).toString("hex")}.${extensionOf(type)}`;
     const file = { name, type, bytes };
@@ -31,14 +31,14 @@ export class ResultFiles {
     return file;
   }
 
-  /** Undefined when the link has expired. */
+  /** Undefined for an expired link. */
   find(name: string): ResultFile | undefined {
     const file = this.#files.get(name);
     return file !== undefined && file.expiresAt > Date.now() ? file : undefined;
   }
 }
 
-/** The whole address of a file, on the host that the client has called. */
+/** Complete address of a file, on the host of the client's request. */
 export function linkTo(request: FastifyRequest, { name }: ResultFile): string {
   return `http://${request.host}/files/${name}`;
 }
@@ -56,7 +56,7 @@ export function resultFileRoutes(files: ResultFiles) {
   };
 }
 
-/** Object stores refuse a signed link that comes with a key; so nobody sends one there by mistake. */
+/** Object stores refuse a signed link together with a key, so this mistake is refused here, too. */
 function carriesKey({ headers }: FastifyRequest): boolean {
   return ["authorization", "x-api-key", "x-key", "x-goog-api-key"].some((name) => name in headers);
 }

@@ -1,5 +1,5 @@
-// The wire formats of the providers with a queue, as their clients see them: keys, unknown fields, what a job goes through,
-// what it links to, what it is billed.
+// The wire formats of the providers with a queue, from a client's view: keys, unknown fields, a job's
+// states, its links and its bill.
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
@@ -33,19 +33,19 @@ async function call(where: string, { method, body, headers = {}, signal }: Call 
 }
 type Answer = Awaited<ReturnType<typeof call>>;
 
-/** How a provider's jobs are asked for and told of. */
+/** Requests and answers of a provider's jobs. */
 interface Wire {
   readonly headers: Readonly<Record<string, string>>;
   readonly path: string;
   body(prompt: string, more?: object): object;
   readonly noModel: { readonly path?: string; readonly more?: object };
-  /** Of a missing or wrong key, an unknown field, an unknown model. */
+  /** Statuses for a missing or wrong key, an unknown field, an unknown model. */
   readonly refused: readonly [key: number, field: number, model: number];
-  /** Asks for the job of this answer. */
+  /** Polls the job of this answer. */
   poll(submitted: Answer): Promise<Answer>;
-  /** What an answer to a poll says. */
+  /** Returns the state in a poll's answer. */
   state(answer: Answer): string;
-  /** The link to what was made. */
+  /** Returns the link to the result. */
   link(submitted: Answer, polled: Answer): Promise<string>;
   readonly ends: Readonly<Record<"#fail" | "#nsfw" | "", string>>;
   readonly pending: readonly string[];

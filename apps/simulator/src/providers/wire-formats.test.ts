@@ -1,5 +1,5 @@
-// What every wire format of media must keep: keys and fields are checked, jobs are polled, refusals have the provider's own
-// shape, and what is made is billed by the provider's own prices.
+// Common guarantees of every wire format of media: keys and fields are checked, jobs are polled, refusals have the
+// provider's own format, and results are billed at the provider's own prices.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { type RunningSimulator, startSimulator } from "../server.ts";
@@ -20,17 +20,17 @@ interface Wire {
   image(prompt: string, more?: object): readonly [path: string, body: object];
   /** The picture of an answer, or where it is. */
   pictureOf(body: Json): string | Buffer;
-  /** What one picture without inputs costs. */
+  /** Price of one picture without inputs. */
   readonly imageCost: bigint;
   readonly blockedImage: Answer;
   video(prompt: string): readonly [path: string, body: object];
-  /** Where a submitted video is polled. */
+  /** Returns the polling path of a submitted video. */
   pollOf(body: Json): string;
   isPending(answer: Answer): boolean;
   linkOf(body: Json): string;
   readonly videoCost: bigint;
   readonly blockedVideo: Answer;
-  /** Whether results open with the key alone. */
+  /** True if results open with the key alone. */
   readonly linksNeedKey?: true;
 }
 

@@ -1,4 +1,4 @@
-// Values made for JSON schemas, judged by a validator that is not ours.
+// Values for JSON schemas, checked by an independent validator.
 import { describe, expect, test } from "@jest/globals";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
@@ -16,7 +16,7 @@ function expectFits(schema: object, message = ""): unknown {
   return value;
 }
 
-/** Any schema that can be met, made of what structured outputs allow. */
+/** Any schema that can be fulfilled, built from the keywords of structured outputs. */
 const { schema: anySchema } = fc.letrec<{ schema: object }>((tie) => ({
   schema: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },

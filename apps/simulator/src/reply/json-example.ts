@@ -1,17 +1,17 @@
-// Makes a value that fits a JSON schema, filled with what the message says: its numbers, its names, what is in its
-// pictures. Invariant: the value fits, or the schema is refused with the place that cannot be filled.
+// JsonExample creates a value that fits a JSON schema, filled from the message: its numbers, its names, facts about
+// its pictures. Invariant: the value fits, or the schema is refused with the path that cannot be filled.
 import { isObject, type JsonObject } from "../request/request-fields.ts";
 
-/** What values are filled with. Numbers and names are taken in their order, and over again from the start. */
+/** Contents for the values. Numbers and names are used in their order, and repeated from the start. */
 export interface Material {
   readonly text: string;
   readonly names: readonly string[];
   readonly numbers: readonly number[];
-  /** By what a property has to be called: `color`, `width`. */
+  /** By the name of a property: `color`, `width`. */
   readonly facts: ReadonlyMap<string, string | number>;
 }
 
-/** The schema asks for what cannot be made. */
+/** The schema requires a value that this module cannot create. */
 export class UnmakeableSchema extends Error {}
 
 const MOST_VALUES = 5_000;
@@ -19,7 +19,7 @@ const DEEPEST = 200;
 const LONGEST_STRING = 2_000;
 const SUPPORTED_TYPES = ["object", "array", "string", "integer", "number", "boolean", "null"] as const;
 type JsonType = (typeof SUPPORTED_TYPES)[number];
-/** What narrows a schema in ways that nothing here looks at. */
+/** Keywords that narrow a schema and are not supported here. */
 const NOT_LOOKED_AT = [
   "not",
   "if",
@@ -51,7 +51,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   "relative-json-pointer": "0",
   regex: ".*",
 };
-/** Tried in turn where a pattern has to be met. */
+/** Strings that are tried in turn against a pattern. */
 const SAMPLES = [
   ...Object.values(FORMATS),
   ..."a A abc Abc ABC sandbox Sandbox 0 1 12 123 1234 12345 123456 1.0 1.00 12.50 $12.50 12.50% a1 A1 AB12 AB-12 ABC-123 ABC-1234".split(
@@ -76,13 +76,13 @@ export function exampleOf(schema: unknown, material: Material): unknown {
 class Maker {
   readonly #root: unknown;
   readonly #material: Material;
-  /** References that are being made: one within itself would never end. */
+  /** References in progress: one within itself would never end. */
   readonly #open = new Set<string>();
   #values = 0;
   #depth = 0;
   #names = 0;
   #numbers = 0;
-  /** Which of several different values; the items of an array differ by it. */
+  /** Number of the value among several different ones; the items of an array differ by it. */
   #variant = 0;
 
   constructor(root: unknown, material: Material) {
@@ -133,7 +133,7 @@ class Maker {
     }
   }
 
-  /** Schemas that are put together stand for themselves: references in them are replaced, once. */
+  /** Replaces a reference in a schema that is to be merged, once. */
   #inlined(part: unknown, path: string): unknown {
     if (!isObject(part) || typeof part["$ref"] !== "string") return part;
     const { $ref: ref, ...rest } = part;
@@ -168,7 +168,7 @@ class Maker {
     throw problem ?? new UnmakeableSchema(`${path}: nothing fits`);
   }
 
-  /** The value that the message names, else the first. */
+  /** The value that the message contains, else the first. */
   #choice(values: readonly unknown[], types: readonly JsonType[], path: string): unknown {
     const fitting = values.filter(
       (value) => types.length === 0 || types.some((type) => isOfType(value, type)),
@@ -223,7 +223,7 @@ class Maker {
     for (const name of absent) {
       members.push([name, this.make(more === false ? false : more, `${path}/additionalProperties`, name)]);
     }
-    // Not by assignment: a property may be called __proto__.
+    // Not by assignment: a property may have the name __proto__.
     return Object.fromEntries(members);
   }
 
@@ -339,7 +339,7 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   "$comment",
 ]);
 
-/** Says nothing that a value has to fit. */
+/** Returns true if the schema has no condition for a value. */
 function isBare(schema: JsonObject): boolean {
   return Object.keys(schema).every((keyword) => ANNOTATIONS.has(keyword));
 }
@@ -352,7 +352,7 @@ function given(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 }
 
-/** One schema that says what all of them say. */
+/** Returns one schema with the conditions of all of them. */
 function merged(schemas: readonly unknown[], path: string): JsonObject {
   const whole: Record<string, unknown> = {};
   for (const schema of schemas) {

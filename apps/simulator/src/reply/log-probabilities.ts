@@ -1,5 +1,5 @@
-// Log probabilities of tokens: made up, the same for the same token, and what a reader can rely on holds: the token that
-// was chosen comes first, the others are less likely.
+// Log probabilities of tokens: invented, but the same for the same token. Clients can rely on their order: the chosen
+// token is the first, and the others are less likely.
 
 const OTHERS = [
   " the",
@@ -32,7 +32,7 @@ export function logprobOf(token: string, alternatives: number): string {
   return `${entry(token, chosen).slice(0, -1)},"top_logprobs":[${top.join(",")}]}`;
 }
 
-/** @param alternatives undefined when none are wanted: an empty list */
+/** @param alternatives undefined if not requested: an empty list */
 export function logprobsOf(tokens: readonly string[], alternatives: number | undefined): string {
   return alternatives === undefined
     ? "[]"

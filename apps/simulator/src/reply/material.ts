@@ -1,4 +1,4 @@
-// What a message gives to fill values with: its numbers, its names, and what can be seen in the pictures beside it.
+// Material reads contents for values from a message: its numbers, its names, and facts about its pictures.
 import type { Material } from "./json-example.ts";
 import type { Picture } from "./picture-facts.ts";
 
@@ -17,7 +17,7 @@ export function materialOf(message: string, pictures: readonly Picture[]): Mater
   };
 }
 
-/** What is quoted, else words with a capital that do not begin a sentence: Paris, San Francisco. */
+/** Returns quoted texts, else capitalized words inside of a sentence: Paris, San Francisco. */
 function namesIn(text: string): string[] {
   const quoted = [...text.matchAll(/["“”]([^"“”]{1,80})["“”]/g)].map(([, name = ""]) => name);
   const capitals =

@@ -1,8 +1,8 @@
-// What the vision model sees: size, format and main colour of a picture that was sent along. One at an address is not
-// fetched: the simulator goes nowhere.
+// PictureFacts are the vision model's view of an input picture: size, format and main colour. A picture at an address
+// is not fetched: the simulator sends no requests.
 import { Refusal } from "../request/refusal.ts";
 
-/** Undefined look: the picture is at an address. */
+/** Picture of the request. Undefined look: the picture is at an address. */
 export interface Picture {
   readonly look: Look | undefined;
 }
@@ -12,7 +12,7 @@ interface Look {
   readonly height: number;
   /** `png`, `jpeg`, `webp`, `gif`. */
   readonly format: string;
-  /** The name of the colour that most of it has. */
+  /** Name of the most frequent colour. */
   readonly color: string;
 }
 
@@ -21,7 +21,7 @@ const GRID = 32;
 const BAD_PICTURE =
   "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].";
 
-/** @param addresses data URIs, or where pictures are. @throws Refusal for what is no picture */
+/** @param addresses data URIs, or URLs of pictures. @throws Refusal for data that are no picture */
 export async function lookAt(addresses: readonly string[]): Promise<Picture[]> {
   const pictures: Picture[] = [];
   for (const address of addresses) {
@@ -34,7 +34,7 @@ export async function lookAt(addresses: readonly string[]): Promise<Picture[]> {
   return pictures;
 }
 
-/** What an answer says about them. */
+/** Returns the answer's sentence about them. */
 export function describePictures(pictures: readonly Picture[]): string {
   const count = pictures.length === 1 ? "1 image" : `${pictures.length} images`;
   const seen = pictures.map(({ look }) =>
@@ -46,7 +46,7 @@ export function describePictures(pictures: readonly Picture[]): string {
 }
 
 async function see(bytes: Buffer): Promise<Look> {
-  // Most routers that run with the simulator beside them never look at a picture; sharp and libvips are 10 MB.
+  // Most routers with a simulator never read a picture; sharp and libvips are 10 MB.
   const { default: sharp } = await import("sharp");
   try {
     const { width, height, format } = await sharp(bytes).metadata();
@@ -58,7 +58,7 @@ async function see(bytes: Buffer): Promise<Look> {
       .toBuffer({ resolveWithObject: true });
     return { width, height, format, color: mainColor(pixels.data, pixels.info.channels) };
   } catch {
-    // Whatever the decoder says about bytes of a stranger, it is no picture.
+    // After any error of the decoder, the bytes count as no picture.
     throw badPicture();
   }
 }
@@ -77,7 +77,7 @@ function mainColor(pixels: Buffer, channels: number): string {
   return [...counts].reduce((most, next) => (next[1] > most[1] ? next : most), ["white", 0])[0];
 }
 
-/** By hue, where there is any. */
+/** By hue, if it has any. */
 function nameColor(red: number, green: number, blue: number): string {
   const most = Math.max(red, green, blue);
   const spread = most - Math.min(red, green, blue);

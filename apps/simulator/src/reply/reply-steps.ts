@@ -1,12 +1,12 @@
-// The order in which the tokens of a reply leave: part after part, and of several choices one token of each in turn.
+// The order of a reply's tokens on the wire: part after part, and with several choices one token of each in turn.
 import type { Reply, ReplyChoice, ReplyPart } from "./reply.ts";
 
-/** One token on its way. */
+/** One token of the stream, with its position. */
 export interface ReplyStep {
-  /** Which choice it belongs to. */
+  /** Index of its choice. */
   readonly choice: number;
   readonly part: ReplyPart;
-  /** Which part of its choice. */
+  /** Index of its part within the choice. */
   readonly at: number;
   readonly token: string;
   readonly first: boolean;

@@ -1,4 +1,4 @@
-// What the text models say, and how long.
+// The text models' answers, and their length.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { readChatRequest } from "../text/text-request.ts";

@@ -1,5 +1,5 @@
-// What the text models say: a short friendly answer that quotes the last message, or exactly as many tokens as it asks
-// for with `#tokens=<number>`; calls of tools; a value that fits a schema. Invariant: its length is what is billed.
+// Reply is a text model's answer: a short friendly text that quotes the last message, or exactly the number of tokens
+// in `#tokens=<number>`; tool calls; a value for a schema. Invariant: its length is the billed length.
 import type { AnswerFormat } from "../text/answer-options.ts";
 import { MOST_OUTPUT_TOKENS } from "../text/models.ts";
 import type { TextRequest } from "../text/text-request.ts";
@@ -8,20 +8,20 @@ import { materialOf } from "./material.ts";
 import { describePictures, type Picture } from "./picture-facts.ts";
 import { chooseCalls, writeExample } from "./tool-calls.ts";
 
-/** A piece of an answer that its readers tell apart. It has at least one token. */
+/** A piece of an answer with its own kind. It has at least one token. */
 export type ReplyPart =
   | { readonly kind: "reasoning" | "text"; readonly tokens: readonly string[] }
   | {
       readonly kind: "call";
       readonly id: string;
       readonly name: string;
-      /** Of all calls of the answer. */
+      /** Number within all calls of the answer. */
       readonly number: number;
-      /** Of its arguments. */
+      /** Tokens of its arguments. */
       readonly tokens: readonly string[];
     };
 
-/** `length` when the caller's limit cut the answer. */
+/** `length` if the client's limit cut the answer. */
 export type Finish = "stop" | "length" | "tool_calls";
 
 export interface ReplyChoice {
@@ -30,11 +30,11 @@ export interface ReplyChoice {
 }
 
 export interface Reply {
-  /** At least one. */
+  /** Choices, at least one. */
   readonly choices: readonly ReplyChoice[];
-  /** Of all choices. */
+  /** Output tokens of all choices. */
   readonly tokens: number;
-  /** Those of them that are reasoning. */
+  /** Reasoning tokens of all choices. */
   readonly reasoningTokens: number;
 }
 
@@ -51,7 +51,7 @@ const THOUGHTS = splitTokens(
   "The sandbox thinks before it answers: it reads the message, looks at what came along with it, and weighs its words.",
 );
 
-/** @param pictures those of the request, as they were looked at. @throws Refusal for a schema of which no example can be made */
+/** @param pictures of the request, parsed. @throws Refusal for a schema without a possible example */
 export function composeReply(request: TextRequest, pictures: readonly Picture[]): Reply {
   const limit = Math.min(request.outputLimit ?? MOST_OUTPUT_TOKENS, MOST_OUTPUT_TOKENS);
   const choices = Array.from({ length: request.options.choices }, (_, index) =>
@@ -128,7 +128,7 @@ function naturalTokens(
   return tokens;
 }
 
-/** What is longer than the limit ends there. */
+/** Cuts a longer answer at the limit. */
 function cutAt(limit: number, parts: readonly ReplyPart[]): ReplyChoice {
   let left = limit;
   const kept: ReplyPart[] = [];

@@ -1,4 +1,4 @@
-// The Responses format, as both providers speak it: the answer object and the sequence of stream events.
+// The Responses format of both providers: the answer object and the sequence of stream events.
 // Invariant: sequence numbers start at 0 and rise by one; a stream ends with exactly one final event.
 import type { OutgoingHttpHeaders } from "node:http";
 import type { TextRequest } from "../text/text-request.ts";
@@ -9,7 +9,7 @@ import type { ReplyPart } from "./reply.ts";
 import type { ReplyStep } from "./reply-steps.ts";
 import { finishOf, type StreamFrames, type TextAnswer, type TextWire } from "./text-exchange.ts";
 
-/** Where the providers differ. */
+/** Differences between the providers. */
 export interface ResponsesDialect {
   headers(answer: TextAnswer): OutgoingHttpHeaders;
   usage(usage: Usage): string;
@@ -39,7 +39,7 @@ function streamFrames(answer: TextAnswer, dialect: ResponsesDialect): StreamFram
   const event = (type: string, fields: string): string =>
     `event: ${type}\ndata: {"type":"${type}","sequence_number":${sequence++},${fields}}\n\n`;
 
-  /** What comes before the first token of an item. */
+  /** Events before the first token of an item. */
   function begin({ part, at }: ReplyStep, place: string): string {
     const added = event(
       "response.output_item.added",
@@ -74,7 +74,7 @@ function streamFrames(answer: TextAnswer, dialect: ResponsesDialect): StreamFram
     return event("response.reasoning_summary_text.delta", `${place},"summary_index":0,"delta":${delta}`);
   }
 
-  /** What comes after the last token of an item. */
+  /** Events after the last token of an item. */
   function finish({ part, at }: ReplyStep, place: string): string {
     const text = part.tokens.join("");
     const done = () =>
@@ -148,7 +148,7 @@ function summaryPart(text: string): string {
 
 const ITEM_PREFIX: Readonly<Record<ReplyPart["kind"], string>> = { text: "msg", call: "fc", reasoning: "rs" };
 
-/** The pieces that one answer repeats: its output items and its response object. */
+/** Returns the repeated parts of an answer: its output items and its response object. */
 function partsOf(answer: TextAnswer, dialect: ResponsesDialect) {
   const { request, created } = answer;
   const parts = answer.reply.choices[0]?.parts ?? [];
@@ -158,7 +158,7 @@ function partsOf(answer: TextAnswer, dialect: ResponsesDialect) {
     `${ITEM_PREFIX[parts[at]?.kind ?? "text"]}_${base}${at === 0 ? "" : `_${at}`}`;
   const summarizes = (part: ReplyPart) =>
     part.kind === "reasoning" && request.options.reasoning?.summary === true;
-  /** Where the limit cut the answer is its last item. */
+  /** The limit cuts the answer at its last item. */
   const status = (at: number): Status => (at === parts.length - 1 ? finalStatus(answer) : "completed");
 
   function item(at: number, is: Status, empty = false): string {
@@ -184,7 +184,7 @@ function partsOf(answer: TextAnswer, dialect: ResponsesDialect) {
     summarizes,
     status,
     item,
-    /** All items, as they are at the end. */
+    /** All items in their final form. */
     output: () =>
       `[${[...ranTools(base, request.terms), ...parts.map((_, at) => item(at, status(at)))].join(",")}]`,
     object: (is: Status, output: string, usage: Usage | undefined): string =>
@@ -208,7 +208,7 @@ function ranTools(base: string, { items }: TextTerms): string[] {
   });
 }
 
-/** The caller's own parameters, which the response object repeats, with the API's defaults. */
+/** The client's own parameters, which the response object repeats, with the API's defaults. */
 function echoedFields({ body, terms: { tier } }: TextRequest, storesByDefault: boolean): string {
   const echo = (name: string, otherwise: string) =>
     `"${name}":${body[name] == null ? otherwise : JSON.stringify(body[name])}`;

@@ -1,5 +1,5 @@
-// Runs one text request from its parsed body to its last byte, whatever its wire format.
-// Invariant: each generation is billed exactly once, before its usage is sent, for the tokens it made.
+// TextExchange runs one text request from its parsed body to its last byte, in any wire format.
+// Invariant: each generation is billed exactly once, before its usage is sent, for its generated tokens.
 import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import type { StatedUpstream } from "../bill/bill.ts";
 import { Refusal, serverFailure } from "../request/refusal.ts";
@@ -11,11 +11,11 @@ import { composeReply, type Finish, type Reply } from "./reply.ts";
 import { type ReplyStep, stepsOf } from "./reply-steps.ts";
 import { pumpTokens } from "./token-pump.ts";
 
-/** One answer in the making. */
+/** One answer in progress. */
 export interface TextAnswer {
-  /** The id that the answer carries. */
+  /** Id in the answer. */
   readonly id: string;
-  /** What the bill calls this request. */
+  /** Id of the request on the bill. */
   readonly requestId: string;
   readonly upstream?: StatedUpstream | undefined;
   /** Unix seconds. */
@@ -24,7 +24,7 @@ export interface TextAnswer {
   readonly reply: Reply;
 }
 
-/** A wire format. Every function returns the exact bytes to send; `usage` is undefined where it is withheld. */
+/** A wire format. Every function returns the exact bytes to send; `usage` is undefined if it is withheld. */
 export interface TextWire {
   headers(answer: TextAnswer): OutgoingHttpHeaders;
   whole(answer: TextAnswer, usage: Usage | undefined): string;
@@ -41,7 +41,7 @@ export interface StreamFrames {
   closing(usage: Usage | undefined): string;
 }
 
-/** Long enough for a caller to read them: many HTTP clients drop what they have not yet read at a reset. */
+/** Long enough for a client to read them: at a reset, many HTTP clients drop their unread data. */
 const PAUSE_BEFORE_RESET_MS = 20;
 
 interface AnswerIds {
@@ -52,9 +52,9 @@ interface AnswerIds {
 }
 
 /**
- * Starts the answer. Throws before anything is sent (a `Refusal`, or a bill that cannot be written), or rejects;
- * `takeOver` is called once the answer is the exchange's own to send. Answers a promise only where there are pictures to
- * look at.
+ * Starts the answer. Throws before anything is sent (a `Refusal`, or a bill that cannot be written), or rejects.
+ * `takeOver` is called at the moment from which the exchange itself sends the answer. Returns a promise only for a
+ * request with pictures to read.
  */
 export function startExchange(
   simulation: Simulation,
@@ -147,7 +147,7 @@ function streamAnswer(
   });
 }
 
-/** Destroys the connection, but not before the tokens made so far are on their way. */
+/** Destroys the connection after the tokens so far are sent. */
 function breakOff(response: ServerResponse): void {
   setTimeout(() => response.socket?.destroySoon(), PAUSE_BEFORE_RESET_MS);
 }
@@ -172,7 +172,7 @@ function book(simulation: Simulation, answer: TextAnswer, outputTokens: number, 
   return usage;
 }
 
-/** Of the first choice, which stands for all where there is one word for all. */
+/** Finish reason of the first choice, for formats with one reason for all choices. */
 export function finishOf({ reply }: TextAnswer): Finish {
   return reply.choices[0]?.finish ?? "stop";
 }

@@ -1,5 +1,5 @@
-// Writes the tokens of one stream, one write each, at a steady pace.
-// Invariant: no token is made while the reader is behind, so a slow or dead reader costs no memory.
+// TokenPump writes the tokens of one stream, one write each, at a steady pace.
+// Invariant: no token is created while the reader is behind, so a slow or dead reader costs no memory.
 import type { ServerResponse } from "node:http";
 
 export interface PumpedStream {
@@ -8,13 +8,13 @@ export interface PumpedStream {
   readonly delayMs: number;
   /** The bytes of the next token. */
   frame(): string;
-  /** Called exactly once: with all tokens made, or with those made until the client left. */
+  /** Called exactly once: with all tokens, or with those before the client's disconnection. */
   done(made: number, gone: boolean): void;
 }
 
-/** A reader that takes nothing for this long is given up: its stream ends as if it had left. */
+/** Longest time without reading, in milliseconds. The stream then ends as if the client had disconnected. */
 const LONGEST_STALL_MS = 300_000;
-/** Without a delay, the event loop gets a turn after this many tokens. */
+/** Without a delay, the event loop runs after this number of tokens. */
 const TOKENS_PER_TURN = 32;
 
 export function pumpTokens(stream: PumpedStream): void {

@@ -1,5 +1,6 @@
-// Which tools an answer calls, and with what. Without being told, it calls one once after each message of the user: those
-// that the message names, else the one that shares most words with it; what a tool has answered is then answered in words.
+// ToolCalls choose the tools that an answer calls, and their arguments. By default, an answer calls tools once
+// per user message: the tools that the message names, else the one that shares most words with it. After a
+// tool result, the answer is text.
 import { randomUUID } from "node:crypto";
 import { Refusal } from "../request/refusal.ts";
 import type { AnswerOptions, FunctionTool } from "../text/answer-options.ts";
@@ -8,11 +9,11 @@ import { exampleOf, type Material, UnmakeableSchema } from "./json-example.ts";
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
-  /** JSON. */
+  /** Arguments as JSON. */
   readonly arguments: string;
 }
 
-/** @param answersTool whether the last message is what a tool said. @throws Refusal */
+/** @param answersTool true if the last message is a tool result. @throws Refusal */
 export function chooseCalls(options: AnswerOptions, material: Material, answersTool: boolean): ToolCall[] {
   return chosenTools(options, material.text, answersTool).map((tool) => ({
     id: `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
@@ -25,7 +26,7 @@ export function chooseCalls(options: AnswerOptions, material: Material, answersT
   }));
 }
 
-/** @param owner what the schema belongs to, for an error message. @throws Refusal */
+/** @param owner name of the schema's owner, for an error message. @throws Refusal */
 export function writeExample(schema: unknown, material: Material, owner: string): string {
   try {
     return JSON.stringify(exampleOf(schema, material));
@@ -55,7 +56,7 @@ function chosenTools(
   return tools.slice(scores.indexOf(Math.max(...scores))).slice(0, 1);
 }
 
-/** Words that say something, in small letters: `getWeather` and `get_weather` are two. */
+/** Returns the words with at least four characters, in small letters: `getWeather` and `get_weather` are two words. */
 function wordsOf(text: string): Set<string> {
   const apart = text.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
   return new Set(apart.match(/[\p{L}\p{N}]{4,}/gu) ?? []);

@@ -1,7 +1,7 @@
-// The key that a caller sends, in whichever header its provider wants it. Any is valid but the one called "invalid".
+// Reads the client's key from its provider's header. Every key is valid except "invalid".
 import type { FastifyRequest } from "fastify";
 
-/** @param scheme what stands before the key, for example "Bearer"; empty where the header is the key alone */
+/** @param scheme the word before the key, for example "Bearer"; empty if the header has the key alone */
 export function keyOf({ headers }: FastifyRequest, header: string, scheme: string): string | undefined {
   const [value = ""] = [headers[header] ?? ""].flat();
   const [first = "", second = "", ...rest] = value.trim().split(/ +/);

@@ -1,4 +1,4 @@
-// A request that the simulated provider turns down. Each wire format renders it in its own error shape.
+// Refusal is the simulated provider's refusal of a request. Each wire format renders it in its own error shape.
 import { uniqueHex } from "./simulation.ts";
 
 /** `unknown_model` and `no_vision` have different statuses and words at each provider. */

@@ -1,4 +1,4 @@
-// What the readers of JSON bodies share: what an object is, and how a field at fault is named.
+// Common functions of the readers of JSON bodies: the check for an object, and the error for a bad field.
 import { Refusal } from "./refusal.ts";
 
 export type JsonObject = { readonly [field: string]: unknown };

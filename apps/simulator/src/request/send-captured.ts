@@ -1,5 +1,5 @@
-// Sends captured answers: the body of the file, with the values of this request in place of those that were captured. No
-// member is added. A header names the file, so that tests can tell that an error is one that a provider was seen to send.
+// Sends captured answers: the body of the file, with this request's values instead of the captured ones. No member is
+// added. A header names the file, so that tests can prove that a provider has sent such an error.
 import type { FastifyReply } from "fastify";
 import { type CapturedAnswer, capturedAnswer } from "../captured-answers.ts";
 
@@ -21,7 +21,7 @@ export function send(
   return body === undefined ? reply.send() : reply.send(withValues(body, values));
 }
 
-/** Returns a copy of the body. A path that the body does not have changes nothing. */
+/** Returns a copy of the body. A path that the body lacks changes nothing. */
 export function withValues(body: unknown, values: Values): unknown {
   const copy = structuredClone(body);
   for (const [path, value] of Object.entries(values)) replaceAt(copy, path.split("."), value);

@@ -1,5 +1,5 @@
-// What all routes of one running simulator share: its bill, its delays, the work it has under way,
-// and the requests it leaves hanging. Invariant: the bill is not closed before `settled()` resolves.
+// Simulation is the shared state of all routes of one running simulator: its bill, its delays, its running work,
+// and its hanging requests. Invariant: the bill is not closed before `settled()` resolves.
 import { randomUUID } from "node:crypto";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { Bill } from "../bill/bill.ts";
@@ -22,7 +22,7 @@ export class Simulation {
     this.imageDelayMs = imageDelayMs;
   }
 
-  /** Leaves a request without an answer until its client goes away or the simulator stops. */
+  /** Sends no answer to a request until its client disconnects or the simulator stops. */
   hang(response: ServerResponse): void {
     this.#hanging.add(response);
     response.once("close", () => this.#hanging.delete(response));
@@ -34,7 +34,7 @@ export class Simulation {
     return this.#hanging.size;
   }
 
-  /** Announces work that will still book something; each call is answered by one `endWork`. */
+  /** Announces work that will book an item; each call is followed by one `endWork`. */
   beginWork(): void {
     this.#working++;
   }
@@ -55,7 +55,7 @@ export class Simulation {
   }
 }
 
-/** The id that the caller sent as `x-request-id`. */
+/** Returns the client's `x-request-id`. */
 export function callerRequestId(headers: IncomingHttpHeaders): string | undefined {
   const id = headers["x-request-id"];
   return typeof id === "string" && id !== "" ? id : undefined;

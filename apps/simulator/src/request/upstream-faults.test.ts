@@ -1,5 +1,5 @@
-// Guarantees of faults of whole upstreams: each is one upstream's, is there until it is taken off, and bills nothing; and a server of
-// one's own serves without a key.
+// Guarantees of faults of whole upstreams: each belongs to one upstream, remains until its deletion, and bills
+// nothing. A self-hosted server answers without a key.
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type RunningSimulator, startSimulator } from "../server.ts";
 import { chat, TestClient } from "../test-client.ts";

@@ -1,5 +1,5 @@
-// Faults of a whole text upstream, whatever the model, put on and taken off while it runs: so a router with several upstreams can
-// be watched as it falls back and comes back. What such a fault refuses is not billed.
+// UpstreamFaults are faults of a whole text upstream, for any model, set and deleted during operation. A router with
+// several upstreams can thus be observed during fail-over and recovery. A refused request is not billed.
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { CAPTURED_ANSWERS, type CapturedAnswer } from "../captured-answers.ts";
@@ -10,11 +10,11 @@ export const FAULTY_UPSTREAMS = ["openrouter", "openai", "local"] as const;
 type FaultyUpstream = (typeof FAULTY_UPSTREAMS)[number];
 
 const upstreamFault = z.strictObject({
-  /** An error answer with this status; 0 = none comes. */
+  /** An error answer with this status; 0 = no answer. */
   status: z.union([z.literal(0), z.int().min(400).max(599)]),
-  /** Seconds, of a `Retry-After`. */
+  /** Seconds of a `Retry-After`. */
   retry_after: z.int().min(0).max(3_600).optional(),
-  /** Whether the answer is the page of something in front of it. So is that of a status that was never captured. */
+  /** True if the answer is the page of a proxy, as for every status without a captured answer. */
   page: z.boolean().default(false),
 });
 type UpstreamFault = z.infer<typeof upstreamFault>;
@@ -30,7 +30,7 @@ export class UpstreamFaults {
     this.#simulation = simulation;
   }
 
-  /** `PUT /faults/{upstream}` puts one on, `DELETE` takes it off. */
+  /** `PUT /faults/{upstream}` sets a fault, `DELETE` deletes it. */
   readonly routes: FastifyPluginAsync = async (app) => {
     app.put("/faults/:upstream", (request, reply) => {
       const where = place.safeParse(request.params);
@@ -80,7 +80,7 @@ export class UpstreamFaults {
   }
 }
 
-/** Error that was captured with this status. A server of one's own answers like OpenAI. */
+/** Error that was captured with this status. A self-hosted server answers like OpenAI. */
 function answerOf(upstream: FaultyUpstream, status: number): CapturedAnswer | undefined {
   const folder = upstream === "local" ? "openai/" : `${upstream}/`;
   const answers = CAPTURED_ANSWERS.filter((each) => each.status === status && each.name.startsWith(folder));

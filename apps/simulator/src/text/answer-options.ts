@@ -1,5 +1,5 @@
-// What a request asks of the form of its answer: tools, structure, reasoning, several choices, log probabilities.
-// Both APIs say the same in different words; here it has one shape.
+// AnswerOptions are the request's options for the form of its answer: tools, structure, reasoning, choices, log
+// probabilities. Both APIs have different fields for the same options; here they have one shape.
 import { Refusal } from "../request/refusal.ts";
 import { isObject, type JsonObject, missing, wrongType } from "../request/request-fields.ts";
 
@@ -10,7 +10,7 @@ export interface FunctionTool {
   readonly parameters: unknown;
 }
 
-/** `{ name }` is the one tool that has to be called. */
+/** `{ name }` is the only tool, and it must be called. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
 
 export type AnswerFormat =
@@ -20,20 +20,20 @@ export type AnswerFormat =
 
 export interface Reasoning {
   readonly tokens: number;
-  /** The Responses API shows it only to those who ask for a summary. */
+  /** The Responses API shows the reasoning only if the request asks for a summary. */
   readonly summary: boolean;
 }
 
 export interface AnswerOptions {
-  /** Tools that the provider runs (a web search, for example) are left out: the sandbox has none. */
+  /** Without tools of the provider (a web search, for example): the sandbox has none. */
   readonly tools: readonly FunctionTool[];
   readonly toolChoice: ToolChoice;
   readonly parallelCalls: boolean;
   readonly format: AnswerFormat;
   readonly reasoning: Reasoning | undefined;
-  /** Answers to the same question. */
+  /** Number of answers to the same question. */
   readonly choices: number;
-  /** Alternatives to tell for each token; undefined when log probabilities are not wanted. */
+  /** Number of alternatives for each token; undefined without log probabilities. */
   readonly logprobs: number | undefined;
 }
 
@@ -122,7 +122,7 @@ function readToolChoice(choice: unknown, tools: readonly FunctionTool[]): ToolCh
   throw new Refusal("invalid", message, "tool_choice", "invalid_value");
 }
 
-/** @param definition where the name and the schema stand */
+/** @param definition object with the name and the schema */
 function readFormat(format: unknown, path: string, definition: unknown): AnswerFormat {
   if (!isObject(format)) return { kind: "text" };
   if (format["type"] === "json_object") return { kind: "object" };

@@ -1,4 +1,4 @@
-// The models that the simulator serves, with their prices and the fault each one stands for.
+// The models that the simulator serves, with their prices and faults.
 
 import {
   CHAT_PRICE,
@@ -14,7 +14,7 @@ import {
 } from "../bill/prices.ts";
 import { type CountTokens, gptImage1Tokens, gptImage2Tokens, gptImage25Tokens } from "../media/image-size.ts";
 
-/** What a fault model does instead of answering. README.md says what each is billed. */
+/** Fault of a model instead of an answer. README.md lists their bills. */
 export type TextFault = "error" | "hang" | "reset" | "no-usage";
 export type ImageFault = "error" | "blocked" | "hang";
 
@@ -34,13 +34,13 @@ export interface ImageModel {
   readonly price: ImagePrice;
   readonly fault: ImageFault | undefined;
   readonly tokensOf: CountTokens;
-  /** Whether it takes pictures to start from. */
+  /** True if it accepts input pictures. */
   readonly edits: boolean;
 }
 
-/** No answer has more tokens than this, whatever the caller asks for. */
+/** Largest number of tokens of an answer, regardless of the client's limit. */
 export const MOST_OUTPUT_TOKENS = 16_000;
-/** Reported, not enforced: large inputs are wanted in load tests. */
+/** Reported, not enforced: load tests need large inputs. */
 export const CONTEXT_TOKENS = 1_048_576;
 /** 2026-01-01, the `created` of every model. */
 export const MODELS_CREATED = 1_767_225_600;
@@ -96,7 +96,7 @@ const IMAGES: readonly ImageModel[] = [
   gptImage("1-mini", GPT_IMAGE_1_MINI_PRICE, gptImage1Tokens),
 ];
 
-/** Served and not listed: its long inputs and cache writes are billed as those of the dearest real models. */
+/** Served but not listed: its long inputs and cache writes are billed like those of the most expensive real models. */
 export const TIERED_MODEL: TextModel = {
   id: "sandbox/chat-tiered",
   name: "Sandbox: Chat with tiers",

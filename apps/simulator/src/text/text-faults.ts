@@ -1,12 +1,12 @@
-// Faults of text that a message asks for by a word, of any model and in either API. README.md says what each is billed.
+// Text faults that a word in a message requests, of any model and in either API. README.md lists their bills.
 import type { TextFault, TextModel } from "./models.ts";
 
-/** What a request does instead of answering, or how its answer is spoilt. */
+/** Fault instead of an answer, or within an answer. */
 export interface TextFaults {
   readonly fault: TextFault | "rate-limited" | undefined;
-  /** Of a reset: the tokens made before it. */
+  /** Number of tokens before a reset. */
   readonly tokensBeforeReset: number;
-  /** The arguments of calls, and values for schemas, break off: they are no JSON. */
+  /** The arguments of calls, and values for schemas, end early: they are no JSON. */
   readonly badJson: boolean;
 }
 
@@ -19,7 +19,7 @@ const WORDS: readonly (readonly [word: string, fault: NonNullable<TextFaults["fa
   ["#no-usage", "no-usage"],
 ];
 
-/** The model's own fault comes first. */
+/** The model's own fault has priority. */
 export function readFaults(model: TextModel, message: string): TextFaults {
   const words = new Set(message.match(/#[a-z0-9-]+/g));
   const after = /#reset=(\d{1,5})(?!\d)/.exec(message)?.[1];

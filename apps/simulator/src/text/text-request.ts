@@ -1,5 +1,5 @@
-// Reads the bodies of chat completions and responses into what the simulator needs to answer and bill.
-// Unknown fields are let through, as the real providers do for what a model does not support.
+// TextRequest reads the bodies of chat completions and responses for the answer and the bill.
+// Unknown fields are ignored, as the real providers do for fields that a model does not support.
 
 import { Refusal, unknownModel } from "../request/refusal.ts";
 import { isObject, type JsonObject, missing, wrongType } from "../request/request-fields.ts";
@@ -12,20 +12,20 @@ import { InputMeter } from "./tokens.ts";
 export interface TextRequest {
   readonly model: TextModel;
   readonly stream: boolean;
-  /** OpenAI sends the usage of a chat stream only when asked for it. */
+  /** OpenAI sends the usage of a chat stream only if the request has this option. */
   readonly includeUsage: boolean;
   readonly inputTokens: number;
-  /** Where the images are: data URIs and addresses. */
+  /** Data URIs and addresses of the images. */
   readonly images: readonly string[];
-  /** All text parts of the last message whose role is `user`. */
+  /** All text parts of the last message with the role `user`. */
   readonly lastUserText: string;
-  /** What tools have answered since that message. */
+  /** Results of tools since that message. */
   readonly toolResults: readonly string[];
-  /** The caller's limit on output tokens. */
+  /** The client's limit on output tokens. */
   readonly outputLimit: number | undefined;
   readonly options: AnswerOptions;
   readonly faults: TextFaults;
-  /** What is billed besides the tokens at the usual rates. */
+  /** Further items of the bill, beyond tokens at the usual rates. */
   readonly terms: TextTerms;
   readonly body: JsonObject;
 }

@@ -1,12 +1,13 @@
-// What providers bill of a text request besides its tokens at the usual rates: service tiers, long inputs, cache writes, tools that
-// they run, hosts that cost more. The rules are the providers' own, from the sources named here, and never from the router's list.
+// TextTerms are the items of a text request's bill beyond tokens at the usual rates: service tiers, long inputs,
+// cache writes, tools of the provider, expensive hosts. The rules are the providers' own, from the sources named
+// here, never from the router's list.
 
 import type { PicoUsd } from "../bill/prices.ts";
 import { Refusal } from "../request/refusal.ts";
 import { isObject, type JsonObject } from "../request/request-fields.ts";
 import type { TextModel } from "./models.ts";
 
-export type Seller = "openai" | "openrouter" | "local";
+export type Seller = "openai" | "openrouter" | "vercel" | "local";
 
 /** A factor without rounding: numerator and denominator. */
 export type Factor = readonly [bigint, bigint];
@@ -18,14 +19,14 @@ export interface ToolItem {
 }
 
 export interface TextTerms {
-  /** The tier that serves the request, as the answer names it. */
+  /** Tier that serves the request, by its name in the answer. */
   readonly tier: string;
   readonly input: Factor;
   readonly output: Factor;
-  /** Tokens of the input that are written to a cache, and the rate of them against the input's. */
+  /** Input tokens that are written to a cache, and their rate relative to the input's. */
   readonly written: number;
   readonly writeRate: Factor;
-  /** They are kept for longer than usual. */
+  /** True if they are cached for longer than usual. */
   readonly longWrites: boolean;
   /** Output that the limit of the request does not cover: thoughts, rejected predictions. */
   readonly beside: number;
@@ -58,8 +59,9 @@ const CONTAINER: PicoUsd = 3n * CENT;
 const MEMORY: Readonly<Record<string, bigint>> = { "1g": 1n, "4g": 4n, "16g": 16n, "64g": 64n };
 /** OpenRouter's documentation of server tools: a deep search of Exa. */
 const DEEP_SEARCH: PicoUsd = (3n * CENT) / 2n;
-/** What a host of the name costs against the listed one. */
-const HOSTS: Readonly<Record<string, Factor>> = { "sandbox-dear": [3n, 1n] };
+/** Price of a host with this name, relative to the listed price. */
+const DEAR_HOST: Factor = [3n, 1n];
+const HOSTS: Readonly<Record<string, Factor>> = { "sandbox-dear": DEAR_HOST };
 const BYTES_PER_TOKEN = 4;
 const CALLS = "#calls=";
 /** OpenRouter's openapi.yaml: the most steps. */
@@ -71,11 +73,13 @@ export function termsOf(
   body: JsonObject,
   { inputTokens, lastUserText }: { readonly inputTokens: number; readonly lastUserText: string },
 ): TextTerms {
-  const tier = seller === "local" ? "default" : tierOf(body["service_tier"]);
+  const gateway = seller === "vercel" ? gatewayOptions(body) : undefined;
+  const tier = seller === "local" ? "default" : tierOf(gateway?.tier ?? body["service_tier"]);
   if (seller === "local") return { ...usual(tier), beside: 0 };
   const long = model.tiered === true && inputTokens > LONG_INPUT_TOKENS;
-  const speed = seller === "openrouter" && body["speed"] === "fast" ? FAST_MODE : ONE;
-  const factor = product(TIERS[tier] ?? ONE, speed, seller === "openrouter" ? hostFactor(model, body) : ONE);
+  const isFast = gateway?.isFast ?? (seller === "openrouter" && body["speed"] === "fast");
+  const host = seller === "openrouter" ? hostFactor(model, body) : (gateway?.host ?? ONE);
+  const factor = product(TIERS[tier] ?? ONE, isFast ? FAST_MODE : ONE, host);
   const cache = model.tiered === true ? cacheOf(seller, body, inputTokens) : undefined;
   const calls = callsAsked(lastUserText);
   const items = seller === "openai" ? openAiItems(body, calls) : [];
@@ -103,7 +107,7 @@ function tierOf(asked: unknown): string {
   return typeof asked === "string" && asked in TIERS ? (asked === "fast" ? "priority" : asked) : "default";
 }
 
-/** @throws Refusal when the host costs more than the request allows */
+/** @throws Refusal if the host costs more than the request allows */
 function hostFactor({ price }: TextModel, { provider }: JsonObject): Factor {
   if (!isObject(provider)) return ONE;
   const names = [provider["only"], provider["order"]].flatMap((list) => (Array.isArray(list) ? list : []));
@@ -134,9 +138,26 @@ function cacheOf(seller: Seller, body: JsonObject, inputTokens: number) {
   return { written: inputTokens, writeRate: (long ? [2n, 1n] : [5n, 4n]) as Factor, longWrites: long };
 }
 
+/**
+ * npm @ai-sdk/gateway 4.0.146, `providerOptions`: `gateway` steers among providers and models and has no limit of the price, and
+ * each provider has options of its own.
+ */
+function gatewayOptions({ providerOptions: all, speed }: JsonObject) {
+  const owners = isObject(all) ? Object.values(all).filter(isObject) : [];
+  const steering = isObject(all) && isObject(all["gateway"]) ? all["gateway"] : {};
+  const { only, order, models, sort } = steering;
+  const names = [only, order, models].flatMap((list) => (Array.isArray(list) ? list : []));
+  const isDear = sort === "tps" || sort === "ttft" || names.some((name) => String(name) in HOSTS);
+  return {
+    tier: owners.map(({ serviceTier }) => serviceTier).find((each) => each !== undefined),
+    isFast: speed === "fast" || owners.some((owner) => owner["speed"] === "fast"),
+    host: isDear ? DEAR_HOST : ONE,
+  };
+}
+
 function besideTokens(seller: Seller, { prediction, reasoning }: JsonObject): number {
   const rejected = isObject(prediction) ? Buffer.byteLength(String(prediction["content"] ?? "")) : 0;
-  const budget = seller === "openrouter" && isObject(reasoning) ? Number(reasoning["max_tokens"] ?? 0) : 0;
+  const budget = seller !== "openai" && isObject(reasoning) ? Number(reasoning["max_tokens"] ?? 0) : 0;
   return Math.ceil(rejected / BYTES_PER_TOKEN) + budget;
 }
 
@@ -158,7 +179,7 @@ function openAiItems({ tools, max_tool_calls: most }: JsonObject, calls: number)
   return all.slice(0, typeof most === "number" ? most : all.length);
 }
 
-/** Models of chat completions that search do so once for each answer. */
+/** Models of chat completions that search run one search for each answer. */
 function searchFee({ web_search_options: options, n }: JsonObject): PicoUsd {
   return options == null ? 0n : (CENT * 5n * BigInt(Number(n ?? 1))) / 2n;
 }
@@ -185,7 +206,7 @@ function routerFees(body: JsonObject, calls: number): PicoUsd {
   return fee;
 }
 
-/** USD as JSON writes them, number or text, exactly. */
+/** USD in JSON, number or text, exactly. */
 function picoOf(usd: unknown): PicoUsd {
   const [whole = "0", parts = ""] = Number(usd).toFixed(12).split(".");
   return BigInt(whole + parts);

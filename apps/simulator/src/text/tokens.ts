@@ -1,4 +1,4 @@
-// How the simulator counts tokens: simple rules that a test can recompute.
+// Counts the simulator's tokens by simple rules that a test can recompute.
 
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_MESSAGE = 4;
@@ -18,7 +18,7 @@ export class InputMeter {
     this.#bytes += Buffer.byteLength(text);
   }
 
-  /** @param address a data URI, or where it is */
+  /** @param address a data URI, or a URL */
   addImage(address: string): void {
     this.#images.push(address);
   }

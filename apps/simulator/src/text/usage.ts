@@ -1,4 +1,4 @@
-// What one text generation used and what that costs.
+// Usage of one text generation, and its cost.
 import type { PicoUsd } from "../bill/prices.ts";
 import type { TextRequest } from "./text-request.ts";
 import type { Factor } from "./text-terms.ts";
@@ -6,11 +6,11 @@ import type { Factor } from "./text-terms.ts";
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Those of the output that are reasoning. */
+  /** Output tokens that are reasoning. */
   readonly reasoningTokens: number;
-  /** Those of the input that were written to a cache. */
+  /** Input tokens that were written to a cache. */
   readonly writtenTokens: number;
-  /** They are kept for longer than usual. */
+  /** True if they are cached for longer than usual. */
   readonly longWrites: boolean;
   readonly tier: string;
   readonly inputCost: PicoUsd;

@@ -1,4 +1,4 @@
-// A gateway in front of fake modules as a process of its own. It knows one key, the one it is told.
+// This process is a gateway in front of fake modules. It accepts one key, from its environment.
 import { run } from "@gr/runtime";
 import { gatewayModule } from "../../module.ts";
 import { FakeKeys } from "../fake-keys.ts";

@@ -1,10 +1,10 @@
-// A process of its own that uses this package, for tests that kill the user of a server or of a lock.
+// A child is a separate process that uses this package, for tests that kill the user of a server or of a lock.
 import { spawn } from "node:child_process";
 
 const PACKAGE = new URL("../index.ts", import.meta.url).href;
 
 export interface Child {
-  /** What the script printed as its one line. */
+  /** Line that the script printed. */
   readonly said: string;
   readonly pid: number;
   kill(): Promise<void>;

@@ -1,4 +1,4 @@
-// The bytes that a process holds of what callers send are bounded over all of them, and given back exactly once.
+// Guarantees of the byte budget: bytes from callers are bounded over all requests, and released exactly once.
 import { expect, test } from "@jest/globals";
 import { ByteBudget } from "./byte-budget.ts";
 

@@ -1,16 +1,16 @@
-// How many bytes of what callers send a process holds at the same time, over all requests, and how many of them may be one
-// owner's. Counted as they arrive; what does not fit any more is refused. Nobody waits: two bodies that have half of it
-// each would wait for ever.
+// ByteBudget limits the bytes from callers that a process holds at the same time, over all requests and per owner.
+// Bytes are counted on arrival, and excess bytes are refused. No request waits: two half-received bodies would wait for
+// ever.
 import { ServiceError } from "@gr/proto";
 
 const RETRY_AFTER_MS = 2_000;
-/** An owner may hold so many bytes for each that is free: alone three quarters of all. */
+/** Bytes of an owner for each free byte: alone three quarters of all. */
 const BYTES_PER_FREE_BYTE = 3;
 
 export class ByteBudget {
   readonly #bytes: number;
   #held = 0;
-  /** None is 0. */
+  /** Bytes of each owner; no entry is 0. */
   readonly #heldBy = new Map<string, number>();
 
   /** @param bytes of all requests together */
@@ -18,18 +18,18 @@ export class ByteBudget {
     this.#bytes = bytes;
   }
 
-  /** What is free at the moment. */
+  /** Free bytes. */
   get left(): number {
     return this.#bytes - this.#held;
   }
 
-  /** For one request; `leave` ends it. @param owner whose share it takes from */
+  /** Opens the allowance of one request; `leave` ends it. @param owner owner of the share that it uses */
   open(owner: string): Allowance {
     return new Allowance(this, owner);
   }
 
   /**
-   * Refuses what does not fit, or would be more than the owner's share.
+   * Refuses bytes beyond the budget or beyond the owner's share.
    * @throws ServiceError service_unavailable, rate_limit_exceeded
    */
   check(owner: string, bytes: number): void {
@@ -38,7 +38,7 @@ export class ByteBudget {
     if ((this.#heldBy.get(owner) ?? 0) + bytes > BYTES_PER_FREE_BYTE * free) throw shareUsed();
   }
 
-  /** @param bytes below zero gives back */
+  /** @param bytes below zero releases them */
   change(owner: string, bytes: number): void {
     this.#held += bytes;
     const held = (this.#heldBy.get(owner) ?? 0) + bytes;
@@ -47,7 +47,9 @@ export class ByteBudget {
   }
 }
 
-/** What one request holds. It is given back when the exchange with the client and all work with the bytes have ended. */
+/**
+ * Bytes of one request. They are released after the exchange with the client and all work with the bytes have ended.
+ */
 export class Allowance {
   readonly #budget: ByteBudget;
   readonly #owner: string;
@@ -59,7 +61,7 @@ export class Allowance {
     this.#owner = owner;
   }
 
-  /** Refuses early what is announced and cannot be taken; takes nothing yet. @throws as ByteBudget.check */
+  /** Refuses announced bytes early if there is no room; reserves nothing yet. @throws as ByteBudget.check */
   expect(bytes: number): void {
     this.#budget.check(this.#owner, bytes);
   }
@@ -72,7 +74,7 @@ export class Allowance {
     this.#held += bytes;
   }
 
-  /** The bytes count as held until the work has ended, also when the client leaves meanwhile. */
+  /** Counts the bytes until the work has ended, even after a disconnect of the client. */
   async during<T>(work: () => Promise<T>): Promise<T> {
     this.#users += 1;
     try {

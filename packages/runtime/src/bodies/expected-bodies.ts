@@ -1,18 +1,18 @@
-// A client may wait for a word before it sends a body (`Expect: 100-continue`). It gets it when the body is wanted: after it
-// was let in, and after its credit was asked about. Until then it has sent nothing, and who is refused never does.
+// Expected bodies wait at the client for a 100 response (`Expect: 100-continue`). The client gets it once its request
+// is admitted and its credit is checked. Until then it sends no body, and a refused client never does.
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 
 /**
- * From the gateway to a module in another process, on a request without a body: one of so many bytes waits, may it come?
- * Answered with 204, or as the request would be. (HTTP clients send no head before there is a body.)
+ * Header from the gateway to a module in another process, on a request without a body: bytes of a body that waits.
+ * The module answers 204 if the body may be sent, or refuses the request. (HTTP clients send no head before a body.)
  */
 const BODY_WAITS = "x-gr-body-waits";
 const UNKNOWN_LENGTH = "unknown";
 
 const waiting = new WeakSet<IncomingMessage>();
 
-/** Keeps Node from calling for bodies by itself. */
+/** Prevents Node's automatic 100 responses. */
 export function holdExpectedBodies(server: Server): void {
   server.on("checkContinue", (request, response) => {
     waiting.add(request);
@@ -24,23 +24,23 @@ export function isWaiting(request: IncomingMessage): boolean {
   return waiting.has(request);
 }
 
-/** To be called when nothing stands in the way of the body any more; who does not wait is told nothing. */
+/** Requests the body once nothing prevents it; a client that does not wait gets no message. */
 export function callForBody(request: IncomingMessage, response: ServerResponse): void {
   if (waiting.delete(request) && !response.headersSent) response.writeContinue();
 }
 
-/** Of the question whether a body may come, instead of those that describe it. */
+/** Returns the headers of the query, instead of those that describe a body. */
 export function questionHeaders(headers: IncomingMessage["headers"]): Record<string, string> {
   return { [BODY_WAITS]: headers["content-length"] ?? UNKNOWN_LENGTH };
 }
 
-/** Bytes that wait elsewhere for an answer to this request; NaN when nobody knows how many. */
+/** Returns the bytes of a waiting body elsewhere; NaN if their number is unknown. */
 export function askedLength({ headers }: FastifyRequest): number | undefined {
   const asked = headers[BODY_WAITS];
   return asked === undefined ? undefined : Number(asked);
 }
 
-/** To be called when all else has been set up that may refuse a request of the scope. */
+/** Must be called after the setup of all other hooks that may refuse a request of the scope. */
 export function callForBodies(scope: FastifyInstance): void {
   scope.addHook("preParsing", (request, reply, _payload, done) => {
     if (askedLength(request) !== undefined) {

@@ -1,10 +1,10 @@
-// Guarantees of FairGate: bounds, fair order, and works that leave the queue.
+// Guarantees of FairGate: bounds, fair order, and works that cancel their wait.
 import { describe, expect, test } from "@jest/globals";
 import { FairGate, type FairGateOptions } from "./fair-gate.ts";
 
 const OPTIONS: FairGateOptions = { places: 2, perOwner: 1, waitingPerOwner: 3, waiting: 5, name: "works" };
 
-/** Works that end when the test says so, and the order in which they began. */
+/** Returns a gate with works that end on the test's command, and the order in which they began. */
 function scriptedGate(options: Partial<FairGateOptions> = {}) {
   const gate = new FairGate({ ...OPTIONS, ...options });
   const began: string[] = [];

@@ -1,4 +1,4 @@
-// Guarantees of foreign JSON: the bounds of clients' bodies, whatever its length.
+// Guarantees of foreign JSON: the bounds of clients' bodies, for every length.
 import { describe, expect, test } from "@jest/globals";
 import { parseForeignJson, readForeignJson } from "./foreign-json.ts";
 

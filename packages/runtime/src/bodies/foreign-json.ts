@@ -11,7 +11,7 @@ const CHUNK = 64 * 1024;
 /** Answers have more values than requests: with log probabilities seven for each candidate of a token. */
 const RULES = { values: 1_000_000, repeated: "accepted" } as const;
 
-/** Nothing is refused for its turn: a provider has billed it. */
+/** The gate refuses no answer, because a provider has billed it. */
 const parses = new FairGate({
   places: 2,
   perOwner: 1,
@@ -20,7 +20,7 @@ const parses = new FairGate({
   name: "long answers",
 });
 
-/** For JSON whose length the caller has bounded to few MB. @throws SyntaxError */
+/** Parses JSON with a length that the caller limits to a few MB. @throws SyntaxError */
 export function parseForeignJson(json: Buffer, encoding: "utf8" | "latin1" = "utf8"): unknown {
   if (json.length > SHORT_JSON) explained(() => new JsonGuard(RULES).push(json));
   return JSON.parse(json.toString(encoding));

@@ -1,64 +1,64 @@
-// What is decided about a body before and while it is read: whether its sender may send so much at all, and whether the
-// process has room for it. Small bodies are read without asking, so most requests pay nothing here.
+// Body admission decides before and while a body is read: its sender may send that much, and the process has room for
+// it. Small bodies are read without these checks, so most requests pay nothing here.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Allowance, ByteBudget } from "./byte-budget.ts";
 import { askedLength } from "./expected-bodies.ts";
 import type { StringWatcher } from "./json-guard.ts";
 
-/** Up to here a body is not counted. */
+/** Bytes up to which a body is not counted. */
 const SMALL_BODY = 64 * 1024;
 
-/** What a module demands of the senders of its bodies. */
+/** A module's rules for the senders of its bodies. */
 export interface BodyRules {
-  /** As much of a body is read whoever sends it. */
+  /** Bytes read before the sender is checked. */
   readonly freeBytes: number;
-  /** Asked before more is read. @throws ServiceError that the sender is told instead */
+  /** Called before more is read. @throws ServiceError for the sender */
   readonly admit: (request: FastifyRequest) => Promise<void>;
-  /** Of all bodies that the module's requests hold. */
+  /** Budget for all bodies of the module's requests. */
   readonly budget: ByteBudget;
-  /** Whose share of the budget a request takes. */
+  /** Returns the owner of the share that a request uses. */
   readonly ownerOf: (request: FastifyRequest) => string;
-  /** Undefined for a request whose body is not counted. */
+  /** Undefined for a request with an uncounted body. */
   readonly meter?: (request: FastifyRequest) => BodyMeter | undefined;
 }
 
 /** Counts one body while it arrives, and may refuse it before its end. */
 export interface BodyMeter extends StringWatcher {
   /**
-   * Called when more of a long JSON body has been checked; nothing more is read before it resolves.
-   * @param isWhole nothing follows. @throws ServiceError that the sender is told instead
+   * Called after another part of a long JSON body was checked; nothing more is read before it resolves.
+   * @param isWhole true if the body is complete. @throws ServiceError for the sender
    */
   counted(isWhole: boolean): Promise<void>;
 }
 
-/** A body whose length is not known to be small. */
+/** A body that may be large. */
 interface IncomingBody {
-  /** Account whose share of the process its reading takes. */
+  /** Account with the share of the process that its reading uses. */
   readonly owner: string;
   /** Aborts when the exchange with the client has ended. */
   readonly signal: AbortSignal;
   readonly meter: BodyMeter | undefined;
-  /** To be called with an announced length that the route allows. @throws ServiceError when there is no room for it */
+  /** Must be called with an announced length that the route allows. @throws ServiceError if there is no room for it */
   expect(bytes: number): void;
-  /** To be called with what has arrived, before it is kept. @throws ServiceError when it is too much */
+  /** Must be called with arrived bytes before they are stored. @throws ServiceError if they are too many */
   take(bytes: number): void;
 }
 
 const bodies = new WeakMap<FastifyRequest, IncomingBody>();
 const allowances = new WeakMap<FastifyRequest, Allowance>();
 
-/** Undefined when there is nothing to heed. */
+/** Undefined if there are no rules. */
 export function incomingBodyOf(request: FastifyRequest): IncomingBody | undefined {
   return bodies.get(request);
 }
 
-/** Bytes; undefined when the client does not say. */
+/** Returns bytes; undefined if the client announces none. */
 export function announcedLength({ headers }: FastifyRequest): number | undefined {
   const { "content-length": given } = headers;
   return given === undefined ? undefined : Number(given);
 }
 
-/** What a request holds of the budget: its body, and whatever else is taken for it until it has ended. */
+/** Returns the request's part of the budget: its body, and all other bytes for it until its end. */
 export function allowanceOf(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -73,7 +73,7 @@ export function allowanceOf(
   return allowance;
 }
 
-/** Applies the rules to the routes of a scope that take bodies. */
+/** Applies the rules to the routes of a scope with bodies. */
 export function admitBodies(scope: FastifyInstance, rules: BodyRules): void {
   const { freeBytes, admit } = rules;
   scope.addHook("onRequest", (request, reply, done) => {
@@ -93,7 +93,7 @@ export function admitBodies(scope: FastifyInstance, rules: BodyRules): void {
       return;
     }
     const refused = (refusal: Error) => {
-      // Without a length it may be short after all.
+      // Without a length it may be short nevertheless.
       if (announced === undefined) bodies.set(request, upTo(freeBytes, body, refusal));
       done(announced === undefined ? undefined : refusal);
     };

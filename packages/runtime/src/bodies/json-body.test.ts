@@ -1,11 +1,11 @@
-// How a body is read: as JSON.parse would, refused before its end when it must be, never long at a time.
+// Guarantees of JSON bodies: the values of JSON.parse, refusals before the end of the body, and short steps.
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { createHttpApp } from "../http/http-app.ts";
-import { registerRest, restRoute } from "../http/rest-api.ts";
+import { anyone, registerRest, restRoute } from "../http/rest-api.ts";
 import { createLogger } from "../process/logger.ts";
 import { parseJsonBytes } from "./json-body.ts";
 
@@ -19,6 +19,7 @@ describe("a request", () => {
       restRoute({
         method: "POST",
         path,
+        access: anyone,
         summary: "Take a body",
         body: z.unknown(),
         bodyAs,

@@ -1,5 +1,6 @@
-// Reads the JSON body of a request. A refusal comes while the body arrives, the remaining bytes unread. The loop is never
-// kept long: a long body is checked chunk by chunk and parsed in slices, both in turns with the bodies of other accounts.
+// readJsonBody reads the JSON body of a request. A refusal is sent while the body arrives, the remaining bytes unread.
+// A long body is checked chunk by chunk and parsed in slices, both in turns with bodies of other accounts, so the loop
+// is never blocked for long.
 import { isUtf8 } from "node:buffer";
 import { ServiceError } from "@gr/proto";
 import type { FastifyRequest } from "fastify";
@@ -11,16 +12,16 @@ import { LONG_JSON, loopTurns, parseInTurns } from "./parse-in-turns.ts";
 
 /** Bytes of a long body that are checked for UTF-8 in one step. */
 const UTF8_SLICE = 4 * 1024 * 1024;
-/** Room for so much is made first, and more as it comes: what is announced need not come. */
+/** Bytes of the first buffer, which grows on arrival, because announced bytes may never arrive. */
 const FIRST_ROOM = { announced: 1024 * 1024, unannounced: 16 * 1024 };
 
 export interface JsonBody {
   readonly bytes: Buffer;
-  /** Undefined when nobody has asked for it. */
+  /** Undefined if it was not requested. */
   readonly value: unknown;
 }
 
-/** What has been looked at already, so that whoever is handed the bytes does not do it again. */
+/** Checked bytes and parsed values, so that a later reader of the bytes does not repeat the work. */
 const guarded = new WeakSet<Buffer>();
 const parsed = new WeakMap<Buffer, unknown>();
 
@@ -33,7 +34,10 @@ const parses = new FairGate({
   name: "long bodies",
 });
 
-/** @throws ServiceError invalid_json, body_too_large, or that of the module's body rules, without waiting for the rest of the body */
+/**
+ * @throws ServiceError invalid_json, body_too_large, or the error of the module's body rules, without waiting for the
+ * rest of the body
+ */
 export async function readJsonBody(
   request: FastifyRequest,
   payload: NodeJS.ReadableStream,
@@ -51,13 +55,13 @@ export async function readJsonBody(
 }
 
 /**
- * JSON of valid UTF-8 that json-guard.ts lets pass. Of a body that `readJsonBody` has read, costs little.
+ * Parses JSON of valid UTF-8 that json-guard.ts accepts. Cheap for a body that `readJsonBody` has read.
  * @throws ServiceError invalid_json
  */
 export function parseJsonBytes(bytes: Buffer): unknown {
   if (parsed.has(bytes)) {
     const value = parsed.get(bytes);
-    // Asked for once; the bytes may live much longer than whoever needs the value.
+    // The value is read once; the bytes may live much longer than its reader.
     parsed.delete(bytes);
     return value;
   }
@@ -84,7 +88,7 @@ function readGuarded(
       reject(tooLarge(limit));
       return;
     }
-    // Throws as `reject` does. Without a length, any that is allowed may come.
+    // Throws as `reject` does. Without a length, the limit counts as announced.
     incoming?.expect(announced ?? limit);
     const guard = new JsonGuard(OF_REQUESTS, incoming?.meter);
     const first = announced === undefined ? FIRST_ROOM.unannounced : FIRST_ROOM.announced;
@@ -178,7 +182,10 @@ function refuseEmpty(bytes: Buffer): void {
   refuseByteOrderMark(bytes);
 }
 
-/** Some parsers would skip it; text bodies, which go upstream as they are, cannot have one either. */
+/**
+ * Refuses a byte order mark, which some parsers would skip. Text bodies are sent upstream unchanged, so none may
+ * contain it.
+ */
 function refuseByteOrderMark(bytes: Buffer): void {
   if (BYTE_ORDER_MARK.equals(bytes.subarray(0, BYTE_ORDER_MARK.byteLength))) {
     throw new ServiceError("invalid_json", "The body is not valid JSON: it begins with a byte order mark.");

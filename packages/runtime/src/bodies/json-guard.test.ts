@@ -1,5 +1,5 @@
-// What the guard refuses: repeated members at every depth and in every spelling, and what is beyond a limit; however
-// the bytes are cut into chunks, and nothing else.
+// Guarantees of the guard: it refuses repeated members at every depth and in every spelling, and excess over each
+// limit. It does so for every split into chunks, and refuses nothing else.
 import { ServiceError } from "@gr/proto";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -15,7 +15,7 @@ function refusal(json: string): ServiceError | undefined {
   }
 }
 
-/** JSON text of the value, in which each member whose turn `repeated` is comes once more right behind. */
+/** Returns JSON text of the value; the member with the number `repeated` is repeated right behind. */
 function textWith(value: unknown, repeated: number): { text: string; path: string | undefined } {
   let turn = 0;
   let path: string | undefined;

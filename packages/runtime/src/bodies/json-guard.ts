@@ -1,10 +1,10 @@
-// Refuses JSON while it arrives: what costs more than any request needs (nesting, values, names, numbers without
-// bound), and what two readers understand in two ways (an object with a member twice, of which JSON.parse takes the
-// last and others the first; a member __proto__). Every byte is looked at once. What is no JSON is left to the parser.
+// JsonGuard refuses JSON while it arrives. It refuses unbounded costs (nesting, values, names, numbers), and ambiguous
+// objects: with a repeated member, of which JSON.parse uses the last and other readers the first, or with __proto__.
+// Every byte is read once. Invalid JSON is the parser's task.
 import { ServiceError } from "@gr/proto";
 import { z } from "zod";
 
-/** Far beyond what a request of any client library has: long histories and deep schemas of tools included. */
+/** Limits far beyond the requests of any client library, long histories and deep schemas of tools included. */
 export const JSON_LIMITS = {
   /** Arrays and objects within each other. */
   depth: 128,
@@ -18,10 +18,12 @@ export const JSON_LIMITS = {
   numberBytes: 1_000,
 } as const;
 
-/** Of names that a client has invented, an error repeats this much. */
+/** Longest part of a client's own names in an error, in characters. */
 const LONGEST_PATH = 200;
 
-/** From here on the end of a string is searched natively; shorter ones are faster byte by byte. */
+/**
+ * Length from which the end of a string is searched natively; for shorter strings the byte-by-byte search is faster.
+ */
 const SHORT_STRING = 32;
 
 const QUOTE = 0x22;
@@ -38,13 +40,13 @@ const NOTHING = Buffer.alloc(0);
 
 /** An object that has begun and not ended. */
 interface OpenObject {
-  /** Of the member that the scan is in; undefined before the first. */
+  /** Name of the current member; undefined before the first. */
   name: string | undefined;
-  /** Made for the second member. */
+  /** Names of earlier members, created at the second one. */
   earlier: Set<string> | undefined;
 }
 
-/** What has begun and not ended; of an array, the index of the element that the scan is in. */
+/** An open container; for an array, the index of the current element. */
 type Level = OpenObject | number;
 
 /** @throws ServiceError invalid_json; `param` is the path of a member that is there twice, or is __proto__. */
@@ -53,7 +55,7 @@ export function guardJson(json: Buffer): void {
 }
 
 export interface JsonRules {
-  /** As JSON_LIMITS.values. */
+  /** Limit of values, as in JSON_LIMITS. */
   readonly values: number;
   /** Members with the name of an earlier one. */
   readonly repeated: "refused" | "accepted";
@@ -84,11 +86,11 @@ export class JsonGuard {
   #values = 0;
   #keyIsNext = false;
   #inString = false;
-  /** The first byte of the next chunk is what a backslash escapes. */
+  /** True if the first byte of the next chunk is escaped by a backslash. */
   #escaped = false;
   /** The string is the name of a member of this object. */
   #named: OpenObject | undefined;
-  /** What earlier chunks had of the name. */
+  /** Part of the name in earlier chunks. */
   #nameBefore: Buffer | undefined;
   #numberBytes = 0;
 
@@ -190,7 +192,7 @@ export class JsonGuard {
       this.#named = undefined;
       return end + 1;
     }
-    // A backslash at the very end escapes what comes next.
+    // A backslash at the end of the chunk escapes the next byte.
     this.#escaped = end > chunk.length;
     if (this.#named !== undefined) this.#nameBefore = this.#nameSoFar(chunk, from, chunk.length);
     return chunk.length;
@@ -201,7 +203,7 @@ export class JsonGuard {
     return { depth: this.#levels.length, field: nameIn(outermost), name: nameIn(innermost) };
   }
 
-  /** As it is spelt; most lie within one chunk. */
+  /** Returns the name as spelt; most names are within one chunk. */
   #wholeName(chunk: Buffer, from: number, end: number): string {
     if (this.#nameBefore !== undefined) return this.#nameSoFar(chunk, from, end).toString();
     refuseLongName(end - from);
@@ -215,7 +217,7 @@ export class JsonGuard {
     return Buffer.concat([before, chunk.subarray(from, end)]);
   }
 
-  /** Goes on to the next member of the object. */
+  /** Moves on to the next member of the object. */
   #name(object: OpenObject, spelt: string): void {
     const name = readName(spelt);
     if (object.name !== undefined) {
@@ -262,7 +264,7 @@ export function endOfJsonString(json: Buffer, open: number): number {
   return endOfString(json, open + 1);
 }
 
-/** @param from within a string, and not at what a backslash escapes; @returns as endOfJsonString */
+/** @param from position within a string, not of an escaped byte; @returns as endOfJsonString */
 function endOfString(json: Buffer, from: number): number {
   let at = from;
   for (let byte = json[at]; byte !== undefined && byte !== QUOTE; byte = json[at]) {
@@ -292,7 +294,7 @@ function readName(spelt: string): string {
   try {
     return JSON.parse(`"${spelt}"`) as string;
   } catch {
-    // Not a string of JSON, so the whole is no JSON and the parser says so.
+    // No string of JSON, so the whole is invalid and the parser reports it.
     return spelt;
   }
 }

@@ -1,8 +1,8 @@
-// Guarantees of LoopTurns: the loop's other work gets its share, and owners take turns.
+// Guarantees of LoopTurns: the loop's other work gets its share, and owners alternate.
 import { describe, expect, test } from "@jest/globals";
 import { LoopTurns } from "./loop-turns.ts";
 
-/** Long work whose steps take 5 ms of a clock that the test moves. */
+/** Returns long work with steps of 5 ms, by a clock that the test moves. */
 function scripted() {
   let now = 0;
   let pauses = 0;

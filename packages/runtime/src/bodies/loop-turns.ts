@@ -13,7 +13,7 @@ const PAUSE_MS = 1;
 const IDLE_TURN_MS = 0.1;
 
 export class LoopTurns {
-  /** Callers bound how much waits: one step for each open connection. */
+  /** Callers limit the waiting steps to one for each open connection. */
   readonly #gate = new FairGate({
     places: 1,
     perOwner: 1,

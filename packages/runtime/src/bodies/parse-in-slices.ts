@@ -1,5 +1,5 @@
-// JSON.parse for bodies that are too long for it: the same values and the same refusals, but whoever runs it may stop
-// whenever it likes. Wants text that json-guard.ts has let pass: nesting, names and numbers are short there.
+// parseInSlices is JSON.parse for long bodies, with the same values and the same refusals. It pauses after each slice,
+// so its caller may stop there. The text must have passed json-guard.ts: nesting, names and numbers are short.
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -11,9 +11,9 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** Of a long string, so much is decoded at a time. */
+/** Bytes of a long string that are decoded at a time. */
 const PIECE = 64 * 1024;
-/** Between two pauses: bytes, and as many as these for each value. */
+/** Cost between two pauses: bytes, plus this many for each value. */
 const SLICE = 1024 * 1024;
 const BYTES_PER_VALUE = 256;
 
@@ -31,14 +31,14 @@ export function* parseInSlices(json: Buffer): Generator<undefined, unknown> {
   return parser.value;
 }
 
-/** What may come next. "more" is a comma or the end of the container. */
+/** Tokens that may follow. "more" is a comma or the end of the container. */
 type Expected = "value" | "value or end" | "name" | "name or end" | "colon" | "more" | "nothing";
 
 class Parser {
   value: unknown;
   readonly #json: Buffer;
   readonly #open: Container[] = [];
-  /** Of the innermost container, when it is an object; those of outer ones lie below. */
+  /** Current name of each open object; the innermost is the last. */
   readonly #names: string[] = [];
   #at = 0;
   #expected: Expected = "value";
@@ -51,7 +51,7 @@ class Parser {
     this.#json = json;
   }
 
-  /** @returns whether the whole has been read */
+  /** @returns true after the end of the text */
   runSlice(): boolean {
     this.#budget = SLICE;
     while (this.#budget > 0) {
@@ -67,7 +67,7 @@ class Parser {
         if (this.#expected !== "nothing") throw new SyntaxError("the text ends too early");
         return true;
       }
-      // The pause may have come within the whitespace.
+      // The pause may be within whitespace.
       if (byte > SPACE) this.#token(byte);
     }
     return false;

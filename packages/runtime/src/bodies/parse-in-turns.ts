@@ -5,12 +5,12 @@ import { parseInSlices } from "./parse-in-slices.ts";
 
 /** All steps of this process with long bodies: its loop is one. */
 export const loopTurns = new LoopTurns();
-/** Bytes; up to here JSON.parse takes a few milliseconds at most. */
+/** Bytes up to which JSON.parse needs a few milliseconds at most. */
 export const LONG_JSON = 256 * 1024;
 /** Share of the loop that a slice of the parser counts as, in bytes. */
 const PARSED_SLICE = 256 * 1024;
 
-/** @param json valid UTF-8 that json-guard.ts has let pass. @throws SyntaxError; the signal's reason */
+/** @param json valid UTF-8 that json-guard.ts has accepted. @throws SyntaxError; the signal's reason */
 export async function parseInTurns(json: Buffer, work: FairWork): Promise<unknown> {
   const slices = parseInSlices(json);
   for (;;) {

@@ -1,6 +1,6 @@
-// Checks request data against a zod schema. The error names the field at fault.
-// A strict schema refuses unknown fields, because a misspelt restriction would otherwise restrict nothing; the refusal names
-// the nearest known field. Unknown fields with null restrict nothing and pass.
+// parseRequest checks request data against a zod schema. The error names the field at fault. A strict schema refuses
+// unknown fields, because a misspelt restriction would otherwise restrict nothing; the refusal names the nearest valid
+// field. Unknown fields with null restrict nothing and pass.
 import { ServiceError } from "@gr/proto";
 import { closest, distance } from "fastest-levenshtein";
 import { core, z } from "zod";

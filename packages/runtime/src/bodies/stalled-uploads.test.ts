@@ -1,4 +1,4 @@
-// Which uploads are cut: those that stand still or trickle, and nobody's who is slow because of us.
+// Guarantees of stalled uploads: stopped or slow ones are cut, but none that is slow because of this process.
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
@@ -6,13 +6,13 @@ import { closeHttpApp, createHttpApp } from "../http/http-app.ts";
 import { createLogger } from "../process/logger.ts";
 
 const STALL_MS = 200;
-/** What does not come to a stall has so long for each byte, and in all takes longer. */
+/** Stall time of the patient tests: each byte arrives in time, and the whole upload lasts longer. */
 const PATIENT_STALL_MS = 1_500;
 const TRICKLE_MS = 50;
 let app: FastifyInstance;
 afterEach(() => closeHttpApp(app, 0));
 
-/** @param readAfterMs how long nobody reads a body */
+/** @param readAfterMs time for which the body stays unread */
 async function start(bytesPerSecond: number, readAfterMs = 0, stallMs = STALL_MS): Promise<void> {
   const uploads = { stallMs, bytesPerSecond };
   app = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "the-id", uploads });
@@ -28,7 +28,7 @@ async function start(bytesPerSecond: number, readAfterMs = 0, stallMs = STALL_MS
   await app.listen({ port: 0, host: "127.0.0.1" });
 }
 
-/** Sends the head of an upload; `all` is everything that comes until the server closes the connection. */
+/** Sends the head of an upload; `all` is everything that arrives until the server closes the connection. */
 function upload(header: string, start: string) {
   const socket = connect((app.server.address() as AddressInfo).port, "127.0.0.1");
   socket.write(
@@ -54,7 +54,7 @@ test.each(["content-length: 100", "transfer-encoding: chunked"])(
 );
 
 test.each([
-  // Longer than a slow machine takes to see that it trickles.
+  // Longer than a slow machine needs to detect the low rate.
   ["is cut", 1_000_000, 1_000_000, STALLED],
   ["is not, where any speed will do", 0, 40, /^HTTP\/1\.1 200 .*\{"length":40\}$/s],
 ])("an upload that trickles %s", async (_, bytesPerSecond, length, expected) => {

@@ -1,11 +1,11 @@
-// Ends uploads that do not go on: whoever sends a body slower than a minimum is told so and let go, since what has come of
-// it is held in memory until then. A body that waits because nobody here reads it is not stalled.
+// StalledUploads ends slow uploads: a client that sends a body slower than a minimum gets an error and is disconnected,
+// since its bytes are held in memory until then. A body that waits because nobody here reads it is not stalled.
 import type { FastifyRequest } from "fastify";
 
 const LOOKS_PER_WINDOW = 10;
 
 export interface UploadLimits {
-  /** In so long some bytes must come, and as many as the rate says. */
+  /** Time in which some bytes must arrive, and as many as the rate demands. */
   readonly stallMs: number;
   /** 0 = any. */
   readonly bytesPerSecond: number;
@@ -14,12 +14,12 @@ export interface UploadLimits {
 interface Window {
   /** Milliseconds that never run back. */
   readonly since: number;
-  /** What the connection had received at its begin. */
+  /** Bytes that the connection had received at the begin of the window. */
   readonly bytes: number;
 }
 
 export class StalledUploads {
-  /** Undefined until it was looked at once: most bodies have come by then. */
+  /** Undefined until the first look: most bodies are complete by then. */
   readonly #running = new Map<FastifyRequest, Window | undefined>();
   readonly #limits: UploadLimits;
   readonly #cut: (upload: FastifyRequest) => void;
@@ -36,7 +36,7 @@ export class StalledUploads {
     this.#timer ??= setInterval(() => this.#look(), this.#pauseMs).unref();
   }
 
-  /** Whatever comes from now on is nobody's body any more. */
+  /** Ends the watch: later bytes belong to no body. */
   end(upload: FastifyRequest): void {
     this.#running.delete(upload);
   }
@@ -47,7 +47,7 @@ export class StalledUploads {
 
   #look(): void {
     const now = performance.now();
-    // When this process stood still, what has come meanwhile is not counted yet.
+    // After a suspension of this process, the bytes of that time are not counted yet.
     const late = now - this.#lookedAt > 2 * this.#pauseMs;
     this.#lookedAt = now;
     for (const [upload, window] of this.#running) {
@@ -66,7 +66,7 @@ export class StalledUploads {
     this.#timer = undefined;
   }
 
-  /** Whether as much has come as must in a whole window. */
+  /** Returns true if enough bytes arrived for a whole window. */
   #isFast({ bytes: before }: Window, bytes: number): boolean {
     const { stallMs, bytesPerSecond } = this.#limits;
     return bytes - before >= Math.max(1, (bytesPerSecond * stallMs) / 1_000);

@@ -1,5 +1,5 @@
-// A schema brought up to date on a real database: migrations each once, whole or not at all, never edited afterwards;
-// functions as their files say.
+// Guarantees of migrations on a real database: each runs once, whole or not at all, and is never edited afterwards.
+// Functions equal their files.
 import { randomUUID } from "node:crypto";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ describe("migrate", () => {
   const pools: Pool[] = [];
 
   const files = () => ({ name: schema, migrations: directory });
-  /** As the version does whose files are there now. */
+  /** Connects as the version with the current files does. */
   const connect = async () => {
     const pool = await connectPostgres({
       url: process.env["TEST_POSTGRES_URL"] ?? "",
@@ -31,7 +31,7 @@ describe("migrate", () => {
   };
   const file = (name: string, sql: string) => writeFile(join(directory, name), sql);
   const functionFile = (name: string, sql: string) => writeFile(join(root, "sql", name), sql);
-  /** Of all versions. */
+  /** Functions of all versions. */
   const functions = async (pool: Pool) => {
     const { rows } = await pool.query<{ name: string }>(
       `SELECT proname || '(' || pg_get_function_arguments(oid) || ')' AS name FROM pg_proc
@@ -169,7 +169,7 @@ describe("migrate", () => {
     const two = "CREATE FUNCTION two(more int8) RETURNS int8 LANGUAGE sql RETURN one() + more;";
     const ask = async (pool: Pool, call: string) =>
       (await pool.query(`SELECT ${call} AS answer`)).rows[0]?.answer;
-    /** The version that has these files by now, migrated. */
+    /** Returns the version with the current files, migrated. */
     const version = async (name: string, sql: string) => {
       await functionFile(name, sql);
       const pool = await connect();

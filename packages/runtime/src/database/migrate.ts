@@ -1,7 +1,7 @@
-// Brings a service's schema up to date, in one transaction: numbered migrations, up only, each once; then the SQL
-// functions of this version, beside those of the versions before, which may still run.
-// An applied migration that was changed later is refused: history is not edited. So is a schema from which a newer version
-// has taken away what this one uses; what only added something is no reason to refuse.
+// migrate updates a service's schema in one transaction: numbered migrations, up only, each once; then the SQL
+// functions of this version, beside those of earlier versions, which may still run.
+// A changed applied migration is refused, because history is not edited. A schema is also refused if a newer version
+// has removed parts that this one uses; additions are no reason to refuse.
 import pg from "pg";
 import { OperatorError } from "../process/operator-error.ts";
 import { inTransaction, type Pool, type PoolClient } from "./postgres.ts";
@@ -15,21 +15,23 @@ import {
   type SqlFile,
 } from "./sql-files.ts";
 
-/** Sets of functions that stay beside the newest: of the version before, and of the one before that, after a way back. */
+/**
+ * Sets of functions that remain beside the newest: of the version before, and of the one before that, after a rollback.
+ */
 const EARLIER_SETS = 2;
-/** A contract says that the one before that is gone; its functions may use what is taken away. */
+/** A contract means that the version before the last no longer runs; its functions may use the removed parts. */
 const EARLIER_SETS_AT_CONTRACT = 1;
 
-/** The functions that some version has made here, by their place. */
+/** Functions of some version in this database, by their place. */
 interface FunctionSet {
   readonly digest: string;
-  /** With their arguments, as DROP takes them. */
+  /** Signatures with arguments, in the form of DROP. */
   readonly functions: string[];
 }
 
 /**
- * Functions belong into `sql/`, but for those that a table or view cannot be without, such as a trigger's: these belong
- * to its migration, which uses none of the others.
+ * Applies migrations and functions. Functions belong into `sql/`, except those that a table or view needs, such as a
+ * trigger's: these belong to its migration, which uses none of the others.
  * @returns names of the files that were applied now.
  */
 export async function migrate(pool: Pool, schema: Schema): Promise<string[]> {
@@ -37,7 +39,7 @@ export async function migrate(pool: Pool, schema: Schema): Promise<string[]> {
   const functions = await readFunctions(schema);
   // Two processes of one service may start together: the second waits here and then finds nothing to do.
   return inTransaction(pool, async (client) => {
-    // However long that takes; a table that is in use is waited for as ever.
+    // No time limit for migrations and for this lock; the lock of a table in use keeps its limit.
     await client.query("SET LOCAL statement_timeout = 0");
     await client.query("SET LOCAL lock_timeout = 0");
     await client.query("SELECT pg_advisory_xact_lock(hashtext('migrate ' || $1))", [schema.name]);
@@ -65,8 +67,8 @@ export async function migrate(pool: Pool, schema: Schema): Promise<string[]> {
 }
 
 /**
- * What `migrate` would apply; reads only.
- * @throws OperatorError where `migrate` would refuse
+ * Returns the files that `migrate` would apply; reads only.
+ * @throws OperatorError if `migrate` would refuse
  */
 export async function pendingFiles(pool: Pool, schema: Schema): Promise<string[]> {
   const migrations = await readMigrations(schema);
@@ -74,7 +76,7 @@ export async function pendingFiles(pool: Pool, schema: Schema): Promise<string[]
   const names = (files: readonly SqlFile[]) => files.map(({ name }) => name);
   return inTransaction(pool, async (client) => {
     await lookIn(client, schema.name);
-    // Both tables are made in one transaction.
+    // Both tables are created in one transaction.
     const { rows } = await client.query<{ known: boolean }>(
       "SELECT to_regclass('schema_functions') IS NOT NULL AS known",
     );
@@ -85,7 +87,7 @@ export async function pendingFiles(pool: Pool, schema: Schema): Promise<string[]
   });
 }
 
-/** For the rest of the transaction, whatever the pool looks in. */
+/** Sets `search_path` for the rest of this transaction. */
 async function lookIn(client: PoolClient, ...schemas: string[]): Promise<void> {
   await client.query(`SET LOCAL search_path = ${schemas.map(pg.escapeIdentifier).join(", ")}`);
 }
@@ -103,7 +105,7 @@ async function createOwnTables(client: PoolClient): Promise<void> {
   );
 }
 
-/** @throws OperatorError when an applied one was changed, or one that we do not know has taken something away. */
+/** @throws OperatorError if an applied one was changed, or an unknown one has removed something. */
 async function newMigrations(client: PoolClient, files: readonly Migration[]): Promise<Migration[]> {
   const { rows } = await client.query<{ name: string; checksum: string; contract: string | null }>(
     "SELECT name, checksum, to_jsonb(m) ->> 'contract' AS contract FROM schema_migration m ORDER BY name",
@@ -148,7 +150,7 @@ async function isSchema(client: PoolClient, name: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-/** All but the newest `kept`, and what is ours. It fails when something else needs one of the functions. */
+/** Drops all sets but ours and the newest `kept`. Fails if another object needs one of the functions. */
 async function dropSets(client: PoolClient, { name }: Schema, ours: string, kept: number): Promise<void> {
   const { rows } = await client.query<FunctionSet>(
     "SELECT digest, functions FROM schema_functions WHERE digest <> $1 ORDER BY ordinal DESC OFFSET $2",
@@ -156,7 +158,7 @@ async function dropSets(client: PoolClient, { name }: Schema, ours: string, kept
   );
   for (const { digest, functions } of rows) {
     const place = placeOf(name, digest);
-    // Functions had no place of their own once, and stood among the tables.
+    // Functions of old versions had no place of their own, and were among the tables.
     await lookIn(client, place, name);
     if (functions.length > 0) await client.query(`DROP ROUTINE ${functions.join(", ")}`);
     await client.query(`DROP SCHEMA IF EXISTS ${pg.escapeIdentifier(place)}`);

@@ -1,5 +1,5 @@
-// Connections that break or lead to the wrong server: whoever uses one learns it, the process lives on, and the next
-// connection is a good one.
+// Guarantees of connections that break or lead to the wrong server: their user gets an error, the process continues,
+// and the next connection is a good one.
 import { randomUUID } from "node:crypto";
 import { until } from "@gr/testing";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
@@ -11,7 +11,7 @@ const name = `connections_${randomUUID().replaceAll("-", "")}`;
 const log = createLogger("silent", "test");
 const SILENCE_MS = 5_000;
 
-/** To the server's own database, from which the tests do their mischief. */
+/** Connection to the server's own database, from which the tests cause the faults. */
 let admin: Pool;
 const url = new URL(SERVER);
 url.pathname = `/${name}`;
@@ -45,7 +45,7 @@ async function pidOf(client: Pick<PoolClient, "query">): Promise<number> {
   return row.pid;
 }
 
-/** What a call is rejected with; undefined when it is not. */
+/** Returns the rejection of a call; undefined without one. */
 const errorOf = (call: Promise<unknown>) =>
   call.then(
     () => undefined,
@@ -109,7 +109,7 @@ test("a server that says nothing any more is given up, and the next connection i
 test("no connection is made to a server that takes no writes, and none has to be ended when it does", async () => {
   await withPool(async (pool) => {
     await takesWrites(false);
-    // The one that was made before is in use.
+    // The earlier connection is in use.
     await inTransaction(pool, async () => {
       for (let call = 0; call < 3; call += 1) {
         const error = await errorOf(pool.query("SELECT 1"));
@@ -147,7 +147,7 @@ test("a transaction that nobody goes on with ends, and frees its locks", async (
     const { rows } = await pool.query("SHOW idle_in_transaction_session_timeout");
     expect(rows).toEqual([{ idle_in_transaction_session_timeout: "30s" }]);
     const forgotten = inTransaction(pool, async (client) => {
-      // Not to wait for half a minute.
+      // Shortens the wait of half a minute.
       await client.query("SET LOCAL idle_in_transaction_session_timeout = 1; LOCK TABLE lockable");
       await new Promise((resolve) => client.once("end", resolve));
       return client.query("SELECT");

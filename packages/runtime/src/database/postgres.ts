@@ -9,26 +9,26 @@ export type PoolClient = pg.PoolClient;
 export interface PostgresOptions {
   readonly url: string;
   readonly poolSize: number;
-  /** The service's schema; its tables are found without a prefix, and nobody else's are. */
+  /** The service's schema; its tables are found without a prefix, and no other tables are. */
   readonly schema: string;
-  /** Where else names are looked up; the schema alone when absent. */
+  /** Further schemas for the look-up of names; absent: the schema alone. */
   readonly searchPath?: readonly string[];
   readonly log: Logger;
-  /** How long a query may take before its connection is given up; another than 35 s for tests only. */
+  /** Longest time of a query before its connection is dropped; a value other than 35 s is for tests only. */
   readonly answerTimeoutMs?: number;
 }
 
 const INT8_OID = 20;
 const UNIQUE_VIOLATION = "23505";
 const READ_ONLY = "25006";
-/** Classes of errors that the server gives for reasons of its own: limits, locks, shutdown, rollback. */
+/** Classes of errors with a cause in the server itself: limits, locks, shutdown, rollback. */
 const SERVER_TROUBLE = /^(40|53|54|55|57|58)/;
 /**
- * The server's own limits. The last one frees the locks of a process whose machine fell silent in the middle of a
- * transaction: its connection alone would keep them for hours.
+ * The server's own limits. The last one releases the locks of a process after its machine fell silent in a transaction:
+ * the connection alone would hold them for hours.
  */
 const TIMEOUTS = "-c lock_timeout=10s -c statement_timeout=30s -c idle_in_transaction_session_timeout=30s";
-/** Longer than the server's own limit for a statement: without an answer by then the server is gone, or its standby. */
+/** Longer than the server's own limit for a statement: without an answer by then the server or its standby is lost. */
 const ANSWER_TIMEOUT_MS = 35_000;
 
 /** @throws OperatorError when the server does not answer or refuses. */
@@ -38,7 +38,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
     max: options.poolSize,
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 60_000,
-    // Nothing else tells that the other end of a silent connection is gone.
+    // Only keep-alive detects a silent connection without a peer.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     query_timeout: options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
@@ -52,7 +52,7 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
           : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
     },
   });
-  // Without listeners, a connection that the server closes would end the process. Who uses it learns it from its query.
+  // Without listeners, a connection that the server closes would end the process. Its user learns it from the query.
   pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("error", (error) => {
     // A pool has ended before its connections have: a server that stops next may close them first, as wished.
@@ -69,7 +69,10 @@ export async function connectPostgres(options: PostgresOptions): Promise<Pool> {
   return pool;
 }
 
-/** Of two processes that start together, IF NOT EXISTS lets one fail; by then the schema is there. */
+/**
+ * Creates the schema. If two processes start together, IF NOT EXISTS may fail in one of them; by then the schema
+ * exists.
+ */
 async function createSchema(pool: Pool, schema: string): Promise<void> {
   try {
     await pool.query(`CREATE SCHEMA IF NOT EXISTS ${pg.escapeIdentifier(schema)}`);
@@ -79,8 +82,8 @@ async function createSchema(pool: Pool, schema: string): Promise<void> {
 }
 
 /**
- * During a fail-over an address may lead to a standby for a while. A connection to it would stay, and fail each write,
- * long after the address leads to the primary.
+ * Refuses a read-only server. During a fail-over an address may lead to a standby for some time. A connection to it
+ * would stay, and fail each write, long after the address leads to the primary.
  */
 function refuseReadOnly(client: PoolClient, done: (error?: Error) => void): void {
   client.query<{ transaction_read_only: string }>("SHOW transaction_read_only").then(({ rows }) => {
@@ -99,7 +102,7 @@ export async function inTransaction<T>(pool: Pool, work: (client: PoolClient) =>
     await client.query("COMMIT");
     return result;
   } catch (error) {
-    // On a connection that does not answer, a rollback would not be answered either; it ends with the connection.
+    // On a silent connection, a rollback would get no answer either; it ends with the connection.
     if (isConnectionError(error)) broken = error as Error;
     else
       await client.query("ROLLBACK").catch((rollbackError: Error) => {
@@ -115,7 +118,7 @@ function hostOf(url: string): string {
   return new URL(url).host;
 }
 
-/** True for errors after which another connection should be used: it broke, or leads to a server that only reads. */
+/** Returns true for errors after which another connection is needed: it broke, or leads to a server that only reads. */
 export function isConnectionError(error: unknown): boolean {
   const code = sqlStateOf(error);
   if (code === undefined) {
@@ -124,7 +127,9 @@ export function isConnectionError(error: unknown): boolean {
   return code === READ_ONLY || code.startsWith("08") || code.startsWith("57P") || /^E[A-Z]+$/.test(code);
 }
 
-/** True when the server is gone or in trouble of its own, so that asking again may help; anything else is a defect. */
+/**
+ * Returns true if the server is lost or has trouble of its own, so that a retry may help; any other error is a defect.
+ */
 export function isServerTrouble(error: unknown): boolean {
   return isConnectionError(error) || SERVER_TROUBLE.test(sqlStateOf(error) ?? "");
 }

@@ -1,13 +1,13 @@
-// Keeps an outage of Redis from slowing everybody down: after a failure Redis is left alone for a second, then one
-// caller asks again while the others go on without. An outage is told once, and so is its end.
+// RedisGate prevents a Redis outage from delaying all callers. After a failure Redis is not called for a second, then
+// one caller tries again while the others continue without. An outage is logged once, and so is its end.
 import type { Logger } from "../process/logger.ts";
 
 const PAUSE_MS = 1_000;
 
 export interface RedisGateMessages {
-  /** What the process does without Redis. */
+  /** Behaviour of the process without Redis. */
   readonly lost: string;
-  /** What it does with it again. */
+  /** Behaviour of the process after the outage. */
   readonly found: string;
 }
 
@@ -24,11 +24,11 @@ export class RedisGate {
 
   /**
    * @param now milliseconds of any clock, always the same one.
-   * @returns undefined when Redis is left alone; otherwise a promise, of undefined when it did not answer.
+   * @returns undefined during the pause; otherwise a promise, of undefined if Redis did not answer.
    */
   ask<Answer>(now: number, question: () => Promise<Answer>): Promise<Answer | undefined> | undefined {
     if (this.#failing) {
-      // A clock that was set back must not make the pause longer.
+      // A clock that was set back must not lengthen the pause.
       if (Math.abs(now - this.#askedAt) < PAUSE_MS) return undefined;
       this.#askedAt = now;
     }

@@ -1,4 +1,4 @@
-// What a user of Redis may rely on when Redis cannot be relied on.
+// Guarantees of Redis clients while Redis is unreliable.
 
 import type { AddressInfo } from "node:net";
 import { createServer, type Socket } from "node:net";
@@ -12,7 +12,7 @@ let server: ReturnType<typeof createServer>;
 let sockets: Set<Socket>;
 let redis: Redis | undefined;
 
-/** A server that takes connections and never says a word. */
+/** Starts a server that accepts connections and never answers. */
 beforeEach(async () => {
   sockets = new Set();
   server = createServer((socket) => {

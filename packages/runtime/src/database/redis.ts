@@ -1,5 +1,5 @@
-// Connections to Redis, which may be slow, gone or emptied at any moment: commands fail within their timeout and are
-// never queued or sent twice, reconnecting goes on in the background, and no outage ends the process.
+// Redis connections may be slow, lost or emptied at any moment. Commands fail within their timeout and are never queued
+// or sent twice, reconnects run in the background, and no outage ends the process.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import type { z } from "zod";
@@ -13,7 +13,9 @@ export interface RedisOptions {
   /** Shown by Redis in its list of clients. */
   readonly name: string;
   readonly log: Logger;
-  /** Time that one command may take; 100 ms by default. A process that stands still for so long fails its own. */
+  /**
+   * Longest time of one command; 100 ms by default. A process that is suspended for that time fails its own commands.
+   */
   readonly commandTimeoutMs?: number;
 }
 
@@ -23,17 +25,17 @@ export type RedisScript = (keys: readonly string[], values: readonly (string | n
 const CONNECT_TIMEOUT_MS = 1_000;
 const COMMAND_TIMEOUT_MS = 100;
 const DISCONNECT_TIMEOUT_MS = 100;
-/** A connection that has been silent for this long after a command, and longer than one may take, is given up. */
+/** Silence after a command, beyond the command's limit, after which a connection is dropped. */
 const SILENCE_MS = 1_000;
 const RECONNECT_MS = { first: 50, longest: 1_000 };
 
 /**
- * Waits for the connection for at most a second, or as long as for a command if that is longer, and returns all the
- * same: whoever uses it must do without Redis at any time, so why not at first.
+ * Waits for the connection for at most a second, or for the command timeout if that is longer. Returns in any case,
+ * because all callers must work without Redis at any time.
  */
 export async function connectRedis(options: RedisOptions): Promise<Redis> {
   const { url, name, log, commandTimeoutMs = COMMAND_TIMEOUT_MS } = options;
-  // A process without Redis does not carry its client in its memory.
+  // Loaded on demand: a process without Redis does not load its client.
   const { Redis: Client } = await import("ioredis");
   const redis = new Client(url, {
     lazyConnect: true,
@@ -42,16 +44,16 @@ export async function connectRedis(options: RedisOptions): Promise<Redis> {
     disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     commandTimeout: commandTimeoutMs,
     socketTimeout: Math.max(SILENCE_MS, commandTimeoutMs),
-    // Late commands are of no use to anybody: what cannot be sent or loses its connection fails at once.
+    // Late commands are useless: an unsent command, or one with a lost connection, fails at once.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     retryStrategy: (attempt) => Math.min(RECONNECT_MS.first * 2 ** (attempt - 1), RECONNECT_MS.longest),
   });
   let usable = true;
-  // Without a listener, every failed attempt would be printed; with it, an outage is told once.
+  // Without a listener, every failed attempt would be printed; with it, an outage is logged once.
   redis.on("error", (error: NodeJS.ErrnoException) => {
-    // When several addresses were tried, the error has no message of its own.
+    // After tries of several addresses, the error has no message of its own.
     if (usable) log.warn({ err: error.message || error.code }, "Redis is not usable");
     usable = false;
   });
@@ -67,7 +69,7 @@ export async function connectRedis(options: RedisOptions): Promise<Redis> {
   return redis;
 }
 
-/** As connectRedis, when there is one. */
+/** Connects as connectRedis does, if a URL is configured. */
 export async function openRedis(
   { REDIS_URL: url, REDIS_TIMEOUT_MS: commandTimeoutMs }: z.infer<typeof redisConfig>,
   options: Pick<RedisOptions, "name" | "log">,
@@ -75,10 +77,10 @@ export async function openRedis(
   return url === undefined ? undefined : connectRedis({ ...options, url, commandTimeoutMs });
 }
 
-/** Registers a Lua script; Redis keeps it by its digest and is given it again whenever it has forgotten it. */
+/** Registers a Lua script; Redis caches it by its digest, and receives it again after a cache miss. */
 export function redisScript(redis: Redis, name: string, lua: string): RedisScript {
   redis.defineCommand(name, { lua });
-  // The client grows a method of that name, which its type cannot know.
+  // The client gets a method of that name, which its type cannot express.
   const commands = redis as unknown as Record<string, (...values: (string | number)[]) => Promise<unknown>>;
   return (keys, values) => {
     const run = commands[name];

@@ -1,12 +1,12 @@
-// The SQL that a service brings with it: numbered migrations, and functions, which hold no data. The functions of each
-// version stand in a schema of their own beside the tables, so that two versions can work on one database.
+// SQL files of a service are numbered migrations, and functions, which hold no data. The functions of each version are
+// in a schema of their own beside the tables, so that two versions can work on one database.
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
 const MIGRATION = /^(\d{4})-[a-z0-9-]+\.sql$/;
 const FUNCTION = /^[a-z0-9-]+\.sql$/;
-/** First line of a migration that takes something away. */
+/** First line of a migration that removes something. */
 const CONTRACT = /^-- contract: (\S+)\n/;
 const PLACE_DIGITS = 12;
 
@@ -24,15 +24,15 @@ export interface SqlFile {
 
 export interface Migration extends SqlFile {
   /**
-   * It takes away what versions use that do not have this earlier migration. Null: it only adds, and every version that
-   * was there before goes on beside it.
+   * Name of the earlier migration that a version must have, because this one removes parts that older versions use.
+   * Null: it only adds, and every older version still works beside it.
    */
   readonly contract: string | null;
 }
 
 export interface FunctionFiles {
   readonly files: readonly SqlFile[];
-  /** Of all of them. */
+  /** Digest of all files. */
   readonly digest: string;
 }
 
@@ -46,12 +46,12 @@ export async function readFunctions({ migrations }: Schema): Promise<FunctionFil
   return { files, digest: digestOf(files.map((file) => `${file.name} ${file.digest}`).join("\n")) };
 }
 
-/** The schema in which functions with this digest stand. */
+/** Returns the schema of the functions with this digest. */
 export function placeOf(schema: string, functionsDigest: string): string {
   return `${schema}_fn_${functionsDigest.slice(0, PLACE_DIGITS)}`;
 }
 
-/** Where a version finds its functions and tables, in this order. */
+/** Returns the schemas in which a version finds its functions and tables, in this order. */
 export async function searchPathOf(schema: Schema): Promise<readonly string[]> {
   const { files, digest } = await readFunctions(schema);
   return files.length === 0 ? [schema.name] : [placeOf(schema.name, digest), schema.name];

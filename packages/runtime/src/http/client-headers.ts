@@ -1,6 +1,6 @@
-// The headers of a client's request that a module may see, the same whether it shares the gateway's process or not.
-// A list of what is let through, so that credentials, cookies, forged identities and hop-by-hop headers are not. A mount
-// point may let through more for its own module.
+// Client headers are the headers of a client's request that a module may see, in every topology.
+// The list excludes credentials, cookies, forged identities and hop-by-hop headers. A mount point may add more for its
+// own module.
 import type { IncomingHttpHeaders } from "node:http";
 
 const FOR_MODULES = new Set([
@@ -24,7 +24,7 @@ const FOR_MODULES = new Set([
   "x-max-cost",
 ]);
 
-/** @param keeps what the mount point lets through besides */
+/** @param keeps further headers that the mount point adds */
 export function headersForModules(
   headers: IncomingHttpHeaders,
   keeps: readonly string[] = [],

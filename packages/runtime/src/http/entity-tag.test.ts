@@ -1,4 +1,4 @@
-// Which versions a client says it has.
+// Guarantees of entity tags: the versions that a client names are recognized.
 import { expect, test } from "@jest/globals";
 import { hasEntityTag } from "./entity-tag.ts";
 
@@ -19,7 +19,7 @@ test.each([
   expect(hasEntityTag(header, 'W/"a"')).toBe(expected);
 });
 
-// Work in the square of a million characters takes minutes: the runner's time limit then fails the test, once it may look.
+// Quadratic work for a million characters needs minutes: the runner's time limit then fails the test, once it can act.
 test.each(["a", "a,", ","])(
   "is found by work in proportion to the length of the list, after %j",
   async (before) => {

@@ -1,5 +1,5 @@
-// Guarantees of reading long bodies of several accounts: no account delays another's body by its own, and what a body may
-// come to is asked of the budget before it arrives.
+// Guarantees of long bodies of several accounts: no account delays another's body by its own. The budget is checked for
+// the possible size of a body before it arrives.
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
@@ -7,7 +7,7 @@ import { z } from "zod";
 import { ByteBudget } from "../bodies/byte-budget.ts";
 import { createLogger } from "../process/logger.ts";
 import { createHttpApp } from "./http-app.ts";
-import { registerRest, restRoute } from "./rest-api.ts";
+import { anyone, registerRest, restRoute } from "./rest-api.ts";
 
 const MB = 1024 * 1024;
 const LIMIT = 2 * MB;
@@ -22,6 +22,7 @@ beforeEach(async () => {
   const route = restRoute({
     method: "POST",
     path: "/",
+    access: anyone,
     summary: "Take a body",
     body: z.unknown(),
     bodyLimit: LIMIT,
@@ -40,7 +41,7 @@ beforeEach(async () => {
 afterEach(() => app.close());
 
 const accountOf = ({ headers }: { headers: Record<string, unknown> }) => String(headers["x-account"]);
-/** Of the kind that takes longest to parse. */
+/** JSON of the kind with the longest parse time. */
 const LONG = `[${Array.from({ length: 45_000 }, () => `{"a":1}`).join()}]`;
 
 function post(account: string, headers: string, body: string): { socket: Socket; answer: Promise<string> } {

@@ -24,7 +24,7 @@ describe("a forwarded request", () => {
   let gateway: string;
   let answer: (request: IncomingMessage, response: ServerResponse) => void;
   let received: IncomingMessage[];
-  /** Of a request with the header x-wait: it has come, and its client has left. */
+  /** For a request with the header x-wait: its arrival, and its client's disconnect. */
   let held: PromiseWithResolvers<void>;
   let left: PromiseWithResolvers<void>;
 

@@ -1,6 +1,6 @@
-// Hands requests on to a module in another process with @fastify/http-proxy, which is set up here so that nothing is
-// ever sent twice, bodies flow both ways, and a client that leaves ends the request there too. Whether an error is
-// safe to retry is told apart here: a request that was never sent is, one that changes something and was sent is not.
+// forwardRequests forwards requests to a module in another process with @fastify/http-proxy. Nothing is ever sent
+// twice, bodies flow both ways, and a disconnect of the client ends the request there too. An error is safe to retry if
+// the request was never sent. An error after a sent change is not.
 import { EventEmitter } from "node:events";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { PassThrough } from "node:stream";
@@ -15,7 +15,7 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const LONGEST_SILENCE_MS = 4 * 3_600_000;
 /** Bodies up to this many bytes are sent in one piece, which costs a fraction of a stream. */
 const SMALL_BODY = 64 * 1024;
-/** Requests that change nothing may always be sent again. */
+/** Requests that change nothing may always be repeated. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS"]);
 /** Headers that describe a connection, not the answer. */
 const HOP_BY_HOP = [
@@ -28,7 +28,7 @@ const HOP_BY_HOP = [
   "transfer-encoding",
   "upgrade",
 ];
-/** The connection was never made, so nothing was sent. */
+/** Errors before a connection, so nothing was sent. */
 const NOT_SENT = new Set([
   "ECONNREFUSED",
   "ENOTFOUND",
@@ -36,7 +36,7 @@ const NOT_SENT = new Set([
   "EHOSTUNREACH",
   "ENETUNREACH",
   "UND_ERR_CONNECT_TIMEOUT",
-  // This process, or the machine, has no descriptor left for a socket.
+  // This process, or the machine, has no descriptor for a socket.
   "EMFILE",
   "ENFILE",
 ]);
@@ -45,27 +45,27 @@ const NOT_SENT = new Set([
 export interface MountPoint {
   readonly prefix: string;
   /**
-   * How long a module in another process may be silent, before its answer and within it, until the request counts
-   * as lost. When absent, hours: as long as a generation that is not streamed may take.
+   * Longest silence of a module in another process, before its answer and within it; then the request counts as lost.
+   * Absent: hours, because a generation without a stream may need that time.
    */
   readonly longestSilenceMs?: number;
-  /** Request headers, in lower case, that its module sees besides those that every module does. */
+  /** Request headers, in lower case, for its module besides the common ones. */
   readonly keeps?: readonly string[];
 }
 
 export interface ForwardTarget {
   readonly baseUrl: string;
-  /** What the module must know of a request, added to the client's headers. */
+  /** Returns the request's facts for the module as headers, beside the client's headers. */
   readonly ownHeaders: (request: FastifyRequest) => Record<string, string>;
 }
 
-/** Hands on everything under the points, whatever the method: the module knows which it answers. */
+/** Forwards everything under the points, for all methods: the module decides which it answers. */
 export async function forwardRequests(
   app: FastifyInstance,
   points: readonly MountPoint[],
   { baseUrl, ownHeaders }: ForwardTarget,
 ): Promise<void> {
-  // A process that forwards nothing does not carry the library in its memory.
+  // Loaded on demand: a process that forwards nothing does not load the library.
   const { default: httpProxy } = await import("@fastify/http-proxy");
   const upstream = new URL(baseUrl).origin;
   // Each waiting client is one connection here as well.
@@ -88,7 +88,7 @@ export async function forwardRequests(
         disableRequestLogging: true,
         undici: senderTo(pool),
         handler: (request, reply, path, options) => {
-          // The client has left while it was found out who it is.
+          // The client has disconnected during the authentication.
           if (reply.raw.closed) return void reply.hijack();
           const carried = { [CLIENT]: clientOf(request, reply) };
           const known = { ...requestHeaders(request, keeps), ...ownHeaders(request) };
@@ -104,11 +104,11 @@ export async function forwardRequests(
         },
         replyOptions: {
           timeout: longestSilenceMs,
-          // Also answers of 503 are answers: the library would repeat the request behind them.
+          // Answers of 503 are answers, too: the library would repeat the request for them.
           retryDelay: () => null,
           rewriteHeaders: withoutHops,
           onResponse: (_request, reply, { stream }) => {
-            // The library closes connections that are still uploading; see linger in http-app.ts.
+            // The library closes connections that still upload; see linger in http-app.ts.
             keepConnection(reply);
             reply.send(stream);
           },
@@ -120,8 +120,8 @@ export async function forwardRequests(
 }
 
 /**
- * Asks the module about a body that waits at its client, and calls for it. Where it may not come, the client has the
- * module's refusal.
+ * Queries the module about a body that waits at its client, and requests the body. If the module refuses, the client
+ * gets its refusal.
  */
 async function mayBodyCome(
   pool: Pool,
@@ -147,19 +147,22 @@ async function mayBodyCome(
     callForBody(raw, reply.raw);
     return true;
   } catch (cause) {
-    // The question alone has done nothing.
+    // The query alone has changed nothing.
     reply.send(lost("GET", cause));
     return false;
   }
 }
 
-/** Under this name the headers carry to the sender what the library has no place for; it is never sent. */
+/**
+ * Key under which the headers transport the client to the sender, because the library has no place for it; it is never
+ * sent.
+ */
 const CLIENT = Symbol("client");
 
 interface Client {
-  /** As the client wrote it, not as the library has spelt it. */
+  /** Path in the client's spelling, not in the library's. */
   readonly path: string;
-  /** Says "abort" when the client has left. */
+  /** Emits "abort" at the client's disconnect. */
   readonly signal: EventEmitter;
 }
 
@@ -171,7 +174,7 @@ function clientOf({ raw }: FastifyRequest, reply: FastifyReply): Client {
   return { path: raw.url ?? "/", signal };
 }
 
-/** What the library sends with; its type is that of the library's undici, which is another version than ours. */
+/** Returns the library's sender; its type belongs to the library's undici, which is another version than ours. */
 function senderTo(pool: Pool) {
   const request = (options: Dispatcher.RequestOptions, done: RequestDone): void => {
     const client = (options.headers as { [CLIENT]?: Client })[CLIENT];
@@ -183,18 +186,18 @@ function senderTo(pool: Pool) {
 
 type RequestDone = (error: Error | null, answer: Dispatcher.ResponseData) => void;
 
-/** No module asks about the credit behind such a body. */
+/** Returns true for a body that no module checks credit for. */
 function isSmall({ headers }: FastifyRequest): boolean {
   return Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) <= SMALL_BODY;
 }
 
-/** Body parser of forwarded routes: small bodies as bytes, others as they come. */
+/** Parses bodies of forwarded routes: small bodies as bytes, others as streams. */
 function takeBody(
   request: FastifyRequest,
   payload: IncomingMessage,
   done: (error: Error | null, body?: unknown) => void,
 ): void {
-  // Piped, because undici destroys the body that it is given when an answer comes early, and with it the client.
+  // Piped, because undici destroys the body after an early answer, and with it the client.
   if (!isSmall(request)) {
     done(null, payload.pipe(new PassThrough()));
     return;
@@ -205,7 +208,9 @@ function takeBody(
   payload.once("error", done);
 }
 
-/** The library takes a stream by itself; bytes it would encode as JSON unless they are named with some type. */
+/**
+ * Returns the library's body option. A stream needs none; bytes would be encoded as JSON unless they have another type.
+ */
 function bodyOption(body: unknown): { body?: Buffer; contentType?: string } {
   return Buffer.isBuffer(body) ? { body, contentType: "application/octet-stream" } : {};
 }

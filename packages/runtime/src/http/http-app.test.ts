@@ -1,4 +1,4 @@
-// What every HTTP port of ours does with slow clients, broken ones, and its own end.
+// Guarantees of every HTTP port: with slow clients, with broken ones, and at its own end.
 import { METHODS } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
@@ -178,7 +178,7 @@ describe("an HTTP app", () => {
     expect(await waiting.all).toMatch(/^HTTP\/1.1 200 OK\r\n[^{]*connection: close\r\n[^{]*\{"ok":true\}$/i);
     expect(await open("GET /now HTTP/1.1\r\nHost: x\r\n\r\n").all).toMatch(/connection: close\r\n/i);
     goOn.resolve();
-    // It was answered before it could be told; its next answer is its last.
+    // It was answered before the announcement; its next answer is its last.
     running.socket.write("GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n");
     expect(await running.all).toMatch(/begunendedHTTP\/1.1 404 Not Found\r\n[^{]*connection: close\r\n/i);
     await drained;

@@ -25,13 +25,13 @@ import { renderError, renderRawHttp } from "./render-error.ts";
 import { type AnswerLimits, cutUnreadAnswers } from "./unread-answers.ts";
 
 const DEFAULT_BODY_LIMIT = 1024 * 1024;
-/** How long the rest of a body is read and thrown away after the answer has been sent. */
+/** Time for reading and dropping the rest of a body after the answer. */
 const LINGER_MS = 5_000;
-/** Longer than proxies in front keep theirs. */
+/** Longer than the idle time of proxies in front. */
 const OUTSIDE_IDLE_MS = 75_000;
-/** It is announced, so that gateways drop a connection before a drain (STOP_DRAIN_MS) is over. */
+/** Announced idle time, so that gateways drop a connection before a drain (STOP_DRAIN_MS) is over. */
 const INSIDE_IDLE_MS = 5_000;
-/** How often connections that have become idle are looked for while the app closes. */
+/** Interval of the search for idle connections while the app closes. */
 const IDLE_SWEEP_MS = 50;
 
 /** Characters of a path in a message. */
@@ -46,17 +46,17 @@ export interface HttpAppOptions {
   readonly log: Logger;
   /** Chooses the id of a request; it is answered as x-request-id. */
   readonly requestId: (request: IncomingMessage) => string;
-  /** For ports that strangers reach; absent: uploads may be as slow as the whole request. */
+  /** For public ports; absent: uploads may be as slow as the whole request. */
   readonly uploads?: UploadLimits;
-  /** For ports that strangers reach; absent: a connection without a place is refused, and nobody has a share. */
+  /** For public ports; absent: a connection without a place is refused, and no owner has a share. */
   readonly connections?: Partial<ConnectionLimits>;
-  /** For ports that strangers reach; absent: an answer waits until its client has taken it. */
+  /** For public ports; absent: an answer waits for its client without a limit. */
   readonly answers?: AnswerLimits;
   /** Headers of every answer. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Absent: no request is traced. */
   readonly tracing?: Tracing | undefined;
-  /** Who sends requests here; strangers when absent. */
+  /** Source of the requests; absent = strangers. */
   readonly origin?: Origin;
 }
 
@@ -103,9 +103,9 @@ export function createHttpApp({
   boundConnections(app, connections, answers);
   answerEveryMethod(app);
   holdExpectedBodies(app.server);
-  // An expectation that Node does not know is no reason to answer outside our envelope.
+  // A request with an unknown expectation also gets an answer in our envelope.
   app.server.on("checkExpectation", (request, response) => app.server.emit("request", request, response));
-  // Without a listener, Node closes the connection and says nothing.
+  // Without a listener, Node closes the connection without an answer.
   app.server.on("connect", (request, socket) => {
     const refusal = new ServiceError("invalid_http", "This is no proxy.");
     socket.end(renderRawHttp(refusal, { ...headers, [REQUEST_ID_HEADER]: requestId(request) }));
@@ -121,13 +121,13 @@ export function createHttpApp({
   });
   app.setErrorHandler((error, request, reply) => {
     const rendered = renderError(error, request.id);
-    // Whatever a client that has left runs into is nobody's failure.
+    // Errors after a client's disconnect are no failure of ours.
     if (rendered.unexpected && !request.raw.socket.destroyed) {
       log.error({ err: error, requestId: request.id, path: request.routeOptions.url }, "request failed");
     }
     // Fastify closes the connection on bodies that are too large; see linger.
     keepConnection(reply);
-    // Whoever meant to answer something else, such as a file, has said so before it failed.
+    // The handler may have set headers for another answer, such as a file, before it failed.
     reply.removeHeader("cache-control").removeHeader("etag").type("application/json; charset=utf-8");
     return reply.status(rendered.status).headers(rendered.headers).send(rendered.body);
   });
@@ -140,7 +140,7 @@ export function createHttpApp({
   return app;
 }
 
-/** Of a reply, whatever kind of server its type says. */
+/** A reply of any server type. */
 interface AnyReply {
   readonly raw: object;
   removeHeader(name: string): unknown;
@@ -148,8 +148,7 @@ interface AnyReply {
 }
 
 /**
- * Undoes what a library has said of the connection. Node would say nothing of one that has to end where the header was
- * removed.
+ * Replaces a library's `connection` header. For a connection that must end, it writes `close`, because Node would not.
  */
 export function keepConnection(reply: AnyReply): void {
   if ((reply.raw as ServerResponse).shouldKeepAlive) reply.removeHeader("connection");
@@ -184,7 +183,7 @@ function cutStalledUploads(
 ): void {
   const uploads = new StalledUploads(limits, ({ raw: { socket }, id }) => {
     refuse({ code: "ERR_HTTP_REQUEST_TIMEOUT" } as NodeJS.ErrnoException, socket, id);
-    // Now, not only when the client ends its side, too: whoever reads the body must hear of it.
+    // At once, not only after the client's end, so that the reader of the body learns of it.
     socket.destroySoon();
   });
   app.addHook("onRequest", (request, _reply, done) => {
@@ -200,14 +199,14 @@ function cutStalledUploads(
 }
 
 /**
- * A client that is still sending when it is refused would lose the answer if the connection were closed at once:
- * what arrives at a closed socket resets it. So the rest is read for a while and dropped.
+ * Reads and drops the rest of a refused request for some time. If the connection were closed at once, arriving bytes at
+ * the closed socket would reset it, and the sending client would lose the answer.
  */
 function linger(request: IncomingMessage): void {
   const { socket } = request;
-  // Requests that are injected without a connection have nothing to wait for.
+  // Injected requests without a connection need no wait.
   if (!(socket instanceof Socket)) return;
-  // Once the rest has come, the connection belongs to other requests.
+  // Once the rest has arrived, the connection is free for other requests.
   setTimeout(() => {
     if (!request.complete) socket.destroy();
   }, LINGER_MS).unref();
@@ -216,9 +215,9 @@ function linger(request: IncomingMessage): void {
 }
 
 /**
- * Answers everybody once more, with the word that the connection was good for this answer only, until there are no
- * connections or the time is over. One that is closed while it is idle may carry a request at that very moment, whose sender
- * cannot know what became of it; one whose end was announced carries none.
+ * Answers each connection once more, with the announcement that it closes, until there are no connections or the time
+ * is over. A closed idle connection may carry a request at that moment, and the fate of this request would be unknown.
+ * A connection with an announced end carries none.
  */
 export async function drainHttpApp({ server }: FastifyInstance, forMs: number): Promise<void> {
   if (forMs === 0 || !server.listening) return;
@@ -232,7 +231,7 @@ export async function drainHttpApp({ server }: FastifyInstance, forMs: number): 
 
 /** Stops accepting, lets running requests finish for at most `graceMs`, then cuts their connections. */
 export async function closeHttpApp(app: FastifyInstance, graceMs: number): Promise<void> {
-  // Connections whose request ends after the close has begun would otherwise stay for their keep-alive time.
+  // Otherwise connections with a request that ends during the close would stay for their keep-alive time.
   const sweep = setInterval(() => app.server.closeIdleConnections(), IDLE_SWEEP_MS);
   const cut = setTimeout(() => app.server.closeAllConnections(), graceMs);
   try {
@@ -243,7 +242,7 @@ export async function closeHttpApp(app: FastifyInstance, graceMs: number): Promi
   }
 }
 
-/** Methods that a request may have and that no route of ours has are routed like the others, without a look at their bodies. */
+/** Routes methods without any route of ours like the others, without a look at their bodies. */
 function answerEveryMethod(app: FastifyInstance): void {
   // The framework would read a body of QUERY, and refuse it without a type.
   const unknown = FORWARDED_METHODS.filter(
@@ -252,11 +251,11 @@ function answerEveryMethod(app: FastifyInstance): void {
   for (const method of unknown) app.addHttpMethod(method, { overrideExisting: true });
 }
 
-/** 405 with Allow when the path exists under another method, else 404. */
+/** Answers 405 with Allow if the path exists under another method, else 404. */
 function answerUnknownRoutes(app: FastifyInstance): void {
   const routes: { parts: readonly string[]; methods: readonly string[] }[] = [];
   app.addHook("onRoute", ({ url, method }) => {
-    // A route for all paths (CORS has one) says nothing about which paths exist.
+    // A route for all paths (CORS has one) is no evidence of existing paths.
     if (url !== "*") routes.push({ parts: url.split("/"), methods: [method].flat() });
   });
   app.setNotFoundHandler(async (request, reply) => {
@@ -276,7 +275,7 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   });
 }
 
-/** Compares the parts of a path with those of a route, one after the other: in linear time, whatever the client sends. */
+/** Compares the parts of a path with those of a route, one after the other: in linear time for every input. */
 function isUnder(route: readonly string[], path: readonly string[]): boolean {
   for (const [index, part] of route.entries()) {
     if (part === "*") return index < path.length;
@@ -291,18 +290,18 @@ export function routeNotFound(request: FastifyRequest): ServiceError {
   return new ServiceError("route_not_found", `There is no ${pathOf(request).slice(0, MOST_ECHOED)} here.`);
 }
 
-/** What the client sent, up to the query. */
+/** Returns the request's path without the query. */
 export function pathOf(request: FastifyRequest): string {
   return request.url.split("?", 1)[0] ?? "";
 }
 
-/** Requests that Node's parser refuses never reach Fastify; they get our envelope too. */
+/** Answers requests that Node's parser refuses, in our envelope, because they never reach Fastify. */
 function refuseBadHttp(
   error: NodeJS.ErrnoException,
   socket: Socket,
   headers: Readonly<Record<string, string>>,
 ): void {
-  // Node keeps the answer that is being sent here; another one in its middle would be read as part of it.
+  // Node stores the answer in progress here; another one in its middle would be read as part of it.
   const answering = (socket as Socket & { _httpMessage?: { headersSent: boolean } })._httpMessage;
   if (error.code === "ECONNRESET" || !socket.writable || answering?.headersSent === true) {
     socket.destroy();
@@ -314,7 +313,7 @@ function refuseBadHttp(
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
         ? new ServiceError("request_timeout", "The request did not arrive in time.")
         : new ServiceError("invalid_http", "The request is not valid HTTP.");
-  // Without a body after HEAD, behind which a client would take it for the next answer.
+  // No body after HEAD, because a client would read it as the next answer.
   const { rawPacket } = error as { rawPacket?: Buffer };
   const isHead = rawPacket?.subarray(0, HEAD.length).equals(HEAD) === true;
   socket.end(renderRawHttp(refusal, headers, isHead ? "head" : "whole"));

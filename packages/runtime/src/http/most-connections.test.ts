@@ -1,4 +1,4 @@
-// Connections never take the last descriptors.
+// Guarantee of connection limits: connections never use the last descriptors.
 import { expect, test } from "@jest/globals";
 import { mostConnections, readLimits } from "./most-connections.ts";
 

@@ -1,8 +1,8 @@
-// How many connections a port may hold, from the descriptors that the process really has: a request may need a second
-// one (a file, a connection to a service or a provider), and databases, logs and files of our own need theirs.
+// mostConnections limits the connections of a port by the descriptors of the process. A request may need a second one
+// (a file, a connection to a service or a provider), and databases, logs and files of our own need theirs.
 import { readFileSync } from "node:fs";
 
-/** However many descriptors there are. */
+/** Limit for any number of descriptors. */
 const MOST = 20_000;
 const RESERVE = 1_000;
 const PER_CONNECTION = 2;
@@ -11,7 +11,7 @@ const PER_CONNECTION = 2;
 export function mostConnections(limits: string | undefined): number {
   const descriptors = Number(/^Max open files +(\d+)/m.exec(limits ?? "")?.[1] ?? Number.NaN);
   if (Number.isNaN(descriptors)) return MOST;
-  // Of few descriptors a quarter is kept.
+  // With few descriptors, a quarter is reserved.
   const reserve = Math.min(RESERVE, Math.ceil(descriptors / 4));
   return Math.min(MOST, Math.floor((descriptors - reserve) / PER_CONNECTION));
 }

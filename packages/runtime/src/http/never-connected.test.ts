@@ -1,4 +1,4 @@
-// What was never sent may be sent again: also when this process has no descriptor left to send it with.
+// Guarantee of repeats: a request that was never sent may be sent again, even if this process had no descriptor for it.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "@jest/globals";

@@ -5,7 +5,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyInstance } from "fastify";
 
-/** The last answer of each connection whose client has asked for one. */
+/** The last answer of each connection with a request. */
 const lastAnswers = new WeakMap<Socket, ServerResponse>();
 
 /** Must be the first hook, so that nothing is counted or begun for a request that waits. */

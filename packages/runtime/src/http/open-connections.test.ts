@@ -50,7 +50,7 @@ async function open(): Promise<Socket> {
   return client;
 }
 
-/** What is answered, or "" when the connection is closed instead. */
+/** Returns the answer, or "" if the connection is closed instead. */
 async function ask(client: Socket, path = "/", header = ""): Promise<string> {
   client.write(`GET ${path} HTTP/1.1\r\nhost: x\r\n${header}\r\n`);
   return new Promise((resolve) => {

@@ -1,6 +1,6 @@
-// Connections of a port that strangers reach: counts them, and closes the connection that is idle longest when there are too
-// many. A connection is idle while no request of it runs. A connection that showed a valid key is closed after those that
-// did not, so that a crowd without keys never takes the place of a customer.
+// OpenConnections counts the connections of a public port, and closes the one that is idle longest if there are too
+// many. A connection is idle while none of its requests runs. A connection that showed a valid key is closed after
+// those that did not, so that a crowd without keys never replaces a customer's connection.
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
@@ -10,7 +10,7 @@ import { ServiceError } from "@gr/proto";
 const STRANGER_IDLE_MS = 5_000;
 /** Part of a port's places that running requests without a valid key may have. */
 const STRANGERS_SHARE = 3 / 4;
-/** Time by which Node, too, waits longer than it announces. */
+/** Time by which Node's actual wait exceeds the announced one. */
 const ANNOUNCED_EARLIER_MS = 1_000;
 const RETRY_AFTER_MS = 2_000;
 
@@ -32,9 +32,9 @@ export class Connection {
   readonly socket: Socket;
   /** Undefined: not counted by owner. */
   readonly owner: string | undefined;
-  /** Answers that have not ended, each with the stream that its bytes come from. */
+  /** Running answers, each with its source stream. */
   readonly answers = new Map<ServerResponse, Readable | undefined>();
-  /** A request with a valid key came over this connection. */
+  /** True after a request with a valid key over this connection. */
   isKnown = false;
   /** Rank of the moment since which no request runs; 0 while one runs. */
   idleRank = 0;
@@ -80,7 +80,7 @@ export class OpenConnections {
     return this.running.size + this.#strangers.size + this.#known.size;
   }
 
-  /** Whether connections without a valid key that have a running request are more than may have one. */
+  /** True if running connections without a valid key exceed their share. */
   get hasTooManyStrangers(): boolean {
     const most = Math.ceil(this.#limits.most * STRANGERS_SHARE);
     if (this.running.size <= most) return false;
@@ -171,7 +171,7 @@ function longestIdle(owned: ReadonlySet<Connection>): Connection | undefined {
   return found;
 }
 
-/** What an app says of its reply, whatever kind of server its type names. */
+/** Header methods of a reply, for every server type. */
 interface HeaderReply {
   header(name: string, value: string): unknown;
   removeHeader(name: string): unknown;
@@ -183,8 +183,8 @@ export function announceIdleTime(request: IncomingMessage, reply: HeaderReply): 
 }
 
 /**
- * Refuses a request without a valid key when too many of them run: their connections are not idle, so only new ones, those
- * of customers among them, would be closed instead.
+ * Refuses a request without a valid key if too many of them run: their connections are not idle, so only new ones,
+ * those of customers among them, would be closed instead.
  * @throws ServiceError service_unavailable
  */
 export function admitStranger({ raw }: { readonly raw: IncomingMessage }): void {
@@ -194,7 +194,7 @@ export function admitStranger({ raw }: { readonly raw: IncomingMessage }): void 
   throw new ServiceError("service_unavailable", message, { retryAfterMs: RETRY_AFTER_MS });
 }
 
-/** Marks the connection of a request whose key is valid. */
+/** Marks the connection of a request with a valid key. */
 export function knowConnection({ raw }: { readonly raw: IncomingMessage }, reply: HeaderReply): void {
   const connection = connectionOf(raw);
   if (connection === undefined || connection.isKnown) return;

@@ -1,7 +1,7 @@
-// How lists are asked for in pages: so many entries, after the last entry of the page before.
+// Page fields are the query parameters of paged lists: a limit, and the last entry of the page before.
 import { z } from "zod";
 
-/** In one answer, also when nobody asked for pages. */
+/** Most entries of one answer, also without parameters. */
 export const LONGEST_PAGE = 1_000;
 
 const NO_LIMIT = `It must be a whole number from 1 to ${LONGEST_PAGE}`;
@@ -12,7 +12,7 @@ export interface Page {
   readonly after: string | undefined;
 }
 
-/** How a whole number that is read from a text is described: its pattern says the same to nobody but us. */
+/** Describes a whole number that is read from text, without its pattern, which informs only us. */
 export const wholeNumber = (most?: number) => ({
   type: "integer",
   minimum: 1,

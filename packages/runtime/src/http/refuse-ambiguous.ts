@@ -1,18 +1,18 @@
-// Node accepts some requests that two readers could understand in two ways; none of our ports answers them.
-// Paths are compared as they arrive, so whoever routes or authenticates later may rely on their text.
+// refuseAmbiguous refuses requests that Node accepts but that two readers could understand in two ways, on all our
+// ports. Paths are compared as they arrive, so later routing and authentication may rely on their text.
 import type { IncomingMessage } from "node:http";
 import { ServiceError } from "@gr/proto";
 
 /**
- * What one reader resolves and another does not: a segment ".", two dots beside anything that some reader takes for
- * a slash, and a backslash.
+ * Path parts that readers resolve differently: a segment ".", two dots beside any spelling of a slash, and a backslash.
  */
 const DOT_SEGMENT_OR_BACKSLASH =
   /\/(?:\.|%2e)(?:\/|$)|(?:\/|%2f|%5c)(?:\.|%2e){2}|(?:\.|%2e){2}(?:\/|%2f|%5c)|\\/i;
 
 /**
- * Of a repeated Content-Type Node shows the first; two Idempotency-Keys it joins to a third, under which a repetition
- * with only one of them would be charged again. The others that matter are looked at where they are read.
+ * Headers that must not be repeated. Of a repeated Content-Type Node shows the first. Two Idempotency-Keys are joined
+ * to a third, under which a repetition with only one of them would be charged again. Other headers are checked by their
+ * readers.
  */
 const AT_MOST_ONCE = ["Content-Type", "Idempotency-Key"].map((name) => ({ name, lower: name.toLowerCase() }));
 
@@ -42,7 +42,7 @@ export function refuseAmbiguous(request: IncomingMessage): void {
   }
 }
 
-/** How often a header was sent; `request.headers` hides repetitions. @param name in lower case */
+/** Returns the number of times a header was sent; `request.headers` hides repetitions. @param name in lower case */
 export function countHeader(rawHeaders: readonly string[], name: string): number {
   let count = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {

@@ -1,4 +1,5 @@
-// Each row of the error table is rendered as it says, and docs/errors.md says the same to people.
+// Guarantees of rendered errors: each row of the error table is rendered accordingly, and docs/errors.md contains the
+// same.
 import { readFile } from "node:fs/promises";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { errorRow, errorTable, type Reason, ServiceError, toConnectError } from "@gr/proto";

@@ -1,4 +1,4 @@
-// The only place that turns an error into an HTTP answer: status, headers and body come from the error table.
+// renderError alone turns an error into an HTTP answer: status, headers and body are from the error table.
 import { STATUS_CODES } from "node:http";
 import { errorRow, fromConnectError, type Reason, ServiceError } from "@gr/proto";
 
@@ -6,7 +6,7 @@ export interface HttpError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly error: ErrorBody };
-  /** True when nobody threw it on purpose: to be logged. */
+  /** True for errors that no code threw on purpose: to be logged. */
   readonly unexpected: boolean;
 }
 
@@ -17,7 +17,7 @@ export interface ErrorBody {
   readonly code?: string;
 }
 
-/** What Fastify and its parsers throw, by their stable codes. */
+/** Errors of Fastify and its parsers, by their stable codes. */
 const FRAMEWORK_ERRORS: Readonly<Record<string, { reason: Reason; message: string }>> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: {
     reason: "unsupported_media_type",
@@ -67,7 +67,7 @@ function renderServiceError(error: ServiceError): HttpError {
   };
 }
 
-/** OpenAI SDKs obey the milliseconds, everybody else the whole seconds. */
+/** Returns both headers: OpenAI SDKs obey the milliseconds, other clients the whole seconds. */
 function retryAfter(ms: number): Record<string, string> {
   return { "retry-after": String(Math.max(1, Math.ceil(ms / 1000))), "retry-after-ms": String(ms) };
 }

@@ -1,10 +1,12 @@
 // One declaration of a route validates its requests and describes it.
+
+import { ServiceError } from "@gr/proto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { createLogger } from "../process/logger.ts";
 import { createHttpApp } from "./http-app.ts";
-import { describeRoutes, type RestApi, registerRest, restRoute } from "./rest-api.ts";
+import { type Access, anyone, describeRoutes, type RestApi, registerRest, restRoute } from "./rest-api.ts";
 
 const thing = z.object({
   name: z.string().min(1).max(5),
@@ -16,6 +18,7 @@ const api: RestApi = {
     restRoute({
       method: "POST",
       path: "/things/:id",
+      access: anyone,
       summary: "Make a thing",
       headers: { Prefer: "how to answer" },
       body: thing,
@@ -35,6 +38,7 @@ const api: RestApi = {
     restRoute({
       method: "POST",
       path: "/bytes",
+      access: anyone,
       summary: "Take bytes",
       body: thing,
       bodyAs: "bytes",
@@ -53,6 +57,7 @@ const api: RestApi = {
     restRoute({
       method: "GET",
       path: "/files/*",
+      access: anyone,
       summary: "A file",
       responses: { 200: { description: "The file", others: { "image/webp": { schema: z.file() } } } },
       handle: async () => ({}),
@@ -60,6 +65,7 @@ const api: RestApi = {
     restRoute({
       method: "DELETE",
       path: "/things/:id",
+      access: anyone,
       summary: "Delete",
       responses: { 200: { description: "Deleted" } },
       handle: async () => ({}),
@@ -129,6 +135,33 @@ describe("requests", () => {
     expect(body.error.message).toContain(why);
   });
 
+  test("a route refuses a caller before it reads the body, and its handler receives an admitted caller", async () => {
+    const guarded = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "id" });
+    guarded.addHook("onRequest", async (request) => {
+      request.principal = request.headers.authorization === undefined ? null : { name: "Ann" };
+    });
+    const signedIn: Access<{ name: string }> = (principal) => {
+      if (principal === null) throw new ServiceError("invalid_api_key", "Send a key.");
+      return principal as { name: string };
+    };
+    const guardedRoute = restRoute({
+      ...{ method: "POST", path: "/guarded", access: signedIn, summary: "Guarded", body: thing },
+      responses: { 200: { description: "Done" } },
+      handle: async ({ caller }) => ({ name: caller.name }),
+    });
+    await registerRest(guarded, { routes: [guardedRoute] });
+    const send = (headers: Record<string, string>, payload: string) =>
+      guarded.inject({
+        ...{ method: "POST", url: "/guarded", payload },
+        headers: { "content-type": "application/json", ...headers },
+      });
+    const refused = await send({}, "no JSON");
+    expect([refused.statusCode, refused.json().error.code]).toEqual([401, "invalid_api_key"]);
+    expect((await send({ authorization: "Ann" }, "no JSON")).statusCode).toBe(400);
+    expect((await send({ authorization: "Ann" }, '{"name":"a"}')).json()).toEqual({ name: "Ann" });
+    await guarded.close();
+  });
+
   test("NUL is text like any other, but for an API that refuses it in bodies and queries", async () => {
     const stores = createHttpApp({ log: createLogger("silent", "test"), requestId: () => "id" });
     const search = z.object({ text: z.string().optional() });
@@ -136,7 +169,7 @@ describe("requests", () => {
     const responses = { 200: { description: "Done" } };
     const route = (path: string) =>
       restRoute({
-        ...{ method: "POST", path, summary: "Take", body: prompt, query: search, responses },
+        ...{ method: "POST", path, access: anyone, summary: "Take", body: prompt, query: search, responses },
         handle: async ({ body }) => ({ body }),
       });
     await registerRest(stores, { routes: [route("/any")] });

@@ -8,9 +8,22 @@ import { admitBodies, type BodyRules } from "../bodies/incoming-body.ts";
 import { readJsonBody } from "../bodies/json-body.ts";
 import { parseRequest, refuseNul } from "../bodies/parse-request.ts";
 
-export interface RestRequest<Body = unknown, Query = unknown> {
+/**
+ * Decides about the caller of a route before the body is read.
+ * @param principal null for a request without credentials
+ * @returns the caller for the handler
+ * @throws ServiceError if this principal may not call the route
+ */
+export type Access<Caller> = (principal: object | null) => Caller;
+
+/** Admits each client, with and without credentials. */
+export const anyone: Access<null> = () => null;
+
+export interface RestRequest<Body = unknown, Query = unknown, Caller = unknown> {
   readonly body: Body;
   readonly query: Query;
+  /** Result of the route's `access`. */
+  readonly caller: Caller;
   readonly http: FastifyRequest;
   readonly reply: FastifyReply;
 }
@@ -20,39 +33,40 @@ export interface RestRoute {
   /** Fastify syntax: "/v1/api-keys/:id", "/media/*". */
   readonly path: string;
   readonly summary: string;
+  readonly access: Access<unknown>;
   readonly query?: z.ZodType;
-  /** What the route makes of request headers, by their names; for the OpenAPI document. */
+  /** Effects of request headers, by header name; for the OpenAPI document. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Absent: the route takes no body, and whatever a client sends all the same is not looked at. */
+  /** Absent: the route accepts no body, and ignores any that a client sends. */
   readonly body?: z.ZodType;
   /**
    * "parsed" (the default): JSON, checked against `body`. "bytes": the handler gets the untouched bytes, which
-   * json-guard.ts has let pass, and checks the rest itself; `body` is then documentation.
+   * json-guard.ts has accepted, and checks the rest itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
-  /** What is sent in the content types that `setup` has taught the scope besides JSON; for the OpenAPI document. */
+  /** Bodies in further content types, for which `setup` adds the parsers; for the OpenAPI document. */
   readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
   /** Bytes; 1 MB when absent. */
   readonly bodyLimit?: number;
   /** Documented answers by status. */
   readonly responses: Readonly<Record<number, RestAnswer>>;
   /** Returns the JSON answer, or sends it through `reply` and returns `reply`. */
-  readonly handle: (request: RestRequest<never, never>) => Promise<unknown>;
+  readonly handle: (request: RestRequest<never, never, never>) => Promise<unknown>;
 }
 
 export interface RestAnswer {
   readonly description: string;
-  /** Of a JSON answer. */
+  /** Schema of a JSON answer. */
   readonly schema?: z.ZodType;
-  /** What it may be besides or instead, by content type. */
+  /** Alternative answers, by content type. */
   readonly others?: Readonly<Record<string, { readonly schema: z.ZodType; readonly example?: string }>>;
-  /** What its headers say, by their names. */
+  /** Meaning of the answer's headers, by header name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface RestApi {
   readonly routes: readonly RestRoute[];
-  /** Absent: whoever may call a route may send it as much as it takes. */
+  /** Absent: every caller of a route may send bodies up to the route's limit. */
   readonly bodies?: BodyRules;
   /** True: strings of parsed bodies and queries become text of PostgreSQL, so one with a NUL is refused. */
   readonly refusesNul?: boolean;
@@ -60,12 +74,17 @@ export interface RestApi {
   readonly setup?: (scope: FastifyInstance) => Promise<void>;
 }
 
-/** Declares a route whose handler sees the types of its schemas. */
-export function restRoute<Body extends z.ZodType = z.ZodUndefined, Query extends z.ZodType = z.ZodUndefined>(
-  route: Omit<RestRoute, "handle" | "body" | "query"> & {
+/** Declares a route with a handler that has the types of its schemas. */
+export function restRoute<
+  Caller,
+  Body extends z.ZodType = z.ZodUndefined,
+  Query extends z.ZodType = z.ZodUndefined,
+>(
+  route: Omit<RestRoute, "handle" | "body" | "query" | "access"> & {
+    access: Access<Caller>;
     body?: Body;
     query?: Query;
-    handle: (request: RestRequest<z.infer<Body>, z.infer<Query>>) => Promise<unknown>;
+    handle: (request: RestRequest<z.infer<Body>, z.infer<Query>, Caller>) => Promise<unknown>;
   },
 ): RestRoute {
   return route as RestRoute;
@@ -87,7 +106,7 @@ export async function registerRest(app: FastifyInstance, api: RestApi): Promise<
       },
     );
     scope.addContentTypeParser("*", (request, _stream, done) => {
-      // Nobody reads it, so its type does not matter.
+      // The body is not read, so its type does not matter.
       if (request.routeOptions.config.bodyAs === "nothing") done(null);
       else done(otherBodyType());
     });
@@ -104,6 +123,10 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
     url: route.path,
     config: { bodyAs: route.body === undefined ? "nothing" : (route.bodyAs ?? "parsed") },
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
+    onRequest: (http, _reply, done) => {
+      route.access(http.principal ?? null);
+      done();
+    },
     handler: async (http, reply) => {
       const asBytes = route.bodyAs === "bytes";
       if (route.body !== undefined && http.body === undefined) {
@@ -111,9 +134,10 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
       }
       const body = route.body === undefined || asBytes ? http.body : parseRequest(route.body, http.body);
       const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
-      // After the schemas: members that nobody reads do no harm, and their own messages are better.
+      // After the schemas: unread members do no harm, and the schemas' own messages are better.
       if (refusesNul) for (const part of asBytes ? [query] : [body, query]) refuseNul(part);
-      return route.handle({ body, query, http, reply } as RestRequest<never, never>);
+      const caller = route.access(http.principal ?? null);
+      return route.handle({ body, query, caller, http, reply } as RestRequest<never, never, never>);
     },
   });
 }
@@ -191,7 +215,7 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,
     unrepresentable: "any",
-    // An answer may have a new member tomorrow, which breaks nobody who reads it by today's description.
+    // An answer may get a new member tomorrow, which breaks no reader of today's description.
     override: ({ jsonSchema: part }) => {
       if (io === "output" && part.additionalProperties === false) delete part.additionalProperties;
     },

@@ -1,5 +1,5 @@
-// REST across module borders: a local module's routes are registered on the public app, requests for a remote one
-// are handed on with a signed principal. Both ways the module sees the same request and the same `request.principal`.
+// REST mounts connect modules: a local module's routes are registered on the public app, requests for a remote one are
+// forwarded with a signed principal. Both ways the module sees the same request and the same `request.principal`.
 import { ServiceError } from "@gr/proto";
 import type { FastifyInstance } from "fastify";
 import { request as httpRequest } from "undici";
@@ -12,7 +12,7 @@ import { headersForModules } from "./client-headers.ts";
 import { forwardRequests, type MountPoint } from "./forward-request.ts";
 import { type RestApi, registerRest } from "./rest-api.ts";
 
-/** Where a module describes its REST routes to the gateway; never reachable from outside. */
+/** Path of a module's description for the gateway; never reachable from outside. */
 export const DESCRIBE_PATH = "/openapi-paths.json";
 
 const DESCRIBE_TIMEOUT_MS = 5_000;
@@ -26,7 +26,7 @@ export interface RemoteRest {
   readonly clock: Clock;
 }
 
-/** Serves those routes of a module of this process that lie under the points. */
+/** Serves the routes under the points of a module of this process. */
 export async function mountLocal(app: FastifyInstance, points: readonly MountPoint[], api: RestApi) {
   const isUnder = (path: string, { prefix }: MountPoint) => path === prefix || path.startsWith(`${prefix}/`);
   const routes = api.routes.filter(({ path }) => points.some((point) => isUnder(path, point)));
@@ -40,7 +40,7 @@ export async function mountLocal(app: FastifyInstance, points: readonly MountPoi
   });
 }
 
-/** Hands on everything under the points to a module in another process. */
+/** Forwards everything under the points to a module in another process. */
 export async function mountRemote(app: FastifyInstance, points: readonly MountPoint[], remote: RemoteRest) {
   const sign = principalSigner(remote);
   await forwardRequests(app, points, {
@@ -55,7 +55,7 @@ export async function mountRemote(app: FastifyInstance, points: readonly MountPo
 
 const NOBODY = {};
 
-/** Signs a principal anew only now and then: requests of one caller in a row carry the same token. */
+/** Returns a signer that caches its tokens: successive requests of one caller carry the same token. */
 function principalSigner({ secret, module, clock }: RemoteRest): (principal: object | null) => string {
   const signed = new WeakMap<object, { token: string; at: number }>();
   return (principal) => {
@@ -67,7 +67,7 @@ function principalSigner({ secret, module, clock }: RemoteRest): (principal: obj
   };
 }
 
-/** Serves a module's routes in a service process: whoever has no valid principal token is refused. */
+/** Serves a module's routes in a service process: requests without a valid principal token are refused. */
 export async function serveForwarded(
   app: FastifyInstance,
   module: string,

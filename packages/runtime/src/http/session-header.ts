@@ -1,5 +1,5 @@
-// Header of an answer with which a module names the person whose session the request has. The gateway reads it to count
-// requests of signed-in people, and removes it from the answer.
+// The session header of an answer names the person of the request's session. The gateway reads it to count requests of
+// signed-in people, and removes it from the answer.
 
 /** In lower case. */
 const SIGNED_IN_HEADER = "x-signed-in-person";

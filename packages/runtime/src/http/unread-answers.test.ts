@@ -1,4 +1,5 @@
-// Which answers are cut: those whose bytes wait for a client that takes too few of them, and those beyond a budget of bytes.
+// Guarantees of unread answers: cut are those with bytes that wait for a slow client, and those beyond a budget of
+// bytes.
 import { once } from "node:events";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { Readable } from "node:stream";
@@ -16,7 +17,7 @@ const PAUSE_MS = 1_000;
 const RATE = 100;
 const WINDOW_BYTES = (RATE * STALL_MS) / 1_000;
 
-/** A connection whose client takes bytes when a test says so. */
+/** Connection with a client that receives bytes on the test's command. */
 class Reader {
   cut = false;
   taken = 0;
@@ -51,7 +52,7 @@ function watch(readers: readonly Reader[], limits: { connectionBytes?: number; p
     },
   );
   let now = 0;
-  /** Looks as often as the timer does, for so long. */
+  /** Runs the timer's looks during this time. */
   const pass = (ms: number, between: () => void = () => undefined) => {
     for (const end = now + ms; now < end; ) {
       now += PAUSE_MS;

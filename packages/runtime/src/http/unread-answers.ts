@@ -15,7 +15,7 @@ const LARGE_ANSWER = 16 * 1024;
 const UNSEEN_SHARE = 0.25;
 
 export interface AnswerLimits {
-  /** Time in which a client must take some waiting bytes, and as many as the rate says. */
+  /** Time in which a client must receive some waiting bytes, and as many as the rate demands. */
   readonly stallMs: number;
   /** Least rate; 0 = any. */
   readonly bytesPerSecond: number;
@@ -27,13 +27,13 @@ export interface AnswerLimits {
   readonly cut?: (cause: CutCause) => void;
 }
 
-/** Why a connection was cut: its client took too little, it had too many waiting bytes, or all together had. */
+/** Reason for a cut: the client received too little, it had too many waiting bytes, or all together had. */
 export type CutCause = "stalled" | "connection_bytes" | "process_bytes";
 
 interface Window {
   /** Milliseconds that never run back. */
   readonly since: number;
-  /** Bytes that the kernel had taken at its begin. */
+  /** Bytes that the kernel had accepted at the begin of the window. */
   readonly taken: number;
 }
 
@@ -69,7 +69,7 @@ export class UnreadAnswers {
 
   /** @param now milliseconds that never run back. @returns the bytes that wait afterwards */
   look(now: number): number {
-    // When this process stood still, the kernel could not take anything.
+    // While this process was suspended, the kernel could not accept anything.
     const late = this.#lookedAt !== undefined && now - this.#lookedAt > 2 * this.pauseMs;
     this.#lookedAt = now;
     this.#unseen = 0;
@@ -100,7 +100,7 @@ export class UnreadAnswers {
     return total;
   }
 
-  /** Begin of the window in which the client has not yet taken enough. */
+  /** Returns the begin of the window in which the client has not yet received enough. */
   #since(connection: Connection, now: number, late: boolean): number {
     const taken = takenBytes(connection.socket);
     const window = this.#windows.get(connection);
@@ -122,7 +122,7 @@ function weight({ bytes, since }: Waiting, now: number): number {
   return bytes * (now - since + 1);
 }
 
-/** Bytes of all answers of a connection that are in memory here and that the kernel has not taken. */
+/** Returns the bytes of all answers of a connection that are in memory here and not yet in the kernel. */
 function waitingBytes({ answers }: Connection): number {
   let bytes = 0;
   for (const [answer, source] of answers) {
@@ -132,7 +132,7 @@ function waitingBytes({ answers }: Connection): number {
   return bytes;
 }
 
-/** Bytes that the kernel has taken. Node counts a piece as written as soon as its first byte is. */
+/** Returns the bytes that the kernel has accepted. Node counts a piece as written as soon as its first byte is. */
 function takenBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null };
   if (handle?.bytesWritten === undefined || handle.writeQueueSize === undefined) {
@@ -141,7 +141,7 @@ function takenBytes(socket: Socket): number {
   return handle.bytesWritten - handle.writeQueueSize;
 }
 
-/** The part of Node's handle that says how much of the piece in hand is left. */
+/** Part of Node's handle with the remaining bytes of the current piece. */
 interface Handle {
   readonly bytesWritten?: number;
   readonly writeQueueSize?: number;
@@ -158,14 +158,14 @@ export function cutUnreadAnswers(
   app.addHook("onClose", async () => clearInterval(timer));
   app.addHook("onSend", (request, reply, payload, done) => {
     const answers = payload instanceof Readable ? connectionOf(request.raw)?.answers : undefined;
-    // An answer that is not there has ended.
+    // An absent answer has ended.
     if (answers?.has(reply.raw)) answers.set(reply.raw, payload as Readable);
     else if (lengthOf(payload) > LARGE_ANSWER && unread.send(lengthOf(payload))) setImmediate(look);
     done();
   });
 }
 
-/** 0 for what has no length, such as no body. */
+/** Returns 0 for a payload without a length, such as no body. */
 function lengthOf(payload: unknown): number {
   return typeof payload === "string" || Buffer.isBuffer(payload) ? payload.length : 0;
 }

@@ -1,8 +1,8 @@
-// Which build this is. A bundle has both written into it when it is made; what runs from its source has no version.
+// Build info is the version and commit of this build. The bundler writes both; a run from source has no version.
 
 export interface BuildInfo {
   readonly version: string;
-  /** Of git, shortened; ends in `-dirty` when there were changes beside it. */
+  /** Git commit, shortened; ends in `-dirty` for a build with uncommitted changes. */
   readonly commit: string;
 }
 

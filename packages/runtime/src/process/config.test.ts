@@ -1,4 +1,4 @@
-// What an operator is told about the environment: everything at once, each variable with who wants it.
+// Guarantees of config: all problems of the environment are reported at once, each variable with its module.
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { defineModule, type Module } from "../module.ts";

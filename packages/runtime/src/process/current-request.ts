@@ -1,19 +1,20 @@
-// Which request the work at hand belongs to, known wherever it is done: log lines name it, and the spans of a sampled
-// trace follow one another. Few facts and no bodies, since a pooled connection keeps what it was opened for.
+// The current request is the request of the running work, available in all code: log lines name it, and the spans of a
+// sampled trace are connected. It has few facts and no bodies, since a pooled connection retains the request of its
+// creation.
 import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import type { Link, Span, Tracer } from "@opentelemetry/api";
 
-/** Of a request that is traced: where its next span belongs. */
+/** Parent of the next span of a traced request. */
 export interface Trace {
   readonly tracer: Tracer;
   readonly span: Span;
-  /** Other requests that the next span is made for, too. */
+  /** Other requests that share the next span. */
   readonly links?: readonly Link[];
 }
 
 export interface CurrentRequest {
   readonly id: string;
-  /** Who makes it, once that is known. */
+  /** Principal of the request, once authenticated. */
   principal: object | null;
   readonly trace: Trace | undefined;
 }
@@ -32,7 +33,7 @@ export function inRequest<Args extends unknown[], Result>(
   return requests.run(request, work, ...args);
 }
 
-/** Does work as a part of the request that was current when it was made. */
+/** Runs work as a part of the request that was current at its creation. */
 export type Within = <Args extends unknown[], Result>(
   work: (...args: Args) => Result,
   ...args: Args
@@ -40,7 +41,7 @@ export type Within = <Args extends unknown[], Result>(
 
 /** For what is called back by whatever belongs to other requests, such as a pooled connection. */
 export function withinCurrentRequest(): Within {
-  // As AsyncLocalStorage.snapshot() does it, at a third of its price.
+  // Equivalent to AsyncLocalStorage.snapshot(), at a third of its price.
   const resource = new AsyncResource("CurrentRequest");
   return (work, ...args) => resource.runInAsyncScope(work, undefined, ...args);
 }

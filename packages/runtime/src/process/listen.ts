@@ -1,7 +1,7 @@
 // Turns a failed listen() into the sentence that an operator needs: it names the setting that has to change.
 import { OperatorError } from "./operator-error.ts";
 
-/** Names of the variables that say where to listen. */
+/** Names of the variables that set the address of a port. */
 export interface ListenSettings {
   readonly host: string;
   readonly port: string;

@@ -14,7 +14,7 @@ const SECRET_PATHS = [
   "key",
 ];
 
-/** Lines that are written while a request is worked on say which, whose, and in which trace. */
+/** Creates a logger that adds the current request, its principal and its trace to each line. */
 export function createLogger(level: LogLevel, name: string): Logger {
   return pino({
     level,

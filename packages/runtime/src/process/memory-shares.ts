@@ -1,6 +1,6 @@
-// MemoryShares divides the memory of a process among its modules: each may buffer input up to its share.
-// The shares of the modules of one process add up to what the process may use, however many modules it runs. Which modules
-// those are only the runner knows, so no module computes its share itself.
+// MemoryShares divides the memory of a process among its modules: each may buffer input up to its share. The shares add
+// up to the usable memory of the process, for any number of modules. Only the runner has the list of modules, so no
+// module computes its share itself.
 import { type ProcessMemory, processMemory } from "./process-memory.ts";
 
 const MIB = 1024 * 1024;

@@ -1,4 +1,4 @@
-// What must work for a module to be ready is tried once for all who ask at about the same time.
+// Guarantee of ready checks: simultaneous callers share one test of the condition.
 import { expect, test } from "@jest/globals";
 import { createReadyCheck } from "./ready-check.ts";
 

@@ -1,15 +1,15 @@
-// One thing that a module must be able to do to be ready. It is tried often, by everybody who asks, so an answer is kept
-// for a moment and asked for once at a time.
+// ReadyCheck tests one condition for a module's readiness. Many callers check often, so a result is cached for a moment
+// and tested once at a time.
 import type { Clock } from "./clock.ts";
 
 const PATIENCE_MS = 2_000;
-/** What was wrong may soon be mended. */
+/** Lifetime of a failure, short because the fault may soon be repaired. */
 const PROBLEM_KEPT_MS = 3_000;
 
 export interface ReadyCheckOptions {
-  /** Rejects when it cannot be done. */
+  /** Rejects if the condition does not hold. */
   readonly work: () => Promise<void>;
-  /** What operators are told then, before the reason. */
+  /** Message for operators in that case, before the reason. */
   readonly problem: string;
   readonly keptMs: number;
   readonly clock: Clock;

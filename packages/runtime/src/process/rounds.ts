@@ -4,9 +4,9 @@ import type { Timer } from "./clock.ts";
 export interface Rounds {
   readonly clock: Timer;
   readonly pauseMs: number;
-  /** The first comes at once. The signal says that nobody waits for more than the end of this round. */
+  /** Does one round; the first starts at once. After the signal, a stop waits only for the end of this round. */
   readonly round: (stopping: AbortSignal) => Promise<void>;
-  /** The next round comes all the same. */
+  /** Receives the error of a round; the next round runs nevertheless. */
   readonly failed: (error: unknown) => void;
 }
 

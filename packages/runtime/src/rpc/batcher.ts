@@ -1,6 +1,6 @@
-// Collects operations while a call is in flight and sends them as one. No timer: an idle batcher sends at once,
-// a busy one sends everything that has gathered. Results keep the order of the operations. While calls fail nobody waits
-// for more than two of them, however many operations come. One bad operation fails nobody else.
+// The batcher collects operations while a call is in flight and sends them as one. There is no timer: an idle batcher
+// sends at once, a busy one sends everything that has gathered, in order. While calls fail, no operation waits for more
+// than two of them. One bad operation does not fail the others.
 import { currentRequest, outsideRequests, type Trace } from "../process/current-request.ts";
 import { inTraces } from "../telemetry/spans.ts";
 
@@ -9,11 +9,11 @@ export interface BatcherOptions {
   readonly maxBatch: number;
   /** Most operations waiting; beyond it, callers are refused at once. */
   readonly maxQueue: number;
-  /** Made for an operation that is refused because the queue is full, or too long for a time in which calls fail. */
+  /** Creates the error of a refused operation: the queue is full, or too long while calls fail. */
   readonly overflow: () => Error;
   /**
-   * Whether a call may have failed because of one of its operations. Then each is sent again alone, so that only the bad
-   * one fails; operations must allow to be sent twice. Absent = never.
+   * Returns true if one of its operations may have failed a call. Then each is sent again alone, so that only the bad
+   * one fails; operations must be idempotent. Absent = never.
    */
   readonly mayBeOfOne?: (error: unknown) => boolean;
 }
@@ -22,7 +22,7 @@ interface Waiting<Operation, Result> {
   readonly operation: Operation;
   readonly resolve: (result: Result) => void;
   readonly reject: (error: unknown) => void;
-  /** Of the request that it is done for. */
+  /** Trace of its request. */
   readonly trace: Trace | undefined;
 }
 
@@ -33,8 +33,8 @@ export interface Batcher<Operation, Result> {
 }
 
 /**
- * @param send answers one result per operation, in order; a rejection rejects every operation of the batch, and refuses
- *   what does not fit into the next.
+ * @param send returns one result per operation, in order; a rejection rejects every operation of the batch, and refuses
+ * the operations beyond the next batch.
  */
 export function createBatcher<Operation, Result>(
   send: (operations: Operation[]) => Promise<Result[]>,
@@ -60,7 +60,7 @@ export function createBatcher<Operation, Result>(
       }
       for (const waiting of batch) waiting.reject(error);
       if (ofOne) return;
-      // Each failure may have taken as long as a call can: whoever is not next would wait for several.
+      // Each failure may last as long as a call can: operations beyond the next batch would wait for several.
       for (const waiting of queue.splice(options.maxBatch)) waiting.reject(options.overflow());
     }
   }
@@ -85,7 +85,7 @@ export function createBatcher<Operation, Result>(
       queue.push({ operation, resolve, reject, trace: currentRequest()?.trace });
       if (running) return;
       running = true;
-      // Not a part of the request that happens to come first: the others wait for it, too.
+      // Outside of the first request's trace: the other requests wait for it, too.
       void outsideRequests(drain);
     });
   return Object.assign(batcher, { waiting: () => queue.length });

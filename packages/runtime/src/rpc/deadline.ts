@@ -1,4 +1,4 @@
-// When a call is over whether it has been answered or not: its time has passed, or its caller has given up.
+// A deadline ends a call without an answer: its time has passed, or its caller has cancelled.
 import { Code, ConnectError } from "@connectrpc/connect";
 
 export class Deadline {
@@ -16,7 +16,7 @@ export class Deadline {
     this.passed = new Promise((_, reject) => {
       this.#reject = reject;
     });
-    // Nobody may be listening any more when the call has already been answered.
+    // After the answer of the call, the promise may have no listener.
     this.passed.catch(() => undefined);
     const cancel = () => this.end(new ConnectError("the caller gave up", Code.Canceled));
     this.#timer =

@@ -1,6 +1,6 @@
-// A Connect transport that calls implementations in this process. Messages are copied, so both
-// sides keep the network's guarantees: no shared memory, the same byte limit, the same interceptors and deadlines.
-// Connect's own in-memory transport is slower and leaves the implementation of a stream behind when its reader goes.
+// The in-process transport is a Connect transport that calls implementations in this process. Messages are copied, so
+// both sides keep the network's guarantees: no shared memory, the same byte limit, the same interceptors and deadlines.
+// Connect's own in-memory transport is slower and does not end a stream's implementation after its reader's end.
 import type { DescMessage, DescMethod, MessageInitShape } from "@bufbuild/protobuf";
 import {
   Code,
@@ -153,11 +153,11 @@ async function* copies(desc: DescMessage, messages: AsyncIterable<MessageInitSha
   for await (const message of messages) yield copyMessage(desc, message);
 }
 
-/** Passes messages on; when the reader leaves, so does the implementation, wherever it stands. */
+/** Passes messages on; the end of the reader also ends the implementation, at any of its steps. */
 async function* untilLeft<T>(messages: AsyncIterable<T>, deadline: Deadline): AsyncGenerator<T> {
   const iterator = messages[Symbol.asyncIterator]();
-  // An implementation that waits sees the signal; one that has paused at a yield is left through its finally blocks.
-  // What fails there has no reader any more; answerErrors has logged it.
+  // A waiting implementation receives the signal; one that has paused at a yield ends through its finally blocks.
+  // Its failure has no reader any more; answerErrors has logged it.
   const leave = () => void iterator.return?.().catch(() => undefined);
   deadline.signal.addEventListener("abort", leave, { once: true });
   try {

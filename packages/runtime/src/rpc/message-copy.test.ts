@@ -1,4 +1,4 @@
-// The rule for a copy is the wire itself: whatever any of our messages holds, the copy is what would be read from the wire.
+// Guarantee of message copies: for every content of our messages, the copy equals the message read from the wire.
 import {
   create,
   type DescField,
@@ -65,7 +65,7 @@ test("it is refused from the same length on as on the wire", () => {
   expect(() => copyMessage(request, { accountId: `${long}${"a".repeat(100)}` })).toThrow("is larger than");
 });
 
-/** Any values that the message can have. @param levels of messages within messages that may still come */
+/** Returns any values that the message can have. @param levels of messages within messages that may still follow */
 function initOf(desc: DescMessage, levels: number): fc.Arbitrary<Init> {
   if (desc.typeName.startsWith("google.")) return fc.constant({});
   const entries = desc.members.map((member): [string, fc.Arbitrary<unknown>] => {

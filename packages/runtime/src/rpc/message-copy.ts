@@ -1,5 +1,6 @@
-// A message as the other side of a network call would read it, without the bytes in between: nothing of it is shared with
-// the original, and fields that are not set have their defaults. What the wire would change or refuse takes the wire's way.
+// copyMessage copies a message as the other side of a network call would read it, without the bytes in between. The
+// copy shares nothing with the original, and unset fields have their defaults. Values that the wire would change or
+// refuse are sent through the wire format.
 import {
   create,
   type DescField,
@@ -22,11 +23,11 @@ type CopyValue = (value: unknown) => unknown;
 /** Copies one field, or the one that is set of a group. */
 type Put = (from: Values, to: Values) => void;
 
-/** Thrown where the wire could make something else of a value than a copy. */
+/** Thrown if the wire could change a value. */
 const NOT_PLAIN = Symbol("not plain");
 /** A tag with a length, or with a number. */
 const BYTES_OF_A_FIELD = 16;
-/** Of each of the two that JavaScript makes of a character beyond them. */
+/** UTF-8 bytes of one UTF-16 unit, at most; a larger character has two units. */
 const BYTES_OF_A_CHARACTER = 3;
 const LARGEST_INT64 = 2n ** 63n - 1n;
 const LARGEST_UINT64 = 2n ** 64n - 1n;
@@ -34,10 +35,10 @@ const LARGEST_INT32 = 2 ** 31 - 1;
 const LARGEST_UINT32 = 2 ** 32 - 1;
 
 const copiers = new WeakMap<DescMessage, CopyMessage>();
-/** At least as many as the wire's form of what is being copied has. */
+/** Upper bound for the wire bytes of the current message. */
 let bytesAtMost = 0;
 
-/** @throws ConnectError resource_exhausted when its form on the wire is too long; as `toBinary` when it has none */
+/** @throws ConnectError resource_exhausted if its wire format is too long; as `toBinary` if it has none */
 export function copyMessage<Desc extends DescMessage>(
   desc: Desc,
   message: MessageInitShape<Desc>,
@@ -111,7 +112,7 @@ function putOf(member: DescField | DescOneof): Put {
   }
 }
 
-/** One that is absent where it is not set. */
+/** Copies a field that is absent if unset. */
 function putSet(localName: string, copy: CopyValue): Put {
   return (from, to) => {
     const value = from[localName];
@@ -170,7 +171,7 @@ function copyIf(isPlain: (value: unknown) => boolean): CopyValue {
   };
 }
 
-/** What is no Unicode has another form behind the wire. */
+/** Copies text; invalid Unicode would change on the wire. */
 function copyText(value: unknown): string {
   if (typeof value !== "string" || !value.isWellFormed()) throw NOT_PLAIN;
   bytesAtMost += BYTES_OF_A_FIELD + BYTES_OF_A_CHARACTER * value.length;
@@ -183,7 +184,7 @@ function copyBytes(value: unknown): Uint8Array {
   return new Uint8Array(value);
 }
 
-/** Of a field that is there also when nobody has set it. */
+/** Returns the default of a field that always exists. */
 function zeroOf(field: DescField): unknown {
   if (field.fieldKind === "enum") return field.enum.values[0]?.number;
   if (field.fieldKind !== "scalar") return undefined;

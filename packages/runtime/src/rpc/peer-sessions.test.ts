@@ -36,7 +36,7 @@ test("a call that comes between the end of a session and that of its socket is a
     });
     opened[0]?.goaway(constants.NGHTTP2_NO_ERROR, 2 ** 31 - 1);
     expect(await again).not.toBe(session);
-    // Its error is still to come, and would end the process.
+    // Its error is still pending, and would end the process.
     expect(session.listenerCount("error")).toBeGreaterThan(0);
   } finally {
     sessions.abort();

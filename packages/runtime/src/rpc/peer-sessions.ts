@@ -1,6 +1,6 @@
-// HTTP/2 sessions to another process, by the library's manager. One thing is mended: when a session without calls is told to go
-// (GOAWAY), the manager destroys it with an error, which Node raises when the socket has closed. A call that comes before
-// that makes the manager forget the session, and an error that nobody listens for ends the process.
+// PeerSessions are HTTP/2 sessions to another process, by the library's manager, with one repair. After a GOAWAY on an
+// idle session the manager destroys it with an error, which Node emits when the socket has closed. After a call in
+// between, the manager forgets the session, and the unhandled error ends the process.
 // https://github.com/connectrpc/connect-es/issues/1768
 import type { ClientHttp2Session } from "node:http2";
 import { Http2SessionManager } from "@connectrpc/connect-node";
@@ -13,7 +13,7 @@ export class PeerSessions extends Http2SessionManager {
   }
 }
 
-/** Its calls know of an error by themselves. */
+/** Stops a session error from ending the process. Calls report their own errors. */
 function outlive(session: ClientHttp2Session): void {
   if (!session.listeners("error").includes(ignore)) session.on("error", ignore);
 }

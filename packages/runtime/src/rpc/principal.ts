@@ -1,5 +1,5 @@
-// Who makes a request. Between processes it travels as a signed token and in no other way. What it says of somebody is
-// the product's affair: here it is an object that JSON can carry.
+// The principal is the sender of a request. Between processes it is transferred as a signed token and in no other way.
+// Its content is the product's affair: here it is an object that JSON can represent.
 import type { Clock } from "../process/clock.ts";
 import { readToken, signToken } from "./service-token.ts";
 

@@ -40,7 +40,7 @@ async function* mapErrors<T>(
   }
 }
 
-/** What a service token for a method is signed for: it opens no other. */
+/** Returns the audience of a service token for a method: the token is valid for no other. */
 export function audienceOf({ service, method }: CalledMethod): string {
   return `rpc:${service.typeName}/${method.name}`;
 }
@@ -51,8 +51,8 @@ interface CalledMethod {
 }
 
 /**
- * Lets a call pass only with a service token for its method, before its body is read.
- * Health and reflection (grpc.*) are open: platforms and tools ask them.
+ * Refuses a call without a service token for its method, before its body is read.
+ * Health and reflection (grpc.*) are open to platforms and tools.
  */
 export function requireServiceToken(believed: readonly string[], clock: Clock) {
   return (context: HandlerContext): void => {
@@ -64,8 +64,8 @@ export function requireServiceToken(believed: readonly string[], clock: Clock) {
 }
 
 /**
- * Tells the implementations of streams that the process stops, through the signal that they watch anyway.
- * Unary calls are left to finish.
+ * Ends streams at a stop of the process, through the signal that their implementations watch anyway.
+ * Unary calls may finish.
  */
 export function endStreams(stopping: AbortSignal): Interceptor {
   return (next) => (request) =>

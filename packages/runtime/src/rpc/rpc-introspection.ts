@@ -1,5 +1,5 @@
-// What gRPC tools ask of every process: its readiness (grpc.health.v1, for Kubernetes), and by reflection its services, so
-// that grpcurl and the like need no proto files.
+// RPC introspection serves gRPC tools in every process: its readiness (grpc.health.v1, for Kubernetes), and by
+// reflection its services, so that grpcurl and the like need no proto files.
 import type { DescFile, DescMessage } from "@bufbuild/protobuf";
 import { toBinary } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
@@ -72,7 +72,7 @@ function refusal(errorCode: Code, errorMessage: string) {
 
 const WATCH_INTERVAL_MS = 1_000;
 
-/** @param isReady asked on every check; a Watch re-asks each second and reports changes. */
+/** @param isReady called on every check; a Watch checks each second and reports changes. */
 export function healthService(isReady: () => Promise<boolean>): RpcService {
   const status = async () => ((await isReady()) ? Status.SERVING : Status.NOT_SERVING);
   return implement(Health, {

@@ -12,9 +12,9 @@ import type { RpcService } from "./rpc-service.ts";
 
 const SESSION_AGE_MS = 10 * 60_000;
 const SESSION_JITTER_MS = 2 * 60_000;
-/** Of a session: all that may come is served. */
+/** GOAWAY's last stream: every arriving call is served. */
 const LAST_STREAM = 2 ** 31 - 1;
-/** Until a client has heard that a session ends, though it is busy. */
+/** Time in which a busy client learns that a session ends. */
 const HEARING_MS = 250;
 
 export interface RpcServer {
@@ -30,7 +30,7 @@ export async function startRpcServer(options: {
   interceptors: readonly Interceptor[];
   /** Throws to refuse a call before its body is read. */
   gate: (context: HandlerContext) => void;
-  /** After which a session is sent away, 10 to 12 minutes by default. */
+  /** Age at which a session is closed, 10 to 12 minutes by default. */
   sessionAgeMs?: () => number;
 }): Promise<RpcServer> {
   const stopping = new AbortController();
@@ -68,9 +68,9 @@ export async function startRpcServer(options: {
 }
 
 /**
- * Tells a client to go elsewhere with further calls, then closes the session. Node does not read a session without calls any
- * more once it has said so: what crosses it on its way is refused when the session is closed, and sent again. After that it
- * would be lost, so the client has time to hear.
+ * Sends GOAWAY, then closes the session, so that the client uses another for further calls. After GOAWAY Node no longer
+ * reads an idle session. A call in flight is refused when the session closes, and sent again. A later call would be
+ * lost, so the client has time to learn of the end.
  */
 async function sendAway(session: ServerHttp2Session): Promise<void> {
   if (session.destroyed) return;

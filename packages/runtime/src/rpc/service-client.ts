@@ -1,5 +1,5 @@
-// Clients of other modules. Every call has a deadline; errors come back as the ServiceError that was thrown on the
-// other side. When the other side did not answer at all, the outcome is unknown: the reason is service_unavailable.
+// Service clients call other modules. Every call has a deadline; errors arrive as the ServiceError that was thrown on
+// the other side. If the other side did not answer at all, the outcome is unknown: the reason is service_unavailable.
 import type {
   DescMethodServerStreaming,
   DescMethodUnary,
@@ -28,7 +28,7 @@ export type ServiceClient<Desc extends DescService> = {
 };
 
 const DEFAULT_TIMEOUT_MS = 10_000;
-/** Codes that say nothing about what the other side did. */
+/** Codes that reveal nothing about the work of the other side. */
 const SILENT = new Set<Code>([
   Code.Unavailable,
   Code.DeadlineExceeded,

@@ -1,4 +1,4 @@
-// What one process believes of another: only what was signed with the common secret, for it, a moment ago.
+// Guarantees of service tokens: a process accepts only a fresh signature with the common secret, addressed to it.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { readPrincipal, signPrincipal } from "./principal.ts";

@@ -1,10 +1,10 @@
-// Proof that a call comes from one of our own processes: a short-lived HMAC over its purpose and expiry.
-// One secret per deployment (INTERNAL_AUTH_SECRET), and a second one that is believed while it is changed; nothing else
-// is trusted between processes.
+// Service tokens prove that a call is from one of our own processes: a short-lived HMAC over its purpose and expiry.
+// A deployment has one secret (INTERNAL_AUTH_SECRET), and a second one that is accepted during its change. No other
+// proof counts.
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../process/clock.ts";
 
-/** Clocks of two processes may differ by two minutes, and a token is used again for a while. */
+/** Clocks of two processes may differ by two minutes, and a token is reused for some time. */
 const LIFETIME_MS = 240_000;
 
 /** "payload.expiry.signature"; payload is base64url, so the parts cannot contain the separator. */

@@ -23,7 +23,7 @@ export const traceCalls: Interceptor = (next) => (request) => {
   );
 };
 
-/** On the answering side: goes on with the caller's trace where that is sampled. */
+/** Answering side: continues the caller's trace if that is sampled. */
 export function traceAnswers(tracing: Tracing | undefined): Interceptor {
   return (next) => {
     if (tracing === undefined) return next;

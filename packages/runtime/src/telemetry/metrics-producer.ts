@@ -1,5 +1,5 @@
-// What /metrics says, in the terms of OpenTelemetry: the one registry of a process serves both who scrapes and who is sent
-// to. Values are cumulative since the start of the process, as they are for Prometheus.
+// The metrics producer exports the registry behind /metrics in OpenTelemetry's terms: one registry serves scrapers and
+// receivers. Values are cumulative since the start of the process, as they are for Prometheus.
 import { type HrTime, ValueType } from "@opentelemetry/api";
 import { hrTime } from "@opentelemetry/core";
 import type { Resource } from "@opentelemetry/resources";
@@ -66,13 +66,13 @@ function metricOf(metric: Metric, times: Times): MetricData {
 interface Series {
   readonly attributes: Labels;
   readonly boundaries: number[];
-  /** At most so large; each includes those before it. */
+  /** Upper bounds of the buckets; each bucket includes those before it. */
   readonly upTo: number[];
   sum: number;
   count: number;
 }
 
-/** A histogram's lines, put together again by what they are labelled with besides their bucket. */
+/** Combines the lines of a histogram by their labels other than the bucket. */
 function histogramPoints({ name, values }: Metric, times: Times) {
   const found = new Map<string, Series>();
   for (const { labels, value, metricName } of values as (MetricValue<string> & { metricName?: string })[]) {

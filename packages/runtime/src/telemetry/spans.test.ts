@@ -1,5 +1,5 @@
-// Who is traced, and which request the work at hand belongs to: also where one call serves many requests, and where there is
-// no trace at all.
+// Guarantees of spans: which requests are traced, and the request of the running work. They also hold for one call that
+// serves many requests, and without any trace.
 
 import { ServiceError } from "@gr/proto";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";

@@ -1,6 +1,6 @@
-// Spans of whatever a sampled request has done. A request that is not sampled has none, and its work costs nothing more.
-// Attributes are ids, kinds, counts and names out of our own tables: never a header, an address with a query, or a word
-// of a caller's or a provider's.
+// Spans record the work of a sampled request. An unsampled request has none, and its work costs nothing more.
+// Attributes are ids, kinds, counts and names of our own tables: never a header, an address with a query, or a text of
+// a caller or a provider.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ServiceError } from "@gr/proto";
@@ -31,8 +31,9 @@ export interface SpanOptions {
 }
 
 /**
- * Does the work, within a span if its request is sampled. The span ends with it; an error is named by its kind only.
- * @param describe asked only where there is a span
+ * Does the work, within a span if its request is sampled. The span ends with the work and contains only the kind of an
+ * error.
+ * @param describe called only for a span
  */
 export function inSpan<T>(
   name: string,
@@ -63,7 +64,7 @@ async function inSpanBelow<T>(
   }
 }
 
-/** The span that the work at hand belongs to; undefined where the request is not sampled. */
+/** Returns the span of the running work; undefined if the request is not sampled. */
 export function currentSpan(): Span | undefined {
   return currentRequest()?.trace?.span;
 }
@@ -73,7 +74,7 @@ export function failSpan(span: Span, type: string): void {
   span.setStatus({ code: SpanStatusCode.ERROR });
 }
 
-/** A word out of a fixed set, never the message. */
+/** Returns a word of a fixed set, never the message. */
 export function errorType(error: unknown): string {
   if (error instanceof ServiceError) return error.reason;
   if (error instanceof ConnectError) return Code[error.code] ?? "unknown";
@@ -82,7 +83,7 @@ export function errorType(error: unknown): string {
   return typeof name === "string" ? name : "unknown";
 }
 
-/** W3C headers with which another process of ours goes on with the trace; none where there is no trace. */
+/** Returns W3C headers with which another process of ours continues the trace; none without a trace. */
 export function traceHeaders(): Record<string, string> {
   const context = currentSpan()?.spanContext();
   if (context === undefined) return {};
@@ -96,7 +97,7 @@ export function outwardTraceHeaders(): Record<string, string> {
   return context === undefined ? {} : { traceparent: traceParentOf(context) };
 }
 
-/** Which host a span leads to. */
+/** Returns attributes of the remote host. */
 export function serverOf({ hostname, port, protocol }: URL): Record<string, string | number> {
   const known = protocol === "https:" ? 443 : 80;
   return { "server.address": hostname, "server.port": port === "" ? known : Number(port) };

@@ -27,9 +27,9 @@ const EXPORT_TIMEOUT_MS = 5_000;
 const SPANS_EVERY_MS = 2_000;
 const MOST_SPANS_WAITING = 8_192;
 const MOST_SPANS_AT_ONCE = 1_024;
-/** How long a stop waits for the last export. */
+/** Time of a stop for the last export. */
 const CLOSE_MS = 3_000;
-/** A receiver that stays away is mentioned now and then. */
+/** Interval of warnings about an unreachable receiver. */
 const SAID_AGAIN_MS = 60_000;
 
 export function openExporters({ config, modules, metrics, log }: TelemetryOptions): Telemetry {
@@ -42,7 +42,7 @@ export function openExporters({ config, modules, metrics, log }: TelemetryOption
   });
   const spans = new TracerProvider({
     resource,
-    // Whatever gets as far as a span was sampled before.
+    // Every span here was sampled before.
     sampler: new AlwaysOnSampler(),
     spanProcessors: [
       new BatchSpanProcessor({
@@ -94,14 +94,14 @@ function tracingOf(spans: TracerProvider, config: TelemetryConfig): Tracing {
       if (headers["traceparent"] === undefined) return undefined;
       const context = propagator.extract(ROOT_CONTEXT, headers, getter);
       const parent = trace.getSpanContext(context);
-      // Nonsense is no trace.
+      // An invalid header is no trace.
       if (parent === undefined) return origin === "outside" ? begin() : undefined;
       return (parent.traceFlags & TraceFlags.SAMPLED) === 0 ? undefined : context;
     },
   };
 }
 
-/** As OpenTelemetry writes them: name=value,name=value, with values percent-encoded. */
+/** Parses OpenTelemetry's format: name=value,name=value, with values percent-encoded. */
 function headersOf(text: string): Record<string, string> {
   const pairs = text.split(",").filter((pair) => pair.includes("="));
   return Object.fromEntries(

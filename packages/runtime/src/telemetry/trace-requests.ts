@@ -1,4 +1,4 @@
-// The span of a request at an HTTP port, and whose request it is while it is worked on.
+// traceRequests creates the span of a request at an HTTP port, and sets the current request and its principal.
 import { SpanKind } from "@opentelemetry/api";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { currentRequest, inRequest, type Trace } from "../process/current-request.ts";
@@ -49,7 +49,7 @@ function endSpan(span: Trace["span"], request: FastifyRequest, reply: FastifyRep
   span.end();
 }
 
-/** Whose request it is, for whoever works on it and for log lines. */
+/** Sets the principal for the request's handlers and for log lines. */
 export function setPrincipal(request: FastifyRequest, principal: object | null): void {
   request.principal = principal;
   const current = currentRequest();

@@ -1,17 +1,20 @@
-// Which requests are traced: decided before a span is made, by the caller's trace or by chance. What spans are made with
-// and sent by is loaded only where there is somebody to send them to.
+// Tracing decides which requests are traced, before a span is created: by the caller's trace or by chance. The SDK is
+// loaded only if a receiver is configured.
 import type { Context, Tracer } from "@opentelemetry/api";
 import type { Registry } from "prom-client";
 import { buildInfo } from "../process/build-info.ts";
 import type { ProcessConfig } from "../process/config.ts";
 import type { Logger } from "../process/logger.ts";
 
-/** outside: from anybody, whose trace may be followed or not; inside: from a process of ours, which has decided already. */
+/**
+ * outside: from any client; its trace may be followed or not. inside: from a process of ours, which has already
+ * decided.
+ */
 export type Origin = "outside" | "inside";
 
 export interface Tracing {
   readonly tracer: Tracer;
-  /** What the request's first span comes below; undefined when it is not sampled. */
+  /** Returns the parent of the request's first span; undefined if the request is not sampled. */
   parentOf(headers: TraceHeaders, origin: Origin): Context | undefined;
 }
 
@@ -19,9 +22,9 @@ export interface Tracing {
 export type TraceHeaders = Readonly<Record<string, unknown>>;
 
 export interface Telemetry {
-  /** Undefined where nobody is told of traces. */
+  /** Undefined without a receiver. */
   readonly tracing: Tracing | undefined;
-  /** Sends what has not been sent yet; waits for seconds at most. */
+  /** Sends the remaining data; waits for seconds at most. */
   close(): Promise<void>;
 }
 
@@ -37,7 +40,7 @@ export type TelemetryConfig = Pick<
 
 export interface TelemetryOptions {
   readonly config: TelemetryConfig;
-  /** Of the process: which modules it runs. */
+  /** Modules of the process. */
   readonly modules: readonly string[];
   readonly metrics: Registry;
   readonly log: Logger;
@@ -51,7 +54,7 @@ export async function openTelemetry(options: TelemetryOptions): Promise<Telemetr
   return openExporters(options);
 }
 
-/** What is said about this process with every span and metric. */
+/** Returns the attributes of this process in every span and metric. */
 export function resourceAttributes(modules: readonly string[], instanceId: string): Record<string, string> {
   const [only = "", ...others] = modules;
   return {

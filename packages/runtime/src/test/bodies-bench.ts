@@ -1,5 +1,5 @@
-// What a JSON body of each shape costs a process: how long it keeps the event loop at most, the memory at its peak, and
-// the answer. Prints a table; run with: npm run bench:bodies [megabytes].
+// The bodies bench measures the cost of a JSON body of each shape: the longest block of the event loop, the peak
+// memory, and the answer. Prints a table; run with: npm run bench:bodies [megabytes].
 
 import { performance } from "node:perf_hooks";
 import { Readable } from "node:stream";
@@ -12,7 +12,7 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const MB = 1024 * 1024;
-/** As a socket delivers them. */
+/** Bytes of a chunk, as sockets deliver them. */
 const CHUNK = 64 * 1024;
 
 const size = Number(process.argv[2] ?? 50) * MB;

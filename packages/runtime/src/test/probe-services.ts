@@ -1,5 +1,5 @@
-// RPC services that do what a test asks for by the account id that they are called with, and a log that keeps what
-// is written to it.
+// Probe services are RPC services that act on the account id of a call as a test demands, and a log that keeps its
+// lines.
 import { create } from "@bufbuild/protobuf";
 import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import { ServiceError } from "@gr/proto";
@@ -17,16 +17,16 @@ export class Probe {
   readonly answer = {
     depositedCredits: 5n,
     remainingCredits: 3n,
-    // A message and not only its values: what is one already is easily handed on as it is.
+    // A message and not only its values: a complete message could be passed on uncopied.
     usage: [create(SpenderUsageSchema, { usedCredits: 2n, requests: 1n })],
   };
   requestIds: (string | null)[] = [];
-  /** Resolves when a call to "wait" sees that its caller has left or its time has passed. */
+  /** Resolves when a call to "wait" notices its caller's end or its deadline. */
   aborted = Promise.withResolvers<void>();
-  /** Resolves when the implementation of the stream has been left. */
+  /** Resolves when the implementation of the stream has ended. */
   streamEnded = Promise.withResolvers<void>();
   entered = Promise.withResolvers<void>();
-  /** How the catalogue stream ends. */
+  /** End of the catalogue stream. */
   stream: "end" | "service error" | "bug" | "wait" = "end";
 
   services(): RpcService[] {

@@ -1,7 +1,7 @@
 // A process for the tests of stopping: an RPC stream that never ends by itself, and a REST answer in five pieces.
 import { Readable } from "node:stream";
 import { z } from "zod";
-import { restRoute } from "../http/rest-api.ts";
+import { anyone, restRoute } from "../http/rest-api.ts";
 import { defineModule } from "../module.ts";
 import { runUntilSignal, startProcess } from "../run.ts";
 import { Probe } from "./probe-services.ts";
@@ -27,6 +27,7 @@ const slowModule = defineModule({
         restRoute({
           method: "GET",
           path: "/pieces",
+          access: anyone,
           summary: "Pieces",
           responses: {},
           handle: async ({ reply }) => reply.type("text/plain").send(Readable.from(pieces())),

@@ -1,7 +1,7 @@
-// The shape of the table of request fields: each row says what a field does to the price, and where that is known from.
+// Field rows form the table of request fields: each row states the effect of a field on the price, and its source.
 import type { KindName } from "../upstream-kind.ts";
 
-/** How the price list must name an effect, so that a request with it can be held and charged. */
+/** Name of an effect in the price list, so that a request with it can be held and charged. */
 export type Priced =
   /** The tokens that the effect adds are held, reported and charged as all others. */
   | { readonly as: "tokens" }
@@ -16,11 +16,11 @@ export type Priced =
   /** A fee for each call, under this name in the price list. */
   | { readonly as: "tool"; readonly call: string };
 
-/** What is added to the body, so that the upstream itself ends below the hold. */
+/** Addition to the body, so that the upstream itself ends below the hold. */
 export type Bound =
   /** `service_tier: "default"`, since the upstream's own default is a setting of the account there. */
   | "standard_tier"
-  /** `provider.max_price`: hosts that cost more are not asked. */
+  /** `provider.max_price`: excludes hosts that cost more. */
   | "max_price"
   /** `stop_server_tools_when` with the amount of the hold. */
   | "server_tool_cost";
@@ -48,7 +48,7 @@ export interface FieldRow {
 /** One field of a request with the value that decides. */
 export interface FieldFound {
   readonly field: string;
-  /** As an error message names its place: `tools[2].type`. */
+  /** Place of the field for an error message: `tools[2].type`. */
   readonly param: string;
   /** Empty for values that are neither text, number nor boolean. */
   readonly value: string;

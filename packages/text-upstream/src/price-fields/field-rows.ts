@@ -1,5 +1,6 @@
-// Every request field that is known, with its effect on the price. Of the rows for a field, kind and value the first applies.
-// A field in no row is refused where our own price list computes the cost, and passed where the upstream reports its cost.
+// Field rows list every supported request field with its effect on the price. Of the rows for a field, kind and value
+// the first applies. A field without a row is refused if our own price list computes the cost, and passed if the
+// upstream reports its cost.
 import type { KindName } from "../upstream-kind.ts";
 import type { FieldRow, Treatment } from "./field-row.ts";
 
@@ -43,7 +44,7 @@ const rows = (
   about: About = {},
 ): readonly FieldRow[] => names.map((name) => row(name, treatment, source, about));
 
-/** They shape the answer, and nobody has a price for them. */
+/** Fields that shape the answer, without a price. */
 export const SHAPING_FIELDS = [
   "model",
   "frequency_penalty",
@@ -75,7 +76,7 @@ export const SHAPING_FIELDS = [
   "verbosity",
 ] as const;
 
-/** They decide how many tokens there are. The hold is sized by them, and the reported tokens are charged. */
+/** Fields that decide the number of tokens. They size the hold, and the reported tokens are charged. */
 export const TOKEN_FIELDS = [
   "messages",
   "input",
@@ -95,7 +96,7 @@ export const TOKEN_FIELDS = [
   "image",
 ] as const;
 
-/** Rows of their own below. */
+/** Fields with special rows below. */
 export const SPECIAL_FIELDS = [
   "audio",
   "background",
@@ -107,7 +108,7 @@ export const SPECIAL_FIELDS = [
   "web_search_options",
 ] as const;
 
-/** What the client runs, or what adds nothing but tokens. */
+/** Tools that the client runs, or that add only tokens. */
 export const CLIENT_TOOL_TYPES = [
   "function",
   "custom",
@@ -178,7 +179,7 @@ export const FIELD_ROWS: readonly FieldRow[] = [
   row("prompt_cache_breakpoint.ttl", HARMLESS, `${OPENAI}: the default`, { values: ["30m"] }),
   row("prompt_cache_breakpoint.ttl", meter("long_cache_write"), PRICING),
 
-  // What is made and read besides text. Upstreams that list their prices have models with text as their only output.
+  // Input and output besides text. Upstreams that list their prices have models with text as their only output.
   row("modalities", HARMLESS, OPENAI),
   row("modalities[]", HARMLESS, OPENAI, { values: ["text"] }),
   row("modalities[]", HARMLESS, `${OPENROUTER}: models with other output are not imported`, {
@@ -300,7 +301,7 @@ export const FIELD_ROWS: readonly FieldRow[] = [
     kinds: ["vercel"],
   }),
 
-  // Servers of OpenAI's format. Fields that run an answer several times, or before others, are left out on purpose.
+  // Servers of OpenAI's format. Fields that run an answer several times, or before others, are excluded on purpose.
   ...rows(
     [
       ...[

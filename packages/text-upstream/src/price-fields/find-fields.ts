@@ -35,7 +35,7 @@ export function findFields(body: JsonObject, inParts = true): readonly FieldFoun
   return found.all;
 }
 
-/** A search that is switched off costs nothing, and some clients always say so. */
+/** Ignores a search that is switched off: it costs nothing, and some clients always send it. */
 function addSearch(found: FoundFields, search: unknown): void {
   if (search == null) return;
   const mode = isObject(search) ? search["mode"] : undefined;
@@ -46,7 +46,7 @@ class FoundFields {
   readonly all: FieldFound[] = [];
   readonly #seen = new Set<string>();
 
-  /** Of equal ones the first is kept. */
+  /** Keeps the first of equal fields. */
   add(field: string, param: string, value: unknown): void {
     const text = ["string", "number", "boolean"].includes(typeof value) ? String(value) : "";
     const short = text.slice(0, LONGEST_VALUE);
@@ -66,7 +66,7 @@ function addTool(found: FoundFields, tool: JsonObject, param: string): void {
   if (type === "namespace") each(tool["tools"], `${param}.tools`, (inner, at) => addTool(found, inner, at));
 }
 
-/** The memory of a new container; empty for one that exists already, whose size is not known. */
+/** Returns the memory of a new container; empty for an existing one, because its size is unknown. */
 function memoryOf(container: unknown): string {
   if (!isObject(container) || container["type"] !== "auto") return "";
   return String(container["memory_limit"] ?? "1g");
@@ -100,8 +100,8 @@ function addProviderOption(found: FoundFields, owner: string, name: string, valu
 }
 
 /**
- * Cache marks and sound can be on any part of the input, at any depth that a part can have.
- * @param path of the value; written out only where something is found, since an input can have a million parts
+ * Finds cache marks and sound in any part of the input, at any depth of a part.
+ * @param path of the value; written out only for a match, since an input can have a million parts
  */
 function addCacheMarks(found: FoundFields, value: unknown, path: (string | number)[]): void {
   if (typeof value !== "object" || value === null || path.length > DEEPEST) return;

@@ -1,5 +1,5 @@
-// The table of request fields decides by kind of upstream: a price that is not known is refused and named, a field that is
-// standard never is, and a bound is asked for where the upstream can hold it.
+// Guarantees of the field table for each kind of upstream: an unknown price is refused by name, and a standard field is
+// never refused. A bound is added if the upstream can enforce it.
 import { describe, expect, test } from "@jest/globals";
 import type { KindName } from "../upstream-kind.ts";
 import { UPSTREAM_KINDS } from "../upstream-kinds.ts";
@@ -61,6 +61,20 @@ describe("an effect without a price", () => {
   ])("is refused where the cost is reported, too: %s", (param, body) => {
     expect(refusedAt("openrouter", body)).toBe(param);
     expect(refusedAt("vercel", body)).toBe(param);
+  });
+
+  test("is refused where two tiers would multiply, although each has a price", () => {
+    const body = { service_tier: "priority", speed: "fast" };
+    expect(refusedAt("openrouter", body, { prices: ALL })).toBe("speed");
+    expect(refusedAt("openrouter", { service_tier: "priority" }, { prices: ALL })).toBeUndefined();
+  });
+
+  test("is refused in the options of a gateway and of the providers behind it", () => {
+    for (const owner of ["gateway", "openai"]) {
+      const body = { providerOptions: { [owner]: { serviceTier: "priority" } } };
+      expect(refusedAt("vercel", body)).toBe(`providerOptions.${owner}.serviceTier`);
+      expect(terms("vercel", body, { prices: ALL })).toMatchObject({ tier: "priority" });
+    }
   });
 
   test("is served where the model has a price for it", () => {

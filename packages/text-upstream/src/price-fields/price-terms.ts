@@ -1,10 +1,10 @@
-// Reads which effects on the price a request has at one upstream. An effect without a price there refuses the request before
-// anything is held or sent.
+// Price terms are the effects of a request on the price at one upstream.
+// An effect without a price there refuses the request before anything is held or sent.
 import type { KindName, UpstreamKind } from "../upstream-kind.ts";
 import type { Bound, FieldFound, FieldRefusal, FieldRow, Priced } from "./field-row.ts";
 import { FIELD_ROWS } from "./field-rows.ts";
 
-/** What the price of a model has at one upstream. */
+/** Priced effects of a model at one upstream. */
 export interface PricedEffects {
   /** @param tier as the request writes it */
   hasTier(tier: string): boolean;
@@ -69,7 +69,10 @@ function isPriced(by: Priced, { value }: FieldFound, prices: PricedEffects): boo
   return by.as === "meter" ? prices.hasMeter(by.meter) : true;
 }
 
-/** Nested fields are found by name only, so that one without a row has no effect that is known. */
+/**
+ * Returns true if a field without a row may pass. Nested fields are found by name only, so one without a row has no
+ * documented effect.
+ */
 function mayPass(
   found: FieldFound,
   kind: UpstreamKind,
@@ -85,7 +88,7 @@ function unknown({ param }: FieldFound): FieldRefusal {
   return { param, problem: `is not known, nor is its effect on the price; ${remedy}` };
 }
 
-/** Providers multiply them, and no price list says so. */
+/** Refuses two tiers: providers multiply them, and no price list contains the product. */
 function twoTiers({ param }: FieldFound, tier: string): FieldRefusal {
   return {
     param,

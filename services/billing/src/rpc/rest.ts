@@ -1,9 +1,8 @@
 // The public path of the module: GET /v1/credits.
-import { type Principal, principalOf } from "@gr/identity";
+import { normalKey } from "@gr/identity";
 import { type Credits, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { LONGEST_PAGE, pageFields, type RestApi, restRoute } from "@gr/runtime";
-import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { AccountStore, CreditSummary } from "../accounts/account-store.ts";
 import type { Spender, SpenderUsage } from "../accounts/spender.ts";
@@ -72,6 +71,7 @@ const creditsRoute = ({ accounts, events }: CreditsDeps) =>
     method: "GET",
     path: "/v1/credits",
     summary: "Read the credit balance, and the usage of each API key",
+    access: normalKey,
     query,
     responses: {
       200: { description: "The credit of the account", schema: creditSummary },
@@ -79,8 +79,7 @@ const creditsRoute = ({ accounts, events }: CreditsDeps) =>
       401: { description: "Missing, invalid, expired or management key" },
       500: { description: "Fetching credit information failed" },
     },
-    handle: async ({ query: { by_api_key: byKey, limit = LONGEST_PAGE, after }, http }) => {
-      const { accountId } = requirePrincipal(http);
+    handle: async ({ query: { by_api_key: byKey, limit = LONGEST_PAGE, after }, caller: { accountId } }) => {
       const page = { limit, after: after === undefined ? undefined : spenderIdOf(after, accountId) };
       const summary = await accounts
         .readCredits(accountId, byKey === "true" ? page : undefined)
@@ -102,15 +101,6 @@ const creditsRoute = ({ accounts, events }: CreditsDeps) =>
 /** The id that an entry has here, as its spender's. @throws ServiceError invalid_value */
 function spenderIdOf(entryId: string, accountId: string): string {
   return entryId === WEB_TOKEN.api_key_id ? accountId : uuid("after", entryId);
-}
-
-/** The gateway has checked this; it is checked again because balances are nobody else's business. */
-function requirePrincipal(request: FastifyRequest): Principal {
-  const principal = principalOf(request);
-  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-  if (principal.kind !== "management") return principal;
-  const message = "A management key cannot be used on this endpoint; use a normal key.";
-  throw new ServiceError("wrong_key_kind", message);
 }
 
 function summaryOf(

@@ -1,5 +1,5 @@
-// Answers to requests for lists and single models, kept as bytes until the catalogue changes. A query that was asked
-// before costs one look-up. How many are kept is bounded, so that made-up queries cannot fill the memory.
+// ListAnswers caches the bytes of lists and single models until the catalogue changes. A repeated query costs one
+// look-up. The number of cached answers is limited, so that invented queries cannot fill the memory.
 import { createHash } from "node:crypto";
 import { ModelIds } from "@gr/models";
 import { LRUCache } from "lru-cache";

@@ -1,4 +1,4 @@
-// Guarantees of lists: what each filter keeps, in which order each sort gives it, and where the limit cuts.
+// Guarantees of lists: the models that each filter keeps, the order of each sort, and the position of the limit.
 import { create } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
@@ -8,7 +8,7 @@ import { listedModel, type ModelQuery, modelQuery, type Scope, select } from "./
 interface Facts {
   readonly id: string;
   readonly kind?: ModelKind;
-  /** Vendor, then who serves it, in order of preference. */
+  /** Vendor, then the serving providers in order of preference. */
   readonly names?: readonly [string, ...string[]];
   readonly pico?: bigint;
   readonly score?: number;

@@ -1,4 +1,4 @@
-// Which models a query asks for, and in which order. Missing sort values come last; ties go by id.
+// ModelQuery filters and sorts the models of a list. Missing sort values are last; equal values are sorted by id.
 import type { PicoUsd } from "@gr/money";
 import type { Model } from "@gr/proto/catalog";
 import { wholeNumber } from "@gr/runtime";
@@ -41,7 +41,7 @@ export const modelQuery = z.object({
 });
 export type ModelQuery = z.infer<typeof modelQuery>;
 
-/** A model with everything that a query looks at, worked out once. */
+/** A model with all values of filters and sort orders, computed once. */
 export interface ListedModel {
   readonly id: string;
   readonly type: ModelRecord["type"];
@@ -78,7 +78,7 @@ export function listedModel(model: Model): ListedModel {
   };
 }
 
-/** Which types are listed when the query names none. */
+/** Types that are listed if the query names none. */
 export type Scope = "media" | "all";
 
 export function select<Listed extends ListedModel>(

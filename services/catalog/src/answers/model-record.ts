@@ -1,10 +1,10 @@
-// A model as callers see it: the same record in every list and on its own.
+// ModelRecord is a model in the public API: the same record in every list and alone.
 import { MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
 import { modelPricing, pricingOf } from "../prices/model-pricing.ts";
 
-/** 2026-11-20: when the catalogue began; the `created` of models whose release date is not known. */
+/** 2026-11-20, the catalogue's first day: the `created` of models with an unknown release date. */
 const CATALOGUE_BEGAN = Date.UTC(2026, 10, 20) / 1_000;
 
 const tokens = z.number().int().nullable().describe("tokens; null = unknown, or not a text model");
@@ -111,7 +111,7 @@ export function typeOf(model: Model): ModelRecord["type"] {
   }
 }
 
-/** In order of preference, each once. */
+/** Returns each provider once, in order of preference. */
 export function providersOf(model: Model): string[] {
   return [...new Set(model.routes.map(({ provider }) => provider))];
 }
@@ -122,7 +122,7 @@ function arenaOf({ arenaScore }: Model): ModelRecord["arena"] {
   return { board, entry, as_of, attribution };
 }
 
-/** A model that takes more is not asked for more. Null: nobody knows. */
+/** Requests are limited to our own maximum, even for a model with a larger one. Null: unknown. */
 function longestPromptOf({ limits }: Model): number | null {
   const own = limits?.promptCharacters ?? 0;
   return own === 0 ? null : Math.min(own, MOST_PROMPT_CHARACTERS);

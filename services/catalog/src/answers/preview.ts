@@ -1,5 +1,5 @@
-// What the catalogue would be with other seed files, with another folder of the operator's own, and after a fresh import.
-// Looks, and changes nothing.
+// Preview computes the catalogue with other seed files, with another folder of the operator's own, and after a fresh
+// import. It reads only, and changes nothing.
 import type { Catalog } from "@gr/proto/catalog";
 import { type Clock, sentenceOf } from "@gr/runtime";
 import type { SeedFile } from "../files/seed.ts";
@@ -11,21 +11,21 @@ import type { TextImports } from "../sources/text-imports.ts";
 
 export interface Preview {
   readonly catalog: Catalog;
-  /** What could not be looked at, so that the preview has it as it is now, and what would not be listed, and why. */
+  /** Sources that could not be read, with their present state in the preview, and unlisted models with the reason. */
   readonly notes: readonly string[];
 }
 
-/** Files that are not given are those on the disk. */
+/** Absent files are read from the disk. */
 export interface PreviewFiles {
   readonly seed?: readonly SeedFile[] | undefined;
   readonly own?: readonly SeedFile[] | undefined;
 }
 
-/** @throws OperatorError that says what is wrong with the files */
+/** @throws OperatorError with the faults of the files */
 export type TakePreview = (files: PreviewFiles) => Promise<Preview>;
 
 export function createPreview(options: {
-  /** What these files offer here. @throws OperatorError */
+  /** Returns the offer of these files. @throws OperatorError */
   offer: (files: PreviewFiles) => Promise<Offer & { readonly notes: readonly string[] }>;
   live: Pick<LiveCatalog, "imported">;
   textImports: Pick<TextImports, "preview">;

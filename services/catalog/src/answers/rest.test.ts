@@ -1,4 +1,4 @@
-// Guarantees of GET /v1/models and its compat twin, asked over HTTP as the gateway asks.
+// Guarantees of GET /v1/models and its compat variant, over HTTP as from the gateway.
 
 import { ManualClock, until } from "@gr/testing";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -372,7 +372,7 @@ describe("caching", () => {
       const etag = first.headers.get("etag") ?? "";
       expect(etag).toMatch(/^"[\w-]+"$/);
       expect(first.headers.get("cache-control")).toBe("public, max-age=60");
-      // A cache that has the answer to a good key must not give it to a bad one.
+      // A cache with the answer to a valid key must not send it to an invalid one.
       expect(first.headers.get("vary")).toBe("authorization");
       expect(first.headers.get("content-type")).toBe("application/json; charset=utf-8");
       for (const given of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {

@@ -1,16 +1,16 @@
-// GET /v1/models and its twin for SDKs whose base URL ends in /v1/compat, where text models are listed too.
-// Open to everybody: nothing here looks at who asks.
+// GET /v1/models and its variant for SDKs with a base URL that ends in /v1/compat, where text models are listed too.
+// Both are public: no code here reads the client's key.
 import { ServiceError } from "@gr/proto";
-import { type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestApi, type RestRequest, type RestRoute, restRoute } from "@gr/runtime";
 import type { LiveCatalog } from "../offer/live-catalog.ts";
 import { type Answer, createListAnswers } from "./list-answers.ts";
 import { type ModelQuery, modelQuery } from "./model-query.ts";
 import { modelList, modelRecord } from "./model-record.ts";
 
 const CACHE_CONTROL = "public, max-age=60";
-/** The gateway refuses a bad key on these paths, too, so a cache must not give one key's answer to another. */
+/** The gateway refuses an invalid key on these paths, too, so a cache must not share an answer between keys. */
 const VARY = "authorization";
-/** Characters. */
+/** Characters of an unknown id in an error message. */
 const MOST_ID_ECHOED = 200;
 
 export function catalogRest(live: Pick<LiveCatalog, "current">): RestApi {
@@ -38,6 +38,7 @@ function listRoute(path: string, summary: string, answer: (query: ModelQuery) =>
   return restRoute({
     method: "GET",
     path,
+    access: anyone,
     summary,
     query: modelQuery,
     responses: {
@@ -53,6 +54,7 @@ function findRoute(path: string, summary: string, find: (name: string) => Answer
   return restRoute({
     method: "GET",
     path,
+    access: anyone,
     summary,
     responses: {
       200: { description: "The model", schema: modelRecord },
@@ -72,7 +74,7 @@ function send({ body, etag }: Answer, http: RestRequest["http"], reply: RestRequ
   return reply.type("application/json; charset=utf-8").send(body);
 }
 
-/** Weak comparison, as If-None-Match wants it. A tag may hold commas and stars, so it is read with its quotes. */
+/** Weak comparison, as If-None-Match requires. A tag may contain commas and stars, so it is read with its quotes. */
 function holds(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   return header.trim() === "*" || (header.match(/"[^"]*"/g)?.includes(etag) ?? false);

@@ -1,5 +1,5 @@
-// The catalogue's RPC services. Everybody gets the catalogue as it is. Operators also see what it would be, look up past
-// prices, import now, and ask how the last import went.
+// The catalogue's RPC services. Every peer can read the catalogue. Operators can also preview changes, look up past
+// prices, import now, and query the last import.
 import { ServiceError } from "@gr/proto";
 import { CatalogOperatorService, CatalogService, TextImportState } from "@gr/proto/catalog";
 import { implement, OperatorError, type RpcService } from "@gr/runtime";

@@ -1,4 +1,4 @@
-// What a model may be called: ids that are one way through a path, names that show as they are.
+// Rules for ids and names of models: ids with one form in a path, names that display as written.
 import { withoutUnshown } from "@gr/text-upstream";
 import { z } from "zod";
 

@@ -1,4 +1,4 @@
-// Guarantees of an operator's own catalogue: files add, change and hide models, by all of the seed's rules; whatever is wrong
+// Guarantees of an operator's own catalogue: files add, change and hide models, by all of the seed's rules. Each fault
 // is named by file, model, field and rule.
 import { readFile } from "node:fs/promises";
 import { priceOf } from "@gr/models";

@@ -1,5 +1,6 @@
-// An operator's own catalogue: files in the seed's format that add models, change members of shipped ones, or hide models.
-// All of the seed's rules hold for what comes out; a mistake is named by file, model, field and rule.
+// OwnCatalog is an operator's own catalogue: files in the seed's format that add models, change
+// members of shipped ones, or hide models. The result must meet all rules of the seed; each mistake is
+// named by file, model, field and rule.
 import { isDeepStrictEqual } from "node:util";
 import type { Model } from "@gr/proto/catalog";
 import type { TextUpstream } from "@gr/text-upstream";
@@ -13,7 +14,7 @@ import { boardOf } from "./seed-rules.ts";
 import { modelOfText, type TextRoute } from "./text-model.ts";
 import { priceRow, textModelOf, textPricesOf } from "./text-price-list.ts";
 
-/** Of all files together. The catalogue's models fit one RPC message, before a change and after it. */
+/** Size limit of all files together, in bytes. The models before and after a change fit one RPC message. */
 export const MOST_OWN_BYTES = 1024 * 1024;
 
 const ownFile = z.strictObject({ vendor: vendorName.optional(), models: z.array(z.unknown()).min(1) });
@@ -21,23 +22,23 @@ const ownFile = z.strictObject({ vendor: vendorName.optional(), models: z.array(
 const rowHead = z.looseObject({
   id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
   type: z.enum(["image", "video", "text"]).optional(),
-  /** Not listed. All the rest of the row is checked as always. */
+  /** Not listed. All other fields of the row are checked as usual. */
   hidden: z.boolean().default(false),
 });
 
 const upstreamModel = z.string().min(1).max(MOST_ID_CHARACTERS).optional();
-/** As the price list has them, so that a row of one can be copied to the other. */
+/** The price list's format, so that a row can be copied between the two. */
 const textRow = priceRow.extend({
   type: z.literal("text"),
-  /** What the upstream calls it; left out = by its id. */
+  /** Name at the upstream; absent = the id. */
   upstream_model: upstreamModel,
-  /** Who serves it, the preferred first; left out = the first upstream that does not list its own prices. */
+  /** Upstreams, the preferred first; absent = the first upstream that does not list its own prices. */
   routes: z
     .array(
       z.strictObject({
         upstream: z.string().min(1),
         upstream_model: upstreamModel,
-        /** What this one bills, where it bills otherwise. */
+        /** Rates of this upstream, if they differ. */
         usd_per_million: priceRow.shape.usd_per_million.optional(),
         request_usd: usd.optional(),
         tool_usd: priceRow.shape.tool_usd.unwrap().optional(),
@@ -48,13 +49,13 @@ const textRow = priceRow.extend({
     .optional(),
 });
 
-/** Of the text upstreams, the preferred first. None: text models are checked and left out. */
+/** Text upstreams, the preferred first. None: text models are checked and omitted. */
 export type OwnTextUpstreams = readonly Pick<TextUpstream, "name" | "kind">[];
 
 export interface OwnCatalog {
-  /** The seed's models with what the files change, and those that the files add; without hidden ones. */
+  /** The seed's models with the files' changes, and the files' new models; without hidden ones. */
   readonly models: readonly Model[];
-  /** Ids that are not listed, whoever has them. */
+  /** Ids that are hidden, from any source. */
   readonly hidden: ReadonlySet<string>;
   /** Ids of new models, and of shipped ones that the files change; none of them is hidden. */
   readonly added: readonly string[];
@@ -71,14 +72,14 @@ interface OwnRow {
 
 type ReadRow = { readonly row: OwnRow } | { readonly problems: readonly string[] };
 
-/** @throws OperatorError that names file, model, field and rule of what is wrong. */
+/** @throws OperatorError that names file, model, field and rule of each fault */
 export function ownCatalog(seed: Seed, files: readonly SeedFile[], upstreams: OwnTextUpstreams): OwnCatalog {
   const { problems, ...catalog } = readOwnCatalog(seed, files, upstreams);
   refuseProblems("The catalogue folder", problems);
   return catalog;
 }
 
-/** The catalogue of these files as far as they are right, and a sentence without its end for each thing that is wrong. */
+/** Returns the catalogue of the valid parts of these files, and a sentence without its full stop for each fault. */
 export function readOwnCatalog(
   seed: Seed,
   files: readonly SeedFile[],
@@ -138,7 +139,7 @@ function mediaModel(seed: Seed, fields: Fields, vendor: string, about: About): R
   if (model === undefined || problems.length > 0) return { problems };
   const [board] = boardOf(model);
   const [other] = seed.models.flatMap((one) => (one.kind === model.kind ? boardOf(one) : []));
-  // Scores of different boards or days do not compare, and the list sorts by them.
+  // Scores of different boards or days are not comparable, and the list sorts by them.
   if (board === undefined || other === undefined || board === other) return { row: { ...about, model } };
   return { problems: [`${about.at}: arena_score: must be of ${other}, as all scores of its type`] };
 }
@@ -176,10 +177,10 @@ function usualRoute(upstreams: OwnTextUpstreams): readonly SaidRoute[] | undefin
   return usual && [{ upstream: usual.name }];
 }
 
-/** What a route says of its own price. */
+/** Returns the route's own prices. */
 function definedIn({ usd_per_million, request_usd, tool_usd, cases }: SaidRoute) {
   return {
-    // The cases of the model are those of its usual rates.
+    // The model's cases belong to its usual rates.
     ...(usd_per_million === undefined ? {} : { usd_per_million, cases: [] }),
     ...(cases === undefined ? {} : { cases }),
     ...(request_usd === undefined ? {} : { request_usd }),
@@ -187,7 +188,7 @@ function definedIn({ usd_per_million, request_usd, tool_usd, cases }: SaidRoute)
   };
 }
 
-/** A member that is named replaces the shipped one as a whole; null takes an optional one away. */
+/** A named member replaces the shipped one as a whole; null removes an optional one. */
 function changedModel(seed: Seed, shipped: SeedRow, fields: Fields, about: About): ReadRow {
   if (fields["type"] !== undefined && fields["type"] !== shipped.row["type"])
     return { problems: [`${about.at}: type: is ${shipped.row["type"]} and cannot be changed`] };
@@ -207,13 +208,13 @@ const OPTIONAL: ReadonlySet<string> = new Set(
 const routeHead = z.looseObject({ provider: z.string(), upstream_model: z.string(), cost: z.unknown() });
 
 /**
- * A shipped route goes on costing us what it costs: another price of ours moves no provider's. So where its cost was the
- * price, and nobody says another cost, it stays the price that was shipped. A price below it is then refused like any other.
+ * The cost of a shipped route does not change with our own price. If its cost was the shipped price, and the files set
+ * no other cost, the shipped price remains its cost. A price below that cost is then refused like any other.
  */
 function routesOf(shipped: Fields, fields: Fields): unknown {
   const routes = z.array(routeHead).safeParse(fields["routes"] ?? shipped["routes"]);
   const known = z.array(routeHead).safeParse(shipped["routes"]);
-  // The model's own check says what is wrong with them.
+  // The check of the model itself names the faults in them.
   if (!routes.success || !known.success) return fields["routes"] ?? shipped["routes"];
   const repriced = fields["price"] !== undefined && !isDeepStrictEqual(fields["price"], shipped["price"]);
   return routes.data.map((route) => {

@@ -1,12 +1,12 @@
-// One model as the seed files write it, and how it becomes a model of the contract. Unknown is null and never a guess. Every
-// price, score and date has its source and day; the model's own sources are for all the rest.
+// SeedModel is one model in the format of the seed files, converted to a model of the contract. Unknown is null and
+// never a guess. Every price, score and date has its source and day; the model's own sources cover all other facts.
 import { create, type JsonObject } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { z } from "zod";
 import { MODEL_ID, MOST_ID_CHARACTERS, modelName } from "./model-name.ts";
 import { isoDate, priceOfSeed, seedPrice, sizeText, sourced } from "./seed-price.ts";
 
-/** The longest video that a request can ask for. */
+/** Longest video of a request, in seconds. */
 const MOST_SECONDS = 60;
 
 const CAPABILITIES = [
@@ -62,13 +62,15 @@ const sizeBounds = z.strictObject({
 const route = z.strictObject({
   provider: z.string().regex(/^[a-z0-9-]{1,40}$/),
   upstream_model: z.string().min(1),
-  /** Lower is tried first. */
+  /** Routes with a lower priority are tried first. */
   priority: z.int().min(1),
-  /** What the provider bills us; null = the same as the customer's price. */
+  /** Cost price of the provider; null = the same as the customer's price. */
   cost: seedPrice.nullable(),
-  /** Sizes that the provider makes, where they are not all of the model's; for others the route is passed over. */
+  /** Sizes at this provider, if it lacks some of the model's; the route is skipped for other sizes. */
   size_limits: sizeBounds.optional(),
-  /** What the provider calls our values. `always` is sent with every request. Absent = our values are sent as they are. */
+  /**
+   * The provider's terms for our values. `always` is sent with every request. Absent = our values are sent unchanged.
+   */
   parameters: z
     .strictObject({
       always: fields.optional(),
@@ -98,17 +100,17 @@ export const seedModel = z.strictObject({
       .strictObject({ min: length, max: length })
       .refine(({ min, max }) => min <= max, "must be a list, or a range whose min is at most its max"),
   ]),
-  /** What "auto" and an absent parameter stand for. */
+  /** Values of "auto" and of an absent parameter. */
   default: z.strictObject({
     size: sizeText.optional(),
     quality: quality.optional(),
     seconds: length.optional(),
   }),
-  /** The same for requests that bring images along, where it differs. */
+  /** The same for requests with images, if different. */
   default_with_images: z
     .strictObject({ size: sizeText.optional(), quality: quality.optional(), seconds: length.optional() })
     .optional(),
-  /** What is sold together; a request must fit one of them. Absent = everything that is accepted. */
+  /** Combinations that are for sale; a request must match one of them. Absent = all accepted values. */
   combinations: z
     .array(
       z.strictObject({
@@ -116,13 +118,13 @@ export const seedModel = z.strictObject({
         qualities: z.array(quality).min(1).optional(),
         seconds: z.array(length).min(1).optional(),
         with_images: z.boolean().optional(),
-        /** With so many images at most. */
+        /** Number of images, at most. */
         max_input_images: z.int().min(1).max(16).optional(),
       }),
     )
     .min(1)
     .optional(),
-  /** What one request may bring along. */
+  /** Limits of the input of one request. */
   limits: z
     .strictObject({
       input_images: z.int().min(1).max(16).optional(),
@@ -130,7 +132,7 @@ export const seedModel = z.strictObject({
       ...sourced,
     })
     .optional(),
-  /** Of what has no source of its own: abilities, accepted values, names at the providers. */
+  /** Sources of the facts without their own: abilities, accepted values, names at the providers. */
   sources: z.array(z.strictObject(sourced)).min(1),
   release_date: sourcedDate.nullable(),
   /** The first day on which the vendor no longer serves it. */

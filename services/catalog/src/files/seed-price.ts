@@ -1,5 +1,5 @@
-// Prices as the seed files write them, decimal strings in USD with source and date, and how they become rules of the
-// contract. An amount that is not exact in 1e-12 USD is refused and never rounded.
+// SeedPrice is a price in the format of the seed files: decimal strings in USD with source and date, converted to
+// rules of the contract. An amount that is not exact in 1e-12 USD is refused and never rounded.
 import { create } from "@bufbuild/protobuf";
 import { type PicoUsd, parseDecimal } from "@gr/money";
 import { type Price, PriceSchema } from "@gr/proto/catalog";
@@ -9,7 +9,7 @@ import { type PriceRule, versioned } from "../prices/price-version.ts";
 const PICO_DIGITS = 12;
 /** 1e-12 USD a token is 1e-6 USD a million tokens. */
 const PER_MILLION_DIGITS = 6;
-/** No unit costs more, so a larger amount is a typing mistake. Products with it still fit 64 bits. */
+/** No unit costs more, so a larger amount is a typing error. Products with it still fit 64 bits. */
 const MOST_USD = 10_000n * 10n ** 12n;
 
 export const sizeText = z
@@ -29,13 +29,16 @@ export const usdPerMillion = amount(PER_MILLION_DIGITS);
 export const isoDate = z.iso.date("must be a date such as 2026-11-20");
 export const sourced = { source: z.string().min(1), as_of: isoDate };
 
-/** A tier holds for what it names; what it leaves out does not matter. The first that holds applies. */
+/** A tier requires only the conditions that it names. The first matching tier applies. */
 const conditions = {
   quality: z.enum(["low", "medium", "high"]).optional(),
   sizes: z.array(sizeText).min(1).optional(),
 };
 const maxPixels = z.int().positive().optional();
-/** `audio`, `with_images`: true or false = the tier is for videos with or without sound, for requests with or without images. */
+/**
+ * `audio`, `with_images`: true or false = the tier is for videos with or without sound, or for
+ * requests with or without images.
+ */
 const eitherWay = z.boolean().optional();
 const imageTier = z.strictObject({ ...conditions, max_pixels: maxPixels, with_images: eitherWay, usd });
 const secondTier = z.strictObject({ ...conditions, audio: eitherWay, with_images: eitherWay, usd });
@@ -49,10 +52,10 @@ const clipTier = z.strictObject({
 });
 
 const inputs = {
-  /** For each input image beyond the free ones. */
+  /** Price of each input image beyond the free ones. */
   input_image_usd: usd.optional(),
   free_input_images: z.int().min(0).max(100).optional(),
-  /** `per`: with each image made, which is so when it is left out, or once a request. */
+  /** `per`: for each generated image, which is the default, or once a request. */
   input_images: z
     .strictObject({
       per: z.enum(["image", "request"]).default("image"),
@@ -94,7 +97,7 @@ const perClip = z.strictObject({
   ...sourced,
 });
 const tokenRates = {
-  /** Meters that are left out are billed as input, `reasoning` and `image_output` as output. */
+  /** Absent meters are billed as input, `reasoning` and `image_output` as output. */
   usd_per_million: z.strictObject({
     input: usdPerMillion,
     output: usdPerMillion,
@@ -118,7 +121,7 @@ export const seedPrice = z.discriminatedUnion("basis", [
   z.strictObject({
     basis: z.literal("metered"),
     ...tokenRates,
-    /** A bound of what one image made, or one second of video, can use; it is held before. */
+    /** Largest usage of one generated image, or of one second of video; it is held before. */
     most_tokens: z.strictObject({
       tiers: z.array(z.strictObject({ ...conditions, max_pixels: maxPixels, tokens: mostTokens })).min(1),
       input_image: mostTokens.optional(),
@@ -129,7 +132,7 @@ export const seedPrice = z.discriminatedUnion("basis", [
   }),
   z.strictObject({
     basis: z.literal("reported"),
-    /** What the provider reports is charged, up to what this rule says. */
+    /** The provider's reported cost is charged, up to this rule's amount. */
     most: z.discriminatedUnion("basis", [perImage, perArea, perSecond, perClip]),
     ...sourced,
   }),

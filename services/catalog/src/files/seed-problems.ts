@@ -1,11 +1,11 @@
-// What is wrong with files that people write, in a sentence for the operator. Each problem names file, row, field and rule;
-// of many problems the first few are shown.
+// Describes faults in files that people write, in a sentence for the operator. Each fault has its file, row, field and
+// rule; of many faults the first few are shown.
 import { OperatorError, sentenceOf } from "@gr/runtime";
 import { core, z } from "zod";
 
 const MOST_PROBLEMS_SHOWN = 5;
 
-/** @param what "The catalogue seed" @throws OperatorError when there is any problem */
+/** @param what "The catalogue seed" @throws OperatorError if there is any fault */
 export function refuseProblems(what: string, problems: readonly string[]): void {
   if (problems.length === 0) return;
   const more = problems.length - MOST_PROBLEMS_SHOWN;
@@ -13,7 +13,7 @@ export function refuseProblems(what: string, problems: readonly string[]): void 
   throw new OperatorError(`${what} is not usable: ${shown}${more > 0 ? `; and ${more} more` : ""}.`);
 }
 
-/** A file as its schema reads it, or what is wrong with it. */
+/** Returns a file's content by its schema, or the faults. */
 export function parseFile<Schema extends z.ZodType>(
   schema: Schema,
   { name, content }: { name: string; content: string },
@@ -28,7 +28,7 @@ export function parseFile<Schema extends z.ZodType>(
   return file.success ? { data: file.data } : { problems: problemsOf(file.error, name) };
 }
 
-/** By its id, else by its place in the file. */
+/** Name by its id, else by its position in the file. */
 export function nameOfRow(row: unknown, index: number): string {
   const { data } = z.looseObject({ id: z.string() }).safeParse(row);
   return data?.id ?? `models[${index}]`;

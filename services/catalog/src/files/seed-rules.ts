@@ -1,4 +1,4 @@
-// Rules between the fields of a seed model and between models. The main one: every request that a model accepts has a finite
+// Rules between the fields of a seed model and between models. The main rule: every accepted request has a finite
 // price before it is sent.
 import {
   acceptsSize,
@@ -26,7 +26,7 @@ import { meterPricesOf } from "../prices/model-pricing.ts";
 /** Larger than any listed size: it has a price only when the rule prices every size. */
 const ANY_SIZE = "99999x99999";
 
-/** Sentences of what is wrong with one model; none = it may be listed. */
+/** Sentences for the faults of one model; none = it may be listed. */
 export function problemsOfModel(model: Model, vendor: string): string[] {
   return [
     ...(model.id.startsWith(`${vendor}/`) ? [] : [`id must begin with "${vendor}/"`]),
@@ -39,7 +39,7 @@ export function problemsOfModel(model: Model, vendor: string): string[] {
   ];
 }
 
-/** Sentences of what is wrong between models. */
+/** Sentences for the faults between models. */
 export function problemsAcross(models: readonly Model[]): string[] {
   const ids = models.map(({ id }) => id);
   const twice = new Set(ids.filter((id, index) => ids.indexOf(id) !== index));
@@ -48,7 +48,7 @@ export function problemsAcross(models: readonly Model[]): string[] {
   );
   return [
     ...[...twice].map((id) => `the model ${id} is there more than once`),
-    // Scores of different boards or days do not compare, and the list sorts by them.
+    // Scores of different boards or days are not comparable, and the list sorts by them.
     ...boards
       .filter((used) => used.size > 1)
       .map((used) => `models of one type have scores of different boards: ${[...used].join(", ")}`),
@@ -79,7 +79,7 @@ function problemsOfDefaults(model: Model): string[] {
   return problems;
 }
 
-/** A model that takes images says so as an ability and as a parameter; one that takes none says neither. */
+/** A model with image input has it as an ability and as a parameter; any other model has neither. */
 function problemsOfInputs(model: Model): string[] {
   const able = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
   const named = model.supportedParameters.includes("image");
@@ -109,7 +109,7 @@ function textOf(request: ImageMeters | VideoMeters): string {
   return `${quality} ${size}${"seconds" in request ? ` ${request.seconds} s` : ""}`;
 }
 
-/** What is sold together must be accepted one by one, and the defaults must be sold together. */
+/** Each value of a combination must be accepted on its own, and the defaults must match a combination. */
 function problemsOfCombinations(model: Model): string[] {
   const { combinations } = model;
   const strange = combinations.flatMap(({ sizes, qualities, seconds }) => [
@@ -140,7 +140,7 @@ function problemsOfCombinations(model: Model): string[] {
   ];
 }
 
-/** No accepted request may cost us more than it is charged. Costs by the token are bounded by a price by the token only. */
+/** No accepted request may cost us more than its charge. Only a price by the token can bound a cost by the token. */
 function problemsOfCost(model: Model, route: Route): string[] {
   const { price } = model;
   const { cost } = route;
@@ -173,7 +173,7 @@ function dearerMeters(cost: TokenPrice, price: TokenPrice): string[] {
 
 type Tier = ImageTier | SecondTier | ClipTier | MeteredTier;
 
-/** A tier that can never apply is a mistake: another tier prices what it was meant for, or none does. */
+/** A tier that can never apply is a mistake: its requests are priced by another tier, or have no price. */
 function problemsOfTiers(model: Model): string[] {
   const tiers = tiersOf(model.price);
   const strange = tiers.flatMap((tier) => [
@@ -219,7 +219,7 @@ function holdsAlways(tier: Tier): boolean {
   );
 }
 
-/** A provider that calls some values differently must call all of them something. */
+/** A provider with its own term for one value must have a term for every value. */
 function problemsOfRoute(model: Model, route: Route): string[] {
   const accepted: [string, readonly string[]][] = [
     ["size", listedSizesOf(model)],

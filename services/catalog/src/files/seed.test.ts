@@ -1,4 +1,4 @@
-// Guarantees of the seed: what is shipped is complete and alive, and nothing wrong gets past the start.
+// Guarantees of the seed: the shipped files are complete and current, and every fault stops the start.
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// The seed files, one per vendor. One mistake refuses them all; the sentence names file, model, field and rule of each.
+// The seed files, one per vendor. One mistake refuses them all; the message names file, model, field and rule of each.
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Model } from "@gr/proto/catalog";
@@ -9,25 +9,25 @@ import { problemsAcross, problemsOfModel } from "./seed-rules.ts";
 
 export { SEED_DIRECTORY } from "../shipped-folders.ts";
 
-/** Vendor of the models that only a simulator serves. */
+/** Vendor of models that only a simulator serves. */
 const SANDBOX_VENDOR = "sandbox";
 
 export const vendorName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9-]*$/);
 const seedFile = z.strictObject({ vendor: vendorName, models: z.array(z.unknown()).min(1) });
 
 export interface SeedFile {
-  /** As in the folder: "openai.json". */
+  /** Name within the folder: "openai.json". */
   readonly name: string;
   readonly content: string;
 }
 
 export interface SeedRow {
   readonly vendor: string;
-  /** As its file writes it. */
+  /** The row in its file's format. */
   readonly row: Readonly<Record<string, unknown>>;
 }
 
-/** All models of the files, those of the sandbox included, and their rows by id. */
+/** All models of the files, including those of the sandbox, and their rows by id. */
 export interface Seed {
   readonly models: readonly Model[];
   readonly rows: ReadonlyMap<string, SeedRow>;
@@ -45,12 +45,12 @@ export async function loadSeed(directory: string, options: { sandbox: boolean })
   return models.filter((model) => options.sandbox || !isOfSandbox(model));
 }
 
-/** Whether only a simulator serves it. */
+/** True if only a simulator serves it. */
 export function isOfSandbox({ ownedBy }: Pick<Model, "ownedBy">): boolean {
   return ownedBy === SANDBOX_VENDOR;
 }
 
-/** The files of a folder by name. What is no JSON, or is hidden as editors hide theirs, is left out. */
+/** Reads the files of a folder by name. Files that are not JSON, or hidden like those of editors, are ignored. */
 export async function readSeedFiles(directory: string): Promise<SeedFile[]> {
   const names = (await readdir(directory)).filter((name) => /^[^.].*\.json$/.test(name)).sort();
   return Promise.all(
@@ -58,7 +58,7 @@ export async function readSeedFiles(directory: string): Promise<SeedFile[]> {
   );
 }
 
-/** @throws OperatorError that names file, model, field and rule of what is wrong. */
+/** @throws OperatorError that names file, model, field and rule of each fault */
 export function readSeed(seedFiles: readonly SeedFile[]): Seed {
   const files = seedFiles.map(readSeedFile);
   const models = files.flatMap((file) => file.models);
@@ -87,7 +87,7 @@ function readSeedFile(file: SeedFile): ReadFile {
   };
 }
 
-/** @param at where it stands, for the sentences: "acme.json: acme/film" */
+/** @param at position for the sentences: "acme.json: acme/film" */
 export function readModel(row: unknown, at: string, vendor: string): { model?: Model; problems: string[] } {
   const seed = seedModel.safeParse(row);
   if (!seed.success) return { problems: problemsOf(seed.error, at) };

@@ -13,7 +13,7 @@ import { readListing, UnusableListing } from "./text-listing.ts";
 import { mergedTextModels } from "./text-model.ts";
 
 const TODAY = "2026-11-20";
-/** Of the runtime's RPC, in either direction. */
+/** Message limit of the runtime's RPC, in either direction. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const openRouter = { kind: UPSTREAM_KINDS.openrouter, priceList: new Map() } as const;
 const vercel = { kind: UPSTREAM_KINDS.vercel, priceList: new Map() } as const;
@@ -261,7 +261,7 @@ test("no row, whatever it is, breaks the reading of the others", () => {
   );
 });
 
-/** As many rows of the longest texts as fit, which weigh the most in the catalogue for what they weigh as JSON. */
+/** The largest number of rows with the longest texts, which need the most memory per byte of JSON. */
 function largestListing(): unknown {
   const rowOf = (number: number, words: number) => ({
     id: `${number}${"i".repeat(200)}`.slice(0, 200),
@@ -283,7 +283,7 @@ test("the largest listing that is read makes a catalogue that two of fit one RPC
   const shown = mergedTextModels([["default", models]]);
   const { catalog } = takeSnapshot({ models: [], hidden: new Set() }, shown, TODAY);
   const answer = create(SyncCatalogResponseSchema, { before: catalog, after: catalog });
-  // Room for the models of the seed, whose files have less than this, and for those of an operator's own folder.
+  // Room for the models of the seed, with files below this size, and for those of an operator's own folder.
   const forFiles = 256 * 1024 + MOST_OWN_BYTES;
   expect(toBinary(SyncCatalogResponseSchema, answer).length).toBeLessThan(MAX_MESSAGE_BYTES - 2 * forFiles);
 });

@@ -1,5 +1,5 @@
-// Reads what an upstream answers to GET /models. A row that has no exact price, or makes anything but text, is left out and
-// counted. A body that is no listing is an error, so that it never counts as an empty catalogue.
+// TextListing reads an upstream's answer to GET /models. A row without an exact price, or with output other than text,
+// is skipped and counted. A body that is no listing is an error, so that it never counts as an empty catalogue.
 import type { SkipReason, TextModel, UpstreamKind } from "@gr/text-upstream";
 import { z } from "zod";
 import { isOnSale } from "../offer/shutdown.ts";
@@ -21,14 +21,14 @@ export class UnusableListing extends Error {
 
 type RowReader = (row: unknown) => TextModel | SkipReason;
 
-/** How the rows are read. */
+/** Format of the rows. */
 export interface ListingFormat {
   readonly kind: UpstreamKind;
-  /** Where the upstream lists no prices, only the models of this list are taken. */
+  /** If the upstream lists no prices, only the models of this price list are imported. */
   readonly priceList: TextPriceList;
 }
 
-/** @param today ISO date; what is shut down by then counts as left out. @throws UnusableListing */
+/** @param today ISO date; models that are shut down by then count as skipped. @throws UnusableListing */
 export function readListing(format: ListingFormat, body: unknown, today: string): Listing {
   const shape = z.object({ data: z.array(z.unknown()).max(MOST_ROWS) }).safeParse(body);
   if (!shape.success) {

@@ -1,10 +1,11 @@
-// Text models of listings and of an operator's rows, as models of the contract: one model with a route to each upstream that
-// serves it, and a price that says what each of them bills.
+// TextModel converts text models of listings and of an operator's rows to models of the contract: one model with a
+// route to each of its upstreams, and a price with each upstream's rates.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type Model,
   ModelKind,
   ModelSchema,
+  OffPeakPriceSchema,
   PriceAtUpstreamSchema,
   PriceCaseSchema,
   type TokenPrice,
@@ -13,15 +14,15 @@ import {
 import type { TextModel, TextPrices, TextRates } from "@gr/text-upstream";
 import { versioned } from "../prices/price-version.ts";
 
-/** One way to reach a text model. */
+/** One route to a text model. */
 export interface TextRoute {
-  /** The name that routes call the upstream by. */
+  /** Name of the upstream in routes. */
   readonly upstream: string;
   readonly upstreamModel: string;
   readonly prices: TextPrices;
 }
 
-/** @param routes the preferred first; its prices are the model's, and theirs is said of others that bill otherwise */
+/** @param routes the preferred first; its prices are the model's, and each route with other rates has its own */
 export function modelOfText(text: TextModel, routes: readonly TextRoute[]): Model {
   const prices = routes[0]?.prices ?? text.prices;
   const usual = versioned({ case: "token", value: tokenPriceOf(prices) }).version;
@@ -53,7 +54,13 @@ function tokenPriceOf(prices: TextPrices): TokenPrice {
       price: create(TokenPriceSchema, ratesOf(rates)),
     }),
   );
-  return create(TokenPriceSchema, { ...ratesOf(prices), cases });
+  const offPeak = (prices.offPeak ?? []).map(({ hours, rates }) =>
+    create(OffPeakPriceSchema, {
+      hours: hours.map(({ weekdays, ...minutes }) => ({ weekdays: [...weekdays], ...minutes })),
+      price: create(TokenPriceSchema, ratesOf(rates)),
+    }),
+  );
+  return create(TokenPriceSchema, { ...ratesOf(prices), cases, offPeak });
 }
 
 function ratesOf(prices: TextRates): MessageInitShape<typeof TokenPriceSchema> {
@@ -76,8 +83,9 @@ function ratesOf(prices: TextRates): MessageInitShape<typeof TokenPriceSchema> {
 }
 
 /**
- * One list of what several upstreams list. A model that several of them have promises what each of these can do, so that
- * nothing depends on which one serves. Its limits are the largest, for which a hold must be enough.
+ * Merges the lists of several upstreams. A model of several upstreams promises only the abilities
+ * that each of them has, so that none depends on the serving route. Its limits are the largest,
+ * because the hold must cover each of them.
  * @param listings by upstream, the preferred first
  */
 export function mergedTextModels(listings: readonly (readonly [string, readonly TextModel[]])[]): Model[] {

@@ -1,5 +1,5 @@
-// What text models cost whose upstream lists no prices: our own files, and a file of the operator, whose rows go before
-// ours. A file is refused as a whole when anything in it is wrong.
+// TextPriceList has the prices of text models from upstreams that list none: our own files, and an operator's file
+// with rows that override ours. A file with any fault is refused as a whole.
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { OperatorError } from "@gr/runtime";
@@ -11,7 +11,7 @@ import { readSeedFiles, type SeedFile } from "./seed.ts";
 import { isoDate, sourced, usd, usdPerMillion } from "./seed-price.ts";
 import { nameOfRow, parseFile, problemsOf, refuseProblems } from "./seed-problems.ts";
 
-/** By the id that the upstream lists. */
+/** Models by the id in the upstream's list. */
 export type TextPriceList = ReadonlyMap<string, TextModel>;
 
 const tokens = z.int().positive().nullable().default(null);
@@ -22,7 +22,7 @@ const rates = z.strictObject({
   output: usdPerMillion,
   cached_input: usdPerMillion.optional(),
   cache_write: usdPerMillion.optional(),
-  /** Writes that are kept for longer than usual: an hour, twelve hours. */
+  /** Cache writes that last longer than usual: an hour, twelve hours. */
   long_cache_write: usdPerMillion.optional(),
   image_input: usdPerMillion.optional(),
   audio_input: usdPerMillion.optional(),
@@ -30,6 +30,20 @@ const rates = z.strictObject({
   image_output: usdPerMillion.optional(),
   audio_output: usdPerMillion.optional(),
 });
+
+const TIME = /^([01]\d|2[0-3]):[0-5]\d$|^24:00$/;
+const timeOfDay = z
+  .string()
+  .regex(TIME, "must be a time of the day as HH:MM")
+  .transform((text) => Number(text.slice(0, 2)) * 60 + Number(text.slice(3)));
+const dailyHours = z
+  .strictObject({
+    /** From 1 (Monday) to 7 (Sunday); absent = every day. */
+    weekdays: z.array(z.int().min(1).max(7)).default([]),
+    from: timeOfDay,
+    to: timeOfDay,
+  })
+  .refine(({ from, to }) => from < to, "must end after it begins, on the same day");
 
 export const priceRow = z.strictObject({
   id: z.string().regex(MODEL_ID).max(MOST_ID_CHARACTERS),
@@ -42,9 +56,9 @@ export const priceRow = z.strictObject({
   release_date: isoDate.nullable().default(null),
   /** The first day on which the upstream no longer serves it. */
   shutdown_date: isoDate.nullable().default(null),
-  /** What is left out is billed as input or output. */
+  /** Absent meters are billed as input or output. */
   usd_per_million: rates,
-  /** Rates of service tiers and of inputs above a length. A tier that is not named has no price, and is refused. */
+  /** Rates of service tiers and of inputs above a length. A tier without rates has no price, and is refused. */
   cases: z
     .array(
       z.strictObject({
@@ -57,16 +71,20 @@ export const priceRow = z.strictObject({
       }),
     )
     .default([]),
+  /** Rates of some hours in UTC, for the standard tier and inputs without a case; other times have the usual rates. */
+  off_peak: z
+    .array(z.strictObject({ hours: z.array(dailyHours).min(1), usd_per_million: rates }))
+    .default([]),
   /** Added to each request. */
   request_usd: usd.default(0n),
-  /** Each call of a tool that the provider runs, by the type that it has in the output. */
+  /** Price of each call of a provider's tool, by its type in the output. */
   tool_usd: z.record(z.string().regex(/^[a-z_]{1,40}_call$/, 'must end in "_call"'), usd).default({}),
   ...sourced,
 });
 
 /**
- * @param ownFile path of the operator's file; undefined = ours only.
- * @throws OperatorError that names file, model, field and rule of what is wrong.
+ * @param ownFile path of the operator's file; undefined = ours only
+ * @throws OperatorError that names file, model, field and rule of each fault
  */
 export async function readTextPriceList(ownFile: string | undefined): Promise<TextPriceList> {
   const files = await readSeedFiles(TEXT_PRICE_DIRECTORY);
@@ -74,7 +92,7 @@ export async function readTextPriceList(ownFile: string | undefined): Promise<Te
   return textPriceListOf(files);
 }
 
-/** Of two rows with one id in different files, the later file's counts. @throws OperatorError */
+/** Of two rows with one id in different files, the later file's row applies. @throws OperatorError */
 export function textPriceListOf(files: readonly SeedFile[]): TextPriceList {
   const read = files.map(readPriceFile);
   refuseProblems(
@@ -124,7 +142,7 @@ export function textModelOf(row: z.infer<typeof priceRow>): TextModel {
 }
 
 export function textPricesOf(
-  row: Pick<z.infer<typeof priceRow>, "usd_per_million" | "request_usd" | "tool_usd" | "cases">,
+  row: Pick<z.infer<typeof priceRow>, "usd_per_million" | "request_usd" | "tool_usd" | "cases" | "off_peak">,
 ): TextPrices {
   const common = { request: row.request_usd, tools: row.tool_usd };
   const cases = row.cases.map(({ tier = "", above_input_tokens = 0, usd_per_million }) => ({
@@ -132,7 +150,15 @@ export function textPricesOf(
     aboveInputTokens: above_input_tokens,
     rates: { ...ratesOf(usd_per_million), ...common },
   }));
-  return { ...ratesOf(row.usd_per_million), ...common, ...(cases.length === 0 ? {} : { cases }) };
+  const offPeak = row.off_peak.map(({ hours, usd_per_million }) => ({
+    hours: hours.map(({ weekdays, from, to }) => ({ weekdays, fromMinute: from, toMinute: to })),
+    rates: { ...ratesOf(usd_per_million), ...common },
+  }));
+  return {
+    ...{ ...ratesOf(row.usd_per_million), ...common },
+    ...(cases.length === 0 ? {} : { cases }),
+    ...(offPeak.length === 0 ? {} : { offPeak }),
+  };
 }
 
 function ratesOf(rates: z.infer<typeof priceRow>["usd_per_million"]): Omit<TextPrices, "request" | "tools"> {

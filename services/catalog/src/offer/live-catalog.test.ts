@@ -1,4 +1,4 @@
-// Guarantees of the live catalogue: watchers get the newest state, never a backlog, and leave nothing behind.
+// Guarantees of the live catalogue: watchers receive the newest state, never a backlog, and are removed completely.
 import { create } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { ManualClock } from "@gr/testing";

@@ -1,5 +1,6 @@
-// The current catalogue of this process: offered models and imported text models, less what is hidden or was shut down by today.
-// Watchers get the newest state and never a backlog; nothing of a watcher stays behind when it leaves.
+// LiveCatalog is the current catalogue of this process: offered models and imported text models, without
+// hidden and shut-down ones. Watchers receive the newest state and never a backlog. A watcher that
+// disconnects is removed completely.
 import { type Catalog, type Model, ModelKind } from "@gr/proto/catalog";
 import type { Clock } from "@gr/runtime";
 import type { Offer } from "./offer.ts";
@@ -8,19 +9,19 @@ import { type Snapshot, takeSnapshot } from "./snapshot.ts";
 
 export interface LiveCatalog {
   current(): Snapshot;
-  /** The imported text models, also those that the offer hides. */
+  /** The imported text models, including those that the offer hides. */
   imported(): readonly Model[];
-  /** Whether there are text models besides the imported ones. */
+  /** True if there are text models besides the imported ones. */
   offersText(): boolean;
   /** Replaces all but the imported text models. */
   setOffer(offer: Offer): void;
   /** Replaces the imported text models. */
   setTextModels(models: readonly Model[]): void;
-  /** Hides what was shut down since; called from time to time. */
+  /** Hides models that were shut down since the last call; called periodically. */
   refresh(): void;
   /** The catalogue now and after each change, until the signal is aborted or the catalogue closes. */
   watch(signal: AbortSignal): AsyncGenerator<Catalog>;
-  /** Watchers that wait for a change now. */
+  /** Number of watchers that wait for a change now. */
   waiting(): number;
   close(): void;
 }

@@ -1,4 +1,4 @@
-// Guarantees of the offer: nothing is listed that nobody here can make, and nothing promised that nobody here takes.
+// Guarantees of the offer: every listed model has a provider here, and every promised ability has one.
 import { create } from "@bufbuild/protobuf";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { ManualClock, until } from "@gr/testing";

@@ -1,27 +1,27 @@
-// The part of the seed, and of an operator's own catalogue, that this router can serve. A model is offered when a provider
-// makes its kind here. An ability of it is promised when one of these providers has it.
+// Offer is the part of the seed, and of an operator's own catalogue, that this router can serve. A model is offered if
+// a provider here generates its kind. Its listed abilities are those of at least one of these providers.
 import { clone } from "@bufbuild/protobuf";
 import { needsImage, type ProviderAbility, TAKES_IMAGES } from "@gr/models";
 import { type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 
-/** What each provider can do here. */
+/** Abilities of each provider here. */
 export type MediaProviders = ReadonlyMap<string, ReadonlySet<ProviderAbility>>;
 
 const IMAGE_PARAMETERS: ReadonlySet<string> = new Set(["image", "mask"]);
 
 export interface Offer {
   readonly models: readonly Model[];
-  /** Ids that are not listed, whoever has them. */
+  /** Ids that are hidden, from any source. */
   readonly hidden: ReadonlySet<string>;
 }
 
-/** The models that can be asked for here, each with the abilities that it has here. */
+/** Returns the models that can be requested here, each with its abilities here. */
 export function offeredModels(models: readonly Model[], providers: MediaProviders): Model[] {
   return models.flatMap((model) => offered(model, providers) ?? []);
 }
 
 function offered(model: Model, providers: MediaProviders): Model | undefined {
-  // Its route is the text upstream, which is there or the model would not be.
+  // Its route is the text upstream, which exists if the model is listed.
   if (model.kind === ModelKind.TEXT) return model;
   const makes = model.kind === ModelKind.VIDEO ? "video" : "image";
   const can = (provider: string, ability: ProviderAbility) => providers.get(provider)?.has(ability) === true;
@@ -29,7 +29,7 @@ function offered(model: Model, providers: MediaProviders): Model | undefined {
   if (serving.length === 0) return undefined;
   const taking = serving.filter(({ provider }) => can(provider, "image-input"));
   const takesImages = model.capabilities.some((capability) => TAKES_IMAGES.has(capability));
-  // Where only some routes take images, the others are dropped: what is possible must not depend on the route that serves.
+  // If only some routes accept images, the others are dropped: the abilities must not depend on the serving route.
   if (!takesImages || taking.length > 0) {
     return withRoutes(model, takesImages ? taking : serving);
   }

@@ -1,7 +1,7 @@
-// When a model is on sale: until the day of its shutdown begins, in UTC. The one place that compares these dates.
+// The sale of a model ends with the start of its shutdown day, in UTC. Only this module compares these dates.
 import type { Clock } from "@gr/runtime";
 
-/** The day that it is now, in UTC: 2026-11-20. */
+/** Returns today's date in UTC: 2026-11-20. */
 export function isoDay(clock: Clock): string {
   return new Date(clock.now()).toISOString().slice(0, 10);
 }

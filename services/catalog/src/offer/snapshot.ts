@@ -1,5 +1,5 @@
-// The catalogue at one moment: the models that may be shown that day, sorted by id. Its version is the hash of their content,
-// so two processes with the same models have the same version.
+// Snapshot is the catalogue at one moment: the models on sale that day, sorted by id. Its version is the hash of their
+// content, so two processes with the same models have the same version.
 import { createHash } from "node:crypto";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { type Catalog, CatalogSchema, type Model } from "@gr/proto/catalog";
@@ -12,8 +12,9 @@ export interface Snapshot {
 }
 
 /**
- * @param offer goes before the imported models: its ids are not taken from them, and what it hides is hidden there, too.
- * @param today ISO date; a model is hidden from its shutdown date on.
+ * @param offer has priority over the imported models: its models replace those with the same id,
+ * and its hidden ids apply to both.
+ * @param today ISO date; a model is hidden from its shutdown date on
  */
 export function takeSnapshot(offer: Offer, imported: readonly Model[], today: string): Snapshot {
   const byId = new Map<string, Model>();

@@ -1,9 +1,9 @@
-// Every request that a model accepts, as far as its price can depend on it. The seed's checks and the price range of the
-// list go through the same requests.
+// Accepted requests are all requests of a model, as far as its price can depend on them. The seed's checks and the
+// price range of the list iterate over the same requests.
 import { acceptedInputs, acceptsTogether, type ImageMeters, needsImage, type VideoMeters } from "@gr/models";
 import { type CustomSize, type Model, ModelKind } from "@gr/proto/catalog";
 
-/** Every request of one image or video that the model accepts, with no image along and with as many as it may bring. */
+/** Every accepted request for one image or video, without input images and with as many as the model allows. */
 export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
   const sizes = [
     ...listedSizesOf(model),
@@ -29,18 +29,18 @@ export function requestsOf(model: Model): (ImageMeters | VideoMeters)[] {
   );
 }
 
-/** How many images a request to the model may bring along, as far as that can matter: none, one, and the most. */
+/** Numbers of input images that can matter: none, one, and the most. */
 export function broughtTo(model: Model): number[] {
   const { image: most } = acceptedInputs(model);
   return [...new Set([...(needsImage(model) ? [] : [0]), ...(most === 0 ? [] : [1, most])])];
 }
 
-/** Without "auto". */
+/** Returns the listed sizes without "auto". */
 export function listedSizesOf(model: Model): string[] {
   return model.sizes.filter((size) => size !== "auto");
 }
 
-/** A size of the largest area within these bounds, or as good as the largest. */
+/** A size of the largest area within these bounds, or close to the largest. */
 function largestOf({ maxEdge, minEdge, maxPixels, edgeMultiple, maxRatio }: CustomSize): string {
   const step = edgeMultiple || 1;
   const longer = Math.floor(maxEdge / step) * step;

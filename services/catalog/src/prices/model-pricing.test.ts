@@ -1,4 +1,4 @@
-// Guarantees of prices as callers see them: exact decimals, the price of the default request, and what is free.
+// Guarantees of prices in the public API: exact decimals, the price of the default request, and the free models.
 import { create } from "@bufbuild/protobuf";
 import { priceOfTokens } from "@gr/models";
 import { parseDecimal } from "@gr/money";

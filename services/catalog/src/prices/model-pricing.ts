@@ -1,4 +1,4 @@
-// Prices as callers see them: exact decimal strings in USD, one shape for each way of charging.
+// ModelPricing is a price in the public API: exact decimal strings in USD, with one shape for each way of charging.
 import { defaultsOf, needsImage, priceOf, priceOfTokens } from "@gr/models";
 import { formatPicoUsd, type PicoUsd } from "@gr/money";
 import { type InputCounting, type Model, ModelKind, type Price, type TokenPrice } from "@gr/proto/catalog";
@@ -10,7 +10,7 @@ const versionField = z.string().describe("changes whenever the price does");
 const currency = z.literal("USD");
 const quality = z.string().nullable().describe("null = any");
 const sizes = z.array(z.string()).nullable().describe("null = any");
-/** What a person wants to know; the exact rule stands beside it. */
+/** Summary for people; the exact rule is next to it. */
 const head = {
   currency,
   version: versionField,
@@ -115,7 +115,7 @@ const cases = z
   .optional()
   .describe("prices of service tiers and of long inputs; a tier that is not named is refused");
 
-/** `tiers`: the first one whose conditions all hold applies. */
+/** `tiers`: the first tier with all conditions fulfilled applies. */
 export const modelPricing = z.discriminatedUnion("unit", [
   imageRule.extend(whole),
   areaRule.extend(whole),
@@ -250,10 +250,10 @@ function inputsOf(rule: {
   };
 }
 
-/** A prompt of ordinary length, for prices that depend on it: 100 tokens. */
+/** Prompt of ordinary length, for prices that depend on it: 100 tokens. */
 const ORDINARY_PROMPT = { promptBytes: 100 };
 
-/** A metered price without the margins of its bound, which are held and hardly ever used. */
+/** A metered price without the safety margins of its bound, which the hold includes and hardly any request uses. */
 function usual(model: Model): Pick<Model, "price"> {
   const { price } = model;
   if (price?.rule.case !== "metered") return model;
@@ -261,7 +261,7 @@ function usual(model: Model): Pick<Model, "price"> {
   return { price: { ...price, rule: { case: "metered", value } } };
 }
 
-/** The lowest, the typical and the highest price of one thing made. */
+/** Returns the lowest, the typical and the highest price of one image or video. */
 function rangeOf(model: Model): Pick<ModelPricing, "per" | "lowest" | "typical" | "highest"> {
   const rule = model.price?.rule;
   if (rule?.case === "token") {
@@ -283,7 +283,7 @@ function rangeOf(model: Model): Pick<ModelPricing, "per" | "lowest" | "typical" 
   };
 }
 
-/** What the cheapest and the dearest of all accepted requests cost, with no more images along than the model needs. */
+/** Returns the lowest and highest price of all accepted requests with the fewest input images. */
 function endsOf(model: Model): { lowest: PicoUsd; highest: PicoUsd } {
   const needed = needsImage(model) ? 1 : 0;
   const amounts = requestsOf(model)
@@ -316,10 +316,21 @@ function casesOf(rule: TokenPrice) {
       ? []
       : [{ tier: tier || null, above_input_tokens: Number(aboveInputTokens), ...tokenPricesOf(price) }],
   );
-  return known.length === 0 ? {} : { cases: known };
+  const offPeak = rule.offPeak.flatMap(({ hours, price }) => {
+    if (price === undefined) return [];
+    const written = hours.map(({ weekdays, fromMinute, toMinute }) => ({
+      ...{ weekdays: weekdays.length === 0 ? null : weekdays },
+      ...{ from_minute: fromMinute, to_minute: toMinute },
+    }));
+    return [{ hours_utc: written, ...tokenPricesOf(price) }];
+  });
+  return {
+    ...(known.length === 0 ? {} : { cases: known }),
+    ...(offPeak.length === 0 ? {} : { off_peak: offPeak }),
+  };
 }
 
-/** Meters without a price of their own have the price that they are billed at. */
+/** Meters without their own price have the price of the meter that bills them. */
 export function meterPricesOf(rule: TokenPrice) {
   const { inputPicoUsd: input, outputPicoUsd: output } = rule;
   return {
@@ -344,12 +355,12 @@ function mapValues<Name extends string, From, To>(
   return Object.fromEntries(entries) as Record<Name, To>;
 }
 
-/** The text request by which prices are compared. No request is typical, but the list must have an order. */
+/** The text request for comparisons of prices. No request is typical, but the list needs an order. */
 const COMPARED_TOKENS = { inputTokens: 1_000, outputTokens: 1_000 };
 
 /**
- * The price of a request that names nothing but the model: one image, or one video, with its defaults, from one image
- * if the model needs one. For text, 1,000 tokens in and 1,000 out.
+ * Returns the price of a request with only a model: one image, or one video, with its defaults, from one image
+ * if the model needs one. For text, 1,000 input and 1,000 output tokens.
  */
 export function defaultPriceOf(model: Model): PicoUsd {
   const price = typicalPriceOf(model);
@@ -357,7 +368,7 @@ export function defaultPriceOf(model: Model): PicoUsd {
   return price;
 }
 
-/** As defaultPriceOf; undefined when the rule has no price for it. */
+/** Like `defaultPriceOf`; undefined if the rule has no price for it. */
 export function typicalPriceOf(model: Model): PicoUsd | undefined {
   const { price } = model;
   if (price === undefined) return undefined;
@@ -386,7 +397,7 @@ export function comparedAmountsOf(model: Model): Map<string, PicoUsd> {
   return new Map([["1,000 tokens in and out", defaultPriceOf(model)], ...meters]);
 }
 
-/** Whether no request can cost anything. */
+/** True if every request is free. */
 export function isFree({ rule }: Price): boolean {
   switch (rule.case) {
     case "image":

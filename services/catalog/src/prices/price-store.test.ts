@@ -1,4 +1,4 @@
-// Guarantees of kept prices: each comes back as the rule that its version names, and none is lost or changed.
+// Guarantees of stored prices: each version returns its own rule, and no price is lost or changed.
 import { join } from "node:path";
 import { create, equals } from "@bufbuild/protobuf";
 import { type Model, ModelSchema, PriceSchema } from "@gr/proto/catalog";

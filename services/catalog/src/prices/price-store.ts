@@ -1,4 +1,5 @@
-// Every SQL statement about past prices: kept before a model is shown at them, never changed, never removed.
+// Every SQL statement about past prices. A price is stored before a model is shown at
+// it, never changed, never deleted.
 import { fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
 import { type Model, type Price, PriceSchema } from "@gr/proto/catalog";
 import type { Pool } from "@gr/runtime";
@@ -6,14 +7,14 @@ import { versioned } from "./price-version.ts";
 
 export interface PastPrice {
   readonly price: Price;
-  /** Who had it, in order of first sight; Unix milliseconds. */
+  /** Models at this price, in order of first sight; Unix milliseconds. */
   readonly models: readonly { readonly id: string; readonly firstSeenAt: number }[];
 }
 
 export interface PriceStore {
-  /** Returns when the price of each model is kept. @param at Unix milliseconds */
+  /** Resolves when the price of each model is stored. @param at Unix milliseconds */
   keep(models: readonly Model[], at: number): Promise<void>;
-  /** Undefined when no model was ever offered at it. */
+  /** Undefined if no model was ever offered at it. */
   find(version: string): Promise<PastPrice | undefined>;
 }
 
@@ -25,7 +26,7 @@ export function createPriceStore(pool: Pool): PriceStore {
         const { version, ...rule } = price;
         return [{ version, model: id, rule: toJson(PriceSchema, { ...rule, version: "" }) }];
       });
-      // All processes write in one order, so those that keep the same prices wait for each other and never in a circle.
+      // All processes write in one order, so that processes with the same prices cannot deadlock.
       await pool.query(
         `INSERT INTO price_version (version, model, rule, first_seen_at)
          SELECT version, model, rule, $2 FROM jsonb_to_recordset($1::jsonb) AS row (version text, model text, rule jsonb)
@@ -47,7 +48,7 @@ export function createPriceStore(pool: Pool): PriceStore {
   };
 }
 
-/** @throws Error when the rule is not the one that the version is the hash of */
+/** @throws Error if the version is not the hash of the rule */
 function priceOf(version: string, json: JsonValue): Price {
   const price = versioned(fromJson(PriceSchema, json).rule);
   if (price.version !== version)

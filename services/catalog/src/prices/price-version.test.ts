@@ -1,4 +1,4 @@
-// Guarantees of price versions: they name a rule, and nothing but the rule.
+// Guarantees of price versions: a version depends on the rule alone.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { versioned } from "./price-version.ts";

@@ -1,4 +1,4 @@
-// The version of a price: the hash of its rule, and of nothing but its rule. Charges name it for ever.
+// The version of a price is the hash of its rule alone. Charges name it for ever.
 import { createHash } from "node:crypto";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import { type Price, PriceSchema } from "@gr/proto/catalog";

@@ -1,9 +1,13 @@
-// Fetches an upstream's GET /models: bounded in time and size, no redirect followed, the key in no error.
+// Fetches an upstream's GET /models, with limits of time and size. No redirect is followed,
+// and no error contains the key.
 import { readForeignJson } from "@gr/runtime";
 import type { TextUpstream } from "@gr/text-upstream";
 import { UnusableListing } from "../files/text-listing.ts";
 
-/** Several times what the largest upstreams list. A sync answers two catalogues made of it, and they fit one RPC message. */
+/**
+ * Several times the size of the largest listings. The answer to a sync has two catalogues
+ * of this size in one RPC message.
+ */
 export const MOST_LISTING_BYTES = 4 * 1024 * 1024;
 
 /** @throws UnusableListing with a reason for the operator; AbortError-like errors when `signal` is aborted. */
@@ -38,7 +42,7 @@ async function readBounded(response: Response): Promise<Buffer> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    // Leaving the loop cancels the body.
+    // The end of the loop cancels the body.
     if (bytes > MOST_LISTING_BYTES) {
       throw new UnusableListing(`the answer is larger than ${MOST_LISTING_BYTES} bytes`);
     }
@@ -55,7 +59,7 @@ async function parse(bytes: Buffer, owner: string): Promise<unknown> {
   }
 }
 
-/** `fetch failed` says nothing; its cause does. */
+/** `fetch failed` is no explanation; its cause is. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   return cause instanceof Error ? ((cause as NodeJS.ErrnoException).code ?? cause.message) : String(cause);

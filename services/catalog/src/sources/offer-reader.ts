@@ -1,16 +1,17 @@
-// From files to what can be served here: the seed, the operator's own files over it, less what nobody serves.
+// OfferReader converts files to an offer: the seed, overlaid by the operator's own files, without
+// models that no provider serves here.
 import { type Model, ModelKind } from "@gr/proto/catalog";
 import type { TextUpstream } from "@gr/text-upstream";
 import { ownCatalog } from "../files/own-catalog.ts";
 import { isOfSandbox, type Seed, type SeedFile } from "../files/seed.ts";
 import { type MediaProviders, type Offer, offeredModels } from "../offer/offer.ts";
 
-/** @throws OperatorError that says what is wrong with the files */
+/** @throws OperatorError with the faults of the files */
 export type OfferReader = (
   seed: Seed,
   ownFiles: readonly SeedFile[],
 ) => Offer & {
-  /** Why models that the operator's files name are not listed. */
+  /** Reasons why models of the operator's files are not listed. */
   readonly notes: readonly string[];
 };
 

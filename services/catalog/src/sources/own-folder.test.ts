@@ -1,5 +1,5 @@
-// Guarantees of the folder of an operator's own catalogue: its changes are in force without a restart, what is wrong leaves the
-// last good state, and no price is shown before it is kept.
+// Guarantees of the folder of an operator's own catalogue: changes are in force without a restart, faulty files do not
+// replace the last valid state, and no price is shown before it is stored.
 import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ async function start(env: Record<string, string> = {}): Promise<CatalogUnderTest
 /** A server of one's own, which lists a model without a price. */
 const withText = () => ({ TEXT_UPSTREAM_BASE_URL: upstream.url, TEXT_UPSTREAM_KIND: "openai" });
 
-/** As an editor does that writes beside and renames. */
+/** Writes a file like an editor: under another name, then renamed. */
 async function write(...models: object[]): Promise<void> {
   await writeFile(join(folder, "new"), JSON.stringify({ models }));
   await rename(join(folder, "new"), join(folder, "mine.json"));
@@ -89,7 +89,7 @@ describe("a change of the folder", () => {
     expect(listed).toContain("local/chat");
     expect(listed).not.toContain("sandbox/image-edit");
     await until(async () => (await version(one, "sandbox/image")) === found?.price, PATIENCE);
-    // The price that it had before is still known.
+    // The earlier price can still be read.
     expect((await one.operator.getPriceVersion({ version: before ?? "" })).price?.version).toBe(before);
   });
 

@@ -1,5 +1,6 @@
-// The folder of an operator's own catalogue, read twice a second. What is right is taken over; what is wrong is said once, and
-// the last good state stays. A change counts when two looks in a row have seen it, so that nothing half written is read.
+// OwnFolder reads the folder of an operator's own catalogue twice a second. Valid files are put in force. Invalid ones
+// are reported once, and the last valid state remains. A change counts after two equal reads in a row, so that no
+// half-written file is used.
 import { createHash } from "node:crypto";
 import { OperatorError, sentenceOf, startRounds, systemClock } from "@gr/runtime";
 import type { CatalogEvents } from "../events.ts";
@@ -8,7 +9,7 @@ import { readSeedFiles, type SeedFile } from "../files/seed.ts";
 const LOOK_MS = 500;
 
 export interface OwnFolder {
-  /** Whether all that is in the folder is in force. */
+  /** True if all files in the folder are in force. */
   usable(): boolean;
   start(): void;
   stop(): Promise<void>;
@@ -26,9 +27,9 @@ export async function readCatalogFolder(directory: string): Promise<SeedFile[]> 
 
 export function createOwnFolder(options: {
   directory: string;
-  /** What is in force at the start. */
+  /** Files in force at the start. */
   files: readonly SeedFile[];
-  /** Puts files in force. @throws OperatorError when they are wrong; after any other error they are tried again. */
+  /** Puts files in force. @throws OperatorError for invalid files; after any other error they are retried */
   take: (files: readonly SeedFile[]) => Promise<void>;
   events: Pick<CatalogEvents, "folderTaken" | "folderRefused">;
 }): OwnFolder {
@@ -71,7 +72,7 @@ export function createOwnFolder(options: {
 interface Trouble {
   readonly print: string;
   readonly sentence: string;
-  /** Nothing but another state of the folder mends it. */
+  /** True if only a change of the folder can repair it. */
   readonly isFinal: boolean;
 }
 
@@ -89,7 +90,7 @@ async function readState(directory: string): Promise<State> {
   }
 }
 
-/** The same for the same files, whatever their times say: folders of a cluster are swapped as a whole. */
+/** Equal for equal files, regardless of their times: a cluster replaces folders as a whole. */
 function printOf(files: readonly SeedFile[]): string {
   const content = files.map(({ name, content }) => [name, content]);
   return createHash("sha256").update(JSON.stringify(content)).digest("hex");

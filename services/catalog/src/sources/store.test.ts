@@ -1,4 +1,4 @@
-// Guarantees of the stored listing: it comes back exactly as it went in, whole, and to its own upstream only.
+// Guarantees of the stored listing: it is read exactly as it was written, whole, and for its own upstream only.
 import { join } from "node:path";
 import { connectPostgres, createLogger, migrate, type Pool } from "@gr/runtime";
 import { compareSchema, type TestDatabase, testDatabase } from "@gr/testing";

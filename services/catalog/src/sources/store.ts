@@ -1,15 +1,15 @@
-// Every SQL statement about the last good listing of a text upstream. A listing is replaced as a whole and gets the next
-// revision, by which each process knows whether it shows the newest one.
+// Every SQL statement about the last good listing of a text upstream. A listing is replaced as a whole with the next
+// revision, by which each process sees whether it shows the newest one.
 
 import { inTransaction, type Pool } from "@gr/runtime";
 import type { TextModel, TextUpstream } from "@gr/text-upstream";
 
 export interface TextStore {
-  /** Revision of the last good listing of this very upstream; undefined when there is none. */
+  /** Revision of the last good listing of this upstream; undefined if there is none. */
   revision(upstream: TextUpstream): Promise<bigint | undefined>;
-  /** That listing; its revision may be an earlier one when it is replaced meanwhile. */
+  /** Returns that listing; its revision may be an earlier one if it is replaced meanwhile. */
   load(upstream: TextUpstream): Promise<StoredListing | undefined>;
-  /** Replaces the listing, in one transaction. @param at Unix milliseconds @returns the new revision */
+  /** Replaces the listing, in one transaction. @param at Unix milliseconds. @returns the new revision */
   save(upstream: TextUpstream, models: readonly TextModel[], at: number): Promise<bigint>;
 }
 
@@ -42,7 +42,7 @@ interface TextRow {
   request_pico_usd: bigint;
 }
 
-/** Written as the types that a row of JSON is read into; dates come back as the text they went in as. */
+/** Types for the conversion of a JSON row; dates are returned as their original text. */
 const COLUMNS: Readonly<Record<keyof TextRow, string>> = {
   id: "text",
   name: "text",

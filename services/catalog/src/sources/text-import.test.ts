@@ -1,4 +1,4 @@
-// Guarantees of the import: what an upstream lists is sold at its price; what it does wrong costs nobody a model.
+// Guarantees of the import: an upstream's listed models are sold at its prices, and its faults never remove a model.
 import { priceOfTokens } from "@gr/models";
 import { CatalogService, ModelKind, TextImportState } from "@gr/proto/catalog";
 import { defineModule } from "@gr/runtime";
@@ -11,7 +11,7 @@ import { type CatalogUnderTest, startCatalog } from "../test/start-catalog.ts";
 const PATIENCE = { timeoutMs: 60_000 };
 const rows = (count: number) => Array.from({ length: count }, (_, i) => openRouterRow(`vendor/model-${i}`));
 
-/** What the seed offers where OpenAI is configured. */
+/** The seed's offer if OpenAI is configured. */
 const SEED = [
   ...["openai/gpt-image-1-mini", "openai/gpt-image-1.5", "openai/gpt-image-2"],
   ...["openai/gpt-image-2.5-flare", "openai/gpt-image-2.5-sunburst"],
@@ -31,7 +31,7 @@ afterEach(async () => {
   await upstream.close();
 });
 
-/** Imports again every 20 ms, unless told otherwise. */
+/** Imports again every 20 ms by default. */
 async function start(
   env: Record<string, string> = {},
   options: { unattended?: boolean } = {},
@@ -136,7 +136,7 @@ describe("the last good listing stays when the upstream", () => {
   test("sends more than can be a listing, of which no more is read", async () => {
     const { metric } = await start();
     const chunk = Buffer.alloc(1024 * 1024, " ");
-    // Far beyond what can lie in the buffers between two sockets.
+    // Far above the capacity of the buffers between two sockets.
     const endless = 256 * 1024 * 1024;
     let most = 0;
     upstream.respond = (response) => {
@@ -177,12 +177,12 @@ describe("the last good listing stays when the upstream", () => {
       const now = upstream.asked - 1;
       const answer = listing(...rows(listed[now] ?? 4));
       if (now >= listed.length) {
-        // The test may be over, and its process gone.
+        // The test may be over, and its process stopped.
         answer(response);
         return;
       }
-      // What is shown while a listing is on its way is the work of those before it. A start waits for the first one; the
-      // second may come before the start has ended, when nothing can be looked at yet.
+      // While a listing is on its way, the catalogue shows the earlier ones. A start waits for the first listing; the
+      // second may arrive before the end of the start, when the catalogue cannot be read yet.
       void (now === 0 ? Promise.resolve() : started)
         .then(textIds)
         .then((ids) => shown.push(ids.length))
@@ -212,7 +212,7 @@ describe("after a restart", () => {
     const before = await start();
     await before.stop();
     let seen: string[] = [];
-    // Other modules are made before any is started: the earliest that somebody can ask.
+    // Modules are created before any is started: the earliest possible request.
     const early = defineModule({
       name: "early",
       needs: ["catalog"],

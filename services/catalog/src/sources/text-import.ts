@@ -1,5 +1,6 @@
-// Keeps the models of one text upstream in step with its list: imports at the start, at intervals and when an operator asks. Whatever goes
-// wrong, the last good listing stays, in memory and in Postgres. Other processes find it there within a second.
+// TextImport copies the list of one text upstream: at the start, at intervals and at an operator's
+// request. After any failure the last good listing remains, in memory and in Postgres. Other processes
+// find a new one there within a second.
 
 import { type Clock, pause, sentenceOf } from "@gr/runtime";
 import type { TextModel, TextUpstream } from "@gr/text-upstream";
@@ -13,43 +14,43 @@ import type { StoredListing, TextStore } from "./store.ts";
 
 const RETRY_FIRST_MS = 200;
 const RETRY_MAX_MS = 60_000;
-/** A listing that lost more than half of its models is believed when this many imports in a row have shown it. */
+/** Number of imports in a row that confirm a listing without half of its earlier models. */
 const SHRUNKEN_SEEN = 3;
-/** How often a process looks for an import of another one. */
+/** Interval of the search for another process's import, in milliseconds. */
 const FOLLOW_MS = 1_000;
-/** How long a start waits for the first import, so that the services that start next find the models. */
+/** Milliseconds that a start waits for the first import, so that the services that start next find the models. */
 const START_PATIENCE_MS = 1_000;
 const UNPRICED =
   "it lists no prices, and none of its models is in our price list: write what they cost into a file, and name that in TEXT_PRICE_FILE";
 
 export interface TextImport {
-  /** Shows the stored listing. Called before anybody can ask, so that a restart hides no model even for a moment. */
+  /** Shows the stored listing. Called before the first request, so that a restart hides no model even for a moment. */
   restore(): Promise<void>;
-  /** What the upstream lists now; nothing is shown or stored. @throws UnusableListing */
+  /** Returns the upstream's present list; nothing is shown or stored. @throws UnusableListing */
   preview(): Promise<readonly TextModel[]>;
   /**
-   * Imports now, as the schedule does; an import that runs ends first. A listing that lost most of its models is refused:
-   * only the schedule can see that this lasts.
+   * Imports now, after a running import. A listing without most of its earlier models is refused: only the schedule
+   * can confirm it by repetition.
    * @throws UnusableListing; nothing has changed then
    */
   sync(): Promise<void>;
-  /** How the last import went, scheduled or asked for. */
+  /** State of the last import, scheduled or requested. */
   state(): ImportState;
   start(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** `problem` is a sentence for the operator, without its end. */
+/** `problem` is a sentence for the operator, without its full stop. */
 export type ImportState =
   | { readonly state: "running" | "done" }
   | { readonly state: "failed"; readonly problem: string };
 
 export interface TextImportOptions {
   readonly upstream: TextUpstream;
-  /** For an upstream that lists no prices. */
+  /** Prices for an upstream that lists none. */
   readonly priceList: TextPriceList;
   readonly store: TextStore;
-  /** Replaces what the catalogue shows of this upstream; resolves when that can be asked for. */
+  /** Replaces this upstream's models in the catalogue; resolves when they can be requested. */
   readonly show: (models: readonly TextModel[]) => Promise<void>;
   readonly live: Pick<LiveCatalog, "offersText">;
   readonly events: CatalogEvents;
@@ -69,10 +70,10 @@ export function createTextImport(options: TextImportOptions): TextImport {
   let running: Promise<unknown> | undefined;
   /** One import at a time, so that an older listing never replaces a newer one. */
   const importing = oneAfterTheOther();
-  /** What is stored and what is shown change together. When they differ, another process has imported. */
+  /** The stored and the shown listing change together. If they differ, another process has imported. */
   const showing = oneAfterTheOther();
 
-  /** Where the upstream lists no prices, a stored listing gets those of the price list as it is now. */
+  /** If the upstream lists no prices, a stored listing is priced by the present price list. */
   async function load(): Promise<StoredListing | undefined> {
     const stored = await store.load(upstream);
     if (stored === undefined || upstream.prices !== "price-list") return stored;
@@ -94,13 +95,13 @@ export function createTextImport(options: TextImportOptions): TextImport {
     const body = await fetchListing(upstream, { timeoutMs: options.timeoutMs, signal });
     const listing = readListing({ kind: upstream.kind, priceList: options.priceList }, body, isoDay(clock));
     if (listing.models.length > 0) return listing;
-    // All text models may be the operator's own, which no listing has to name.
+    // All text models may be the operator's own, which no listing needs to name.
     if (upstream.prices === "price-list" && live.offersText()) return listing;
     if (upstream.prices === "price-list") throw new UnusableListing(UNPRICED);
     throw new UnusableListing(`none of its models can be used (${JSON.stringify(listing.skipped)})`);
   }
 
-  /** How many models of the last good listing are still on sale today. */
+  /** Number of models of the last good listing that are still on sale today. */
   const had = () => good.filter(({ shutdownDate }) => isOnSale(shutdownDate, isoDay(clock))).length;
   const lostMost = ({ models }: Listing) => models.length * 2 < had();
 
@@ -146,7 +147,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
     await accept(listing);
   }
 
-  /** Shows any other revision than the shown one, also an earlier one: then an older database was restored. */
+  /** Shows any other revision than the shown one, also an earlier one: an older database was then restored. */
   async function follow(): Promise<void> {
     const revision = await store.revision(upstream);
     if (revision === undefined || revision === shown) return;
@@ -162,7 +163,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
         if (!signal.aborted) await showing(follow);
         failing = false;
       } catch (error) {
-        // One line, however long Postgres is away.
+        // One line for a whole outage of Postgres.
         if (!failing) events.textFollowFailed(upstream.name, sentenceOf(error));
         failing = true;
       }
@@ -197,7 +198,7 @@ export function createTextImport(options: TextImportOptions): TextImport {
   };
 }
 
-/** Runs each piece of work when the one before it has ended, well or not. */
+/** Runs each piece of work after the end of the one before it, successful or not. */
 export function oneAfterTheOther() {
   let last: Promise<unknown> = Promise.resolve();
   return <Result>(work: () => Promise<Result>): Promise<Result> => {

@@ -1,5 +1,5 @@
-// Guarantees of several text upstreams: their lists become one, a model that several of them have is one model with their routes
-// in order, and its price says what each of them bills and is kept before it is shown.
+// Guarantees of several text upstreams: their lists become one. A model of several upstreams is one model with their
+// routes in order. Its price contains each upstream's rates and is stored before it is shown.
 
 import { until } from "@gr/testing";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";

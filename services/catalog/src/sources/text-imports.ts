@@ -1,5 +1,5 @@
-// The imports of all text upstreams as one: what each of them lists becomes one list, in which a model that several of them have
-// is one model with several routes. Nothing is shown before the price it has there is kept.
+// TextImports merges the lists of all text upstreams into one. A model of several upstreams is one model with
+// several routes. Each model's price is stored before it is shown.
 import type { Catalog, Model } from "@gr/proto/catalog";
 import type { TextModel, TextUpstream } from "@gr/text-upstream";
 import { UnusableListing } from "../files/text-listing.ts";
@@ -16,11 +16,11 @@ import {
 
 export interface TextImports {
   restore(): Promise<void>;
-  /** What the upstreams list now, as models; undefined when nothing is imported. @throws UnusableListing */
+  /** Returns the present lists of the upstreams, as models; undefined without imports. @throws UnusableListing */
   preview(): Promise<Model[] | undefined>;
-  /** Imports from all of them now; undefined when nothing is imported. @throws UnusableListing when one of them fails */
+  /** Imports from all of them now; undefined without imports. @throws UnusableListing if one of them fails */
   sync(): Promise<Synced | undefined>;
-  /** How the last imports went; undefined when nothing is imported. */
+  /** State of the last imports; undefined without imports. */
   state(): ImportState | undefined;
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -33,7 +33,7 @@ export interface Synced {
 }
 
 export interface TextImportsOptions extends Omit<TextImportOptions, "upstream" | "show" | "live"> {
-  /** The preferred first. */
+  /** Text upstreams, the preferred first. */
   readonly upstreams: readonly TextUpstream[];
   readonly prices: PriceStore;
   readonly live: LiveCatalog;
@@ -44,11 +44,11 @@ export function createTextImports(options: TextImportsOptions): TextImports {
   const upstreams = options.upstreams.filter((upstream) => upstream.prices !== "catalogue");
   const listed = new Map<string, readonly TextModel[]>();
   const showing = oneAfterTheOther();
-  /** By the names of all upstreams that are imported from, in order. */
+  /** Merges the lists of all upstreams in the preferred order. @param texts lists by name of the upstream */
   const merged = (texts: ReadonlyMap<string, readonly TextModel[]>) =>
     mergedTextModels(upstreams.map(({ name }) => [name, texts.get(name) ?? []]));
 
-  /** A charge may name a price as soon as it is shown, so it is kept before. */
+  /** A charge may name a price as soon as it is shown, so it is stored before. */
   const show = (name: string, texts: readonly TextModel[]) =>
     showing(async () => {
       const models = merged(new Map([...listed, [name, texts]]));
@@ -64,7 +64,7 @@ export function createTextImports(options: TextImportsOptions): TextImports {
   const each = async (work: (one: TextImport) => Promise<void>) => {
     await Promise.all(imports.map(([, one]) => work(one)));
   };
-  /** Which one it was, when there are several. */
+  /** Adds the upstream's name, if there are several. */
   const named = (name: string, sentence: string) => (imports.length > 1 ? `${name}: ${sentence}` : sentence);
 
   return {

@@ -1,4 +1,4 @@
-// A text upstream at the process edge: answers GET /models as it is told to, and counts how often it was asked.
+// FakeUpstream is a text upstream at the process edge: it answers GET /models by a script, and counts the requests.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -40,7 +40,7 @@ export const json = (body: unknown) => (response: ServerResponse) => {
 /** A listing of OpenRouter's shape with these rows. */
 export const listing = (...rows: unknown[]) => json({ data: rows });
 
-/** A row of OpenRouter's shape; fields given replace those of a plain text model. */
+/** A row in OpenRouter's format; the fields replace those of a plain text model. */
 export function openRouterRow(id: string, fields: Record<string, unknown> = {}) {
   return {
     id,

@@ -1,7 +1,11 @@
-// A golden row for every model of the seed: what it costs by default, and a larger order at the other end of what it
-// accepts. Worked out apart from the price function. A metered price is its bound here, without the prompt. A change of a price is a change here, so that review sees it.
+// A golden row for every model of the seed: its default price, and a larger order at the other end of its range.
+// Computed without the price function. A metered price is its bound here, without the prompt.
+// A change of a price is a change here, so that reviewers see it.
 
-/** [model, asked ("image": with one, which it needs), USD, asked of the larger order, its images, its input images, USD] */
+/**
+ * [model, default request ("image": with the one that it needs), USD, larger request, its
+ * images, its input images, USD]
+ */
 export type GoldenPrice = readonly [string, string, string, string, number, number, string];
 
 export const GOLDEN_PRICES: readonly GoldenPrice[] = [

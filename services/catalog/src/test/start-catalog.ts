@@ -37,7 +37,7 @@ export interface StartOptions {
   readonly database?: TestDatabase;
   /** Other modules of the same process. */
   readonly beside?: readonly Module[];
-  /** Of an upstream that never answers: the first import is not waited for. */
+  /** For an upstream that never answers: the start does not wait for the first import. */
   readonly unattended?: boolean;
 }
 

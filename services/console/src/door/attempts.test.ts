@@ -1,4 +1,4 @@
-// Guesses are counted by whom they are about and where they come from, also when they come at the same moment.
+// Guarantees of attempts: guesses are counted by person and by network, even simultaneous ones.
 import { ServiceError } from "@gr/proto";
 import { systemClock } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
@@ -18,7 +18,7 @@ const wrong = () => Promise.reject(new ServiceError("invalid_credentials", "no")
 const right = async () => "in";
 const guess = (email: string, network: string, check: () => Promise<unknown> = wrong) =>
   attempts.guardPassword(email, network, check).catch((error: ServiceError) => error.reason);
-/** How many of so many guesses at the same moment reached the check. */
+/** Returns how many simultaneous guesses reached the check. @param count number of guesses */
 const reached = async (count: number, of: (index: number) => [email: string, network: string]) => {
   const outcomes = await Promise.all(Array.from({ length: count }, (_, index) => guess(...of(index))));
   return outcomes.filter((outcome) => outcome === "invalid_credentials").length;

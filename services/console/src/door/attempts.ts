@@ -1,5 +1,6 @@
-// Limits against guessing and flooding, counted in PostgreSQL, so that all processes share them. Counted by the address of
-// the person, by network, and by both: a stranger's guesses do not lock a person out elsewhere until there are many.
+// Attempts are limits against guessing and flooding, counted in PostgreSQL, so that all processes share them. They
+// count by the address of the person, by network, and by both: a few wrong guesses of a stranger lock no person out
+// elsewhere.
 import { ServiceError } from "@gr/proto";
 import type { Clock } from "@gr/runtime";
 import { digestText } from "../people/people.ts";
@@ -24,9 +25,9 @@ const MAILS = {
   network: { most: 30, windowMs: HOUR_MS },
   account: { most: 100, windowMs: 24 * HOUR_MS },
 } as const satisfies Record<string, Limit>;
-/** Mails that tell a person of a change. Their own limit: strangers, who use up that of MAILS, must not keep them back. */
+/** Mails that report a change to a person. Their own limit, because strangers can use up the limit MAILS. */
 const NOTICES: Limit = { most: 20, windowMs: HOUR_MS };
-/** Sign-ins that have no password to guess: there is nothing to find by trying, and no reason to be flooded. */
+/** Sign-ins without a password to guess: the limit only prevents floods. */
 const SIGN_INS: Limit = { most: 100, windowMs: 15 * MINUTE_MS };
 const PAYMENTS: Limit = { most: 30, windowMs: HOUR_MS };
 const ACCOUNTS: Limit = { most: 5, windowMs: 24 * HOUR_MS };
@@ -37,24 +38,24 @@ export interface CountedMail {
   readonly email: string;
   /** The client's network. */
   readonly network: string;
-  /** The account that sends the mail; absent for mails that anybody may ask for. */
+  /** The account that sends the mail; absent for mails that anybody may request. */
   readonly accountId?: string;
 }
 
 export interface Attempts {
   /**
    * Runs a check of a password, unless there were too many wrong ones.
-   * @throws ServiceError too_many_attempts; whatever the check throws
+   * @throws ServiceError too_many_attempts; errors of the check
    */
   guardPassword<T>(email: string, network: string, check: () => Promise<T>): Promise<T>;
   /** Counts a mail that a signed-in person sends. @throws ServiceError too_many_attempts */
   countMail(mail: CountedMail): Promise<void>;
   /**
-   * Counts a mail that anybody may ask for. Strangers get the same answer either way.
+   * Counts a mail that anybody may request. Strangers get the same answer either way.
    * @returns false over the limit: nothing may be sent
    */
   mayMail(mail: CountedMail): Promise<boolean>;
-  /** Counts a mail that tells a person of a change. @throws ServiceError too_many_attempts */
+  /** Counts a mail that reports a change to a person. @throws ServiceError too_many_attempts */
   countNotice(email: string): Promise<void>;
   /** @throws ServiceError too_many_attempts */
   countSignIn(network: string): Promise<void>;

@@ -1,5 +1,5 @@
-// Who makes a request, and whether they may, by the table of routes: before anything of the body is read. A browser sends
-// cookies also for pages that are not ours, so whatever changes something must come from a page of the console.
+// authorize identifies the sender of a request and checks the permission by the table of routes, before the body is
+// read. A browser also sends cookies for foreign pages, so each change must be requested by a page of the console.
 import { type ConsoleRoute, consoleRoutes, mayActAs, type Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import { reportSignedIn } from "@gr/runtime";
@@ -19,7 +19,7 @@ export interface AuthorizeDeps {
   readonly people: People;
   readonly store: Pick<ConsoleStore, "roleOf">;
   readonly operators: Pick<OperatorStore, "isOperator">;
-  /** Whose pages may change something. */
+  /** Origin of the pages that may request changes. */
   readonly origin: string;
 }
 

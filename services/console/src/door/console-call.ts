@@ -1,4 +1,4 @@
-// One request to the console, after it was found out who makes it and whether they may. Each route's handler gets one.
+// A console call is one authorized request. Each route's handler receives one.
 import type { AnswerOf, ConsoleRouteName, consoleRoutes, Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 import type { FastifyReply } from "fastify";
@@ -11,13 +11,13 @@ type Parsed<Name extends ConsoleRouteName, Key extends "query" | "body"> =
     : undefined;
 
 export interface CallerFacts {
-  /** Of the request, for better-auth. */
+  /** Headers of the request, for better-auth. */
   readonly headers: Headers;
-  /** Where the request comes from: an IPv4 address or an IPv6 /64. */
+  /** Network of the client: an IPv4 address or an IPv6 /64. */
   readonly network: string;
   /** Undefined on open routes without a session. */
   readonly signedIn: SignedIn | undefined;
-  /** Undefined on routes of no account. */
+  /** Undefined on routes without an account. */
   readonly role: Role | undefined;
 }
 
@@ -28,7 +28,7 @@ export interface ConsoleCall<Name extends ConsoleRouteName> extends CallerFacts 
   readonly reply: FastifyReply;
 }
 
-/** Answers the JSON, or nothing where the route has no body, or sends through `reply` and returns it. */
+/** Returns the JSON, or nothing if the route has no body, or sends through `reply` and returns it. */
 export type Handler<Name extends ConsoleRouteName> = (
   call: ConsoleCall<Name>,
 ) => Promise<AnswerOf<Name> | FastifyReply | undefined>;

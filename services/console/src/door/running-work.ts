@@ -1,5 +1,5 @@
-// Work of requests that runs. A client that leaves closes its connection and not the work, so a stop that waits for
-// connections alone would end the pool under the work's next statement.
+// RunningWork counts the running work of requests. A disconnect closes a connection but not its work, so a stop that
+// waits only for connections would close the pool under the next statement.
 import { setImmediate } from "node:timers/promises";
 
 export class RunningWork {
@@ -16,7 +16,7 @@ export class RunningWork {
     return running;
   }
 
-  /** Resolves when no work runs, also not the next step of a request whose last step has just ended. */
+  /** Resolves when no work runs, not even the next step of a request that has just finished one. */
   async ended(): Promise<void> {
     do {
       await Promise.all(this.#running);

@@ -1,4 +1,4 @@
-// Links to pages of the web application. The token stands in the fragment, which no browser sends: no log has it.
+// Links to pages of the web application. The token is in the fragment, which no browser sends: no log has it.
 export interface Links {
   verifyEmail(token: string): string;
   resetPassword(token: string): string;

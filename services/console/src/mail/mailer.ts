@@ -1,5 +1,5 @@
-// Mails of the console: plain text with one link. Without a mail server the link is shown to whoever looks at the terminal
-// of this process, and to nobody where output is kept.
+// The mailer sends plain text with one link. Without a mail server it prints the link on this process's terminal,
+// but never where output is stored.
 import type { Logger } from "@gr/runtime";
 import { createTransport } from "nodemailer";
 import type { ConsoleConfig } from "../config.ts";
@@ -7,20 +7,20 @@ import type { ConsoleConfig } from "../config.ts";
 export interface Mail {
   readonly to: string;
   readonly subject: string;
-  /** What the link is for. */
+  /** Purpose of the link. */
   readonly text: string;
   readonly link: string;
 }
 
 export interface Mailer {
-  /** False = nobody gets a mail. */
+  /** False = mails are not sent. */
   readonly sends: boolean;
-  /** Does not wait for the mail server, so that nobody learns from the time whether a mail was sent. */
+  /** Returns without waiting for the mail server, so that the duration does not reveal if a mail was sent. */
   send(mail: Mail): void;
   close(): void;
 }
 
-/** Where a link can be shown to a person and is not kept. */
+/** Output that can show a link to a person without storing it. */
 export interface Terminal {
   readonly isTerminal: boolean;
   print(text: string): void;

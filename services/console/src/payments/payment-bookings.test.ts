@@ -1,5 +1,5 @@
-// What is booked of a payment depends on nothing but what Stripe has of it: however often and at whichever moments we look, the
-// account has in the end what was paid less what went back.
+// Guarantees of payment bookings: they depend only on the payment's state at Stripe. After any number of queries at any
+// time, the account has the paid amount less the refunds.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { PaymentStatus } from "../payment-status.ts";
@@ -20,7 +20,7 @@ const reversal = (id: string, cents: number, status: string, currency = "usd"): 
   return { id, cents, status, currency };
 };
 
-/** Billing, as far as payments use it: a status that goes forward, adjustments that are booked once. */
+/** Books are billing's part in payments: a status that only advances, adjustments that are booked once. */
 class Books {
   status: PaymentStatus = "pending";
   deposited = 0n;
@@ -95,7 +95,7 @@ describe("a payment", () => {
   });
 });
 
-/** Refunds and disputes one after the other, each of which may go on while the next begins. */
+/** Refunds and disputes in sequence, each of which may continue while the next begins. */
 const life = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant("refund" as const), cents: fc.integer({ min: 1, max: 1_000 }) }),

@@ -1,5 +1,5 @@
-// What the books shall have of a payment, from what Stripe has of it now. Pure, and the same for the same state: whatever was
-// booked before is booked under the same ids, so it does not matter how often, when and in which order we are told.
+// Payment bookings derive the ledger bookings of a payment from its state at Stripe; pure.
+// The same state has the same booking ids, so events may repeat or arrive in any order.
 import { type Credits, formatCredits } from "@gr/money";
 import { v5 } from "uuid";
 import type { PaymentStatus } from "../payment-status.ts";
@@ -13,7 +13,7 @@ export interface Amount {
 
 export interface Reversal extends Amount {
   readonly id: string;
-  /** As Stripe names it. */
+  /** Stripe's status. */
   readonly status: string;
 }
 
@@ -22,7 +22,7 @@ export interface PaymentState {
   readonly session: "open" | "complete" | "expired";
   readonly total: Amount;
   readonly isPaid: boolean;
-  /** A payment that takes days has failed in the end. */
+  /** True if a slow payment method failed in the end. */
   readonly hasFailed: boolean;
   /** Oldest first, so that the first of them stays the first. */
   readonly refunds: readonly Reversal[];
@@ -32,7 +32,7 @@ export interface PaymentState {
 }
 
 export interface ReversalBooking {
-  /** Of the adjustment in billing. */
+  /** Id of the adjustment in billing. */
   readonly id: string;
   readonly credits: Credits;
   readonly reason: string;
@@ -41,17 +41,17 @@ export interface ReversalBooking {
 export interface PaymentBookings {
   readonly status: PaymentStatus;
   readonly reversals: readonly ReversalBooking[];
-  /** What an operator has to look at; then what is in question is not booked. */
+  /** Reason for an operator's check; the questionable part is not booked then. */
   readonly problem: string | null;
 }
 
-/** Of the ids of adjustments; another one would book everything again. */
+/** Namespace of the adjustment ids; a change would book everything again. */
 const NAMESPACE = "0f6f2a5e-6d0b-5d0c-9b53-3c1d6f3f6a11";
 const CREDITS_PER_CENT = 100n;
 
-/** Money that has left us, or is leaving. Of "failed" and "canceled" ones it has come back. */
+/** Refunds pay money out. A "failed" or "canceled" refund has returned it. */
 const REFUNDS_RETURNED = new Set(["failed", "canceled"]);
-/** Of inquiries nothing is taken. */
+/** Disputes that remove money; inquiries do not. */
 const DISPUTES_TAKEN = new Set(["needs_response", "under_review", "lost", "won"]);
 
 export function creditsOfCents(cents: number): Credits {
@@ -74,7 +74,7 @@ export function paymentBookings(
     reversals: [
       ...state.refunds.filter(isDollars).flatMap((refund) => {
         const returned = REFUNDS_RETURNED.has(refund.status);
-        // The deposit itself is taken back as a whole.
+        // The deposit itself is reversed as a whole.
         const taken = refund === whole ? [] : [booking(payment.id, refund, "refund", -1n)];
         return returned ? [...taken, booking(payment.id, refund, "failed refund", 1n)] : taken;
       }),

@@ -19,7 +19,7 @@ export interface Payment {
 }
 
 export interface ListedPayment extends Payment {
-  /** Taken back by partial refunds and disputes, less what was given back. */
+  /** Credits removed by partial refunds and disputes, less the returned ones. */
   readonly reversed: Credits;
 }
 
@@ -30,7 +30,7 @@ export interface PaymentPage {
   readonly limit: number;
 }
 
-/** What has come of asking Stripe. */
+/** Changes of a payment after a query of Stripe. */
 export interface PaymentChange extends PaymentBookings {
   readonly intentId: string | null;
   readonly receiptUrl: string | null;
@@ -40,20 +40,20 @@ export interface PaymentStore {
   add(payment: Pick<Payment, "id" | "accountId" | "credits" | "askedBy">): Promise<void>;
   setCheckout(id: string, sessionId: string, checkoutUrl: string): Promise<Payment>;
   /**
-   * Runs while no other process settles this payment.
-   * @param settle what it comes to; when it throws, nothing is changed
-   * @returns undefined when there is no such payment
+   * Settles a payment while no other process does.
+   * @param settle returns the new state; if it throws, nothing changes
+   * @returns undefined if the payment does not exist
    */
   settle(id: string, settle: (payment: Payment) => Promise<PaymentChange>): Promise<Payment | undefined>;
   findBySession(sessionId: string): Promise<string | undefined>;
   findByIntent(intentId: string): Promise<string | undefined>;
   /** Newest first. */
   list(page: PaymentPage): Promise<ListedPayment[]>;
-  /** Ids of payments by the ids of the deposits and adjustments that they have made. */
+  /** Maps ids of deposits and adjustments to the ids of their payments. */
   ofBookings(bookingIds: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Pending ones that nobody has asked about for an hour, the longest first. */
+  /** Returns pending payments without a query of Stripe for an hour, the oldest query first. */
   stale(limit: number): Promise<string[]>;
-  /** As if it had been asked about just now. */
+  /** Marks the payment as queried now. */
   postpone(id: string): Promise<void>;
   knowsEvent(eventId: string): Promise<boolean>;
   keepEvent(eventId: string): Promise<void>;

@@ -1,5 +1,6 @@
-// Brings the books to what Stripe has of a payment. Events only say when to look: what is booked is what Stripe's API says now, so
-// one that comes twice, late, or before the one it follows does no harm.
+// settlePayments updates the books to the state of a payment at Stripe.
+// Events only start a query: the bookings follow from the current answer of Stripe's API, so repeated, late or
+// reordered events do no harm.
 import type { BillingService } from "@gr/proto/billing";
 import { DepositStatus } from "@gr/proto/billing";
 import type { ServiceClient } from "@gr/runtime";
@@ -9,7 +10,7 @@ import { paymentBookings } from "./payment-bookings.ts";
 import type { Payment, PaymentChange, PaymentStore } from "./payment-store.ts";
 import type { Stripe } from "./stripe.ts";
 
-/** What a round looks at. */
+/** Payments of one round. */
 const MOST_STALE = 20;
 
 export interface SettleDeps {
@@ -20,9 +21,9 @@ export interface SettleDeps {
 }
 
 export interface SettlePayments {
-  /** @throws ServiceError service_unavailable, or what billing throws; nothing is lost then, and it can be done again. */
+  /** @throws ServiceError service_unavailable, or errors of billing; nothing is lost then, and a repeat is safe. */
   settle(paymentId: string): Promise<void>;
-  /** Looks after payments whose events did not arrive. @throws AggregateError of those that failed, when it is through */
+  /** Settles payments without events. @throws AggregateError of the failed ones, after all were tried */
   settleStale(): Promise<void>;
 }
 
@@ -46,7 +47,7 @@ export function createSettlePayments(deps: SettleDeps): SettlePayments {
     if (settled.problem !== null) events.paymentNotBooked(paymentId, settled.problem);
     if (settled.status !== before) events.paymentSettled(paymentId, settled.status);
   };
-  // One after the other: each keeps a connection while it asks Stripe, and people wait for connections, too.
+  // Sequential: each holds a connection during the call of Stripe, and people's requests need connections, too.
   const settle = (paymentId: string): Promise<void> => {
     const mine = last.then(() => settleNow(paymentId));
     last = mine.catch(() => undefined);
@@ -62,7 +63,7 @@ export function createSettlePayments(deps: SettleDeps): SettlePayments {
           await settle(id);
         } catch (error) {
           failures.push(error);
-          // The round begins with those that have waited longest: one that fails each time would be before all others for ever.
+          // A round begins with the longest wait, so a payment that fails each time would always be first.
           await payments.postpone(id);
         }
       }
@@ -75,7 +76,7 @@ export function createSettlePayments(deps: SettleDeps): SettlePayments {
 
 async function changeOf({ stripe, billing }: SettleDeps, payment: Payment): Promise<PaymentChange> {
   const { sessionId } = payment;
-  // Nobody was ever given an address to pay at.
+  // The customer never received an address of a checkout.
   if (sessionId === null) {
     await putDeposit(billing, payment, "failed");
     return { status: "failed", reversals: [], problem: null, intentId: null, receiptUrl: null };

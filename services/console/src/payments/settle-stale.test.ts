@@ -1,5 +1,4 @@
-// Payments whose events did not arrive are looked after all the same: each that nobody has asked about for an hour, once, and
-// none waits for another.
+// Guarantees for payments without events: each without a query for an hour is queried once, and none waits for another.
 import { randomUUID } from "node:crypto";
 import { FakeBilling } from "@gr/ledger-model";
 import { BillingService } from "@gr/proto/billing";
@@ -21,7 +20,7 @@ let peers: RunningProcess;
 let payments: PaymentStore;
 let stripe: Stripe;
 let settling: SettlePayments;
-/** Ids of Checkouts that Stripe was asked about. */
+/** Ids of Checkouts in queries to Stripe. */
 let asked: string[];
 
 beforeAll(async () => {
@@ -74,7 +73,7 @@ interface Begun {
   readonly sessionId: string;
 }
 
-/** A payment that is open at Stripe, and of which nobody has asked for so many minutes. */
+/** Begins a payment that is open at Stripe, with the last query these minutes ago. */
 async function begin(minutes: number): Promise<Begun> {
   const [id, accountId] = [randomUUID(), randomUUID()];
   const rpc = peers.dial("billing", BillingService);
@@ -142,7 +141,7 @@ test("one that Stripe knows nothing of keeps no other waiting, and is told of", 
     ["pending", 0n],
     ["completed", 250_000n],
   ]);
-  // It has its turn again when an hour is over, after those that have waited longer.
+  // The payment is due again after an hour, after those with a longer wait.
   asked = [];
   await settling.settleStale();
   expect(asked).toEqual([]);

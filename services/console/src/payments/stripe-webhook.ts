@@ -1,6 +1,7 @@
-// What Stripe tells us. Only its signature over the very bytes says that it is Stripe; the answer says whether it may stop telling.
+// The Stripe webhook accepts events with Stripe's signature over the exact bytes.
+// The answer's status decides whether Stripe repeats the event.
 import { ServiceError } from "@gr/proto";
-import { type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, type RestRoute, restRoute } from "@gr/runtime";
 import { z } from "zod";
 import type { ConsoleEvents } from "../events.ts";
 import type { PaymentStore } from "./payment-store.ts";
@@ -22,6 +23,7 @@ export function stripeWebhook({ stripe, payments, settling, events }: StripeWebh
   return restRoute({
     method: "POST",
     path: STRIPE_WEBHOOK_PATH,
+    access: anyone,
     summary: "Events of Stripe",
     body: z.unknown(),
     bodyAs: "bytes",
@@ -56,13 +58,13 @@ export function stripeWebhook({ stripe, payments, settling, events }: StripeWebh
     }
   }
 
-  /** Undefined: of a payment for something else, or of none. */
+  /** Undefined: the event belongs to another payment, or to none. */
   async function paymentOf({ sessionId, intentId }: StripeEvent): Promise<string | undefined> {
     if (sessionId !== undefined) return payments.findBySession(sessionId);
     if (intentId === undefined) return undefined;
     const known = await payments.findByIntent(intentId);
     if (known !== undefined) return known;
-    // It has overtaken the event from which we would know the intent.
+    // The event overtook the one that would have stored the intent.
     const session = await stripe.sessionOf(intentId);
     return session === undefined ? undefined : payments.findBySession(session);
   }

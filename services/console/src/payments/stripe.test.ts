@@ -1,4 +1,5 @@
-// Half of Stripe's settings is no setting: the operator hears of it before anybody pays. A signature counts near its date only.
+// Guarantees of Stripe's settings and signatures: half of the settings is an error at the start. A signature is valid
+// near its date only.
 import { createHmac } from "node:crypto";
 import { systemClock } from "@gr/runtime";
 import { ManualClock } from "@gr/testing";

@@ -1,4 +1,4 @@
-// Stripe, as far as we need it: opens a Checkout, says what has become of it, and tells whether an event is from Stripe.
+// Stripe's functions for us: open a Checkout, read the state of a payment, and verify the signature of an event.
 // https://docs.stripe.com/checkout/fulfillment
 import { ServiceError } from "@gr/proto";
 import { type Clock, OperatorError } from "@gr/runtime";
@@ -6,13 +6,13 @@ import StripeClient from "stripe";
 import type { ConsoleConfig } from "../config.ts";
 import type { PaymentState, Reversal } from "./payment-bookings.ts";
 
-/** Two such calls follow each other while a row is locked. */
+/** Two such calls run in a row while a row is locked. */
 const CALL_TIMEOUT_MS = 5_000;
 const SESSIONS = ["complete", "expired"] as const;
-/** Older signatures may be somebody's who has recorded them. Later ones would be good for longer than these. */
+/** Older signatures may be recorded and replayed. Later ones would stay valid for longer than these. */
 const SIGNATURE_TOLERANCE_S = 300;
 
-/** What is paid for with these is ours to look at; whatever else an event says is asked anew. */
+/** Objects of payments that we care about; all other content of an event is queried anew. */
 const OF_PAYMENTS = /^(checkout\.session|refund|charge\.(refunded|refund|dispute)|payment_intent)\b/;
 
 export interface CheckoutOrder {
@@ -20,11 +20,11 @@ export interface CheckoutOrder {
   readonly accountId: string;
   readonly cents: number;
   readonly email: string;
-  /** Where the customer comes back to. */
+  /** Page for the customer's return. */
   readonly returnUrl: string;
 }
 
-/** What an event is about. */
+/** Objects of an event. */
 export interface StripeEvent {
   readonly id: string;
   readonly sessionId: string | undefined;
@@ -36,13 +36,13 @@ export interface Stripe {
   openCheckout(order: CheckoutOrder): Promise<{ sessionId: string; url: string }>;
   /** @throws ServiceError service_unavailable */
   readPayment(sessionId: string): Promise<PaymentState>;
-  /** The Checkout that an intent came from; undefined = from none. @throws ServiceError service_unavailable */
+  /** Returns the Checkout of an intent; undefined = it has none. @throws ServiceError service_unavailable */
   sessionOf(intentId: string): Promise<string | undefined>;
   /** @throws ServiceError invalid_signature */
   readEvent(body: Buffer, signature: string | undefined): StripeEvent;
 }
 
-/** Undefined where no payments are taken. @throws OperatorError when half of the settings is missing */
+/** Returns undefined without payment settings. @throws OperatorError if half of them is missing */
 export function createStripe(config: ConsoleConfig, clock: Clock): Stripe | undefined {
   const { STRIPE_SECRET_KEY: key, STRIPE_WEBHOOK_SECRET: webhookSecret, STRIPE_API_URL: url } = config;
   if ((key === undefined) !== (webhookSecret === undefined)) {
@@ -55,7 +55,7 @@ export function createStripe(config: ConsoleConfig, clock: Clock): Stripe | unde
     host: hostname,
     ...(port === "" ? {} : { port }),
     timeout: CALL_TIMEOUT_MS,
-    // Whoever asks us asks again.
+    // Our own callers retry.
     maxNetworkRetries: 0,
     telemetry: false,
   });
@@ -95,7 +95,7 @@ async function openCheckout(
           price_data: { currency: "usd", unit_amount: cents, product_data: { name: "Generation credits" } },
         },
       ],
-      // Paid is what was asked for: a refund must be as exact as the payment.
+      // Paid amounts equal requested ones, because a refund must be as exact as the payment.
       adaptive_pricing: { enabled: false },
       client_reference_id: paymentId,
       customer_email: email,

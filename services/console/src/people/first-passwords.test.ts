@@ -1,4 +1,4 @@
-// Who gets a mail with a link: known persons, and strangers who are welcome; every other address gets none.
+// Guarantees of mailed links: existing persons and welcome strangers get one; every other address gets none.
 import { createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { consoleConfig } from "../config.ts";

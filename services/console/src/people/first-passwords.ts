@@ -1,5 +1,5 @@
-// First passwords: a person sets one behind a mailed link, which proves that the address is theirs. Until then nothing of a
-// sign-up is kept but the digest of the link's token, so a stranger who signs up with an address gains nothing.
+// First passwords are set behind a mailed link, which proves the person's address. Until then only the digest of the
+// link's token is stored of a sign-up, so a stranger's sign-up with a foreign address gains nothing.
 import type { AuthContext } from "better-auth";
 import type { Links } from "../mail/links.ts";
 import type { Mailer } from "../mail/mailer.ts";
@@ -8,26 +8,26 @@ import { makeToken } from "./invitation-token.ts";
 const HOUR_MS = 3_600_000;
 const SIGN_UP_MS = 24 * HOUR_MS;
 const PROVIDER = "credential";
-/** How a person came to be, as better-auth names it to hooks; there are none. */
+/** Source of a person for better-auth's hooks; there are no hooks. */
 const CREATED_BY = { method: "email-password" } as const;
 
 export interface FirstPassword {
   readonly email: string;
-  /** Of a new person; a known one keeps theirs. */
+  /** Name of a new person; an existing person keeps theirs. */
   readonly name: string;
   readonly password: string;
 }
 
 export interface FirstPasswords {
-  /** Mails a link to a known person or, if `isWelcome`, to a stranger. Does the same work for every address. */
+  /** Mails a link to an existing person or, if `isWelcome`, to a stranger. Does the same work for every address. */
   sendLink(email: string, isWelcome: boolean): Promise<void>;
   /** Returns the address that the token of a sign-up proves, once. @returns undefined if the token is unknown or expired */
   takeAddress(token: string): Promise<string | undefined>;
-  /** Sets the password of a person, who is created if missing. No earlier password or session remains. */
+  /** Sets the password of a person, and creates a missing person. No earlier password or session remains. */
   set(first: FirstPassword): Promise<void>;
 }
 
-/** As much of better-auth as passwords need. */
+/** Parts of better-auth that passwords need. */
 interface PasswordContext extends Pick<AuthContext, "internalAdapter"> {
   readonly password: Pick<AuthContext["password"], "hash">;
 }
@@ -42,7 +42,7 @@ export function createFirstPasswords(
       const known = (await internalAdapter.findUserByEmail(email))?.user;
       const token = makeToken();
       const isProved = known?.emailVerified === true;
-      // Also for strangers who get no mail: the time of the answer is that of the others.
+      // Also for strangers without a mail, so that the answer needs the same time.
       await internalAdapter.createVerificationValue({
         identifier: isProved ? `reset-password:${token}` : `sign-up:${token}`,
         value: isProved ? known.id : email,
@@ -72,7 +72,7 @@ export function createFirstPasswords(
       const known = (await internalAdapter.findUserByEmail(email))?.user;
       const person =
         known ?? (await internalAdapter.createUser({ email, name, emailVerified: true }, CREATED_BY));
-      // Before the address was proved anybody may have set them.
+      // Before the proof of the address any person may have set them.
       if (!person.emailVerified) await internalAdapter.deleteAccounts(person.id);
       if ((await internalAdapter.findCredentialAccount(person.id)) === null) {
         const account = { userId: person.id, providerId: PROVIDER, accountId: person.id, password: hash };

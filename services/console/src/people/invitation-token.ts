@@ -1,4 +1,4 @@
-// The token of an invitation: made once, kept as its digest.
+// Invitation tokens are created once and stored as a digest.
 import { createHash, randomBytes } from "node:crypto";
 
 export function makeToken(): string {

@@ -1,4 +1,4 @@
-// Hashing of passwords leaves threads and cores to other work, and a flood of sign-ins is refused.
+// Guarantees of password hashing: threads and cores stay free for other work, and a flood of sign-ins is refused.
 import { expect, test } from "@jest/globals";
 import { createPasswordHashing } from "./password-hashing.ts";
 

@@ -1,11 +1,11 @@
-// Hashes passwords one at a time in a process. Each hash occupies a thread and a core for about a tenth of a second, and pictures
-// and files need the same threads: sign-ins from many networks would stop them otherwise.
+// Password hashing runs one hash at a time in a process. Each occupies a thread and a core for about a tenth of a
+// second. Pictures and files need the same threads: sign-ins from many networks would stop them otherwise.
 import { FairGate } from "@gr/runtime";
 import { hashPassword, verifyPassword } from "better-auth/crypto";
 
-/** Hashes that wait; the last one does so for some seconds. */
+/** Waiting hashes; the last one waits for some seconds. */
 const MOST_WAITING = 64;
-/** Who signs in is not known before the hash. */
+/** The person is unknown before the hash, so all share one queue. */
 const EVERYBODY = { owner: "everybody" };
 
 interface Algorithm {

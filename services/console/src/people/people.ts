@@ -13,7 +13,7 @@ import { createPasswordHashing } from "./password-hashing.ts";
 
 const HOUR_S = 3_600;
 const SESSION_S = 7 * 24 * HOUR_S;
-/** A session in use is prolonged so often. */
+/** Age after which a session in use is prolonged. */
 const PROLONG_AFTER_S = 24 * HOUR_S;
 export const SIGN_IN_LINK_S = HOUR_S;
 
@@ -39,7 +39,7 @@ export interface SignedIn {
   readonly since: Date;
 }
 
-/** What an operation has done, and which cookies its answer sets. */
+/** Result of an operation, and the cookies that its answer sets. */
 export interface WithCookies<T> {
   readonly value: T;
   readonly cookies: readonly string[];
@@ -49,8 +49,8 @@ export interface WithCookies<T> {
 export interface People {
   readSession(headers: Headers): Promise<WithCookies<SignedIn | undefined>>;
   /**
-   * Mails a link to the page that sets a password, to a known person or, if `isWelcome`, to a stranger. Does the same work
-   * for every address.
+   * Mails a link to the page that sets a password, to an existing person or, if `isWelcome`, to a stranger. Does the
+   * same work for every address.
    */
   sendPasswordLink(email: string, isWelcome: boolean): Promise<void>;
   /** Sets the first password of the address that the token proves, and signs in. @throws ServiceError invalid_link */
@@ -65,7 +65,9 @@ export interface People {
   signIn(headers: Headers, credentials: { email: string; password: string }): Promise<WithCookies<void>>;
   /** @throws ServiceError invalid_link */
   signInByLink(headers: Headers, token: string): Promise<WithCookies<void>>;
-  /** Of whoever has proved in another way that this address is theirs. What nobody had proved before is taken away. */
+  /**
+   * Signs in a person with another proof of their address. Unproved passwords and sessions of that address are deleted.
+   */
   signInAs(headers: Headers, email: string): Promise<WithCookies<void>>;
   signOut(headers: Headers): Promise<WithCookies<void>>;
   /** All sessions of the person end. @throws ServiceError invalid_link */
@@ -76,12 +78,12 @@ export interface People {
   /** Does nothing when the person has no such session. */
   endSession(headers: Headers, sessionId: string): Promise<void>;
   endOtherSessions(headers: Headers): Promise<void>;
-  /** Made when new, with a verified address and no password. */
+  /** Finds a person, or creates one with a verified address and no password. */
   findOrMake(email: string, name: string): Promise<Person>;
   find(email: string): Promise<Person | undefined>;
   /** True if a person of this address has proved that it is theirs. */
   isVerified(email: string): Promise<boolean>;
-  /** A token that signs the person of this address in, once. */
+  /** Returns a token that signs the person of this address in, once. */
   makeSignInToken(email: string): Promise<string>;
 }
 
@@ -95,10 +97,10 @@ export interface PeopleOptions {
 
 const STAMPS = { createdAt: "created_at", updatedAt: "updated_at" } as const;
 
-/** How a person came to be, as better-auth names it to hooks; there are none. */
+/** Source of a person for better-auth's hooks; there are no hooks. */
 const OPERATOR = { method: "email-password" } as const;
 
-/** Tokens of sign-in links that were made and not fetched yet, by who asked. */
+/** Tokens of sign-in links that were created and not fetched yet, by caller. */
 type IssuedTokens = Map<string, string>;
 
 function createAuth(
@@ -284,7 +286,7 @@ const SENTENCES = {
   email_not_verified: "This address was never verified: sign up with it again.",
 } as const;
 
-/** What better-auth refuses is the one thing that can be wrong there; a failure of ours stays a failure. */
+/** Converts a refusal of better-auth into the one possible error; a failure of ours stays a failure. */
 async function asking<T>(refusal: keyof typeof SENTENCES, answer: Promise<T>): Promise<T> {
   try {
     return await answer;
@@ -300,7 +302,10 @@ interface Refusal {
   readonly body?: { readonly code?: string };
 }
 
-/** By its looks: better-auth throws errors of its own class, and redirects of another that it does not export. */
+/**
+ * Recognizes a refusal by its shape: better-auth throws errors of its own class, and redirects of another that it does
+ * not export.
+ */
 function isRefusal(error: unknown): error is Refusal {
   const { name, statusCode } = error as { name?: string; statusCode?: unknown };
   return name === "APIError" && typeof statusCode === "number" && statusCode < 500;

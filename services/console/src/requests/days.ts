@@ -17,7 +17,7 @@ export function startOfDay(field: string, day: string): number {
   throw new ServiceError("invalid_value", message, { param: field });
 }
 
-/** When the spend window that this moment lies in ends; undefined = never. */
+/** Returns the end of the spend window at this moment; undefined = never. */
 export function endOfWindow(period: SpendPeriod, at: number): number | undefined {
   const now = new Date(at);
   const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];

@@ -1,9 +1,9 @@
-// One list out of several has each entry once, newest first, whatever the size of its pages, also while entries arrive.
+// Guarantees of merged pages: each entry appears once, newest first, for every page size, even while entries arrive.
 import { expect, test } from "@jest/globals";
 import { type Entry, type ReadEntries, readMerged } from "./merged-page.ts";
 
 const idOf = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
-/** Its entries may change between two pages. */
+/** Source with entries that may change between two pages. */
 const sourceOf =
   (all: readonly Entry[]): ReadEntries<Entry> =>
   async ({ after, until, limit }) => {

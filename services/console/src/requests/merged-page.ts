@@ -1,5 +1,5 @@
-// One list, newest first, out of several that are kept apart: each goes on where it was left, and the place of all of them
-// together is the cursor. Of the same moment, what the first source has comes first.
+// Merged pages combine several separate lists into one, newest first. Each list continues after its last entry, and the
+// positions of all together are the cursor. Entries of the same moment are in the order of the sources.
 import { invalidAfter } from "./pages.ts";
 
 export interface Entry {
@@ -8,11 +8,13 @@ export interface Entry {
   readonly at: number;
 }
 
-/** Where a source goes on. */
+/** Position at which a source continues. */
 export interface Place {
-  /** Its last entry that was listed. */
+  /** Its last listed entry. */
   readonly after: string | undefined;
-  /** Where none of its own was listed yet: the moment of the last one that was, of whichever source. Earlier or then. */
+  /**
+   * If no entry of its own was listed yet: the moment of the last listed one of any source. Its entries are not later.
+   */
   readonly until: number | undefined;
   readonly limit: number;
 }
@@ -24,7 +26,7 @@ export type ReadEntries<Each extends Entry> = (place: Place) => Promise<{
 }>;
 
 const ID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
-/** The moment, and an id or nothing for each source: `1795383600000_<id>_`. */
+/** Form of a cursor: the moment, and an id or nothing for each source: `1795383600000_<id>_`. */
 const CURSOR = new RegExp(`^\\d{1,15}(_(${ID})?)+$`);
 
 /** @param after `next` of the page before. @throws ServiceError invalid_value */

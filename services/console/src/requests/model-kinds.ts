@@ -1,4 +1,4 @@
-// What the models of the catalogue make, for sums by kind. A model that is no longer listed is "other".
+// Model kinds map models of the catalogue to images, videos or text, for sums by kind. An unlisted model is "other".
 import { type CatalogService, ModelKind } from "@gr/proto/catalog";
 import type { Clock, ServiceClient } from "@gr/runtime";
 

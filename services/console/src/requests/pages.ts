@@ -1,4 +1,4 @@
-// How the lists of the console are cut: a limit, and a cursor that is the id of the last entry.
+// Pages cut the lists of the console: by a limit, and by a cursor that is the id of the last entry.
 import { PAGE_USUAL } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
 

@@ -1,4 +1,4 @@
-// How a charge came about: lines and adjustments add up to it, to the last digit, and nothing is made up.
+// Guarantees of request prices: lines and adjustments add up to the charge, to the last digit, and nothing is invented.
 import { create } from "@bufbuild/protobuf";
 import type { RequestPrice } from "@gr/console-api";
 import { parsePicoUsd } from "@gr/money";

@@ -1,5 +1,5 @@
-// How a charge came about: the units of the price function and what each costs, then why the charge is not their sum. Lines
-// and adjustments add up to the charge, to the last digit.
+// Request prices explain a charge: the units of the price function and their prices, then the reasons for any
+// difference. Lines and adjustments add up to the charge, to the last digit.
 import type { AdjustmentReason, RequestPrice } from "@gr/console-api";
 import {
   type ImageMeters,
@@ -18,7 +18,7 @@ import { HoldState, type Text, type TextUsage } from "@gr/proto/billing";
 import type { Price } from "@gr/proto/catalog";
 import { type Generation, GenerationKind, GenerationStatus } from "@gr/proto/media";
 
-/** @param price of its version; undefined where nobody knows it any more. @returns null while it runs */
+/** @param price of its version; undefined if it no longer exists. @returns null while it runs */
 export function priceOfText(text: Text, price: Price | undefined): RequestPrice | null {
   const { state, chargedCredits: charge, costPicoUsd: cost, priceVersion, provider } = text;
   if (state === HoldState.OPEN) return null;
@@ -37,7 +37,7 @@ export function priceOfText(text: Text, price: Price | undefined): RequestPrice 
   ]);
 }
 
-/** As of a text request. */
+/** Returns the price as for a text request. */
 export function priceOfGeneration(generation: Generation, price: Price | undefined): RequestPrice | null {
   const { status, chargedCredits: charge, priceVersion, pricePicoUsd: listed } = generation;
   if (status === GenerationStatus.RUNNING || charge === undefined) return null;
@@ -98,7 +98,7 @@ function metersOf(usage: TextUsage): TokenMeters {
   };
 }
 
-/** As media generation priced it. */
+/** Returns the meters from which media generation computed the price. */
 function metersOfMedia({ kind, parameters, inputPixels }: Generation): ImageMeters | VideoMeters {
   const { size = "auto", quality = "auto", seconds = 0, audio = false, count = 1 } = parameters ?? {};
   const inputs =

@@ -1,4 +1,4 @@
-// Which requests of an account somebody wants to see, in whichever source they are.
+// Request filters select requests of an account in every source.
 import type { QueryOf, RequestRecord } from "@gr/console-api";
 import { DAY_MS, startOfDay } from "./days.ts";
 import type { Entry } from "./merged-page.ts";
@@ -29,7 +29,7 @@ export function requestFilter(accountId: string, query: Query): RequestFilter {
   };
 }
 
-/** What a source is told of the time: the filter's, and where its first page begins. */
+/** Returns the time range for a source: the filter's range, cut at the begin of its first page. */
 export function timesOf({ later, earlier }: RequestFilter, until: number | undefined) {
   const ends = [earlier, until === undefined ? undefined : until + 1].filter((end) => end !== undefined);
   return { later, earlier: ends.length === 0 ? undefined : Math.min(...ends) };

@@ -1,7 +1,8 @@
-// What spends from an account: its keys under their own ids, and its web tokens, all together, under the id of the account.
+// Spenders of an account are its keys under their own ids, and its web tokens, all together, under the id of the
+// account.
 import { ServiceError } from "@gr/proto";
 
-/** In the place of a key's id, as GET /v1/credits has it. */
+/** Replaces a key's id, as in GET /v1/credits. */
 export const WEB_TOKEN = "web_token";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -1,4 +1,4 @@
-// Text requests of the account's log, as billing keeps them: what they did, and what their holds say they cost.
+// Text records are the text requests of the account's log, from billing: their details, and their cost by their holds.
 import { usageRecord } from "@gr/clients";
 import type { TextRequestRecord } from "@gr/console-api";
 import { formatCredits } from "@gr/money";
@@ -57,7 +57,7 @@ export function textRecord(text: Text, accountId: string): TextRequestRecord {
   };
 }
 
-/** What only the line of a request says, which comes when it is over, and may be lost. */
+/** Returns details that only the line of a request has. It exists after the request's end, and may be lost. */
 function detailsOf(line: TextLine | undefined) {
   const { attempts = [], usage, firstByteMs } = line ?? {};
   return {

@@ -1,5 +1,5 @@
-// The audit log: one line for each change that somebody made to an account. Written after the change, which nothing undoes
-// when the line cannot be written: then the caller hears of a failure, and the change stands.
+// The audit log has one line for each change of an account by a person. The line is written after the change. If that
+// fails, the caller gets an error, and the change remains.
 
 import type { AnswerOf } from "@gr/console-api";
 import type { ConsoleDeps } from "../console-deps.ts";
@@ -10,7 +10,7 @@ import { bigintCursor, pageLimit } from "../requests/pages.ts";
 export interface Deed {
   /** "key.created" */
   readonly action: string;
-  /** Id of what was changed. */
+  /** Id of the changed object. */
   readonly subject?: string;
   readonly detail?: Readonly<Record<string, string>>;
 }
@@ -25,7 +25,10 @@ export function recordDeed(
   return store.audit({ accountId, actor, action, subject: subject ?? null, detail, address: call.network });
 }
 
-/** Of a person, and so of each account that they belong to: who may sign in as a member matters to all of them. */
+/**
+ * Records a change of a person in each account of that person, because sign-in options of a member matter to all
+ * members.
+ */
 export async function recordPersonalDeed(
   { store }: Pick<ConsoleDeps, "store">,
   { id, email }: Person,

@@ -1,5 +1,5 @@
-// What a browser begins in one request and ends in another: it has a token in a cookie that no script and no other site can
-// use, we have what the answer must fit. Whichever request takes it first is the only one.
+// Challenges connect two requests of a browser. The browser has a token in a cookie that no script and no other site
+// can use; the server has the expected answer. Only the first request that claims a challenge gets it.
 import { ServiceError } from "@gr/proto";
 import type { FastifyReply } from "fastify";
 import { setCookies } from "../door/console-call.ts";
@@ -14,7 +14,7 @@ export interface Challenges {
     purpose: ChallengePurpose,
     secrets: Readonly<Record<string, string>>,
   ): Promise<void>;
-  /** Once. @throws ServiceError sign_in_expired */
+  /** Claims the challenge, once. @throws ServiceError sign_in_expired */
   take(
     headers: Headers,
     reply: FastifyReply,

@@ -1,4 +1,4 @@
-// What the issuer says is believed only when all of it fits; against a real issuer, over HTTP.
+// Guarantees of the issuer's answers: accepted only if all of it fits; against a real issuer, over HTTP.
 import { systemClock } from "@gr/runtime";
 import { type SpoiledToken, strangersKey, TestIssuer } from "@gr/testing/test-issuer";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";

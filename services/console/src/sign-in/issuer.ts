@@ -1,28 +1,28 @@
-// The OpenID Connect issuer of an organization: where people are sent to sign in, and what it says of whoever comes back.
-// The authorization code flow with PKCE, state and nonce; an ID token counts when its signature, issuer, audience and
-// nonce do. Asked when somebody signs in, so that an issuer that is away keeps nothing from starting.
+// The issuer is an organization's OpenID Connect server for sign-ins. The authorization code flow has PKCE, state and
+// nonce. An ID token counts if its signature, issuer, audience and nonce match. The issuer is called at a sign-in only,
+// so a missing issuer does not prevent a start.
 import { ServiceError } from "@gr/proto";
 import { type Clock, OperatorError } from "@gr/runtime";
 import * as client from "openid-client";
 import type { ConsoleConfig } from "../config.ts";
 import type { ConsoleEvents } from "../events.ts";
 
-/** Of one call. To sign somebody in may take four. */
+/** Seconds of one call. A sign-in may need four. */
 const CALL_TIMEOUT_S = 4;
-/** Then what the issuer says of itself is read again; while it is away, the old counts. */
+/** Age at which the issuer's metadata is read again; while the issuer is down, the old metadata counts. */
 const READ_AGAIN_AFTER_MS = 3_600_000;
 const SCOPE = "openid email profile";
 /** Page of the application that the issuer sends people back to. */
 const RETURN_PAGE = "/sign-in/oidc";
 
 export interface Begun {
-  /** Of the issuer's page. */
+  /** Address of the issuer's page. */
   readonly url: string;
-  /** What the answer must fit. */
+  /** Values that the answer must match. */
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** Who somebody is, as the issuer says it. */
+/** Identity of a person as claimed by the issuer. */
 export interface IssuerClaims {
   readonly issuer: string;
   readonly subject: string;
@@ -32,14 +32,14 @@ export interface IssuerClaims {
 }
 
 export interface Issuer {
-  /** As people call it. */
+  /** Name for people. */
   readonly name: string;
-  /** Asks once, so that the log says at the start what would fail later. */
+  /** Calls the issuer once, so that the log names a fault at the start. */
   lookUp(): Promise<void>;
   /** @throws ServiceError service_unavailable */
   begin(): Promise<Begun>;
   /**
-   * @param answer the query that the issuer has sent the browser back with
+   * @param answer query of the browser's return from the issuer
    * @throws ServiceError sign_in_refused, service_unavailable
    */
   finish(answer: string, secrets: Begun["secrets"]): Promise<IssuerClaims>;
@@ -51,7 +51,7 @@ export interface IssuerOptions {
   readonly clock: Clock;
 }
 
-/** Undefined where none is set. @throws OperatorError when a part of the settings is missing */
+/** Returns undefined without issuer settings. @throws OperatorError if a part of them is missing */
 export function createIssuer({ config, events, clock }: IssuerOptions): Issuer | undefined {
   const {
     CONSOLE_OIDC_ISSUER: url,
@@ -129,7 +129,7 @@ export function createIssuer({ config, events, clock }: IssuerOptions): Issuer |
 
 function discoverIssuer(url: URL, clientId: string, clientSecret: string): Promise<client.Configuration> {
   const [post, basic] = [client.ClientSecretPost(clientSecret), client.ClientSecretBasic(clientSecret)];
-  // In the body where the issuer takes it there: how a secret is written in a header is understood in two ways.
+  // In the body if the issuer accepts that: servers differ in the encoding of a secret in a header.
   const authenticate: client.ClientAuth = (server, ...rest) =>
     (server.token_endpoint_auth_methods_supported?.includes("client_secret_post") ? post : basic)(
       server,
@@ -147,7 +147,7 @@ function discoverIssuer(url: URL, clientId: string, clientSecret: string): Promi
 
 type Tokens = Awaited<ReturnType<typeof client.authorizationCodeGrant>>;
 
-/** Some issuers say the address in the ID token, some only when they are asked for it. */
+/** Returns the claims. Some issuers put the address into the ID token, others only into the userinfo answer. */
 async function claimsOf(issuer: client.Configuration, tokens: Tokens): Promise<IssuerClaims> {
   const token = tokens.claims();
   if (token === undefined) throw new Error("the answer has no ID token");
@@ -158,18 +158,18 @@ async function claimsOf(issuer: client.Configuration, tokens: Tokens): Promise<I
     issuer: token.iss,
     subject: token.sub,
     email: typeof email === "string" ? email : undefined,
-    // Some send it as text.
+    // Some issuers send it as text.
     isEmailVerified: verified === true || verified === "true",
     name: typeof name === "string" ? name : undefined,
   };
 }
 
-/** Codes of an answer that is none: of a proxy, or of an issuer in trouble. */
+/** Codes of an invalid answer: of a proxy, or of a broken issuer. */
 const AWAY = new Set(["OAUTH_TIMEOUT", "OAUTH_RESPONSE_IS_NOT_CONFORM", "OAUTH_RESPONSE_IS_NOT_JSON"]);
 
 function refusalOf(error: unknown, name: string): ServiceError {
   const { code = "" } = error as { code?: string };
-  // What fetch throws when nobody is there.
+  // Error of fetch if no server answers.
   if (AWAY.has(code) || (error instanceof TypeError && code === "")) return awayOf(error, name);
   const message =
     error instanceof client.AuthorizationResponseError && error.error === "access_denied"
@@ -183,7 +183,7 @@ function awayOf(cause: unknown, name: string): ServiceError {
   return new ServiceError("service_unavailable", message, { cause });
 }
 
-/** For the log: what answers contain stays out of it. */
+/** Returns the problem for the log, without the content of answers. */
 function problemOf(error: unknown): string {
   const {
     message,

@@ -1,4 +1,4 @@
-// SQL of passkeys. Whatever changes one names its person, so that nobody touches another's.
+// PasskeyStore is the SQL of passkeys. Each change names its person, so that no person changes the passkey of another.
 import { inTransaction, type Pool } from "@gr/runtime";
 import type { Person } from "../people/people.ts";
 
@@ -16,7 +16,7 @@ export interface NewPasskey extends Pick<Passkey, "id" | "credentialId" | "name"
   readonly counter: number;
 }
 
-/** What an answer is checked against. */
+/** Data for the check of an answer. */
 export interface KnownPasskey {
   readonly id: string;
   readonly publicKey: Buffer;
@@ -27,11 +27,11 @@ export interface KnownPasskey {
 export interface PasskeyStore {
   /** Oldest first. */
   passkeysOf(personId: string): Promise<Passkey[]>;
-  /** @returns undefined when the person has as many as they may, or somebody has this one */
+  /** @returns undefined if the person has the maximum, or the passkey belongs to a person already */
   addPasskey(personId: string, passkey: NewPasskey, most: number): Promise<Passkey | undefined>;
-  /** @returns the new state; undefined when the person has no such passkey */
+  /** @returns the new state; undefined if the person has no such passkey */
   renamePasskey(personId: string, id: string, name: string): Promise<Passkey | undefined>;
-  /** @returns the name that it had; undefined when the person has no such passkey */
+  /** @returns its former name; undefined if the person has no such passkey */
   removePasskey(personId: string, id: string): Promise<string | undefined>;
   findPasskey(credentialId: string): Promise<KnownPasskey | undefined>;
   notePasskeyUse(id: string, counter: number): Promise<void>;
@@ -50,7 +50,7 @@ export function createPasskeyStore(pool: Pool): PasskeyStore {
       ]),
     addPasskey: (personId, { id, credentialId, publicKey, counter, transports, name }, most) =>
       inTransaction(pool, async (client) => {
-        // Two at once are counted one after the other.
+        // Two simultaneous additions are counted one after the other.
         await client.query("SELECT FROM person WHERE id = $1 FOR UPDATE", [personId]);
         const sql = `INSERT INTO passkey (id, person_id, credential_id, public_key, counter, transports, name)
           SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM passkey WHERE person_id = $2) < $8

@@ -1,5 +1,6 @@
-// Passkeys: what a browser is asked, and what its answer must fit. It must be given for this address and this challenge, by
-// somebody whom the device has recognized: a passkey stands for a password, so to have the device is not enough.
+// Passkeys owns the options for browsers and the checks of their answers. An answer must be for this address and this
+// challenge, and the device must have recognized its user: a passkey replaces a password, so the device alone is not
+// enough.
 import { ServiceError } from "@gr/proto";
 import type {
   AuthenticationResponseJSON,
@@ -30,7 +31,10 @@ export interface Passkeys {
   checkKnown(answer: unknown, challenge: string, known: KnownPasskey | undefined): Promise<number>;
 }
 
-/** Undefined where they are switched off, or browsers would refuse them: without TLS, and under an address that is no name. */
+/**
+ * Returns undefined if switched off, or if browsers would refuse them: without TLS, and under an address that is no
+ * name.
+ */
 export function createPasskeys({
   CONSOLE_URL: origin,
   CONSOLE_PASSKEYS,
@@ -91,15 +95,15 @@ export function createPasskeys({
   };
 }
 
-/** Large, and only few processes of few people need it at once. */
+/** Loaded on demand: large, and only few processes of few people need it at once. */
 const library = () => import("@simplewebauthn/server");
 
-/** What an authenticator keeps of the person: nothing that says who they are. */
+/** Returns the handle that an authenticator stores: no personal data. */
 function userHandleOf(personId: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(Buffer.from(personId.replaceAll("-", ""), "hex"));
 }
 
-/** Whatever the library throws is about the answer. */
+/** Converts errors of the library: all of them concern the answer. */
 async function believing<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;

@@ -1,4 +1,5 @@
-// SQL of the ways to sign in beside better-auth's own: challenges, each taken once, and identities at the issuer.
+// SignInStore is the SQL of sign-ins besides better-auth's own: challenges, each claimed once, and identities at the
+// issuer.
 import type { Pool } from "@gr/runtime";
 import type { Person } from "../people/people.ts";
 
@@ -14,7 +15,7 @@ export interface IdentityName {
   readonly subject: string;
 }
 
-/** What a challenge was made for; it answers no other question. */
+/** Purpose of a challenge; it is valid for no other. */
 export type ChallengePurpose = "oidc" | "passkey" | "new passkey";
 
 export interface NewChallenge {
@@ -26,17 +27,17 @@ export interface NewChallenge {
 
 export interface SignInStore {
   addChallenge(challenge: NewChallenge): Promise<void>;
-  /** Whoever takes it is the only one. @returns undefined when there is none, or it is for something else, or too old */
+  /** Claims a challenge exclusively. @returns undefined if it is absent, for another purpose, or too old */
   takeChallenge(
     tokenDigest: Buffer,
     purpose: ChallengePurpose,
   ): Promise<Readonly<Record<string, string>> | undefined>;
-  /** Notes that it was used. */
+  /** Finds the person and records the use. */
   personOf(identity: IdentityName): Promise<Person | undefined>;
-  /** @returns false when the person has another identity at this issuer, or the identity another person */
+  /** @returns false if the person has another identity at this issuer, or the identity another person */
   addIdentity(id: string, personId: string, identity: IdentityName): Promise<boolean>;
   identitiesOf(personId: string): Promise<Identity[]>;
-  /** @returns whether the person had it */
+  /** @returns true if the person had it */
   removeIdentity(personId: string, id: string): Promise<boolean>;
   sweep(): Promise<void>;
 }

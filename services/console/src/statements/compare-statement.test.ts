@@ -48,6 +48,20 @@ describe("a comparison", () => {
     expect(compareStatement([snapshot, billed("gpt-4o", 1n)], both, exact).off).toBe(0n);
   });
 
+  test("explains differences of several models by the cost without a model once", () => {
+    const { models, off } = compareStatement(
+      [billed("a", 10n), billed("b", 9n)],
+      [booked("a", 4n), booked("b", 4n), booked("", 7n)],
+      exact,
+    );
+    expect(models).toMatchObject([
+      { model: "a", unexplained: 0n },
+      { model: "b", unexplained: 4n, differs: true },
+      { model: "", unexplained: 0n },
+    ]);
+    expect(off).toBe(4n);
+  });
+
   test("tolerates the larger one of the amount and the share, and nothing beyond it", () => {
     const offOf = (amount: bigint, tolerance: { usd: bigint; percent: number }) =>
       compareStatement([billed("a", amount)], [booked("a", 1_000n)], tolerance).off;

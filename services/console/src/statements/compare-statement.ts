@@ -13,7 +13,7 @@ export interface BookedRow {
 
 export interface Tolerance {
   readonly usd: PicoUsd;
-  /** Of the billed amount. */
+  /** Percentage of the billed amount. */
   readonly percent: number;
 }
 

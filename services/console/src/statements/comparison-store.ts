@@ -17,7 +17,7 @@ export interface ComparisonStore {
   keep(statement: string, comparison: StatementComparison, nextDue: Date): Promise<void>;
   /** Keeps the last result beside the problem. */
   fail(statement: string, problem: string): Promise<void>;
-  /** Of these statements, by name. */
+  /** Returns the results of these statements, by name. */
   list(statements: readonly string[]): Promise<readonly StoredComparison[]>;
 }
 

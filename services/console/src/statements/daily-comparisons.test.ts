@@ -1,5 +1,5 @@
-// Each statement is compared once a day by one of all processes, for the last three complete days; each process exposes the stored
-// difference, and a statement that was not read is tried again an hour later.
+// Guarantees of daily comparisons: one of all processes compares each statement once a day, for the last three complete
+// days. Each process exposes the stored difference. A statement that was not read is tried again an hour later.
 import { create } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import { StatementComparisonSchema } from "@gr/proto/console";

@@ -1,5 +1,5 @@
-// DailyComparisons compares each readable statement once a day for the last complete days. A row of the database gives each
-// comparison to one process; every process exposes the stored result.
+// DailyComparisons compares each readable statement once a day for the last complete days. A row of the database
+// assigns each comparison to one process; every process exposes the stored result.
 import { ServiceError } from "@gr/proto";
 import type { Clock } from "@gr/runtime";
 import type { ConsoleEvents } from "../events.ts";
@@ -34,7 +34,7 @@ export function createDailyComparisons(deps: DailyComparisonsDeps): DailyCompari
   async function compare(statement: string, signal: AbortSignal): Promise<void> {
     const now = clock.now();
     const retryAt = new Date(now + RETRY_AFTER_MS);
-    // A process that dies in between leaves the statement due in an hour.
+    // If the process dies in between, the statement is due again in an hour.
     if (!(await comparisons.claim(statement, new Date(now), retryAt))) return;
     const settled = now - SETTLES_MS;
     const today = settled - (settled % DAY_MS);
@@ -44,7 +44,7 @@ export function createDailyComparisons(deps: DailyComparisonsDeps): DailyCompari
       await comparisons.keep(statement, comparison, new Date(today + DAY_MS + SETTLES_MS));
       events.statementCompared(statement, comparison);
     } catch (error) {
-      // The process stops: another one compares when the claim ends.
+      // The process stops: another one compares once the claim expires.
       if (signal.aborted) return;
       if (!(error instanceof ServiceError)) throw error;
       await comparisons.fail(statement, error.message);

@@ -58,7 +58,7 @@ async function readBounded(response: Response): Promise<Buffer> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    // Leaving the loop cancels the body.
+    // The end of the loop cancels the body.
     if (bytes > MOST_BYTES) {
       throw new UnusableStatement(`the answer of the provider is larger than ${MOST_BYTES} bytes`);
     }

@@ -1,7 +1,7 @@
-// The settings of statements: which providers bill us, what the books call them, and with which key each statement is read.
+// Statement settings list the providers that bill us, their names in the books, and the key for each statement.
 // A statement without a key is compared from CSV files only.
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
-import { OperatorError } from "@gr/runtime";
+import { OperatorError, readJsonSetting } from "@gr/runtime";
 import { z } from "zod";
 import { falStatement } from "./fal-statement.ts";
 import type { StatementAddress } from "./fetch-statement.ts";
@@ -33,36 +33,17 @@ const listed = z.strictObject({
   base_url: z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" }).optional(),
 });
 
-function readJson<Schema extends z.ZodType>(
-  text: string,
-  schema: Schema,
-  context: z.RefinementCtx,
-): z.output<Schema> {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    context.addIssue({ code: "custom", message: "must be JSON" });
-    return z.NEVER;
-  }
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  context.addIssue({ code: "custom", message: `${issue?.path.join(".") || "the value"}: ${issue?.message}` });
-  return z.NEVER;
-}
-
 export const statementSettings = {
   STATEMENTS: z
     .string()
-    .transform((text, context) => readJson(text, z.array(listed).max(20), context))
+    .transform((text, context) => readJsonSetting(text, z.array(listed).max(20), context))
     .optional()
     .describe(
-      "statements of providers that are compared with the books every day: a JSON list of name, kind, providers, base_url",
+      "[statements of providers](#statements-of-providers) that the console compares with the books every day: a JSON list of `name`, `kind`, `providers`, `base_url`",
     ),
   STATEMENT_KEYS: z
     .string()
-    .transform((text, context) => readJson(text, z.record(name, z.string().min(1)), context))
+    .transform((text, context) => readJsonSetting(text, z.record(name, z.string().min(1)), context))
     .optional()
     .describe(
       "management or admin keys that read the statements: a JSON object, name of the statement to key",
@@ -76,14 +57,16 @@ export const statementSettings = {
       context.addIssue({ code: "custom", message: "must be an amount of USD, at least 0, such as 0.01" });
       return z.NEVER;
     })
-    .describe("differences of a model up to this amount of USD are none"),
+    .describe("the largest difference of a model, in USD, that does not count"),
   STATEMENT_TOLERANCE_PERCENT: z.coerce
     .number()
     .int()
     .min(0)
     .max(100)
     .default(1)
-    .describe("differences of a model up to this share of the billed amount are none"),
+    .describe(
+      "the largest difference of a model, in percent of the billed amount, that does not count; the larger tolerance applies",
+    ),
 };
 const settings = z.object(statementSettings);
 

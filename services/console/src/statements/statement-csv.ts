@@ -10,11 +10,11 @@ const DAY = /^\d{4}-\d\d-\d\d$/;
 
 interface CsvRecord {
   readonly cells: readonly string[];
-  /** Of its first character, from 1. */
+  /** Line of its first character, from 1. */
   readonly line: number;
 }
 
-/** Rows of other days are left out. @throws ServiceError invalid_value that names the line */
+/** Returns the rows of these days. @throws ServiceError invalid_value that names the line */
 export function statementFromCsv(text: string, days: DayRange): StatementRow[] {
   if (text.length > MOST_CSV_CHARACTERS) {
     throw refusal(`The file has more than ${MOST_CSV_CHARACTERS} characters`);

@@ -167,7 +167,7 @@ test.each([
   [{ STATEMENTS: '[{"name":"a"}]', STATEMENT_KEYS: '{"b":"k"}' }, "names b, which is not in STATEMENTS"],
   [{ STATEMENTS: '[{"name":"a"}]', STATEMENT_KEYS: '{"a":"k"}' }, "needs a kind for a"],
   [{ STATEMENTS: "[" }, "must be JSON"],
-  [{ STATEMENTS: '[{"name":"a","kind":"b"}]' }, "0.kind"],
+  [{ STATEMENTS: '[{"name":"a","kind":"b"}]' }, "a.kind"],
   [{ STATEMENT_TOLERANCE_USD: "-1" }, "at least 0"],
   [{ STATEMENT_TOLERANCE_PERCENT: "101" }, "STATEMENT_TOLERANCE_PERCENT"],
 ])("the settings %j are refused in one sentence", (more, problem) => {

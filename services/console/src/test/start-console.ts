@@ -1,5 +1,5 @@
-// The console in a process of its own ports, over a database of its own; nobody is behind it, since no peer has a part in who
-// gets in. Browsers reach it as through the gateway: with their cookies, from a page of the console.
+// startConsole starts the console as a process with its own ports and its own database, without peers, because no peer
+// has a part in sign-ins. Browsers call it as through the gateway: with their cookies, from a page of the console.
 import { randomUUID } from "node:crypto";
 import type { Role } from "@gr/console-api";
 import { ConsoleOperatorService } from "@gr/proto/console";
@@ -17,7 +17,7 @@ import { type ConsoleDatabase, startConsoleDatabase } from "./console-database.t
 
 const SECRET = "internal-secret-of-the-console-tests-012345";
 const NOBODY = "http://127.0.0.1:9";
-/** Where its pages would be. */
+/** Address of its pages. */
 export const ORIGIN = "http://console.localhost:8080";
 
 export interface ConsoleUnderTest extends ConsoleDatabase {
@@ -26,14 +26,14 @@ export interface ConsoleUnderTest extends ConsoleDatabase {
   browser(): Browser;
   /** Ends the process and keeps the database. */
   stopProcess(): Promise<void>;
-  /** A person who is signed in, by a link of the operator; with a role, a member of the account. */
+  /** Returns a signed-in person, by a link of the operator; with a role, a member of the account. */
   signedIn(email: string, role?: Role): Promise<Browser>;
 }
 
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed JSON of whatever shape. */
+  /** Parsed JSON of any shape. */
   readonly body: ReturnType<typeof JSON.parse>;
 }
 
@@ -48,7 +48,7 @@ export class Browser {
     this.#send = send;
   }
 
-  /** @param gone ends the connection, as a client does that does not wait */
+  /** @param gone ends the connection, as an impatient client does */
   async ask(method: string, path: string, body?: unknown, gone?: AbortSignal): Promise<Answer> {
     const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
     const response = await this.#send(`/console/api/${path}`, {
@@ -74,7 +74,7 @@ export class Browser {
     return this.ask("POST", path, body);
   }
 
-  /** The address of whoever is signed in. */
+  /** Returns the address of the signed-in person. */
   async who(): Promise<string | undefined> {
     return (await this.get("session")).body.person?.email;
   }

@@ -1,6 +1,6 @@
-// When a key expires, as callers may write it: ISO 8601 over HTTP, Unix milliseconds over RPC, later than now. A date is its
-// first moment, and what names no zone is in UTC. Luxon knows calendars; it would fill in half a date by itself, so that is
-// refused here.
+// Expiry fields parse the expiry of a key: ISO 8601 over HTTP, Unix milliseconds over RPC, later than now.
+// A date is its first moment, and a time without a zone is in UTC. Luxon would complete half a date by itself, so half
+// dates are refused here.
 import type { Clock } from "@gr/runtime";
 import { DateTime } from "luxon";
 import { z } from "zod";
@@ -37,7 +37,7 @@ export const expiryInstantField = (clock: Clock) =>
     .refine((expiresAt) => expiresAt > clock.now(), "The expiry must be in the future")
     .refine((expiresAt) => expiresAt <= LAST_EXPIRY, "The expiry must be before the year 10000");
 
-/** Unix milliseconds, digits beyond them cut; undefined for what is no instant. */
+/** Returns Unix milliseconds, with further digits cut; undefined for an invalid instant. */
 export function readIsoInstant(text: string): number | undefined {
   if (!DATE_TIME_ZONE.test(text)) return undefined;
   const instant = DateTime.fromISO(text, { zone: "utc" });

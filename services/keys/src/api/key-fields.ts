@@ -1,5 +1,5 @@
-// The rules for what a caller may choose about a key, as zod schemas: names, caps, periods. REST bodies and RPC
-// messages are built from the same ones, so that both doors have the same lock.
+// Key fields are the rules for names, caps and periods of a key, as zod schemas.
+// REST bodies and RPC messages use the same schemas, so that both interfaces accept the same values.
 import { type Credits, capOf, MAX_CREDITS } from "@gr/money";
 import { z } from "zod";
 import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
@@ -7,7 +7,7 @@ import { LONGEST_LIFETIME_MS } from "../operations/web-token.ts";
 const NAME_MAX = 200;
 const LIFETIME_RANGE = "The lifetime must be from 1,000 to 300,000 milliseconds";
 
-/** 1 to 200 Unicode code points, not only whitespace. Kept as given, without trimming. */
+/** 1 to 200 Unicode code points, not only whitespace. Stored unchanged, without trimming. */
 export const nameField = z
   .string({
     error: ({ input }) => (input === undefined ? "The name is missing" : "The name must be a string"),
@@ -22,7 +22,7 @@ export const nameField = z
 
 function problemOfName(name: string): string | undefined {
   if (name.trim() === "") return "The name must not be empty";
-  // A code point is one or two UTF-16 units; the first test spares the count of enormous texts.
+  // A code point is one or two UTF-16 units; the first test avoids the count of enormous texts.
   if (name.length > 2 * NAME_MAX || [...name].length > NAME_MAX) {
     return `The name must have at most ${NAME_MAX} characters`;
   }
@@ -32,7 +32,7 @@ function problemOfName(name: string): string | undefined {
   return undefined;
 }
 
-/** USD as a JSON number; becomes the cap in Credits that holds: never more than what was asked for. */
+/** USD as a JSON number; becomes the effective cap in Credits, never above the requested one. */
 export const spendLimitField = z
   .number({ error: "The spend limit must be a number of US dollars, or null" })
   .meta({ minimum: 0, description: "USD; rounded down to 0.0001 USD, the answer shows what holds" })
@@ -43,7 +43,7 @@ export const spendLimitField = z
     return z.NEVER;
   });
 
-/** Credits as they come over RPC. */
+/** Credits as sent over RPC. */
 export const capField = z
   .bigint()
   .refine(
@@ -55,7 +55,7 @@ export const periodField = z.enum(["day", "week", "month"], {
   error: "The spend limit period must be day, week, month, or null",
 });
 
-/** A period says when a cap starts anew, so it means nothing without one. */
+/** Refuses a period without a cap, because a period is the time after which the cap starts anew. */
 export function periodNeedsCap(field: string, capField: string) {
   return (context: z.core.ParsePayload<Record<string, unknown>>): void => {
     const { value } = context;

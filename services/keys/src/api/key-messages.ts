@@ -1,4 +1,4 @@
-// Keys and web tokens as KeysService writes them, and what its enums mean in the domain.
+// Key messages convert keys, web tokens and enums between KeysService and the domain.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { SpendPeriod } from "@gr/proto/billing";
 import { type AccountSchema, type KeySchema, KeyKind as ProtoKind } from "@gr/proto/keys";

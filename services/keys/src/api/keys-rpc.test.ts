@@ -40,7 +40,7 @@ async function refusal(call: Promise<unknown>): Promise<{ reason: string; param:
 const countRows = async (table: string): Promise<number> =>
   Number((await world.db.query(`SELECT count(*) FROM keys.${table}`)).rows[0].count);
 
-/** Holds every reader of api_key back while `work` runs: what still answers has sent no query for a key. */
+/** Blocks every reader of api_key while `work` runs: a call that still answers has sent no query for a key. */
 async function withoutKeyTable<T>(work: () => Promise<T>): Promise<T> {
   const client = await world.db.connect();
   try {
@@ -52,7 +52,7 @@ async function withoutKeyTable<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Makes a secret known as a key of the account behind the process's back, as another replica would. */
+/** Inserts a secret as a key of the account behind the process's back, as another replica would. */
 async function plant(secret: string): Promise<void> {
   await world.db.query(
     `INSERT INTO keys.api_key (id, account_id, name, kind, digest, hint, created_at)
@@ -198,7 +198,7 @@ describe("MintKey", () => {
       world.billing.beforePutSpender = async ({ active }) => {
         if (!active) throw new ServiceError("billing_unavailable", "down");
       };
-      // Not billing's error: what the caller must know is that no key was made.
+      // An internal error, not billing's own, because the caller must learn that no key exists.
       await expect(mint()).rejects.toThrow("internal error");
     } finally {
       await world.db.query("ALTER TABLE keys.api_key DROP CONSTRAINT full_up");

@@ -1,9 +1,8 @@
 // The public paths of the module: POST /v1/auth/test and the three /v1/api-keys operations of management keys.
-import { type Principal, principalOf } from "@gr/identity";
+import { invalidKey, managementKey, normalKey, type Principal } from "@gr/identity";
 import { formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { FairGate, LONGEST_PAGE, loopTurns, pageFields, type RestApi, restRoute } from "@gr/runtime";
-import type { FastifyRequest } from "fastify";
 import { z } from "zod";
 import { deleteKey } from "../operations/change-key.ts";
 import type { KeyDeps } from "../operations/key-deps.ts";
@@ -11,7 +10,7 @@ import { listKeys } from "../operations/list-keys.ts";
 import { mintKey } from "../operations/mint-key.ts";
 import { currentKey, requireUnexpired } from "../operations/verify-key.ts";
 import { WEB_TOKEN_NAME } from "../operations/web-token.ts";
-import { type ApiKey, invalidKey, isoTime, type KeyKind } from "../records/key.ts";
+import { type ApiKey, isoTime } from "../records/key.ts";
 import { expiryField } from "./expiry.ts";
 import { nameField, periodField, periodNeedsCap, spendLimitField } from "./key-fields.ts";
 
@@ -56,6 +55,7 @@ const testRoute = (deps: KeyDeps) =>
     method: "POST",
     path: "/v1/auth/test",
     summary: "Check an API key",
+    access: normalKey,
     responses: {
       200: {
         description: "The key is valid",
@@ -66,10 +66,9 @@ const testRoute = (deps: KeyDeps) =>
       },
       401: refusals[401],
     },
-    handle: async ({ http }) => {
-      const principal = requirePrincipal(http, "normal");
+    handle: async ({ caller }) => {
       const { id, name, expires_at } =
-        principal.kind === "web_token" ? tokenRecordOf(deps, principal) : await keyRecordOf(deps, principal);
+        caller.kind === "web_token" ? tokenRecordOf(deps, caller) : await keyRecordOf(deps, caller);
       return { success: true, api_key: { id, name, expires_at } };
     },
   });
@@ -79,6 +78,7 @@ const mintRoute = (deps: KeyDeps) =>
     method: "POST",
     path: "/v1/api-keys",
     summary: "Mint a normal key for the account of the management key",
+    access: managementKey,
     body: newKeyBody(deps),
     responses: {
       201: { description: "The new key, with its secret", schema: mintedRecord },
@@ -86,8 +86,7 @@ const mintRoute = (deps: KeyDeps) =>
       409: { description: "The account has as many keys as it may" },
       ...refusals,
     },
-    handle: async ({ body, http, reply }) => {
-      const { accountId } = requirePrincipal(http, "management");
+    handle: async ({ body, caller: { accountId }, reply }) => {
       const { key, secret } = await mintKey(deps, {
         accountId,
         kind: "normal",
@@ -109,7 +108,10 @@ const mintRoute = (deps: KeyDeps) =>
     },
   });
 
-/** Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other instead. */
+/**
+ * Limits lists of keys. Management keys have no rate limit, and a page may have 1,000 keys: lists wait for each other
+ * instead.
+ */
 const listGate = () =>
   new FairGate({
     places: 1,
@@ -124,6 +126,7 @@ const listRoute = (deps: KeyDeps, gate = listGate()) =>
     method: "GET",
     path: "/v1/api-keys",
     summary: "List the normal keys of the account, newest first",
+    access: managementKey,
     query: z.object(pageFields),
     responses: {
       200: {
@@ -133,8 +136,7 @@ const listRoute = (deps: KeyDeps, gate = listGate()) =>
       400: { description: "limit or after is not valid; param names it" },
       ...refusals,
     },
-    handle: async ({ query: { limit = LONGEST_PAGE, after }, http }) => {
-      const { accountId } = requirePrincipal(http, "management");
+    handle: async ({ query: { limit = LONGEST_PAGE, after }, caller: { accountId } }) => {
       return gate.run({ owner: accountId }, async () => {
         const { keys, hasMore } = await listKeys(deps, accountId, "normal", { limit, after });
         const data = await loopTurns.step({ owner: accountId }, () => keys.map(recordOf));
@@ -148,6 +150,7 @@ const deleteRoute = (deps: KeyDeps) =>
     method: "DELETE",
     path: "/v1/api-keys/:id",
     summary: "Delete a normal key of the account, at once and for good",
+    access: managementKey,
     responses: {
       200: {
         description: "The key is deleted",
@@ -156,29 +159,11 @@ const deleteRoute = (deps: KeyDeps) =>
       404: { description: "No normal key of this account has this id" },
       ...refusals,
     },
-    handle: async ({ http }) => {
-      const { accountId } = requirePrincipal(http, "management");
+    handle: async ({ http, caller: { accountId } }) => {
       const { id } = http.params as { id: string };
       return { id: await deleteKey(deps, { accountId, keyId: id, kind: "normal" }), deleted: true };
     },
   });
-
-/** The gateway has checked this; it is checked again because these routes decide who may mint. */
-function requirePrincipal(request: FastifyRequest, wanted: KeyKind): Principal {
-  const principal = principalOf(request);
-  if (principal === null) throw invalidKey();
-  const { kind } = principal;
-  if (wanted === "management" && kind !== "management") {
-    const what = kind === "web_token" ? "web token" : "normal key";
-    const message = `A management key is required for this endpoint; this is a ${what}.`;
-    throw new ServiceError("wrong_key_kind", message);
-  }
-  if (wanted === "normal" && kind === "management") {
-    const message = "A management key cannot be used on this endpoint; use a normal key.";
-    throw new ServiceError("wrong_key_kind", message);
-  }
-  return principal;
-}
 
 type TestedKey = Pick<KeyRecord, "id" | "name" | "expires_at">;
 

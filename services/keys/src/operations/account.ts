@@ -1,5 +1,5 @@
-// Accounts: how one is opened, how one is found, and how its users get web tokens. Billing hears of everything first, so
-// that an account or a token that exists here can always hold and spend credit.
+// Accounts are opened, found, listed and renamed here, and their users get web tokens. Billing always has an account
+// first, so an account or a token that exists here can hold and spend credit.
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "@gr/proto";
 import type { Page } from "@gr/runtime";
@@ -8,7 +8,8 @@ import { isUuid, type KeyDeps } from "./key-deps.ts";
 import { webTokenSpenderOf } from "./spender.ts";
 
 /**
- * A crash between the two writes leaves an account in billing that nobody knows. Creating it again makes another one.
+ * Creates an account. After a crash between the two writes, billing has an unused account; a repeat creates another
+ * one.
  * @returns the id of the new account.
  */
 export async function createAccount(
@@ -53,8 +54,8 @@ export async function renameAccount(deps: KeyDeps, accountId: string, name: stri
 }
 
 /**
- * A web token for a user whom an operator (the console) has signed in.
- * @throws ServiceError account_not_found, service_unavailable when there is no key to sign with; whatever billing throws.
+ * Issues a web token for a user that the operator (the console) has signed in.
+ * @throws ServiceError account_not_found, service_unavailable without a signing key; errors of billing.
  */
 export async function issueWebToken(
   deps: KeyDeps,

@@ -52,7 +52,7 @@ async function listed(keyId: string): Promise<Key | undefined> {
   return (await world.keys.listKeys({ accountId })).keys.find((key) => key.keyId === keyId);
 }
 
-/** Makes every write of our row fail for as long as `work` runs, as a crash after billing's write would. */
+/** Fails every write of our row while `work` runs, as a crash after billing's write would. */
 async function withCrash(check: string, work: () => Promise<void>): Promise<void> {
   await world.db.query(`ALTER TABLE keys.api_key ADD CONSTRAINT crash CHECK (${check}) NOT VALID`);
   try {

@@ -1,6 +1,6 @@
-// Updates and deletions of a key. Both go the same way: under a lock of the key, billing's spender first and our row second,
-// under a revision that is raised before billing is told. So no update revives a key that is being deleted or was deleted,
-// neither one that runs at the same time nor one that reaches billing late.
+// Key changes are updates and deletions: under a lock of the key, billing's spender changes first and our row second.
+// Their revision is raised before the call to billing. So no update revives a deleted key, whether it runs at the same
+// time or reaches billing late.
 import { ServiceError } from "@gr/proto";
 import type { ApiKey, KeyKind } from "../records/key.ts";
 import { isUuid, type KeyDeps } from "./key-deps.ts";
@@ -14,7 +14,7 @@ export interface OwnKey {
   readonly kind?: KeyKind;
 }
 
-/** Absent = as it is; null = none. */
+/** Absent = unchanged; null = none. */
 export type KeyChange = Partial<Pick<ApiKey, "name" | "active" | "capCredits" | "period" | "expiresAt">>;
 
 /** @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind. */
@@ -29,9 +29,9 @@ export async function findKey(
 }
 
 /**
- * Changes what is named and leaves the rest. Billing obeys the change before this returns; a new period begins a new
- * window at zero.
- * @throws ServiceError key_not_found, invalid_value; whatever billing throws, and then our row is as it was.
+ * Changes the named fields only. Billing obeys the change before this returns; a new period begins a new window at
+ * zero.
+ * @throws ServiceError key_not_found, invalid_value; errors of billing, after which our row is unchanged.
  */
 export async function updateKey(deps: KeyDeps, which: OwnKey, change: KeyChange): Promise<ApiKey> {
   const key = await changeKey(deps, which, (current) => changed(current, change));
@@ -40,10 +40,10 @@ export async function updateKey(deps: KeyDeps, which: OwnKey, change: KeyChange)
 }
 
 /**
- * Billing stops the key's spending before our row says "deleted". A crash in between leaves a key that cannot spend and can
- * be deleted again.
+ * Deletes a key: billing stops its spending before our row is marked. After a crash in between, the key cannot spend
+ * and can be deleted again.
  * @returns the id as it is stored.
- * @throws ServiceError key_not_found; whatever billing throws, and then our row is as it was.
+ * @throws ServiceError key_not_found; errors of billing, after which our row is unchanged.
  */
 export async function deleteKey(deps: KeyDeps, which: OwnKey): Promise<string> {
   const key = await changeKey(deps, which, (current) => ({ ...current, deletedAt: deps.clock.now() }));
@@ -52,18 +52,18 @@ export async function deleteKey(deps: KeyDeps, which: OwnKey): Promise<string> {
 }
 
 /**
- * Billing refuses a revision that is lower than the one it has. So each attempt at a change takes a revision of its own, and
- * commits it before it calls billing. If the revision were stored together with the rest of the row, a failed call or a crash
- * would give it back; the next change would use it again, and billing could not tell which of the two is newer.
+ * Changes a key under a new revision. Billing refuses a revision below its own, so each attempt commits its revision
+ * before it calls billing. If the revision were stored with the rest of the row, a failed call or a crash would roll it
+ * back. The next change would use it again, and billing could not decide which of the two is newer.
  *
- * Billing may refuse a change that has the lock. Then our tables were restored to an older state and have lost revisions. The
- * change is made again above the revision that billing has, because a deleted key must not go on spending.
+ * Billing may refuse a change that has the lock. Then our tables were restored to an older state and have lost
+ * revisions. The change is repeated above billing's revision, because a deleted key must not spend.
  *
- * A crash after billing's write leaves two forms of the key: billing has the new one and our row the old one. The same change
- * again makes them agree. Any other change writes the spender anew from our row.
- * @param next the key as it shall be.
- * @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind;
- *   whatever `next` and billing throw.
+ * A crash after billing's write results in two forms of the key: billing has the new one and our row the old one. A
+ * repeat of the change updates our row. Any other change writes the spender anew from our row.
+ * @param next returns the wanted state of the key.
+ * @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind; errors
+ * of `next` and of billing.
  */
 async function changeKey(
   { store, billing, revocations }: KeyDeps,
@@ -73,7 +73,7 @@ async function changeKey(
   const known = await findKey({ store }, which);
   const stored = await store.change(known.id, {
     next: (key) => {
-      // Of two deletions at once, one finds the key already deleted.
+      // The second of two simultaneous deletions finds the key already deleted.
       if (key.deletedAt !== null) throw keyNotFound();
       return next(key);
     },
@@ -83,9 +83,9 @@ async function changeKey(
   return stored;
 }
 
-/** The rules between fields, which depend on what the key is now. Each single field was checked before. */
+/** Checks the rules between fields, which depend on the current key. Each single field was checked before. */
 function changed(key: ApiKey, change: KeyChange): ApiKey {
-  // A period says when a cap starts anew, so it goes with the cap.
+  // A period needs a cap, so both are removed together.
   const withoutCap = change.capCredits === null ? { period: null } : {};
   const next = { ...key, ...withoutCap, ...change };
   if (next.kind === "management" && next.capCredits !== null) {

@@ -1,4 +1,4 @@
-// What the key operations work with; module.ts makes one of these.
+// Dependencies of all key operations; module.ts creates them once.
 import type { BillingService } from "@gr/proto/billing";
 import type { Clock, ServiceClient } from "@gr/runtime";
 import type { KeyEvents } from "../events.ts";
@@ -12,20 +12,20 @@ export interface KeyDeps {
   readonly billing: ServiceClient<typeof BillingService>;
   readonly clock: Clock;
   readonly digestOf: DigestOf;
-  /** While the pepper is changed: under what else keys may be stored. */
+  /** Digest under the other pepper, during a change of the pepper. */
   readonly otherDigestOf: DigestOf | undefined;
   readonly unknownDigests: UnknownDigests;
   /** Undefined without a key to sign them: no web token is issued or valid then. */
   readonly webTokens: WebTokens | undefined;
   readonly revocations: Revocations;
   readonly events: KeyEvents;
-  /** Of one account, of both kinds, that are not deleted. */
+  /** Most keys of one account, of both kinds, without deleted ones. */
   readonly mostKeys: number;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Ids from callers are checked before they reach a query: Postgres refuses what is no UUID. */
+/** Returns true for a UUID. Ids from callers are checked before a query, because Postgres refuses all others. */
 export function isUuid(id: string): boolean {
   return UUID.test(id);
 }

@@ -1,5 +1,5 @@
-// Mints a key. Billing gets the spender before the key's own row is written. So billing can judge every key that exists, and
-// a mint that fails leaves no key.
+// mintKey creates a key. Billing stores the spender before the key's own row is written. So billing can judge every
+// existing key, and a failed mint creates no key.
 import { randomUUID } from "node:crypto";
 import { makeKeySecret } from "@gr/identity";
 import { ServiceError } from "@gr/proto";
@@ -11,7 +11,7 @@ import { spenderOf } from "./spender.ts";
 
 export type NewKey = Pick<ApiKey, "accountId" | "name" | "kind" | "capCredits" | "period" | "expiresAt">;
 
-/** @throws ServiceError account_not_found, too_many_keys; whatever billing throws. */
+/** @throws ServiceError account_not_found, too_many_keys; errors of billing. */
 export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: ApiKey; secret: string }> {
   const { store, billing, clock, digestOf, unknownDigests, events } = deps;
   await requireAccount(deps, wanted.accountId);
@@ -38,14 +38,17 @@ export async function mintKey(deps: KeyDeps, wanted: NewKey): Promise<{ key: Api
   return { key, secret };
 }
 
-/** Mints at the same moment may go beyond the bound, by as many as they are. */
+/** Refuses a key above the limit. Simultaneous mints may exceed it by their number. */
 async function refuseTooMany({ store, mostKeys }: KeyDeps, accountId: string): Promise<void> {
   if ((await store.count(accountId, mostKeys)) < mostKeys) return;
   const message = `This account has ${mostKeys} API keys, which is as many as it may have; delete some first.`;
   throw new ServiceError("too_many_keys", message);
 }
 
-/** Nobody has the secret of a key that was not stored. Its spender must not look active in lists of usage. */
+/**
+ * Switches off the spender of a key that was not stored. Its secret was never returned, and lists of usage must not
+ * show it as active.
+ */
 async function switchOffSpender({ billing, events }: KeyDeps, key: ApiKey): Promise<void> {
   if (key.kind !== "normal") return;
   try {

@@ -1,4 +1,5 @@
-// A key's spending authority as billing keeps it. Billing's row decides what may be spent, so it is written before ours.
+// Spenders are the spending authority of keys in billing. Billing's row decides about spending, so it is written before
+// ours.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ServiceError } from "@gr/proto";
 import { type BillingService, type SpenderSchema, SpendPeriod } from "@gr/proto/billing";
@@ -34,8 +35,8 @@ export function spenderOf(key: ApiKey): MessageInitShape<typeof SpenderSchema> {
 }
 
 /**
- * Tells billing of a key as it is now.
- * @returns undefined when billing takes it; else the newer revision that billing has.
+ * Sends billing the current state of a key.
+ * @returns undefined if billing accepts it; else the newer revision that billing has.
  */
 export async function putSpenderOf(
   billing: ServiceClient<typeof BillingService>,
@@ -63,7 +64,7 @@ export function webTokenSpenderOf(account: Account): MessageInitShape<typeof Spe
     period: SpendPeriod.LIFETIME,
     active: true,
     createdAt: BigInt(account.createdAt),
-    // It never changes.
+    // Constant content, constant revision.
     revision: 1n,
   };
 }

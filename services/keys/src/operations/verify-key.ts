@@ -1,8 +1,7 @@
-// Whose key or web token a bearer is, and whether it may be used now. Invented secrets cost no query: the checksum stops
-// most of them, a short memory of unknown ones the rest. Web tokens cost no query at all.
-import { isWellFormedKey } from "@gr/identity";
-import { ServiceError } from "@gr/proto";
-import { type ApiKey, invalidKey, isoTime, refusalOf, whyUnusable } from "../records/key.ts";
+// verifyKey finds the key or web token of a bearer, and checks its validity. Invented secrets cost no query: the
+// checksum stops most of them, a short memory of unknown ones the rest. Web tokens cost no query at all.
+import { expiredKey, invalidKey, isWellFormedKey } from "@gr/identity";
+import { type ApiKey, refusalOf, whyUnusable } from "../records/key.ts";
 import { isUuid, type KeyDeps } from "./key-deps.ts";
 import type { WebToken } from "./web-token.ts";
 
@@ -23,7 +22,10 @@ export async function verifyKey(deps: KeyDeps, secret: string): Promise<ApiKey> 
   throw invalidKey();
 }
 
-/** A key that is found by its other digest is stored under the one of today, so that the other pepper can go. */
+/**
+ * Finds a key. A key under the other pepper's digest is moved to the current one, so that the other pepper can be
+ * removed.
+ */
 async function findKey(
   { store, otherDigestOf, events }: KeyDeps,
   secret: string,
@@ -55,7 +57,7 @@ export function requireUnexpired<Token extends Pick<WebToken, "expiresAt">>(
 ): Token {
   if (token.expiresAt > clock.now()) return token;
   events.keyRefused("expired");
-  throw new ServiceError("api_key_expired", `This web token expired at ${isoTime(token.expiresAt)}.`);
+  throw expiredKey("web token", token.expiresAt);
 }
 
 /**

@@ -151,7 +151,7 @@ describe("VerifyKey", () => {
       expect(await refusal(world.keys.verifyKey({ secret: token }))).toEqual({
         reason: "invalid_api_key",
         param: undefined,
-        message: "This API key is not valid.",
+        message: "The API key is not valid.",
       });
     }
     const { token } = await own.sign(accountId, now, 300_000);
@@ -204,7 +204,7 @@ describe("the REST paths", () => {
     expect({ status: answer.status, error: answer.body.error }).toEqual({
       status: 401,
       error: {
-        message: "A management key is required for this endpoint; this is a web token.",
+        message: "A management key is required here; this is a web token.",
         type: "unauthorized",
         code: "wrong_key_kind",
       },

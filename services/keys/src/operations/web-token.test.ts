@@ -1,4 +1,4 @@
-// What is a web token and what is not: whatever differs from what we sign by one character is none.
+// Guarantees of web tokens: any text that differs from a signed token by one character is refused.
 import {
   createHmac,
   createPublicKey,
@@ -21,7 +21,7 @@ const tokens = createWebTokens(privateKey);
 const accountId = randomUUID();
 
 const header = { alg: "EdDSA", typ: "JWT" };
-/** What a right token says, written down again rather than taken from the code. */
+/** Payload of a right token, written down again rather than read from the code. */
 const payload = {
   iss: "generation-router",
   aud: "generation-router/v1",
@@ -34,7 +34,7 @@ const payload = {
 const base64url = (content: object | string) =>
   Buffer.from(typeof content === "string" ? content : JSON.stringify(content)).toString("base64url");
 
-/** Signs whatever we like, as whoever holds the key could. */
+/** Signs any text, as an owner of the key could. */
 function signed(head: object | string, body: object | string, key: KeyObject = privateKey): string {
   const text = `${base64url(head)}.${base64url(body)}`;
   return `${text}.${sign(null, Buffer.from(text), key).toString("base64url")}`;

@@ -1,24 +1,25 @@
-// Web tokens: JWTs that only we sign (Ed25519) and only we read. Whatever is not exactly what we sign is no token:
-// one algorithm, one issuer, one audience, every claim, at most five minutes.
+// Web tokens are JWTs that only we sign (Ed25519) and only we read.
+// Any deviation from our own form is refused: one algorithm, one issuer, one audience, every claim, at most five
+// minutes.
 import { createPublicKey, type KeyObject, randomUUID } from "node:crypto";
 import { looksLikeWebToken } from "@gr/identity";
 import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose";
 import { z } from "zod";
 import { isUuid } from "./key-deps.ts";
 
-/** Of a token wherever a key has a name, and of the spender of an account's tokens. */
+/** Name of a token in the place of a key's name, and name of the spender of an account's tokens. */
 export const WEB_TOKEN_NAME = "Temporary web token";
 export const LONGEST_LIFETIME_MS = 300_000;
 
 const ALGORITHM = "EdDSA";
 const ISSUER = "generation-router";
 const AUDIENCE = "generation-router/v1";
-/** How far the clock of the process that issued a token may be ahead of ours. Expiry is not stretched by it. */
+/** Tolerance for the clock of the issuing process, in seconds ahead of ours. The expiry has no tolerance. */
 const ISSUED_AHEAD_SECONDS = 5;
 
 export interface WebToken {
   readonly accountId: string;
-  /** Person to whom the token was issued. */
+  /** Person that received the token. */
   readonly personId: string | undefined;
   /** Unix milliseconds; whole seconds, as JWTs count. */
   readonly issuedAt: number;
@@ -27,14 +28,14 @@ export interface WebToken {
 }
 
 export interface WebTokens {
-  /** @returns a token that lives as long as was asked for, less the last fraction of a second. */
+  /** @returns a token with the requested lifetime, less the last fraction of a second. */
   sign(
     accountId: string,
     now: number,
     lifetimeMs: number,
     personId?: string,
   ): Promise<{ token: string; expiresAt: number }>;
-  /** What a token of ours says, expired or not; undefined for everything else. */
+  /** Returns the content of our token, expired or not; undefined for any other text. */
   read(text: string, now: number): Promise<WebToken | undefined>;
 }
 
@@ -91,14 +92,14 @@ async function payloadOf(
     });
     return payload;
   } catch (error) {
-    // Signature, issuer and audience were right. The caller says when it expired.
+    // Signature, issuer and audience were right. The caller names the expiry.
     if (error instanceof errors.JWTExpired) return error.payload;
     if (error instanceof errors.JOSEError) return await payloadOf(text, others, now);
     throw error;
   }
 }
 
-/** We give no longer life than this, so a token with one was not made here, whoever has signed it. */
+/** Checks the claims. We never issue a longer lifetime, so a token with one is not ours, despite its signature. */
 function tokenOf({ sub, iat, exp, person }: z.infer<typeof claims>, now: number): WebToken | undefined {
   if (exp <= iat || exp - iat > LONGEST_LIFETIME_MS / 1_000) return undefined;
   if (iat > now / 1_000 + ISSUED_AHEAD_SECONDS) return undefined;

@@ -1,5 +1,5 @@
-// Secrets become digests here. Keys are looked up by digest, so no secret is ever compared. The pepper keeps whoever can
-// write to the database from planting a key of their own. Digests that belong to no key are remembered for a short while.
+// Key digests replace secrets. Keys are looked up by digest, so no secret is ever compared. Because of the pepper,
+// write access to the database is not enough to plant a key. Digests of no key are remembered for a short time.
 import { createHmac } from "node:crypto";
 import type { Clock } from "@gr/runtime";
 import { LRUCache } from "lru-cache";
@@ -14,7 +14,7 @@ export function digestWith(pepper: string): DigestOf {
   return (secret) => createHmac("sha256", pepper).update(secret).digest();
 }
 
-/** What is kept of a secret for display: `gr_live_…wxyz`. */
+/** Returns the part of a secret that is stored for display: `gr_live_…wxyz`. */
 export function hintOf(secret: string): string {
   const prefix = /^[a-z]+_[a-z]+_/.exec(secret)?.[0] ?? "";
   return `${prefix}…${secret.slice(-4)}`;

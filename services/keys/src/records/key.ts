@@ -1,11 +1,12 @@
-// An API key as the domain knows it, and the one rule that says whether it may be used.
+// An API key of the domain, and the one rule that decides whether it may be used.
+import { expiredKey, invalidKey } from "@gr/identity";
 import type { Credits } from "@gr/money";
-import { ServiceError } from "@gr/proto";
+import type { ServiceError } from "@gr/proto";
 
 export type KeyKind = "normal" | "management";
 export type Period = "day" | "week" | "month";
 
-/** Never holds the secret: that exists in the answer to its minting and nowhere else. */
+/** The secret is never part of a key: only the answer to its minting contains it. */
 export interface ApiKey {
   readonly id: string;
   readonly accountId: string;
@@ -28,7 +29,7 @@ export interface ApiKey {
   readonly revision: bigint;
 }
 
-/** Why a key cannot be used; undefined when it can. */
+/** Reason why a key cannot be used; undefined if it can. */
 export type Unusable = "deleted" | "disabled" | "expired";
 
 export function whyUnusable(key: ApiKey, now: number): Unusable | undefined {
@@ -38,16 +39,12 @@ export function whyUnusable(key: ApiKey, now: number): Unusable | undefined {
   return undefined;
 }
 
-/** What the caller is told. Only an expired key says more than "invalid": its owner needs to know when. */
+/** Returns the caller's error. Only an expired key gets more than "invalid": its owner needs the time. */
 export function refusalOf(key: ApiKey, why: Unusable): ServiceError {
   if (why === "expired" && key.expiresAt !== null) {
-    return new ServiceError("api_key_expired", `This API key expired at ${isoTime(key.expiresAt)}.`);
+    return expiredKey("API key", key.expiresAt);
   }
   return invalidKey();
-}
-
-export function invalidKey(): ServiceError {
-  return new ServiceError("invalid_api_key", "This API key is not valid.");
 }
 
 /** ISO 8601, UTC, with milliseconds. */

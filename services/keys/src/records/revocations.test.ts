@@ -1,17 +1,18 @@
-// What gateways are told of deleted and disabled keys through a real Redis, and that nobody needs it to be there.
+// Guarantees of notices of deleted and disabled keys through a real Redis: gateways receive them, and all works without
+// Redis.
 import { KeyKind } from "@gr/proto/keys";
 import { connectRedis, createLogger, type Redis } from "@gr/runtime";
 import { RedisLine, testRedis, until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type KeysUnderTest, startKeys } from "../test/start-keys.ts";
 
-/** How long a gateway uses a verification again. */
+/** Time for which a gateway reuses a verification. */
 const KEPT_MS = 5_000;
 
 let line: RedisLine;
 let redis: Redis;
 let world: KeysUnderTest;
-/** Takes Redis for away soon, which the other must not do when a slow machine stands still. */
+/** Module that declares Redis lost soon; the other one must not do so on a slow machine. */
 let hasty: KeysUnderTest;
 let accountId: string;
 let keyId: string;
@@ -71,7 +72,7 @@ describe("gateways are told", () => {
     world.billing.beforePutSpender = () => Promise.reject(new Error("billing is away"));
     await expect(world.keys.deleteKey({ accountId, keyId: other })).rejects.toThrow();
     world.billing.beforePutSpender = async () => undefined;
-    // Told on the same connection, so whatever came before has arrived.
+    // Sent on the same connection, so all earlier notices have arrived.
     await world.keys.deleteKey({ accountId, keyId });
     await toBeTold(true);
     expect(await isTold(other)).toBe(false);

@@ -1,17 +1,17 @@
-// Tells the gateways through Redis which keys were deleted or disabled a moment ago, so that they verify them anew.
-// Nobody waits for it and nothing depends on it: billing refuses such a key whatever a gateway still believes.
+// Revocations notify the gateways through Redis of keys that were just deleted or disabled, so that they verify them
+// anew. No request waits for it or depends on it: billing refuses such a key despite a gateway's cached verification.
 import { type Clock, type Logger, type Redis, RedisGate } from "@gr/runtime";
 import type { ApiKey } from "./key.ts";
 
-/** Longer than a gateway uses a verification again. */
+/** Lifetime of a notice; longer than a gateway reuses a verification. */
 const TOLD_MS = 15_000;
 
 export interface Revocations {
-  /** Called when a change of a key has been stored. */
+  /** Announces a stored change of a key. */
   tell(key: Pick<ApiKey, "id" | "accountId" | "active" | "deletedAt">): void;
 }
 
-/** @param redis undefined = nobody is told. */
+/** @param redis undefined = no notices are sent. */
 export function createRevocations(redis: Redis | undefined, clock: Clock, log: Logger): Revocations {
   if (redis === undefined) return { tell: () => undefined };
   const gate = new RedisGate(log, {

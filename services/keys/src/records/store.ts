@@ -18,9 +18,9 @@ export interface KeyStore {
   listAccounts(createdFrom: number, page: Page): Promise<AccountPage>;
   renameAccount(accountId: string, name: string): Promise<void>;
   addKey(key: ApiKey, digest: Buffer): Promise<void>;
-  /** Under either of them, whoever moves it meanwhile. */
+  /** Finds a key under either digest, even while another process moves it. */
   findByDigest(digest: Buffer, other?: Buffer): Promise<FoundKey | undefined>;
-  /** A key that is no longer under the first one is left alone. */
+  /** Moves a key to the other digest. A key that is no longer under the first one stays unchanged. */
   moveDigest(from: Buffer, to: Buffer): Promise<void>;
   findById(keyId: string): Promise<ApiKey | undefined>;
   /** Keys of an account that are not deleted, newest first; `after` is the id of a key of the account, deleted or not. */
@@ -28,8 +28,8 @@ export interface KeyStore {
   /** Keys of an account that are not deleted, counted up to `most`. */
   count(accountId: string, most: number): Promise<number>;
   /**
-   * Changes a known key, while nobody else does. A failure changes nothing. The revision that the change took is not given
-   * to any other change, also when it fails.
+   * Changes an existing key under an exclusive lock. A failure changes nothing. The revision of the change is used for
+   * no other change, even after a failure.
    * @returns the key as it is stored.
    */
   change(keyId: string, change: StoredChange): Promise<ApiKey>;
@@ -39,7 +39,7 @@ export interface KeyStore {
 
 export interface FoundKey {
   readonly key: ApiKey;
-  /** Under which it is stored. */
+  /** Digest under which the key is stored. */
   readonly digest: Buffer;
 }
 
@@ -54,11 +54,11 @@ export interface KeyPage {
 }
 
 export interface StoredChange {
-  /** Its revision does not matter. A rejection leaves everything as it was. */
+  /** Returns the wanted key; its revision is ignored. A rejection changes nothing. */
   readonly next: (key: ApiKey) => ApiKey;
   /**
-   * Called with the key as it shall be. Its new revision is durable then, and nothing else of it. Whoever knows a revision
-   * as high or higher answers that one; the change is then announced once more, above it.
+   * Receives the wanted key. Only its new revision is durable then. A receiver that has the same or a higher revision
+   * returns its own; the change is then announced once more, above it.
    */
   readonly announce: (changed: ApiKey) => Promise<bigint | undefined>;
 }
@@ -103,7 +103,7 @@ const LIST_ACCOUNTS = `SELECT id, name, created_at FROM account
 
 const FIND_ACCOUNT = "SELECT id, name, created_at FROM account WHERE id = $1";
 
-/** Above what it was, and above $2. */
+/** Raises the revision above its current value and above $2. */
 const RAISE_REVISION =
   "UPDATE api_key SET revision = greatest(revision, $2) + 1 WHERE id = $1 RETURNING revision";
 
@@ -180,7 +180,7 @@ export function createKeyStore(pool: Pool): KeyStore {
   };
 }
 
-/** @returns the revision under which the change is known. */
+/** @returns the revision of the announced change. */
 async function announceAbove(
   client: PoolClient,
   changed: ApiKey,
@@ -197,9 +197,9 @@ async function announceAbove(
 }
 
 /**
- * Runs `work` while no other process changes this key. It locks the session and not the row: the commit that makes a raised
- * revision durable would unlock the row. A process that loses its connection loses the lock and can store nothing more; the
- * next holder of the lock announces a higher revision.
+ * Runs `work` while no other process changes this key. The lock belongs to the session, not to the row, because the
+ * commit of a raised revision would unlock the row. A process that loses its connection loses the lock and can store
+ * nothing more; the next holder of the lock announces a higher revision.
  */
 async function withKeyLock<T>(
   pool: Pool,
@@ -228,7 +228,7 @@ function only<Row>([row]: readonly Row[]): Row {
   return row;
 }
 
-/** A read changes nothing, so a database in trouble is a plain "try again" and not an internal error. */
+/** Converts a failed read: a read changes nothing, so it is a plain "try again" and not an internal error. */
 async function reading<T>(query: Promise<T>): Promise<T> {
   try {
     return await query;

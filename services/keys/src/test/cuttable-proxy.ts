@@ -1,4 +1,5 @@
-// A TCP proxy that a test can cut: connections break and new ones are refused, as when a server goes away.
+// CuttableProxy is a TCP proxy that a test can cut: connections break and new ones are refused, as after the loss of a
+// server.
 import { connect, createServer, type NetConnectOpts, type Socket } from "node:net";
 import { freePort } from "@gr/testing";
 
@@ -12,7 +13,7 @@ export async function startCuttableProxy(target: NetConnectOpts): Promise<Cuttab
   const sockets = new Set<Socket>();
   const track = (socket: Socket): Socket => {
     sockets.add(socket);
-    // A broken connection is what this proxy is for; `close` follows and cleans up.
+    // A broken connection is the purpose of this proxy; `close` follows and cleans up.
     socket.on("error", () => socket.destroy());
     return socket.on("close", () => sockets.delete(socket));
   };
@@ -27,7 +28,7 @@ export async function startCuttableProxy(target: NetConnectOpts): Promise<Cuttab
       server.once("error", reject);
       server.listen(port, "127.0.0.1", resolve);
     });
-  // Not a port that the system may give to somebody else's connection while this proxy is cut.
+  // Not a port that the system may assign to another connection while this proxy is cut.
   const port = await freePort();
   await listen(port);
   return {

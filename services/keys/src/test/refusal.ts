@@ -1,4 +1,4 @@
-// What a refused RPC says, for tests that compare it.
+// refusal returns the error of a refused RPC, for tests that compare it.
 import { ServiceError } from "@gr/proto";
 
 export async function refusal(

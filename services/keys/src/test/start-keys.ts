@@ -44,7 +44,7 @@ export interface KeysUnderTest {
 /** @param settings more of the environment; empty = not set. */
 export async function startKeys(settings: Environment = {}): Promise<KeysUnderTest> {
   const database = await testDatabase("keys");
-  // pg knows how a URL names a server: by host and port, or by the folder of its socket.
+  // pg accepts a server in a URL by host and port, or by the folder of its socket.
   const { host, port } = new pg.Client({ connectionString: database.url });
   const proxy = await startCuttableProxy(
     host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port },
@@ -69,7 +69,7 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
     clock,
   });
   const db = new pg.Pool({ connectionString: database.url, max: 2 });
-  // A database is dropped with whoever is still connected to it: a connection that is just closing hears of that.
+  // A dropped database ends its connections, and a closing connection reports that as an error.
   db.on("error", () => undefined);
   const httpUrl = `http://127.0.0.1:${running.httpPort}`;
   const transport = createRemoteTransport(`http://127.0.0.1:${running.rpcPort}`, SECRET, clock);
@@ -98,7 +98,7 @@ export async function startKeys(settings: Environment = {}): Promise<KeysUnderTe
 export interface RestAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Parsed JSON of whatever shape. */
+  /** Parsed JSON of any shape. */
   readonly body: ReturnType<typeof JSON.parse>;
 }
 
@@ -125,7 +125,7 @@ export class BillingOfKeys extends FakeBilling {
   readonly openedAccounts: string[] = [];
   /** Every spender that was put, in order. */
   readonly spenders: Spender[] = [];
-  /** Runs before a spender is put; a rejection is what the caller gets. */
+  /** Runs before a spender is put; the caller gets its rejection. */
   beforePutSpender: (spender: Spender) => Promise<void> = async () => undefined;
   beforeOpenAccount: (accountId: string) => Promise<void> = async () => undefined;
 

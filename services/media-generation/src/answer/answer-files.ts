@@ -1,13 +1,13 @@
-// What was made, as the base64 of an answer: from memory, or from where it is hosted. It is turned into text piece by piece, as
-// its client takes it, so that an answer costs no more memory than its files do, and those that are hosted cost none.
+// Answer files are the output as base64 within an answer, read from memory or from the storage. Each piece is encoded
+// when the client reads it. An answer therefore uses no more memory than its files, and hosted files use none.
 import { StringDecoder } from "node:string_decoder";
 import type { MadeFile } from "../generation/generation.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 
 export interface AnswerFile {
-  /** In bytes. */
+  /** Size of the file, in bytes. */
   readonly size: number;
-  /** May fail when it is hosted: it can be deleted meanwhile. */
+  /** May fail for a hosted file, which can be deleted at any time. */
   read(): Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 }
 
@@ -24,7 +24,7 @@ export async function answerFile(
   return { size, read: () => storage.read(storedAs) };
 }
 
-/** Characters of base64 for so many bytes. */
+/** Number of base64 characters for a number of bytes. */
 export const base64Length = (bytes: number) => Math.ceil(bytes / 3) * 4;
 
 export async function* base64Of(file: AnswerFile): AsyncGenerator<string> {

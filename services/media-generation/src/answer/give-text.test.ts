@@ -1,4 +1,4 @@
-// Large base64 answers and those who do not take them.
+// Large base64 answers to clients that read slowly or not at all.
 import { once } from "node:events";
 import { type AddressInfo, connect } from "node:net";
 import { createHttpApp, createLogger } from "@gr/runtime";
@@ -57,7 +57,7 @@ test.each([
       // As soon as the client is cut, and not before: it has the only place.
       await places.during("account", () => places.take());
       await closed.promise;
-      // It was not made to wait in memory either.
+      // The answer did not wait in memory either.
       expect(read).toBeLessThan(PIECES / 2);
     } finally {
       const ended = client.destroyed ? undefined : once(client, "close");

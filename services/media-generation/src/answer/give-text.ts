@@ -1,13 +1,14 @@
-// Sends an answer that has its files in it, as fast as its client reads. Memory is reserved for it until its end, so a client
-// that has not read all in time is cut. The port cuts a client that reads nothing. The paid pictures are in the log all the same.
+// Sends an answer with files in it at the client's speed. Its memory stays reserved until its end, so a
+// client that has not read all in time is disconnected. The port disconnects a client that reads nothing. The
+// paid pictures stay in the log.
 import { Readable } from "node:stream";
 import type { FastifyReply } from "fastify";
 import type { MediaAnswerText } from "./media-answer.ts";
 
-/** Milliseconds for a client to read all of it. */
+/** Time for a client to read the whole answer, in milliseconds. */
 const PATIENCE_MS = 300_000;
 
-/** Resolves when it is given, or its client is gone. */
+/** Resolves when the answer is sent, or the client has disconnected. */
 export async function giveText(
   answer: MediaAnswerText,
   reply: FastifyReply,

@@ -1,5 +1,5 @@
-// Answers with files in them: text that comes piece by piece, is the JSON that it would be as a whole, and says its length
-// beforehand.
+// Answers with files in them: their pieces form the same JSON as a whole answer, and their
+// length is declared at the start.
 import { expect, test } from "@jest/globals";
 import { mediaAnswer } from "./media-answer.ts";
 

@@ -1,5 +1,5 @@
-// The answer to a finished generation. It follows from the row and the files alone, so that whoever repeats the request
-// under the same Idempotency-Key is given the same answer, byte for byte, by whichever process.
+// MediaAnswer is the answer to a finished generation. It depends on the row and the files alone, so a repeated request
+// with the same Idempotency-Key receives the same answer, byte for byte, from any process.
 import { type Credits, formatCredits } from "@gr/money";
 import { trimSlashes } from "@gr/runtime";
 import { z } from "zod";
@@ -15,9 +15,9 @@ export const mediaAnswerSchema = z.object({
 });
 export type MediaAnswer = z.infer<typeof mediaAnswerSchema>;
 
-/** The same as JSON text, for answers that have their files in them. */
+/** The same answer as JSON text, for answers with files in them. */
 export interface MediaAnswerText {
-  /** In bytes. */
+  /** Length of the whole text, in bytes. */
   readonly length: number;
   pieces(): AsyncGenerator<string>;
 }
@@ -31,8 +31,8 @@ export interface Finished {
 }
 
 /**
- * @param files not looked at when the answer has URLs
- * @param publicBaseUrl where clients reach the gateway
+ * @param files ignored if the answer has URLs
+ * @param publicBaseUrl the gateway's address for clients
  */
 export function mediaAnswer(
   order: Pick<MediaOrder, "request" | "createdAt">,
@@ -81,7 +81,7 @@ function textOf(answer: MediaAnswer, files: readonly AnswerFile[]): MediaAnswerT
   };
 }
 
-/** Where everybody who knows the name finds a hosted file. */
+/** Returns the public URL of a hosted file. */
 export function mediaUrl(publicBaseUrl: string, name: string): string {
   return `${trimSlashes(publicBaseUrl)}${MEDIA_PATH}/${name}`;
 }

@@ -1,5 +1,5 @@
-// The answer of an earlier request, for whoever repeats it under its Idempotency-Key: read from its row and its files.
-// Nothing is made, held or charged.
+// Replays the answer of an earlier request with the same Idempotency-Key, from its row and its files.
+// Nothing is generated, held or charged.
 import { notReplayable } from "@gr/paid-request";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { GenerationStore } from "../generation/store.ts";

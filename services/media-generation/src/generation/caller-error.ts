@@ -1,13 +1,13 @@
-// What a caller is told of a request that made nothing. It follows from one word and a message, so that the log can say
-// the same to whoever asks later. Nobody pays for any of these.
+// CallerError builds the client's error for a request without a result. The error follows from a code and a message,
+// so the log can answer the same later. No account pays for any of these requests.
 import { BILLED_WITHOUT_ANSWER, UNRESOLVED } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import type { ProviderError, ProviderFailure } from "../providers/provider-error.ts";
 
-/** Of a generation of which nothing left this process. */
+/** Ending of a generation that was never sent to a provider. */
 export const NOT_SENT = "not_sent";
 export const NOT_STORED = "not_stored";
-/** Of a success that billing refused to charge. */
+/** Ending of a success that billing refused to charge. */
 export const REFUSED = "refused";
 export const BLOCKED = "blocked" satisfies ProviderFailure;
 
@@ -26,14 +26,17 @@ export interface CallerErrorOptions {
   readonly cause?: unknown;
 }
 
-/** Returns whether the next provider is asked: the job has surely not begun, and its failure is not the request's. */
+/**
+ * Returns true if the next provider may be called: the job has certainly not started,
+ * and the request is not the cause.
+ */
 export function fallsBack({ kind, accepted }: Pick<ProviderError, "kind" | "accepted">): boolean {
   return !accepted && ELSEWHERE.has(kind);
 }
 
 /**
- * @param why as attempts and endings name it
- * @param message for the log; it goes to the caller only when the provider refused the request
+ * @param why the code of attempts and endings
+ * @param message for the log; the client receives it only if the provider refused the request
  */
 export function callerError(
   why: string,
@@ -65,7 +68,8 @@ export function callerError(
     }
     case "cancelled":
       return new ServiceError("generation_cancelled", `It was given up by its caller. ${FREE}`, { cause });
-    // The operator's account, key or catalogue: nothing that the caller can mend, and other providers were asked already.
+    // The operator's account, key or catalogue is the cause. The client cannot repair it, and other
+    // providers were already called.
     case "misconfigured": {
       const told = `No provider of this model takes requests at the moment; try again later. ${FREE}`;
       return new ServiceError("provider_unavailable", told, { cause, retryAfterMs: OPERATOR_RETRY_MS });

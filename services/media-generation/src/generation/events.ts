@@ -1,8 +1,9 @@
-// What happens to generations, each as one function: a counter and a log line. Ids, kinds and amounts only; never a
-// prompt, a picture or a secret.
+// Events of generations, one function each: a counter and a log line.
+// They contain ids, kinds and amounts only; never a prompt, a picture or a secret.
 import { formatPicoUsd } from "@gr/money";
 import {
   type Bill,
+  type Closing,
   countByProvider,
   type Ending,
   type PaidRequestEvents,
@@ -18,34 +19,39 @@ import type { MediaKinds, MediaOrder } from "./generation.ts";
 
 type Subject = Pick<MediaOrder, "id" | "accountId" | "model">;
 
-/** Milliseconds of a generation. */
+/** Duration of a generation, in milliseconds. */
 export interface Took {
   readonly totalMs: number;
-  /** Until the last of the provider's jobs had succeeded; the rest is ours: downloads, conversion, storage, money. */
+  /**
+   * Duration until the last of the provider's jobs succeeded. The remaining time is ours:
+   * downloads, conversion, storage, money.
+   */
   readonly providerMs: number;
 }
 
 export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   succeeded(order: Subject, route: Route, bill: Bill, took: Took): void;
   failed(order: Subject, route: Route, error: ProviderError): void;
-  /** A part of what was asked for is missing: the caller gets, and pays for, the rest. */
+  /** A part of the request failed. The client receives, and pays for, the other parts. */
   partFailed(order: Subject, route: Route, error: ProviderError): void;
+  /** A provider refused the operator's key, account or region for a part; the request did not end with that. */
+  accountRefused(order: Subject, route: Route, error: ProviderError): void;
   /** Nobody knows whether the provider has billed it; the resolver takes over. */
   outcomeUnknown(order: Subject, route: Route, error: ProviderError): void;
-  /** A model is asked for that no configured provider makes. */
+  /** A client requests a model without a configured provider. */
   noProvider(model: string, variables: readonly string[]): void;
-  /** What the provider made could not be hosted. */
+  /** The output of the provider could not be hosted. */
   notStored(order: Subject, route: Route, error: unknown): void;
-  /** Files that nobody paid for could not be removed. */
+  /** The files of an unpaid generation could not be deleted. */
   notDiscarded(id: string, error: unknown): void;
-  /** A provider did not say what it billed. */
+  /** A provider did not answer the query of its bill. */
   notLookedUp(id: string, error: unknown): void;
-  /** The answer of this generation was given again under its Idempotency-Key. */
+  /** The answer of this generation was sent again under its Idempotency-Key. */
   replayed(order: Subject): void;
   resumed(order: Subject, route: Route): void;
-  /** It has no result, and no caller who waits to be told. */
+  /** The request has no result, and no client waits for its answer. */
   endedUnanswered(order: Subject, error: unknown): void;
-  /** Its caller had its files and its prompt removed. */
+  /** The client deleted the files and the prompt. */
   contentRemoved(order: Subject): void;
 }
 
@@ -54,19 +60,21 @@ const ONE_ACCOUNT = "one_account";
 /** Failures that may speak of a provider. */
 const OF_PROVIDERS = new Set(["failed", "unavailable", "timeout", "unknown"]);
 
+const ACCOUNT_REFUSED = "a provider refuses us; check its key, its account and the catalogue";
+
 /**
- * @param providers names of those that are configured. @param closedRoutes because of losses, as of now
+ * @param providers names of those that are configured. @param closings because of losses, as of now
  * @param failing accounts with failures
  */
 export function createGenerationEvents(
   log: Logger,
   metrics: Registry,
   providers: readonly string[],
-  closedRoutes: () => readonly Route[],
+  closings: () => readonly Closing[],
   failing: FailingAccounts,
 ): GenerationEvents {
   const { generations, duration, provided, own, resolutions, replays, trouble } = createCounters(metrics);
-  // There from the beginning, so that the first one is an increase.
+  // Created at zero, so that the first failure is an increase.
   trouble.inc({ what: "not_captured" }, 0);
   for (const provider of providers) generations.inc({ provider, outcome: "misconfigured" }, 0);
   new Gauge({
@@ -75,7 +83,7 @@ export function createGenerationEvents(
     labelNames: ["provider"],
     registers: [metrics],
     collect() {
-      for (const [provider, closed] of countByProvider(providers, closedRoutes())) {
+      for (const [provider, closed] of countByProvider(providers, closings())) {
         this.set({ provider }, closed);
       }
     },
@@ -99,9 +107,12 @@ export function createGenerationEvents(
     failed: (order, { provider }, error) => {
       countFailure(order, provider, error.kind);
       const details = { ...facts(order), provider, ...causeOf(error) };
-      if (error.kind === "misconfigured") {
-        log.error(details, "a provider refuses us; check its key, its account and the catalogue");
-      } else log.warn(details, "generation failed");
+      if (error.kind === "misconfigured") log.error(details, ACCOUNT_REFUSED);
+      else log.warn(details, "generation failed");
+    },
+    accountRefused: (order, { provider }, error) => {
+      generations.inc({ provider, outcome: error.kind });
+      log.error({ ...facts(order), provider, ...causeOf(error) }, ACCOUNT_REFUSED);
     },
     partFailed: (order, { provider }, error) => {
       trouble.inc({ what: "part_failed" });
@@ -143,6 +154,7 @@ export function createGenerationEvents(
         { provider, upstreamModel, accountId, loss: formatPicoUsd(loss) },
         "a route is closed: its provider bills more than generations pay",
       ),
+    routeReopened: (route) => log.warn({ ...route }, "an operator has opened a route that loses money"),
     notCovered: (order, bill) =>
       log.error({ ...facts(order), ...amounts(bill) }, "a generation costs more than its hold"),
     billLookedUp: (order) => log.info(facts(order), "the cost of a generation was looked up"),
@@ -180,7 +192,7 @@ export function createGenerationEvents(
   };
 }
 
-/** Kind and status of a provider's failure; any other error whole. The words of a provider may quote the prompt. */
+/** Kind and status of a provider's failure; any other error whole. The provider's message may quote the prompt. */
 function causeOf(error: unknown): object {
   if (error instanceof ProviderError) {
     const { kind, status, cause } = error;

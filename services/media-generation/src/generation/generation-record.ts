@@ -1,5 +1,5 @@
-// The log as the record of paid requests: the row says first how a generation ended, one change with one winner, and
-// billing is told what the row says. Files that nobody has paid for are removed here.
+// GenerationRecord stores paid requests in the log. The row first records the end of a generation, as one change with
+// one winner. Billing then books the row's ending. The files of unpaid generations are deleted here.
 
 import type { Due, Ending, HoldStory, RequestRecord, Route } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
@@ -18,13 +18,13 @@ export interface GenerationRecordOptions {
   readonly storage: MediaStorage;
   readonly events: GenerationEvents;
   readonly clock: Clock;
-  /** Silence after which a generation's process counts as dead. */
+  /** Silence after which a generation's process counts as dead, in milliseconds. */
   readonly leaseMs: number;
-  /** How this process goes on with a generation that another one has begun; undefined when it cannot. */
+  /** Returns the function that continues another process's generation; undefined if this process cannot. */
   resumeOf(generation: Generation): Due<MediaKinds>["resume"];
-  /** Told of a generation that this process works on, and another one has taken. */
+  /** Called for a generation of this process that another process has claimed. */
   passed(id: string): void;
-  /** Told of one that this process works on, and whose caller has given it up. */
+  /** Called for a generation of this process that its client has cancelled. */
   givenUp(id: string): void;
 }
 
@@ -92,7 +92,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
 
   async ofHold({ holdId }: { readonly holdId: string }): Promise<HoldStory> {
     const generation = await this.#options.store.find(holdId);
-    // The row comes after the hold and before the call.
+    // The row is written after the hold and before the call.
     if (generation === undefined) return { kind: "not sent" };
     const { ended } = generation;
     return ended === null ? { kind: "elsewhere" } : { kind: "ended", ending: ended.ending };
@@ -105,14 +105,14 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
   async #dueOf(generation: Generation): Promise<Due<MediaKinds>> {
     const { order, route, ended, unbilledLookUps, deleted } = generation;
     const ending = ended?.ending;
-    // Its process may have died before it got to them.
+    // Its process may have died before it deleted them.
     if (ending?.kind === "released" || (ending !== undefined && deleted)) await this.#discard(order);
     const resume = ending === undefined ? this.#options.resumeOf(generation) : undefined;
     const { id, deadlineAt, severalBills } = order;
     return { id, deadlineAt, severalBills, order, route, unbilledLookUps, ending, resume };
   }
 
-  /** Another process has ended it, or is about to: the files are either its success, or nobody's any more. */
+  /** Another process has ended the generation, or will: the files belong to its success, or to no generation. */
   async #discardUnlessPaid(order: MediaOrder): Promise<void> {
     try {
       const found = await this.#options.store.find(order.id);
@@ -123,7 +123,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
     }
   }
 
-  /** Never rejects: the money goes first. */
+  /** Never rejects: the booking has priority over the deletion. */
   async #discard({ id, outputs }: Pick<MediaOrder, "id" | "outputs">): Promise<void> {
     const { storage, events } = this.#options;
     await deleteMedia(storage, outputs).catch((error) => events.notDiscarded(id, error));

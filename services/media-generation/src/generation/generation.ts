@@ -1,5 +1,5 @@
-// A generation as the log keeps it. Its state says how the work ended; `booked_at` says whether the money has followed.
-//   running → succeeded | failed | blocked, or → unknown → failed
+// Generation is a row of the log. Its state is the end of the work; `booked_at` is the time of its booking.
+// running → succeeded | failed | blocked, or → unknown → failed
 import type { PicoUsd } from "@gr/money";
 import type { Bill, Ending, FoundBill, Kinds, Order, Route } from "@gr/paid-request";
 import type { Price } from "@gr/proto/catalog";
@@ -12,7 +12,7 @@ import type { SavedParts } from "./run-parts.ts";
 export type State = "running" | "unknown" | "succeeded" | "failed" | "blocked";
 
 export interface GenerationRequest extends Shape {
-  /** Absent for b64_ephemeral, of which nothing is kept. */
+  /** Absent for b64_ephemeral, which stores nothing. */
   readonly prompt?: string;
   readonly n: number;
   readonly output_format: FileFormat;
@@ -24,17 +24,19 @@ export interface MediaOrder extends Order {
   readonly request: GenerationRequest;
   /** List price. Rounded up to credits it is the hold, and the charge if the generation succeeds. */
   readonly price: PicoUsd;
-  /** What it was priced by. Undefined where it was read from its row: then only today's price is at hand. */
+  /**
+   * Price rule of the order. Undefined for an order that was read from its row: then only today's price is available.
+   */
   readonly rule?: Price | undefined;
-  /** Names under which the outputs will be hosted; empty when nothing is to be kept. */
+  /** Names of the future hosted files; empty if no file is to be stored. */
   readonly outputs: readonly string[];
-  /** Its caller does not wait for it, and may give it up. */
+  /** The client does not wait for the answer, and may cancel the generation. */
   readonly asynchronous: boolean;
   /** Unix milliseconds. */
   readonly createdAt: number;
 }
 
-/** What the library of paid requests deals with here. */
+/** Types of media generation for the library of paid requests. */
 export interface MediaKinds extends Kinds {
   order: MediaOrder;
   product: MediaProduct;
@@ -42,36 +44,39 @@ export interface MediaKinds extends Kinds {
   found: FoundBill;
 }
 
-/** A video is stored as it comes, never whole in memory; pictures, and what must not be kept, are here. */
+/**
+ * A video streams into the storage and is never whole in memory. Pictures, and files that
+ * must not be stored, are in memory.
+ */
 export type MadeFile = ({ readonly bytes: Buffer } | { readonly storedAs: string }) & {
-  /** A small picture of it; not of what must not be kept. */
+  /** Thumbnail or poster; absent for files that must not be stored. */
   readonly preview?: Buffer | undefined;
 };
 
 export interface MediaProduct {
-  /** Who made it. */
+  /** Route of the provider that generated it. */
   readonly route: Route;
   readonly files: readonly MadeFile[];
-  /** Names under which they are hosted; fewer than the order's when fewer were made. */
+  /** Names of the hosted files: fewer than the order's if the provider generated fewer. */
   readonly outputs: readonly string[];
-  /** Names of the thumbnails and posters that there are. */
+  /** Names of the existing thumbnails and posters. */
   readonly previews: readonly string[];
   /** Unix milliseconds. */
   readonly finishedAt: number;
-  /** From asking the provider until the last of its jobs had succeeded. */
+  /** Milliseconds from the call of the provider until the last of its jobs succeeded. */
   readonly providerMs: number;
 }
 
 /** A row of the log. */
 export interface Generation {
   readonly order: MediaOrder;
-  /** Whom the current attempt goes to. */
+  /** Route of the current attempt. */
   readonly route: Route;
   readonly state: State;
-  /** What the provider needs in order to be asked again; null when there is nothing to ask for. */
+  /** The provider's state for further polls; null if there is no job to poll. */
   readonly operations: SavedParts | null;
   readonly unbilledLookUps: number;
-  /** Its caller wants nothing of it any more: while it runs, it is to be given up. */
+  /** The client has deleted it. A running generation is to be cancelled. */
   readonly deleted: boolean;
   readonly ended: Ended | null;
 }

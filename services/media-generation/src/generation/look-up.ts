@@ -1,4 +1,4 @@
-// Asks a request's provider what it billed for it.
+// Queries the provider's bill for a request.
 import type { LookUp } from "@gr/paid-request";
 import type { Timer } from "@gr/runtime";
 import type { MediaProvider } from "../providers/provider.ts";

@@ -1,4 +1,4 @@
-// Gates of media generation: whatever one account sends, another's finished pictures do not wait for it.
+// Gates of media generation: another account's finished pictures never wait for one account's input.
 import { expect, test } from "@jest/globals";
 import { createPictureCleaner } from "../inputs/clean-picture.ts";
 import { createImageConverter } from "../storage/image-file.ts";
@@ -10,7 +10,7 @@ test("a flood of input pictures is refused at its bound, and finished pictures p
   const clean = createPictureCleaner(inputs);
   const convert = createImageConverter(results);
   const picture = await drawPicture();
-  // The only place for input pictures is taken until the test says so.
+  // The only place for input pictures is in use until the test releases it.
   const { promise, resolve } = Promise.withResolvers<void>();
   const taken = inputs.run({ owner: "flood" }, () => promise);
   const order: string[] = [];

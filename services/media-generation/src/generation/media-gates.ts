@@ -1,21 +1,21 @@
-// MediaGates are the queues before the decoder and the network, shared fairly among accounts. Pictures that callers send
-// never wait in one queue with pictures that were made: those are paid for, and must not be late for anybody's input.
+// MediaGates are the queues for the decoder and the network, shared fairly among accounts. Clients' pictures and
+// generated pictures never share a queue: generated ones are paid for, and no client's input may delay them.
 import { FairGate } from "@gr/runtime";
 
-/** Nothing that was made is refused: its provider bills it. The places in memory bound how many wait. */
+/** No generated file is refused: its provider bills it. The places in memory limit the length of this queue. */
 const NEVER_REFUSED = { waitingPerOwner: Number.POSITIVE_INFINITY, waiting: Number.POSITIVE_INFINITY };
 
 export interface MediaGates {
-  /** Pictures that callers send, by pixels. */
+  /** Pictures that clients send, by pixels. */
   readonly inputs: FairGate;
-  /** Pictures that callers name by URL. */
+  /** Pictures that clients name by URL. */
   readonly downloads: FairGate;
-  /** Pictures that were made, their thumbnails, and the drawing of posters, by pixels. */
+  /** Generated pictures, their thumbnails, and posters, by pixels. */
   readonly results: FairGate;
   readonly posters: FairGate;
 }
 
-/** Three pictures are decoded at a time, so that one of Node's four worker threads is left for files and names. */
+/** At most three pictures are decoded at once. One of Node's four worker threads stays free for files and names. */
 export function createMediaGates(): MediaGates {
   return {
     inputs: new FairGate({

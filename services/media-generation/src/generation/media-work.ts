@@ -1,5 +1,6 @@
-// How a paid request becomes media: the provider's job within the time that the hold leaves, then pictures decoded
-// and encoded anew or videos looked at, and stored. Says what became of an attempt, and decides nothing about money.
+// MediaWork turns a paid request into media: the provider's job within the hold's time, then conversion and storage.
+// Pictures are decoded and encoded again; a video is checked by its first bytes.
+// It reports the outcome of each attempt and decides nothing about money.
 import type { CatalogCopy } from "@gr/clients";
 import type { PicoUsd } from "@gr/money";
 import type { AttemptContext, AttemptEnd, Failed, Producer, Route, Unknown } from "@gr/paid-request";
@@ -51,34 +52,34 @@ export interface MediaWorkOptions {
   readonly storage: MediaStorage;
   readonly catalog: Pick<CatalogCopy, "find">;
   readonly providers: ReadonlyMap<string, MediaProvider>;
-  /** Brings an artifact here. @throws ProviderError */
+  /** Fetches an artifact. @throws ProviderError */
   readonly read: ReadArtifact;
   readonly convert: ConvertImage;
-  /** Undefined: there are to be none. */
+  /** Undefined: no thumbnails and posters are created. */
   readonly previews?: Previews;
-  /** Undefined: nobody asks how far a job is. */
+  /** Undefined: progress is not recorded. */
   readonly progress?: ProgressStore;
   readonly memory: MemoryPlaces;
   readonly events: GenerationEvents;
   readonly clock: Timer;
   readonly limits: MediaLimits;
-  /** How long before the hold's deadline the work must be over: a bill may come so much later. */
+  /** Milliseconds between the end of the work and the hold's deadline: the delay of a late bill. */
   readonly graceMs: number;
 }
 
 export interface MediaLimits {
-  /** Longest time that one generation may take, in milliseconds. */
+  /** Longest duration of a generation, in milliseconds. */
   readonly timeoutMs: Readonly<Record<JobKind, number>>;
-  /** Of one video. */
+  /** Size limit of a video, in bytes. */
   readonly mostVideoBytes: number;
-  /** Of one video that is to be given as base64. */
+  /** Size limit of a video in a base64 answer, in bytes. */
   readonly mostBase64Bytes: number;
 }
 
-/** Of one picture, as its provider made it. */
+/** Size limit of a picture from its provider, in bytes. */
 const MOST_PICTURE_BYTES = 64 * 1024 * 1024;
 
-/** Places in memory of a video that is nowhere else: it may be as large as many pictures. */
+/** Places in memory for a video that is not in the storage: it may be as large as many pictures. */
 const PLACES_OF_VIDEO = 16;
 
 /** One attempt at an order. */
@@ -86,11 +87,11 @@ interface Attempt {
   readonly order: MediaOrder;
   readonly route: Route;
   readonly provider: MediaProvider;
-  /** What the provider bills us by the catalogue. */
+  /** Cost price of the provider in the catalogue. */
   readonly costPrice: Price | undefined;
 }
 
-/** What one job has made. */
+/** Output of a job. */
 interface Made {
   readonly files: readonly MadeFile[];
   readonly usage: ReportedUsage | undefined;
@@ -98,7 +99,7 @@ interface Made {
 
 export class MediaWork {
   readonly #options: MediaWorkOptions;
-  /** Of the generations at work here: how they are told that their callers have given them up. */
+  /** Abort controllers of the generations in this process, for cancellation by their clients. */
   readonly #givenUp = new Map<string, AbortController>();
 
   constructor(options: MediaWorkOptions) {
@@ -114,7 +115,7 @@ export class MediaWork {
     return {
       routes,
       attempt: async (_route, { number, signal }) => {
-        // This process may have stood still since the hold: what came could not be charged for any more.
+        // This process may have been suspended since the hold: a result could then not be charged any more.
         if (this.#timeLeft(order) <= 0) return tooLate();
         const route = routes[number - 1] ?? routes[0];
         const attempt = { order, route, provider: route.adapter, costPrice: route.cost };
@@ -129,12 +130,15 @@ export class MediaWork {
     };
   }
 
-  /** What is not made yet is cancelled where that is possible; what is made is made. Does nothing for others' work. */
+  /**
+   * Cancels unfinished jobs where the provider allows it. Finished jobs are unaffected.
+   * Does nothing for generations of other processes.
+   */
   giveUp(id: string): void {
     this.#givenUp.get(id)?.abort();
   }
 
-  /** Goes on with jobs that another process left running; undefined when there are none, or no time for them. */
+  /** Continues jobs that another process started. Undefined if there are none, or no time for them. */
   resumeOf({
     order,
     route,
@@ -146,7 +150,7 @@ export class MediaWork {
     const attempt = { order, route, provider, costPrice: this.#costPriceOf(order, route) };
     return ({ signal }) => {
       this.#options.events.resumed(order, route);
-      // Nobody is there to take what must not be kept.
+      // No client is connected to receive a file that must not be stored.
       const unwanted = order.request.response_format === "b64_ephemeral";
       const resume = (run: PartsRun<Made>) => resumeParts(run, operations);
       return this.#options.memory.during(order.accountId, () =>
@@ -196,7 +200,7 @@ export class MediaWork {
     return this.#failed(attempt, [wasted]);
   }
 
-  /** Brings what a job made, and makes files of it. */
+  /** Fetches the output of a job and converts it to files. */
   async #take(order: MediaOrder, { artifacts, usage }: Succeeded, signal: AbortSignal): Promise<Made> {
     try {
       const files = artifacts.map((artifact) =>
@@ -206,7 +210,7 @@ export class MediaWork {
       );
       return { files: await Promise.all(files), usage };
     } catch (cause) {
-      // The provider has done its part and will bill it.
+      // The provider has finished its job and will bill it.
       const made = artifacts.length;
       const reported = {
         accepted: true,
@@ -217,7 +221,7 @@ export class MediaWork {
         throw new ProviderError("failed", cause.message, reported);
       if (cause instanceof StorageError)
         throw new NotStored("failed", cause.message, { usage: { made }, ...reported });
-      // Given up while it waited for its place in memory.
+      // Cancelled while it waited for its place in memory.
       const waited = signal.aborted && cause === signal.reason;
       const given = { kind: "unknown_outcome" as const, message: `given up while it waited: ${cause}` };
       const failure = waited ? given : cause instanceof ProviderError ? cause : undefined;
@@ -245,7 +249,7 @@ export class MediaWork {
     return { bytes: picture, preview: await previews?.thumbnailOf(picture, owner) };
   }
 
-  /** Straight into the storage, unless it must not be kept. A request makes one video. */
+  /** Streams the video into the storage, unless it must not be stored. A request has one video. */
   async #takeVideo(
     { accountId: owner, request, outputs }: MediaOrder,
     artifact: Artifact,
@@ -267,13 +271,13 @@ export class MediaWork {
     return name === undefined ? made : { ...made, preview: await previews?.posterOf(name, owner) };
   }
 
-  /** Milliseconds. */
+  /** Time for the work, in milliseconds: up to the kind's limit, or to the hold's deadline without the grace. */
   #timeLeft({ deadlineAt, kind }: MediaOrder): number {
     const { clock, graceMs, limits } = this.#options;
     return Math.min(deadlineAt - graceMs - clock.now(), limits.timeoutMs[kind]);
   }
 
-  /** @param cost undefined when the provider has to be asked for it */
+  /** @param cost undefined if the provider's bill is to be queried */
   async #deliver(
     { order, route }: Attempt,
     made: readonly Made[],
@@ -282,13 +286,14 @@ export class MediaWork {
   ): Promise<End> {
     const { storage, events, clock } = this.#options;
     for (const failure of failures) events.partFailed(order, route, failure);
+    this.#reportRefusal(order, route, failures);
     const files = made.flatMap((part) => part.files);
     const outputs = order.outputs.slice(0, files.length);
     const puts = outputs.map(async (name, index) => {
       const file = files[index];
       if (file !== undefined && "bytes" in file) await storage.put(name, file.bytes);
     });
-    // All have ended before a file is removed, so that none is written afterwards.
+    // All writes have ended before a file is deleted, so that none is written afterwards.
     const failed = (await Promise.allSettled(puts)).find((put) => put.status === "rejected");
     if (failed !== undefined) return this.#notStored({ order, route }, cost, failed.reason);
     const previews = await this.#putPreviews(outputs, files);
@@ -304,7 +309,7 @@ export class MediaWork {
     };
   }
 
-  /** @returns the names of those that are there now: what was made is good without them */
+  /** @returns the names of the stored previews: the output is valid without them */
   async #putPreviews(outputs: readonly string[], files: readonly MadeFile[]): Promise<string[]> {
     const puts = outputs.map(async (output, index) => {
       const preview = files[index]?.preview;
@@ -321,6 +326,7 @@ export class MediaWork {
   #failed(attempt: Attempt, failures: readonly [ProviderError, ...ProviderError[]]): End {
     const { order, route, provider } = attempt;
     const failure = failureOf(failures);
+    if (failure.kind !== "misconfigured") this.#reportRefusal(order, route, failures);
     if (failure instanceof NotStored) {
       return this.#notStored(attempt, costOf(attempt, [], failures), failure.cause);
     }
@@ -337,6 +343,12 @@ export class MediaWork {
     return { ...FAILED, error, cost, fallBack: fallsBack(failure), why: kind, message };
   }
 
+  /** Reports a refused account of the operator also for a request that ends in another way. */
+  #reportRefusal(order: MediaOrder, route: Route, failures: readonly ProviderError[]): void {
+    const refusal = failures.find(({ kind }) => kind === "misconfigured");
+    if (refusal !== undefined) this.#options.events.accountRefused(order, route, refusal);
+  }
+
   #notStored(
     { order, route }: Pick<Attempt, "order" | "route">,
     cost: PicoUsd | undefined,
@@ -348,7 +360,7 @@ export class MediaWork {
     return { ...FAILED, error, cost, why: NOT_STORED, message };
   }
 
-  /** By today's catalogue: the cost price of a model that has left it is not known any more. */
+  /** Uses today's catalogue: a removed model has no cost price. */
   #costPriceOf({ model }: MediaOrder, { provider, upstreamModel }: Route) {
     return this.#options.catalog
       .find(model)
@@ -356,12 +368,12 @@ export class MediaWork {
   }
 }
 
-/** The provider has made it, and it is good; but it is lost on us. */
+/** The provider delivered a valid output, and we could not store it. */
 class NotStored extends ProviderError {}
 
 const FAILED = { kind: "failed", billId: "", notSent: false, fallBack: false } as const;
 
-/** Another process goes on with it, and charges for it. */
+/** Another process continues the request and charges for it. */
 function leftRunning({ message }: LeftRunning): Unknown {
   const told =
     "This process ended before the request did; another one goes on with it. It may still be charged; " +
@@ -381,7 +393,7 @@ function tooLate(): Failed {
   return { ...FAILED, error, cost: 0n, notSent: true, why: NOT_SENT, message };
 }
 
-/** The jobs that make up an order at a provider. */
+/** Returns the jobs of an order at a provider. */
 function jobsOf(
   { id: requestId, kind, request }: MediaOrder,
   asked: Pick<MediaJob, "prompt" | "inputs">,
@@ -393,13 +405,13 @@ function jobsOf(
   });
 }
 
-/** What so many of an order cost the customer, rounded up. */
+/** Returns the customer's price for a number of the order's outputs, rounded up. */
 function shareOf({ price, request }: MediaOrder, count: number): PicoUsd {
   const [part, all] = [BigInt(count), BigInt(request.n)];
   return (price * part + all - 1n) / all;
 }
 
-/** What all parts cost us; undefined when one of them may have been billed and the provider has not said how much. */
+/** Returns our cost of all parts; undefined if a part may be billed at an unreported price. */
 function costOf(
   { order, provider, costPrice }: Attempt,
   made: readonly Made[],

@@ -1,4 +1,4 @@
-// Places for media in memory: as many as there are, one a generation, given back at its end.
+// Places for media in memory: a fixed number, one per generation, released at its end.
 import { expect, test } from "@jest/globals";
 import { MemoryPlaces } from "./memory-places.ts";
 

@@ -14,7 +14,7 @@ interface Work {
   readonly owner: string;
   /** Its turn, if it has asked for a place. */
   turn: Promise<void> | undefined;
-  /** How many it has then. */
+  /** Number of granted places. */
   places: number;
 }
 
@@ -48,9 +48,9 @@ export class MemoryPlaces {
   }
 
   /**
-   * Resolves when the work within which it is called has its places, at once if it has some already: two that have some and
-   * want more could wait for each other for ever. Outside of any work there is nothing to wait for.
-   * @param places all that there are, if it wants more. @throws the signal's reason
+   * Resolves when the surrounding work has its places, at once if it already has some: two works with some places each
+   * could otherwise wait for each other for ever. Outside of any work it resolves at once.
+   * @param places number of places in all, if the work has none. @throws the signal's reason
    */
   async take(signal?: AbortSignal, places = 1): Promise<void> {
     const work = this.#work.getStore();

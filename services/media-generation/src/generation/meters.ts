@@ -1,15 +1,16 @@
-// What the price of a generation goes by, for the customer's price before it and for ours after it.
+// Meters are the quantities that decide a generation's price, for the customer's price
+// before it and for our cost after it.
 import type { ImageMeters, VideoMeters } from "@gr/models";
 import type { JobKind } from "../providers/provider.ts";
 import type { Quality } from "../request/media-fields.ts";
 
-/** Every "auto" resolved; absent = the model takes none, or is not given the choice. */
+/** Parameters with every "auto" resolved. Absent = the model has no such parameter or no choice of its value. */
 export interface Shape {
   readonly size?: string | undefined;
   readonly quality?: Quality | undefined;
   readonly seconds?: number | undefined;
   readonly audio?: boolean | undefined;
-  /** Of each image that came along, in their order; absent when none did. */
+  /** Pixels of each input image, in their order; absent without any. */
   readonly input_pixels?: readonly number[] | undefined;
 }
 

@@ -1,10 +1,9 @@
-// Writes down how far a request is when it has grown by a tenth, so that thousands of jobs that are polled do not write all the
-// time.
+// Progress is stored only after it has grown by a tenth, so that thousands of polled jobs do not write constantly.
 import type { ProgressStore } from "./progress-store.ts";
 
 const STEP = 10;
 
-/** @param failed told when it could not be written: nothing depends on it */
+/** @param failed called after a failed write; the generation does not depend on it */
 export function reportProgress(
   id: string,
   store: ProgressStore,

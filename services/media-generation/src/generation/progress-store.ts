@@ -1,4 +1,4 @@
-// The SQL of how far jobs are: for callers to read, and nothing that money depends on.
+// The SQL of jobs' progress, which clients can read in the log. No money depends on it.
 import type { Pool } from "@gr/runtime";
 
 export interface ProgressStore {

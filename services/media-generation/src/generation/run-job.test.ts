@@ -1,4 +1,5 @@
-// Driving a job of a provider that has a queue: polled until it ends, remembered before it is polled, cancelled in time.
+// Driving a job of a provider that has a queue: polled until it ends, remembered before
+// it is polled, cancelled in time.
 import { systemClock, type Timer } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
 import type { MediaProvider, Operation, Progress } from "../providers/provider.ts";

@@ -1,5 +1,5 @@
-// Drives one job of a provider to its end: submit, then poll for as long as the signal allows. What has been submitted
-// may be billed, whatever fails afterwards.
+// Runs one job of a provider to its end: submit, then poll within the signal's time.
+// After its submission a job may be billed, even if a later step fails.
 import { isDeepStrictEqual } from "node:util";
 import type { Timer } from "@gr/runtime";
 import type { MediaProvider, Operation, Progress } from "../providers/provider.ts";
@@ -13,32 +13,32 @@ const MIN_PAUSE_MS = 50;
 const MAX_PAUSE_MS = 15_000;
 const PAUSES_PER_WAIT = 10;
 const CANCEL_TIMEOUT_MS = 5_000;
-/** A poll that fails so says nothing about the job. */
+/** Failures of a poll that are no evidence about the job. */
 const POLL_AGAIN = new Set<ProviderFailure>(["rate_limited", "unavailable", "timeout", "unknown_outcome"]);
 
 export interface JobRun {
   readonly provider: MediaProvider;
   readonly clock: Timer;
   readonly signal: AbortSignal;
-  /** Aborted when the caller has given it up. A submission is not cut short by it: what it begins has to be known. */
+  /** Aborted when the client cancels. It does not interrupt a submission, because its operation must be recorded. */
   readonly givenUp?: AbortSignal;
-  /** Makes an operation survive this process. @returns false when the job is not ours any more */
+  /** Stores an operation for a later process. @returns false if the job has passed to another process */
   readonly saveOperation: (operation: Operation) => Promise<boolean>;
-  /** Told how far it is, in whole percent, whenever its provider says. */
+  /** Called with the progress in whole percent, at each report of the provider. */
   readonly progressed?: ((percent: number) => void) | undefined;
 }
 
-/** Submits a job and follows it. @throws ProviderError */
+/** Submits a job and polls it to its end. @throws ProviderError */
 export async function runJob(run: JobRun, submit: () => Promise<Progress>): Promise<Succeeded> {
   return follow(run, await submit(), undefined);
 }
 
-/** Goes on with a job that was submitted before. @throws ProviderError */
+/** Continues a job that was submitted before. @throws ProviderError */
 export function resumeJob(run: JobRun, operation: Operation): Promise<Succeeded> {
   return follow(run, { state: "pending", operation, pollAfterMs: 0 }, operation);
 }
 
-/** @param saved the operation as it would be found again */
+/** @param saved the stored state of the operation */
 async function follow(run: JobRun, begun: Progress, saved: Operation | undefined): Promise<Succeeded> {
   let progress = begun;
   let known = saved;
@@ -58,8 +58,8 @@ async function follow(run: JobRun, begun: Progress, saved: Operation | undefined
 }
 
 /**
- * As long as the provider asks for, or a tenth of what the job has taken so far: whoever waits for minutes does not mind a
- * few seconds, and thousands of jobs that wait are not polled every moment.
+ * Pause until the next poll: the provider's wish, or a tenth of the time so far. After minutes, a few seconds more
+ * are harmless, and thousands of waiting jobs are polled less.
  */
 function pauseBefore({ pollAfterMs }: Pending, waited: number): number {
   return Math.min(Math.max(pollAfterMs, waited / PAUSES_PER_WAIT, MIN_PAUSE_MS), MAX_PAUSE_MS);
@@ -80,7 +80,10 @@ async function pollOnce(run: JobRun, pending: Pending, pause: number): Promise<P
   throw await giveUp(run, pending.operation);
 }
 
-/** Out of time, or given up by its caller, the job is cancelled; when this process stops it is left for the next one. */
+/**
+ * After its time limit or a client's cancellation the job is cancelled. At the stop of this process it is not: the
+ * next process continues it.
+ */
 async function giveUp(
   { provider, clock, signal, givenUp }: JobRun,
   operation: Operation,
@@ -97,7 +100,7 @@ async function giveUp(
   return new ProviderError("timeout", message, { accepted: true, cause });
 }
 
-/** This process does not follow the job any more, and another one may. */
+/** This process does not poll the job any more. Another one may. */
 export class LeftRunning extends ProviderError {}
 
 function left({ name }: MediaProvider, why: string): ProviderError {

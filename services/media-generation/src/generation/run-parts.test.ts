@@ -1,4 +1,4 @@
-// What a request failed of when none of its parts succeeded: it decides whether another provider may be asked.
+// The failure of a request without a successful part: it decides whether another provider may be called.
 import { describe, expect, test } from "@jest/globals";
 import { ProviderError, type ProviderFailure } from "../providers/provider-error.ts";
 import { failureOf, partsOf } from "./run-parts.ts";

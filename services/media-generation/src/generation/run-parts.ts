@@ -1,17 +1,17 @@
-// Fan-out: a request for more than its provider makes at once is several jobs at the same time. Some may succeed and
-// others fail; what has been submitted is remembered together, so that another process can go on with all of it.
+// Fan-out: a request above its provider's limit becomes several jobs at the same time. Some may succeed and others
+// fail. Their operations are stored together, so that another process can continue all of them.
 import type { Operation, Progress } from "../providers/provider.ts";
 import { ProviderError } from "../providers/provider-error.ts";
 import { type JobRun, resumeJob, runJob, type Succeeded } from "./run-job.ts";
 
-/** One entry a part; null for a part that has nothing to be polled. */
+/** One entry per part; null for a part without a job to poll. */
 export type SavedParts = readonly (Operation | null)[];
 
-/** @typeParam Made what is made of a part that succeeded */
+/** @typeParam Made the result of a successful part */
 export interface PartsRun<Made> extends Omit<JobRun, "saveOperation"> {
-  /** Makes the operations survive this process. @returns false when the generation is not ours any more */
+  /** Stores the operations for a later process. @returns false if the generation has passed to another process */
   readonly save: (parts: SavedParts) => Promise<boolean>;
-  /** @throws ProviderError: then the part has failed */
+  /** @throws ProviderError, which fails the part */
   readonly take: (succeeded: Succeeded) => Promise<Made>;
 }
 
@@ -20,14 +20,14 @@ export interface PartsEnd<Made> {
   readonly failures: readonly ProviderError[];
 }
 
-/** How many each job is to make. */
+/** Returns the `count` of each job. */
 export function partsOf(count: number, mostAtOnce: number): number[] {
   const full = Array.from({ length: Math.floor(count / mostAtOnce) }, () => mostAtOnce);
   const rest = count % mostAtOnce;
   return rest === 0 ? full : [...full, rest];
 }
 
-/** Ends when all parts have. Rejects only for a defect. */
+/** Resolves when all parts have ended. Rejects only for a defect. */
 export function runParts<Made>(
   run: PartsRun<Made>,
   submits: readonly (() => Promise<Progress>)[],
@@ -36,7 +36,7 @@ export function runParts<Made>(
   return endOf(run, operations, (job, index) => runJob(job, submits[index] ?? notSubmitted));
 }
 
-/** Goes on with parts that were submitted before. A part without an operation is lost: nobody can ask for it. */
+/** Continues parts that were submitted before. A part without an operation is lost: it cannot be polled. */
 export function resumeParts<Made>(run: PartsRun<Made>, saved: SavedParts): Promise<PartsEnd<Made>> {
   return endOf(run, saved, (job, index) => {
     const operation = saved[index];
@@ -83,7 +83,7 @@ async function notSubmitted(): Promise<never> {
   throw new ProviderError("unknown_outcome", message, { accepted: true });
 }
 
-/** What a request failed of when none of its parts succeeded: an outcome that nobody knows first, then the first failure. */
+/** Returns the failure of a request without a successful part: an unknown outcome first, else the first failure. */
 export function failureOf(failures: readonly [ProviderError, ...ProviderError[]]): ProviderError {
   const [first, ...others] = failures;
   const main = failures.find(({ kind }) => kind === "timeout" || kind === "unknown_outcome") ?? first;

@@ -1,5 +1,5 @@
-// Every SQL statement of media generation. A row belongs to its worker, and after `due_at` to whoever takes it: each
-// change names the worker that makes it, and answers false when the row has passed to another.
+// Every SQL statement of media generation. A row belongs to its worker, and after `due_at` to the next worker that
+// claims it. Each change names its worker and returns false if the row has passed to another.
 import { randomUUID } from "node:crypto";
 import { ReleaseReason } from "@gr/clients";
 import { type Ending, type Route, UNRESOLVED } from "@gr/paid-request";
@@ -8,34 +8,35 @@ import { BLOCKED, callerError, NOT_SENT, REFUSED } from "./caller-error.ts";
 import type { Generation, GenerationRequest, MediaOrder, State } from "./generation.ts";
 import type { SavedParts } from "./run-parts.ts";
 
-/** Of a job that its process left running, for another one to go on with. */
+/** Reason of a job that its process stopped to poll and another process continues. */
 export const LEFT = "left";
 
 export interface Dropped {
-  /** To another worker. */
+  /** Ids of rows that another worker has claimed. */
   readonly passed: readonly string[];
-  /** By their callers. */
+  /** Ids of rows that their clients have cancelled. */
   readonly givenUp: readonly string[];
 }
 
 export interface GenerationStore {
-  /** @returns false when the id exists: one request is one generation */
+  /** @returns false if the id exists: one request is one generation */
   insert(order: MediaOrder, route: Route, leaseMs: number): Promise<boolean>;
-  /** Names the next provider. */
+  /** Records the next provider. */
   reroute(id: string, route: Route): Promise<boolean>;
-  /** Keeps rows from being taken by others. @returns those that this process is not to work on any more */
+  /** Extends the leases of rows. @returns the rows that this process must not continue */
   renew(ids: readonly string[], leaseMs: number): Promise<Dropped>;
   saveOperations(id: string, operations: SavedParts): Promise<boolean>;
   /**
-   * Leaves the outcome open. Unless it was LEFT, its caller is told that it is free, so nobody goes on with it.
-   * @returns whether another process may go on with it; undefined: the row has passed to another worker
+   * Records an unknown outcome. Unless the reason is `LEFT`, the client receives the answer that the request is free,
+   * so no process continues it.
+   * @returns whether another process may continue it; undefined if the row has passed to another worker
    */
   markUnknown(id: string, why: string, message: string): Promise<boolean | undefined>;
   /**
-   * Ends an open generation. From here on it is certain what will be booked, whoever does it.
-   * @param outputs names of the files that there are; undefined: as the order has them
-   * @param previews names of the thumbnails and posters that there are
-   * @returns undefined when the row has passed to another worker
+   * Ends an open generation. Its booking is fixed from here on, in any process.
+   * @param outputs names of the existing files; undefined: all of the order
+   * @param previews names of the existing thumbnails and posters
+   * @returns undefined if the row has passed to another worker
    */
   finish(
     id: string,
@@ -44,16 +45,16 @@ export interface GenerationStore {
     outputs: readonly string[] | undefined,
     previews?: readonly string[],
   ): Promise<Pick<Generation, "deleted"> | undefined>;
-  /** Billing has been told how it ended. */
+  /** Records that billing has booked the ending. */
   markBooked(id: string): Promise<void>;
-  /** Billing refused to charge a success: it is nobody's. @returns the names of its files */
+  /** Billing refused to charge a success, so it has no owner. @returns the names of its files */
   markRefused(id: string): Promise<readonly string[]>;
-  /** Puts a row off; `unbilled` counts a look-up that found no bill. */
+  /** Postpones a row; `unbilled` counts a look-up without a bill. */
   postpone(id: string, waitMs: number, unbilled: boolean): Promise<void>;
-  /** Takes rows that are due, whoever had them, but for those that this process works on; they are ours for `leaseMs`. */
+  /** Claims due rows of any worker for `leaseMs`, except those in work in this process. */
   takeDue(limit: number, leaseMs: number, except: readonly string[]): Promise<Generation[]>;
   find(id: string): Promise<Generation | undefined>;
-  /** Rejects when PostgreSQL does not answer. */
+  /** Rejects if PostgreSQL does not answer. */
   ping(): Promise<void>;
 }
 
@@ -90,13 +91,13 @@ const COLUMNS = `id, account_id, key_id, kind, model, provider, upstream_model, 
 const LEASE = "now() + $1 * interval '1 millisecond'";
 const REFUSED_MESSAGE = "its hold had been resolved in another way";
 
-/** What its caller was told first stays. @param first number of the first of two values, as toldOf makes them */
+/** Keeps the client's first answer. @param first number of the first of the two values from `toldOf` */
 const tell = (first: number, at = "now()") =>
   `told_at = CASE WHEN $${first}::text IS NULL THEN told_at ELSE coalesce(told_at, ${at}) END,
    told_reason = coalesce(told_reason, $${first}), told_message = coalesce(told_message, $${first + 1})`;
 const NOTHING_TOLD = [null, null] as const;
 
-/** @param worker id of this process: a new one for each start, so that a dead process is another. */
+/** @param worker id of this process. Each start has a new one, so that a dead process is another worker. */
 export function createGenerationStore(pool: Pool, worker: string = randomUUID()): GenerationStore {
   const change = async (sql: string, values: unknown[]): Promise<boolean> =>
     (await pool.query(sql, values)).rowCount === 1;
@@ -158,7 +159,7 @@ export function createGenerationStore(pool: Pool, worker: string = randomUUID())
         `UPDATE generation SET state = 'unknown', error_kind = $3, error_message = $4, due_at = now(),
            operations = CASE WHEN $3 = '${LEFT}' THEN operations END, ${tell(5)}
          WHERE id = $1 AND worker = $2 AND finished_at IS NULL RETURNING operations IS NOT NULL AS resumable`,
-        // A job that is left running has not failed yet.
+        // A job that another process continues has not failed yet.
         [id, worker, why, withoutNul(message), ...(why === LEFT ? NOTHING_TOLD : toldOf(why, message))],
       );
       return rows[0]?.resumable;
@@ -288,7 +289,7 @@ function toldOf(why: string, message: string): readonly [reason: string, message
   return [told.reason, withoutNul(told.message)];
 }
 
-/** PostgreSQL has no text with a NUL in it. */
+/** PostgreSQL refuses a NUL in text. */
 function withoutNul(text: string): string {
   return text.replaceAll("\0", "�");
 }

@@ -1,8 +1,8 @@
-// Limits in time that go by the clock of the process, so that a simulation can run them.
+// Time limits use the process's injected clock, so that a simulation can run them.
 import type { Timer } from "@gr/runtime";
 
 /**
- * @param work gets a signal that aborts with a TimeoutError when its time is over, or with `outer`; it must end then.
+ * @param work receives a signal that aborts with a TimeoutError at its time limit, or with `outer`; it must end then.
  * @param ms at least 1
  */
 export async function withinTime<T>(
@@ -23,7 +23,7 @@ export async function withinTime<T>(
   }
 }
 
-/** Whether a signal says that the time is over, and not that somebody gave up. */
+/** Returns true if the signal timed out, false if it was aborted for another reason. */
 export function isTimeout({ reason }: AbortSignal): boolean {
   return (reason as Error | null)?.name === "TimeoutError";
 }

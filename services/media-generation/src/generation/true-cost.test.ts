@@ -1,4 +1,4 @@
-// What a generation cost us: never a guess where a number is known, never nonsense from outside.
+// Our cost of a generation: never an estimate if the number is reported, never an invalid number of a provider.
 import { create } from "@bufbuild/protobuf";
 import { PriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";
@@ -82,7 +82,9 @@ describe("the charge of a price by the token", () => {
 
   test("is what was held when more was used, nothing was reported, or the price is another one by now", () => {
     const more = { tokens: { inputTokens: 9_000, outputTokens: 1_000 } };
-    expect(chargeByUse(price, order, most, [{ most, usage: more }])).toBe(350n);
+    const part = { most, usage: more };
+    expect(chargeByUse(price, order, most, [part])).toBe(350n);
+    expect(chargeByUse(price, order, most, [part, part])).toBe(350n);
     expect(chargeByUse(price, order, most, [{ most, usage: undefined }])).toBe(350n);
     const changed = create(PriceSchema, { version: "w", rule });
     expect(chargeByUse(changed, order, most, [{ most, usage: { tokens } }])).toBe(350n);

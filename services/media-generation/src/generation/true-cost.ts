@@ -1,5 +1,5 @@
-// What a generation cost us: as billed when the provider says so, else by the route's cost price and the reported
-// usage, else the customer's price. Never refuses: nonsense from a provider must not stop a settlement.
+// True cost of a generation for us: the provider's bill if reported, else the route's cost price and the reported
+// usage, else the customer's price. It never throws: a provider's invalid report must not block a settlement.
 import { type ImageMeters, priceOf, priceOfTokens, priceOfUse, type VideoMeters } from "@gr/models";
 import { type Credits, chargeOf, type PicoUsd } from "@gr/money";
 import type { Price } from "@gr/proto/catalog";
@@ -9,7 +9,7 @@ import type { ReportedUsage } from "../providers/provider.ts";
 const LIMIT: PicoUsd = 2n ** 63n - 1n;
 
 export interface Costing {
-  /** What the provider bills us by the catalogue; absent = the list price. */
+  /** Cost price of the provider in the catalogue; absent = the list price. */
   readonly costPrice: Price | undefined;
   readonly listPrice: PicoUsd;
   readonly meters: ImageMeters | VideoMeters;
@@ -31,10 +31,9 @@ function priced(usage: ReportedUsage | undefined, costing: Costing): PicoUsd | u
 }
 
 /**
- * What is charged for what was delivered. Where the price is by use that is what the parts used, rounded up once, and
- * never more than was held for them; a price that is not in force any more is not known here, and then it is all of that.
- *
- * @param most what was held for all parts together
+ * Returns the charge for the delivered parts. A price by use charges their usage, rounded up once and at most the
+ * hold. The rule of an expired price version is not available here, so its charge is the whole hold of those parts.
+ * @param most hold of all parts together
  */
 export function chargeByUse(
   price: Price | undefined,

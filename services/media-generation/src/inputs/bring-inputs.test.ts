@@ -1,5 +1,5 @@
-// Bringing pictures here: every form becomes the same clean picture, and whatever a URL is written like, leads to or
-// resolves to, nothing internal is ever asked.
+// Input pictures: every form becomes the same clean picture. No spelling, redirect or DNS answer of a URL leads to a
+// request to an internal address.
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { ByteBudget, FairGate, systemClock } from "@gr/runtime";
@@ -29,7 +29,7 @@ beforeEach(async () => {
   budget = new ByteBudget(100_000_000);
   const inside = (family: 4 | 6, address: string) => ({ address, family });
   outbound = createOutbound({
-    // Stands for the public internet, which tests do not have.
+    // Represents the public internet, which tests lack.
     trustedOrigins: new Set([elsewhere.url]),
     resolveAll: async (name) => {
       if (name.startsWith("mixed.")) return [inside(4, "93.184.216.34"), inside(4, "127.0.0.1")];
@@ -58,7 +58,7 @@ afterEach(async () => {
   await internal.close();
 });
 
-/** Both steps, as of a request whose price does not go by pixels. */
+/** Runs both steps, for a request with a price that does not depend on pixels. */
 const brought = async (fields: object) => {
   const share = { owner: "account", allowance: budget.open("account"), signal: new AbortController().signal };
   const inputs = createInputs(deps);
@@ -250,7 +250,7 @@ const shareOf = (owner: string, signal = new AbortController().signal) => {
 };
 
 describe("looking at pictures, before the money", () => {
-  /** Counts what is decoded. */
+  /** Counts decoded pictures. */
   const counting = () => {
     let decoded = 0;
     const { clean } = deps;
@@ -357,7 +357,7 @@ describe("shares", () => {
     expect(await bring("quick", "/quick", 8)).toHaveLength(8);
     leaves.abort(new Error("left"));
     expect(await Promise.all(waiting)).toEqual(["left", "left", "left"]);
-    // What waited for a place was never asked for.
+    // A request that waited for a place was never sent.
     expect(elsewhere.requests.filter(({ path }) => path === "/slow")).toHaveLength(4);
   });
 
@@ -384,7 +384,7 @@ describe("shares", () => {
     await expect(left).rejects.toThrow("the client has left");
     release();
     await blocked;
-    // The gate is free and nobody waits: a newcomer has its picture at once.
+    // The gate is free and without a queue: a new account's picture is decoded at once.
     expect(await inputs.bring(seen.slice(0, 1), shareOf("newcomer"))).toHaveLength(1);
     expect(decoded).toBe(1);
   });

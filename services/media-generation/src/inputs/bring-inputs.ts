@@ -1,5 +1,5 @@
-// Brings the pictures of a request here in two steps. Before the money is looked at only headers are read; once it is held the
-// pictures are fetched, decoded and made safe to hand on. Whatever is wrong with one is said of it by name.
+// Loads the pictures of a request in two steps. Before the hold, only headers are read. During the hold the pictures
+// are fetched, decoded and sanitized for providers. Each error names the picture at fault.
 import type { Timer } from "@gr/runtime";
 import { withinTime } from "../generation/time-limit.ts";
 import type { CleanInput, CleanPicture } from "./clean-picture.ts";
@@ -7,7 +7,7 @@ import { type FetchInputsDeps, InputFetcher, type InputShare, unusable } from ".
 import type { InputSource } from "./input-sources.ts";
 import { pictureHeaderOf, UnusablePictureError } from "./picture-header.ts";
 
-/** Of all downloads of one step of a request together. */
+/** Time limit of all downloads of one step of a request together, in milliseconds. */
 const MAX_FETCH_MS = 15_000;
 
 export interface BringInputsDeps extends FetchInputsDeps {
@@ -16,26 +16,26 @@ export interface BringInputsDeps extends FetchInputsDeps {
 }
 
 /**
- * How images that are named by URL are looked at. Masks are not: no price goes by them.
- * - unread: nothing is fetched
- * - headers: fetched as far as their headers reach
- * - whole: fetched, and kept for the second step
+ * Reading of images that are named by URL, before the hold. Masks are not read: no price depends on them.
+ * `unread`: nothing is fetched.
+ * `headers`: each image is fetched up to the end of its header.
+ * `whole`: each image is fetched, and kept for the second step.
  */
 export type UrlReading = "unread" | "headers" | "whole";
 
 /** A picture before it is decoded. */
 export interface SeenPicture {
   readonly source: InputSource;
-  /** Undefined when its bytes have still to be fetched. */
+  /** Undefined if the bytes are still to be fetched. */
   readonly bytes: Buffer | undefined;
-  /** By its header; undefined when that was not read. */
+  /** Size by the picture's header; undefined for an unread header. */
   readonly pixels: number | undefined;
 }
 
 export interface Inputs {
-  /** The first step: costs no decoding. @throws ServiceError that names the picture at fault */
+  /** Runs the first step, without decoding. @throws ServiceError that names the picture at fault */
   look(sources: readonly InputSource[], urls: UrlReading, share: InputShare): Promise<readonly SeenPicture[]>;
-  /** The second one, for which the money is held. @throws ServiceError that names the picture at fault */
+  /** Runs the second step, during the hold. @throws ServiceError that names the picture at fault */
   bring(seen: readonly SeenPicture[], share: InputShare): Promise<readonly CleanPicture[]>;
 }
 
@@ -58,7 +58,7 @@ export function createInputs({ clean, clock, ...fetching }: BringInputsDeps): In
     return { source, bytes, pixels: width * height };
   }
 
-  /** All begin at the same time, so the time of each is the time of all. */
+  /** All downloads start at the same time, so they share one time limit. */
   const inTime = <T>(share: InputShare, work: (share: InputShare) => Promise<T>) =>
     withinTime(clock, MAX_FETCH_MS, (signal) => work({ ...share, signal }), share.signal);
 
@@ -67,7 +67,7 @@ export function createInputs({ clean, clock, ...fetching }: BringInputsDeps): In
     const bytes = known ?? (await inTime(share, (timed) => fetcher.bytesOf(source, timed)));
     const sent = bytes.length;
     const picture = await clean(bytes, source.role, share);
-    // One that was drawn anew may have become longer.
+    // A picture that was drawn again may have grown.
     allowance.take(Math.max(0, picture.bytes.length - sent));
     return picture;
   }
@@ -91,7 +91,7 @@ async function named<T>(source: InputSource, work: () => Promise<T>): Promise<T>
   }
 }
 
-/** The first failure ends the others; what they fail of then is of no interest. */
+/** The first failure aborts the others, and their later failures are ignored. */
 async function all<From, To>(
   items: readonly From[],
   share: InputShare,

@@ -1,5 +1,5 @@
-// Pictures from callers: what is no ordinary picture is refused by its own bytes, what is one leaves without anything but
-// itself, and its pixels stay the same to the bit where they can.
+// Clients' pictures: unusual files are refused by their own bytes. An ordinary picture contains no other data
+// afterwards, and its pixels stay bit-identical where possible.
 import { crc32, deflateSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
@@ -14,7 +14,7 @@ const clean = (bytes: Buffer, role: InputPicture["role"]) => cleaner(bytes, role
 const FORMATS = ["png", "jpeg", "webp"] as const;
 const [WIDTH, HEIGHT] = [60, 40];
 
-/** The same noise each time. */
+/** The same noise in each run. */
 const noise = Buffer.from(
   Array.from({ length: WIDTH * HEIGHT * 3 }, (_, at) => ((at * 2_654_435_761) >>> 9) & 255),
 );
@@ -31,7 +31,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return bytes;
 }
 
-/** A grey PNG that says it has so many pixels, whatever is in it. */
+/** A grey PNG that declares this number of pixels, with any content. */
 function pngOf(width: number, height: number, content: Buffer): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

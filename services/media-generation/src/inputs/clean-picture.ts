@@ -1,6 +1,6 @@
-// Makes a picture that came with a request safe to hand on: it must have a header that may be decoded and decode to its end,
-// and nothing but the picture leaves again. Where its pixels need not change they stay as they came, to the bit; one that
-// lies on its side or has colours of its own is drawn anew.
+// CleanPicture sanitizes a client's picture for providers. The picture must have an allowed header and decode to its
+// end, and all its other data is removed. Pixels stay bit-identical where possible. A rotated picture, or one with its
+// own colour profile, is drawn again.
 import type { FairGate, FairWork } from "@gr/runtime";
 import type { Sharp } from "sharp";
 import type { InputPicture } from "../providers/provider.ts";
@@ -9,13 +9,13 @@ import { type PictureHeader, pictureHeaderOf, UnusablePictureError } from "./pic
 import { stripMetadata } from "./strip-metadata.ts";
 
 const MAX_SECONDS = 15;
-/** Of JPEG and WebP that have to be drawn anew; the loss cannot be seen. */
+/** Quality of JPEG and WebP pictures that are drawn again; the loss is invisible. */
 const QUALITY = 95;
-/** The decoded picture is looked at this small, so that it is never in memory as a whole. */
+/** Largest side of the decoded picture during the check, so that the whole is never in memory. */
 const PROBE_PIXELS = 16;
 
 export interface CleanPicture extends InputPicture {
-  /** As it is seen: turned upright. */
+  /** Upright size, after the rotation. */
   readonly width: number;
   readonly height: number;
 }
@@ -46,14 +46,14 @@ async function clean(
   { format, ...announced }: PictureHeader,
   work: Pick<FairWork, "owner" | "signal">,
 ): Promise<CleanPicture> {
-  // Loading sharp takes longer than starting a service, and most services never draw.
+  // sharp loads slower than a service starts, and most services never draw.
   const { default: sharp } = await import("sharp");
   const open = (picture: Buffer, limit: number | false = MAX_PIXELS): Sharp =>
     sharp(picture, { limitInputPixels: limit, failOn: "error", pages: 1 });
   const header = await decoding(open(bytes, false).metadata());
   const { width, height, orientation = 1, pages = 1, icc, space } = header;
   const isAsAnnounced = width === announced.width && height === announced.height;
-  // The request was priced by what was read from the header.
+  // The request was priced by the size in the header.
   if (header.format !== format || !isAsAnnounced) throw new UnusablePictureError("the picture is damaged");
   work.signal?.throwIfAborted();
   const kept: PictureFormat = role === "mask" ? "png" : format;

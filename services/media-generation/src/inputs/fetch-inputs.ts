@@ -12,20 +12,20 @@ import { bytesOfDataUri, type InputSource, MAX_PICTURE_BYTES, tooLarge } from ".
 import { type PictureHeader, readPictureHeader } from "./picture-header.ts";
 
 export interface FetchInputsDeps {
-  /** One that trusts no address: callers name these. */
+  /** An outbound without trusted addresses: clients name these. */
   readonly outbound: Pick<Outbound, "checkAddress" | "download" | "stream">;
   readonly downloads: FairGate;
   readonly storage: Pick<MediaStorage, "size" | "read">;
   readonly publicBaseUrl: string;
 }
 
-/** For whom pictures are fetched and decoded. */
+/** Owner and limits of the pictures to fetch and decode. */
 export interface InputShare {
-  /** Account whose share of downloads and of the decoder is used. */
+  /** Account for the share of downloads and of the decoder. */
   readonly owner: string;
-  /** Of the pictures' bytes. */
+  /** Allowance for the pictures' bytes. */
   readonly allowance: Allowance;
-  /** Ends waiting and running work: nobody wants the pictures any more. */
+  /** Aborts waiting and running work when the pictures are no longer needed. */
   readonly signal: AbortSignal;
 }
 
@@ -38,7 +38,7 @@ export class InputFetcher {
     this.#deps = deps;
   }
 
-  /** Refuses a URL that would not be fetched, by how it is written. @throws ServiceError that names the picture */
+  /** Refuses a forbidden URL by its text, without DNS. @throws ServiceError that names the picture */
   check(source: UrlSource): void {
     if (this.#hostedName(source) !== undefined) return;
     try {
@@ -62,7 +62,7 @@ export class InputFetcher {
       : this.#ownMedia(source, hosted, share);
   }
 
-  /** Reads no more than it needs. @throws ServiceError that names the picture, UnusablePictureError */
+  /** Reads no more than the header needs. @throws ServiceError that names the picture, UnusablePictureError */
   async headerOf(source: UrlSource, share: InputShare): Promise<PictureHeader> {
     const hosted = this.#hostedName(source);
     if (hosted === undefined) {
@@ -74,7 +74,7 @@ export class InputFetcher {
     return readPictureHeader(this.#deps.storage.read(hosted));
   }
 
-  /** The name of a file that we host ourselves: what one request has made is often what the next begins with. */
+  /** Returns the name of a file that we host ourselves: the output of a request is often the input of the next. */
   #hostedName({ url }: UrlSource): string | undefined {
     const folder = mediaUrl(this.#deps.publicBaseUrl, "");
     const name = url.startsWith(folder) ? url.slice(folder.length) : "";
@@ -122,7 +122,7 @@ export class InputFetcher {
 
 const TOO_LATE = "no complete answer in time";
 
-/** What is no matter of the address stays what it is. */
+/** An error of another kind stays unchanged. */
 function notFetched(source: InputSource, error: unknown): unknown {
   if (!(error instanceof OutboundError)) return error;
   const why = error.kind === "refused" ? "url_not_allowed" : "image_download_failed";

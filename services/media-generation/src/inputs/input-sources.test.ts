@@ -1,4 +1,5 @@
-// What callers may send as pictures: one or a list, under any name; whatever is none is named, and nothing is fetched.
+// Accepted forms of input pictures: one or a list, under any name. An error names an
+// invalid one, and nothing is fetched.
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
@@ -95,7 +96,8 @@ describe("pictures of a request", () => {
     await expect(refused).rejects.toThrow("is not valid base64");
   });
 
-  // Work in the square of a million characters takes minutes: the runner's time limit then fails the test, once it may look.
+  // Work in the square of a million characters lasts minutes: the runner's time limit then
+  // fails the test at its next check.
   test.each<[string, string]>([
     ["padding before a digit", `${"=".repeat(1_000_000)}A`],
     ["padding alone", "=".repeat(1_000_000)],

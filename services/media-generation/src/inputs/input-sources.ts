@@ -1,5 +1,5 @@
-// The pictures of a request as its caller sent them, in whichever form: files of a form, URLs, data URIs, or objects that
-// hold one of these as OpenAI's do; one or a list, under any name of their field. Nothing is fetched or decoded here.
+// InputSources are the pictures of a request in any accepted form: files of a form, URLs, data URIs, or OpenAI's
+// objects around one of these. A field has one or a list, under any of its names. Nothing is fetched or decoded here.
 import { createHash } from "node:crypto";
 import { ServiceError } from "@gr/proto";
 import { ArrivingBytes, type FairWork, loopTurns } from "@gr/runtime";
@@ -11,7 +11,7 @@ export type Role = InputPicture["role"];
 /** The names of the field for each role. `images` is OpenAI's for JSON. Messages use the first one. */
 const FIELDS = { image: ["image", "image[]", "images"], mask: ["mask", "mask[]"] } as const;
 
-/** Under these names a request brings pictures along. */
+/** Names of all fields with input pictures. */
 export const INPUT_FIELDS = [...FIELDS.image, ...FIELDS.mask] as const;
 export type InputFields = { readonly [Field in (typeof INPUT_FIELDS)[number]]?: unknown };
 
@@ -33,7 +33,7 @@ export class FormFile {
     this.sha256 = sha256;
   }
 
-  /** Hands the bytes over: the form, which lives as long as its request, does not keep them. */
+  /** Moves the bytes out of the form, which outlives them and must not hold them. */
   take(): Buffer {
     const bytes = this.#bytes;
     this.#bytes = Buffer.alloc(0);
@@ -43,16 +43,18 @@ export class FormFile {
 
 export type InputSource = {
   readonly role: Role;
-  /** What messages call it: "image[2]", or "image" when it is the only one. */
+  /** Name in messages: "image[2]", or "image" for a single one. */
   readonly label: string;
 } & (
   | { readonly kind: "file"; readonly file: FormFile }
   | { readonly kind: "url"; readonly url: string }
-  /** `base64` as it stands in the URI. */
+  /** `base64` is the text of the URI after its comma. */
   | { readonly kind: "data"; readonly base64: string }
 );
 
-/** In the order in which they were sent, images before masks. @throws ServiceError that names the field at fault */
+/**
+ * Returns the pictures in the client's order, images before masks. @throws ServiceError that names the field at fault
+ */
 export function inputSources(fields: InputFields): InputSource[] {
   return (["image", "mask"] as const).flatMap((role) => {
     const given = FIELDS[role].flatMap((field) => listed(fields[field]));
@@ -128,13 +130,13 @@ export function tooLarge(role: Role, label: string): ServiceError {
   return new ServiceError("invalid_image", `${label}: the picture is larger than ${most}.`, { param: role });
 }
 
-/** Null, nothing and an empty text are no picture: forms send fields that nobody has filled in. */
+/** Null, undefined and an empty text mean no picture: forms also send their empty fields. */
 function listed(value: unknown): readonly unknown[] {
   if (value === undefined || value === null || value === "") return [];
   return Array.isArray(value) ? value : [value];
 }
 
-/** Of OpenAI's `{"image_url": "…"}` the URL. What is no such object is itself. */
+/** Returns the URL in OpenAI's `{"image_url": "…"}`, and any other value unchanged. */
 function unwrapped(value: unknown): unknown {
   const isObject = typeof value === "object" && value !== null && !(value instanceof FormFile);
   return isObject && "image_url" in value ? value.image_url : value;
@@ -155,7 +157,7 @@ function sourceOf(role: Role, label: string, value: unknown): InputSource {
   return { ...source, kind: "url", url: value };
 }
 
-/** What kind of picture it says it is does not count: its bytes tell. */
+/** Ignores the declared media type: the bytes decide. */
 function base64Of({ role, label }: Pick<InputSource, "role" | "label">, uri: string): string {
   const comma = uri.indexOf(",");
   const mark = uri.slice(Math.max(0, comma - BASE64_MARK.length), Math.max(0, comma));

@@ -32,10 +32,10 @@ function formOf(fields: Record<string, string | Blob>): FormData {
   return form;
 }
 
-/** Sends chunks without a length until the answer comes; answers its status. */
+/** Sends chunks without a length until the answer arrives; resolves with its status. */
 function stream(contentType: string, chunks: () => Iterable<Buffer>): Promise<number> {
   const { hostname, port } = new URL(media.url());
-  // As most clients do: one that asks for the connection to be closed may lose an answer that comes early.
+  // Like most clients: a client that requests the connection's end may lose an early answer.
   const agent = new Agent({ keepAlive: true });
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest({
@@ -147,7 +147,7 @@ describe("a form", () => {
       yield Buffer.from('--b\r\ncontent-disposition: form-data; name="image"; filename="a"\r\n\r\n');
       for (let sent = 0; sent < 12; sent += 1) yield Buffer.alloc(MEGABYTE);
     }
-    // What comes without a length reaches the account's share before the end of all room.
+    // A body without a length reaches the account's share before all memory is in use.
     expect(await stream(type, most)).toBe(429);
     const fields = { model: "sandbox/image", prompt: "a" };
     const large = formOf({ ...fields, image: new Blob([new Uint8Array(12 * MEGABYTE)]) });

@@ -1,5 +1,5 @@
-// multipart/form-data for routes that otherwise take JSON: text fields become the body's fields, files are kept when they
-// may be pictures. Every size is limited, and counted as it arrives: a form may lie about its length.
+// multipart/form-data for routes that also accept JSON: text fields become the body's fields, and picture files are
+// kept. Every size is limited and counted on arrival, because a form's declared length may be false.
 import { createHash } from "node:crypto";
 import multipart from "@fastify/multipart";
 import { ServiceError } from "@gr/proto";
@@ -13,9 +13,9 @@ export const MULTIPART = "multipart/form-data";
 const MAX_FILES = 32;
 const MAX_FIELDS = 64;
 const MAX_NAME_BYTES = 100;
-/** Of one part. Busboy has this limit, the types of @fastify/multipart do not name it. */
+/** Limit of one part. Busboy has this limit, but the types of @fastify/multipart lack it. */
 const HEADER_LIMIT = { headerSize: 4_096 };
-/** A data URI of the largest picture, with what stands before its digits. */
+/** A data URI of the largest picture, with the text before its digits. */
 const MAX_TEXT_BYTES = Math.ceil((MAX_PICTURE_BYTES * 4) / 3) + 1_000;
 const MEGABYTE = 1024 * 1024;
 const TOO_LARGE = new Set([
@@ -66,12 +66,12 @@ async function readWithin(maxBytes: number, request: FastifyRequest): Promise<ob
   request.raw.on("data", count);
   const owner = incoming?.owner ?? request.ip;
   const form = readForm(withBodyInTurns(request, { owner, signal: incoming?.signal }), maxBytes);
-  // When the size decides the race, nobody listens to the form any more.
+  // After a size error, no code reads the form any more.
   form.catch(() => undefined);
   try {
     return await Promise.race([form, overflow]);
   } catch (error) {
-    // Whatever else the client sends is no part of a form any more.
+    // Further bytes from the client are not read.
     request.raw.unpipe();
     throw explain(error, maxBytes);
   } finally {
@@ -87,7 +87,7 @@ async function readForm(request: FastifyRequest, maxBytes: number): Promise<obje
       const { size, file } = await readFile(part.file, KEPT.has(part.fieldname));
       // A browser sends a part without name and bytes where no file was chosen.
       if (size === 0 && !part.filename) continue;
-      // An object, so that a file is never taken for a text.
+      // An object, so that a file is never treated as text.
       add(part.fieldname, file);
     } else {
       if (part.fieldnameTruncated || part.valueTruncated) throw tooLarge(maxBytes);
@@ -97,7 +97,7 @@ async function readForm(request: FastifyRequest, maxBytes: number): Promise<obje
   return Object.fromEntries([...fields].map(([name, values]) => [name, bodyValue(name, values)]));
 }
 
-/** Its digest is made while it arrives: afterwards it would keep the process busy at once. */
+/** The digest is computed during the arrival. Afterwards, it would block the process. */
 async function readFile(
   stream: AsyncIterable<Buffer>,
   kept: boolean,
@@ -116,7 +116,7 @@ async function readFile(
 
 const numberOf = (text: string) => (/^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : text);
 const truthOf = (text: string) => (text === "true" || text === "false" ? text === "true" : text);
-/** Fields that are no text: forms know nothing else. */
+/** Fields with values other than text: a form has only text. */
 const NOT_TEXT = new Map<string, (text: string) => unknown>([
   ["n", numberOf],
   ["seconds", numberOf],
@@ -124,7 +124,7 @@ const NOT_TEXT = new Map<string, (text: string) => unknown>([
   ["stream", truthOf],
 ]);
 
-/** A field that came once is its value, one that came again is a list. */
+/** A single field is its value, a repeated field is a list. */
 function bodyValue(name: string, values: readonly unknown[]): unknown {
   const [value] = values;
   if (values.length > 1) return values;
@@ -132,7 +132,7 @@ function bodyValue(name: string, values: readonly unknown[]): unknown {
   return typeof value === "string" && read !== undefined ? read(value) : value;
 }
 
-/** Whatever else goes wrong while a form is read is the form's fault. */
+/** Any other error during the reading is the form's fault. */
 function explain(error: unknown, maxBytes: number): ServiceError {
   if (error instanceof ServiceError) return error;
   const code = (error as { code?: string } | null)?.code ?? "";

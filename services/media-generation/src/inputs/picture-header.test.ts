@@ -1,5 +1,5 @@
-// Headers of pictures: what is read from the first bytes is what the decoder finds, for whichever way a picture is written, and
-// hostile bytes cost no more than their number.
+// Headers of pictures: the size in the first bytes equals the decoder's size, for every encoding of a picture. The
+// work for hostile bytes is proportional to their number.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import sharp, { type Sharp } from "sharp";
@@ -98,7 +98,7 @@ describe("what has no header is refused", () => {
   });
 });
 
-/** One byte each at first: all that a header can be cut at. */
+/** One byte each at first: every possible cut of a header. */
 async function* piecesOf(bytes: Buffer) {
   const slow = Math.min(bytes.length, 200);
   for (let at = 0; at < slow; at += 1) yield bytes.subarray(at, at + 1);

@@ -1,8 +1,8 @@
-// PictureHeader reads a picture's format, width and height from its first bytes. Nothing is decoded, and the work is bounded
-// whatever the bytes claim: prices and refusals before the hold go by it, and the decoder must agree with it afterwards.
+// PictureHeader reads a picture's format, width and height from its first bytes. Nothing is decoded, and the work is
+// limited for any bytes. Prices and refusals before the hold use this size, and the decoder must later confirm it.
 import { MAX_PIXELS, type PictureFormat, pictureFormatOf } from "../storage/picture-format.ts";
 
-/** As stored, before any turn that the metadata asks for. */
+/** Stored size, before any rotation by the metadata. */
 export interface PictureSize {
   readonly width: number;
   readonly height: number;
@@ -18,14 +18,14 @@ export class UnusablePictureError extends Error {
 }
 
 export const NOT_A_PICTURE = "it is no PNG, JPEG or WebP picture";
-/** Bytes by which each format is told from any other. */
+/** Number of bytes that identify the format. */
 const FORMAT_BYTES = 12;
-/** Parts of a JPEG that may come before its size; ordinary ones have some twenty. */
+/** Segments before the size of a JPEG, at most. Ordinary files have some twenty. */
 const MOST_PARTS = 10_000;
-/** Of a header that cannot be read: a picture of full HD. */
+/** Assumed size for an unreadable header: a full-HD picture. */
 const UNKNOWN_PIXELS = 1920 * 1080;
 
-/** @throws UnusablePictureError also when there are more pixels than may be decoded */
+/** @throws UnusablePictureError also for a picture with too many pixels */
 export function pictureHeaderOf(bytes: Buffer): PictureHeader {
   const format = pictureFormatOf(bytes);
   if (format === undefined) throw new UnusablePictureError(NOT_A_PICTURE);
@@ -40,8 +40,8 @@ export function pictureHeaderOf(bytes: Buffer): PictureHeader {
 }
 
 /**
- * Reads pieces until the header is known, and leaves the rest unread. Tries again only after the bytes have doubled, so that
- * its work grows with their number alone.
+ * Reads pieces until the header is complete, and ignores the remaining ones. Each retry waits until the bytes have
+ * doubled, so that the work grows linearly with their number.
  * @throws UnusablePictureError
  */
 export async function readPictureHeader(pieces: AsyncIterable<Uint8Array>): Promise<PictureHeader> {
@@ -60,14 +60,14 @@ export async function readPictureHeader(pieces: AsyncIterable<Uint8Array>): Prom
   return pictureHeaderOf(Buffer.concat(read));
 }
 
-/** What decoding the picture costs, in pixels. Never throws. */
+/** Returns the cost of decoding the picture, in pixels. Never throws. */
 export function pixelsToDecode(bytes: Buffer): number {
   const format = pictureFormatOf(bytes);
   const size = format && sizeIn(bytes, format);
   return size === undefined ? UNKNOWN_PIXELS : size.width * size.height;
 }
 
-/** @returns undefined when the header is malformed, or not all there yet */
+/** @returns undefined for a malformed or incomplete header */
 function sizeIn(bytes: Buffer, format: PictureFormat): PictureSize | undefined {
   const size = format === "png" ? inPng(bytes) : format === "jpeg" ? inJpeg(bytes) : inWebp(bytes);
   return size === undefined || size.width === 0 || size.height === 0 ? undefined : size;
@@ -95,7 +95,7 @@ function inJpeg(bytes: Buffer): PictureSize | undefined {
   return undefined;
 }
 
-/** Huffman tables, a reserved marker and arithmetic conditions lie among the markers of frames. */
+/** Huffman tables, a reserved marker and arithmetic conditions have codes among those of frames. */
 function isFrame(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }

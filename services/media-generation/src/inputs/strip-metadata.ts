@@ -4,7 +4,7 @@
 import { type FairWork, loopTurns } from "@gr/runtime";
 import type { PictureFormat } from "../storage/picture-format.ts";
 
-/** From, to. */
+/** First byte, and the byte after the last. */
 type Range = readonly [number, number];
 /** Pauses about every millisecond. */
 type Slices<Result> = Generator<undefined, Result>;
@@ -121,13 +121,13 @@ function* endOfScan(bytes: Buffer, from: number): Slices<number> {
   return bytes.length;
 }
 
-/** Applications' segments and comments are metadata, but for the two that say how colours are coded. */
+/** Application segments and comments are metadata, except the two that define the coding of colours. */
 function keptInJpeg(bytes: Buffer, marker: number, at: number, length: number): boolean {
   const isComment = marker === 0xfe;
   const isApplications = marker >= 0xe0 && marker <= 0xef;
   if (!isApplications) return !isComment;
   const name = bytes.toString("latin1", at + 4, at + 9);
-  // A longer one has a thumbnail.
+  // A longer segment has a thumbnail.
   if (marker === 0xe0) return name === "JFIF\0" && length === JFIF_LENGTH;
   return marker === 0xee && name === "Adobe" && length === 14;
 }

@@ -1,4 +1,4 @@
-// Which entries of the log a caller wants, over HTTP and over RPC, and the page that they make.
+// Log query reads filters and cursors of the log, from HTTP and from RPC, and returns the page.
 import { ServiceError } from "@gr/proto";
 import { wholeNumber } from "@gr/runtime";
 import { z } from "zod";
@@ -59,7 +59,10 @@ export interface LogPage {
   readonly hasMore: boolean;
 }
 
-/** @param after id of an entry of the owner's log, whatever the filter. @throws ServiceError invalid_value of after */
+/**
+ * @param after id of an entry of the owner's log; the filter does not apply to it. @throws
+ * ServiceError invalid_value of after
+ */
 export async function readPage(
   store: LogStore,
   owner: LogOwner,
@@ -77,7 +80,7 @@ export async function readPage(
   return { entries: found.slice(0, limit), hasMore: found.length > limit };
 }
 
-/** @throws ServiceError generation_not_found, in the same words whether it is unknown or somebody else's */
+/** @throws ServiceError generation_not_found, with the same message for an unknown id and another account's id */
 export async function readEntry(
   store: Pick<LogStore, "find">,
   owner: LogOwner,
@@ -94,7 +97,7 @@ export async function findEntry(
   return isId(id) ? store.find(owner, id) : undefined;
 }
 
-/** Whether it can be the id of anything in a log. */
+/** Returns true if the text has the form of an id of the log. */
 export function isId(id: string): boolean {
   return UUID.test(id);
 }

@@ -1,7 +1,6 @@
-// The log over HTTP: whoever holds a key sees, and may remove, what was made with it. Entries of other keys are answered
-// like ids that nobody has.
-import { type Principal, principalOf } from "@gr/identity";
-import { ServiceError } from "@gr/proto";
+// The log over HTTP: a key reads, and may delete, the generations that were requested with it.
+// Entries of other keys have the same answer as unknown ids.
+import { normalKey } from "@gr/identity";
 import { type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyRequest } from "fastify";
 import { z } from "zod";
@@ -29,12 +28,13 @@ const listRoute = (deps: LogDeps) =>
   restRoute({
     method: "GET",
     path: LOG_PATH,
+    access: normalKey,
     summary: "List the images and videos asked for with this key, or its text requests, newest first",
     query: logQuerySchema,
     responses: {
       200: { description: "A page of the log", schema: z.union([pageSchema, textPageSchema]) },
     },
-    handle: async ({ query, http }) => {
+    handle: async ({ query, caller }) => {
       const { generationLog, publicBaseUrl } = deps;
       const {
         limit,
@@ -45,9 +45,9 @@ const listRoute = (deps: LogDeps) =>
         ...rest
       } = query;
       const filter = { ...rest, createdAfter, createdBefore };
-      if (kind === "text") return listTexts(deps, callerOf(http), filter, after, limit ?? USUAL_PAGE);
+      if (kind === "text") return listTexts(deps, caller, filter, after, limit ?? USUAL_PAGE);
       return pageAnswer(
-        await readPage(generationLog, callerOf(http), { ...filter, kind }, after, limit),
+        await readPage(generationLog, caller, { ...filter, kind }, after, limit),
         publicBaseUrl,
       );
     },
@@ -57,14 +57,15 @@ const entryRoute = (deps: LogDeps) =>
   restRoute({
     method: "GET",
     path: `${LOG_PATH}/:id`,
+    access: normalKey,
     summary:
       "A generation: what was asked for, how it is doing, what came of it; or a text request and its cost",
     responses: {
       200: { description: "The generation", schema: z.union([generationSchema, textSchema]) },
       404: notFound,
     },
-    handle: async ({ http }) => {
-      const [caller, id] = [callerOf(http), idOf(http)];
+    handle: async ({ caller, http }) => {
+      const id = idOf(http);
       const entry = await findEntry(deps.generationLog, caller, id);
       if (entry !== undefined) return generationAnswer(entry, deps.publicBaseUrl);
       return (isId(id) ? await findText(deps, caller, id) : undefined) ?? refuseUnknown();
@@ -75,6 +76,7 @@ const deleteRoute = (deps: LogDeps) =>
   restRoute({
     method: "DELETE",
     path: `${LOG_PATH}/:id`,
+    access: normalKey,
     summary: "Remove a generation's files and prompt, or give it up; what it cost stays in the log",
     responses: {
       200: {
@@ -90,16 +92,10 @@ const deleteRoute = (deps: LogDeps) =>
       404: notFound,
       409: { description: "Its caller still waits for it" },
     },
-    handle: async ({ http, reply }) => {
-      const { id, removed } = await removeContent(deps, callerOf(http), idOf(http));
+    handle: async ({ caller, http, reply }) => {
+      const { id, removed } = await removeContent(deps, caller, idOf(http));
       return reply.status(removed === "ended" ? 200 : 202).send({ id, deleted: true });
     },
   });
-
-function callerOf(http: FastifyRequest): Principal {
-  const principal = principalOf(http);
-  if (principal === null) throw new ServiceError("invalid_api_key", "An API key is required.");
-  return principal;
-}
 
 const idOf = ({ params }: FastifyRequest) => (params as { id: string }).id;

@@ -1,4 +1,4 @@
-// The log of a whole account, or of one of its keys, over RPC, for whoever acts for the account's owner.
+// The log of a whole account, or of one of its keys, over RPC, for services that act for the account's owner.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { errorRow } from "@gr/proto";
 import {

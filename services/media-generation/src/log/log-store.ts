@@ -1,12 +1,12 @@
-// The SQL of the log as callers see it: pages, newest first, each found in an index, and the removal of content. What is
-// worked on is generation/store.ts's.
+// The SQL of the log as clients see it: pages, newest first, each found in an index, and the deletion of content.
+// The statements of running work are in generation/store.ts.
 import { isReason, type Reason, ServiceError } from "@gr/proto";
 import { isServerTrouble, type Pool } from "@gr/runtime";
 import { callerError } from "../generation/caller-error.ts";
 import type { GenerationRequest } from "../generation/generation.ts";
 import type { LogEntry, Status } from "./log-entry.ts";
 
-/** Whose entries; of one key, or of the whole account. */
+/** Owner of the entries: one key, or the whole account. */
 export interface LogOwner {
   readonly accountId: string;
   readonly keyId?: string | undefined;
@@ -16,13 +16,13 @@ export interface LogFilter {
   readonly kind?: LogEntry["kind"] | undefined;
   readonly model?: string | undefined;
   readonly status?: Status | undefined;
-  /** Unix milliseconds; entries of that very moment are not among them. */
+  /** Unix milliseconds; entries of exactly this time are excluded. */
   readonly createdAfter?: number | undefined;
   readonly createdBefore?: number | undefined;
 }
 
 export interface LogStore {
-  /** @param before entries that are older than this one, in the order of the log */
+  /** @param before limits the page to older entries, in the order of the log */
   list(
     owner: LogOwner,
     filter: LogFilter,
@@ -30,12 +30,11 @@ export interface LogStore {
     limit: number,
   ): Promise<LogEntry[]>;
   find(owner: LogOwner, id: string): Promise<LogEntry | undefined>;
-  /** The one that runs under an Idempotency-Key. @param claimKey digest of it */
+  /** Returns the running entry of an Idempotency-Key. @param claimKey its digest */
   findRunning(owner: LogOwner, claimKey: Uint8Array): Promise<LogEntry | undefined>;
   /**
-   * Takes the prompt away and says that the files are not the caller's any more. One that runs is to be given up by whoever
-   * works on it.
-   * @returns undefined while somebody waits for it: nothing was changed
+   * Deletes the prompt and withdraws the files from the client. The worker of a running entry is to cancel it.
+   * @returns undefined while a client waits for its answer: nothing was changed
    */
   removeContent(entry: LogEntry): Promise<"ended" | "running" | undefined>;
 }
@@ -65,14 +64,14 @@ interface LogRow {
   expired_at: Date | null;
 }
 
-/** An outcome that nobody knows is a failure to whoever was told an error: it will never be charged. */
+/** An unknown outcome is a failure for a client that received an error: it will never be charged. */
 const STATUS = `CASE
   WHEN state = 'succeeded' AND booked_at IS NOT NULL THEN 'succeeded'
   WHEN state IN ('running', 'succeeded') OR (state = 'unknown' AND told_at IS NULL) THEN 'running'
   WHEN state = 'blocked' THEN 'blocked'
   WHEN told_reason = '${"generation_cancelled" satisfies Reason}' THEN 'cancelled'
   ELSE 'failed' END`;
-/** In the words of its index. */
+/** The condition in the words of its index. */
 const NOT_SUCCEEDED = "state IN ('failed', 'blocked', 'unknown')";
 const COLUMNS = `id, account_id, key_id, kind, model, ${STATUS} AS status, request, outputs, previews, progress, price_version,
   price_pico_usd, charge_credits, error_kind,
@@ -105,7 +104,7 @@ export function createLogStore(pool: Pool): LogStore {
   };
 }
 
-/** A read changes nothing, so a database in trouble is a plain "try again" and not an internal error. */
+/** A read changes nothing, so a database problem is a plain "try again" and no internal error. */
 async function reading<T>(query: Promise<T>): Promise<T> {
   try {
     return await query;
@@ -134,9 +133,9 @@ export function pageQuery(
   if (kind !== undefined) terms.push(["kind = ", kind]);
   if (model !== undefined) terms.push(["model = ", model]);
   if (status !== undefined) terms.push([`${STATUS} = `, status]);
-  // What it implies, in the words of the index of open rows, which are few among many.
+  // Repeats an implied condition, so that PostgreSQL uses the index of open rows, which are few among many.
   if (status === "running") terms.push(["booked_at IS NULL"]);
-  // So have those that did not succeed.
+  // Unsuccessful entries have such an index, too.
   else if (status !== undefined && status !== "succeeded") terms.push([NOT_SUCCEEDED]);
   if (createdAfter !== undefined) terms.push(["created_at > ", new Date(createdAfter)]);
   if (createdBefore !== undefined) terms.push(["created_at < ", new Date(createdBefore)]);
@@ -189,7 +188,8 @@ function entryOf(row: LogRow): LogEntry {
 }
 
 function errorOf({ told_reason: told, told_message, error_kind, error_message }: LogRow): LogEntry["error"] {
-  // Rows from before 0002 do not say what was told, nor do those that a newer version has written say it in our words.
+  // Rows from before migration 0002 lack the client's error. Rows from a newer version may have
+  // reasons that this version lacks.
   const { reason, message } = callerError(error_kind ?? "", error_message ?? "");
   return { reason: told !== null && isReason(told) ? told : reason, message: told_message ?? message };
 }

@@ -1,5 +1,5 @@
-// What a caller has removed: of a generation that has ended its files and its prompt; one that runs is given up, and whoever
-// works on it removes what comes of it.
+// Removes content for its client: of an ended generation the files and the prompt. A running one is cancelled, and its
+// worker deletes its output at the end.
 import { ServiceError } from "@gr/proto";
 import type { GenerationEvents } from "../generation/events.ts";
 import type { MediaWork } from "../generation/media-work.ts";
@@ -16,8 +16,9 @@ export interface RemovalDeps {
 }
 
 /**
- * The files go last, so that whoever is told of an error can repeat it. Of one that runs they go when it has ended.
- * @throws ServiceError when it is not in the log, and while its caller waits for it
+ * Deletes the files last, so that a client can retry after an error. A running
+ * generation's files are deleted at its end.
+ * @throws ServiceError if it is not in the log, or its client still waits for the answer
  */
 export async function removeContent(
   { generationLog, storage, events, work }: RemovalDeps,
@@ -32,7 +33,7 @@ export async function removeContent(
       "This generation is still running, and its caller waits for it; delete it when it has ended.";
     throw new ServiceError("generation_running", message, { param: "id" });
   }
-  // Another process finds out when it next renews its leases.
+  // Another process sees the deletion at its next renewal of leases.
   if (removed === "running") work.giveUp(id);
   else await deleteMedia(storage, entry.outputs);
   if (!entry.deleted) events.contentRemoved(entry);

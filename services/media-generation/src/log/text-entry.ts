@@ -1,5 +1,5 @@
-// A text request as the log shows it beside images and videos. Billing keeps its line, and says what it cost; nobody keeps what
-// was asked or answered.
+// TextEntry is a text request in the log beside images and videos. Billing stores its line with its charge.
+// Neither prompt nor answer is stored.
 import { usageRecord } from "@gr/clients";
 import type { Principal } from "@gr/identity";
 import { tokenPriceAt } from "@gr/models";
@@ -97,7 +97,7 @@ export const textPageSchema = z.object({
   last_id: z.string().nullable(),
 });
 
-/** Of this key; undefined when it has none with this id. @throws ServiceError service_unavailable */
+/** Returns the line of this key; undefined if the key has no such id. @throws ServiceError service_unavailable */
 export async function findText(
   { texts, prices }: TextLogDeps,
   { accountId, keyId }: Principal,
@@ -105,7 +105,7 @@ export async function findText(
 ): Promise<TextAnswer | undefined> {
   const { text } = await texts.findText({ accountId, spenderId: keyId, requestId: id });
   if (text === undefined) return undefined;
-  // It explains more when the price is there, and is true without it.
+  // The price explains the charge. The entry is also correct without it.
   const found = await prices.getPriceVersion({ version: text.priceVersion }).catch(() => undefined);
   const rule = found?.price?.rule;
   return textAnswer(text, rule?.case === "token" ? rule.value : undefined);
@@ -180,7 +180,10 @@ function textAnswer(text: Text, price: TokenPrice | undefined): TextAnswer {
   };
 }
 
-/** Tools by the type of their calls; a part without a price of its own costs as its whole. */
+/**
+ * Returns the price of each unit. Tools are named by the type of their calls. A part without
+ * its own price has its whole's.
+ */
 function unitPrices(price: TokenPrice): Record<string, string> {
   const { inputPicoUsd: input, outputPicoUsd: output } = price;
   const prices: Record<Unit | "request", bigint> = {

@@ -1,10 +1,10 @@
-// Wraps a key picture of an AV1 track into an AVIF file (ISO/IEC 23008-12, AV1-AVIF), which sharp can read: the same bits in
-// other boxes.
+// AvifStill wraps a key picture of an AV1 track into an AVIF file (ISO/IEC 23008-12, AV1-AVIF), which sharp can read.
+// The bits stay the same in other boxes.
 
 export interface Av1Picture {
   /** A temporal unit with its sequence header. */
   readonly data: Uint8Array;
-  /** As in `av01.0.05M.08.0.110`; what comes after the bit depth may be left out. */
+  /** As in `av01.0.05M.08.0.110`; the fields after the bit depth are optional. */
   readonly codec: string;
   readonly width: number;
   readonly height: number;
@@ -15,7 +15,7 @@ const ESSENTIAL = 0x80;
 
 export function avifOf(picture: Av1Picture): Buffer {
   const type = box("ftyp", text("avif"), u32(0), text("avifmif1miaf"));
-  // How long the index is does not depend on where the picture lies.
+  // The length of the index does not depend on the picture's position.
   const at = type.length + indexOf(picture, 0).length + 8;
   return Buffer.concat([type, indexOf(picture, at), box("mdat", picture.data)]);
 }
@@ -44,7 +44,7 @@ function indexOf({ data, codec, width, height }: Av1Picture, at: number): Buffer
   );
 }
 
-/** @throws Error when it is no codec string of AV1 */
+/** @throws Error for a string that is no AV1 codec */
 function configOf(codec: string): { config: Buffer; bits: number } {
   const match = /^av01\.([0-2])\.(\d\d)([MH])\.(08|10|12)(?:\.([01])\.([01])([01])([0-3]))?/.exec(codec);
   if (match === null) throw new Error(`"${codec}" is no codec string of AV1`);

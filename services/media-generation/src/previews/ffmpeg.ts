@@ -1,12 +1,12 @@
-// The program that decodes what sharp cannot, when an operator has one: in a process of its own, with no network, no files, no
-// environment, and an end to its time.
+// Ffmpeg decodes videos that sharp cannot, if an operator configures the program. It runs in its own process, with no
+// network, no files, no environment, and a time limit.
 import { spawn } from "node:child_process";
 import { buffer } from "node:stream/consumers";
 
 /** A picture of 8K as PNG fits. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
-/** @param film an MP4 of one picture. @returns it as PNG. @throws Error when the program cannot make one */
+/** @param film an MP4 with one picture. @returns the picture as PNG. @throws Error if the program cannot decode it */
 export async function decodeWithFfmpeg(program: string, film: Buffer, timeoutMs: number): Promise<Buffer> {
   const asked = ["-v", "error", "-nostdin", "-protocol_whitelist", "pipe", "-threads", "1"];
   const made = ["-frames:v", "1", "-an", "-c:v", "png", "-f", "image2pipe", "pipe:1"];
@@ -20,7 +20,7 @@ export async function decodeWithFfmpeg(program: string, film: Buffer, timeoutMs:
     child.once("error", reject);
     child.once("close", (code, signal) => resolve(code ?? signal ?? "unknown"));
   });
-  // It may stop reading as soon as it knows enough.
+  // The program may close its input before the end.
   child.stdin.on("error", () => undefined);
   child.stdin.end(film);
   const [how, picture, said] = await Promise.all([

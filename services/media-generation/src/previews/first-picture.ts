@@ -1,5 +1,5 @@
-// The first picture of a hosted video, taken out of its file by ranges: the index, then that one picture. Nobody here reads a
-// video as a whole.
+// FirstPicture reads the first picture of a hosted video by byte ranges: the index, then that picture.
+// The whole video is never read.
 import { buffer } from "node:stream/consumers";
 import {
   BufferTarget,
@@ -16,18 +16,18 @@ import {
 import type { MediaStorage } from "../storage/media-storage.ts";
 import { avifOf } from "./avif-still.ts";
 
-/** An index of hours, or a picture of 8K: more is not read. */
+/** Limit for the index of an hours-long video, or for an 8K picture. */
 const MOST_BYTES_OF_A_READ = 32 * 1024 * 1024;
 
 export interface FirstPicture {
   readonly codec: VideoCodec;
-  /** A file that sharp reads; undefined when sharp has no decoder for it. */
+  /** File that sharp can read; undefined if sharp has no decoder for it. */
   readonly still: Buffer | undefined;
-  /** A video of this one picture. */
+  /** Video with this picture only. */
   film(): Promise<Buffer>;
 }
 
-/** @throws Error when there is none to be found */
+/** @throws Error if the video has no such picture */
 export async function readFirstPicture(
   storage: Pick<MediaStorage, "size" | "read">,
   name: string,

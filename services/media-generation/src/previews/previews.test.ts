@@ -1,4 +1,5 @@
-// Thumbnails and posters: small, of the right picture, from the file that is hosted; and none of what cannot be decoded.
+// Thumbnails and posters: small, of the right picture, from the hosted file; and none for
+// a file that cannot be decoded.
 import { randomUUID } from "node:crypto";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,7 +19,7 @@ import { createPreviews } from "./previews.ts";
 
 const name = makeMediaName("mp4");
 
-/** Of one file; counts what is read of it. */
+/** A storage of one file; records its reads. */
 function shelf(file: Buffer, ffmpeg?: string) {
   const ranges: ByteRange[] = [];
   const metrics = new Registry();
@@ -112,7 +113,7 @@ describe("a video that sharp cannot decode", () => {
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
   const video = () => readFile(new URL("fixtures/h264.mp4", import.meta.url));
-  /** In the place of ffmpeg: keeps what it is given, and does as a test says. */
+  /** Replaces ffmpeg: stores its input, and runs the test's commands. */
   async function decoder(does: string): Promise<string> {
     const program = join(folder, `decoder-${randomUUID()}`);
     await writeFile(program, `#!/bin/sh\n/bin/cat > ${asked}\n${does}\n`, { mode: 0o755 });
@@ -137,7 +138,7 @@ describe("a video that sharp cannot decode", () => {
       width: 640,
       height: 360,
     });
-    // It is told what to do, and nothing of where it is.
+    // The program receives its arguments, and no environment.
     expect(await readFile(`${asked}.with`, "utf8")).toMatch(/^\d+ \n$/);
   });
 
@@ -160,7 +161,7 @@ describe("a video that sharp cannot decode", () => {
   });
 });
 
-/** Nobody is to take 1 GB into memory because a file says so. */
+/** A declared size of 1 GB must not allocate 1 GB of memory. */
 function endless(): Buffer {
   const head = mp4Of().subarray(0, 20);
   const index = Buffer.alloc(64);

@@ -1,5 +1,5 @@
-// Small pictures of what was made, for whoever lists it: WebP, drawn from the file that is hosted. Whatever goes wrong with one
-// is no matter to the generation: then it has none.
+// Previews draws small WebP pictures of hosted files, for lists of generations.
+// A failure does not affect the generation, which then has no preview.
 import type { FairGate, Logger } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
 import type { Sharp } from "sharp";
@@ -16,17 +16,20 @@ const QUALITY = 75;
 const MAX_SECONDS = 10;
 
 export interface Previews {
-  /** @param picture as it is hosted. @param owner account with whose share it is drawn. @returns undefined when none could be made */
+  /**
+   * @param picture the hosted bytes. @param owner account that provides the share. @returns
+   * undefined if it could not be drawn
+   */
   thumbnailOf(picture: Buffer, owner: string): Promise<Buffer | undefined>;
-  /** @param name of a hosted video. @returns undefined when none could be made */
+  /** @param name of a hosted video. @returns undefined if the poster could not be drawn */
   posterOf(name: string, owner: string): Promise<Buffer | undefined>;
 }
 
 export interface PreviewsOptions {
   readonly storage: Pick<MediaStorage, "size" | "read">;
-  /** Bounds how many pictures are in memory decoded. */
+  /** Limits the decoded pictures in memory. */
   readonly gate: FairGate;
-  /** Bounds how many posters are made: each has the first picture of a video in memory, and perhaps a process. */
+  /** Limits the posters in work: each has the first picture of a video in memory, and perhaps a process. */
   readonly posters: FairGate;
   /** Decodes videos that sharp cannot. */
   readonly ffmpeg: string | undefined;
@@ -67,7 +70,7 @@ export function createPreviews({ storage, gate, posters, ffmpeg, log, metrics }:
 }
 
 async function shrink(bytes: Buffer, side: number): Promise<Buffer> {
-  // Loading sharp takes longer than starting a service, and most services never draw.
+  // sharp loads slower than a service starts, and most services never draw.
   const { default: sharp } = await import("sharp");
   const picture: Sharp = sharp(bytes, { limitInputPixels: MAX_PIXELS, pages: 1 })
     .timeout({ seconds: MAX_SECONDS })

@@ -1,9 +1,9 @@
-// What every HTTP provider's failures have in common: how a failed exchange and a status become a ProviderError.
-// Adapters look at their provider's documented error codes first and come here with the rest.
+// Answer failures map a failed exchange or an HTTP status to a ProviderError, for all providers alike.
+// Adapters check their provider's documented error codes first and use these functions for the remaining answers.
 import type { OutboundAnswer, OutboundError } from "./outbound.ts";
 import { ProviderError } from "./provider-error.ts";
 
-/** What an exchange was for: to start a job, or to follow one that was accepted, which may be billed whatever comes. */
+/** Purpose of an exchange: submit starts a job; follow polls an accepted job, which may be billed in any case. */
 export type Phase = "submit" | "follow";
 
 type Answered = Pick<OutboundAnswer, "status" | "header">;
@@ -11,7 +11,7 @@ type Answered = Pick<OutboundAnswer, "status" | "header">;
 const MAX_RETRY_AFTER_MS = 60_000;
 const MAX_MESSAGE_CHARACTERS = 500;
 
-/** An exchange that brought no usable answer. */
+/** Returns the failure of an exchange without a usable answer. */
 export function exchangeFailure(provider: string, error: OutboundError, phase: Phase): ProviderError {
   const message = `${provider}: ${error.message}`;
   switch (error.kind) {
@@ -28,17 +28,17 @@ export function exchangeFailure(provider: string, error: OutboundError, phase: P
 }
 
 export interface Said {
-  /** Words of the provider. */
+  /** Message in the provider's words. */
   readonly message?: string | undefined;
-  /** Pause in milliseconds that the body names. A header comes first. */
+  /** Pause in milliseconds from the body. A `retry-after` header has priority. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** An answer that is none of the provider's documented errors. */
+/** Returns the failure of an answer that is none of the provider's documented errors. */
 export function statusFailure(provider: string, answer: Answered, said: Said, phase: Phase): ProviderError {
   const failure = failureToSubmit(provider, answer, said);
   if (phase === "submit") return failure;
-  // A server in trouble says nothing about the job: it is asked again.
+  // A 5xx status reports a server problem and not the job's outcome, so the job is polled again.
   return answer.status >= 500 && failure.kind === "failed"
     ? new ProviderError("unavailable", failure.message, { accepted: true, status: answer.status })
     : failure.ofAcceptedJob();
@@ -60,7 +60,7 @@ function failureToSubmit(
       ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     });
   }
-  // A proxy in front of the provider gave up waiting: what it waited for may be done.
+  // A proxy in front of the provider timed out. The job behind the proxy may be finished.
   if (status === 408 || status === 502 || status === 504 || (status >= 520 && status <= 527)) {
     return new ProviderError("unknown_outcome", what, { accepted: true, status });
   }
@@ -68,11 +68,11 @@ function failureToSubmit(
   if (status === 400 || status === 413 || status === 415 || status === 422) {
     return new ProviderError("rejected", message ?? what, { accepted: false, status });
   }
-  // Redirects, our key, our account, our model names: nothing that a caller can mend.
+  // Redirects, our key, our account, our model names: faults that only an operator can repair.
   return new ProviderError("misconfigured", what, { accepted: false, status });
 }
 
-/** A provider's sentence made fit to be passed on: one line, bounded, without our secret. */
+/** Returns the provider's sentence in a form for clients: one line, of limited length, without our secret. */
 export function safeMessage(text: string, secret: string): string {
   const line = text
     .replaceAll(secret, "[redacted]")
@@ -81,7 +81,7 @@ export function safeMessage(text: string, secret: string): string {
   return line.length > MAX_MESSAGE_CHARACTERS ? `${line.slice(0, MAX_MESSAGE_CHARACTERS)}…` : line;
 }
 
-/** Milliseconds, at most a minute. Dates are not read: no provider of ours sends them. */
+/** Milliseconds, at most a minute. Dates are ignored: none of our providers sends them. */
 function readRetryAfter(answer: Answered): number | undefined {
   const ms = Number(answer.header("retry-after-ms") ?? Number.NaN);
   const seconds = Number(answer.header("retry-after") ?? Number.NaN);

@@ -1,18 +1,19 @@
-// Brings what a provider has made to this process, counted and bounded: out of its answer, or from where it says.
+// ReadArtifact fetches a provider's output into this process, with a byte limit: from the
+// answer itself or from its address.
 import type { Timer } from "@gr/runtime";
 import { type Outbound, OutboundError } from "./outbound.ts";
 import type { Artifact } from "./provider.ts";
 import { ProviderError } from "./provider-error.ts";
 
-/** Before each try to fetch it: it was paid for, and its address may answer only a moment later. */
+/** Pauses before each fetch. The output is already paid for, and its address may work only a moment later. */
 const PAUSES_MS = [0, 500, 2_000] as const;
 
 export type Chunks = AsyncIterable<Uint8Array>;
 
 /**
- * @param maxBytes it is not read beyond them
- * @param take what is made of it; may be called again, after it could not be read to its end
- * @throws ProviderError, the job was accepted; and what `take` throws on its own account
+ * @param maxBytes limit of bytes to read
+ * @param take the consumer of the chunks; called again after a failed read
+ * @throws ProviderError with `accepted`, and any error of `take` itself
  */
 export type ReadArtifact = <T>(
   artifact: Artifact,
@@ -53,7 +54,7 @@ async function* counted(
   }
 }
 
-/** When we gave up, another process may still bring it. */
+/** After our own abort, another process may still fetch the output. */
 function notBrought(cause: unknown, signal: AbortSignal): ProviderError {
   const kind = signal.aborted ? "unknown_outcome" : "failed";
   const why = cause instanceof Error ? cause.message : "given up";

@@ -1,5 +1,5 @@
-// Asks a bill what a request of ours cost: GET {url}/{request id}. The simulator answers for every provider that it
-// plays; real providers with a look-up of their own bring it in their adapters.
+// Bill look-up queries the bill of one of our requests: GET {url}/{request id}. The simulator answers for every
+// provider that it simulates. Real providers with such a query implement it in their adapters.
 import type { PicoUsd } from "@gr/money";
 import { trimSlashes } from "@gr/runtime";
 import { z } from "zod";

@@ -1,5 +1,5 @@
-// Each captured error answer of a provider, read by that provider's adapter: whose fault it is, what the caller is told, whether
-// another provider is asked, and which cost is booked.
+// Each captured error answer of a provider, read by that provider's adapter: the side at fault, the client's error,
+// the next provider, and the booked cost.
 import { CAPTURED_ANSWERS, type CapturedAnswer } from "@gr/simulator/captured-answers";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { callerError, fallsBack } from "../generation/caller-error.ts";
@@ -13,7 +13,7 @@ import { ProviderError } from "./provider-error.ts";
 interface Expected {
   readonly kinds: readonly string[];
   readonly reason: string;
-  /** Whether a submission that is answered so goes to the next provider. */
+  /** True if a submission with this answer is sent to the next provider. */
   readonly fallBack: boolean;
 }
 
@@ -30,7 +30,7 @@ const BILLS: Readonly<Record<string, bigint>> = {
   "xai/moderation-output-billed": 50_000_000_000n,
   "xai/moderation-output-billed-coded": 90_000_000_000n,
 };
-/** Pauses that these answers ask for, in milliseconds. */
+/** Pauses that these answers request, in milliseconds. */
 const PAUSES: Readonly<Record<string, number>> = {
   "gemini/rate-limit": 32_000,
   "replicate/rate-limit": 10_000,
@@ -54,7 +54,7 @@ function providerNamed(name: string): MediaProvider {
   return definition.create({ secret: "sk-secret", settings, outbound });
 }
 
-/** As each adapter remembers a job. */
+/** Operation of each adapter for a job. */
 const operationAt = (url: string): Operation => ({
   video: "v",
   poll: `${url}/poll`,

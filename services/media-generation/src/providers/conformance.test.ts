@@ -1,5 +1,5 @@
-// The conformance checks themselves: an adapter of a provider with a queue and links passes them, and each way in which
-// we know how to make it wrong is caught.
+// The conformance checks themselves: a correct adapter of a provider with a queue and links passes them. They detect
+// each fault that the tests below build into it.
 import { expect, test } from "@jest/globals";
 import { describeConformance, firstBreach, type ProviderUnderTest } from "../test/conformance.ts";
 import { noOutbound } from "../test/no-outbound.ts";

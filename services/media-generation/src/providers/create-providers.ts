@@ -1,11 +1,11 @@
-// The providers that this process can use: those whose credentials are configured.
+// Creates the providers of this process: those with configured credentials.
 import type { MediaGenerationConfig } from "../config.ts";
 import { createBillLookUp } from "./bill-look-up.ts";
 import { mediaProviders } from "./media-providers.ts";
 import type { Outbound } from "./outbound.ts";
 import type { MediaProvider } from "./provider.ts";
 
-/** By the name that the catalogue's routes use. */
+/** Returns the providers by their name in the catalogue's routes. */
 export function createProviders(
   config: MediaGenerationConfig,
   outbound: Outbound,
@@ -19,13 +19,13 @@ export function createProviders(
     mediaProviders.flatMap(({ name, credential, create }) => {
       const secret = settings[credential];
       if (typeof secret !== "string") return [];
-      // A provider that can be asked itself is asked itself.
+      // A provider with its own bill query is queried itself.
       return [[name, { ...bill, ...create({ secret, settings, outbound }) }]];
     }),
   );
 }
 
-/** Hosts that the operator has named: they may be anywhere. */
+/** Hosts that the operator has configured. Private addresses are allowed for them. */
 export function configuredOrigins(config: MediaGenerationConfig): ReadonlySet<string> {
   const settings: Readonly<Record<string, unknown>> = config;
   const variables = mediaProviders.flatMap(({ baseUrls }) => Object.keys(baseUrls));

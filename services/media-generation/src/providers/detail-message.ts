@@ -1,4 +1,4 @@
-// The error body that several providers share: `detail` is a sentence, or a list of what is wrong, each with its place.
+// Reads the error body that several providers share: `detail` is a sentence, or a list of problems with their places.
 import { z } from "zod";
 import type { OutboundAnswer } from "./outbound.ts";
 
@@ -10,9 +10,9 @@ const problem = z.object({
 const body = z.object({ detail: z.union([z.string(), z.array(problem).min(1)]) });
 
 export interface Detail {
-  /** For whoever sent the request. */
+  /** Message for the client. */
   readonly message: string;
-  /** What kind of problem each is, as the provider documents them. */
+  /** Problem types, as the provider documents them. */
   readonly types: readonly string[];
 }
 
@@ -28,5 +28,5 @@ export function readDetail(answer: Pick<OutboundAnswer, "json">): Detail | undef
   };
 }
 
-/** The field, without the part of the request that it stands in. */
+/** The field's path, without the part of the request that contains it. */
 const placeOf = (loc: readonly (string | number)[]) => (loc[0] === "body" ? loc.slice(1) : loc).join(".");

@@ -1,5 +1,5 @@
-// A multipart/form-data body for providers that take files. Its pieces are the bytes themselves: a form library would copy
-// them, and sixteen pictures are much to have twice.
+// Builds a multipart/form-data body for providers that accept files. The body's parts share the bytes of the files. A
+// form library would copy them, and sixteen pictures are too large to copy.
 import { randomUUID } from "node:crypto";
 
 export interface FormPart {
@@ -10,7 +10,7 @@ export interface FormPart {
 export interface FormFilePart {
   readonly bytes: Buffer;
   readonly type: string;
-  /** As the provider sees it; of ours, never a caller's. */
+  /** Name that the provider sees. We generate it, never the client. */
   readonly filename: string;
 }
 

@@ -1,4 +1,4 @@
-// Masks as providers take them: what callers made transparent becomes white.
+// Masks in the form of providers: the client's transparent pixels become white.
 import { expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { whiteMask } from "./input-picture.ts";

@@ -32,8 +32,8 @@ export function sortPictures(inputs: readonly InputPicture[]): SortedPictures {
 }
 
 /**
- * A mask for providers that repaint what is white in it. Callers follow OpenAI, where the transparent part is repainted;
- * a mask without transparency is taken to be black and white already.
+ * Converts a mask for providers that repaint its white part. Clients follow OpenAI, where the transparent part is
+ * repainted. A mask without transparency is treated as black and white already.
  */
 export function whiteMask(mask: InputPicture): Promise<InputPicture> {
   return masks.run({ owner: mask.owner ?? "" }, () => whitened(mask));

@@ -1,14 +1,14 @@
-// Parameters of a job that the catalogue's route has not put into the provider's words arrive in ours. Adapters take
-// these out and say them as their provider does; all others are sent as they are.
+// Job fields are parameters under our own names, if the catalogue's route did not rename them for the provider.
+// Adapters translate these fields themselves and send all others unchanged.
 import type { JsonObject } from "@bufbuild/protobuf";
 import { parseSize, type Size } from "@gr/models";
 
 export interface JobFields {
-  /** In pixels. */
+  /** Width and height, in pixels. */
   readonly size: Size | undefined;
   readonly seconds: number | undefined;
   readonly audio: boolean | undefined;
-  /** What the provider calls so, too. */
+  /** Parameters that already have the provider's names. */
   readonly others: JsonObject;
 }
 

@@ -1,12 +1,12 @@
-// Files that only the provider's key opens. They are fetched from the provider's own host, and where that leads elsewhere,
-// without the key.
+// Keyed files open only with the provider's key. They are fetched from the provider's own host.
+// A redirect to another host is followed without the key.
 import type { Outbound } from "./outbound.ts";
 import type { Artifact } from "./provider.ts";
 import type { ProviderHttp } from "./provider-http.ts";
 
 type Stream = Extract<Artifact, { stream: unknown }>["stream"];
 
-/** Far above any video. Whoever reads one has a limit of his own. */
+/** Limit far above the size of any video. Each reader applies its own limit, too. */
 const MOST_BYTES = 8 * 1024 * 1024 * 1024;
 
 /**

@@ -1,15 +1,14 @@
-// How many pictures an answer has, against how many its job asked for.
+// Checks the number of pictures in an answer against the number that its job requested.
 import type { ReportedUsage } from "./provider.ts";
 import { ProviderError } from "./provider-error.ts";
 
 /**
- * The pictures to deliver. Fewer than were asked for are delivered all the same: the provider bills them, and the caller
- * is charged for as many.
- *
+ * Returns the pictures to deliver. A smaller number than requested is delivered: the provider bills those pictures,
+ * and the account is charged for the same number.
  * @param name of the provider
- * @param pictures undefined when the answer has no list of them
- * @param reported what the provider says that it used or billed
- * @throws ProviderError failed, when there is none, or more than were asked for
+ * @param pictures undefined if the answer has no list of them
+ * @param reported usage and bill that the provider reports
+ * @throws ProviderError failed, if there is no picture, or more than requested
  */
 export function madePictures<Picture>(
   name: string,

@@ -1,4 +1,4 @@
-// What the definitions of all providers must keep, since settings, launchers and catalogue go by them.
+// Guarantees of all providers' definitions, because settings, launchers and catalogue depend on them.
 import { readFile } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import { mediaGenerationConfig } from "../config.ts";
@@ -56,7 +56,7 @@ test("docs/operations.md says of each provider what it makes and what it reports
   expect(await readFile(operations, "utf8")).toContain(table);
 });
 
-/** Each as its definition says, and as it is once it is switched on. */
+/** Creates each provider by its definition. */
 async function created() {
   const outbound = createOutbound();
   await outbound.close();

@@ -1,5 +1,5 @@
-// Every provider that there is an adapter for. Whoever adds one adds it here; settings, what the launchers do with them
-// and what the catalogue offers follow from its definition.
+// The list of all providers with an adapter. A new adapter is added here only.
+// Its settings, the launchers' handling of them and the offers of the catalogue follow from its definition.
 import { bfl } from "./bfl/bfl-definition.ts";
 import { bytePlus } from "./byteplus/byteplus-definition.ts";
 import { fal } from "./fal/fal-definition.ts";

@@ -1,6 +1,6 @@
-// The only way out: every request to another host goes through here. Answers are counted and cut, compression is not
-// accepted. Where adapters send to comes from config and may be private, and redirects are not followed. What an answer
-// names is downloaded from the public internet or from a configured host only, wherever redirects lead.
+// Outbound sends every request to another host. Answers have a byte limit, and compression is refused. Hosts of
+// adapters are configured and may be private, and redirects are not followed. Addresses from answers are downloaded
+// from the public internet or from configured hosts only, after each redirect too.
 import { Readable } from "node:stream";
 import {
   ArrivingBytes,
@@ -17,7 +17,7 @@ import { NOT_PUBLIC, publicLookup, type ResolveAll, refusalOf } from "./public-a
 export interface OutboundRequest {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly url: string;
-  /** Lower case. Nothing of a client's request gets in here: adapters name each. */
+  /** Lower case. Each header is named by an adapter. No header of the client's request is forwarded. */
   readonly headers: Readonly<Record<string, string>>;
   /** Pieces are sent one after the other; then the headers say how long they are together. */
   readonly body?: string | Buffer | readonly Buffer[] | AsyncIterable<Buffer>;
@@ -26,11 +26,11 @@ export interface OutboundRequest {
 }
 
 export interface Download {
-  /** As an answer names it. */
+  /** Address as the answer contains it. */
   readonly url: string;
   readonly maxBytes: number;
   readonly signal: AbortSignal;
-  /** Told of each piece as it arrives; what it throws ends the download. */
+  /** Called with the size of each piece on arrival. An error from it ends the download. */
   readonly arrived?: (bytes: number) => void;
 }
 
@@ -43,11 +43,11 @@ export interface OutboundAnswer {
 }
 
 /**
- * - not_sent: no connection was made, so nobody has seen the request
- * - timeout: the signal's time was up, or the answer stalled
- * - lost: the connection broke, or we gave up, before the answer was complete
- * - unreadable: an answer came, but too large or encoded in a way we do not take
- * - refused: the address is none that we go to
+ * `not_sent`: no connection was established, so no server has seen the request.
+ * `timeout`: the signal timed out, or the answer stalled.
+ * `lost`: the connection broke, or we aborted, before the answer was complete.
+ * `unreadable`: the answer was too large, or in an encoding that we refuse.
+ * `refused`: the address is not allowed.
  */
 export type OutboundFailure = "not_sent" | "timeout" | "lost" | "unreadable" | "refused";
 
@@ -61,38 +61,38 @@ export class OutboundError extends Error {
   }
 }
 
-/** An answer whose body is read, or not, by whoever asked. */
+/** Answer with an unread body. The function's user reads or drops it. */
 export interface OutboundStream extends Pick<OutboundAnswer, "status" | "header"> {
-  /** To be read once. @throws OutboundError while it is read */
+  /** Pieces of the body, readable once. @throws OutboundError during the read */
   readonly chunks: AsyncIterable<Buffer>;
-  /** Leaves the body unread. */
+  /** Closes the connection without reading the body. */
   hangUp(): void;
 }
 
 export interface Outbound {
-  /** Any status resolves. @throws OutboundError */
+  /** Resolves with any status. @throws OutboundError */
   send(outgoing: OutboundRequest): Promise<OutboundAnswer>;
-  /** Any status resolves, as soon as it is known. @throws OutboundError */
+  /** Resolves with any status, as soon as the head has arrived. @throws OutboundError */
   open(outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream>;
-  /** Refuses at once what no download would go to, by the address as it is written. @throws OutboundError */
+  /** Refuses an address that no download may use, by its text and without DNS. @throws OutboundError */
   checkAddress(url: string): void;
-  /** Fetches an address that we were told, without any secret. @throws OutboundError */
+  /** Fetches an address from an answer or a client, without any secret. @throws OutboundError */
   download(download: Download): Promise<Buffer>;
-  /** The same, piece by piece. @throws OutboundError while it is read */
+  /** Fetches like `download`, piece by piece. @throws OutboundError during the read */
   stream(download: Download): AsyncIterable<Buffer>;
   close(): Promise<void>;
 }
 
 export interface OutboundOptions {
   readonly connectTimeoutMs?: number;
-  /** Longest pause within an answer that has begun. */
+  /** Longest pause within an answer, in milliseconds, after its start. */
   readonly stallTimeoutMs?: number;
-  /** Longest silence of the host of a download, before its answer and within it; by default as other answers. */
+  /** Longest silence of a download's host, before its answer and within it. Default: the limit of other answers. */
   readonly downloadSilenceMs?: number;
   readonly maxAnswerBytes?: number;
-  /** Origins of configured hosts: what they name on themselves is downloaded wherever they are. */
+  /** Origins of configured hosts. Addresses on them are downloaded, even private ones. */
   readonly trustedOrigins?: ReadonlySet<string>;
-  /** Asked once for each answer that turns out to be large; it is not read on before this resolves. */
+  /** Awaited once for each large answer, before its remaining bytes are read. */
   readonly beforeLarge?: (signal: AbortSignal) => Promise<void>;
   /** Replaces the system's resolver in tests. */
   readonly resolveAll?: ResolveAll;
@@ -104,7 +104,7 @@ const STALL_TIMEOUT_MS = 30_000;
 const MOST_REDIRECTS = 3;
 /** Ten 4-megapixel PNGs in base64. */
 const MAX_ANSWER_BYTES = 128 * 1024 * 1024;
-/** More than what is said about a job, less than what a job makes. */
+/** Size above any status answer and below any generated file, in bytes. */
 const LARGE_BYTES = 256 * 1024;
 /** Bytes of an answer that show whether it is JSON. */
 const BEGINNING = 16;
@@ -118,7 +118,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     bodyTimeout: options.stallTimeoutMs ?? STALL_TIMEOUT_MS,
     allowH2: false,
   };
-  /** Of connections that were not made, whatever was in their way: nobody has seen what they were for. */
+  /** Errors of connections that were not established, for any reason: no server has seen the request. */
   const notConnected = new WeakSet<Error>();
   const connectorOf = (details: buildConnector.BuildOptions): buildConnector.connector => {
     const connect = buildConnector({ ...details, allowH2: false });
@@ -129,8 +129,8 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       });
   };
   const connect = connectorOf({ timeout: options.connectTimeoutMs ?? CONNECT_TIMEOUT_MS });
-  // A connection is used once: on a kept one, a paid request could be lost to a server that is just closing it,
-  // and nobody could tell whether it was seen.
+  // Each connection is used once. On a reused one, a server that is just closing it could lose a paid request,
+  // and we could not find out whether the server had seen it.
   const once = new Agent({ connect, ...timeouts, pipelining: 0 });
   /** Polls and downloads may be repeated. */
   const kept = new Agent({ connect, ...timeouts });
@@ -151,7 +151,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       : { headersTimeout: downloadSilenceMs, bodyTimeout: downloadSilenceMs };
   const asks = { "accept-encoding": "identity" };
 
-  /** Its span ends with the head of the answer. */
+  /** The span ends with the head of the answer. */
   const open = (outgoing: OutboundRequest, maxBytes: number): Promise<OutboundStream> =>
     inSpan(
       outgoing.method,
@@ -213,7 +213,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     try {
       for await (const chunk of answer.body as AsyncIterable<Buffer>) {
         size += chunk.byteLength;
-        // Leaving the loop destroys the body, and with it the connection.
+        // The end of the loop destroys the body and its connection.
         if (size > maxBytes) {
           throw new OutboundError("unreadable", `the answer is larger than ${maxBytes} bytes`);
         }
@@ -239,7 +239,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     return arriving.whole();
   }
 
-  /** @returns whether its host is configured: then it may be anywhere. @throws OutboundError */
+  /** @returns true if the host is configured: private addresses are then allowed. @throws OutboundError */
   function requireAllowed(url: URL): boolean {
     if (options.trustedOrigins?.has(url.origin) === true) return true;
     const refusal = refusalOf(url);
@@ -249,7 +249,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   const checkAddress = (url: string) => void requireAllowed(parseUrl(url));
 
-  /** @returns where it leads on, or its body */
+  /** @returns the redirect's target, or the body */
   async function fetchOnce(url: URL, wanted: Download): Promise<AsyncIterable<Buffer> | URL> {
     const trusted = requireAllowed(url);
     const { signal } = wanted;
@@ -295,12 +295,12 @@ function parseUrl(text: string): URL {
   return url;
 }
 
-/** Destroying emits its own error, which would end the process if nobody listened; ours is the one that counts. */
+/** Destroying emits its own error, which would end the process without a listener. Our error is the relevant one. */
 function hangUp(answer: Dispatcher.ResponseData): void {
   answer.body.on("error", () => undefined).destroy();
 }
 
-/** Of what begins like no JSON, nothing is read: most such answers are pictures. */
+/** An answer that does not begin like JSON is not parsed: most such answers are pictures. */
 async function parseLong(bytes: Buffer, owner: string, signal: AbortSignal): Promise<unknown> {
   if (!/^\s*[[{]/.test(bytes.toString("latin1", 0, BEGINNING))) return undefined;
   try {

@@ -1,4 +1,4 @@
-// How far a job is, from what providers say.
+// A job's progress in percent, from providers' figures.
 import { expect, test } from "@jest/globals";
 import { percentOf } from "./percent.ts";
 

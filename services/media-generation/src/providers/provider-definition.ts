@@ -1,6 +1,5 @@
-// What has to be known of a provider before it can be used, said by its adapter and nowhere else: the variables that
-// configure it, the one that switches it on, what it then makes, and how it is simulated. This module and the launchers
-// go by it.
+// ProviderDefinition describes one provider in its adapter's folder: its variables, its switch, its abilities, its
+// simulation. This module and the launchers read these facts from the definition only.
 import type { ProviderAbility } from "@gr/models";
 import { z } from "zod";
 import type { Outbound } from "./outbound.ts";
@@ -14,17 +13,17 @@ export interface ProviderMaterial<Settings> {
 }
 
 export interface ProviderDefinition<Shape extends z.ZodObject = z.ZodObject> {
-  /** As the catalogue's routes name it. */
+  /** Name in the catalogue's routes. */
   readonly name: string;
-  /** What it can do once it is switched on. Models that need anything else are not offered. */
+  /** Abilities of the configured provider. Models that need any other ability are not offered. */
   readonly abilities: readonly ProviderAbility[];
-  /** What its answers say about what they cost, for operators to read in docs/operations.md. */
+  /** Cost information in the provider's answers, for operators, shown in docs/operations.md. */
   readonly reports: { readonly [Kind in JobKind]?: "cost" | "tokens" | "tokens of some models" | "nothing" };
-  /** Its variables. Setting any of them says that the provider itself is meant, not a simulator. */
+  /** Variables of the provider. If any of them is set, the provider itself is used and not its simulator. */
   readonly settings: Shape;
   /** The variable among them without which the provider is off. */
   readonly credential: keyof z.infer<Shape> & string;
-  /** The variables among them that say where its API is, each with where the simulator plays it, if it does. */
+  /** Variables with addresses of the provider's API, each with its path at the simulator, if simulated. */
   readonly baseUrls: {
     readonly [Variable in keyof z.infer<Shape> & string]?: { simulatedAt?: `/${string}` };
   };
@@ -33,10 +32,13 @@ export interface ProviderDefinition<Shape extends z.ZodObject = z.ZodObject> {
 
 /** The variable of an address of an API. */
 export function baseUrl(usual: string) {
-  return z.url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" }).default(usual);
+  return z
+    .url({ protocol: /^https?$/, error: "must be an http:// or https:// URL" })
+    .default(usual)
+    .describe("address of the provider's API");
 }
 
-/** Gives `create` the type of its own settings; in a list, providers are of different shapes. */
+/** Types the argument of `create` by the provider's own settings. A list holds providers of different shapes. */
 export function defineProvider<Shape extends z.ZodObject>(
   provider: ProviderDefinition<Shape>,
 ): ProviderDefinition {

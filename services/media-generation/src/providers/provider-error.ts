@@ -1,14 +1,15 @@
-// How a provider can fail, told apart by what it means for the money and for the caller, not by the provider's words.
+// ProviderError classifies a provider's failure by its effect on the money and on the
+// client, not by the provider's words.
 import type { ReportedUsage } from "./provider.ts";
 
 /**
- * - rejected: refused as invalid; the message is the provider's and goes to the caller
- * - blocked: refused by moderation, before or after generating
- * - rate_limited, unavailable: try again later
- * - failed: the provider gave up, or answered nonsense
- * - timeout, unknown_outcome: no answer, or only part of one; it may have been billed
- * - cancelled: given up for its caller; it may have been billed
- * - misconfigured: our key, our URL or our catalogue is wrong; an operator must act
+ * `rejected`: refused as invalid. The provider's message is sent to the client.
+ * `blocked`: refused by moderation, before or after generation.
+ * `rate_limited`, `unavailable`: a later retry may succeed.
+ * `failed`: the provider ended the job without a result, or its answer was invalid.
+ * `timeout`, `unknown_outcome`: no answer, or only part of an answer. The job may be billed.
+ * `cancelled`: cancelled for its client. The job may be billed.
+ * `misconfigured`: our key, our URL or our catalogue is wrong. An operator must act.
  */
 export type ProviderFailure =
   | "rejected"
@@ -22,12 +23,12 @@ export type ProviderFailure =
   | "misconfigured";
 
 export interface ProviderErrorOptions {
-  /** Whether the provider may have begun, and billed, the job. */
+  /** True if the provider may have started, and billed, the job. */
   readonly accepted: boolean;
   readonly retryAfterMs?: number;
   /** HTTP status of the provider's answer. */
   readonly status?: number;
-  /** What the provider reported before it failed. */
+  /** Usage and bill that the provider reported before the failure. */
   readonly usage?: ReportedUsage;
   readonly cause?: unknown;
 }
@@ -41,8 +42,8 @@ export class ProviderError extends Error {
   readonly usage: ReportedUsage | undefined;
 
   /**
-   * @param message for the row of the generation, and for the caller when rejected; never holds a secret. It may have the
-   *   provider's words, and so the prompt: it is for no log.
+   * @param message for the row of the generation, and for the client if rejected. It never contains a secret. It may
+   * quote the provider, and so the prompt: it must not be logged.
    */
   constructor(kind: ProviderFailure, message: string, options: ProviderErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -53,7 +54,7 @@ export class ProviderError extends Error {
     this.usage = options.usage;
   }
 
-  /** The same failure after the job was accepted: it may have been billed. */
+  /** Returns the same failure for an accepted job, which may be billed. */
   ofAcceptedJob(): ProviderError {
     return this.accepted ? this : this.#with({ accepted: true });
   }

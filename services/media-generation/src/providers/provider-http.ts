@@ -1,5 +1,6 @@
-// HTTP to one provider: the secret goes to the provider's own hosts and nowhere else, whatever address an answer names,
-// and a failed exchange becomes a ProviderError that knows whether the job had been accepted.
+// ProviderHttp sends requests to one provider. The secret is sent only to the provider's own hosts, and
+// never to another address from an answer. A failed exchange becomes a ProviderError with the fact
+// whether the job had been accepted.
 import { trimSlashes } from "@gr/runtime";
 import { exchangeFailure, type Phase, type Said, safeMessage, statusFailure } from "./answer-failure.ts";
 import { type FormPart, formBody } from "./form-body.ts";
@@ -15,21 +16,21 @@ import type { ReportedUsage } from "./provider.ts";
 import { ProviderError, type ProviderFailure } from "./provider-error.ts";
 
 export interface ProviderHttpOptions {
-  /** As the provider is called in messages. */
+  /** Name of the provider in messages. */
   readonly name: string;
-  /** Up to what all paths have in common: https://api.example/v1 */
+  /** Common prefix of all paths: https://api.example/v1 */
   readonly baseUrl: string;
   readonly secret: string;
   /** The header that carries the secret, for example { authorization: `Bearer ${secret}` }. */
   readonly credentials: Readonly<Record<string, string>>;
-  /** Which other origins are the provider's own too, for example those of its regions, where results are polled. */
+  /** Pattern of further origins of the provider, for example its regions, where results are polled. */
   readonly moreOrigins?: RegExp;
   readonly outbound: Pick<Outbound, "send" | "open">;
   /** Reads the bill in a body. Absent for a provider that states none. */
   readonly usageOf?: (body: unknown) => ReportedUsage | undefined;
 }
 
-/** An answer whose body is read piece by piece has no JSON. */
+/** A streamed answer has no JSON. */
 export type ErrorAnswer = Pick<OutboundAnswer, "status" | "header"> & Partial<Pick<OutboundAnswer, "json">>;
 
 export interface ProviderRequest {
@@ -42,11 +43,11 @@ export interface ProviderRequest {
 }
 
 export interface ProviderHttp {
-  /** Any status resolves. @throws ProviderError */
+  /** Resolves with any status. @throws ProviderError */
   send(phase: Phase, request: ProviderRequest, signal: AbortSignal): Promise<OutboundAnswer>;
-  /** Asks for a file of the provider's own, whose body is read piece by piece. @throws ProviderError */
+  /** Opens a file at the provider, for reading piece by piece. @throws ProviderError */
   open(to: string, maxBytes: number, signal: AbortSignal): Promise<OutboundStream>;
-  /** What an answer means that is none of the documented ones, with the bill in it. @param message the provider's own words */
+  /** Returns the failure of an undocumented answer, with the bill in it. @param message the provider's own words */
   failure(phase: Phase, answer: ErrorAnswer, message?: string | null, retryAfterMs?: number): ProviderError;
   /** Returns the failure of a documented error, with the bill in its answer. @param what words of this module */
   failureAs(kind: ProviderFailure, phase: Phase, answer: ErrorAnswer, what: string): ProviderError;

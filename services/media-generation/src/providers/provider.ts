@@ -1,15 +1,15 @@
-// The port that every provider of images and videos implements. A job is submitted once and then polled until its
-// artifacts are there; a provider that answers at once has nothing to poll. Adapters know wire formats, nothing else:
-// no prices, no holds, no storage, no retries, no fan-out.
+// MediaProvider is the port that every provider of images and videos implements. A job is submitted once and then
+// polled until its artifacts are ready. A provider with immediate answers is never polled. Adapters own wire formats
+// only: no prices, no holds, no storage, no retries, no fan-out.
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import { ProviderError } from "./provider-error.ts";
 
-/** What an adapter must be able to remember across a restart, and nothing secret. */
+/** State that an adapter needs after a restart to poll a job. It contains no secret. */
 export type Operation = Readonly<Record<string, string | number | boolean | null>>;
 
-/** A picture that came with a request, checked by us. */
+/** Picture from the client's request. Our input checks have accepted it. */
 export interface InputPicture {
   readonly role: "image" | "mask";
   readonly bytes: Buffer;
@@ -19,16 +19,19 @@ export interface InputPicture {
 }
 
 interface JobFields {
-  /** Our id of the request, sent along so that either side can find it in its logs. */
+  /** Our id of the request. It is sent to the provider, so that both sides find the request in their logs. */
   readonly requestId: string;
-  /** From 1. A request for more than the provider makes at once is several jobs under one request id. */
+  /**
+   * Number of the job within its request, from 1. A request above the provider's limit becomes
+   * several jobs with one request id.
+   */
   readonly part: number;
   /** The model's name at the provider. */
   readonly model: string;
   readonly prompt: string;
-  /** How many to make: 1 to the maker's `mostAtOnce`. */
+  /** Number of pictures or videos: 1 to `mostAtOnce` of the maker. */
   readonly count: number;
-  /** The other parameters as the provider calls them, by the catalogue's route: size, quality, seconds. */
+  /** Other parameters under the provider's names, set by the catalogue's route: size, quality, seconds. */
   readonly fields: JsonObject;
   readonly inputs: readonly InputPicture[];
 }
@@ -41,24 +44,27 @@ export interface VideoJob extends JobFields {
   readonly kind: "video";
 }
 
-/** A request asks for this many at most, so it is never more jobs than that. */
+/** Largest number of pictures of one request, and therefore of its jobs. */
 export const MOST_PARTS = 10;
 
 export type MediaJob = ImageJob | VideoJob;
 export type JobKind = MediaJob["kind"];
 
-/** Something made, as the provider made it: nobody has looked inside yet. `type` is what the provider says it is. */
+/** Output of the provider, not yet decoded or checked. `type` is the media type that the provider declares. */
 export type Artifact =
-  /** Of a provider that gives it to us alone. It can be read again from its start when reading it has failed. */
+  /** Bytes that only our credentials open. After a failed read, the stream restarts at its first byte. */
   | { readonly stream: Iterable<Uint8Array> | AsyncIterable<Uint8Array>; readonly type: string }
-  /** Anybody may fetch it from there, without a secret. */
+  /** Public address, which opens without a secret. */
   | { readonly url: string; readonly type: string };
 
-/** What the provider says it used or billed. Absent parts were not reported. */
+/** Usage and bill as the provider reports them. A missing field was not reported. */
 export interface ReportedUsage {
   readonly tokens?: TokenMeters;
   readonly billed?: PicoUsd;
-  /** Of a job that failed: how many pictures or videos it made all the same. Absent when that is not known. */
+  /**
+   * Number of pictures or videos that a failed job produced all the same. Undefined if
+   * the provider does not report it.
+   */
   readonly made?: number;
 }
 
@@ -67,45 +73,45 @@ export type Progress =
       readonly state: "pending";
       readonly operation: Operation;
       readonly pollAfterMs: number;
-      /** Whole percent, where the provider says. */
+      /** Whole percent, if the provider reports it. */
       readonly percent?: number | undefined;
     }
   | {
       readonly state: "succeeded";
-      /** At least one, and at most as many as the job asked for. */
+      /** Output files: at least one, and at most the job's `count`. */
       readonly artifacts: readonly Artifact[];
       readonly usage?: ReportedUsage;
     };
 
-/** Properties and not methods, so that an adapter for one kind of job cannot be taken for one of another. */
+/** Properties instead of methods: the compiler then refuses an adapter for the wrong kind of job. */
 export interface Maker<Job extends MediaJob> {
   /** The largest `count` of one job. */
   readonly mostAtOnce: number;
-  /** Starts a job. Called at most once for each: it may be billed from here on. */
+  /** Starts a job. Called at most once per job: from here on the provider may bill it. */
   readonly submit: (job: Job, signal: AbortSignal) => Promise<Progress>;
 }
 
 /**
- * All functions but `cancel` reject with ProviderError and with nothing else; its kind says whether the job failed,
- * was blocked, or may still be running. All of them end soon after the signal is aborted.
+ * All functions but `cancel` reject with ProviderError only. Its kind shows whether the job failed, was blocked, or
+ * may still run. Each function ends soon after the signal is aborted.
  */
 export interface MediaProvider {
-  /** As the catalogue's routes name it. */
+  /** Name in the catalogue's routes. */
   readonly name: string;
-  /** What it makes, and how it is asked. */
+  /** Kinds of media that the provider generates, each with its submit function. */
   readonly makes: { readonly [Kind in JobKind]?: Maker<Extract<MediaJob, { kind: Kind }>> };
-  /** Asks how a job is doing; may be called again after a restart, by another process. */
+  /** Returns the state of a job. After a restart, another process may poll the same job. */
   readonly poll: (operation: Operation, signal: AbortSignal) => Promise<Progress>;
-  /** Asks the provider to give a job up. No promise that it will; never rejects for a job that has ended. */
+  /** Requests the cancellation of a job, without a guarantee. Never rejects for a job that has ended. */
   readonly cancel: (operation: Operation, signal: AbortSignal) => Promise<void>;
   /**
-   * What the provider billed for a request of ours, undefined when it knows of no bill (yet). Absent for providers
-   * that cannot be asked.
+   * Returns the bill for one of our requests, undefined while the provider has none.
+   * Absent for providers without such a query.
    */
   readonly lookUp?: (requestId: string, signal: AbortSignal) => Promise<PicoUsd | undefined>;
 }
 
-/** @throws ProviderError also when the provider makes nothing of this kind */
+/** @throws ProviderError also if the provider has no maker for this kind */
 export async function submitJob(
   provider: MediaProvider,
   job: MediaJob,

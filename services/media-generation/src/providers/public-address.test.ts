@@ -1,12 +1,12 @@
-// Addresses that an answer or a client names: whatever they are written like, only the public internet is reached, and
-// nothing else is asked for anything.
+// Addresses in an answer or from a client: in any spelling, only the public internet is reached, and no other host
+// receives a request.
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
 import { createOutbound, type Outbound } from "./outbound.ts";
 import { isPublicAddress, refusalOf } from "./public-address.ts";
 
-/** Ways to write what is not on the public internet, or is nothing for us. */
+/** Spellings of addresses that are not on the public internet, or not allowed for us. */
 const REFUSED = [
   "http://127.0.0.1/",
   "http://127.1/",
@@ -171,7 +171,7 @@ describe("a download", () => {
         await expect(download(url)).rejects.toMatchObject(refused);
         await expect(download(aimed)).rejects.toMatchObject(refused);
         provider.play({ status: 302, headers: { location: Buffer.from(aimed).toString("latin1") } });
-        // What is no address in a header either is not there, at the least.
+        // An address that is invalid in a header must at least fail.
         await expect(download(`${provider.url}/a.png`)).rejects.toMatchObject({ name: "OutboundError" });
       }
     }

@@ -1,12 +1,13 @@
-// Which addresses may be fetched because an answer or a client names them: those of the public internet, and nothing
-// that could be ours. Checked for literals and for what names resolve to; the connection goes to the checked address.
+// Public addresses are the only targets of fetches that an answer or a client names. Our own networks
+// are refused. Literals and resolved addresses are checked. The connection uses the checked address, so
+// DNS cannot change it in between.
 import { type LookupAddress, lookup as systemLookup } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 
 const PORTS = new Set(["", "80", "443"]);
 const GLOBAL_UNICAST = ipaddr.parse("2000::");
-/** Public by its range, but answers the virtual machines of a cloud only. */
+/** In a public range, but reachable only from a cloud's virtual machines. */
 const INTERNAL = new Set(["168.63.129.16"]);
 
 /** Everything but plain unicast is refused: private, local, mapped, translated and reserved ranges. */
@@ -18,7 +19,7 @@ export function isPublicAddress(address: string): boolean {
   return inUse && parsed.range() === "unicast";
 }
 
-/** @returns why this address must not be fetched; undefined when only its name has to be resolved yet */
+/** @returns the reason for a refusal; undefined if the host is a name that is still to be resolved */
 export function refusalOf(url: URL): string | undefined {
   if (url.protocol !== "http:" && url.protocol !== "https:") return "it is neither http nor https";
   if (url.username !== "" || url.password !== "") return "it has a user name or a password";
@@ -37,7 +38,7 @@ const resolveBySystem: ResolveAll = (hostname) =>
     });
   });
 
-/** For connections: refuses a name when any of its addresses must not be reached. */
+/** Refuses a connection to a name if any of its addresses is forbidden. */
 export function publicLookup(resolveAll: ResolveAll = resolveBySystem): LookupFunction {
   return (hostname, options, callback) => {
     resolveAll(hostname).then(
@@ -54,5 +55,5 @@ export function publicLookup(resolveAll: ResolveAll = resolveBySystem): LookupFu
   };
 }
 
-/** Code of the error of a connection that was refused here. */
+/** Code of the error of a connection that this module refused. */
 export const NOT_PUBLIC = "ERR_NOT_PUBLIC";

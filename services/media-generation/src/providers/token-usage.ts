@@ -1,4 +1,4 @@
-// Tokens as OpenAI counts them, and everybody who serves its models.
+// Reads token usage in OpenAI's format, which every host of its models uses.
 import { z } from "zod";
 import type { ReportedUsage } from "./provider.ts";
 
@@ -10,7 +10,10 @@ const usageSchema = z.object({
   input_tokens_details: z.object({ image_tokens: count.nullish() }).nullish(),
 });
 
-/** Of an answer with `usage`. Undefined when it is missing or nonsense: what was made is good all the same. */
+/**
+ * Returns the usage of an answer's `usage` field. Undefined if it is missing or invalid:
+ * the output is valid all the same.
+ */
 export function readTokenUsage(body: unknown): ReportedUsage | undefined {
   const parsed = z.object({ usage: usageSchema }).safeParse(body);
   if (!parsed.success) return undefined;

@@ -1,5 +1,5 @@
-// Requests whose callers do not wait (RFC 7240, Prefer: respond-async): all that can be refused is refused at once, then the work
-// goes on by itself, and the log says how.
+// Accepts requests without a waiting client (RFC 7240, Prefer: respond-async). All refusals are immediate.
+// The work then continues in the background, and the log has its outcome.
 import type { IncomingHttpHeaders } from "node:http";
 import { ServiceError } from "@gr/proto";
 import type { GenerationEvents } from "../generation/events.ts";
@@ -21,9 +21,9 @@ export interface AcceptDeps extends GenerateDeps {
 }
 
 export interface Accepted {
-  /** Of the generation that is under way. */
+  /** Id of the running generation. */
   readonly id: string;
-  /** It was under way before, under the same Idempotency-Key. */
+  /** The generation was already running, under the same Idempotency-Key. */
   readonly repeated: boolean;
 }
 
@@ -32,7 +32,9 @@ export function prefersAsync({ prefer }: IncomingHttpHeaders): boolean {
   return preferences.some((each) => each.split(";")[0]?.trim().toLowerCase() === RESPOND_ASYNC);
 }
 
-/** Resolves when the request is held and recorded. @returns or the answer of an earlier request. @throws ServiceError */
+/**
+ * Resolves when the request is held and recorded. @returns also the answer of an earlier request. @throws ServiceError
+ */
 export async function acceptMedia(
   deps: AcceptDeps,
   asked: RequestKind,
@@ -55,7 +57,7 @@ export async function acceptMedia(
   }
 }
 
-/** What came with the request counts as held until its work has ended. */
+/** The request's input counts in the memory budget until its work has ended. */
 function begin(
   deps: AcceptDeps,
   asked: RequestKind,

@@ -1,4 +1,4 @@
-// Which routes of a model a request may take, and what its parameters are called there.
+// Routes of a model that a request may use, and the names of its parameters there.
 import { create } from "@bufbuild/protobuf";
 import { ModelSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";

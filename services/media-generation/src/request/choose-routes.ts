@@ -1,4 +1,4 @@
-// Which providers make a model: those of its routes that are configured here, in the catalogue's order.
+// Chooses the routes of a model: those with a provider configured here, in the catalogue's order.
 import type { JsonObject } from "@bufbuild/protobuf";
 import { makesSize } from "@gr/models";
 import type { Route } from "@gr/paid-request";
@@ -10,17 +10,18 @@ import type { JobKind, MediaProvider } from "../providers/provider.ts";
 
 export interface MediaRoute extends Route {
   readonly adapter: MediaProvider;
-  /** What the provider bills us by the catalogue; undefined: the list price. */
+  /** Cost price of the provider in the catalogue; undefined: the list price. */
   readonly cost: Price | undefined;
-  /** The request's parameters as the provider calls them. */
+  /** The request's parameters under the provider's names. */
   readonly fields: JsonObject;
 }
 
-/** As a request has them, every "auto" resolved; undefined: the model takes none. */
+/** Parameters of the request with every "auto" resolved; undefined: the model has no such parameter. */
 export type Parameters = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * Those that cannot make the size, and those that lose money, are passed over. What is missing goes to the operator's log, not to the caller.
+ * Skips routes that cannot generate the size and routes that lose money. A missing provider is logged for the
+ * operator, not sent to the client.
  * @throws ServiceError provider_unavailable, or invalid_value of size
  */
 export function chooseRoutes(
@@ -55,7 +56,7 @@ export function chooseRoutes(
 
 type FieldsOfValue = Pick<CatalogRoute["parameters"][number], "parameter" | "value" | "fields">;
 
-/** What every request has, and what each parameter is there; a value that the catalogue does not map goes as it is. */
+/** Returns the fixed fields and the fields of each parameter. A value without a mapping is sent unchanged. */
 function fieldsAt(
   { parameters: rows }: { readonly parameters: readonly FieldsOfValue[] },
   parameters: Parameters,
@@ -72,7 +73,7 @@ function fieldsAt(
   return fields;
 }
 
-/** The variable that would switch a provider on, for the operator's log. */
+/** Name of the variable that would enable a provider, for the operator's log. */
 function credentialOf(provider: string): string {
   const definition = mediaProviders.find(({ name }) => name === provider);
   return definition?.credential ?? `(none for ${provider})`;

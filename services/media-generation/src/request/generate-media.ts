@@ -1,5 +1,5 @@
-// One request for media from its fields to its answer: an order at an exact price, the providers that may carry it out, and
-// the life of a paid request in between.
+// GenerateMedia runs one media request from its fields to its answer: an order at an exact price, the providers that
+// may execute it, and the steps of a paid request in between.
 import type { Billing, CatalogCopy, Claim } from "@gr/clients";
 import { goesByInputPixels, isExact } from "@gr/models";
 import type { Credits } from "@gr/money";
@@ -40,7 +40,7 @@ export interface GenerateDeps extends ReplayDeps {
   readonly clock: Clock;
   readonly inputs: Inputs;
   readonly billing: Pick<Billing, "maySpend">;
-  /** From the order to the deadline of its hold, in milliseconds. */
+  /** Milliseconds from the order to the deadline of its hold. */
   readonly holdForMs: Readonly<Record<JobKind, number>>;
 }
 
@@ -49,23 +49,23 @@ export interface Caller {
   readonly requestId: string;
   readonly accountId: string;
   readonly keyId: string;
-  /** Of a request with an Idempotency-Key. */
+  /** Claim of a request with an Idempotency-Key. */
   readonly claim: Claim | undefined;
-  /** What the request may cost at most; undefined = whatever it costs. */
+  /** Limit for the cost of the request; undefined = no limit. */
   readonly maxCost: Credits | undefined;
-  /** Does not wait for the answer. */
+  /** The client does not wait for the answer. */
   readonly asynchronous: boolean;
-  /** Whether nobody waits for the answer any more. */
+  /** Returns true if no client waits for the answer any more. */
   gone(): boolean;
 }
 
 export interface GivenAnswer {
   readonly answer: MediaAnswer | MediaAnswerText;
-  /** Id of an earlier request with the same claim, whose answer it is: nothing was made or charged now. */
+  /** Id of an earlier request with the same claim and answer: nothing was generated or charged now. */
   readonly replayed: string | undefined;
 }
 
-/** A request that is held and recorded, and goes on by itself. */
+/** A request that is held and recorded, and runs in the background. */
 export interface BegunMedia {
   readonly order: MediaOrder;
   /** Resolves when its charge is committed. Rejects with a ServiceError. */
@@ -77,23 +77,25 @@ export interface Made {
   readonly charge: Credits;
 }
 
-/** What a caller has sent, its fields checked. */
+/** Input from a client, with its fields checked. */
 export interface Incoming {
   readonly fields: MediaRequest;
   readonly sources: readonly InputSource[];
-  /** Of the pictures' bytes. */
+  /** Allowance for the pictures' bytes. */
   readonly allowance: Allowance;
-  /** Aborts when nobody waits for the answer any more; never for a request whose caller does not wait. */
+  /** Aborts when the client has disconnected; never for a client that does not wait. */
   readonly left: AbortSignal;
 }
 
-/** What pictures may take to arrive and be decoded while the hold is there: the provider's time begins afterwards. */
+/**
+ * Time for pictures to arrive and be decoded during the hold, in milliseconds. The provider's time begins afterwards.
+ */
 const BRINGING_MS = 60_000;
 
 /**
- * Resolves when the charge is committed, whether the caller still listens or not. What the answer then has in memory is there
- * until it has been given: it is for the caller to hold its place.
- * @returns undefined when the caller left before anything was sent. @throws ServiceError
+ * Resolves when the charge is committed, whether or not the client is still connected. The answer's memory is in use
+ * until the answer is sent: the function's user must occupy the place in memory until then.
+ * @returns undefined if the client disconnected before anything was sent. @throws ServiceError
  */
 export async function generateMedia(
   deps: GenerateDeps,
@@ -111,8 +113,9 @@ export async function generateMedia(
 }
 
 /**
- * The first half of it: resolves when the request is sure to be worked on.
- * @returns the answer of an earlier request with the same claim; undefined when the caller has left. @throws ServiceError
+ * Runs the first half of `generateMedia`: resolves when the request is certain to be worked on.
+ * @returns the answer of an earlier request with the same claim; undefined if the client has
+ * disconnected. @throws ServiceError
  */
 export async function beginMedia(
   deps: GenerateDeps,
@@ -147,8 +150,9 @@ async function followMedia(
 }
 
 /**
- * What a request costs, exactly or at most. Nothing is held or sent, and pictures are looked at no further than the price needs.
- * @throws ServiceError as the request itself would be refused before its pictures are decoded
+ * Returns the exact or largest cost of a request. Nothing is held or sent, and pictures are read
+ * only as far as the price needs.
+ * @throws ServiceError for each refusal of the request itself before its pictures are decoded
  */
 export async function quoteMedia(
   { catalog, providers, events, inputs, requests: { losses } }: GenerateDeps,
@@ -168,14 +172,14 @@ export async function quoteMedia(
   return { model: id, credits: charge, isExact: price !== undefined && isExact(price), priceVersion };
 }
 
-/** Of each image; 0 where it was not read, since the price does not go by it. */
+/** Pixels of each image; 0 for an unread one, if the price does not depend on pixels. */
 function pixelsOfSeen(seen: readonly SeenPicture[]): number[] {
   return seen.flatMap(({ source, pixels }) => (source.role === "image" ? [pixels ?? 0] : []));
 }
 
 /**
- * Pictures are looked at when all else is known to be right, and decoded when the money is held. A price that goes by the
- * pixels of a URL needs it before: then it is fetched only for a caller who could pay for something.
+ * Reads pictures after all other checks, and decodes them during the hold. If the price depends on the pixels of a
+ * URL, the picture is needed before the hold. It is then fetched only for a client that could pay for some request.
  */
 async function lookAtInputs(
   { inputs, billing }: GenerateDeps,
@@ -234,7 +238,7 @@ async function prepare(
     },
     outputs: kept ? Array.from({ length: count }, () => makeMediaName(format)) : [],
     asynchronous,
-    // As many jobs as its provider wants; and who resumes it does not know how many those were.
+    // The number of jobs depends on the provider, and a resuming process does not have it.
     severalBills: count > 1,
     createdAt,
     deadlineAt: clock.now() + holdForMs[asked.kind] + (sources.length === 0 ? 0 : BRINGING_MS),
@@ -244,7 +248,7 @@ async function prepare(
   if (seen.length === 0) return { order, producer };
   const bring = async (stopping: AbortSignal) => {
     job.inputs = await bringBeforeStop(inputs, seen, share, stopping);
-    // The order has this list, and is recorded after it: what was not read for the price is known now.
+    // The order shares this list and is recorded later, so pixels that the price did not need are now included.
     pixels.splice(0, pixels.length, ...pixelsOfImages(job.inputs));
   };
   return { order, producer: { ...producer, prepare: bring } };

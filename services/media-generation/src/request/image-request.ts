@@ -1,4 +1,4 @@
-// What a caller may send to the image paths.
+// Fields of a client's request to the image paths.
 import { ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
 import { MOST_PARTS } from "../providers/provider.ts";
@@ -32,7 +32,7 @@ export const imageRequestSchema = z.object({
   ...maskFields,
 });
 
-/** As a form has it; for the description only. */
+/** Field types of a form; for the description only. */
 const imageForm = z.object({ ...imageRequestSchema.shape, ...imageFormFields, ...maskFormFields });
 
 export const imageRequests: RequestKind = {

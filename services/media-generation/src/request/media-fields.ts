@@ -1,5 +1,5 @@
-// The fields that requests for images and for videos have in common. Unknown fields are ignored, null counts as absent;
-// every message names its field.
+// Common fields of requests for images and for videos. Unknown fields are ignored, null counts as absent.
+// Every message names its field.
 import { charactersOf, MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { z } from "zod";
 
@@ -56,7 +56,7 @@ const WRAPPED = {
 };
 const FILE = { type: "string", format: "binary", description: "a file" };
 
-/** One or a list of them, for the description only: what may stand in these fields, src/inputs knows. */
+/** One value or a list, for the description only. src/inputs checks the values of these fields. */
 function described(description: string, ...forms: readonly object[]) {
   const list = { type: "array", items: forms.length === 1 ? forms[0] : { anyOf: forms }, maxItems: 16 };
   return z
@@ -77,7 +77,7 @@ const { mask, "mask[]": masks, ...images } = inputs(PICTURE, WRAPPED);
 export const imageFields = images;
 export const maskFields = { mask, "mask[]": masks };
 
-/** The same fields as a form has them. */
+/** The same fields in a form. */
 const { mask: formMask, "mask[]": formMasks, ...formImages } = inputs(FILE, PICTURE);
 export const imageFormFields = formImages;
 export const maskFormFields = { mask: formMask, "mask[]": formMasks };

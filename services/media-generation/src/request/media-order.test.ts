@@ -10,7 +10,7 @@ import { makeMediaOrder, pixelsOfImages, priceMediaOrder } from "./media-order.t
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 import { videoRequestSchema, videoRequests } from "./video-request.ts";
 
-/** Pictures that come along have 1,000 pixels, the next 2,000, and so on. */
+/** The first input picture has 1,000 pixels, the next 2,000, and so on. */
 const ordered = (asked: RequestKind, request: MediaRequest, model: Model) => {
   const sources = inputSources(request);
   const wanted = makeMediaOrder(asked, request, sources, model);
@@ -142,7 +142,7 @@ describe("an order with pictures", () => {
       26n,
     ],
     [{}, either, { size: "512x512" }, 10n],
-    // As many as a person would count.
+    // Characters as people count them.
     [{ image: url, prompt: "\u{1F98A}".repeat(5) }, editor, { size: "768x768", input_pixels: [1_000] }, 11n],
     [{ image: url }, either, { size: "768x768", input_pixels: [1_000] }, 11n],
     [{ image: url, prompt: null }, upscaler, { size: "768x768", input_pixels: [1_000] }, 11n],

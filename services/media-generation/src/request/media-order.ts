@@ -1,4 +1,5 @@
-// A valid request for a model of the catalogue: every "auto" is resolved, so that the price is known before the call.
+// MediaOrder is a valid request for a model of the catalogue. Every "auto" is resolved, so the
+// price is fixed before the call.
 import {
   acceptedInputs,
   acceptsSize,
@@ -21,12 +22,12 @@ import type { Quality, ResponseFormat } from "./media-fields.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 import { videoRequests } from "./video-request.ts";
 
-/** Everything about a request but what its pictures are. */
+/** All facts about a request except the contents of its pictures. */
 export interface WantedMedia {
   readonly model: Model;
   readonly prompt: string;
   readonly count: number;
-  /** What the model takes of size, quality, seconds and audio. */
+  /** The model's values of size, quality, seconds and audio. */
   readonly shape: Shape;
   readonly format: FileFormat;
   readonly responseFormat: ResponseFormat;
@@ -34,13 +35,13 @@ export interface WantedMedia {
 
 export interface PricedMedia {
   readonly shape: Shape;
-  /** List price of the whole order; its upper bound where the price is by use. */
+  /** List price of the whole order; the upper bound of a price by use. */
   readonly price: PicoUsd;
   readonly charge: Credits;
   readonly priceVersion: string;
 }
 
-/** Nothing is fetched or decoded for it. @throws ServiceError that names the field at fault */
+/** Validates a request without any download or decoding. @throws ServiceError that names the field at fault */
 export function makeMediaOrder(
   asked: RequestKind,
   request: MediaRequest,
@@ -67,7 +68,7 @@ export function makeMediaOrder(
   };
 }
 
-/** Of each image, in their order; masks have no part in the price. */
+/** Pixels of each image, in their order; masks do not count for the price. */
 export function pixelsOfImages(
   pictures: readonly Pick<CleanPicture, "role" | "width" | "height">[],
 ): number[] {
@@ -75,8 +76,8 @@ export function pixelsOfImages(
 }
 
 /**
- * @param pixels of each image; any number where the price does not go by it
- * @throws Error when the catalogue lists a model that it has no price for
+ * @param pixels of each image; any number if the price does not depend on them
+ * @throws Error for a listed model without a price
  */
 export function priceMediaOrder(
   { kind }: RequestKind,
@@ -91,12 +92,12 @@ export function priceMediaOrder(
   return { shape, price, charge: chargeOf(price), priceVersion: model.price?.version ?? "" };
 }
 
-/** A model that nothing is known of takes one, as most do. */
+/** A model without listed parameters is assumed to accept a prompt, as most do. */
 function takesPrompt({ supportedParameters }: Model): boolean {
   return supportedParameters.length === 0 || supportedParameters.includes("prompt");
 }
 
-/** @returns how many images come along */
+/** @returns the number of input images */
 function checkInputs(model: Model, sources: readonly Pick<InputSource, "role">[]): number {
   const accepted = acceptedInputs(model);
   const [images, masks] = (["image", "mask"] as const).map((role) => {
@@ -136,7 +137,7 @@ function shapeOf(
   return shape;
 }
 
-/** A model without a default size takes none; what it can't take it ignores. */
+/** A model without a default size ignores the parameter. */
 function resolveSize(asked: string, model: Model, defaults: DefaultValues): string | undefined {
   if (defaults.size === "") return undefined;
   if (asked === "auto") return defaults.size;
@@ -155,14 +156,14 @@ function resolveQuality(asked: Quality | "auto", model: Model, defaults: Default
 
 const QUALITY = new Set<string>(["low", "medium", "high"] satisfies Quality[]);
 
-/** A model without a list of lengths makes videos of one length only. */
+/** A model without a list of lengths has one fixed length. */
 function resolveSeconds(asked: number | "auto", model: Model, defaults: DefaultValues): number | undefined {
   if (asked === "auto" || model.seconds.length === 0) return defaults.seconds || model.seconds[0];
   if (model.seconds.includes(asked)) return asked;
   throw notAccepted(model, "seconds", asked, rangeOf(model.seconds));
 }
 
-/** What a model can't choose is not sent to it. To ask for what it makes anyway is no mistake. */
+/** A parameter without a choice is not sent to the model. A request for its fixed value is valid. */
 function resolveAudio(asked: boolean | undefined, model: Model): boolean | undefined {
   if (model.supportedParameters.includes("audio")) return asked ?? false;
   const always = model.capabilities.includes("audio");
@@ -171,7 +172,7 @@ function resolveAudio(asked: boolean | undefined, model: Model): boolean | undef
   throw refused("audio", `The model "${model.id}" ${what}.`);
 }
 
-/** Every whole number from one to another is said in three words. */
+/** Shortens a complete range of whole numbers to three words. */
 function rangeOf(seconds: readonly number[]): readonly (string | number)[] {
   const [first = 0, last = 0] = [seconds[0], seconds.at(-1)];
   const whole = seconds.length > 3 && seconds.every((each, index) => each === first + index);
@@ -192,7 +193,7 @@ function notAccepted(
   );
 }
 
-/** Blames what was asked for last of what was asked for at all; the rest are the model's own defaults. */
+/** Names the field at fault: the first of seconds, quality and size that the request sets itself, else the model. */
 function notTogether(
   things: string,
   request: MediaRequest,

@@ -1,4 +1,4 @@
-// What the paths that make media accept, and how they name what they do not.
+// Accepted requests of the media paths, and the errors for all others.
 import { ServiceError } from "@gr/proto";
 import { parseRequest } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";

@@ -1,4 +1,5 @@
-// What differs between requests for images and requests for videos. All else about them stands once in this room.
+// RequestKind has the differences between requests for images and for videos. All other
+// code of this folder serves both.
 import type { ModelKind } from "@gr/proto/catalog";
 import type { z } from "zod";
 import { INPUT_FIELDS } from "../inputs/input-sources.ts";
@@ -10,29 +11,29 @@ type ImageRequest = z.infer<typeof imageRequestSchema>;
 type VideoRequest = z.infer<typeof videoRequestSchema>;
 type Shared = keyof ImageRequest & keyof VideoRequest;
 
-/** A request of either kind, checked. Fields that its kind does not have are absent. */
+/** A checked request of either kind. Fields of the other kind are absent. */
 export type MediaRequest = Pick<ImageRequest, Shared> &
   Partial<Omit<ImageRequest, Shared> & Omit<VideoRequest, Shared>>;
 
 export interface RequestKind {
   readonly kind: JobKind;
-  /** What a model must be to be asked. */
+  /** Kind of the models that accept the request. */
   readonly modelKind: ModelKind;
-  /** What is made, as messages call it. */
+  /** Name of the output in messages. */
   readonly things: "images" | "videos";
-  /** All of them take the same. */
+  /** Paths with the same request. */
   readonly paths: readonly [string, ...string[]];
   readonly summary: string;
   readonly schema: typeof imageRequestSchema | typeof videoRequestSchema;
-  /** The same as multipart/form-data, as it is described. */
+  /** The same schema as multipart/form-data, for the description. */
   readonly form: z.ZodType;
 }
 
 const ELSEWHERE: ReadonlySet<string> = new Set(INPUT_FIELDS);
 
 /**
- * The same text for whatever asks for the same, as JSON or as a form, with defaults written out or not. Pictures are not in
- * it: they are compared by what they are.
+ * Returns equal texts for equal requests, as JSON or as a form, with defaults written out or not.
+ * Pictures are excluded: they are compared by their contents.
  */
 export function canonicalText({ schema }: RequestKind, request: MediaRequest): string {
   const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter((field) => field !== "stream");

@@ -1,4 +1,4 @@
-// What a caller may send to the video path.
+// Fields of a client's request to the video path.
 import { ModelKind } from "@gr/proto/catalog";
 import { z } from "zod";
 import { imageFields, imageFormFields, mediaFields } from "./media-fields.ts";
@@ -22,7 +22,7 @@ export const videoRequestSchema = z.object({
   ...imageFields,
 });
 
-/** As a form has it; for the description only. */
+/** Field types of a form; for the description only. */
 const videoForm = z.object({ ...videoRequestSchema.shape, ...imageFormFields });
 
 export const videoRequests: RequestKind = {

@@ -1,5 +1,5 @@
-// Removes the files of generations that have been kept as long as they were to be. The row is marked when they are gone, so
-// that a crash in between leaves nothing behind: the next round removes them again, which changes nothing.
+// ExpireMedia deletes the files of generations after their retention period. The row is marked after the deletion.
+// After a crash in between, the next round deletes them again, which has no further effect.
 import type { Clock } from "@gr/runtime";
 import { deleteMedia } from "../storage/delete-media.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
@@ -13,11 +13,11 @@ export interface ExpireDeps {
   readonly storage: Pick<MediaStorage, "delete">;
   readonly events: RetentionEvents;
   readonly clock: Clock;
-  /** Of accounts that have none of their own. */
+  /** Retention of accounts without their own. */
   readonly days: Days;
 }
 
-/** One round over all that is over. Several processes may do it at once. */
+/** Runs one round over all expired media. Several processes may run it at once. */
 export async function expireMedia(
   { retention, storage, events, clock, days }: ExpireDeps,
   stopping: AbortSignal,
@@ -36,7 +36,7 @@ export async function expireMedia(
     const gone = (await Promise.all(removals)).filter((id) => id !== undefined);
     await retention.markExpired(gone, clock.now());
     if (gone.length > 0) events.expired(gone.length);
-    // What could not be removed is found again in the next round.
+    // The next round finds files again that could not be deleted.
     if (found.length < AT_ONCE || gone.length < found.length) return;
   }
 }

@@ -1,10 +1,10 @@
-// What the removal of media that have been kept long enough comes to: a counter and a log line.
+// Events of the deletion of expired media: a counter and a log line.
 import type { Logger } from "@gr/runtime";
 import { Counter, type Registry } from "prom-client";
 
 export interface RetentionEvents {
   expired(generations: number): void;
-  /** They are tried again in the next round. */
+  /** The next round retries them. */
   notRemoved(id: string, error: unknown): void;
 }
 

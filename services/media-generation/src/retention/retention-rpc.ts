@@ -1,4 +1,4 @@
-// How long an account's media are kept, for operators to see and to change.
+// Reads and changes the retention period of an account's media, for operators.
 import type { GetMediaRetentionRequest, SetMediaRetentionRequest } from "@gr/proto/media";
 import { parseRequest } from "@gr/runtime";
 import { z } from "zod";

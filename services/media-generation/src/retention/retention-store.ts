@@ -1,5 +1,5 @@
-// The SQL of how long media are kept: what accounts have of their own, and which files are over. Every file that there is
-// stands in a row, so no storage is ever listed.
+// The SQL of media retention: the accounts' own periods, and the expired files.
+// Every hosted file has a row, so no storage is ever listed.
 import type { Pool } from "@gr/runtime";
 
 /** Days; 0 = for ever. */
@@ -14,20 +14,20 @@ export interface Expired {
 }
 
 export interface RetentionStore {
-  /** Undefined when the account has none of its own. */
+  /** Undefined for an account without its own. */
   daysOf(accountId: string): Promise<Days | undefined>;
-  /** @param days undefined takes away what it has */
+  /** @param days undefined deletes the account's own period */
   setDaysOf(accountId: string, days: Days | undefined): Promise<void>;
   /**
-   * The oldest of each account whose files are over, and still there as far as is known.
-   * @param byDefault of accounts that have none of their own. @param now Unix milliseconds
+   * Returns the oldest generations of each account with expired files that are not yet marked as deleted.
+   * @param byDefault of accounts without their own. @param now Unix milliseconds
    */
   findExpired(byDefault: Days, now: number, limit: number): Promise<Expired[]>;
-  /** The files of these have been removed. */
+  /** Records that the files of these generations were deleted. */
   markExpired(ids: readonly string[], now: number): Promise<void>;
 }
 
-/** As in the index generation_kept. */
+/** The condition of the index generation_kept. */
 const KEPT = `state = 'succeeded' AND booked_at IS NOT NULL AND deleted_at IS NULL AND expired_at IS NULL
   AND json_array_length(outputs) > 0`;
 
@@ -48,7 +48,7 @@ export function createRetentionStore(pool: Pool): RetentionStore {
         [accountId, days],
       );
     },
-    // From one account to the next in the index, so that those who keep for ever are not read through.
+    // Skips from account to account in the index, so that accounts with unlimited retention are not scanned.
     findExpired: async (byDefault, now, limit) => {
       const { rows } = await pool.query<Expired>(
         `WITH RECURSIVE keeper AS (

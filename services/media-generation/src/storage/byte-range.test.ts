@@ -1,4 +1,4 @@
-// Ranges of bytes: what is served is always within the file.
+// Ranges of bytes: every served range is within the file.
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { readByteRange } from "./byte-range.ts";

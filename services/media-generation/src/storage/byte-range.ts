@@ -1,4 +1,4 @@
-// The Range header of a GET, as far as we serve it: one range of bytes (RFC 9110 §14).
+// ByteRange reads the Range header of a GET, as far as we support it: one range of bytes (RFC 9110 §14).
 
 /** Both ends inclusive. */
 export interface ByteRange {
@@ -7,8 +7,8 @@ export interface ByteRange {
 }
 
 /**
- * @returns undefined when the whole is to be sent: no header, another unit, several ranges, or nonsense;
- *   "unsatisfiable" when the range lies outside.
+ * @returns undefined if the whole file is to be sent: no header, another unit, several ranges, or invalid text;
+ * "unsatisfiable" if the range is outside the file.
  */
 export function readByteRange(
   header: string | undefined,

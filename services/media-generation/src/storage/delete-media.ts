@@ -1,8 +1,8 @@
-// Removes what was made, with the small pictures of it.
+// Deletes hosted files together with their previews.
 import { previewNameOf } from "./media-name.ts";
 import type { MediaStorage } from "./media-storage.ts";
 
-/** Does nothing about files that are not there. @param names of hosted files, without previews */
+/** Ignores missing files. @param names of hosted files, without previews */
 export async function deleteMedia(
   storage: Pick<MediaStorage, "delete">,
   names: readonly string[],

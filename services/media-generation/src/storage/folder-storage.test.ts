@@ -1,4 +1,4 @@
-// The folder: what is there is whole, what is not there is no error.
+// The folder: every visible file is complete, and a missing file is no error.
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ describe("folder storage", () => {
     const drafts = join(folder, "deep", "media", "drafts");
     await storage.check();
     expect(await readdir(drafts)).toEqual([]);
-    // Rights are no matter to root, who runs tests as well.
+    // Access rights do not limit root, and some test runs use root.
     await rm(drafts, { recursive: true });
     await writeFile(drafts, "no folder");
     await expect(storage.check()).rejects.toThrow();

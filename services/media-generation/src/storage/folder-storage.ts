@@ -1,19 +1,19 @@
-// Hosted files in a folder, spread over 256 subfolders. Several processes may share it. A file is written under
-// drafts/ and moved to its place when it is whole.
+// FolderStorage hosts files in a folder with 256 subfolders. Several processes may share it.
+// A file is written in drafts/ and moved to its final path when it is complete.
 import { randomUUID } from "node:crypto";
 import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type MediaStorage, StorageError } from "./media-storage.ts";
 import { readOnDemand } from "./read-on-demand.ts";
 
-/** A put that takes longer than this has died. */
+/** Age after which a draft's process counts as dead, in milliseconds. */
 const DRAFT_LIFE_MS = 3_600_000;
-/** A block of most file systems: less may fit when nothing else does. */
+/** A block of most file systems: a smaller file may fit on a full disk. */
 const PROBE = Buffer.alloc(4_096, 1);
 
-/** @param folder absolute or relative to the working directory; made when it is missing. */
+/** @param folder absolute or relative to the working directory; created if it is missing. */
 export async function createFolderStorage(folder: string): Promise<MediaStorage> {
-  // The names of the files are what their owners know them by.
+  // The names of the files are their secrets, so other users must not list the folder.
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const drafts = join(folder, "drafts");
   const pathOf = (name: string) => join(folder, name.slice(0, 2), name);
@@ -46,9 +46,9 @@ export async function createFolderStorage(folder: string): Promise<MediaStorage>
   };
 }
 
-/** Really: a disk that is full, or was mounted anew to be read only, leaves the rights to write as they were. */
+/** Writes a real file: a full or read-only disk does not change the access rights. */
 async function tryToWrite(drafts: string): Promise<void> {
-  // Not with its parents: a folder that has gone is not made again unnoticed.
+  // Without its parents: a lost folder must not be created again unnoticed.
   await mkdir(drafts).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "EEXIST") throw error;
   });
@@ -67,7 +67,7 @@ async function removeOld(folder: string, before: number): Promise<void> {
       if ((await stat(path)).mtimeMs < before) await rm(path, { force: true });
     }
   } catch (error) {
-    // No put has happened yet, or another process has moved or removed the file meanwhile.
+    // No file was stored yet, or another process has moved or deleted the file.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }
@@ -83,7 +83,7 @@ async function writeDurably(path: string, content: Uint8Array | AsyncIterable<Ui
   }
 }
 
-/** Tells a failure of the folder from one of whatever is to be written. */
+/** Distinguishes a failure of the folder from a failure of the content. */
 function stored<T>(work: Promise<T>): Promise<T> {
   return work.catch((cause) => {
     throw new StorageError(`the file could not be written: ${(cause as Error).message}`, { cause });

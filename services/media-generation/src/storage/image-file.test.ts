@@ -1,4 +1,4 @@
-// Pictures from outside: what is no picture is refused, what is one comes out clean.
+// Pictures of providers: bytes that are no picture are refused, and a picture has no foreign data afterwards.
 import { describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
 import { createMediaGates } from "../generation/media-gates.ts";

@@ -1,5 +1,5 @@
-// Turns a provider's bytes into a picture of ours. What they claim to be does not count: the first bytes must be a
-// known format's, the whole must decode, and the result is encoded anew, so that nothing foreign survives in it.
+// ImageFile converts a provider's bytes to a picture of ours. The declared type does not count: the first bytes must
+// be of a supported format, the whole must decode, and the result is encoded again, so that no foreign data remains.
 import type { FairGate } from "@gr/runtime";
 import { pixelsToDecode } from "../inputs/picture-header.ts";
 import type { OutputFormat } from "../request/image-request.ts";
@@ -19,10 +19,10 @@ export class InvalidImageError extends Error {
   override readonly name = "InvalidImageError";
 }
 
-/** @param owner account with whose share the picture is decoded. @throws InvalidImageError */
+/** @param owner account for the share of the decoder. @throws InvalidImageError */
 export type ConvertImage = (bytes: Buffer, format: OutputFormat, owner: string) => Promise<ImageFile>;
 
-/** @param gate bounds how many pictures are in memory decoded; the work itself is off the event loop. */
+/** @param gate limits the decoded pictures in memory; the work itself is off the event loop. */
 export function createImageConverter(gate: FairGate): ConvertImage {
   return (bytes, format, owner) =>
     gate.run({ owner, cost: pixelsToDecode(bytes) }, () => convert(bytes, format));
@@ -32,7 +32,7 @@ export function createImageConverter(gate: FairGate): ConvertImage {
 async function convert(bytes: Buffer, format: OutputFormat): Promise<ImageFile> {
   if (pictureFormatOf(bytes) === undefined)
     throw new InvalidImageError("the bytes are no PNG, JPEG or WebP picture");
-  // Loading sharp takes longer than starting a service, and most services never draw.
+  // sharp loads slower than a service starts, and most services never draw.
   const { default: sharp } = await import("sharp");
   try {
     const picture = sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: "error", pages: 1 })

@@ -1,5 +1,5 @@
-// Names of hosted files: 160 random bits and an extension. Nobody can guess one, one does not lead to another, and
-// nothing but such a name ever reaches the storage.
+// MediaName creates and checks names of hosted files: 160 random bits and an extension. No name can be guessed or
+// derived from another, and only valid names reach the storage.
 import { randomBytes } from "node:crypto";
 import type { OutputFormat } from "../request/image-request.ts";
 
@@ -20,19 +20,19 @@ const CONTENT_TYPE: Readonly<Record<string, string>> = {
   mp4: "video/mp4",
 };
 
-/** Of everything that is hosted. */
+/** Media types of all hosted files. */
 export const HOSTED_TYPES: readonly string[] = [...new Set(Object.values(CONTENT_TYPE))];
 
 export function makeMediaName(format: FileFormat): string {
   return `${randomBytes(20).toString("hex")}.${EXTENSION[format]}`;
 }
 
-/** Of the thumbnail or poster of a file: who knows the one, knows the other. */
+/** Returns the name of a file's thumbnail or poster. The file's name is the secret of both. */
 export function previewNameOf(name: string): string {
   return name.replace(/\.\w+$/, ".preview.webp");
 }
 
-/** Undefined when it is not one of our names. */
+/** Undefined for a name that is not ours. */
 export function contentTypeOf(name: string): string | undefined {
   const [, preview, own] = NAME.exec(name) ?? [];
   return CONTENT_TYPE[preview ?? own ?? ""];

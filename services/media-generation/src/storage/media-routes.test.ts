@@ -1,4 +1,4 @@
-// Hosted media: ranges, headers, caching, and that nothing but media can be had.
+// Hosted media: ranges, headers, caching, and that only media are served.
 
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

@@ -1,10 +1,10 @@
-// Hosted media for everybody who knows the name: GET and HEAD, ranges, headers that keep a browser from treating a
-// picture as anything else.
+// Serves hosted media to every client with the file's name: GET and HEAD, and ranges.
+// The headers keep a browser from treating a picture as another type.
 
 import { once } from "node:events";
 import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
-import { hasEntityTag, type RestRoute, restRoute } from "@gr/runtime";
+import { anyone, hasEntityTag, type RestRoute, restRoute } from "@gr/runtime";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { type ByteRange, readByteRange } from "./byte-range.ts";
@@ -15,24 +15,25 @@ export const MEDIA_PATH = "/media";
 
 const RETRY_MS = 1_000;
 
-/** Set on every answer that carries a file. A name never gets another content, so caches may keep it for ever. */
+/** Set on every answer with a file. A name never changes its content, so caches may store it for ever. */
 const HEADERS = {
   "accept-ranges": "bytes",
   "cache-control": "public, max-age=31536000, immutable",
   "content-disposition": "inline",
-  // A browser that opens a video by its URL makes a page around it, to which this policy applies.
+  // A browser that opens a video by its URL wraps it in a page, to which this policy applies.
   "content-security-policy": "sandbox; default-src 'none'; media-src 'self'",
   "cross-origin-resource-policy": "cross-origin",
   "x-content-type-options": "nosniff",
 };
 
-/** Of whatever type, it is bytes. */
+/** Bytes of any type. */
 const FILE = Object.fromEntries(HOSTED_TYPES.map((type) => [type, { schema: z.file() }]));
 
 export function mediaRoute(storage: MediaStorage): RestRoute {
   return restRoute({
     method: "GET",
     path: `${MEDIA_PATH}/:name`,
+    access: anyone,
     summary: "A generated image or video, for everybody who knows its URL",
     responses: {
       200: { description: "The file", others: FILE },
@@ -81,7 +82,9 @@ async function sendMedia(
   return reply.send(file);
 }
 
-/** Waits for its first bytes, so that a file that was deleted a moment ago is not found instead of an answer that breaks. */
+/**
+ * Waits for the first bytes. A file that was deleted a moment ago then answers "not found" instead of breaking off.
+ */
 async function openFile(
   storage: MediaStorage,
   name: string,
@@ -107,7 +110,7 @@ function unreachable(cause: unknown): never {
   throw new ServiceError("service_unavailable", message, { retryAfterMs: RETRY_MS, cause });
 }
 
-/** Ranges are for GET only, and only of the version that the caller has. */
+/** Ranges apply to GET only, and only to the client's version of the file. */
 function rangeHeader(http: FastifyRequest, tag: string): string | undefined {
   const { range, "if-range": ifRange } = http.headers;
   return http.method !== "GET" || (ifRange !== undefined && ifRange !== tag) ? undefined : range;

@@ -1,4 +1,4 @@
-// Where this installation keeps hosted files: in a folder, or in a bucket when one is named.
+// Opens this installation's storage of hosted files: a folder, or a bucket if the settings name one.
 import { join } from "node:path";
 import { type Clock, OperatorError } from "@gr/runtime";
 import type { MediaGenerationConfig } from "../config.ts";
@@ -8,9 +8,9 @@ import { createS3Storage } from "./s3-storage.ts";
 
 export interface OpenStorage {
   readonly storage: MediaStorage;
-  /** What operators are told when `check` fails. */
+  /** Message for operators when `check` fails. */
   readonly unwritable: string;
-  /** How long a check that was made counts, in milliseconds. */
+  /** Validity of a check's result, in milliseconds. */
   readonly checkedForMs: number;
 }
 
@@ -25,7 +25,7 @@ type StorageConfig = Pick<
   | "MEDIA_S3_SECRET_ACCESS_KEY"
 >;
 
-/** @throws OperatorError when the settings do not go together */
+/** @throws OperatorError for contradictory settings */
 export async function openStorage(config: StorageConfig, clock: Clock): Promise<OpenStorage> {
   const bucket = config.MEDIA_S3_BUCKET;
   if (bucket === undefined) {
@@ -40,7 +40,7 @@ export async function openStorage(config: StorageConfig, clock: Clock): Promise<
     credentials: credentialsOf(config),
     clock,
   });
-  // Each check is two requests, which cost something.
+  // Each check is two requests, which cost money.
   return { storage, unwritable: `the bucket ${bucket} cannot be written`, checkedForMs: 60_000 };
 }
 

@@ -1,4 +1,4 @@
-// Nothing is read that nobody wants yet, and the bytes are those of the file.
+// Bytes are read only on demand, and they equal the file's bytes.
 import { appendFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -55,7 +55,7 @@ test("for somebody who takes nothing, one chunk is read and the file is closed w
   const file = readOnDemand(growing);
   file.pipe(client);
   await until(() => taken.length === 1, PATIENCE);
-  // What comes to be there only now would not be seen by whoever has read ahead to the end.
+  // A reader that had read ahead to the end would not see these later bytes.
   await appendFile(growing, bytes.subarray(65_536));
   while (Buffer.concat(taken).length < bytes.length) {
     const before = taken.length;

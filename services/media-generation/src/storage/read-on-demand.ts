@@ -1,12 +1,12 @@
-// Reads a file no sooner than somebody wants its bytes. A stream of Node reads a chunk ahead, which doubles what each of the
-// clients costs who take nothing of the file that they have asked for.
+// Reads each chunk of a file when its client is ready for it. A Node stream reads one chunk ahead, which would double
+// the memory of each client that requests a file and reads none of it.
 import { type FileHandle, open } from "node:fs/promises";
 import { Readable } from "node:stream";
 import type { ByteRange } from "./byte-range.ts";
 
 const CHUNK_BYTES = 64 * 1024;
 
-/** Fails as `open` does. The file is open from the first byte that is wanted until the end. */
+/** Fails as `open` does. The file is open from the first requested byte to the end. */
 export function readOnDemand(path: string, range?: ByteRange): Readable {
   let file: Promise<FileHandle> | undefined;
   let at = range?.start ?? 0;
@@ -30,7 +30,7 @@ export function readOnDemand(path: string, range?: ByteRange): Readable {
   });
 }
 
-/** @returns nothing at the end of the file, or when nothing is wanted */
+/** @returns nothing at the end of the file, or if no byte is requested */
 async function readChunk(file: Promise<FileHandle>, at: number, bytes: number): Promise<Buffer> {
   const opened = await file;
   const chunk = Buffer.allocUnsafeSlow(bytes);

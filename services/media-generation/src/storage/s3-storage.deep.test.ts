@@ -1,4 +1,4 @@
-// The bucket on a server that others run in production: the same contract, and what crashes leave of uploads.
+// The bucket on a production server: the same contract, and the remains of crashed uploads.
 import {
   CreateMultipartUploadCommand,
   HeadObjectCommand,

@@ -1,5 +1,5 @@
-// Hosted files in a bucket of S3, or of whatever speaks its protocol. Several processes may share it. A file comes to be
-// there when its upload is completed, so none is ever there in part.
+// S3Storage hosts files in a bucket of S3 or of a compatible service. Several processes may share it.
+// A file appears when its upload is completed, so it is never visible in part.
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import type { MultipartUpload, S3ClientConfig } from "@aws-sdk/client-s3";
@@ -9,32 +9,32 @@ import { type MediaStorage, StorageError } from "./media-storage.ts";
 
 export interface S3Options {
   readonly bucket: string;
-  /** What every name begins with there. */
+  /** Common prefix of all object names. */
   readonly prefix: string;
   readonly region: string;
-  /** Of another service than AWS; buckets are then named in the path. */
+  /** Address of a service other than AWS; buckets are then named in the path. */
   readonly endpoint?: string | undefined;
-  /** Undefined: the AWS SDK looks for them where it always does. */
+  /** Undefined: the AWS SDK uses its default sources. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string } | undefined;
   readonly clock: Clock;
 }
 
-/** The smallest that S3 takes. So much of a video is in memory while it is uploaded, and as much again of what comes next. */
+/** Smallest part that S3 accepts, in bytes. An upload has one part in memory, and one part of the following bytes. */
 const PART_BYTES = 5 * 1024 * 1024;
-/** An upload that takes longer than this has died. */
+/** Age after which an upload's process counts as dead, in milliseconds. */
 const UPLOAD_LIFE_MS = 3_600_000;
-/** Each file that is being sent to somebody has one. */
+/** Connections at most. Each download by a client uses one. */
 const MOST_CONNECTIONS = 1_000;
 const CONNECT_MS = 3_000;
-/** Longer than a client may take nothing of its file. */
+/** Above the longest pause of a client within its download, in milliseconds. */
 const SILENCE_MS = 120_000;
 const CACHE_CONTROL = "public, max-age=31536000, immutable";
 const NOT_FOUND = 404;
 const NOT_IMPLEMENTED = 501;
 
-/** Asks for nothing yet: whether the bucket can be written, `check` tells. */
+/** Sends no request. `check` finds out whether the bucket accepts files. */
 export async function createS3Storage(options: S3Options): Promise<MediaStorage> {
-  // Loading the SDK takes a while, and most installations have a folder.
+  // The SDK loads slowly, and most installations use a folder.
   const s3 = await import("@aws-sdk/client-s3");
   const { Upload } = await import("@aws-sdk/lib-storage");
   const { bucket: Bucket, prefix, clock } = options;
@@ -44,7 +44,7 @@ export async function createS3Storage(options: S3Options): Promise<MediaStorage>
   async function upload(name: string, Body: Uint8Array | Readable): Promise<void> {
     const ContentType = contentTypeOf(name) ?? "application/octet-stream";
     const params = { ...at(name), Body, ContentType, CacheControl: CACHE_CONTROL };
-    // One part at a time. What has been uploaded of a file that fails is given up.
+    // One part at a time. The uploaded parts of a failed file are aborted.
     await new Upload({ client, params, partSize: PART_BYTES, queueSize: 1 }).done();
   }
 
@@ -97,11 +97,11 @@ export async function createS3Storage(options: S3Options): Promise<MediaStorage>
         for await (const { Key, UploadId, Initiated } of unfinishedUploads()) {
           if (Initiated === undefined || Initiated.getTime() > clock.now() - UPLOAD_LIFE_MS) continue;
           const abort = new s3.AbortMultipartUploadCommand({ Bucket, Key, UploadId });
-          // Another process may have been faster.
+          // Another process may have aborted it first.
           await client.send(abort).catch(unlessStatus(NOT_FOUND));
         }
       } catch (error) {
-        // There are services that keep no list of them.
+        // Some services have no list of uploads.
         unlessStatus(NOT_IMPLEMENTED)(error);
       }
     },
@@ -118,7 +118,7 @@ function settingsOf({ region, endpoint, credentials }: S3Options): S3ClientConfi
     region,
     ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
     ...(credentials === undefined ? {} : { credentials }),
-    // Other services than AWS refuse checksums that are younger than the protocol.
+    // Other services than AWS refuse checksums that are newer than the protocol.
     requestChecksumCalculation: "WHEN_REQUIRED",
     responseChecksumValidation: "WHEN_REQUIRED",
     requestHandler: {
@@ -130,7 +130,7 @@ function settingsOf({ region, endpoint, credentials }: S3Options): S3ClientConfi
   };
 }
 
-/** Tells a failure of the bucket from one of whatever is to be written. */
+/** Distinguishes a failure of the bucket from a failure of the content. */
 function watch(content: AsyncIterable<Uint8Array>) {
   let failure: unknown;
   async function* pieces(): AsyncGenerator<Uint8Array> {

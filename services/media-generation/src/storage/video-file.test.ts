@@ -1,4 +1,4 @@
-// What is taken for a video: by its first box, however the bytes come in pieces.
+// Videos are accepted by their first box, with any division of the bytes into pieces.
 import { expect, test } from "@jest/globals";
 import { mp4Of } from "../test/videos.ts";
 import { collect } from "./collect.ts";

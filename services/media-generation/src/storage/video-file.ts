@@ -1,5 +1,5 @@
-// Which bytes are taken for a video: an MP4 by its first box, whatever the provider calls them. A video is hosted as it came;
-// nobody decodes it here.
+// VideoFile accepts bytes as a video if their first box is that of an MP4. The provider's declared type does not
+// count. A video is hosted unchanged and never decoded here.
 
 /** Major brands of other files that begin with the same box: pictures, sound, QuickTime. */
 const OTHER_BRANDS = new Set([
@@ -14,14 +14,14 @@ const OTHER_BRANDS = new Set([
   "M4B ",
   "qt  ",
 ]);
-/** As many bytes as have to be there to tell. */
+/** Number of bytes that the check needs. */
 const HEAD_BYTES = 12;
 
 export class InvalidVideoError extends Error {
   override readonly name = "InvalidVideoError";
 }
 
-/** Hands the bytes on once enough have come to tell. @throws InvalidVideoError while it is read */
+/** Passes the bytes through after the check. @throws InvalidVideoError during the read */
 export async function* mp4Only(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const chunk of chunks) {

@@ -1,4 +1,4 @@
-// An adapter before a scripted server, for tests of what is particular about its wire format.
+// An adapter in front of a scripted server, for tests of the special parts of its wire format.
 import { afterEach, beforeEach } from "@jest/globals";
 import { runJob, type Succeeded } from "../generation/run-job.ts";
 import { createArtifactReader } from "../providers/artifact.ts";
@@ -14,12 +14,12 @@ import {
   startScriptedServer,
 } from "./scripted-server.ts";
 
-/** Of what is made. */
+/** Largest size of an output, in bytes. */
 const MOST_BYTES = 1024 * 1024;
 export const ADAPTER_SECRET = "sk-secret";
 const REQUEST_ID = "0b1f5f2e-7f0f-4a51-9d5c-3f1f5f0f4a51";
 
-/** A job for one, of a model "m"; whatever matters is said by the test. */
+/** A job for one output of a model "m"; the test sets all fields that matter. */
 export function jobOf<Job extends MediaJob>(kind: Job["kind"], job: Partial<Job> = {}): Job {
   const plain = {
     kind,
@@ -36,20 +36,20 @@ export function jobOf<Job extends MediaJob>(kind: Job["kind"], job: Partial<Job>
 
 export interface AdapterBench {
   readonly server: ScriptedServer;
-  /** Another host, to which the public internet's rules do not apply. */
+  /** Another host, without the restrictions of the public internet. */
   readonly elsewhere: ScriptedServer;
   readonly provider: MediaProvider;
-  /** Carries a job out while the server plays this. */
+  /** Runs a job while the server plays this script. */
   run(job: MediaJob, ...script: ScriptEntry[]): Promise<Succeeded>;
-  /** The error with which a job ends while the server plays this. */
+  /** Returns the error of a job while the server plays this script. */
   failure(job: MediaJob, ...script: ScriptEntry[]): Promise<ProviderError>;
-  /** Brings what a job has made. */
+  /** Fetches the output of a job. */
   bring(made: Succeeded): Promise<Buffer[]>;
-  /** A request as the server got it, its body read as JSON. */
+  /** Returns a received request, with its body as parsed JSON. */
   asked(index?: number): { path: string; headers: ReceivedRequest["headers"]; json: unknown };
 }
 
-/** For each test of the file there is a new one. */
+/** Creates a new bench for each test of the file. */
 export function useAdapter(create: ProviderUnderTest["create"]): AdapterBench {
   let server: ScriptedServer;
   let elsewhere: ScriptedServer;

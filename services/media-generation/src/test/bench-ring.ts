@@ -1,4 +1,5 @@
-// What the benches of this service stand on: media processes on a PostgreSQL of their own, and a look at their memory.
+// BenchRing is the base of this service's benches: media processes on a PostgreSQL of their own,
+// and measurements of their memory.
 import { mkdtemp, readFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
-// What every provider adapter must keep, checked against scripted servers: each adapter's test runs these checks with its
-// own wire format. An adapter that passes can be trusted with money: it never mistakes an unknown outcome for a failure,
-// never submits twice, never follows an answer elsewhere, never shows its secret.
+// Guarantees of every provider adapter, checked against scripted servers: each adapter's test runs these checks with
+// its own wire format. An adapter that passes is safe for money: it never mistakes an unknown outcome for a failure,
+// never submits twice, never follows an answer to another host, never reveals its secret.
 import { inspect } from "node:util";
 import type { Timer } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
@@ -18,17 +18,17 @@ export interface ProviderUnderTest {
   create(options: { baseUrl: string; secret: string; outbound: Outbound }): MediaProvider;
   readonly job: MediaJob;
   /**
-   * The answer to a submission: with what was made, or that a queue has accepted it.
-   * @param links where the pictures can be fetched, on another host
+   * The answer to a submission: with the output, or with a queue's acceptance.
+   * @param links addresses of the pictures, on another host
    */
   submitted(made: readonly Buffer[], links: readonly string[]): ScriptEntry;
-  /** The answer that ends a submission which moderation refuses; absent where only polls say so. */
+  /** The answer for a submission that moderation refuses; absent if only polls report it. */
   readonly blocked?: ScriptEntry;
   /** The answer to a request that is invalid, quoting this text to its sender. */
   invalid(quoting: string): ScriptEntry;
-  /** Of a provider whose jobs are polled. */
+  /** For a provider with polled jobs. */
   readonly queue?: QueueUnderTest;
-  /** Of a provider that can be asked what a request cost. */
+  /** For a provider with a query of its bills. */
   readonly look?: {
     readonly found: ScriptEntry;
     readonly cost: bigint;
@@ -41,23 +41,23 @@ export interface QueueUnderTest {
   readonly pending: readonly ScriptEntry[];
   /** @param links where the pictures can be fetched, on another host */
   done(made: readonly Buffer[], links: readonly string[]): ScriptEntry;
-  /** Answers about a job that has ended without a result, and what they mean. */
+  /** Answers about a job that has ended without a result, and their meanings. */
   readonly ended: readonly (readonly [ScriptEntry, ProviderFailure])[];
-  /** Accepts a job and says where to poll it; absent where answers have no addresses. */
+  /** Accepts a job and names its polling address; absent if answers have no addresses. */
   polledAt?(url: string): ScriptEntry;
-  /** Says that the provider cannot be asked to give a job up. */
+  /** True if the provider has no cancellation. */
   readonly neverCancels?: true;
 }
 
 const SECRET = "sk-conformance-0123456789abcdef";
 const MAX_ANSWER_BYTES = 256 * 1024;
-/** Of what is made. */
+/** Largest size of an output, in bytes. */
 const MOST_BYTES = 1024 * 1024;
 const SOON_MS = 200;
 const LONG_MS = 20_000;
 /** A poll that fails so is repeated. */
 const AGAIN: readonly ProviderFailure[] = ["rate_limited", "unavailable", "timeout", "unknown_outcome"];
-/** Nobody has to wait for a poll here. */
+/** A timer without pauses between polls. */
 export const hasty: Timer = {
   now: () => Date.now(),
   sleep: () => new Promise((resolve) => setImmediate(resolve)),
@@ -87,7 +87,7 @@ class Bench {
     return new Bench(subject, await startScriptedServer(), await startScriptedServer());
   }
 
-  /** As another process would make it. */
+  /** Creates the provider as another process would. */
   another(): MediaProvider {
     return this.subject.create({ baseUrl: this.server.url, secret: SECRET, outbound: this.outbound });
   }
@@ -102,12 +102,12 @@ class Bench {
     return this.subject.job;
   }
 
-  /** As many as two, if the provider makes two at once. */
+  /** Two, or fewer if the provider generates fewer at once. */
   get count(): number {
     return Math.min(2, this.provider.makes[this.job.kind]?.mostAtOnce ?? 1);
   }
 
-  /** The whole exchange of a job that makes these. */
+  /** Scripts the whole exchange of a job with these outputs. */
   play(made: readonly Buffer[], before: readonly ScriptEntry[] = []): void {
     const { submitted, queue } = this.subject;
     this.elsewhere.play(...made.map((body) => ({ status: 200, body })));
@@ -152,7 +152,7 @@ class Bench {
   }
 }
 
-/** The error of a call, after making sure that nothing about it tells the secret. */
+/** Returns the error of a call, after a check that the secret is nowhere in it. */
 async function failureOf(call: Promise<unknown>): Promise<ProviderError> {
   const error = await call.then(
     () => new Error("it did not fail"),

@@ -20,14 +20,14 @@ export const fox = { model: "sandbox/image", prompt: "a fox" };
 
 /** Media generation as a process. */
 export interface MediaChild extends Pick<TestChild, "pid" | "kill" | "pause" | "resume"> {
-  /** Where callers reach it. */
+  /** The address for clients. */
   readonly url: string;
 }
 
 export class CrashRing {
   readonly upstream: ScriptedServer;
   readonly billing: FakeBilling;
-  /** Sees and locks what the process does in its tables. */
+  /** Reads and locks the process's tables. */
   readonly db: pg.Client;
   readonly #peers: RunningProcess;
   readonly #database: TestDatabase;
@@ -76,7 +76,7 @@ export class CrashRing {
     return new CrashRing({ upstream, billing, database, dataDir, env, peers, db });
   }
 
-  /** One more process on the same data. */
+  /** Starts one more process on the same data. */
   async startChild(env: Readonly<Record<string, string>> = {}): Promise<MediaChild> {
     const edgePort = String(await freePort());
     const child = await startChild(ENTRY, { ...this.#env, ...env, EDGE_PORT: edgePort });
@@ -86,11 +86,11 @@ export class CrashRing {
   }
 
   /**
-   * Sends a request to a new process, kills it as soon as the armed moment has come, starts another one, and waits
+   * Sends a request to a new process, kills it at the armed moment, starts another one, and waits
    * until no hold is open.
    * @param options.env of the process that is killed
    * @param options.later the request is for a video, and does not wait for it: it may be accepted before the crash
-   * @returns the process that has taken over
+   * @returns the process that continues
    */
   async crashAt(
     arm: (crash: () => Promise<void>) => void,
@@ -146,7 +146,7 @@ export class CrashRing {
     return entries.filter((file) => /\.(webp|mp4)$/.test(file));
   }
 
-  /** The same without thumbnails and posters. */
+  /** Returns the files without thumbnails and posters. */
   async outputs(): Promise<string[]> {
     return (await this.files()).filter((file) => !isPreview(file));
   }
@@ -176,7 +176,7 @@ export function generate(
   return postJson(`${child.url}/v1/compat/images/generations`, body, headers);
 }
 
-/** A video that nobody waits for. */
+/** Requests a video without waiting for it. */
 export function generateLater(child: MediaChild): Promise<Answer> {
   const video = { model: "sandbox/video", prompt: "a fox" };
   return postJson(`${child.url}/v1/compat/videos/generations`, video, { prefer: "respond-async" });

@@ -1,4 +1,4 @@
-// What the gateway is to media generation: a public listener that has authenticated its caller already.
+// Replaces the gateway in front of media generation: a public listener with an authenticated client.
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
 import type { Principal } from "@gr/identity";
@@ -11,12 +11,12 @@ export const caller: Principal = {
   kind: "normal",
 };
 
-/** Names another key of the caller's account. */
+/** Names another key of the client's account. */
 export const KEY_HEADER = "x-test-key";
 /** Names another account. */
 export const ACCOUNT_HEADER = "x-test-account";
 
-/** Requests whose clients still wait. */
+/** Requests with clients that still wait. */
 export const waiting = new Set<string>();
 
 export const edgeModule: Module = defineModule({

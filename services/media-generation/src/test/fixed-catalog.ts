@@ -1,4 +1,4 @@
-// A catalogue service at the process edge: a few models with their real prices, sent once to whoever watches.
+// A catalogue service at the process edge: a few models with their real prices, sent once to each watcher.
 import { create } from "@bufbuild/protobuf";
 import { CatalogService, type Model, ModelKind, ModelSchema } from "@gr/proto/catalog";
 import { defineModule, implement, type Module } from "@gr/runtime";

@@ -1,4 +1,4 @@
-// What sixteen pictures of 20 MB cost a media process: its memory at the peak of one such request after another, each
+// Memory of a media process for sixteen pictures of 20 MB: the peak of one such request after another, each
 // in another form, sent on to a provider as a form. Prints a table; run with: npm run bench:inputs
 import sharp from "sharp";
 import { benchRing, memoryOf } from "./bench-ring.ts";
@@ -8,7 +8,7 @@ const MB = 1024 * 1024;
 const FILES = 16;
 const ask = { model: "sandbox/image-edit", prompt: "a fox", response_format: "b64_ephemeral" };
 
-/** Noise, which no format makes smaller. */
+/** Noise, which no format compresses. */
 async function noise(format: "png" | "jpeg", side: number, tagged = false): Promise<Buffer> {
   const bytes = Buffer.alloc(side * side * 3);
   let state = 1;

@@ -1,4 +1,4 @@
-// What tests ask of the database of the generation log beside the service.
+// Database queries of tests on the generation log, next to the service's own.
 import type pg from "pg";
 
 /** The only row there is. */
@@ -6,7 +6,7 @@ export async function readRow(db: pg.Pool): Promise<Record<string, unknown>> {
   return (await db.query("SELECT * FROM generation")).rows[0];
 }
 
-/** What a killed process had asked of Postgres ends now, not whenever Postgres finds out that it is gone. */
+/** Ends the queries of a killed process now, before Postgres itself detects its end. */
 export async function cutOtherConnections(db: pg.Client): Promise<void> {
   await db.query(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
@@ -22,7 +22,7 @@ export interface FixedEntry {
   readonly createdAt: string;
 }
 
-/** Puts a generation into the log as if it had been made. */
+/** Inserts a generation into the log without generating it. */
 export async function insertEntry(
   db: pg.Pool,
   accountId: string,

@@ -1,4 +1,4 @@
-// A database with the tables of media generation: migrated once per jest run, cloned for each caller.
+// A database with the tables of media generation: migrated once per jest run, cloned for each call.
 import { fileURLToPath } from "node:url";
 import { connectPostgres, createLogger, migrate } from "@gr/runtime";
 import { type TestDatabase, testDatabase } from "@gr/testing";

@@ -1,4 +1,4 @@
-// No way out: for adapters that are looked at and not used, or that use only what a test puts in its place.
+// An outbound without any connection: for adapters that are only inspected, or that use only a test's replacement.
 import type { Outbound } from "../providers/outbound.ts";
 
 export const noOutbound: Outbound = {

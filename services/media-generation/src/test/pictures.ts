@@ -12,7 +12,7 @@ export function drawPicture(
   return picture.toFormat(format).toBuffer();
 }
 
-/** As a provider has it in its answer. */
+/** Returns the picture as a provider's artifact. */
 export function artifactOf(bytes: Buffer): Artifact {
   return { stream: [bytes], type: "image/png" };
 }

@@ -1,6 +1,6 @@
-// The adapter of a provider with a queue, for tests: jobs wait there and outlive our processes. POST {url}/queue answers
-// { job }; GET {url}/queue/{job} answers {} until there is { b64_json } or { urls }, or { failed } or { blocked };
-// PUT {url}/queue/{job}/cancel gives a job up.
+// The adapter of a provider with a queue, for tests: jobs wait there and outlive our processes.
+// POST {url}/queue answers { job }. PUT {url}/queue/{job}/cancel cancels a job.
+// GET {url}/queue/{job} answers {} until there is { b64_json } or { urls }, or { failed } or { blocked }.
 import { z } from "zod";
 import { madePictures } from "../providers/made-pictures.ts";
 import type { Outbound } from "../providers/outbound.ts";

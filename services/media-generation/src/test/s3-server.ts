@@ -1,17 +1,17 @@
-// A server that speaks S3's protocol, signatures included, with one bucket; its files are in a folder that goes with it.
+// A server for S3's protocol, signatures included, with one bucket; its folder of files is deleted at its end.
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import S3rver from "@20minutes/s3rver";
 
 export const BUCKET = "generated-media";
-/** The only key that it knows. */
+/** The only valid key. */
 export const S3_KEY = { accessKeyId: "S3RVER", secretAccessKey: "S3RVER" };
 const OBJECT = "._S3rver_object";
 
 export interface S3Server {
   readonly url: string;
-  /** What leads a router to it. */
+  /** Settings for a router that uses it. */
   readonly env: Readonly<Record<string, string>>;
   /** Keys of the objects in the bucket. */
   keys(): Promise<string[]>;

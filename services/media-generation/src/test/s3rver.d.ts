@@ -1,4 +1,4 @@
-// The part of @20minutes/s3rver that the tests use; it comes without types.
+// Types for the part of @20minutes/s3rver that the tests use; the package has none.
 declare module "@20minutes/s3rver" {
   export default class S3rver {
     constructor(options: {

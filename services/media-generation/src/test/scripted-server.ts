@@ -1,4 +1,4 @@
-// An upstream that answers by script: one entry per request, in order. What came in is kept for inspection.
+// An upstream that answers by script: one entry per request, in order. Received requests are stored for checks.
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -6,7 +6,7 @@ export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
-  /** As UTF-8, and as it came. */
+  /** As UTF-8, and as raw bytes. */
   readonly body: string;
   readonly bytes: Buffer;
 }
@@ -17,7 +17,7 @@ export interface FixedAnswer {
   readonly body?: string | Buffer | object;
 }
 
-/** An answer, or a function that does to the response whatever it likes. */
+/** An answer, or a function with full control of the response. */
 export type ScriptEntry =
   | FixedAnswer
   | ((response: ServerResponse, request: ReceivedRequest) => void | Promise<void>);
@@ -25,7 +25,7 @@ export type ScriptEntry =
 export interface ScriptedServer {
   readonly url: string;
   readonly requests: ReceivedRequest[];
-  /** Replaces what is left of the script; its last entry answers all further requests. */
+  /** Replaces the remaining script; its last entry answers all further requests. */
   play(...script: ScriptEntry[]): void;
   close(): Promise<void>;
 }

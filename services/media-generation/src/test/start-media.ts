@@ -1,5 +1,5 @@
-// Media generation between fakes at the edge of the process: billing, catalogue, a listener in the gateway's place,
-// and whatever upstream the test gives it. Database and files are real and survive a restart within a test.
+// Media generation between fakes at the edge of the process: billing, catalogue, a listener instead of the gateway,
+// and the test's own upstream. Database and files are real and survive a restart within a test.
 import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import { migratedDatabase } from "./migrated-database.ts";
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
-  /** Whatever came: tests look into answers of many shapes. */
+  /** Any parsed JSON: tests read answers of many shapes. */
   readonly body: ReturnType<typeof JSON.parse>;
 }
 
@@ -32,10 +32,10 @@ export const QUICK = {
   RESOLVE_INTERVAL_MS: "50",
 };
 
-/** As QUICK, with time enough to work. */
+/** Like QUICK, with enough time for the work. */
 export const PATIENT = { ...QUICK, MEDIA_TIMEOUT_MS: "60000" };
 
-/** As PATIENT, and a process that stands still for a moment is not taken for dead, so that each move is made once. */
+/** Like PATIENT, and a paused process does not count as dead, so that each operation happens once. */
 export const UNDISTURBED = { ...PATIENT, MEDIA_LEASE_MS: "60000" };
 
 export interface MediaUnderTest {
@@ -44,17 +44,17 @@ export interface MediaUnderTest {
   readonly dataDir: string;
   readonly database: TestDatabase;
   url(): string;
-  /** Where its peers reach it. */
+  /** The address for peers. */
   rpcUrl(): string;
-  /** An entry of the log, as its API shows it; of the caller's key unless another is named. */
+  /** Returns an entry of the log, as its API shows it, with the client's key or the named one. */
   logged(id: string | null, key?: string): Promise<Answer>;
-  /** Asks for images as JSON; a string is sent as it is. */
+  /** Requests images as JSON; a string is sent unchanged. */
   generate(body: object | string, path?: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** The only row there is. */
   row(): Promise<Record<string, unknown>>;
   /** Files under the media folder. */
   files(): Promise<string[]>;
-  /** The same without thumbnails and posters. */
+  /** Returns the files without thumbnails and posters. */
   outputs(): Promise<string[]>;
   metrics(): Promise<string>;
   readyz(): Promise<Answer>;
@@ -66,7 +66,7 @@ export interface MediaUnderTest {
 }
 
 export interface Restart {
-  /** What the catalogue lists. */
+  /** Models of the catalogue. */
   readonly models?: readonly Model[];
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -77,14 +77,14 @@ export interface MediaOptions {
   readonly providers?: typeof createProviders;
 }
 
-/** Of callers who can afford whatever they ask for. */
+/** For accounts with enough credit for every request. */
 export function createBilling(): FakeBilling {
   return new FakeBilling({ credit: 1_000_000_000n });
 }
 
 const MOVES = new Set(["place", "capture", "release", "nextAttempt"]);
 
-/** What was done about holds, in order. */
+/** Operations on holds, in order. */
 export function movesOf({ calls }: FakeBilling): string[] {
   return calls.map(({ kind }) => kind).filter((kind) => MOVES.has(kind));
 }

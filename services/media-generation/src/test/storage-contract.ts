@@ -1,4 +1,4 @@
-// What every storage of hosted files has to keep to, whatever it lies on.
+// The contract of every storage of hosted files, on any medium.
 import { buffer } from "node:stream/consumers";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { makeMediaName } from "../storage/media-name.ts";
@@ -73,7 +73,7 @@ export function describeStorage(open: () => Promise<MediaStorage>): void {
   });
 }
 
-/** Of a storage that cannot be reached. */
+/** The contract of an unreachable storage. */
 export function describeUnreachable(open: () => Promise<MediaStorage>): void {
   describe("one that cannot be reached", () => {
     const name = makeMediaName("png");

@@ -1,5 +1,5 @@
-// versitygw, a server that others run in production: S3's whole protocol over a folder. Its source is built once by Go, outside of
-// this checkout.
+// versitygw is a production server: S3's whole protocol over a folder. The test builds its source once with `go`,
+// outside of this checkout.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -64,7 +64,7 @@ export async function startVersityGateway(): Promise<VersityGateway> {
   }
 }
 
-/** @throws Error that says what is missing */
+/** @throws Error that names the missing tool */
 async function built(): Promise<string> {
   if (existsSync(BUILT)) return join(BUILT, "versitygw");
   await mkdir(join(BUILT, ".."), { recursive: true });

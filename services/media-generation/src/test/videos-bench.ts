@@ -1,6 +1,6 @@
-// What videos cost a media process in memory: two thousand that wait for their provider, and twenty large ones that come at
-// once, by URL and as base64, for callers who wait. Prints what it sees; run with:
-// npm run bench:videos, of which `-- waiting` and `-- large` are parts.
+// Memory of a media process for videos: two thousand that wait for their provider, and twenty large ones that arrive
+// at once, by URL and as base64, for waiting clients. Prints its measurements; run with: npm run bench:videos, with
+// the parts `-- waiting` and `-- large`.
 import { setTimeout as sleep } from "node:timers/promises";
 import { Agent, request } from "undici";
 import { benchRing, memoryOf } from "./bench-ring.ts";
@@ -8,7 +8,7 @@ import type { MediaChild } from "./crash-ring.ts";
 import type { ScriptEntry } from "./scripted-server.ts";
 import { mp4Of } from "./videos.ts";
 
-/** Both, unless one is named. */
+/** Both parts, unless the command names one. */
 const PARTS = process.argv.length > 2 ? process.argv.slice(2) : ["waiting", "large"];
 const WAITING = Number(process.env["BENCH_WAITING"] ?? 2_000);
 const ASKED_PER_SECOND = 100;
@@ -16,7 +16,7 @@ const WAIT_MS = 10_000;
 const AT_ONCE = 20;
 const MB = 1024 * 1024;
 const LARGE_MB = 100;
-/** As base64, which has a bound of its own. */
+/** Size of the base64 videos, which have a limit of their own. */
 const LARGE_BASE64_MB = 60;
 const CHUNK = Buffer.alloc(MB / 4, 7);
 
@@ -34,7 +34,7 @@ try {
   await stop();
 }
 
-/** A queue that keeps its jobs until it is told to finish them, and the file that they make. */
+/** A queue that holds its jobs until the bench finishes them, and the file of their output. */
 function queue(file: ScriptEntry) {
   const state = { jobs: 0, polls: 0, done: false };
   ring.upstream.play((response, received) => {

@@ -1,4 +1,4 @@
-// The smallest file that counts as an MP4 here: its first box, and a box of whatever bytes.
+// The smallest file that counts as an MP4 here: its first box, and a box with any bytes.
 
 /** @param content of the second box */
 export function mp4Of(content = "moving pictures"): Buffer {

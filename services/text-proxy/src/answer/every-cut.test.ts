@@ -1,4 +1,4 @@
-// Streams as upstreams send them, recorded from the simulator, cut at every byte: whatever the cut, the client gets the
+// Streams of upstreams, recorded from the simulator, cut at every byte: for any cut, the client receives the
 // same bytes and pays the same. Each part is an HTTP chunk of its own, so the proxy sees exactly that cut.
 import { formatPicoUsd, PICO_PER_CREDIT } from "@gr/money";
 import { startSimulator } from "@gr/simulator";
@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { chat, idOf, type Rig, startRig } from "../test/rig.ts";
 import { ScriptedUpstream, startStream } from "../test/scripted-upstream.ts";
 
-/** Every so many bytes; the quick one is prime, so that it falls on all kinds of places. */
+/** Distance of the cuts, in bytes. The quick one is prime, so that it hits all kinds of positions. */
 const STEP = byDepth({ quick: 31, deep: 1 });
 const AT_ONCE = 8;
 
@@ -49,7 +49,7 @@ beforeAll(async () => {
   upstream = await new ScriptedUpstream().start();
   simulator = await startSimulator({ host: "127.0.0.1", port: 0 });
   for (const kind of Object.keys(upstreams) as Kind[]) {
-    // A comment of ours, on a machine that stands still, would be no byte of the upstream's.
+    // On a stalled machine, our own comment would be a byte that the upstream did not send.
     const settings = { TEXT_UPSTREAM_KIND: kind, TEXT_KEEP_ALIVE_MS: "600000" };
     rigs.set(kind, await startRig(upstream.url, settings));
   }
@@ -60,7 +60,7 @@ afterAll(async () => {
   await simulator?.close();
 });
 
-/** What the upstream sends, and what it bills for it. */
+/** Returns the upstream's bytes, and its bill for them. */
 async function record(kind: Kind, path: Path): Promise<{ bytes: Buffer; cost: bigint }> {
   const id = `recorded-${kind}-${path}`;
   const response = await fetch(`${simulator.url}${upstreams[kind]}/${path}`, {
@@ -73,7 +73,7 @@ async function record(kind: Kind, path: Path): Promise<{ bytes: Buffer; cost: bi
   return { bytes, cost: BigInt(bill.pico_usd) };
 }
 
-/** An upstream that says no cost is given one, where its usage ends. */
+/** An answer without a cost receives one at the end of its usage. */
 function expected(kind: Kind, path: Path, bytes: Buffer, cost: bigint): string {
   if (kind === "openrouter") return bytes.toString();
   const end = path === "responses" ? /(?=\}\}\}\n\n$)/ : /(?=\}\}\n\ndata: \[DONE\]\n\n$)/;
@@ -99,7 +99,7 @@ describe.each(Object.keys(upstreams) as Kind[])("from an upstream of kind %s", (
         const response = await rig.post(path, { ...requests[path], metadata: { at: `cut-${cut}` } });
         const text = await response.text();
         const calls = rig.billing.callsOf(idOf(response));
-        // A stream whose hold is nearly used up asks for more of it.
+        // A stream with a nearly used hold extends it.
         const kinds = calls.map(({ kind: called }) => called).filter((called) => called !== "extend");
         expect({ cut, text, kinds }).toEqual({ cut, text: whole, kinds: ["place", "capture"] });
         expect(calls.at(-1)).toMatchObject({ kind: "capture", cost, credits });

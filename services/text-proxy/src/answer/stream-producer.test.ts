@@ -1,5 +1,5 @@
-// Streams over real HTTP with an upstream whose every byte is scripted: what is passed on, when, and what every
-// way of breaking off means for the client and for the money.
+// Streams over real HTTP with an upstream that scripts every byte: the client's events, their times, and the effect of
+// every early end on the client and on the money.
 import type { ServerResponse } from "node:http";
 import { ReleaseReason } from "@gr/clients";
 import { HoldState } from "@gr/proto/billing";
@@ -53,7 +53,7 @@ const responsesUsage = (cost: string) => `{"input_tokens":10,"output_tokens":2,"
 const completed = (usage: string, type = "response.completed") =>
   responseEvent(type, 3, `"response":{"id":"resp_1","status":"x","error":null,"output":[],"usage":${usage}}`);
 
-/** Streams these pieces, each on its own, then ends or does what `after` says. */
+/** Streams these pieces, each on its own, then ends or runs `after`. */
 function stream(
   pieces: readonly string[],
   after: (response: ServerResponse) => void = (response) => response.end(),
@@ -351,6 +351,33 @@ describe("a stream that breaks", () => {
     });
     expect(withoutRelease(kinds)).toEqual(["place"]);
   });
+
+  const quota = '"code":"insufficient_quota","message":"no"';
+  test.each([
+    ["chat/completions", [token("a"), `data: {"error":{${quota}}}\n\n`], 1],
+    ["chat/completions", [token("a"), 'data: {"error":{"code":402,"message":"no"}}\n\n'], 1],
+    ["chat/completions", [token("a"), error], 0],
+    ["responses", [created, delta("a", 1), `data: {"type":"error",${quota}}\n\n`], 1],
+    [
+      "responses",
+      [
+        created,
+        delta("a", 1),
+        responseEvent("response.failed", 2, `"response":{"id":"r","error":{${quota}}}`),
+      ],
+      1,
+    ],
+  ] as const)(
+    "of %s that ends by our account in its middle raises the alarm",
+    async (path, pieces, raised) => {
+      const alarms = async () =>
+        Number(/key_refused_total\{upstream="default"\} (\d+)/.exec(await rig.metrics())?.[1] ?? 0);
+      const before = await alarms();
+      upstream.script(stream(pieces));
+      await run(path === "responses" ? respond : hello, rig, path);
+      expect((await alarms()) - before).toBe(raised);
+    },
+  );
 
   test("with the upstream's own response.failed passes that on and books what it used as our loss", async () => {
     const failed = completed(responsesUsage(',"cost":0.003'), "response.failed");

@@ -1,5 +1,5 @@
-// Answers as a stream: once the upstream's head says that it streams, the client's answer begins and a relay takes
-// over; any other answer becomes a proper HTTP error.
+// StreamProducer answers as a stream. After the head of the upstream's stream, the client's stream begins and a relay
+// continues it. Any other answer becomes an HTTP error.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import { chargeOf, type PicoUsd } from "@gr/money";
 import { type AttemptContext, type AttemptEnd, type Broken, costOfParts } from "@gr/paid-request";
@@ -28,19 +28,19 @@ import { type AnswerReceiver, type UpstreamCall, UpstreamLoss } from "../upstrea
 import { StreamRelay } from "./stream-relay.ts";
 import { type AnswerEnd, type ProducerParts, TextProducer } from "./text-producer.ts";
 
-/** More than any error answer says. */
+/** Above the size of any error answer. */
 const MOST_ERROR_BYTES = 1024 * 1024;
-/** In all, a client may hold the upstream back so many times as long as at a time. */
+/** Total time of a client's pauses, as a multiple of the longest single pause. */
 const PATIENCE_OF_STALLS = 5;
 
 export class StreamProducer extends TextProducer {
-  /** Undefined until the client's stream has begun. */
+  /** Undefined before the start of the client's stream. */
   #client: ClientStream | undefined;
   #firstByteMs: number | undefined;
   readonly #copy: StreamCopy | undefined;
-  /** What there is of the answer from upstreams that broke off. */
+  /** Parts of the answer from upstreams that broke off. */
   #carried: CarriedPart | undefined;
-  /** Of the last attempt that streamed. */
+  /** Belongs to the last attempt that streamed. */
   #relay: StreamRelay | undefined;
 
   constructor(parts: ProducerParts) {
@@ -137,7 +137,7 @@ export class StreamProducer extends TextProducer {
     }
   }
 
-  /** The stream begins once, whoever is asked for it afterwards. */
+  /** Returns the client's stream, which begins only once. */
   #clientOf(gate: UpstreamGate): ClientStream {
     if (this.#client !== undefined) {
       this.#client.follow(gate.handle());
@@ -182,9 +182,9 @@ function notAStream(attempt: Attempt, answer: CollectedAnswer): AttemptEnd<TextK
     : failedAnswer(attempt, read, read.failure);
 }
 
-/** Takes the upstream's answer to where it belongs, as soon as its head says what it is. */
+/** Routes the upstream's answer at its head: a stream to a relay, any other answer to a buffer. */
 class StreamReceiver implements AnswerReceiver {
-  /** The relay of a stream; or the upstream's other answer. @throws UpstreamLoss */
+  /** Resolves with the relay of a stream, or the upstream's other answer. @throws UpstreamLoss */
   readonly opened: Promise<StreamRelay | CollectedAnswer>;
   readonly #begin: (call: UpstreamCall, generationId: string) => StreamRelay;
   readonly #collector = new AnswerCollector(MOST_ERROR_BYTES);
@@ -224,7 +224,7 @@ function isEventStream({ "content-type": type = "" }: IncomingHttpHeaders): bool
   return /^\s*text\/event-stream\s*(;|$)/i.test(type);
 }
 
-/** The client's side of a stream, whose head is sent now. */
+/** Starts the client's stream and sends its head now. */
 function beginStream({ reply, events, config }: ProducerParts, gate: UpstreamGate): ClientStream {
   const { raw } = reply.hijack();
   if (!raw.destroyed) raw.writeHead(200, headersOf(reply));
@@ -237,7 +237,7 @@ function beginStream({ reply, events, config }: ProducerParts, gate: UpstreamGat
   });
 }
 
-/** The headers that the gateway has set already, and those of a stream. */
+/** The headers that the gateway has already set, and those of a stream. */
 function headersOf(reply: FastifyReply): OutgoingHttpHeaders {
   reply.headers(STREAM_HEADERS);
   return reply.getHeaders() as OutgoingHttpHeaders;

@@ -1,7 +1,7 @@
-// Passes one stream on, event by event and byte by byte as it came, and says how it ended. The event with the last usage is
-// held back until the hold is captured. While the hold is used up the upstream waits; when it may not grow the stream ends.
-// When the client leaves, the upstream is read on, so that the true cost is known. What was delivered is charged, but for
-// a stream that the upstream broke off before its usage was known.
+// StreamRelay sends one stream on, event by event and unchanged, and reports its end. The event with the last usage
+// waits until the hold is captured. The upstream is paused while the hold is used up. If the hold cannot grow, the
+// stream ends. After the client's disconnection, the upstream is still read to find the true cost. Delivered output is
+// charged, unless the upstream broke off before its usage.
 import { type AttemptContext, type AttemptEnd, costOfParts, type Delivered } from "@gr/paid-request";
 import { type Reason, ServiceError } from "@gr/proto";
 import { billOfFound, billOfUsage, meteredBill, tokensOf, tokensOfStream } from "../cost/bill.ts";
@@ -12,6 +12,7 @@ import {
   lossError,
   lostAttempt,
   refusedAttempt,
+  reportRefusedAccount,
   unknownAttempt,
 } from "../cost/failed-attempt.ts";
 import { applySplices } from "../json/json-splice.ts";
@@ -28,13 +29,13 @@ import { isRefusedHere, restOf } from "../upstream/upstream-refusal.ts";
 import { sayCost, sayUsage, type Usage, writeUsage } from "../upstream/usage.ts";
 import { StreamSpending } from "./stream-spending.ts";
 
-/** The last event of a response repeats the whole answer, which may be as large as one in one piece. */
+/** The last event of a response repeats the whole answer, which may be as large as a complete answer. */
 const MOST_EVENT_BYTES = 8 * 1024 * 1024;
-/** What may wait for a capture besides the usage. */
+/** Size limit of the events that wait for a capture after the usage. */
 const MOST_HELD_BYTES = MOST_EVENT_BYTES + 1024 * 1024;
-/** An identity of the stream that is larger is not worth keeping. */
+/** Largest first event that is stored for the stream's identity, in bytes. */
 const MOST_FIRST_BYTES = 256 * 1024;
-/** What is read for a client that has left. */
+/** Bytes that are read after the client's disconnection, at most. */
 const MOST_DRAINED_BYTES = 64 * 1024 * 1024;
 const USED_UP = "The answer has used what is reserved for it, and more cannot be reserved.";
 const DATA = Buffer.from("data:");
@@ -45,49 +46,49 @@ export interface RelayParts extends Attempt {
   readonly call: UpstreamCall;
   readonly gate: UpstreamGate;
   readonly context: AttemptContext;
-  /** What the client gets, from first to last, whoever it is from; undefined when nobody needs it. */
+  /** The client's stream from first to last, over all upstreams; undefined if no code needs it. */
   readonly copy: StreamCopy | undefined;
-  /** From the head of the answer; empty when it had none. */
+  /** Id from the head of the answer; empty without one. */
   readonly generationId: string;
 }
 
 type Break = Extract<Verdict, { type: "failed" }>;
 
 export class StreamRelay {
-  /** How the attempt ended; then give() or fail() is awaited. */
+  /** Resolves at the end of the attempt. Then the relay waits for `give` or `fail`. */
   readonly ended: Promise<AttemptEnd<TextKinds>>;
   readonly #parts: RelayParts;
   readonly #splitter = new SseSplitter();
   readonly #meter: StreamMeter;
   readonly #spending: StreamSpending;
   readonly #copy: StreamCopy | undefined;
-  /** The upstream did not end its answer, and nobody pays for it. */
+  /** The upstream did not end its answer, and the client does not pay for it. */
   #brokeOff = false;
   /**
-   * - passing: events are passed on
-   * - ending: nothing that matters can follow, but the copy waits for the upstream's last byte
-   * - ended: what still comes waits until the answer is paid for
-   * - given: it is paid for; what still comes is passed on
-   * - over: nothing more is written
+   * `passing`: events are sent on.
+   * `ending`: no event that matters can follow, but the copy waits for the upstream's last byte.
+   * `ended`: further bytes wait until the answer is paid for.
+   * `given`: the answer is paid for, and further bytes are sent on.
+   * `over`: nothing more is written.
    */
   #state: "passing" | "ending" | "ended" | "given" | "over" = "passing";
   #tell: (end: AttemptEnd<TextKinds>) => void = () => undefined;
   #upstreamEnded = false;
   #drained = 0;
   #finishReason = "";
-  /** The client has got something of the answer. */
+  /** The client has received a part of the answer. */
   #given = false;
   #soFar: StreamSoFar = { first: undefined, last: undefined };
-  /** The latest event with a usage, which is held back, and what it says. */
+  /** The latest event with a usage, which waits for the capture, and its parsed usage. */
   #usageEvent: Buffer | undefined;
   #usage: Usage | undefined;
-  /** What came after it and waits with it. */
+  /** Events after the usage, which wait with it. */
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   #outputBytes: number | undefined;
-  /** Why the answer ends before its end, for a client that pays for what it got. */
+  /** Reason of an early end, for a client that pays for the delivered part. */
   #cut: ServiceError | undefined;
-  /** The upstream's own word that it failed. */
+  /** The upstream's own report of its failure. */
   #failureEvent: Buffer | undefined;
 
   constructor(parts: RelayParts) {
@@ -110,7 +111,7 @@ export class StreamRelay {
     if (carried !== undefined) this.#write(dialect.continuedEvent(carried.from, context.number));
   }
 
-  /** With what is held for it now. */
+  /** The attempt with its present hold. */
   get attempt(): Attempt {
     return this.#parts;
   }
@@ -140,7 +141,7 @@ export class StreamRelay {
     } else this.#broken(loss.kind, loss);
   }
 
-  /** The answer is paid for: the last of it is sent, and whatever the upstream still sends. */
+  /** Sends the end of a paid answer, and all further bytes of the upstream. */
   give({ last }: TextProduct): void {
     const { client, events } = this.#parts;
     this.#state = "given";
@@ -150,7 +151,7 @@ export class StreamRelay {
     if (this.#upstreamEnded || this.#cut !== undefined) client.end();
   }
 
-  /** Nobody pays for the answer: the stream ends with an error event. */
+  /** Ends an unpaid answer with an error event. */
   fail(error: unknown): void {
     const { dialect, client } = this.#parts;
     this.#state = "over";
@@ -158,7 +159,7 @@ export class StreamRelay {
     this.#stopUpstream();
   }
 
-  /** Everything that matters had come before. */
+  /** All events that matter had arrived before. */
   #endWithUpstream(): void {
     if (this.#state === "ending") this.#deliver();
     else if (this.#state === "given") this.#parts.client.end();
@@ -178,12 +179,12 @@ export class StreamRelay {
     }
   }
 
-  /** The client has a part of an answer whose upstream did not end it. */
+  /** True if the client has a part of an answer that the upstream did not end. */
   get brokeOff(): boolean {
     return this.#brokeOff && this.#given && this.#finishReason === "";
   }
 
-  /** Of its attempt. */
+  /** Number of its attempt. */
   get number(): number {
     return this.#parts.context.number;
   }
@@ -192,27 +193,27 @@ export class StreamRelay {
     return this.#soFar;
   }
 
-  /** Tokens of output up to now. */
+  /** Output tokens until now. */
   get outputTokens(): number {
     return this.#outputTokens();
   }
 
-  /** The upstream's id of the generation; empty when it has not said it. */
+  /** The upstream's id of the generation; empty before the upstream has sent it. */
   get billId(): string {
     return this.#billId();
   }
 
-  /** The upstream's word for why its answer ended; empty when it gave none. */
+  /** The upstream's finish reason; empty if it sent none. */
   get finishReason(): string {
     return this.#finishReason;
   }
 
-  /** Why the answer was ended before its end, when what was delivered is charged. */
+  /** Reason of an early end, if the delivered part is charged. */
   get cut(): ServiceError | undefined {
     return this.#cut;
   }
 
-  /** Whether the client has got something of the answer: more than a comment. */
+  /** True if the client has received a part of the answer: more than a comment. */
   get hasGiven(): boolean {
     return this.#given;
   }
@@ -238,7 +239,7 @@ export class StreamRelay {
     this.#passEvents(block);
   }
 
-  /** The careful way: looks at each event of a block, and writes those between two that matter as one. */
+  /** Checks each event of a block, and writes the events between two that matter as one. */
   #passEvents(block: Buffer): void {
     const { dialect, upstream } = this.#parts;
     const { last } = this.#soFar;
@@ -287,7 +288,7 @@ export class StreamRelay {
     }
   }
 
-  /** Something follows the usage that was held back, so it was not the last. */
+  /** An event follows the waiting usage, so that usage was not the last. */
   #release(): void {
     if (this.#usageEvent === undefined) return;
     this.#write(Buffer.concat([this.#usageEvent, ...this.#takeWaiting()]));
@@ -310,14 +311,16 @@ export class StreamRelay {
     return waiting;
   }
 
-  /** The answer is whole. A copy of it must be so before the capture, so it waits for the upstream's last byte. */
+  /**
+   * The answer is complete. Its copy must be complete before the capture, so it waits for the upstream's last byte.
+   */
   #deliver(): void {
     this.#spending.stop();
     if (this.#parts.order.claim !== undefined && !this.#upstreamEnded) this.#state = "ending";
     else this.#end(this.#delivered());
   }
 
-  /** We end the answer, or its client has: what was delivered is charged. @param what a sentence */
+  /** Ends the answer early, by our decision or the client's. The delivered part is charged. @param what a sentence */
   #cutOff(reason: Reason, what: string): void {
     const { events, order } = this.#parts;
     events.cutOff(order, what);
@@ -326,7 +329,7 @@ export class StreamRelay {
     this.#stopUpstream();
   }
 
-  /** The upstream says that it failed. */
+  /** Handles a failure that the upstream reports. */
   #failed({ problem, usage, own, status }: Break, event: Buffer): void {
     const { order, events } = this.#parts;
     if (!this.#given && usage === undefined && status !== undefined && isRefusedHere(status)) {
@@ -337,6 +340,7 @@ export class StreamRelay {
       this.#stopUpstream();
       return;
     }
+    reportRefusedAccount(this.#parts, bodyOf(event));
     if (own) this.#failureEvent = event;
     if (this.#usage !== undefined) {
       events.cutOff(order, "the upstream failed after its usage");
@@ -350,10 +354,10 @@ export class StreamRelay {
     this.#stopUpstream();
   }
 
-  /** The upstream broke the stream off. @param loss absent when it did so in its own words, or silently */
+  /** Handles a stream that the upstream broke off. @param loss absent if it reported this itself, or ended silently */
   #broken(problem: string, loss?: UpstreamLoss): void {
     const { upstream, client } = this.#parts;
-    // The answer was there already.
+    // The answer had already been complete.
     if (this.#usage !== undefined) this.#deliver();
     else if (client.slow && this.#meter.any && loss?.kind !== "given up") {
       this.#cutOff("provider_error", "The answer broke off because it was read too slowly.");
@@ -406,7 +410,7 @@ export class StreamRelay {
     const { dialect, order, carried } = this.#parts;
     const cost = last + costOfParts(carried?.parts ?? []);
     if (this.#usageEvent === undefined) {
-      // The client has the usage already, or gets it with the word that the answer was cut off.
+      // The client already has the usage, or receives it with the event of the early end.
       const told = this.#usage !== undefined || this.#cut !== undefined;
       return told ? NOTHING : dialect.usageEvent(this.#soFar, meters, cost);
     }
@@ -440,11 +444,14 @@ export class StreamRelay {
 
 const NOTHING = Buffer.alloc(0);
 
-/** What an upstream refuses in the first event of a stream that it had begun, as if it had refused with that status. */
+/** Converts a refusal in the first event of a stream to an answer with that status. */
 function refusalIn(event: Buffer, status: number, generationId: string): CollectedAnswer {
+  return { status, headers: {}, body: bodyOf(event), cut: false, generationId };
+}
+
+function bodyOf(event: Buffer): Buffer {
   const data = dataOf(event);
-  const body = data === undefined ? NOTHING : event.subarray(data.start, data.end);
-  return { status, headers: {}, body, cut: false, generationId };
+  return data === undefined ? NOTHING : event.subarray(data.start, data.end);
 }
 
 function asServiceError(error: unknown): ServiceError {

@@ -1,5 +1,6 @@
-// What a stream uses of its hold while it passes. The hold grows in good time; while it is used up the upstream waits, and
-// when it may not grow the stream ends. What is used is guessed high, so that the hold covers what the upstream bills.
+// StreamSpending compares a stream's usage with its hold. The hold grows early; while it is used up, the
+// upstream is paused, and if the hold cannot grow, the stream ends. Usage is overestimated, so that the
+// hold covers the upstream's bill.
 import { type Credits, chargeOf, larger, type PicoUsd } from "@gr/money";
 import { type AttemptContext, GrowingHold } from "@gr/paid-request";
 import type { ServiceError } from "@gr/proto";
@@ -10,12 +11,12 @@ import type { StreamMeter } from "../stream/stream-meter.ts";
 /** Hardly any text has more tokens than a half of its bytes. */
 const FEWEST_BYTES_PER_TOKEN = 2;
 /**
- * Hardly any text has fewer tokens, nor do its repetitions as words and as parts of a message. Where the upstream has a
- * limit that the hold covers, only an upstream that ignores it is to be noticed.
+ * Hardly any text has fewer tokens, nor do its repetitions as words and as parts of a message. With an upstream limit
+ * that the hold covers, only an upstream that ignores the limit is to be detected.
  */
 const MOST_BYTES_PER_TOKEN = 16;
 
-/** What of an order decides how much its stream may use. */
+/** Fields of an order that decide its stream's limits. */
 export interface SpendingOrder extends Pick<TextOrder, "credits" | "mostCredits"> {
   readonly size: Pick<HoldSize, "inputCost" | "tokenCost" | "stepCredits">;
 }
@@ -23,11 +24,11 @@ export interface SpendingOrder extends Pick<TextOrder, "credits" | "mostCredits"
 export interface StreamSpendingParts {
   readonly order: SpendingOrder;
   readonly context: Pick<AttemptContext, "held" | "extend">;
-  /** Whether the upstream was told to end where the hold does. */
+  /** True if the upstream received a limit that ends its work at the hold. */
   readonly limited: boolean;
   readonly meter: Pick<StreamMeter, "events" | "tokens">;
   readonly upstream: { pause(): void; resume(): void };
-  /** No more may be spent. */
+  /** Called if no more may be spent. */
   readonly refused: (why: ServiceError) => void;
 }
 
@@ -36,7 +37,7 @@ export class StreamSpending {
   readonly #meter: StreamSpendingParts["meter"];
   readonly #upstream: StreamSpendingParts["upstream"];
   readonly #hold: GrowingHold;
-  /** As large a hold covers all that the upstream may give. */
+  /** A hold of this size covers the upstream's largest answer. */
   readonly #enough: Credits;
 
   constructor({ order, context, limited, meter, upstream, refused }: StreamSpendingParts) {
@@ -58,16 +59,16 @@ export class StreamSpending {
     return this.#hold.held;
   }
 
-  /** More has come. @param said what it costs up to now by the upstream's own word, if it says so as it goes */
+  /** Checks the usage after new data. @param said cost until now by the upstream's own report, if it sends one */
   look(said: PicoUsd = 0n): void {
     const { tokenCost, inputCost } = this.#order.size;
     if (tokenCost === 0n) return;
     const metered = inputCost + BigInt(this.#tokens()) * tokenCost;
-    // Some say it once, at the beginning, and not again before the end.
+    // Some upstreams report it once at the beginning, and then not before the end.
     this.#hold.use(chargeOf(larger(said, metered)));
   }
 
-  /** Nothing more is to come. */
+  /** Ends the checks: no more data follows. */
   stop(): void {
     this.#hold.stop();
     this.#upstream.resume();

@@ -1,6 +1,7 @@
-// What answers in one piece and streams have in common: attempts make one, then it is given to the client or not.
+// TextProducer is the common base of complete answers and streams: attempts produce an answer,
+// which is then sent or dropped.
 import { dearestRates, tokenPriceAt } from "@gr/models";
-import type { AttemptContext, AttemptEnd, Broken, Producer, Route } from "@gr/paid-request";
+import type { AttemptContext, AttemptEnd, Broken, PaidRequests, Producer, Route } from "@gr/paid-request";
 import type { FastifyReply } from "fastify";
 import type { TextProxyConfig } from "../config.ts";
 import type { CarriedPart } from "../cost/carried-part.ts";
@@ -22,11 +23,13 @@ import { WatchedAnswer } from "../upstream/watched-answer.ts";
 export interface ProducerParts {
   readonly order: TextOrder;
   readonly routes: readonly [Route, ...Route[]];
-  /** By name. */
+  /** Upstreams by name. */
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly reply: FastifyReply;
   readonly events: TextEvents;
   readonly config: TextProxyConfig;
+  /** Its breaker of losses closes routes while the request runs. */
+  readonly paid: Pick<PaidRequests<TextKinds>, "losses">;
 }
 
 export type AnswerEnd = Omit<TextStory, "attempts">;
@@ -40,12 +43,19 @@ export abstract class TextProducer implements Producer<TextKinds> {
     this.parts = parts;
   }
 
+  /** Returns the later routes that are not closed because of losses. */
+  #openAfter(route: Route): readonly Route[] {
+    const { order, paid } = this.parts;
+    const later = this.routes.slice(this.routes.indexOf(route) + 1);
+    return later.filter((each) => !paid.losses.isClosed(each, order.accountId));
+  }
+
   /** How it went, as far as it has come. */
   get story(): TextStory {
     return { attempts: this.#attempts, ...this.ended };
   }
 
-  /** Of all attempts together. */
+  /** Duration of all attempts together, in milliseconds. */
   get upstreamMs(): number {
     return this.#upstreamMs;
   }
@@ -58,7 +68,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     const { events, upstreams, config } = this.parts;
     const upstream = upstreams.get(route.provider);
     if (upstream === undefined) throw new Error(`there is no upstream ${route.provider}`);
-    // What it costs there.
+    // Price at this upstream.
     const price = tokenPriceAt(this.parts.order.price, route.provider);
     const order = this.orderAt(upstream, { ...this.parts.order, price, asked: route.provider });
     if (order === undefined) return cannotGoOn();
@@ -84,7 +94,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     const stopsWithinHold = added !== undefined || (stated !== undefined && order.mostCredits === undefined);
     const asked = { order, upstream, events, stopsWithinHold, rest };
     const attempt = { ...asked, terms: () => terms, carried: this.carried };
-    if (isPassedOver(breaker, this.routes.slice(context.number), upstreams)) {
+    if (isPassedOver(breaker, this.#openAfter(route), upstreams)) {
       this.#attempts.push({ ...route, outcome: "not_asked", tookMs: 0 });
       return notAsked();
     }
@@ -105,17 +115,17 @@ export abstract class TextProducer implements Producer<TextKinds> {
     }
   }
 
-  /** What there is of the answer already. */
+  /** Earlier parts of the answer. */
   protected get carried(): CarriedPart | undefined {
     return undefined;
   }
 
-  /** What this upstream is asked for; undefined when it cannot go on with what there is already. */
+  /** The order for this upstream; undefined if it cannot continue the earlier parts. */
   protected orderAt(_upstream: Upstream, order: TextOrder): TextOrder | undefined {
     return order;
   }
 
-  /** Returns how the attempt ended for the library: a stream that broke off may be continued by another upstream. */
+  /** Returns the attempt's end for the library: another upstream may continue a stream that broke off. */
   protected endOf(
     _attempt: Attempt,
     _context: AttemptContext,
@@ -124,19 +134,19 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return end;
   }
 
-  /** How the answer ended, as far as one is there. */
+  /** End of the answer, if there is one. */
   protected abstract readonly ended: AnswerEnd;
 
-  /** Whether the client has got something of an answer. */
+  /** True if the client has received a part of an answer. */
   protected abstract readonly hasGiven: boolean;
 
-  /** Gives the last of an answer that is paid for. @returns what the request is answered with */
+  /** Sends the end of a paid answer. @returns the answer to the request */
   abstract give(product: TextProduct): unknown;
 
-  /** There is no answer. @returns what ends the request; @throws the error when nothing of an answer was sent */
+  /** Ends a request without an answer. @returns the end; @throws the error if no part of an answer was sent */
   abstract fail(error: unknown): unknown;
 
-  /** @param send sends the request, once; the receiver gets its answer */
+  /** @param send sends the request, once; the receiver is called with its answer */
   protected abstract read(
     attempt: Attempt,
     context: AttemptContext,

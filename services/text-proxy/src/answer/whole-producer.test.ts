@@ -1,4 +1,4 @@
-// Answers in one piece, over real HTTP: exact money, what goes upstream, every failure.
+// Non-streamed answers, over real HTTP: exact money, the upstream's request, every failure.
 import { ReleaseReason } from "@gr/clients";
 import { chargeOf, formatPicoUsd, PICO_PER_CREDIT } from "@gr/money";
 import { HoldState } from "@gr/proto/billing";
@@ -224,10 +224,21 @@ describe("a failure costs the customer nothing", () => {
     expect(rig.billing.callsOf(idOf(response))[1]).toMatchObject(failed(5_000_000_000n));
   });
 
-  test("a refusal of our own key raises the alarm", async () => {
-    upstream.script((_, response) => sendJson(response, '{"error":{"message":"no","code":401}}', 401));
-    expect((await rig.post("chat/completions", hello)).status).toBe(503);
-    expect(await rig.metrics()).toMatch(/text_upstream_key_refused_total\{upstream="default"\} [1-9]/);
+  const alarms = async () =>
+    Number(/text_upstream_key_refused_total\{upstream="default"\} (\d+)/.exec(await rig.metrics())?.[1] ?? 0);
+
+  test.each([
+    [401, "no", 401, 1],
+    ["insufficient_quota", "no", 200, 1],
+    [402, "no", 200, 1],
+    [500, "no", 200, 0],
+  ])("a refusal of our own account (%s, %s) in an answer with status %i raises the alarm", async (...row) => {
+    const [code, message, status, raised] = row;
+    const before = await alarms();
+    const body = JSON.stringify({ error: { message, code } });
+    upstream.script((_, response) => sendJson(response, body, status));
+    await rig.post("chat/completions", hello);
+    expect((await alarms()) - before).toBe(raised);
   });
 
   test("no answer in time is a 504, never sent again, and the hold stays open", async () => {

@@ -1,4 +1,4 @@
-// Answers in one piece: the upstream's answer is read whole, paid for, and then sent.
+// WholeProducer sends complete answers: it reads the upstream's answer whole and sends it after the capture.
 import type { AttemptContext, AttemptEnd, Delivered } from "@gr/paid-request";
 import { billOfFound, billOfUsage, tokensOf } from "../cost/bill.ts";
 import {

@@ -1,4 +1,4 @@
-// An upstream is believed up to what lists say of the tokens that a request can have, and a surplus.
+// An upstream's bill is trusted up to the listed price of the tokens that a request can have, plus a surplus.
 import { create } from "@bufbuild/protobuf";
 import { TokenPriceSchema } from "@gr/proto/catalog";
 import { describe, expect, test } from "@jest/globals";

@@ -1,5 +1,5 @@
-// How far an upstream is believed: up to what the listed prices make of the tokens that it reports, no more tokens than
-// the request could have, and a surplus for what lists do not say. What it bills beyond that is not the customer's.
+// Trusted cost is the limit of an upstream's bill that the customer pays: the listed price of the reported tokens, at
+// most the tokens that the request could have, and a surplus for unlisted prices. A higher bill is our loss.
 import { dearestRates, type TokenMeters } from "@gr/models";
 import { type Credits, larger, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
@@ -7,20 +7,20 @@ import { dearestInput, dearestOutput } from "../request/hold-size.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import { ratesAsked, termsAsked } from "./charged-meters.ts";
 
-/** Rounding, fees for a request and the like: 0.005 USD. */
+/** Rounding, request fees and similar amounts: 0.005 USD. */
 const LEAST_SURPLUS: PicoUsd = 5_000_000_000n;
-/** Where providers begin to charge up to twice as much for long inputs, which lists do not say. */
+/** Length of inputs above which providers charge up to twice as much, without listing it, in tokens. */
 const LONG_INPUT_TOKENS = 128_000;
 
 export interface Belief {
   readonly held: Credits;
-  /** The limit on the output of each answer that was sent, the client's or ours. */
+  /** Output limit of each answer as sent: the client's or ours. */
   readonly limit: bigint | undefined;
-  /** In percent of what is listed. */
+  /** Surplus in percent of the listed price. */
   readonly surplus: number;
 }
 
-/** @param meters undefined where the upstream does not say: then as much as was held counts as listed */
+/** @param meters undefined if the upstream does not report them: then the hold counts as the listed price */
 export function mostBelievable(order: TextOrder, belief: Belief, meters: TokenMeters | undefined): PicoUsd {
   const { request, size } = order;
   const price = ratesBelieved(order, meters);
@@ -28,14 +28,14 @@ export function mostBelievable(order: TextOrder, belief: Belief, meters: TokenMe
   if (dearestInput(request, price) + size.tokenCost + price.requestPicoUsd === 0n) return extras;
   const listed = meters === undefined ? belief.held * PICO_PER_CREDIT : listedCost(order, belief, meters);
   const percent = (listed * BigInt(belief.surplus)) / 100n;
-  // The upstream was told to end where the hold does.
+  // The upstream received a limit that ends its work at the hold.
   const bounded = termsAsked(order)?.bounds.has("server_tool_cost") === true;
   const covered = bounded ? belief.held * PICO_PER_CREDIT : 0n;
   const long = meters !== undefined && meters.inputTokens > LONG_INPUT_TOKENS ? listed : 0n;
   return larger(covered, listed + larger(larger(percent, long), larger(extras, LEAST_SURPLUS)));
 }
 
-/** At the dearest price that each token can have: a report does not say everything of each. */
+/** Uses the highest price of each token, because a report does not contain all facts about each. */
 function listedCost(order: TextOrder, belief: Belief, meters: TokenMeters): PicoUsd {
   const { inputTokens, outputTokens } = meters;
   const { request, size } = order;
@@ -50,12 +50,14 @@ function listedCost(order: TextOrder, belief: Belief, meters: TokenMeters): Pico
   );
 }
 
-/** The dearest rates that the request can have had. */
+/** The highest rates that can apply to the request. */
 function ratesBelieved(order: TextOrder, meters: TokenMeters | undefined): TokenPrice {
   return dearestRates(order.price, ratesAsked(order, meters && BigInt(meters.inputTokens)));
 }
 
-/** Tokens in all answers: nobody pays for more than was asked for, nor for more than a model has or a hold has grown to. */
+/**
+ * Tokens in all answers, at most: the requested limit, the model's maximum, or the size that the hold has grown to.
+ */
 function mostOutput({ request, size }: TextOrder, { held, limit }: Belief): bigint {
   const answers = BigInt(request.choices);
   const predicted = request.predicts ? BigInt(request.bytes.length) * answers : 0n;

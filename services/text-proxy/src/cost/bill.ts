@@ -1,6 +1,6 @@
-// What a request costs: as its answer says, else as the upstream's look-up says, else as metered. Metered is a guess
-// for the rare answer whose usage is neither sent nor found; it is never more than the request's hold. What is reported
-// beyond belief is our cost, and not the customer's.
+// Bill is a request's cost: by its answer, else by the upstream's look-up, else as metered. A metered cost is an
+// estimate for the rare answer without a usage in either. It is never above the request's hold. A reported cost above
+// the trusted cost is our loss and not the customer's.
 import { priceOfTokens, type TokenMeters } from "@gr/models";
 import { chargeOf, PICO_PER_CREDIT, type PicoUsd, smaller } from "@gr/money";
 import { chargeOfParts } from "@gr/paid-request";
@@ -13,19 +13,19 @@ import { metersOf, sumOf } from "./carried-part.ts";
 import { chargedMeters, costIn } from "./charged-meters.ts";
 import type { Attempt } from "./failed-attempt.ts";
 
-/** As English has it. */
+/** Average for English text. */
 const BYTES_PER_TOKEN = 4;
 const USUAL_TOKENS_PER_MESSAGE = 4;
 const USUAL_TOKENS_PER_IMAGE = 1_024;
 
-/** What is believed of it; the hold may not cover that yet. */
+/** Returns the bill within the trusted cost; the hold may not cover it yet. */
 export function billOfUsage(attempt: Attempt, usage: Usage): TextBill {
   const cost = costIn(attempt.order, usage);
   const meters = chargedMeters(attempt.order, usage.meters);
   return withCarried(attempt, cost, believed(attempt, cost, meters), meters);
 }
 
-/** The customer pays for what came before, too; its cost is booked already. */
+/** The customer also pays for the earlier parts, and their cost is already booked. */
 function withCarried({ carried }: Attempt, cost: PicoUsd, paid: PicoUsd, meters: TokenMeters): TextBill {
   const parts = carried?.parts ?? [];
   const all = parts.length === 0 ? meters : sumOf(meters, metersOf(parts));
@@ -33,7 +33,7 @@ function withCarried({ carried }: Attempt, cost: PicoUsd, paid: PicoUsd, meters:
 }
 
 /**
- * @param found undefined when the upstream does not say
+ * @param found undefined if the upstream does not report a generation
  * @param outputTokens as metered
  */
 export function billOfFound(attempt: Attempt, found: Generation | undefined, outputTokens: number): TextBill {
@@ -64,7 +64,7 @@ function believed(
   return most;
 }
 
-/** Tokens that so many bytes of text amount to. */
+/** Tokens of a text with this number of bytes. */
 export function tokensOf(bytes: number): number {
   return Math.ceil(Math.max(0, bytes) / BYTES_PER_TOKEN);
 }

@@ -10,18 +10,18 @@ import type { StreamSoFar } from "../stream/stream-dialect.ts";
 import type { TextBill } from "../text-kinds.ts";
 
 export interface CarriedPart {
-  /** All words that the client has. */
+  /** Complete text that the client has received. */
   readonly text: string;
-  /** Bills of the parts, each of its upstream. */
+  /** Bills of the parts, one per upstream. */
   readonly parts: readonly TextBill[];
-  /** The stream before. */
+  /** The stream of the earlier upstream. */
   readonly from: StreamSoFar;
 }
 
 /** Members of a delta that may be lost: they are not the answer. */
 const BESIDE = new Set(["role", "reasoning", "reasoning_content", "reasoning_details"]);
 
-/** The words of a chat stream; undefined when there is anything else in it, or nothing, or its end. */
+/** Text of a chat stream; undefined for a stream with other content, without content, or with its end. */
 export function wordsOf(events: Buffer): string | undefined {
   let words = "";
   for (let at = 0; at < events.length; ) {
@@ -50,7 +50,9 @@ function wordsIn(chunk: JsonObject | undefined): string | undefined {
   return typeof content === "string" ? content : content == null ? "" : undefined;
 }
 
-/** Returns the cost of what the next upstream reads again: the request, and the words that the client has. */
+/**
+ * Returns the cost of the input that the next upstream reads again: the request, and the client's part of the answer.
+ */
 export function readAgainCost({ request, price, size }: TextOrder, text: string): PicoUsd {
   return size.inputCost + BigInt(Buffer.byteLength(text)) * dearestInput(request, price);
 }
@@ -64,8 +66,8 @@ export function metersOf(parts: readonly TextBill[]): TokenMeters {
 }
 
 export function sumOf(one: TokenMeters, other: TokenMeters): TokenMeters {
-  const { toolCalls = {}, tier: _tier, ...counts } = one;
-  const { toolCalls: otherCalls = {}, tier: _otherTier, ...otherCounts } = other;
+  const { toolCalls = {}, tier: _tier, createdAt: _time, ...counts } = one;
+  const { toolCalls: otherCalls = {}, tier: _otherTier, createdAt: _otherTime, ...otherCounts } = other;
   return { ...one, ...added(counts, otherCounts), toolCalls: added(toolCalls, otherCalls) };
 }
 

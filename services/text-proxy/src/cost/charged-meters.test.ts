@@ -1,4 +1,4 @@
-// The meters of an answer in the terms of the price list: the tier that served, or was asked for, and the fees of tools.
+// The meters of an answer in the terms of the price list: the serving or requested tier, and the fees of tools.
 import { create } from "@bufbuild/protobuf";
 import { TokenPriceSchema } from "@gr/proto/catalog";
 import { expect, test } from "@jest/globals";

@@ -1,5 +1,5 @@
-// What is charged of a usage: the reported meters in the terms of the price list. A tier that the answer does not name is the one
-// that was asked for, and fees have the names that the price list has for the tools of the request.
+// Charged meters are the reported usage in the terms of the price list. Without a tier in the answer, the requested
+// tier applies. Fees have the price list's names of the request's tools.
 import { type RateTerms, type TokenMeters, tierOf } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import type { PriceTerms } from "@gr/text-upstream";
@@ -12,7 +12,7 @@ const FAST_MODE = "fast_mode";
 const SEARCH = "web_search_call";
 const PREVIEW = "web_search_preview_call";
 
-/** The effects of the request's fields at the upstream that is asked. */
+/** Effects of the request's fields at the upstream of the attempt. */
 export function termsAsked({
   asked = "",
   priceTerms,
@@ -20,7 +20,7 @@ export function termsAsked({
   return priceTerms?.get(asked);
 }
 
-/** The rates that the running attempt can have. @param inputTokens as reported; absent = as bounded */
+/** The rates that can apply to the running attempt. @param inputTokens as reported; absent = the bound */
 export function ratesAsked(order: AskedOrder, inputTokens = order.size.inputTokens): RateTerms {
   return { tier: tierOf(termsAsked(order)?.tier ?? ""), inputTokens };
 }
@@ -28,7 +28,7 @@ export function ratesAsked(order: AskedOrder, inputTokens = order.size.inputToke
 export function chargedMeters(order: AskedOrder, meters: TokenMeters): TokenMeters {
   const terms = termsAsked(order);
   if (terms === undefined || (terms.tier === "" && terms.calls.size === 0)) return meters;
-  // The tier of an answer does not tell whether a fast mode served it.
+  // The answer's tier does not show whether a fast mode was used.
   const tier = terms.tier === FAST_MODE ? FAST_MODE : (meters.tier ?? terms.tier);
   return {
     ...meters,
@@ -45,7 +45,7 @@ function callsOf({ request }: AskedOrder, { calls }: PriceTerms, counted: Readon
   return { ...others, [calls.has(PREVIEW) ? PREVIEW : SEARCH]: known };
 }
 
-/** The true cost: as reported, else what the meters cost. */
+/** Returns the true cost: the reported one, else the meters' price. */
 export function costIn(order: AskedOrder, usage: Usage): PicoUsd {
   return costOf({ ...usage, meters: chargedMeters(order, usage.meters) }, order.price);
 }

@@ -1,5 +1,5 @@
-// Attempts that delivered nothing to be paid for: what the client is told, and what is known of their cost. Their
-// caller pays nothing; what the upstream billed all the same is our loss.
+// Failed attempts delivered nothing to charge for. Each function returns the client's error and the cost so far.
+// The account pays nothing, and an upstream's bill is our loss.
 
 import type { PicoUsd } from "@gr/money";
 import type { Failed, Unknown } from "@gr/paid-request";
@@ -9,7 +9,7 @@ import type { TextOrder } from "../request/text-order.ts";
 import type { CollectedAnswer } from "../upstream/collected-answer.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import type { UpstreamLoss } from "../upstream/upstream-call.ts";
-import { REST_OF_KEY_MS, refusalOf } from "../upstream/upstream-refusal.ts";
+import { isAboutAccount, REST_OF_KEY_MS, refusalOf } from "../upstream/upstream-refusal.ts";
 import { costOf } from "../upstream/usage.ts";
 import type { Belief } from "./believed-cost.ts";
 import type { CarriedPart } from "./carried-part.ts";
@@ -19,13 +19,13 @@ export interface Attempt {
   readonly order: TextOrder;
   readonly upstream: Upstream;
   readonly events: TextEvents;
-  /** What there is of the answer already, from another upstream. */
+  /** Earlier parts of the answer, from other upstreams. */
   readonly carried?: CarriedPart | undefined;
-  /** What is held for it now, and how much it could use. */
+  /** Returns the present hold and the largest usage. */
   readonly terms: () => Belief;
   /** The upstream stops within the hold, because of a limit on its output. */
   readonly stopsWithinHold: boolean;
-  /** The upstream wants to be left alone for so long. */
+  /** Starts a cool-down of this many milliseconds, at the upstream's wish. */
   readonly rest: (ms: number) => void;
 }
 
@@ -36,7 +36,9 @@ const GIVEN_UP = "This answer was given up on our side before its end; nothing w
 const UNUSABLE = "The provider of this model gave no usable answer.";
 const RETRY_MS = 1_000;
 
-/** The upstream gave no whole answer. @param billId of the generation; empty when it has not named it */
+/**
+ * Ends an attempt without a complete answer. @param billId of the generation; empty if the upstream has not named it
+ */
 export function lostAttempt({ order, events }: Attempt, loss: UpstreamLoss, billId = ""): Failed | Unknown {
   events.lost(order, loss);
   const why = loss.kind.replace(" ", "_");
@@ -49,7 +51,7 @@ export function lostAttempt({ order, events }: Attempt, loss: UpstreamLoss, bill
   return { kind: "failed", error, cost: 0n, billId, notSent: true, fallBack: true, why, message };
 }
 
-/** @param loss undefined when the upstream said itself that it failed */
+/** @param loss undefined if the upstream itself reported the failure */
 export function lossError(loss: UpstreamLoss | undefined): ServiceError {
   if (loss?.kind === "given up") {
     return new ServiceError("service_unavailable", GIVEN_UP, { retryAfterMs: RETRY_MS, cause: loss });
@@ -60,7 +62,7 @@ export function lossError(loss: UpstreamLoss | undefined): ServiceError {
     : new ServiceError("provider_error", BROKEN, { cause: loss });
 }
 
-/** The upstream answered with an error. What the error says that it bills is its cost, whatever the status. */
+/** Ends an attempt with an error answer. A bill within the error is its cost, at any status. */
 export function refusedAttempt(
   { order, upstream, events, rest }: Attempt,
   answer: CollectedAnswer,
@@ -79,13 +81,21 @@ export function refusedAttempt(
   return { kind: "failed", ...said, cost, notSent: false, fallBack: outcome === "refused" && elsewhere };
 }
 
+/** @param error body of a failed answer with status 200, or data of an error event */
+export function reportRefusedAccount({ order, upstream, events, rest }: Attempt, error: Buffer): void {
+  if (!isAboutAccount(error)) return;
+  events.accountRefused(order, upstream.name);
+  rest(REST_OF_KEY_MS);
+}
+
 /** An answer with status 200 that says that it failed. */
-export function failedAnswer(attempt: Attempt, { usage, id }: WholeAnswer, failure: string): Failed {
+export function failedAnswer(attempt: Attempt, { usage, id, bytes }: WholeAnswer, failure: string): Failed {
+  reportRefusedAccount(attempt, bytes);
   const cost = usage === undefined ? undefined : costOf(usage, attempt.order.price);
   return failedAttempt(attempt, failure, { cost, billId: id, error: unusable() });
 }
 
-/** @param message in words of this module. @param cost undefined: it is searched for afterwards */
+/** @param message in words of this module. @param cost undefined: a later look-up is needed */
 export function failedAttempt(
   { order, events }: Attempt,
   message: string,
@@ -95,7 +105,7 @@ export function failedAttempt(
   return { kind: "failed", error, cost, billId, notSent: false, fallBack: false, why: "failed", message };
 }
 
-/** The upstream answered with something that is no answer; what it billed can only be looked up. */
+/** Ends an attempt with an unreadable answer. Its bill can only be looked up. */
 export function nonsenseAttempt(attempt: Attempt, problem: string, billId: string): Unknown {
   return unknownAttempt(attempt, problem, billId, unusable());
 }

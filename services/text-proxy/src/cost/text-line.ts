@@ -1,4 +1,5 @@
-// What the log keeps of a request that is over: how it went and what was metered. Never a word of its prompt or its answer.
+// TextLine is the log's line of an ended request: its outcome and its meters. It never
+// contains a word of prompt or answer.
 import { TextApi, type TextLineInit } from "@gr/clients";
 import type { TokenMeters } from "@gr/models";
 import { ServiceError } from "@gr/proto";
@@ -6,33 +7,33 @@ import { findMember } from "../json/json-members.ts";
 import type { TextOrder } from "../request/text-order.ts";
 import type { TextRequest } from "../request/text-request.ts";
 
-/** How the attempts of a request went. */
+/** History of the attempts of a request. */
 export interface TextStory {
   readonly attempts: readonly AttemptStory[];
-  /** The upstream's word for why its answer ended; empty when it gave none. */
+  /** The upstream's finish reason; empty if it sent none. */
   readonly finishReason: string;
-  /** From the arrival of the request to the first byte of its stream; undefined when there was none. */
+  /** Milliseconds from the request's arrival to the first byte of its stream; undefined without a stream. */
   readonly firstByteMs: number | undefined;
-  /** Why an answer that was charged ended before its end. */
+  /** Reason of an early end of a charged answer. */
   readonly cut: ServiceError | undefined;
 }
 
 export interface AttemptStory {
   readonly provider: string;
   readonly upstreamModel: string;
-  /** One word: delivered, or why it was not. */
+  /** One word: delivered, or the reason of the failure. */
   readonly outcome: string;
   readonly tookMs: number;
 }
 
-/** How a request ended. @param meters of what is charged. @param error what its caller was told */
+/** End of a request. @param meters of the charge. @param error the client's error */
 export interface TextEnd {
   readonly tookMs: number;
   readonly meters?: TokenMeters;
   readonly error?: unknown;
 }
 
-/** Bytes of JSON of what a caller calls its own user by, beyond which it is left out. */
+/** Largest size of the request's `user` value, as JSON bytes. A longer value is omitted. */
 const LONGEST_USER = 1_000;
 const QUOTE = 0x22;
 
@@ -64,11 +65,11 @@ function errorOf(error: unknown) {
   return { errorReason: reason, errorMessage: message };
 }
 
-function usageOf({ toolCalls = {}, tier = "", ...counts }: TokenMeters) {
+function usageOf({ toolCalls = {}, tier = "", createdAt: _time, ...counts }: TokenMeters) {
   return { ...bigCounts(counts), tier, toolCalls: bigCounts(toolCalls) };
 }
 
-/** Without those that are zero, which most are. */
+/** Returns the counts without zeros, which most are. */
 function bigCounts(counts: Readonly<Record<string, number>>): Record<string, bigint> {
   const big: Record<string, bigint> = {};
   for (const name of Object.keys(counts)) {
@@ -78,7 +79,7 @@ function bigCounts(counts: Readonly<Record<string, number>>): Record<string, big
   return big;
 }
 
-/** The `user` of its body; empty when it has none that is worth keeping. */
+/** Returns the body's `user`; empty for an absent or invalid one. */
 function userOf({ bytes, layout }: TextRequest): string {
   const member = findMember(bytes, layout, "user");
   if (member === undefined || bytes[member.valueStart] !== QUOTE) return "";

@@ -1,4 +1,5 @@
-// Attempts that surely cost nothing: those that were not made, and those at an upstream that nobody bills us for.
+// Unbilled attempts certainly cost nothing: those that were never sent, and those at an
+// upstream that sends us no bill.
 import type { AttemptEnd, Failed, Kinds } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 
@@ -6,7 +7,7 @@ const BROKEN = "The provider of this model broke off its answer; nothing was cha
 const FAILING = "The provider of this model is failing; nothing was charged.";
 const RETRY_MS = 1_000;
 
-/** The upstream cannot be given the beginning of an answer. */
+/** Returns the end of an attempt at an upstream that does not accept the beginning of an answer. */
 export function cannotGoOn(): Failed {
   return {
     kind: "failed",
@@ -20,7 +21,10 @@ export function cannotGoOn(): Failed {
   };
 }
 
-/** The upstream's breaker opened since the route was chosen, and a later route is asked instead. */
+/**
+ * Returns the end of an attempt at an upstream with a breaker that opened after the choice of the route.
+ * A later route is called instead.
+ */
 export function notAsked(): Failed {
   return {
     kind: "failed",
@@ -34,7 +38,9 @@ export function notAsked(): Failed {
   };
 }
 
-/** How an attempt ended, as it counts for us. @param hasGiven whether the client has got something of an answer */
+/**
+ * Returns the end of an attempt in our accounts. @param hasGiven true if the client has received a part of an answer
+ */
 export function asBilled<K extends Kinds>(
   { billed }: { readonly billed: boolean },
   end: AttemptEnd<K>,
@@ -44,8 +50,8 @@ export function asBilled<K extends Kinds>(
 }
 
 /**
- * Of an upstream that nobody bills us for: whatever became of the request there has cost nothing. So another one may be
- * asked, as long as the client has got nothing, unless the request itself was refused.
+ * An upstream without bills costs nothing, with any outcome. Another upstream may be called while the client has
+ * received nothing, unless the request itself was refused.
  */
 function unbilled<K extends Kinds>(end: AttemptEnd<K>, mayFallBack: boolean): AttemptEnd<K> {
   if (end.kind === "delivered") return end;

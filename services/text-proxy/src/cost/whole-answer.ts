@@ -1,4 +1,4 @@
-// An answer that came in one piece: what it says, and its bytes with the cost and the charge put in.
+// WholeAnswer is a non-streamed answer: its parsed facts, and its bytes with the cost and the charge included.
 import { formatPicoUsd, PICO_PER_CREDIT } from "@gr/money";
 import { parseForeignJson, readForeignJson } from "@gr/runtime";
 import type { UpstreamKind } from "@gr/text-upstream";
@@ -9,25 +9,25 @@ import type { TextApi } from "../request/text-request.ts";
 import type { TextBill } from "../text-kinds.ts";
 import { readUsage, sayCost, type Usage, writeUsage } from "../upstream/usage.ts";
 
-/** Bytes; a longer answer is parsed in turns. */
+/** Size above which an answer is parsed in turns, in bytes. */
 const LONG_ANSWER = 256 * 1024;
 
 export interface WholeAnswer {
   readonly bytes: Buffer;
   readonly layout: ObjectLayout;
-  /** The upstream's id of the generation; empty when it gave none. */
+  /** The upstream's id of the generation; empty if it sent none. */
   readonly id: string;
-  /** Undefined when missing or nonsense. */
+  /** Undefined if missing or invalid. */
   readonly usage: Usage | undefined;
   /** Bytes of the part that holds the output. */
   readonly outputBytes: number;
-  /** The upstream's word for why it ended; empty when it gave none. */
+  /** The upstream's finish reason; empty if it sent none. */
   readonly finishReason: string;
-  /** How an answer with status 200 failed, in words of this module: the upstream's own may quote the prompt. */
+  /** Failure of an answer with status 200, in words of this module: the upstream's words may quote the prompt. */
   readonly failure: string | undefined;
 }
 
-/** @param body that the bytes say. @returns undefined when the bytes are no answer of this API at all */
+/** @param body the parsed bytes. @returns undefined for bytes that are no answer of this API */
 export function readWholeAnswer(
   api: TextApi,
   kind: UpstreamKind,
@@ -50,7 +50,7 @@ export function readWholeAnswer(
   };
 }
 
-/** What the customer gets: every byte of the upstream's, plus the charge and, where it is missing, the cost. */
+/** Returns the customer's answer: every byte of the upstream's, plus the charge and, if it is missing, the cost. */
 export function pricedAnswer(api: TextApi, { bytes, layout, usage }: WholeAnswer, billed: TextBill): Buffer {
   const splices: Splice[] =
     usage === undefined
@@ -60,7 +60,7 @@ export function pricedAnswer(api: TextApi, { bytes, layout, usage }: WholeAnswer
   return applySplices(bytes, splices);
 }
 
-/** Parses in turns with other long work. @returns null when the bytes are no JSON, or break its bounds */
+/** Parses in turns with other long work. @returns null for bytes that are no JSON, or exceed its limits */
 export async function parseLongAnswer(bytes: Buffer, owner: string): Promise<unknown> {
   if (bytes.length <= LONG_ANSWER) return parseWholeAnswer(bytes);
   try {
@@ -72,7 +72,7 @@ export async function parseLongAnswer(bytes: Buffer, owner: string): Promise<unk
 }
 
 /**
- * Read as Latin-1, which is faster and as good: it is JSON exactly when the UTF-8 text is, and every name and number
+ * Read as Latin-1, which is faster and equivalent: it is JSON exactly if the UTF-8 text is, and every name and number
  * that matters is ASCII.
  */
 function parseWholeAnswer(bytes: Buffer): unknown {
@@ -84,7 +84,7 @@ function parseWholeAnswer(bytes: Buffer): unknown {
   }
 }
 
-/** Says that nothing usable came, in whichever way upstreams say it with a 200. */
+/** Returns the problem of an answer without usable output, in any form that upstreams send with a 200. */
 function failureOf(api: TextApi, body: JsonObject): string | undefined {
   const { error } = body;
   if (error != null) return "it is an error";

@@ -1,9 +1,9 @@
-// Where the members of a JSON object lie in its bytes: found without decoding, changed without re-serialising.
-// Wants bytes whose text JSON.parse has accepted; then every span is exact, whatever the whitespace and escapes.
-// Other bytes make it throw, never read beyond their end.
+// Finds the members of a JSON object in its bytes, without decoding, for changes without re-serialising. The bytes
+// must be text that JSON.parse has accepted: then every span is exact, with any whitespace and escapes. Other bytes
+// throw an error. No read is beyond their end.
 import { endOfJsonString } from "@gr/runtime";
 
-/** Positions in the scanned bytes; ends are exclusive. The key lies between its quotes. */
+/** Positions in the scanned bytes; ends are exclusive. The key's span excludes its quotes. */
 export interface Member {
   readonly keyStart: number;
   readonly keyEnd: number;
@@ -16,7 +16,7 @@ export interface ObjectLayout {
   readonly open: number;
   /** Position of "}". */
   readonly close: number;
-  /** In the order of the bytes, duplicates included. */
+  /** Members in the order of the bytes, duplicates included. */
   readonly members: readonly Member[];
 }
 
@@ -40,7 +40,7 @@ export function scanObject(json: Buffer, from = 0): ObjectLayout {
     if (json[at] !== QUOTE) throw new RangeError(`no key begins at byte ${at}`);
     const keyStart = at + 1;
     const afterKey = endOfString(json, at);
-    // Between key and value stand a colon and whitespace.
+    // A colon and whitespace separate key and value.
     const valueStart = skipSpace(json, skipSpace(json, afterKey) + 1);
     const valueEnd = endOfValue(json, valueStart);
     members.push({ keyStart, keyEnd: afterKey - 1, valueStart, valueEnd });
@@ -49,7 +49,7 @@ export function scanObject(json: Buffer, from = 0): ObjectLayout {
   return { open, close: at, members };
 }
 
-/** The member that JSON.parse would keep under this name: the last one. The name must be ASCII. */
+/** Returns the member that JSON.parse would use under this name: the last one. The name must be ASCII. */
 export function findMember(json: Buffer, { members }: ObjectLayout, name: string): Member | undefined {
   for (let index = members.length - 1; index >= 0; index -= 1) {
     const member = members[index];
@@ -72,7 +72,7 @@ function keyIs(json: Buffer, { keyStart, keyEnd }: Member, name: string): boolea
     }
     return true;
   }
-  // A longer key can still be the name when it is spelt with escapes.
+  // A longer key can still be the name, if it is written with escapes.
   for (let at = keyStart; at < keyEnd; at += 1) {
     if (json[at] === BACKSLASH) return JSON.parse(`"${json.toString("utf8", keyStart, keyEnd)}"`) === name;
   }
@@ -117,7 +117,7 @@ function endOfNested(json: Buffer, start: number): number {
   throw new RangeError(`the value at byte ${start} has no end`);
 }
 
-/** Position after the closing quote of the string whose opening quote is at `open`. */
+/** Position after the closing quote of the string with its opening quote at `open`. */
 function endOfString(json: Buffer, open: number): number {
   const close = endOfJsonString(json, open);
   if (close >= json.length) throw new RangeError(`the string at byte ${open} has no end`);

@@ -1,4 +1,4 @@
-// A JSON object whose members nobody has checked yet.
+// A JSON object with unchecked members.
 export type JsonObject = { readonly [name: string]: unknown };
 
 export function isObject(value: unknown): value is JsonObject {

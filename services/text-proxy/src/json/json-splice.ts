@@ -1,7 +1,7 @@
-// Changes single values in JSON bytes and leaves every other byte as it is.
+// Changes single values in JSON bytes and copies every other byte unchanged.
 import { findMember, type ObjectLayout } from "./json-members.ts";
 
-/** Bytes from `start` to `end` (exclusive) give way to `text`. */
+/** Replaces the bytes from `start` to `end` (exclusive) with `text`. */
 export interface Splice {
   readonly start: number;
   readonly end: number;

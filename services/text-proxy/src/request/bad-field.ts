@@ -1,4 +1,4 @@
-// How a bad field of a request is refused: by its name, with what it must be.
+// Refuses a bad field of a request: the error has the field's name and its requirement.
 import { ServiceError } from "@gr/proto";
 import type { JsonObject } from "../json/json-object.ts";
 

@@ -1,5 +1,5 @@
-// A request that goes on where another upstream broke off: the client's, with what it has got of the answer as the beginning of the
-// assistant's own words, and as much less of its limit on output.
+// ContinuedRequest continues a stream at another upstream: the client's request, with the received part of the answer
+// as the beginning of the assistant's message. Its output limit is reduced by the tokens of that part.
 import type { IncomingHttpHeaders } from "node:http";
 import { ServiceError } from "@gr/proto";
 import { parseJsonBytes } from "@gr/runtime";
@@ -11,7 +11,7 @@ import { LIMIT_FIELDS, type TextRequest } from "./text-request.ts";
 
 export const CONTINUE_HEADER = "x-continue-elsewhere";
 
-/** What an upstream must be told so that it adds to the last message, and does not answer it. */
+/** Fields that let an upstream continue the last message instead of answering it. */
 const FIELDS: Readonly<Record<Continues, readonly (readonly [string, string])[]>> = {
   assistant: [],
   vllm: [
@@ -20,7 +20,7 @@ const FIELDS: Readonly<Record<Continues, readonly (readonly [string, string])[]>
   ],
 };
 
-/** Whether a stream that breaks off is to be gone on with elsewhere. @throws ServiceError invalid_value */
+/** Returns true if another upstream is to continue a broken stream. @throws ServiceError invalid_value */
 export function continuesElsewhere(headers: IncomingHttpHeaders): boolean {
   const value = headers[CONTINUE_HEADER] ?? "false";
   if (value === "true" || value === "false") return value === "true";
@@ -29,8 +29,8 @@ export function continuesElsewhere(headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * @param text what the client has got. @param tokens of it, at most
- * @returns undefined when the request asks for more than plain text, or its limit is reached
+ * @param text the part that the client has received. @param tokens of it, at most
+ * @returns undefined if the request needs more than plain text, or its limit is reached
  */
 export function continuedRequest(
   request: TextRequest,
@@ -55,7 +55,7 @@ export function continuedRequest(
   return { ...request, bytes: changed, layout: scanObject(changed), outputLimit: left };
 }
 
-/** Its answer is words and nothing else, and has not been begun by the client already. */
+/** Returns true if the answer is text only, and the client has not begun it itself. */
 function asksForText({ messages, response_format: format, modalities, audio }: JsonObject): boolean {
   const last: unknown = Array.isArray(messages) ? messages.at(-1) : undefined;
   const isText = format == null || (isObject(format) && format["type"] === "text");

@@ -1,5 +1,5 @@
-// Holds are never smaller than what their request can cost at the catalogue's price; without a limit they take what there
-// is, and the limit that is then added keeps the answer within them.
+// A hold is at least the largest cost of its request at the catalogue's price. Without a limit it uses all available
+// credit, and the limit that is then added keeps the answer within the hold.
 
 import { create } from "@bufbuild/protobuf";
 import { chargeOf, PICO_PER_CREDIT } from "@gr/money";

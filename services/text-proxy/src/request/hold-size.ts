@@ -5,25 +5,25 @@ import { type Credits, chargeOf, larger, PICO_PER_CREDIT, type PicoUsd, smaller 
 import type { Model, TokenPrice } from "@gr/proto/catalog";
 import type { TextRequest } from "./text-request.ts";
 
-/** What is known of a model. Tokens; 0 = not known. */
+/** Facts about a model. Tokens; 0 = unknown. */
 export type SizedModel = Pick<
   Model,
   "contextTokens" | "maxOutputTokens" | "capabilities" | "supportedParameters"
 >;
 
 export interface HoldSize {
-  /** As much is held; with `mostCredits` at least. */
+  /** The amount of the hold; with `mostCredits` the smallest one. */
   readonly credits: Credits;
   /** Cost of the longest output, for a request that begins with a slice; undefined if `credits` covers it. */
   readonly mostCredits: Credits | undefined;
-  /** A slice: a hold grows by that much at least. */
+  /** A slice: the smallest growth of a hold. */
   readonly stepCredits: Credits;
-  /** What all but the output costs at most: the input, the request itself, what its extras may cost. */
+  /** Largest cost of all but the output: the input, the request itself, its extras. */
   readonly inputCost: PicoUsd;
   readonly inputTokens: bigint;
-  /** One token of output. */
+  /** Cost of one token of output. */
   readonly tokenCost: PicoUsd;
-  /** Of one answer: the client's limit, else the model's maximum. */
+  /** Output tokens of one answer: the client's limit, else the model's maximum. */
   readonly mostTokens: bigint;
   /** Output that the context surely has room for; a larger limit is refused by some servers. */
   readonly roomTokens: bigint;
@@ -31,29 +31,29 @@ export interface HoldSize {
   readonly extras: boolean;
   /** Fees of tools and plugins, at most. */
   readonly extrasCost: PicoUsd;
-  /** Output is billed that a stream does not show. */
+  /** The upstream bills output that a stream does not show. */
   readonly thinks: boolean;
 }
 
-/** Nothing is begun that could not have so much output, or all that was asked for. */
+/** Smallest output, in tokens, that a request must be able to pay for before it starts. Fewer if it requests fewer. */
 export const SLICE_TOKENS = 512n;
-/** What chat templates add around a request and around each message. */
+/** Tokens that chat templates add around a request and around each message. */
 const TOKENS_PER_REQUEST = 64;
 const MOST_TOKENS_PER_MESSAGE = 8;
-/** What providers add once to explain tools to a model. */
+/** Tokens that providers add once to explain tools to a model. */
 const TOKENS_FOR_TOOLS = 1_024;
-/** The most that providers count for one image, except where image tokens are priced next to nothing. */
+/** The most that providers count for one image, except models with nearly free image tokens. */
 const MOST_TOKENS_PER_IMAGE = 16_384;
-/** The largest context that is common, for models whose own is not known. */
+/** The largest common context, for models without a documented one. */
 const LARGEST_CONTEXT = 1_048_576n;
-/** The longest output that is common, for models whose own is not known. */
+/** The longest common output, for models without a documented one. */
 const LONGEST_OUTPUT = 131_072n;
-/** What searches and other tools that a provider runs cost in one request: 0.20 USD. Their fees are not listed. */
+/** Cost of searches and other tools of a provider within one request: 0.20 USD. Their fees are not listed. */
 export const EXTRAS_COST: PicoUsd = 200_000_000_000n;
-/** Of models that search the web whether they are told to or not. */
+/** Parameter of models that search the web, also without a request for it. */
 const SEARCHES = "web_search_options";
 
-/** @param price the dearest that can apply. @param extrasCost fees of tools that the provider runs, at most */
+/** @param price the highest that can apply. @param extrasCost fees of tools that the provider runs, at most */
 export function holdSizeOf(
   request: TextRequest,
   model: SizedModel,
@@ -105,7 +105,7 @@ export function limitToAdd(request: TextRequest, size: HoldSize, held: Credits):
   return covered < mostTokens ? smaller(covered, roomTokens) : undefined;
 }
 
-/** Tokens that the upstream can count for the input: no tokenizer makes more tokens than bytes. */
+/** Largest number of input tokens that the upstream can count: no tokenizer creates more tokens than bytes. */
 export function inputBound({ input }: TextRequest, { contextTokens }: SizedModel): bigint {
   const tokens = BigInt(
     input.textBytes +
@@ -118,7 +118,7 @@ export function inputBound({ input }: TextRequest, { contextTokens }: SizedModel
   return larger(fetched, tokens);
 }
 
-/** Tokens of one answer. */
+/** Output tokens of one answer. */
 export function outputBound(
   { outputLimit, thinkingTokens }: TextRequest,
   { maxOutputTokens, contextTokens }: SizedModel,

@@ -1,13 +1,13 @@
-// How much input a request can amount to, counted while it is read: never less than any upstream will count,
-// so that a hold sized by it holds. Bytes bound the tokens of text, since no tokenizer makes more tokens than bytes.
+// InputMeter counts the largest input of a request during its parsing: never less than any upstream will count,
+// so that the hold is large enough. Bytes limit the tokens of text, since no tokenizer creates more tokens than bytes.
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { ReadNames } from "./lookalikes.ts";
 
-/** Tools whose definition is all there is to them: the client runs them. Others bring input of their own. */
+/** Tools without input beyond their definition: the client runs them. Other tools add input of their own. */
 const CLIENT_TOOLS: ReadonlySet<unknown> = new Set(["function", "custom", "local_shell", "apply_patch"]);
-/** Fields that point at input which is not in the body. */
+/** Fields that refer to input outside of the body. */
 const REMOTE_FIELDS = ["previous_response_id", "conversation", "prompt"] as const;
-/** Fields that have the provider fetch input, for a fee. */
+/** Fields that let the provider fetch input, for a fee. */
 const EXTRA_FIELDS = ["web_search_options", "plugins"] as const;
 const FILE_PARTS: ReadonlySet<unknown> = new Set(["file", "input_file"]);
 const REMOTE_PARTS: ReadonlySet<unknown> = new Set([
@@ -22,26 +22,28 @@ const IMAGE = new ReadNames("url");
 const TOOL = new ReadNames("type");
 
 export class InputMeter {
-  /** Bytes of the body that can be text; images that are sent along are not. */
+  /** Bytes of the body that can be text; images within the body are excluded. */
   textBytes: number;
   messages = 0;
   images = 0;
-  /** Where the first image is, for an error message. */
+  /** Path of the first image, for an error message. */
   firstImage = "";
   audio = false;
-  /** Parts of the input are written to a cache for longer than usual. */
+  /** True if parts of the input are cached for longer than usual. */
   longCache = false;
   tools = false;
-  /** Input is fetched from elsewhere, so only the model's context bounds it. */
+  /** True if input is fetched from another place, so that only the model's context limits it. */
   remote = false;
-  /** The provider runs something that has a fee of its own: a search, a tool, a reader of files. */
+  /** True if the provider runs a service with its own fee: a search, a tool, a file reader. */
   extras = false;
 
   constructor(bodyBytes: number) {
     this.textBytes = bodyBytes;
   }
 
-  /** Notes what a content part brings; parts of unknown kinds count by their bytes. @throws ServiceError invalid_json */
+  /**
+   * Counts the input of a content part; parts of unknown kinds count by their bytes. @throws ServiceError invalid_json
+   */
   addPart(part: unknown, owner: string, index: number): void {
     if (!isObject(part)) return;
     PART.refuseLookalikes(part, `${owner}[${index}]`);
@@ -56,7 +58,7 @@ export class InputMeter {
     else if (REMOTE_PARTS.has(type)) this.remote = true;
   }
 
-  /** Notes which other fields of the body bring input. */
+  /** Counts the input of the body's other fields. */
   addParameters(body: JsonObject): void {
     for (const name of REMOTE_FIELDS) {
       if (body[name] != null) this.remote = true;
@@ -89,7 +91,7 @@ function isOfClient(tool: unknown): boolean {
   return Array.isArray(tools) && tools.every((inner) => isObject(inner) && CLIENT_TOOLS.has(inner["type"]));
 }
 
-/** Characters of an image that is sent as a data URI; base64 is ASCII, so they are bytes too. */
+/** Characters of an image within a data URI; base64 is ASCII, so they are also bytes. */
 function inlineImageLength(image: unknown): number {
   const url = isObject(image) ? image["url"] : image;
   return typeof url === "string" && url.startsWith("data:image/") ? url.length : 0;

@@ -1,5 +1,5 @@
-// Every request field and tool of the pinned OpenAI SDK has a row in the table of price-relevant fields. A new version with one
-// more does not compile here until somebody has found out what it does to the price.
+// Every request field and tool of the pinned OpenAI SDK has a row in the table of price-relevant fields. A new version
+// with another field does not compile here until a developer has found out its effect on the price.
 import {
   type CLIENT_TOOL_TYPES,
   type FEE_TOOL_TYPES,

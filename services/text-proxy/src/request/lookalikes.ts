@@ -1,12 +1,12 @@
-// Fields that differ from one that is read in nothing but case. Some servers match names without regard to case: they would
-// read another value than the one that was checked and held for, so such a body is refused.
+// Lookalikes are fields that differ only in case from a field that we read. Some servers ignore case in names: they
+// would read another value than the one that was checked and held for. A body with a lookalike is refused.
 import { ServiceError } from "@gr/proto";
 import type { JsonObject } from "../json/json-object.ts";
 
-/** Names without capitals and letters that have any case beyond ASCII look like no other name. */
+/** A name without capitals and without cased letters beyond ASCII looks like no other name. */
 const PLAIN_NAME = /^[a-z0-9_]*$/;
 
-/** The names that are read of an object; all are in lower case. */
+/** The names that are read in an object; all are in lower case. */
 export class ReadNames {
   readonly #names: ReadonlySet<string>;
 
@@ -28,7 +28,7 @@ export class ReadNames {
   }
 }
 
-/** As servers fold it that know more than ASCII: the long s is an s, the Kelvin sign a k. */
+/** Folds like servers that support more than ASCII: the long s becomes an s, the Kelvin sign a k. */
 function foldCase(name: string): string {
   return name.toUpperCase().toLowerCase();
 }

@@ -1,5 +1,5 @@
-// What clients may say beyond what the specification names: all of it reaches the upstream as it was written, and what the
-// upstream says beyond it reaches the client. Pictures are the exception: a model without vision is not asked.
+// Fields beyond the specification: the client's reach the upstream unchanged, and the upstream's reach the client.
+// Pictures are the exception: a model without vision never receives them.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { idOf, type Rig, startRig } from "../test/rig.ts";
 import { ScriptedUpstream, sendJson, startStream } from "../test/scripted-upstream.ts";
@@ -80,7 +80,9 @@ const answers = {
     ${usage.responses},"x_new":null}`,
 };
 
-/** What bounds the upstream's bill is put in: the price of a host that the client chose, and of tools, a step below the hold. */
+/**
+ * Adds the limits of the upstream's bill: the price of the chosen host, and the cost of tools, a step below the hold.
+ */
 function bounded(body: string): string {
   const host = '"provider":{"order":["a"]';
   const most = ',"max_price":{"prompt":0.5,"completion":1.5,"request":0}';

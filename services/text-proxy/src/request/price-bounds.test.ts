@@ -1,4 +1,4 @@
-// What is added to a body keeps the upstream's bill below the hold, and a limit of the client's is never raised.
+// Limits in a body keep the upstream's bill below the hold, and a limit of the client is never raised.
 import { create } from "@bufbuild/protobuf";
 import { TokenPriceSchema } from "@gr/proto/catalog";
 import type { Bound } from "@gr/text-upstream";

@@ -1,5 +1,5 @@
-// What is added to a body so that the upstream itself cannot bill more than the hold. A limit of the client's is never raised: of
-// both the lower is sent.
+// Price bounds are limits in the body that keep the upstream's bill within the hold. A limit of the client is never
+// raised: the lower of both is sent.
 import { type Credits, formatPicoUsd, larger, PICO_PER_CREDIT, type PicoUsd, parsePicoUsd } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { PriceTerms } from "@gr/text-upstream";
@@ -16,7 +16,7 @@ const DEAREST_STEP: PicoUsd = 15_000_000_000n;
 
 export interface BoundedOrder {
   readonly request: TextRequest;
-  /** The dearest rates that the upstream can apply. */
+  /** The highest rates that the upstream can apply. */
   readonly price: TokenPrice;
   readonly terms: PriceTerms | undefined;
   readonly held: Credits;
@@ -36,7 +36,7 @@ export function priceBounds({ request, price, terms, held }: BoundedOrder): Spli
   return splices;
 }
 
-/** Amounts for each million tokens, and for each request. */
+/** Limits the prices of hosts, per million tokens and per request. */
 function boundHosts({ bytes, layout }: TextRequest, price: TokenPrice): Splice {
   const { audioInputPicoUsd: audio } = price;
   const limits: Record<string, PicoUsd> = {
@@ -59,7 +59,7 @@ function boundHosts({ bytes, layout }: TextRequest, price: TokenPrice): Splice {
   );
 }
 
-/** The client's own limits as it wrote them. */
+/** The client's own limits in their original text. */
 function readLimits(bytes: Buffer, { valueStart }: Member): Readonly<Record<string, string>> {
   if (bytes[valueStart] !== OPEN_BRACE) return {};
   const limits = scanObject(bytes, valueStart);
@@ -92,7 +92,7 @@ function amountOf(text: string): PicoUsd | undefined {
   return parsePicoUsd(text.startsWith('"') ? String(JSON.parse(text)) : text);
 }
 
-/** The upstream ends after the step that exceeds the amount, so the hold has room for one more. */
+/** The upstream stops after the step that exceeds the amount, so the hold has room for one more step. */
 function boundServerTools({ bytes, layout }: TextRequest, held: Credits): Splice {
   const most = larger(held * PICO_PER_CREDIT - DEAREST_STEP, 0n);
   const condition = `{"type":"max_cost","max_cost_in_dollars":${formatPicoUsd(most)}}`;

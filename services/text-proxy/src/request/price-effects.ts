@@ -1,5 +1,5 @@
-// The effects that a request's fields have on its price at the upstreams of a model. An upstream that has no price for one of
-// them is not asked. A request that no upstream has a price for is refused before anything is held or sent.
+// PriceEffects are the effects of a request's fields on its price at the upstreams of a model. An upstream without a
+// price for one of them is skipped. A request without any priced upstream is refused before anything is held or sent.
 import { type RateTerms, ratesAt, tierOf, tokenPriceAt } from "@gr/models";
 import { larger, type PicoUsd } from "@gr/money";
 import type { Route } from "@gr/paid-request";
@@ -17,7 +17,7 @@ import type { TextRequest } from "./text-request.ts";
 
 export interface PricedRoutes {
   readonly routes: readonly Route[];
-  /** By upstream. */
+  /** Effects on the price, by upstream. */
   readonly priceTerms: ReadonlyMap<string, PriceTerms>;
 }
 
@@ -45,13 +45,13 @@ export function pricedRoutes(
   return { routes: routes.filter(({ provider }) => priceTerms.has(provider)), priceTerms };
 }
 
-/** The rates that the terms of any upstream can lead to. */
+/** Returns the rates that can apply under the terms of any upstream. */
 export function rateTermsOf({ priceTerms }: PricedRoutes, inputTokens: bigint): RateTerms {
   const tiers = [...priceTerms.values()].map(({ tier }) => tierOf(tier));
   return { tier: tiers.find((tier) => tier !== "") ?? "", inputTokens };
 }
 
-/** Fees of the tools that providers run, at most, at the dearest upstream. */
+/** Returns the largest fees of the providers' tools, at the most expensive upstream. */
 export function extrasCostOf(request: TextRequest, price: TokenPrice, { priceTerms }: PricedRoutes): PicoUsd {
   let most = EXTRAS_COST;
   for (const [provider, terms] of priceTerms) {
@@ -62,7 +62,7 @@ export function extrasCostOf(request: TextRequest, price: TokenPrice, { priceTer
   return most;
 }
 
-/** Calls of tools that the usual amount for extras pays for. */
+/** Returns the number of tool calls that the usual amount for extras covers. */
 export function callsAllowed(fee: PicoUsd): number {
   return fee === 0n ? 0 : Math.max(1, Number(EXTRAS_COST / fee));
 }

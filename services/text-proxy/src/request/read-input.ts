@@ -1,11 +1,11 @@
-// Reads what a request asks the model: the `messages` of a chat completion, the `input` of a response. Only what the
-// specification names is checked.
+// Reads the model's input in a request: the `messages` of a chat completion, the `input` of a response.
+// Only fields of the specification are checked.
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import { badField } from "./bad-field.ts";
 import type { InputMeter } from "./input-meter.ts";
 import { ReadNames } from "./lookalikes.ts";
 
-/** Those of the specification, and the two that SDKs of the same format send besides. */
+/** The roles of the specification, and two more that SDKs of the same format send. */
 export const CHAT_ROLES = ["system", "user", "assistant", "tool", "developer", "function"] as const;
 const KNOWN_ROLES: ReadonlySet<unknown> = new Set(CHAT_ROLES);
 const MESSAGE = new ReadNames("role", "content");
@@ -25,7 +25,7 @@ export function readMessages(messages: unknown, input: InputMeter): void {
     if (!KNOWN_ROLES.has(role)) {
       throw badField(`messages[${index}].role`, "must be system, user, assistant or tool");
     }
-    // An assistant that only called tools has said nothing.
+    // An assistant message with tool calls only has no content.
     if (content == null && role === "assistant") continue;
     readContent(content, `messages[${index}].content`, input);
   }

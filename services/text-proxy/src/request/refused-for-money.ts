@@ -1,4 +1,4 @@
-// RefusedForMoney adds to a refusal the parts of the sum, and the field of the request that would make the sum smaller.
+// RefusedForMoney adds to a refusal the parts of the sum, and the field of the request that would reduce the sum.
 import { type Credits, chargeOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { findMember } from "../json/json-members.ts";

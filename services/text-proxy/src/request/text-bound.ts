@@ -1,6 +1,7 @@
-// TextBound counts what a body will cost at least while it arrives, so that a sender without the credit is refused early.
-// It never exceeds the hold that the whole body needs: only text counts that is certainly part of the prompt. Pictures, files
-// and sounds have other names, and before the model is known the bound is zero, since there are free models.
+// TextBound counts the smallest cost of a body during its arrival, so that a sender without the credit is
+// refused early. It never exceeds the hold of the whole body: only text that is certainly in the prompt counts,
+// and not pictures, files and sounds, which have other names. Before the model's name arrives the bound is
+// zero, since there are free models.
 import type { CatalogCopy } from "@gr/clients";
 import { tokenPriceAt } from "@gr/models";
 import type { Credits } from "@gr/money";
@@ -10,19 +11,19 @@ import { holdSizeOf } from "./hold-size.ts";
 import { InputMeter } from "./input-meter.ts";
 import type { TextRequest } from "./text-request.ts";
 
-/** Bytes of text at which billing is asked first; each later time there are four times as many. */
+/** Bytes of text before the first query to billing; each later query needs four times as many. */
 const FIRST_QUESTION = 256 * 1024;
 const GROWTH = 4;
-/** Bytes of a model's name; a longer one is no model's. */
+/** Largest size of a model's name, in bytes. */
 const LONGEST_MODEL = 1_000;
 const PROMPTS: ReadonlySet<string | undefined> = new Set(["messages", "input"]);
 const TEXTS: ReadonlySet<string | undefined> = new Set(["content", "text"]);
 
-/** Reads the catalogue's copy at each question. */
+/** Reads the catalogue's copy at each check. */
 export type FindModel = CatalogCopy["find"];
 
 export class TextBound implements BodyMeter {
-  /** Bytes of the prompt, as they are spelt. */
+  /** Bytes of the prompt in their written form. */
   textBytes = 0;
   #model = "";
   #isModelWhole = false;
@@ -31,7 +32,7 @@ export class TextBound implements BodyMeter {
   readonly #find: FindModel;
   readonly #canPay: (least: Credits) => Promise<void>;
 
-  /** @param canPay throws when the sender has less than that */
+  /** @param canPay throws if the sender has less credit */
   constructor(find: FindModel, canPay: (least: Credits) => Promise<void>) {
     this.#find = find;
     this.#canPay = canPay;
@@ -65,9 +66,9 @@ export class TextBound implements BodyMeter {
     await this.#canPay(least);
   }
 
-  /** @returns the smallest hold that a request with this text can have */
+  /** @returns the smallest possible hold of a request with this text */
   least(): Credits {
-    // A name that is spelt with escapes, or beyond ASCII, is not found; then nothing is refused early.
+    // A name with escapes, or beyond ASCII, is not found; then nothing is refused early.
     const model = this.#isModelWhole ? this.#find(this.#model) : undefined;
     if (model === undefined || model.kind !== ModelKind.TEXT || model.price?.rule.case !== "token") return 0n;
     const { value } = model.price.rule;
@@ -81,7 +82,7 @@ export class TextBound implements BodyMeter {
   }
 }
 
-/** A request that has this text and nothing that costs anything else. */
+/** Returns a request with this text and without any other cost. */
 function requestOf(textBytes: number): TextRequest {
   return {
     api: "chat",

@@ -1,4 +1,4 @@
-// A text request with what is fixed before it is sent: its hold, and the price that its tokens have.
+// TextOrder is a text request with all facts that are fixed before it is sent: its hold, and the price of its tokens.
 import type { Order } from "@gr/paid-request";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { PriceTerms } from "@gr/text-upstream";
@@ -8,11 +8,11 @@ import type { TextRequest } from "./text-request.ts";
 export interface TextOrder extends Order {
   readonly request: TextRequest;
   readonly price: TokenPrice;
-  /** By upstream: the effects on the price that its fields have there. Absent = none. */
+  /** Effects of the request's fields on the price, by upstream. Absent = none. */
   readonly priceTerms?: ReadonlyMap<string, PriceTerms>;
-  /** The upstream of the running attempt. Absent before there is one. */
+  /** The upstream of the running attempt. Absent before the first. */
   readonly asked?: string;
   readonly size: HoldSize;
-  /** A stream that breaks off is to be gone on with elsewhere, where that is possible. */
+  /** True if another upstream is to continue a broken stream where possible. */
   readonly continues: boolean;
 }

@@ -1,4 +1,4 @@
-// What is refused before anything is held or sent, and what is let through.
+// Requests that are refused before anything is held or sent, and requests that are accepted.
 import { ServiceError } from "@gr/proto";
 import { describe, expect, test } from "@jest/globals";
 import { readTextRequest, type TextApi } from "./text-request.ts";

@@ -1,5 +1,5 @@
-// A text request as its client sent it: the original bytes, and the little that must be known to route, hold and
-// bill it. Only what the specification names is checked; everything else passes through unread.
+// TextRequest is a client's text request: the original bytes, and the few fields that routing, hold and bill need.
+// Only fields of the specification are checked. All others are sent on unread.
 import { refuseAmountNames } from "@gr/paid-request";
 import { ServiceError } from "@gr/proto";
 import { parseJsonBytes } from "@gr/runtime";
@@ -21,36 +21,36 @@ export interface TextRequest {
   readonly api: TextApi;
   readonly model: string;
   readonly stream: boolean;
-  /** As received; valid UTF-8, valid JSON, an object; none in it has a member twice. */
+  /** The received bytes: valid UTF-8, valid JSON, an object, without duplicate members in any object. */
   readonly bytes: Buffer;
   readonly layout: ObjectLayout;
   readonly input: InputMeter;
-  /** Answers asked for; each has its own output. */
+  /** Number of requested answers; each has its own output. */
   readonly choices: number;
   /** The largest of the client's limits on output tokens. */
   readonly outputLimit: number | undefined;
-  /** A prediction is sent along, whose rejected tokens are billed as output. */
+  /** True if the request has a prediction. Its rejected tokens are billed as output. */
   readonly predicts: boolean;
-  /** Each token of the answer comes with its probability, and those of others. */
+  /** True if the answer includes each token's probability, and those of alternatives. */
   readonly logprobs: boolean;
-  /** Tokens that the request lets a model think beside its limit on output. */
+  /** Tokens of thought that the request allows beyond its output limit. */
   readonly thinkingTokens: number;
   /** The client's limit on calls of tools that the provider runs. */
   readonly toolCallLimit: number | undefined;
-  /** Fields that decide the price, and all fields whose effect is not known. */
+  /** Fields that decide the price, and all fields with an unknown effect. */
   readonly fields: readonly FieldFound[];
-  /** Whether `stream_options` is there, and how: spliced into, replaced or added. */
+  /** Form of `stream_options` in the body: spliced into, replaced or added. */
   readonly streamOptions: "absent" | "object" | "null";
 }
 
-/** More choices than any upstream gives. */
+/** More choices than any upstream accepts. */
 const MOST_CHOICES = 128;
 /** Far beyond every model, and far from where sums of money overflow. */
 const MOST_OUTPUT_TOKENS = 100_000_000;
 const MOST_TOOL_CALLS = 10_000;
-/** The smallest budget that hosts give (OpenRouter's documentation of reasoning tokens). */
+/** The smallest thinking budget of any host (OpenRouter's documentation of reasoning tokens). */
 const LEAST_THINKING = 1_024;
-/** Beyond it the parts of a body are visited only where its bytes have a mark of a cache or of sound. */
+/** Size above which the parts of a body are visited only if its bytes have a mark of a cache or of sound. */
 const FEW_BYTES = 65_536;
 const MARKS = ["ttl", "input_audio", "\\u"].map((mark) => Buffer.from(mark));
 const USUAL_LIFETIMES: ReadonlySet<string> = new Set(["5m", "30m"]);
@@ -137,7 +137,7 @@ function mayHaveMarks(bytes: Buffer): boolean {
   return bytes.length <= FEW_BYTES || MARKS.some((mark) => bytes.includes(mark));
 }
 
-/** What would run another model than the one that is priced, or answer at another time than now. */
+/** Refuses fields for another model than the priced one, or for an answer at a later time. */
 function refuseDetours(body: JsonObject): void {
   const { models, background } = body;
   if (models != null) throw badField("models", 'is not supported; name one model in "model"');
@@ -155,7 +155,7 @@ function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
   return largest;
 }
 
-/** Some hosts count thoughts beside the limit on output, and a small budget as the least that they think. */
+/** Some hosts count thoughts apart from the output limit, and treat a small budget as their minimum. */
 function readThinking({ reasoning, thinking }: JsonObject): number {
   const budgets = [
     isObject(reasoning) ? reasoning["max_tokens"] : undefined,

@@ -1,4 +1,4 @@
-// The client's bytes go upstream as they are, but for the model's name and the wish for the usage.
+// The client's bytes are sent upstream unchanged, except the model's name and the request for the usage.
 
 import { guardJson } from "@gr/runtime";
 import { describe, expect, test } from "@jest/globals";
@@ -114,7 +114,7 @@ function hasRepeatedMembers(text: string): boolean {
   }
 }
 
-/** Which requests say, or are refused for. */
+/** Fields that change a request, or cause its refusal. */
 const reserved = new Set([
   "model",
   "messages",

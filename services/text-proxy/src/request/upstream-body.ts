@@ -1,10 +1,11 @@
-// The body that goes upstream: the client's bytes, but for the model's name there, in chat streams the wish to be told
-// the usage, without which the true cost could not be known, and a limit on output where the money needs one.
+// UpstreamBody is the body for the upstream: the client's bytes, with the model's name at the
+// upstream. Chat streams request their usage, without which the true cost would be unknown. If the
+// money requires it, an output limit is added.
 import { findMember, scanObject } from "../json/json-members.ts";
 import { applySplices, type Splice, setMember } from "../json/json-splice.ts";
 import { LIMIT_FIELDS, type TextRequest } from "./text-request.ts";
 
-/** A limit on output that the money needs. It takes the place of a higher limit of the client. */
+/** A limit on output that the money needs. It replaces a higher limit of the client. */
 export interface AddedLimit {
   /** Field of the upstream for a client without a limit. */
   readonly field: string;

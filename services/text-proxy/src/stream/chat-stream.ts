@@ -1,5 +1,5 @@
-// Chat completion chunks: the usage comes in a late chunk, then [DONE]. A stream without [DONE] was cut off, unless
-// its usage had come.
+// Chat completion chunks: the usage arrives in a late chunk, then [DONE]. A stream without [DONE] was cut off, unless
+// its usage had arrived.
 import { errorRow } from "@gr/proto";
 import { findMember, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";

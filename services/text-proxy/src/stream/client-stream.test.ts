@@ -15,7 +15,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A client that takes a piece only when it is told to. */
+/** A client that reads a piece only at the test's command. */
 class Reader extends Writable {
   #taken: () => void = () => undefined;
 
@@ -28,7 +28,7 @@ class Reader extends Writable {
   }
 
   flushHeaders(): void {
-    // Nothing to do: a stream has no head.
+    // A stream has no head, so there is no work.
   }
 
   async take(): Promise<void> {
@@ -37,7 +37,7 @@ class Reader extends Writable {
   }
 }
 
-/** Lets a stream's events happen. */
+/** Resolves after a stream's pending events. */
 const passed = () => new Promise((resolve) => setImmediate(resolve));
 
 function open() {
@@ -47,7 +47,7 @@ function open() {
   const options = { source, onGone, stallMs: STALL_MS, patienceMs: PATIENCE_MS, keepAliveMs: 1e6 };
   const client = new ClientStream(reader as unknown as ServerResponse, options);
   client.begin();
-  /** Writes a piece that the client takes after so long. */
+  /** Writes a piece that the client reads after this delay. */
   const holdBack = async (ms: number) => {
     client.write(PIECE);
     jest.advanceTimersByTime(ms);

@@ -1,13 +1,13 @@
-// The client's side of a stream: holds the upstream back while the client is slow, says that it is alive while the
-// upstream thinks, and takes a client that no longer reads, or not fast enough, for one that has left. Never buffers
-// more than what the upstream had already handed over when it was held back.
+// ClientStream writes a stream to its client. It pauses the upstream for a slow client and sends comments while the
+// upstream is silent. A client that stops reading, or reads too slowly, counts as disconnected. Buffered data is
+// limited to the bytes that arrived before the pause.
 import type { ServerResponse } from "node:http";
 
 export const STREAM_TYPE = "text/event-stream; charset=utf-8";
 export const STREAM_HEADERS = {
   "content-type": STREAM_TYPE,
   "cache-control": "no-cache, no-transform",
-  // Proxies that buffer answers would keep the events from their reader.
+  // Keeps buffering proxies from delaying the events.
   "x-accel-buffering": "no",
 } as const;
 
@@ -17,19 +17,19 @@ export interface StreamSource {
 }
 
 export interface ClientStreamOptions {
-  /** The source of what is written. */
+  /** The source of the written data. */
   readonly source: StreamSource;
-  /** How long a client may leave waiting data untouched. */
+  /** Longest time without reading by the client while data waits, in milliseconds. */
   readonly stallMs: number;
-  /** How long a client may hold the source back in all. */
+  /** Longest total time of pauses by the client, in milliseconds. */
   readonly patienceMs: number;
-  /** Pause between two comments before the first event. */
+  /** Pause between two comments before the first event, in milliseconds. */
   readonly keepAliveMs: number;
-  /** The client left before the stream had ended. */
+  /** Called if the client disconnects before the stream has ended. */
   readonly onGone: () => void;
 }
 
-/** A part of the longest stall that few upstreams have the patience for. */
+/** Fraction of the longest pause after which most upstreams lose patience. */
 const SUSPECT_STALL = 0.5;
 const KEEP_ALIVE = Buffer.from(": keep-alive\n\n");
 
@@ -40,17 +40,17 @@ export class ClientStream {
   #gone = false;
   #ended = false;
   #stall: NodeJS.Timeout | undefined;
-  /** When the client began to hold the source back, and how long it had done so before. */
+  /** Start of the running pause, and the duration of the earlier pauses. */
   #heldSince = 0;
   #heldMs = 0;
   #keepAlive: NodeJS.Timeout | undefined;
 
-  /** @param raw its head is written; nothing else is. */
+  /** @param raw with its head written, and nothing else */
   constructor(raw: ServerResponse, options: ClientStreamOptions) {
     this.#raw = raw;
     this.#options = options;
     this.#source = options.source;
-    // A write that crosses the client's leaving fails; its "close" tells the rest.
+    // A write to a disconnecting client fails. Its "close" event handles the disconnection.
     raw.on("error", ignore);
     raw.on("drain", this.#flow);
     raw.once("close", this.#close);
@@ -61,23 +61,23 @@ export class ClientStream {
     }
   }
 
-  /** The client has left: what is written goes nowhere. */
+  /** True after the client has disconnected: further writes are dropped. */
   get gone(): boolean {
     return this.#gone;
   }
 
-  /** It has held the source back for so long that it may be the reason why the source breaks off. */
+  /** True if the client has paused the source so long that the pause may be the reason for the source's end. */
   get slow(): boolean {
     const now = this.#stall === undefined ? 0 : performance.now() - this.#heldSince;
     return this.#heldMs + now >= this.#options.stallMs * SUSPECT_STALL;
   }
 
-  /** The upstream's first bytes are there: from now on only its own words are passed on. */
+  /** Called at the upstream's first bytes: from here on, only its own data are sent. */
   begin(): void {
     clearInterval(this.#keepAlive);
   }
 
-  /** What is written comes from another source from now on. */
+  /** Replaces the source of the written data. */
   follow(source: StreamSource): void {
     this.#source = source;
     if (this.#stall !== undefined) source.pause();
@@ -124,7 +124,7 @@ export class ClientStream {
 }
 
 function ignore(): void {
-  // Listened to only so that it is not thrown.
+  // Listener that prevents the throw of an unhandled error.
 }
 
 function flushHead(raw: ServerResponse): void {

@@ -1,5 +1,5 @@
-// Streams of the Responses API with every type of event that there is: each is passed on as it came, in its place, and
-// only the last ones decide about the money.
+// Streams of the Responses API with every existing type of event. Each event is sent on unchanged and in its place,
+// and only the last ones decide about the money.
 import { ReleaseReason } from "@gr/clients";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { payloadsOf } from "../test/read-stream.ts";
@@ -49,7 +49,7 @@ test("a stream with all of them arrives as it was sent, and costs what its last 
   expect(last).toMatchObject({ kind: "capture", cost: COST, credits: 13n });
 });
 
-// In one write with the end, so that the event is looked at beside events that matter.
+// In one write with the end, so that the event is checked beside events that matter.
 test.each(PART_TYPES)(
   "%s arrives as it was sent, with an error of its own and fields that nobody knows",
   async (type) => {

@@ -1,5 +1,5 @@
-// Events of the Responses API: the usage comes with the last one, response.completed or response.incomplete. A
-// stream that ends without one of them was cut off.
+// Events of the Responses API: the usage is in the last event, response.completed or response.incomplete.
+// A stream without one of them at its end was cut off.
 import { errorRow } from "@gr/proto";
 import { findMember, type ObjectLayout, scanObject } from "../json/json-members.ts";
 import { isObject, type JsonObject } from "../json/json-object.ts";
@@ -14,7 +14,7 @@ const COMPLETED = Buffer.from('"response.completed"');
 const INCOMPLETE = Buffer.from('"response.incomplete"');
 const DETAILS = Buffer.from('"incomplete_details"');
 const REASON = Buffer.from('"reason"');
-/** Cannot occur within a string of JSON, whose quotes are escaped. */
+/** Cannot occur within a JSON string, because quotes are escaped there. */
 const NO_USAGE = '"usage":null';
 const SEQUENCE = /"sequence_number"\s*:\s*(\d{1,15})/g;
 
@@ -29,7 +29,7 @@ export const responsesStream: StreamDialect = {
     const payload = data && parseData(event, data);
     if (data === undefined || payload === undefined) return unreadable(event);
     const { type, response } = payload;
-    // An event of a known type may tell of a part that failed: a tool, for example.
+    // An event with another type may report a failed part: a tool, for example.
     if (type === "error" || (type === undefined && payload["error"] != null)) {
       return { type: "failed", problem: ERROR_EVENT, usage: undefined, own: false };
     }
@@ -85,7 +85,7 @@ export const responsesStream: StreamDialect = {
     return lastWordAfter(REASON, block.subarray(block.lastIndexOf(DETAILS))) || "incomplete";
   },
 
-  // None is gone on with: the API takes no beginning of an answer.
+  // Responses are never continued elsewhere: the API accepts no beginning of an answer.
   continuedEvent: () => Buffer.alloc(0),
 
   generationId(soFar) {
@@ -94,11 +94,11 @@ export const responsesStream: StreamDialect = {
   },
 };
 
-/** The answer was delivered all the same: what it costs is looked up, or metered. */
+/** The answer was delivered all the same: its cost is looked up, or metered. */
 const UNREADABLE_END: Verdict = { type: "final", usage: undefined, outputBytes: undefined };
 const ENDS = ['"response.completed"', '"response.incomplete"'];
 
-/** No JSON, or over several lines: a comment, [DONE] as some upstreams add it, or nonsense. */
+/** No JSON, or data in several lines: a comment, [DONE] of some upstreams, or invalid data. */
 function unreadable(event: Buffer): Verdict {
   if (ENDS.some((end) => event.includes(end))) return UNREADABLE_END;
   return event.includes("data:") ? PLAIN : EMPTY;
@@ -111,7 +111,7 @@ function responseLayout(event: Buffer, start: number): ObjectLayout | undefined 
     : undefined;
 }
 
-/** What is known of the response from its first event. */
+/** Returns the fields of the response from its first event. */
 function startedResponse({ first }: StreamSoFar): JsonObject {
   const response = first === undefined ? undefined : firstData(first)?.["response"];
   if (!isObject(response)) return { id: "", created_at: 0, model: "" };

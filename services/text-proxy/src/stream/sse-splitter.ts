@@ -1,5 +1,6 @@
-// Cuts a stream of bytes into blocks of whole server-sent events, wherever the network cut it. Bytes are neither
-// copied (but for an event that came in pieces) nor changed. Lines end with LF or CRLF, as every upstream ends them.
+// SseSplitter cuts a stream of bytes into blocks of whole server-sent events, independent of the network's
+// chunks. Bytes are never changed, and copied only for an event in several chunks. Lines end with LF or
+// CRLF, as every upstream ends them.
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -7,15 +8,15 @@ const CR = 0x0d;
 export class SseSplitter {
   #pending: Buffer[] = [];
   #pendingBytes = 0;
-  /** The last two bytes of what is pending, the later one in the low byte; 0 where there is none. */
+  /** Last two pending bytes, the later one in the low byte; 0 for a missing one. */
   #tail = 0;
 
-  /** Bytes of the event that has not ended yet. */
+  /** Bytes of the unfinished event. */
   get pendingBytes(): number {
     return this.#pendingBytes;
   }
 
-  /** @returns the events that are complete now, as one block; undefined when none is */
+  /** @returns the complete events as one block; undefined if there is none */
   push(chunk: Buffer): Buffer | undefined {
     const end = this.#endOfLastEvent(chunk);
     if (end === 0) {
@@ -29,7 +30,7 @@ export class SseSplitter {
     return block;
   }
 
-  /** Takes out what is left when the stream has ended: an event without its end. */
+  /** Removes and returns the remaining bytes at the stream's end: an event without its end. */
   rest(): Buffer {
     const rest = Buffer.concat(this.#pending);
     this.#drop();
@@ -79,7 +80,7 @@ export function endOfEvent(block: Buffer, from: number): number {
 
 const DATA = Buffer.from("data:");
 
-/** Where the one data line's content lies; undefined when the event has none, or several. */
+/** Span of the content of the only data line; undefined for an event with none, or several. */
 export function dataOf(event: Buffer): { readonly start: number; readonly end: number } | undefined {
   let found: { start: number; end: number } | undefined;
   for (let line = 0; line < event.length; ) {

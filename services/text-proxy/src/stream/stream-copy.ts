@@ -1,8 +1,8 @@
-// A copy of a stream, for whoever repeats a claimed request, and for an upstream that is to go on with it.
+// StreamCopy stores a stream for a repetition of a claimed request, and for an upstream that continues the stream.
 import { type KeptAnswer, MOST_KEPT_BYTES } from "@gr/clients";
 import { STREAM_TYPE } from "./client-stream.ts";
 
-/** A copy of what the client gets, whether it is still there or not. What is too large is not kept. */
+/** Copy of the client's stream, also after the client's disconnection. Above the size limit, nothing is stored. */
 export class StreamCopy {
   #parts: Buffer[] = [];
   #bytes = 0;
@@ -14,7 +14,7 @@ export class StreamCopy {
     else this.#parts = [];
   }
 
-  /** Everything that was added; undefined when it is too much to be kept. */
+  /** All added bytes; undefined above the size limit. */
   whole(): KeptAnswer | undefined {
     if (this.#bytes > MOST_KEPT_BYTES) return undefined;
     return { contentType: STREAM_TYPE, body: Buffer.concat(this.#parts) };

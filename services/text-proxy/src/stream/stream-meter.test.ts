@@ -1,4 +1,4 @@
-// The text of a stream is metered whatever stands around it, in either API.
+// The text of a stream is metered independently of all other bytes, in either API.
 import { describe, expect, test } from "@jest/globals";
 import { StreamMeter } from "./stream-meter.ts";
 

@@ -1,7 +1,7 @@
-// Meters a stream while it passes: the UTF-8 bytes of the text in its parsed deltas, whatever stands around them. Options that add
-// bytes (log probabilities, obfuscation, usage in each chunk) and events of equal size change nothing.
-// The error is that of bytes for tokens, alike in both APIs (decision 0047): English and code count 1.9-fold, JSON 1.7-fold, base64 and
-// random CJK down to 0.7-fold, the rarest scripts 0.5-fold. Where each token is an event or has a probability, none counts too little.
+// StreamMeter counts the UTF-8 bytes of the text in a stream's parsed deltas. Other bytes (log probabilities,
+// obfuscation, usage in each chunk) do not count. Bytes replace tokens with an error that is alike in both APIs
+// (decision 0047): English and code count 1.9-fold, JSON 1.7-fold, base64 and random CJK down to 0.7-fold, the rarest
+// scripts 0.5-fold. If each token is an event or has a probability, the count is never too small.
 import { isObject, type JsonObject } from "../json/json-object.ts";
 import type { TextRequest } from "../request/text-request.ts";
 import { parseData } from "./event-data.ts";
@@ -13,7 +13,7 @@ const LONGEST_ENVELOPE = 1_024;
 const SOUND_PER_TOKEN = 512;
 /** Members of a delta that are no tokens. */
 const LABELS: ReadonlySet<string> = new Set(["role", "id", "type", "format", "signature", "obfuscation"]);
-/** Members that say the same thoughts. */
+/** Members with the same thoughts. */
 const THOUGHTS = ["reasoning", "reasoning_content", "reasoning_details"] as const;
 const DEEPEST = 8;
 const DATA = Buffer.from("data:");
@@ -33,7 +33,7 @@ export class StreamMeter {
     this.#responses = api === "responses";
   }
 
-  /** Whether anything was delivered. */
+  /** True if any output was delivered. */
   get any(): boolean {
     return this.#events > 0;
   }
@@ -58,7 +58,7 @@ export class StreamMeter {
   #addEvent(event: Buffer): void {
     if (!event.includes(DATA)) return;
     this.#events += 1;
-    // A response says all of its text again at its end.
+    // A response repeats its whole text at its end.
     if (this.#responses && !event.includes(DELTA_EVENT)) return;
     const data = dataOf(event);
     const payload = data && event[data.start] === OPEN_BRACE ? parseData(event, data) : undefined;
@@ -74,7 +74,7 @@ export class StreamMeter {
     if (Array.isArray(logprobs)) this.#likelyTokens += logprobs.length;
   }
 
-  /** @returns false when the chunk says its text otherwise than in deltas */
+  /** @returns false for a chunk with its text outside of deltas */
   #addChoices({ choices }: JsonObject): boolean {
     if (!Array.isArray(choices)) return false;
     let known = true;
@@ -106,7 +106,7 @@ export class StreamMeter {
   }
 }
 
-/** Bytes of all text in a value but for labels. */
+/** Bytes of all text in a value, without labels. */
 function bytesOf(value: unknown, depth = 0): number {
   if (typeof value === "string") return Buffer.byteLength(value);
   if (typeof value !== "object" || value === null) return 0;

@@ -1,4 +1,4 @@
-// An upstream goes on only when nobody wants it to wait.
+// An upstream continues only if no holder pauses it.
 import { expect, test } from "@jest/globals";
 import { UpstreamGate } from "./upstream-gate.ts";
 

@@ -1,4 +1,4 @@
-// Holds an upstream back for as long as anybody wants it to wait: a client that is slow, a hold that is used up.
+// UpstreamGate pauses an upstream while any of its holders needs the pause: a slow client, a hold that is used up.
 interface Source {
   pause(): void;
   resume(): void;
@@ -12,7 +12,7 @@ export class UpstreamGate {
     this.#source = source;
   }
 
-  /** A handle for one who may want it to wait. */
+  /** Returns a handle for one holder, with its own pause and resume. */
   handle(): Source {
     const handle: Source = {
       pause: () => {

@@ -1,5 +1,5 @@
-// A catalogue at the process edge: the sandbox models, a dear one, a free one, one that thinks, one with two upstreams, one that
-// makes images.
+// A catalogue at the process edge: the sandbox models, an expensive one, a free one, one with thoughts, one with two
+// upstreams, one for images.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { CatalogService, ModelKind, type ModelSchema } from "@gr/proto/catalog";
 import { defineModule, implement, type Module } from "@gr/runtime";

@@ -1,5 +1,5 @@
-// The public listener at the process edge: gives every request an id, a principal and a header of its own, as the
-// gateway does, and mounts the text proxy behind it.
+// The public listener at the process edge. Like the gateway, it adds an id, a principal and a header of its own to
+// every request, and mounts the text proxy behind it.
 
 import { randomUUID } from "node:crypto";
 import type { AddressInfo } from "node:net";
@@ -14,14 +14,14 @@ import {
 } from "@gr/runtime";
 import { z } from "zod";
 
-/** Beyond its grace, for the last words of what it stops; it ends as soon as they are said. */
+/** Time for the last events of stopped requests, beyond the grace; the front door ends as soon as they are sent. */
 const PATIENCE_MS = 30_000;
 const ACCOUNT = "0190c0de-0000-7000-8000-000000000001";
 const KEY = "0190c0de-0000-7000-8000-000000000002";
 
 export const principal: Principal = { accountId: ACCOUNT, keyId: KEY, kind: "normal" };
 
-/** Names another caller than the usual one: "<account id>/<key id>". */
+/** Names another client than the default: "<account id>/<key id>". */
 export const CALLER_HEADER = "x-test-caller";
 
 function principalFrom(caller: string | string[] | undefined): Principal {

@@ -15,7 +15,7 @@ const numbers = fc.constantFrom(
   "-1.5e3",
 );
 
-/** The text of an object whose keys are partly from `names`. */
+/** Text of an object with some keys from `names`. */
 export function jsonObjectText(names: readonly string[] = []): fc.Arbitrary<string> {
   const key = fc.oneof(
     fc.constantFrom("a", "usage", "", ...names),

@@ -16,7 +16,7 @@ export class StreamReader {
     return this.#text;
   }
 
-  /** Whether the stream has ended. */
+  /** True if the stream has ended. */
   get done(): boolean {
     return this.#done;
   }

@@ -1,4 +1,4 @@
-// The text proxy over real HTTP between a fake billing, a fake catalogue and whatever upstream a test gives it.
+// The text proxy over real HTTP between a fake billing, a fake catalogue and a test's own upstream.
 import { FakeBilling } from "@gr/ledger-model";
 import { type ProcessMemory, type RunningProcess, startProcess, systemClock, type Timer } from "@gr/runtime";
 import { textProxyModule } from "../module.ts";
@@ -33,7 +33,7 @@ export async function startRig(
       STOP_GRACE_MS: "3000",
       TEXT_UPSTREAM_BASE_URL: upstreamUrl,
       TEXT_UPSTREAM_API_KEY: upstreamUrl === "" ? "" : "sk-upstream-key-0123456789",
-      // One upstream serves tests that have it fail, one after the other.
+      // One upstream serves all tests, and some let it fail repeatedly.
       TEXT_BREAKER_FAILURES: "1000000",
       ...env,
     },

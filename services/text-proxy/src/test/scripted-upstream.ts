@@ -1,4 +1,4 @@
-// An upstream whose every byte a test decides: it records what reached it and lets the test answer.
+// An upstream that sends exactly the test's bytes: it records its requests and lets the test answer.
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
@@ -6,7 +6,7 @@ import { buffer } from "node:stream/consumers";
 export interface Arrived {
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
-  /** Names and values as they came, in order. */
+  /** Names and values as received, in order. */
   readonly rawHeaders: readonly string[];
   readonly body: Buffer;
 }

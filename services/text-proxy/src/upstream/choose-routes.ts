@@ -1,12 +1,12 @@
-// The order in which a request asks the upstreams of its model: the model's own, then upstreams that want to be left alone, and
-// last upstreams whose breaker is open. An open breaker never refuses a request. Only a route that loses money is left out.
+// Orders the upstreams of a model for a request: first the model's own order, then upstreams in a cool-down, and last
+// upstreams with an open breaker. An open breaker never refuses a request. Only a route that loses money is excluded.
 import type { Route } from "@gr/paid-request";
 import type { CircuitBreaker } from "./circuit-breaker.ts";
 
-/** A model, as far as it matters here. */
+/** Fields of a model that this module reads. */
 export interface Routed {
   readonly id: string;
-  /** Best first. */
+  /** Routes, best first. */
   readonly routes: readonly Route[];
 }
 
@@ -15,7 +15,7 @@ interface Asked {
 }
 
 /**
- * @param upstreams by name; routes of others are left out. @param isClosed whether a route loses money
+ * @param upstreams by name; other routes are excluded. @param isClosed returns true for a route that loses money
  * @returns best first
  */
 export function chooseRoutes(
@@ -35,7 +35,7 @@ export function chooseRoutes(
   return [...routes, ...resting, ...failing];
 }
 
-/** Whether a request passes a route over: its breaker opened since the routes were chosen, and a later route works. */
+/** Returns true if a request skips a route: its breaker opened after the choice of routes, and a later route works. */
 export function isPassedOver(
   breaker: CircuitBreaker,
   later: readonly Route[],

@@ -1,5 +1,5 @@
-// Guarantees of the breaker: failures in a row open it unless a single account may have caused them, it never refuses a request,
-// one request at a time is a probe, and a request that was sent before the last change counts no more.
+// Guarantees of the breaker: failures in a row open it unless a single account may have caused them. It never refuses
+// a request. One request at a time is a probe, and a request that was sent before the last change does not count.
 import { ManualClock } from "@gr/testing";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";

@@ -1,6 +1,6 @@
-// Circuit breaker of one upstream for one model: orders the routes of a model, and never refuses a request.
-// Failures that a request can cause open the breaker only when several accounts had them: one account never opens it with prompts.
-// An open breaker prefers one request at a time as a probe; the success of any request that was sent since then closes it.
+// CircuitBreaker of one upstream for one model: it orders the routes of a model, and never refuses a request. Failures
+// that a request can cause open it only after several accounts had them: no account can open it with prompts. An open
+// breaker prefers one request at a time as a probe. The success of any request that was sent since then closes it.
 
 export interface BreakerSettings {
   /** Failures in a row that open the breaker. */
@@ -16,12 +16,12 @@ export interface BreakerEvents {
 }
 
 /**
- * - upstream: nothing answered, or something in front of the upstream did
- * - unclear: the upstream answered with an error of its own, for which the request may be the reason
+ * `upstream`: nothing answered, or only a proxy in front of the upstream.
+ * `unclear`: the upstream answered with an error of its own, which the request may have caused.
  */
 export type Fault = "upstream" | "unclear";
 
-/** One request on its way. Only the first call counts. */
+/** One running request. Only the first call counts. */
 export interface Passage {
   succeeded(): void;
   failed(fault: Fault): void;
@@ -72,12 +72,12 @@ export class CircuitBreaker {
     return remaining === 0 && this.#probe !== undefined ? this.#settings.pauseMs : remaining;
   }
 
-  /** Whether another upstream is to be preferred now. */
+  /** Returns true if another upstream is preferred now. */
   get rests(): boolean {
     return this.#restsUntil > this.#now();
   }
 
-  /** It has asked to be left alone. */
+  /** Starts a cool-down at the upstream's wish. */
   rest(ms: number): void {
     this.#restsUntil = Math.max(this.#restsUntil, this.#now() + ms);
   }

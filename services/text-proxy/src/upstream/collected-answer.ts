@@ -1,4 +1,4 @@
-// An answer that is wanted whole: its chunks are gathered up to a limit.
+// CollectedAnswer is a whole answer in memory: its chunks are collected up to a limit.
 import type { IncomingHttpHeaders } from "node:http";
 import type { AnswerReceiver, UpstreamCall, UpstreamLoss } from "./upstream-call.ts";
 

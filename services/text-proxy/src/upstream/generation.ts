@@ -1,19 +1,19 @@
-// What an upstream says afterwards about one generation, read exactly.
+// Generation is an upstream's later report about one generation, read exactly.
 import type { TokenMeters } from "@gr/models";
 import type { PicoUsd } from "@gr/money";
 import { parseForeignJson } from "@gr/runtime";
 import type { UpstreamKind } from "@gr/text-upstream";
 import { findMember, scanObject } from "../json/json-members.ts";
 import { isObject } from "../json/json-object.ts";
-import { amountsIn, believable, isTokenCount } from "./usage.ts";
+import { amountsIn, boundedCost, isTokenCount } from "./usage.ts";
 
 export interface Generation {
   readonly cost: PicoUsd;
-  /** Undefined when the upstream does not say how many tokens. */
+  /** Undefined if the upstream does not report token counts. */
   readonly meters: TokenMeters | undefined;
 }
 
-/** @returns undefined when it does not say what the generation cost. @throws Error when it is not even JSON */
+/** @returns undefined for a report without a cost. @throws Error for a report that is no JSON */
 export function readGeneration(
   { read }: NonNullable<UpstreamKind["generations"]>,
   json: Buffer,
@@ -23,8 +23,8 @@ export function readGeneration(
   const member = isObject(data) ? findMember(json, scanObject(json), "data") : undefined;
   if (!isObject(data) || member === undefined) return undefined;
   const said = read(data, amountsIn(json, scanObject(json, member.valueStart)));
-  if (said === undefined || !believable(said.cost)) return undefined;
-  const { cost, inputTokens, outputTokens } = said;
+  if (said === undefined) return undefined;
+  const { inputTokens, outputTokens } = said;
   const counted = isTokenCount(inputTokens) && isTokenCount(outputTokens);
-  return { cost, meters: counted ? { inputTokens, outputTokens } : undefined };
+  return { cost: boundedCost(said.cost), meters: counted ? { inputTokens, outputTokens } : undefined };
 }

@@ -1,8 +1,8 @@
-// Refusal meaning tells apart the subjects of an upstream's error that its status does not: moderation, our account, load.
-// Codes come first. Words are read only where upstreams were seen to have no code of their own for it.
+// Refusal meaning is the subject of an upstream's error that its status does not show: moderation, our account, load.
+// Codes have priority. Words are read only where upstreams have been observed to send no code.
 import { isObject, type JsonObject } from "../json/json-object.ts";
 
-/** Subject of a refusal; undefined when the status says all that is known. */
+/** Subject of a refusal; undefined if there is none beyond the status. */
 export type RefusalMeaning = "policy" | "account" | "load" | "unknown model" | undefined;
 
 const POLICY_CODES: ReadonlySet<unknown> = new Set([
@@ -32,7 +32,7 @@ const ACCOUNT_WORDS = [
   /\bUser location is not supported\b/i,
 ];
 const LOAD_WORDS = /\btemporarily at capacity\b/i;
-/** With status 400. The name is ours and not the client's. */
+/** Message of an unknown model, with status 400. The model's name is from our catalogue and not from the client. */
 const UNKNOWN_MODEL = / is not a valid model ID$/;
 
 /** @param envelope the error object of an answer */

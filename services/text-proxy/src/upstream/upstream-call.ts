@@ -1,21 +1,24 @@
-// One request on its way to the upstream and its answer on the way back. Tells the ways of losing it apart:
-// never sent, silent, cut off by us, broken off. Nothing is ever sent again.
+// UpstreamCall is one request to the upstream and its answer. It distinguishes the kinds of loss:
+// never sent, silent, ended by us, broken off. Nothing is ever sent again.
 import type { IncomingHttpHeaders } from "node:http";
 import { currentSpan, errorType, withinCurrentRequest } from "@gr/runtime";
 import type { Dispatcher } from "undici";
 
 /**
- * - not sent: the upstream cannot have begun; otherwise what it did is not known
- * - timeout: it was silent for too long
- * - total time: it went on for longer than we let it
- * - given up: nobody here waits for its end any more
+ * `not sent`: the upstream cannot have started. For all other kinds, its work is unknown.
+ * `timeout`: the upstream was silent for too long.
+ * `total time`: the answer lasted longer than our limit.
+ * `given up`: no code here waits for its end any more.
  */
 export type LossKind = "not sent" | "timeout" | "total time" | "given up" | "broken";
 
 export class UpstreamLoss extends Error {
   override readonly name = "UpstreamLoss";
   readonly kind: LossKind;
-  /** Code or name of the cause. Its message is for no log: a parser's error has bytes of the answer, which may quote the prompt. */
+  /**
+   * Code or name of the cause. Its message must not be logged: a parser's error contains bytes of the
+   * answer, which may quote the prompt.
+   */
   readonly code: string;
 
   constructor(kind: LossKind, cause: unknown) {
@@ -25,12 +28,12 @@ export class UpstreamLoss extends Error {
   }
 }
 
-/** Takes an answer as it comes: a head, then data, then either the end or the loss. */
+/** Receives an answer in parts: a head, then data, then either the end or the loss. */
 export interface AnswerReceiver {
   head(call: UpstreamCall, status: number, headers: IncomingHttpHeaders): void;
   data(chunk: Buffer): void;
   end(): void;
-  /** May also come before the head. */
+  /** Also possible before the head. */
   lost(loss: UpstreamLoss): void;
 }
 
@@ -40,7 +43,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
   readonly #receiver: AnswerReceiver;
   readonly #total: NodeJS.Timeout;
   readonly #signal: AbortSignal;
-  /** What undici calls belongs to whatever request its connection was opened for. */
+  /** undici's callbacks run in the context of the request that opened the connection. This function restores ours. */
   readonly #within = withinCurrentRequest();
   readonly #span = currentSpan();
   #controller: Dispatcher.DispatchController | undefined;
@@ -50,7 +53,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   /**
    * @param totalMs from now to the last byte of the answer
-   * @param signal gives up on the answer
+   * @param signal aborts the wait for the answer
    */
   constructor(receiver: AnswerReceiver, totalMs: number, signal: AbortSignal) {
     this.#receiver = receiver;
@@ -59,7 +62,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     signal.addEventListener("abort", this.#giveUp);
   }
 
-  /** Stops reading; the upstream is held back by its connection. */
+  /** Stops reading; the connection's backpressure stops the upstream. */
   pause(): void {
     if (!this.#over) this.#controller?.pause();
   }
@@ -68,7 +71,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
     if (!this.#over) this.#controller?.resume();
   }
 
-  /** Gives up on the answer: the receiver hears of a loss unless it has the end already. */
+  /** Aborts the answer: the receiver's `lost` is called unless it has the end already. */
   abort(reason: Error): void {
     if (this.#over) return;
     if (this.#controller === undefined) this.#lose(reason);
@@ -119,7 +122,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   readonly #giveUp = (): void => this.abort(this.#signal.reason);
 
-  /** False when it was over before. */
+  /** Returns false if the call had ended before. */
   #finish(): boolean {
     if (this.#over) return false;
     this.#over = true;

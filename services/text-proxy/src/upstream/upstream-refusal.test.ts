@@ -1,4 +1,4 @@
-// What each error answer of an upstream becomes for the client.
+// The client's error for each error answer of an upstream.
 import { CAPTURED_ANSWERS } from "@gr/simulator/captured-answers";
 import { describe, expect, test } from "@jest/globals";
 import { refusalOf } from "./upstream-refusal.ts";
@@ -20,9 +20,9 @@ const EXPECTED = {
   load: { reason: "provider_unavailable", ourFault: false, elsewhere: true },
   request: { reason: "rejected_by_provider", ourFault: false, elsewhere: false },
   server: { reason: "provider_error", ourFault: false, elsewhere: false },
-  /** No host of the gateway meets what the request demands. */
+  /** No host of the gateway meets the request's demands. */
   host: { reason: "rejected_by_provider", ourFault: false, elsewhere: true },
-  /** The name is the catalogue's, and nobody's key is at fault. */
+  /** The name is from the catalogue, and no key is at fault. */
   model: { reason: "provider_error", ourFault: false, elsewhere: true },
 };
 /** Providers of captured answers that also serve text, themselves or by their compatible API. */

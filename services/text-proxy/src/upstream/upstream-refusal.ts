@@ -1,5 +1,5 @@
-// What an upstream's error answer means for the client: whose fault it is, whether waiting helps, and which of its
-// words may be passed on. A page of something in front of it says nothing about what the upstream did.
+// UpstreamRefusal reads an upstream's error answer for the client: the side at fault, the use of a retry, and the
+// words that may be sent on. An error page of a proxy is no evidence about the upstream's work.
 import type { IncomingHttpHeaders } from "node:http";
 import { ServiceError } from "@gr/proto";
 import { parseForeignJson } from "@gr/runtime";
@@ -10,29 +10,31 @@ import { meaningOf, type RefusalMeaning } from "./refusal-meaning.ts";
 export interface Refusal {
   readonly error: ServiceError;
   /**
-   * - refused: the upstream certainly did not run the request
-   * - failed: it says itself that it failed, and may bill what it did
-   * - unknown: something in front of it answered, which says nothing about it
+   * `refused`: the upstream certainly did not run the request.
+   * `failed`: the upstream reports its own failure, and may bill its work.
+   * `unknown`: a proxy answered, and the upstream's work is unknown.
    */
   readonly outcome: "refused" | "failed" | "unknown";
-  /** It was refused for a reason that another provider may not have. */
+  /** The reason of the refusal may not apply at another provider. */
   readonly elsewhere: boolean;
-  /** Our own credentials or credit are refused: somebody must act. */
+  /** Our own credentials or credit are refused: an operator must act. */
   readonly ourFault: boolean;
 }
 
 const LONGEST_MESSAGE = 500;
-/** Bytes of an error answer that is read; more than any says. */
+/** Bytes of an error answer that are read: more than any has. */
 const LONGEST_REFUSAL = 1024 * 1024;
 const LONGEST_RETRY_MS = 60_000;
 const DEFAULT_RETRY_MS = 1_000;
-/** Our key or credit is refused: somebody has to do something first. */
+/** Our key or credit is refused: an operator must act first. */
 export const REST_OF_KEY_MS = 30_000;
-/** OpenRouter has the model, and no host of it that meets what the request demands: a price, for example. */
+/** OpenRouter has the model, but no host of it that meets the request's demands: a price, for example. */
 const NO_HOST = "No endpoints found";
+/** Status of an error without one: its code and its words decide. */
+const STATUS_OF_WORDS = 400;
 const REFUSED_HERE: ReadonlySet<number> = new Set([401, 402, 403, 404, 429, 503]);
 
-/** @param redact takes secrets out of the upstream's words */
+/** @param redact removes secrets from the upstream's words */
 export function refusalOf(answer: CollectedAnswer, redact: (text: string) => string): Refusal {
   const { status } = answer;
   const envelope = readEnvelope(answer.body);
@@ -50,18 +52,18 @@ export function refusalOf(answer: CollectedAnswer, redact: (text: string) => str
   return { error: ourFault ? notServed() : errorOf(answer, meaning, message), outcome, elsewhere, ourFault };
 }
 
-/** Our account is no matter of the client's: other routes were asked already. */
+/** Our account is no concern of the client's: other routes were already called. */
 function notServed(): ServiceError {
   const words = "No provider of this model takes requests at the moment; try again later.";
   return new ServiceError("provider_unavailable", words, { retryAfterMs: REST_OF_KEY_MS });
 }
 
-/** Nothing was run, for a reason that another provider may not have. */
+/** Returns true if nothing was run, for a reason that may not apply at another provider. */
 export function isRefusedHere(status: number): boolean {
   return REFUSED_HERE.has(status);
 }
 
-/** Statuses that say without further words that nothing was run. */
+/** Returns true for statuses that are sufficient evidence that nothing was run. */
 function isRefusal(status: number): boolean {
   return (status >= 300 && status < 500 && status !== 408) || status === 503;
 }
@@ -93,14 +95,25 @@ function errorOf(
   return new ServiceError("provider_error", "The provider of this model failed.");
 }
 
-/** The `error` object of the format that all text upstreams share. Some send it in a list, and some with a flat code and text. */
+/** Returns whether an error in an answer with status 200, or in one of its events, is about our account. */
+export function isAboutAccount(body: Buffer): boolean {
+  const envelope = readEnvelope(body);
+  const code = envelope?.["code"];
+  return meaningOf(typeof code === "number" ? code : STATUS_OF_WORDS, envelope) === "account";
+}
+
+/**
+ * The `error` object of the format that all text upstreams share. Some send it in a list, and some with a flat code and text.
+ * Events of responses have it in their response, or are themselves the error.
+ */
 export function readEnvelope(body: Buffer): JsonObject | undefined {
   if (body.length > LONGEST_REFUSAL) return undefined;
   try {
     const parsed: unknown = parseForeignJson(body);
     const first: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
     if (!isObject(first)) return undefined;
-    const { code, error } = first;
+    const { code, type, response, error = isObject(response) ? response["error"] : undefined } = first;
+    if (error === undefined && type === "error") return first;
     return isObject(error) ? error : typeof error === "string" ? { code, message: error } : undefined;
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
@@ -112,13 +125,13 @@ function messageOf({ message }: JsonObject): string {
   return typeof message === "string" && message !== "" ? message : "The provider gave no reason.";
 }
 
-/** Milliseconds for which another upstream is the better choice; undefined when the status says nothing like that. */
+/** Cool-down in milliseconds, in which another upstream is preferred; undefined if the status demands none. */
 export function restOf(status: number, headers: IncomingHttpHeaders): number | undefined {
   if (status === 401 || status === 402) return REST_OF_KEY_MS;
   return status === 429 || status === 503 ? retryAfterMs(headers["retry-after"]) : undefined;
 }
 
-/** Seconds only: a date says nothing without the upstream's clock. */
+/** Seconds only: a date is useless without the upstream's clock. */
 function retryAfterMs(header: string | string[] | undefined): number {
   const seconds = typeof header === "string" && /^\d{1,6}$/.test(header) ? Number(header) : undefined;
   if (seconds === undefined) return DEFAULT_RETRY_MS;

@@ -1,5 +1,5 @@
-// One text upstream: a pool of kept-alive connections, and our own headers on every request; nothing that a
-// client sends reaches it but the body.
+// Upstream is one text upstream: a pool of kept-alive connections, with our own headers on every request.
+// Of a client's request, only the body is sent to it.
 import type { LookUpResult } from "@gr/paid-request";
 import { currentSpan, outwardTraceHeaders, serverOf } from "@gr/runtime";
 import type { Continues, TextUpstream, UpstreamKind } from "@gr/text-upstream";
@@ -10,13 +10,13 @@ import { type Generation, readGeneration } from "./generation.ts";
 import { type AnswerReceiver, UpstreamCall } from "./upstream-call.ts";
 
 export interface UpstreamTimers {
-  /** To a connection. */
+  /** Time limit to connect, in milliseconds. */
   readonly connectMs: number;
-  /** From the last byte of the request to the head of the answer. */
+  /** Time limit from the last byte of the request to the head of the answer, in milliseconds. */
   readonly headersMs: number;
-  /** Between two bytes of an answer. */
+  /** Time limit between two bytes of an answer, in milliseconds. */
   readonly idleMs: number;
-  /** From sending to the last byte of the answer. */
+  /** Time limit from sending to the last byte of the answer, in milliseconds. */
   readonly totalMs: number;
 }
 
@@ -24,9 +24,9 @@ export interface Sending {
   readonly api: TextApi;
   readonly stream: boolean;
   readonly body: Buffer;
-  /** What the upstream gets as x-request-id. */
+  /** Value of x-request-id at the upstream. */
   readonly id: string;
-  /** Gives up on the answer. */
+  /** Aborts the wait for the answer. */
   readonly signal: AbortSignal;
 }
 
@@ -37,23 +37,23 @@ const LOOK_UP_TIMEOUT_MS = 10_000;
 export class Upstream {
   readonly name: string;
   readonly kind: UpstreamKind;
-  /** False: nobody bills us for what it does. */
+  /** False: the upstream sends us no bill. */
   readonly billed: boolean;
   readonly passUnknownFields: boolean | undefined;
-  /** How it goes on with an answer whose beginning it is given; undefined when it cannot. */
+  /** Method to continue the beginning of an answer; undefined if the upstream has none. */
   readonly continues: Continues | undefined;
   readonly #apiKey: string | undefined;
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #headers: readonly string[];
   readonly #timers: UpstreamTimers;
-  /** For spans. */
+  /** Attributes for spans. */
   readonly #place: Readonly<Record<string, string | number>>;
-  /** By the model's name there; as many as routes name. */
+  /** Breakers by the model's name at the upstream; as many as routes name. */
   readonly #breakers = new Map<string, CircuitBreaker>();
   readonly #newBreaker: (model: string) => CircuitBreaker;
 
-  /** @param usual how long to wait where the upstream's own settings do not say */
+  /** @param usual timers for an upstream without its own settings */
   constructor(upstream: TextUpstream, usual: UpstreamTimers, newBreaker: (model: string) => CircuitBreaker) {
     const { connectMs, firstByteMs, idleMs } = upstream.timers;
     const timers = {
@@ -73,10 +73,10 @@ export class Upstream {
     this.#basePath = url.pathname === "/" ? "" : url.pathname;
     this.#timers = timers;
     this.#place = serverOf(url);
-    // As many connections as there are running requests, which are limited: nothing ever queues here.
+    // One connection per running request. Running requests are limited, so no request ever queues here.
     this.#pool = new Pool(url.origin, {
       pipelining: 1,
-      // One request a connection, so that a slow reader holds back only its own.
+      // One request per connection, so that a slow reader delays only its own.
       allowH2: false,
       headersTimeout: timers.headersMs,
       bodyTimeout: timers.idleMs,
@@ -89,7 +89,7 @@ export class Upstream {
     ];
   }
 
-  /** @param model as it is called there */
+  /** @param model its name at the upstream */
   breaker(model: string): CircuitBreaker {
     let breaker = this.#breakers.get(model);
     if (breaker === undefined) {
@@ -106,7 +106,7 @@ export class Upstream {
     return open;
   }
 
-  /** Sends a request once; the receiver gets its answer. */
+  /** Sends a request once; the receiver is called with its answer. */
   post({ api, stream, body, id, signal }: Sending, receiver: AnswerReceiver): void {
     const call = new UpstreamCall(receiver, this.#timers.totalMs, signal);
     const headers = [
@@ -126,7 +126,7 @@ export class Upstream {
     this.#pool.dispatch({ method: "POST", path: this.#basePath + PATHS[api], headers, body }, call);
   }
 
-  /** Asks what became of a generation whose answer or usage never arrived. Never rejects. */
+  /** Queries a generation after its answer or usage was lost. Never rejects. */
   async lookUp(id: string): Promise<LookUpResult<Generation>> {
     const { generations } = this.kind;
     if (generations === undefined) return "silent";
@@ -135,12 +135,12 @@ export class Upstream {
       if (status === 404) return "unknown";
       return (status === 200 ? readGeneration(generations, body) : undefined) ?? "silent";
     } catch {
-      // Whatever kept the answer away, the caller asks again or leaves the hold to a later round.
+      // After any failure of the query, the function's user repeats it or postpones the hold to a later round.
       return "silent";
     }
   }
 
-  /** Reads a small document below the base URL. @throws when it cannot be had within ten seconds */
+  /** Reads a small document below the base URL. @throws if it is not available within ten seconds */
   async #get(path: string): Promise<{ readonly status: number; readonly body: Buffer }> {
     const signal = AbortSignal.timeout(LOOK_UP_TIMEOUT_MS);
     const options: Dispatcher.RequestOptions = {
@@ -160,7 +160,7 @@ export class Upstream {
     return { status: statusCode, body: Buffer.concat(chunks) };
   }
 
-  /** Takes whatever could be a credential of ours or anyone's out of a text. */
+  /** Removes all text that may be a credential, ours or another. */
   redact(text: string): string {
     const own = this.#apiKey === undefined ? text : text.replaceAll(this.#apiKey, "[redacted]");
     return own.replace(SECRET, "[redacted]");
@@ -171,5 +171,5 @@ export class Upstream {
   }
 }
 
-/** Bearer tokens, and keys as OpenAI, its like and we make them, also when the middle is starred out. */
+/** Bearer tokens, and keys in the form of OpenAI, compatible services and ours, also with a starred-out middle. */
 const SECRET = /\b(?:bearer\s+\S+|(?:sk|pk|rk|key|gr)[-_][\w*.-]{12,})/gi;

@@ -55,7 +55,14 @@ describe("the cost", () => {
     );
   });
 
-  test.each(["-0.1", "null", '"free"', "{}", "true", "1e300", '"NaN"', "10000000000"])(
+  test.each(["10000.000000000001", "40500", "9000000", '"40500"'])(
+    "%s counts as 10,000 USD, which closes the route",
+    (text) => {
+      expect(read(withCost(text))).toMatchObject({ reportedCost: 10n ** 16n, saysCost: false });
+    },
+  );
+
+  test.each(["-0.1", "null", '"free"', "{}", "true", "1e300", "10000000000", '"NaN"'])(
     "%s is not believed: the tokens are priced instead",
     (text) => {
       const usage = read(withCost(text));
@@ -75,6 +82,26 @@ describe("the cost", () => {
     );
     expect(usage?.reportedCost).toBe(50_000_100_000n);
     expect(usage?.saysCost).toBe(false);
+  });
+});
+
+describe("the time of an answer", () => {
+  const timed = (member: string) =>
+    readWholeAnswer(
+      "chat",
+      UPSTREAM_KINDS.openai,
+      Buffer.from(
+        `{"id":"x",${member}"choices":[{"message":{}}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,
+      ),
+    )?.usage?.meters.createdAt;
+
+  test("is the provider's, in both APIs", () => {
+    expect(timed('"created":1795521600,')).toBe(1_795_521_600_000);
+    expect(timed('"created_at":1795521600,')).toBe(1_795_521_600_000);
+  });
+
+  test.each(["", '"created":"soon",', '"created":-5e300,'])("is not known from %p", (member) => {
+    expect(timed(member)).toBeUndefined();
   });
 });
 

@@ -1,7 +1,7 @@
-// What an upstream says that a request used, read exactly: token counts as whole numbers, the cost from its source
-// text and never through a floating-point number. Counts that cannot be counts make the whole usage missing.
+// Usage is an upstream's report of a request's usage, read exactly: token counts as whole numbers, the cost from its
+// source text and never through a floating-point number. An invalid count invalidates the whole usage.
 import { priceOfTokens, type TokenMeters, withOwnPrice } from "@gr/models";
-import { formatPicoUsd, type PicoUsd, parsePicoUsd } from "@gr/money";
+import { formatPicoUsd, type PicoUsd, parsePicoUsd, smaller } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { AmountReader, UpstreamKind } from "@gr/text-upstream";
 import { findMember, type Member, type ObjectLayout, scanObject, valueText } from "../json/json-members.ts";
@@ -12,9 +12,9 @@ import type { TextApi } from "../request/text-request.ts";
 /** A usage object within the bytes of an answer or an event. */
 export interface Usage {
   readonly meters: TokenMeters;
-  /** What the upstream billed, when it says so in a way that can be believed. */
+  /** The upstream's bill, if reported in a trusted form. */
   readonly reportedCost: PicoUsd | undefined;
-  /** Whether `usage.cost` in the bytes is exactly the reported cost. */
+  /** True if `usage.cost` in the bytes is exactly the reported cost. */
   readonly saysCost: boolean;
   readonly json: Buffer;
   readonly layout: ObjectLayout;
@@ -35,18 +35,20 @@ const FIELDS = {
   },
 } as const;
 
-/** No request has more tokens; a larger count is nonsense. */
+/** No request has more tokens; a larger count is invalid. */
 const MOST_TOKENS = 100_000_000;
-/** No request costs more than 10,000 USD; a larger amount is nonsense. */
+/** Largest cost that is booked, 10,000 USD. A higher bill is a defect of the upstream, and its route loses money. */
 const MOST_COST: PicoUsd = 10n ** 16n;
+/** Seconds; the year 2100. */
+const LAST_TIME = 4_102_444_800;
 const OPEN_BRACE = 0x7b;
 
 /**
- * @param kind of the upstream that says it
+ * @param kind of the reporting upstream
  * @param parsed the usage object as parsed
- * @param member where it lies in `json`
- * @param answer the object that has it, as parsed
- * @returns undefined when it is no usage: to be treated as missing
+ * @param member its position in `json`
+ * @param answer its parent object, as parsed
+ * @returns undefined for an invalid usage, which counts as missing
  */
 export function readUsage(
   kind: UpstreamKind,
@@ -60,35 +62,46 @@ export function readUsage(
   const tokens = readMeters(api, parsed);
   const calls = kind.toolCalls(parsed, answer);
   if (tokens === undefined || !areCounts(calls)) return undefined;
-  const { service_tier: tier } = answer;
-  const meters = { ...tokens, toolCalls: calls, ...(typeof tier === "string" ? { tier } : {}) };
+  const { service_tier: tier, created, created_at: createdAt = created } = answer;
+  const meters = {
+    ...tokens,
+    toolCalls: calls,
+    ...(typeof tier === "string" ? { tier } : {}),
+    ...(isUnixTime(createdAt) ? { createdAt: createdAt * 1_000 } : {}),
+  };
   const layout = scanObject(json, member.valueStart);
   const reported = kind.reportedCost(parsed, amountsIn(json, layout));
   if (reported === undefined) {
-    // Nothing is answered to a prompt of no tokens: who says so has not counted.
+    // No prompt has zero tokens: a report of zero tokens is not a count.
     if (tokens.inputTokens === 0 && tokens.outputTokens === 0) return undefined;
     return { meters, reportedCost: undefined, saysCost: false, json, layout };
   }
   const { cost, isUsageCost } = reported;
-  return believable(cost) ? { meters, reportedCost: cost, saysCost: isUsageCost, json, layout } : undefined;
+  const reportedCost = boundedCost(cost);
+  return { meters, reportedCost, saysCost: isUsageCost && reportedCost === cost, json, layout };
 }
 
-/** Sums are bounded where they are read: billing could not even be told of an amount beyond its integers. */
-export function believable(cost: PicoUsd): boolean {
-  return cost <= MOST_COST;
+/** Seconds of this century. */
+function isUnixTime(value: unknown): value is number {
+  return typeof value === "number" && value > 0 && value < LAST_TIME;
 }
 
-/** The true cost: as reported, else tokens times the catalogue's price. */
+/** Returns a cost that billing can add up. */
+export function boundedCost(cost: PicoUsd): PicoUsd {
+  return smaller(cost, MOST_COST);
+}
+
+/** Returns the true cost: the reported one, else tokens times the catalogue's price. */
 export function costOf({ reportedCost, meters }: Usage, price: TokenPrice): PicoUsd {
   return reportedCost ?? priceOfTokens(price, withOwnPrice(meters, price));
 }
 
-/** Makes the bytes say the true cost; nothing to do where they already do. */
+/** Sets the true cost in the bytes; no splice if it is already there. */
 export function sayCost(usage: Usage, cost: PicoUsd): Splice[] {
   return usage.saysCost ? [] : [setMember(usage.json, usage.layout, "cost", formatPicoUsd(cost))];
 }
 
-/** Makes the bytes say another usage: that of all upstreams that had a part in the answer. */
+/** Sets another usage in the bytes: the sum of all upstreams that had a part in the answer. */
 export function sayUsage(
   api: TextApi,
   { json, layout }: Usage,
@@ -104,7 +117,7 @@ export function sayUsage(
   ];
 }
 
-/** A usage object of our own, for answers that came without. */
+/** Returns a usage object of our own, for answers without one. */
 export function writeUsage(api: TextApi, meters: TokenMeters, cost: PicoUsd): string {
   const { input, output } = FIELDS[api];
   const { inputTokens, outputTokens } = meters;
@@ -157,7 +170,7 @@ function readMeters(api: TextApi, usage: JsonObject): TokenMeters | undefined {
   ) {
     return undefined;
   }
-  // Some upstreams count reasoning beside the output instead of within it; only the total tells.
+  // Some upstreams count reasoning outside of the output. Only the total shows it.
   const apart = usage["total_tokens"] === inputTokens + outputTokens + reasoningTokens;
   return {
     inputTokens,

@@ -1,5 +1,6 @@
-// Reports to a breaker how an answer speaks of its upstream. Answers below 500 are the request's own matter.
-// An error counts once its body is there: an error in the provider's own format may be the fault of the request.
+// WatchedAnswer reports each outcome to the circuit breaker: at the status line, or when the connection is lost.
+// Errors below 500 belong to the request and do not count, except 408. An error counts only after its body:
+// an error in the provider's own format may be the fault of the request.
 import type { IncomingHttpHeaders } from "node:http";
 import type { CircuitBreaker, Passage } from "./circuit-breaker.ts";
 import type { AnswerReceiver, UpstreamCall, UpstreamLoss } from "./upstream-call.ts";

@@ -1,4 +1,4 @@
-// Black Forest Labs' models: what each takes, and what it costs by the list of
+// Black Forest Labs' models, with their fields and their prices in the list of
 // github.com/black-forest-labs/skills@d0793c8 (2026-02-03), FLUX 3 Video by bfl.ai/pricing. A credit is a cent.
 import { z } from "zod";
 import type { MediaSize } from "../../media/media-order.ts";

@@ -1,5 +1,5 @@
-// Black Forest Labs' HTTP surface, to be mounted at /bfl/v1. A job is known to its region alone, so only the address that
-// its submission was answered with finds it.
+// Black Forest Labs' HTTP routes, to be mounted at /bfl/v1. Only a job's own region has the job, so only the address
+// in the answer to its submission finds it.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { formatUsd } from "../../bill/prices.ts";
 import type { JobState, JobView, MediaRoom } from "../../media/media-room.ts";

@@ -1,22 +1,22 @@
-// ModelArk's models that the simulator plays, and what they cost (docs.byteplus.com/en/docs/ModelArk/1544106, 2026-11).
+// ModelArk's simulated models and their prices (docs.byteplus.com/en/docs/ModelArk/1544106, 2026-11).
 // Videos are billed by their tokens: width x height x 24 frames x seconds / 1024.
 
 import type { PicoUsd } from "../../bill/prices.ts";
 import type { MediaSize } from "../../media/media-order.ts";
 
 export interface SeedreamModel {
-  /** Of one picture of so many pixels. */
+  /** Price of one picture with this number of pixels. */
   readonly priceOf: (pixels: number) => PicoUsd;
   readonly fewestPixels: number;
   readonly mostPixels: number;
-  /** Of each picture that comes along after the first. */
+  /** Price of each input picture after the first. */
   readonly furtherInput: PicoUsd;
 }
 
 export type VideoResolution = "480p" | "720p" | "1080p" | "4k";
 
 export interface SeedanceModel {
-  /** Of a token, by resolution. */
+  /** Price of a token, by resolution. */
   readonly prices: Readonly<Partial<Record<VideoResolution, PicoUsd>>>;
   readonly sizes: Readonly<Record<string, readonly [number, number]>>;
   readonly seconds: readonly [least: number, most: number];
@@ -25,7 +25,7 @@ export interface SeedanceModel {
 
 const MILL: PicoUsd = 1_000_000_000n;
 const MEGA = 1_048_576;
-/** Up to it, Seedream 5.0 Pro costs half. */
+/** Largest area at which Seedream 5.0 Pro costs half. */
 const MOST_PIXELS_OF_HALF = 2_610_000;
 
 const seedream = (price: PicoUsd, fewestPixels = 3.5 * MEGA): SeedreamModel => ({
@@ -57,7 +57,7 @@ const V2 = {
   "1080p": [1_920, 1_080],
   "4k": [3_840, 2_160],
 } as const;
-/** The price of a token whose million costs so many tenths of a USD. */
+/** Price of a token, from the price of a million tokens in tenths of a USD. */
 const perMillion = (tenths: bigint): PicoUsd => tenths * 100_000n;
 const both = (tenths: bigint) => ({ "480p": perMillion(tenths), "720p": perMillion(tenths) });
 const all = (tenths: bigint) => ({ ...both(tenths), "1080p": perMillion(tenths) });
@@ -88,7 +88,7 @@ export function videoTokens({ width, height }: MediaSize, seconds: number): numb
   return Math.ceil((width * height * 24 * seconds) / 1_024);
 }
 
-/** Each 16 by 16 pixels are one. */
+/** Each 16 by 16 pixels are one token. */
 export function imageTokens({ width, height }: MediaSize): number {
   return Math.floor((width * height) / 256);
 }

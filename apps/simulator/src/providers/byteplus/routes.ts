@@ -80,7 +80,7 @@ function taskOf({ id, state, order, files, billed, createdAt }: JobView, request
     updated_at: unixSeconds(),
   };
   if (state === "blocked") return { ...task, error: BLOCKED };
-  // How a task says that it failed for another reason was not captured.
+  // The format of a task that failed for another reason was not captured.
   if (state === "failed") return task;
   const [file] = files;
   if (file === undefined) return task;

@@ -1,6 +1,6 @@
-// fal's endpoints: what each takes, and what it costs by fal's list (github.com/Portkey-AI/models@f654307e, 2026-08-21;
+// fal's endpoints, with their fields and fal's list prices (github.com/Portkey-AI/models@f654307e, 2026-08-21;
 // Marey: github.com/calesthio/generative-media-skills@8c85352, 2026-07-14; FLUX 3 and FLUX 3 Max: their pages at fal,
-// 2026-11-07). Its other FLUX prices are those of their vendor.
+// 2026-11-07). fal's other FLUX prices are those of their vendor.
 import { z } from "zod";
 import { readDataUri } from "../../media/data-uri.ts";
 import type { MediaSize } from "../../media/media-order.ts";

@@ -1,5 +1,5 @@
-// fal's queue, to be mounted at /fal. The addresses of a job have the first two parts of its model's name only. A job that
-// has failed is "COMPLETED" too: its result says so.
+// fal's queue, to be mounted at /fal. The addresses of a job contain only the first two parts of its model's name. A
+// failed job is also "COMPLETED": its result shows the failure.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { GPT_IMAGE_2_PRICE } from "../../bill/prices.ts";
 import { gptImage2Tokens } from "../../media/image-size.ts";
@@ -105,7 +105,7 @@ function orderOf(path: string, model: FalModel, asked: FalRequest, request: Fast
   };
 }
 
-/** As OpenAI bills its model, each picture that came along at the most tokens that one can have. */
+/** Bills like OpenAI for its model, with the largest number of tokens for each input picture. */
 function tokensOf({ prompt, quality = "high", image_urls = [] }: FalRequest, size: MediaSize): Billed {
   if (GPT_IMAGE_2_PRICE.per !== "token") return { picoUsd: 0n };
   const { textInput, imageInput, imageOutput } = GPT_IMAGE_2_PRICE;

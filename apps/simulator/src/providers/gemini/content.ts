@@ -1,4 +1,4 @@
-// Google's generateContent, as far as it makes pictures.
+// Google's generateContent, as far as it generates pictures.
 import { z } from "zod";
 import type { MediaOrder } from "../../media/media-order.ts";
 import type { Made } from "../../media/media-room.ts";
@@ -33,7 +33,7 @@ const bodySchema = z.strictObject({
   }),
 });
 
-/** What the usage of the answer says beside what is billed. */
+/** The order, and the part of its usage that is not billed. */
 export interface ContentRequest {
   readonly order: MediaOrder;
   readonly textTokens: number;

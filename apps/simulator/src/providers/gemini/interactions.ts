@@ -1,4 +1,4 @@
-// Google's interactions, as far as they make videos in the background.
+// Google's interactions, as far as they generate videos in the background.
 import { z } from "zod";
 import type { MediaOrder } from "../../media/media-order.ts";
 import type { JobState, JobView } from "../../media/media-room.ts";
@@ -62,7 +62,7 @@ export function readInteraction(body: unknown, requestId: string): MediaOrder {
   };
 }
 
-/** Refused and done alike are completed. */
+/** A refused interaction is completed, like a successful one. */
 const STATUS: Readonly<Record<JobState, string>> = {
   queued: "queued",
   running: "in_progress",

@@ -1,12 +1,12 @@
-// The models of Google that the simulator plays: what they cost, how many tokens their pictures are, and their pixels.
-// Prices and tokens: ai.google.dev/gemini-api/docs/pricing, the seed of the catalogue has the days.
+// Google's simulated models: their prices, the tokens of their pictures, and their pixels.
+// Prices and tokens: ai.google.dev/gemini-api/docs/pricing. The seed of the catalogue has the dates.
 
 import type { PicoUsd } from "../../bill/prices.ts";
 import type { Billed } from "../../media/media-order.ts";
 import { promptTokens } from "../../text/tokens.ts";
 
 interface GeminiPrice {
-  /** Of a token each. */
+  /** Price of a token each. */
   readonly input: PicoUsd;
   readonly media: PicoUsd;
 }
@@ -14,13 +14,13 @@ interface GeminiPrice {
 export interface GeminiImageModel extends GeminiPrice {
   /** Tokens of a picture by its class. */
   readonly tokens: Readonly<Partial<Record<ImageClass, number>>>;
-  /** Whether it makes pictures of 1:4 and 1:8, too. */
+  /** True if it also generates pictures of 1:4 and 1:8. */
   readonly hasStrips: boolean;
 }
 
 export type ImageClass = "512" | "1K" | "2K" | "4K";
 
-/** Of one that comes along. */
+/** Tokens of an input picture. */
 export const INPUT_PICTURE_TOKENS = 1_120;
 
 export const IMAGE_MODELS: ReadonlyMap<string, GeminiImageModel> = new Map<string, GeminiImageModel>([
@@ -48,7 +48,10 @@ export const IMAGE_MODELS: ReadonlyMap<string, GeminiImageModel> = new Map<strin
   ],
 ]);
 
-/** What one picture costs: also at who passes Google's prices on. Undefined when the model makes none of this class. */
+/**
+ * Returns the cost of one picture, at Google and at resellers with its prices. Undefined
+ * if the model has no such class.
+ */
 export function billOfPicture(
   model: GeminiImageModel,
   imageClass: ImageClass,
@@ -63,7 +66,7 @@ export function billOfPicture(
 }
 
 export interface GeminiVideoModel extends GeminiPrice {
-  /** At 720p: of others no source says how many. */
+  /** At 720p: no source has the number for other resolutions. */
   readonly tokensPerSecond: number;
 }
 

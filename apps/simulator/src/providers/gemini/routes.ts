@@ -13,7 +13,7 @@ const DOWNLOAD = ":download";
 
 const requestIdOf = ({ headers }: FastifyRequest) => callerRequestId(headers) ?? uniqueHex(32);
 
-/** Only the key opens it. */
+/** Link that needs the key. */
 const fileLink = (request: FastifyRequest) => (name: string) =>
   `http://${request.host}/gemini/v1beta/files/${name}${DOWNLOAD}?alt=media`;
 

@@ -1,5 +1,5 @@
-// A server of one's own that speaks OpenAI's format, as vLLM, Ollama, llama.cpp and LM Studio do: no key, no prices, no cost. To be
-// mounted at /local/v1. What it would cost is on the bill all the same, so that a router's books can be compared with it.
+// A self-hosted server with OpenAI's format, like vLLM, Ollama, llama.cpp and LM Studio: no key, no prices, no cost.
+// To be mounted at /local/v1. The bill has a cost all the same, so that a router's accounts can be compared with it.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { startExchange } from "../../reply/text-exchange.ts";
 import { callerRequestId, type Simulation, uniqueHex, unixSeconds } from "../../request/simulation.ts";

@@ -1,5 +1,5 @@
-// Reads the form of `POST /images/edits`: the fields of an image request as texts, and the pictures to start from. As
-// strict as OpenAI about what it takes for a picture and for a mask.
+// Reads the form of `POST /images/edits`: the fields of an image request as texts, and the input pictures. It accepts
+// the same pictures and masks as OpenAI, with the same strictness.
 import { Refusal } from "../../request/refusal.ts";
 import { missing } from "../../request/request-fields.ts";
 import { type ImageRequest, type InputImage, readImageRequest } from "./image-request.ts";

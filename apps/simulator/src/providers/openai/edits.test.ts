@@ -1,4 +1,4 @@
-// OpenAI's image edits: a form in its wire format, pictures that show what they started from, its refusals, its prices.
+// OpenAI's image edits: the form in its wire format, pictures that show their inputs, the refusals, the prices.
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI, { toFile } from "openai";
 import sharp from "sharp";
@@ -84,7 +84,7 @@ describe("an edit", () => {
       { headers: { "x-request-id": "priced" } },
     );
     const { usage } = answer;
-    // 4 x 4 patches of 32 pixels, and as many as are counted at most; with each of the two images made.
+    // 4 x 4 patches of 32 pixels, and the largest number that is counted; once for each of the two pictures.
     expect(usage?.input_tokens_details).toEqual({ text_tokens: 2 * 3, image_tokens: 2 * (16 + 1_536) });
     expect(await client.billed("priced")).toBe(
       5_000_000n * 6n + 8_000_000n * 3_104n + 30_000_000n * BigInt(usage?.output_tokens ?? 0),

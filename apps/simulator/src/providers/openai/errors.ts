@@ -1,4 +1,4 @@
-// OpenAI's errors, as they were captured; servers that speak its format answer alike.
+// OpenAI's captured errors; compatible servers answer alike.
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 import { refusalHandler } from "../../media/refusal-handler.ts";
 import { Refusal } from "../../request/refusal.ts";
@@ -22,7 +22,7 @@ export function sendOpenAiError(reply: FastifyReply, name: string, values: Value
   return sendCaptured(withRequestId(reply), `openai/${name}`, values);
 }
 
-/** Renders what a route threw. */
+/** Renders the error of a route. */
 export function openAiErrorHandler(
   error: FastifyError | Refusal,
   request: FastifyRequest,

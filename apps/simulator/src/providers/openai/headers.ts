@@ -2,7 +2,7 @@
 import type { OutgoingHttpHeaders } from "node:http";
 import { uniqueHex } from "../../request/simulation.ts";
 
-/** `requestId` is OpenAI's own, not the caller's. */
+/** `requestId` is OpenAI's own, not the client's. */
 export function answerHeaders(requestId: string = `req_${uniqueHex(32)}`): OutgoingHttpHeaders {
   return {
     "x-request-id": requestId,

@@ -16,12 +16,12 @@ export interface ImageRequest {
   readonly format: PictureFormat;
   readonly compression: number;
   readonly background: "transparent" | "opaque";
-  /** Pictures to start from; none when only the prompt says what to draw. */
+  /** Input pictures; none if only the prompt describes the picture. */
   readonly inputs: readonly InputImage[];
   readonly mask: InputImage | undefined;
 }
 
-/** A picture that came along, looked at but not decoded. */
+/** An input picture, parsed but not decoded. */
 export interface InputImage {
   readonly bytes: Buffer;
   readonly width: number;
@@ -48,7 +48,7 @@ const KNOWN_FIELDS: ReadonlySet<string> = new Set([
 const LONGEST_PROMPT = 32_000;
 const MOST_IMAGES = 10;
 
-/** @param more fields that are known besides. Throws a `Refusal`. */
+/** @param more further allowed fields. Throws a `Refusal`. */
 export function readImageRequest(body: unknown, more: readonly string[] = []): ImageRequest {
   if (!isObject(body)) throw new Refusal("invalid", "The request body must be a JSON object.");
   const model = readModel(body);
@@ -123,7 +123,7 @@ function readPrompt(body: JsonObject): string {
   return prompt;
 }
 
-/** Streams of partial images are the one part of this API that the simulator lacks. */
+/** Streams of partial images are the only part of this API that the simulator lacks. */
 function checkNoStream(body: JsonObject): void {
   const stream = body["stream"];
   if (stream != null && typeof stream !== "boolean") throw wrongType("stream", "a boolean", stream);

@@ -1,4 +1,4 @@
-// OpenAI's images: real pictures of the asked size and format, strict parameters, exact prices.
+// OpenAI's images: real pictures of the requested size and format, strict parameters, exact prices.
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import OpenAI from "openai";

@@ -1,4 +1,4 @@
-// OpenAI's images: what they cost in tokens, and how they are answered.
+// OpenAI's images: their cost in tokens, and their answers.
 
 import type { PicoUsd } from "../../bill/prices.ts";
 import { inputImageTokens } from "../../media/image-size.ts";
@@ -8,10 +8,10 @@ import { unixSeconds } from "../../request/simulation.ts";
 import { promptTokens } from "../../text/tokens.ts";
 import type { ImageRequest } from "./image-request.ts";
 
-/** The tokens of a whole request: each of its images is billed as if asked for alone. */
+/** Tokens of a whole request: each of its images is billed as a single request. */
 interface ImageUsage {
   readonly textTokens: number;
-  /** Of the pictures to start from; a mask is not counted. */
+  /** Tokens of the input pictures; a mask is not counted. */
   readonly inputImageTokens: number;
   readonly imageTokens: number;
 }
@@ -37,7 +37,7 @@ function imageCost(request: ImageRequest, made: number, usage: ImageUsage): Pico
   );
 }
 
-/** `requestId` is what the bill calls the request. */
+/** `requestId` is the request's id on the bill. */
 export function imageOrder(request: ImageRequest, requestId: string): MediaOrder {
   const { model, prompt, size, count, format, compression, background, inputs, mask } = request;
   return {

@@ -109,7 +109,7 @@ describe("errors", () => {
     expect(JSON.parse(answer.text).error).toEqual({
       message: expect.any(String),
       type: "invalid_request_error",
-      // As it was captured, an unknown model has no such member.
+      // The captured answer for an unknown model has no such member.
       ...(code === "model_not_found" ? {} : { param: PARAMS[code ?? ""] ?? null }),
       code,
     });

@@ -1,5 +1,5 @@
-// OpenAI's chat completions and Responses API, as bytes. There is no cost anywhere; chat tells the usage of a stream only
-// on request, and Responses has no `[DONE]`.
+// OpenAI's chat completions and Responses API, as bytes. No answer contains a cost. A chat stream contains its usage
+// only on request, and Responses has no `[DONE]`.
 
 import {
   choiceLogprobs,
@@ -57,7 +57,7 @@ export const openAiChat: TextWire = {
           .join(""),
       step: (step) => {
         const { part, token, choice } = step;
-        // What is thought is billed, and not shown.
+        // Thoughts are billed, and not shown.
         if (part.kind === "reasoning") return "";
         if (part.kind === "text") {
           return chunk(choice, `{"content":${JSON.stringify(token)}}`, stepLogprobs(step, logprobs), "null");
@@ -102,7 +102,7 @@ export const openAiResponses: TextWire = responsesWire({
   storesByDefault: true,
 });
 
-/** The simulator keeps no conversations, so no earlier response can be found. */
+/** The simulator stores no conversations, so no earlier response can be found. */
 export function checkPreviousResponse(body: JsonObject): void {
   const id = body["previous_response_id"];
   if (id == null) return;

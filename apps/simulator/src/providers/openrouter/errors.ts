@@ -1,10 +1,10 @@
-// OpenRouter's errors, as they were captured: the code is the HTTP status.
+// OpenRouter's captured errors: the code is the HTTP status.
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { refusalHandler } from "../../media/refusal-handler.ts";
 import type { Refusal } from "../../request/refusal.ts";
 import { sendCaptured } from "../../request/send-captured.ts";
 
-/** Renders what a route threw. */
+/** Renders the error of a route. */
 export const openRouterErrorHandler = refusalHandler({
   provider: "openrouter",
   cases: { unknown_model: "unknown-model", no_vision: "no-vision", no_endpoint: "no-vision" },

@@ -1,11 +1,11 @@
-// OpenRouter's look-up of a finished generation: the way to learn a cost whose answer was lost.
+// OpenRouter's look-up of a finished generation: it returns the cost after a lost answer.
 import type { BillItem } from "../../bill/bill.ts";
 import { formatUsd } from "../../bill/prices.ts";
 import { PROVIDER_NAME } from "./text-wires.ts";
 
 /**
- * The body of `GET /generation?id=`. When several generations share a request id (retries), the numbers are
- * those of the last one and the cost is the sum of all: what the request cost.
+ * The body of `GET /generation?id=`. If several generations share a request id (retries), the numbers are
+ * those of the last one and the cost is the sum of all: the cost of the request.
  */
 export function generationBody(items: readonly BillItem[], last: BillItem): string {
   const cost = formatUsd(items.reduce((sum, item) => sum + item.picoUsd, 0n));

@@ -1,4 +1,4 @@
-// The image and video models behind OpenRouter's media API, with what each costs there.
+// The image and video models behind OpenRouter's media API, with their prices there.
 
 import type { PicoUsd } from "../../bill/prices.ts";
 import type { MediaFault, MediaSize } from "../../media/media-order.ts";
@@ -6,7 +6,7 @@ import { type GeminiImageModel, IMAGE_MODELS } from "../gemini/models.ts";
 
 export interface RoutedVideoModel {
   readonly pricePerSecond: PicoUsd;
-  /** Frames and references that a request must, may or must not bring along. */
+  /** Frames and references of a request: required, allowed or forbidden. */
   readonly images: "none" | "needed";
   readonly fault?: MediaFault;
 }
@@ -17,7 +17,7 @@ export const DEFAULT_VIDEO_SIZE: MediaSize = { width: 1280, height: 720 };
 
 const FROM_WORDS: RoutedVideoModel = { pricePerSecond: 50_000_000_000n, images: "none" };
 
-/** At their vendor's own prices. */
+/** Models with their vendor's own prices. */
 export const ROUTED_IMAGE_MODELS: ReadonlyMap<string, GeminiImageModel> = new Map(
   [...IMAGE_MODELS].map(([id, model]) => [`google/${id}`, model]),
 );

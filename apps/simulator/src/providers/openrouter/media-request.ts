@@ -1,4 +1,4 @@
-// Reads the bodies of OpenRouter's image and video requests into orders for the room of media.
+// Reads the bodies of OpenRouter's image and video requests into orders for MediaRoom.
 import { z } from "zod";
 import type { MediaOrder, MediaSize } from "../../media/media-order.ts";
 import { readBody } from "../../media/read-body.ts";
@@ -115,7 +115,7 @@ interface Shape {
   readonly resolution?: string | undefined;
 }
 
-/** By edges, or by a shape and a class. Undefined when nothing is said. */
+/** Size by edges, or by a ratio and a class. Undefined without either. */
 function sizeOf({ size: edges, aspect_ratio: shape, resolution = "1K" }: Shape): MediaSize | undefined {
   if (edges !== undefined) {
     const [width = 0, height = 0] = edges.split("x").map(Number);

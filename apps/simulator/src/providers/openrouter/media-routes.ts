@@ -1,4 +1,4 @@
-// OpenRouter's image and video API: images at once, videos as jobs whose content only the key opens.
+// OpenRouter's image and video API: images immediately, videos as jobs. Their content needs the key.
 import type { FastifyInstance } from "fastify";
 import { formatUsd } from "../../bill/prices.ts";
 import type { Billed } from "../../media/media-order.ts";

@@ -1,5 +1,5 @@
-// OpenRouter's chat completions and Responses API, as bytes: the cost is in the usage, which a stream tells in its last
-// chunk, before `[DONE]`.
+// OpenRouter's chat completions and Responses API, as bytes. The cost is in the usage, which a stream sends in its
+// last chunk, before `[DONE]`.
 
 import { formatUsd } from "../../bill/prices.ts";
 import {
@@ -19,7 +19,7 @@ import type { Usage } from "../../text/usage.ts";
 /** The name of the provider behind the router. */
 export const PROVIDER_NAME = "Sandbox";
 
-/** Sent while a real model would still be reading the prompt. */
+/** Sent in the time in which a real model would read the prompt. */
 export const PROCESSING_COMMENT = ": OPENROUTER PROCESSING\n\n";
 
 export const openRouterChat: TextWire = {
@@ -92,7 +92,7 @@ export const openRouterResponses: TextWire = responsesWire({
   storesByDefault: false,
 });
 
-/** Refuses what needs stored conversations. */
+/** Refuses options that need stored conversations. */
 export function checkStateless(body: JsonObject): void {
   if (body["store"] === true) throw new Refusal("invalid", "store: true is not supported");
   if (body["previous_response_id"] != null) {

@@ -1,4 +1,4 @@
-// Replicate's models: what each takes as its input, and what a prediction costs. Prices are those of
+// Replicate's models, with their input fields and the price of a prediction. Prices are those of
 // github.com/HeyPuter/puter@8307e8c9f (2026-08-21) and of the models' vendors.
 import { z } from "zod";
 import { readDataUri } from "../../media/data-uri.ts";
@@ -32,7 +32,7 @@ export type ReplicateInput = z.infer<typeof replicateInput>;
 export interface ReplicateModel {
   readonly input: z.ZodType<ReplicateInput>;
   readonly price: PriceRule;
-  /** Whether its output is a list. */
+  /** True if its output is a list. */
   readonly lists: boolean;
 }
 

@@ -1,5 +1,5 @@
-// Runware's models: what each takes besides what all take, and what it costs. What Runware itself charges is in no source,
-// so a task costs what the model's vendor lists.
+// Runware's models, with their fields beyond the common ones and their prices. No source has Runware's own prices,
+// so a task costs the list price of the model's vendor.
 import { z } from "zod";
 import { byArea, byLevel, byPixels, bySecond, each, type PriceRule } from "../../media/price-rules.ts";
 
@@ -16,7 +16,7 @@ const inputs = z.strictObject({
     .optional(),
 });
 
-/** Of any model. Each refuses what is not among the fields that it takes. */
+/** Fields of any model. Each model refuses fields that it does not support. */
 export const taskSchema = z.strictObject({
   taskType: z.enum(["imageInference", "videoInference"]),
   taskUUID: z.uuidv4(),
@@ -105,7 +105,7 @@ export const RUNWARE_MODELS: ReadonlyMap<string, RunwareModel> = new Map([
   ["runware:400@4", image(byArea("0.014", "0.001"), "size")],
 ]);
 
-/** The first field that the model does not take, as Runware names it. */
+/** Returns the first field that the model does not support, by Runware's name. */
 export function unsupportedField({ takes, kind }: RunwareModel, task: RunwareTask): string | undefined {
   if (task.taskType !== `${kind}Inference`) return "taskType";
   const taken = (name: Taken) => takes.has(name);

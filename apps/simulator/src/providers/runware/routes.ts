@@ -1,5 +1,5 @@
-// Runware's HTTP surface, to be mounted at /runware/v1: one address, lists of tasks under ids of their callers. What went
-// wrong stands beside what was made; the status is that of the first error when nothing was made.
+// Runware's HTTP routes, to be mounted at /runware/v1: one address, lists of tasks with ids of their clients. An
+// answer has errors next to results. Without any result, its status is that of the first error.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { formatUsd } from "../../bill/prices.ts";
@@ -68,7 +68,7 @@ export function runwareRoutes(media: MediaRoom) {
     });
   };
 
-  /** @returns undefined when the answer never comes. @throws Refusal */
+  /** @returns undefined if the answer never arrives. @throws Refusal */
   function begin(task: RunwareTask, request: FastifyRequest, reply: FastifyReply): string | undefined {
     const { taskUUID, taskType, model: name, width = USUAL, height = USUAL } = task;
     if (media.look(taskUUID) !== undefined) {

@@ -1,8 +1,8 @@
-// Together's models that the simulator plays, and what they cost (together.ai/pricing, 2026-11).
+// Together's simulated models and their prices (together.ai/pricing, 2026-11).
 import type { PicoUsd } from "../../bill/prices.ts";
 
 export interface TogetherImageModel {
-  /** Of one picture of so many pixels. */
+  /** Price of one picture with this number of pixels. */
   readonly priceOf: (pixels: number) => PicoUsd;
   readonly mostInputs: number;
 }
@@ -12,7 +12,7 @@ const flat = (price: PicoUsd, mostInputs: number): TogetherImageModel => ({
   priceOf: () => price,
   mostInputs,
 });
-/** Up to it pictures are 1K or 2K, beyond it 4K. */
+/** Largest area of the classes 1K and 2K; larger pictures are 4K. */
 const MOST_PIXELS_OF_2K = 8_388_608;
 
 export const IMAGE_MODELS: ReadonlyMap<string, TogetherImageModel> = new Map<string, TogetherImageModel>([
@@ -26,7 +26,7 @@ export const IMAGE_MODELS: ReadonlyMap<string, TogetherImageModel> = new Map<str
 ]);
 
 export interface TogetherVideoModel {
-  /** Of a clip, by its seconds. */
+  /** Price of a clip, by its seconds. */
   readonly prices: Readonly<Record<number, PicoUsd>>;
 }
 

@@ -27,7 +27,7 @@ const imageSchema = z.strictObject({
 const videoSchema = z.strictObject({
   model: z.string(),
   prompt: z.string().min(1),
-  /** A number is refused. */
+  /** Text only: Together refuses a number. */
   seconds: z
     .string()
     .regex(/^\d{1,2}$/)

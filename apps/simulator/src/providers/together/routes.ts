@@ -1,4 +1,5 @@
-// Together's HTTP surface: images, to be mounted at /together/v1, and videos, at /together/v2. The real ones are on two hosts.
+// Together's HTTP routes: images, to be mounted at /together/v1, and videos, at /together/v2.
+// The real ones are on two hosts.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { formatUsd } from "../../bill/prices.ts";
 import type { JobState, JobView, MediaRoom } from "../../media/media-room.ts";
@@ -18,7 +19,7 @@ const valuesOf = ({ message, param, code }: Refusal) => ({
   "error.code": code,
 });
 
-/** What both hosts have in common. */
+/** Sets up the common parts of both hosts. */
 function prepare(app: FastifyInstance): void {
   app.setErrorHandler(
     refusalHandler({ provider: "together", cases: { blocked: "server-error" }, values: valuesOf }),

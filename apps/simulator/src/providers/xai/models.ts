@@ -1,4 +1,4 @@
-// xAI's models that the simulator plays, and what they cost (docs.x.ai/developers/models, 2026-11).
+// xAI's simulated models and their prices (docs.x.ai/developers/models, 2026-11).
 import type { PicoUsd } from "../../bill/prices.ts";
 
 export type ImageResolution = "1k" | "2k";
@@ -6,17 +6,17 @@ export type ImageQuality = "low" | "medium";
 export type VideoResolution = "480p" | "720p" | "1080p";
 
 export interface XaiImageModel {
-  /** Of one picture; a model without qualities has one price for both. */
+  /** Price of one picture; a model without qualities has one price for both. */
   readonly prices: Readonly<Record<ImageQuality, Readonly<Record<ImageResolution, PicoUsd>>>>;
   readonly hasQualities: boolean;
-  /** Of each picture that comes along, once a request. */
+  /** Price of each input picture, once a request. */
   readonly input: PicoUsd;
 }
 
 export interface XaiVideoModel {
-  /** Of a second. */
+  /** Price of a second. */
   readonly prices: Readonly<Partial<Record<VideoResolution, PicoUsd>>>;
-  /** Of each picture that comes along. */
+  /** Price of each input picture. */
   readonly input: PicoUsd;
   readonly mostInputs: number;
   readonly needsInput: boolean;
@@ -60,7 +60,7 @@ export const VIDEO_MODELS: ReadonlyMap<string, XaiVideoModel> = new Map<string, 
 
 type Shapes = Readonly<Record<string, readonly [number, number]>>;
 
-/** At 1k; 2k is twice as wide. Shapes that are not here are not simulated. */
+/** At 1k; 2k is twice as wide. Ratios outside of this list are not simulated. */
 export const IMAGE_SHAPES: Shapes = {
   "1:1": [1_024, 1_024],
   "3:2": [1_248, 832],

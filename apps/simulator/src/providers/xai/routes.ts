@@ -1,4 +1,5 @@
-// xAI's HTTP surface, to be mounted at /xai/v1. Moderation refuses a prompt with 403, and a result with 400 and its bill.
+// xAI's HTTP routes, to be mounted at /xai/v1. Moderation refuses a prompt with 403, and
+// a result with 400 and its bill.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { PicoUsd } from "../../bill/prices.ts";
 import type { Billed } from "../../media/media-order.ts";
@@ -40,7 +41,7 @@ export function xaiRoutes(media: MediaRoom) {
       const made = await media.make(order, reply);
       if (made === undefined) return reply;
       if (wordsIn(order.prompt).has("#nsfw-output")) {
-        // The picture was made, refused and billed.
+        // The picture was generated, refused and billed.
         const { cost_in_usd_ticks: ticks } = usageOf(made.billed);
         return sendCaptured(reply, "xai/moderation-output-billed", { "usage.cost_in_usd_ticks": ticks });
       }
@@ -65,7 +66,7 @@ export function xaiRoutes(media: MediaRoom) {
       if (job === undefined) {
         return sendCaptured(reply, "xai/not-found");
       }
-      // While it waits there is nothing to say.
+      // A queued job has no body.
       if (job.state === "queued") return reply.code(202).send();
       if (job.state === "running") return reply.code(202).send({ status: "pending", progress: 50 });
       // A refused video is an error of its poll.

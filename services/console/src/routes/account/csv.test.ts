@@ -1,4 +1,4 @@
-// What a spreadsheet reads is what was written, and never a formula.
+// Guarantee of CSV: a spreadsheet reads the written text, and never a formula.
 import { expect, test } from "@jest/globals";
 import { csvLine } from "./csv.ts";
 

@@ -1,4 +1,4 @@
-// CSV as spreadsheets read it. Text that a spreadsheet would take for a formula is marked as text.
+// CSV for spreadsheets. Text with the form of a formula is marked as text.
 
 const FORMULA = /^[=+\-@\t\r]/;
 const AMOUNT = /^-?\d+(\.\d+)?$/;

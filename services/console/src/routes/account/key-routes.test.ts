@@ -1,4 +1,4 @@
-// What a key can still spend, and what stops it first.
+// Guarantees of key records: the remaining amount of a key, and the limit that stops it first.
 import { create } from "@bufbuild/protobuf";
 import { SpenderUsageSchema, SpendPeriod } from "@gr/proto/billing";
 import { KeyKind, KeySchema } from "@gr/proto/keys";

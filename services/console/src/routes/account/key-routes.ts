@@ -1,4 +1,4 @@
-// Keys of an account: what the keys service has of them, with what billing says they have used and may still use.
+// Key routes join the keys of an account from the keys service with their usage and limits from billing.
 import type { KeyRecord, Role } from "@gr/console-api";
 import { type Credits, formatCredits, parseCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
@@ -123,7 +123,7 @@ export function keyRoutes(deps: ConsoleDeps): KeyRoutes {
   };
 }
 
-/** In two calls, however many keys there are. */
+/** Reads the records in two calls for any number of keys. */
 async function recordsOf(
   { billing, reports, clock }: ConsoleDeps,
   accountId: string,
@@ -182,14 +182,14 @@ function periodNameOf(period: SpendPeriod): "day" | "week" | "month" | null {
   return names.find((name) => PERIODS[name] === period) ?? null;
 }
 
-/** Undefined = as it is. */
+/** Undefined = unchanged. */
 function capChange(limit: string | null | undefined) {
   if (limit === undefined) return {};
   if (limit === null) return { cap: { case: "noCap", value: true } as const };
   return { cap: { case: "capCredits", value: creditsIn(limit) } as const };
 }
 
-/** A key without a limit has no period that could be named. */
+/** Returns the period. A key without a limit has no period. */
 function periodChange(period: keyof typeof PERIODS | null | undefined, { capCredits }: Key): SpendPeriod {
   if (period === undefined || (period === null && capCredits === undefined)) return SpendPeriod.UNSPECIFIED;
   return period === null ? SpendPeriod.LIFETIME : PERIODS[period];
@@ -210,7 +210,7 @@ function creditsIn(usd: string): Credits {
   });
 }
 
-/** What the fields of the keys service are called here. */
+/** Names of the keys service's fields in this API. */
 const FIELDS: Readonly<Record<string, string>> = { cap_credits: "spend_limit", period: "spend_limit_period" };
 
 async function naming<T>(answer: Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
-// The name of an account, its members and their roles. An owner is made and changed by owners only, and one always stays.
+// Member routes serve the name of an account, its members and their roles. Only owners add and change owners, and one
+// always stays.
 import { randomUUID } from "node:crypto";
 import { mayActAs, type Role } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
@@ -98,7 +99,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
       const personId = personIn(call.params);
       const isSelf = personId === signedInOf(call).person.id;
       await store.changeMember(accountOf(call), personId, (member, owners) => {
-        // Who may not remove others is not told who they are.
+        // Members without the right to remove others must not learn their names.
         if (!isSelf) requireRole(call.role, "admin");
         if (member === undefined) throw noMember();
         if (!isSelf) requireRole(call.role, atLeastAdmin(member.role));
@@ -112,7 +113,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
   };
 }
 
-/** Whoever touches an owner is one. */
+/** Returns the role that a change needs: only an owner may change an owner. */
 function atLeastAdmin(role: Role): Role {
   return mayActAs(role, "owner") ? "owner" : "admin";
 }

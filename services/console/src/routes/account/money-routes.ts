@@ -25,7 +25,7 @@ const DAYS_OF_MEAN = 7;
 const MOST_FAILURES = 5;
 const EXPORT_PAGE = 1_000;
 const EXPORT_LINES = 100_000;
-/** As many as billing sums in one call: kinds are sums over all models. */
+/** Most sums of one billing call: kinds are sums over all models. */
 const MOST_SUMS = 5_000;
 
 type MoneyRoutes = Handlers<"readHome" | "readLedger" | "exportLedger" | "readUsage" | "exportUsage">;
@@ -51,7 +51,7 @@ export function moneyRoutes(deps: ConsoleDeps): MoneyRoutes {
     },
     exportLedger: async (call) => {
       const accountId = accountOf(call);
-      // Asked before the answer begins, so that a bad filter is an error and not a broken file.
+      // Requested before the answer begins, so that a bad filter is an error and not a broken file.
       const request = { accountId, ...entryFilter(call.query), limit: EXPORT_PAGE };
       return sendCsv(call.reply, "ledger.csv", Readable.from(ledgerCsv(deps, request)));
     },

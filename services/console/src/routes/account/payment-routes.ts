@@ -1,4 +1,4 @@
-// Top-ups: an admin asks for one and pays at Stripe; members see what became of it.
+// Payment routes serve top-ups: an admin requests one and pays at Stripe; members see its state.
 import type { PaymentRecord } from "@gr/console-api";
 import { creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";
@@ -46,7 +46,7 @@ async function createPayment(
   };
   await attempts.countPayment(payment.accountId);
   await payments.add(payment);
-  // Before anybody can pay: news of a payment, whichever comes first, then always meets its deposit.
+  // Before the checkout opens, so that the first event of a payment always finds its deposit.
   await putDeposit(billing, payment, "pending");
   const opened = await stripe.openCheckout({
     paymentId: payment.id,

@@ -1,5 +1,5 @@
-// The account's log of requests: media generation's and billing's, as one list; one request with how its charge came about;
-// and the removal of what was made.
+// Request routes serve the account's log: requests of media generation and billing as one list, one request with the
+// explanation of its charge, and the removal of its files.
 import { ServiceError } from "@gr/proto";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type ConsoleCall, type Handlers } from "../../door/console-call.ts";
@@ -39,7 +39,7 @@ export function requestRoutes(deps: ConsoleDeps): Handlers<"listRequests" | "rea
 
 async function readRequest({ media, texts, catalogOperator }: ConsoleDeps, call: ConsoleCall<"readRequest">) {
   const [accountId, id] = [accountOf(call), idOf(call)];
-  // It explains more when the price is there, and is true without it.
+  // The price is optional: the answer explains more with it, and is true without it.
   const priceOf = async (version: string) =>
     (await catalogOperator.getPriceVersion({ version }).catch(() => undefined))?.price;
   const { generation } = await media.findGeneration({ accountId, id });

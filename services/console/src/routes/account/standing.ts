@@ -1,4 +1,4 @@
-// Whether an account may spend. Billing decides; why it may not is in the line of the audit log that the operator's deed left.
+// Standing reports if an account may spend; billing decides. The reason is in the operator's line of the audit log.
 import type { AccountStanding } from "@gr/console-api";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { accountOf, type Handlers } from "../../door/console-call.ts";

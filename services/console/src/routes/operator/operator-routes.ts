@@ -1,5 +1,5 @@
-// What operators see and do: find an account, give or take credit with a reason, stop it from spending. Each deed is a line of
-// the account's own audit log, where its admins see that the operator did it; who it was stands in the detail.
+// Operator routes find an account, add or remove credit with a reason, and suspend an account. Each change is a line of
+// the account's own audit log. Its admins see that the operator did it, and the detail names the person.
 import type { OperatedAccount } from "@gr/console-api";
 import { type Credits, creditsOf, formatCredits } from "@gr/money";
 import { ServiceError } from "@gr/proto";

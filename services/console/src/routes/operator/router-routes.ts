@@ -1,4 +1,4 @@
-// What operators see of the router itself: requests that are open, who makes what, and what the catalogue would change to.
+// Router routes show operators the router itself: open requests, providers, and the next state of the catalogue.
 import type { CatalogueChanges, OpenRequestRecord, RouterProviders } from "@gr/console-api";
 import { formatCredits } from "@gr/money";
 import { type Hold, HoldState } from "@gr/proto/billing";
@@ -7,7 +7,7 @@ import type { ConsoleDeps } from "../../console-deps.ts";
 import type { Handlers } from "../../door/console-call.ts";
 
 const MOST_REQUESTS = 200;
-/** An import asks upstreams, which take their time. */
+/** Limit of a preview. Its import calls slow upstreams. */
 const PREVIEW_MS = 60_000;
 
 type Provider = RouterProviders["providers"][number];
@@ -97,7 +97,7 @@ function changesBetween(
   };
 }
 
-/** Of the price of each model. */
+/** Returns the price version of each model. */
 function versionsOf(catalog: Catalog | undefined): ReadonlyMap<string, string> {
   return new Map((catalog?.models ?? []).map(({ id, price }) => [id, price?.version ?? ""]));
 }

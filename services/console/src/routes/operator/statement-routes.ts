@@ -1,4 +1,4 @@
-// What operators see of statements: the last daily comparison of each.
+// Statement routes show operators the last daily comparison of each statement.
 import type { RouterStatements } from "@gr/console-api";
 import { formatPicoUsd } from "@gr/money";
 import type { DayDifference, ModelDifference, StatementComparison } from "@gr/proto/console";

@@ -1,4 +1,5 @@
-// Whom an identity lets in, on the real tables: by issuer and subject once it is linked, before that by a verified address.
+// Guarantees of identities, on the real tables: a linked one counts by issuer and subject, an unlinked one by a
+// verified address.
 import { randomUUID } from "node:crypto";
 import { createLogger } from "@gr/runtime";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -60,7 +61,7 @@ test("closed: whoever is here already or was invited comes in, nobody else", asy
     expiresAt: new Date(Date.now() + 60_000),
   });
   expect(await admit("i", "invited@example.com")).toMatchObject({ linked: "to a new person" });
-  // Who belongs to which account is decided by the invitation, which is accepted afterwards.
+  // The invitation decides about memberships, and is accepted afterwards.
   expect(await database.store.members(accountId)).toEqual([]);
 });
 

@@ -1,6 +1,6 @@
-// Whom an identity of the issuer lets in. Linked once, it is its issuer and subject that count; before that, its e-mail
-// address does, if the issuer has verified it, and only for somebody who has no other identity there: an address may have
-// become somebody else's.
+// admitIdentity finds the person for an identity of the issuer. A linked identity counts by issuer and subject.
+// Before the link, its e-mail address counts, if the issuer has verified it and the person has no other identity there:
+// the address may have a new owner.
 import { randomUUID } from "node:crypto";
 import { email as emailField } from "@gr/console-api";
 import { ServiceError } from "@gr/proto";
@@ -10,7 +10,7 @@ import type { IssuerClaims } from "../../sign-in/issuer.ts";
 
 export interface Admitted {
   readonly person: Person;
-  /** Whether the identity was linked just now, and whether the person was here before. */
+  /** Link of the identity by this call, and kind of the person. */
   readonly linked: "no" | "to a new person" | "to a known person";
 }
 
@@ -29,7 +29,7 @@ export async function admitIdentity(deps: AdmitDeps, name: string, claims: Issue
   if (before === undefined) await requireWelcome(deps, email);
   const person = before ?? (await people.findOrMake(email, claims.name?.trim().slice(0, 200) || email));
   if (!(await signIns.addIdentity(randomUUID(), person.id, claims))) {
-    // Of two sign-ins at once one has linked it.
+    // The other one of two simultaneous sign-ins has linked it.
     if ((await signIns.personOf(claims))?.id === person.id) return { person, linked: "no" };
     const message = `${email} signs in here as somebody else of ${name}. Sign in in another way, and remove that on your page.`;
     throw new ServiceError("sign_in_refused", message);

@@ -1,5 +1,5 @@
-// Signing in at an issuer as browsers do, against a real one: who comes in, whose answer is refused, and that the browser
-// needs what it began with. What the issuer's words are worth is tested beside the code that reads them.
+// Guarantees of sign-ins at a real issuer, as browsers do them: admitted persons, refused answers, and the browser's
+// own challenge. The checks of the issuer's claims are tested beside their code.
 import { TestIssuer } from "@gr/testing/test-issuer";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { type Browser, type ConsoleUnderTest, ORIGIN, startConsole } from "../../test/start-console.ts";
@@ -10,7 +10,7 @@ let owner: Browser;
 
 beforeAll(async () => {
   issuer = await TestIssuer.start(ORIGIN);
-  // As at the start of a day on which everything was off.
+  // As after a start of all services together.
   issuer.isDown = true;
   served = await startConsole(issuer.env);
   owner = await served.signedIn("owner@example.com", "owner");

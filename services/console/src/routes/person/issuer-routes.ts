@@ -1,5 +1,6 @@
-// Signing in at the issuer, in two halves: where to go, and what came back from there. The page posts the answer, so the
-// check for cross-site requests, the cookies and the errors are those of every other sign-in.
+// Issuer routes sign people in at the issuer, in two halves: the address of its page, and its answer.
+// The page posts the answer, so the check for cross-site requests, the cookies and the errors are those of every other
+// sign-in.
 import { ServiceError } from "@gr/proto";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, signedInOf } from "../../door/console-call.ts";
@@ -59,7 +60,7 @@ export function issuerRoutes(deps: ConsoleDeps): IssuerRoutes {
     removeIdentity: async (call) => {
       const { person } = signedInOf(call);
       const { id = "" } = call.params;
-      // As with sessions: what is not there is gone.
+      // As with sessions: an absent identity counts as removed.
       if (!UUID.test(id) || !(await signIns.removeIdentity(person.id, id))) return undefined;
       await recordPersonalDeed(deps, person, call.network, { action: "identity.removed", subject: id });
       return undefined;

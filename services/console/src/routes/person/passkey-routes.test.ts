@@ -1,5 +1,5 @@
-// Passkeys as browsers use them, with an authenticator that a test plays: what it signs opens a session for its person, once,
-// here, and nobody else's.
+// Guarantees of passkeys, with a simulated authenticator: a signature opens a session for its person, once, here,
+// and for no other person.
 import { TestAuthenticator } from "@gr/testing/test-authenticator";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { consoleConfig } from "../../config.ts";
@@ -65,7 +65,7 @@ test("what was signed counts once, in the browser that has asked, and to its que
   await begin(again);
   const other = await finish(again, answer);
   expect([other.status, other.body.error.code]).toEqual([403, "sign_in_refused"]);
-  // A challenge of one kind answers no question of another.
+  // A challenge of one kind is invalid for another kind.
   const mixed = await owner.post("sign-in/passkey");
   const made = new TestAuthenticator(ORIGIN).create({ ...mixed.body.options, user: { id: "AA" } });
   expect((await owner.post("passkeys", { name: "x", passkey: made })).body.error.code).toBe(
@@ -107,7 +107,7 @@ test("somebody else's cannot be seen, named, removed, or added as one's own", as
   const { options } = (await other.post("passkeys/begin")).body;
   const stolen = await other.post("passkeys", { name: "x", passkey: authenticator.create(options) });
   expect([stolen.status, stolen.body.error.param]).toEqual([400, "passkey"]);
-  // What one person has begun, another does not finish.
+  // Another person cannot finish the challenge of this one.
   const begun = (await owner.post("passkeys/begin")).body;
   other.cookies.set("gr_challenge", owner.cookies.get("gr_challenge") ?? "");
   const passkey = new TestAuthenticator(ORIGIN).create(begun.options);

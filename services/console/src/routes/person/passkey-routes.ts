@@ -1,5 +1,6 @@
-// A person's passkeys, and signing in with one. To add one is as much as to set a password, so it takes a session that has
-// just begun; the person is mailed, and the log of their accounts has it.
+// Passkey routes manage a person's passkeys and sign in with one.
+// A new passkey is as powerful as a password, so it needs a fresh session. The person gets a mail, and the audit log of
+// their accounts gets a line.
 import { randomUUID } from "node:crypto";
 import { ServiceError } from "@gr/proto";
 import type { ConsoleDeps } from "../../console-deps.ts";

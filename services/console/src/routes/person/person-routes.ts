@@ -1,4 +1,4 @@
-// Sign-up, sign-in and sessions. Answers tell a stranger nothing about which addresses are known.
+// Person routes serve sign-up, sign-in and sessions. Answers do not reveal to a stranger if an address is registered.
 import { ServiceError } from "@gr/proto";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type Handlers, setCookies, signedInOf } from "../../door/console-call.ts";
@@ -37,7 +37,7 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
     if (found === undefined) {
       throw new ServiceError("invalid_link", "This invitation is not valid any more; ask for a new one.");
     }
-    // An inviter who has the link must not become the person of an address that is somebody else's.
+    // The inviter may have the link, and must not become the person of a foreign address.
     return { ...found, isForNewPerson: found.isMailed && !(await people.isVerified(found.email)) };
   };
   const joinAs = async ({ id, email }: Person, token: string, network: string) => {

@@ -1,4 +1,4 @@
-// What a session sees first, and how one begins: the answer is the same in whatever way somebody has proved who they are.
+// Session state is the first answer for a session; it is the same after every kind of sign-in.
 import type { SessionState } from "@gr/console-api";
 import type { ConsoleDeps } from "../../console-deps.ts";
 import { type CallerFacts, setCookies } from "../../door/console-call.ts";

@@ -9,7 +9,9 @@ export const bfl = defineProvider({
   reports: { image: "cost", video: "cost" },
   settings: z.object({
     BFL_API_KEY: z.string().optional().describe("switches Black Forest Labs' image and video models on"),
-    BFL_BASE_URL: baseUrl("https://api.bfl.ai/v1"),
+    BFL_BASE_URL: baseUrl("https://api.bfl.ai/v1").describe(
+      "a region is `https://api.eu.bfl.ai/v1` or `https://api.us.bfl.ai/v1`",
+    ),
   }),
   credential: "BFL_API_KEY",
   baseUrls: { BFL_BASE_URL: { simulatedAt: "/bfl/v1" } },

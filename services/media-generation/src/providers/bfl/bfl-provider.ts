@@ -22,23 +22,23 @@ import { createProviderHttp } from "../provider-http.ts";
 
 export const BFL = "bfl";
 
-/** Regions come and go: api.eu.bfl.ai, api.us1.bfl.ai. Where results are delivered from is not among them. */
+/** Regions change: api.eu.bfl.ai, api.us1.bfl.ai. The hosts that deliver results are not among them. */
 const REGIONS = /^https:\/\/api(\.[a-z0-9-]+)?\.bfl\.ai$/;
 const POLL_AFTER_MS = 500;
-/** Of a credit, which is a cent, in digits of 1e-12 USD. */
+/** Decimal digits of a credit in units of 1e-12 USD. A credit is a cent. */
 const CREDIT_SCALE = 10;
 
 const submittedSchema = z.object({ polling_url: z.string().min(1), cost: z.number().nullish() });
 const resultSchema = z.object({
   status: z.string(),
-  /** In credits, once the job is done. */
+  /** Cost in credits, present when the job is done. */
   cost: z.number().nullish(),
-  /** Of 1. */
+  /** Progress, from 0 to 1. */
   progress: z.unknown().optional(),
   result: z.object({ sample: z.string().min(1) }).nullish(),
 });
 
-/** What the first input picture is called, where it is not `input_image`; further ones are numbered from 2. */
+/** Field of the first input picture, if it is not `input_image`. Further pictures are numbered from 2. */
 const PICTURE_FIELDS: Readonly<Record<string, string>> = {
   "flux-pro-1.0-fill": "image",
   "flux-pro-1.1": "image_prompt",
@@ -47,7 +47,7 @@ const PICTURE_FIELDS: Readonly<Record<string, string>> = {
 
 const TYPES = { image: "image/png", video: "video/mp4" } as const;
 
-/** How a job ends without a result; any other status but "Ready" says that it has not ended. */
+/** Final statuses without a result. Any other status but "Ready" means a running job. */
 const ENDED: Readonly<Record<string, ProviderFailure>> = {
   "Request Moderated": "blocked",
   "Content Moderated": "blocked",
@@ -58,7 +58,7 @@ const ENDED: Readonly<Record<string, ProviderFailure>> = {
 
 export interface BflOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.bfl.ai/v1 */
+  /** API address, up to and with the version: https://api.bfl.ai/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -143,7 +143,7 @@ function progressOf(answer: OutboundAnswer, operation: Operation): Progress {
   const billed = billedOf(cost) ?? (typeof announced === "string" ? BigInt(announced) : undefined);
   const usage: ReportedUsage | undefined = billed === undefined ? undefined : { billed };
   const kind = ENDED[status];
-  // The cost that the submission announced is no bill of a job that ended so.
+  // The submission announced a cost, which is no bill of a job with this end.
   if (kind !== undefined) {
     throw new ProviderError(kind, `bfl: ${status}`, { accepted: true, ...usedIn(answer.json()) });
   }
@@ -163,7 +163,7 @@ function usedIn(body: unknown): { usage?: ReportedUsage } {
   return usage === undefined ? {} : { usage };
 }
 
-/** Undefined when it is none: what was made is good all the same. */
+/** @returns undefined for a bill that is missing or invalid: the output is valid all the same */
 function billedOf(credits: number | null | undefined): PicoUsd | undefined {
   const billed = credits == null ? undefined : parseDecimal(credits, CREDIT_SCALE, "up");
   return billed === undefined || billed < 0n ? undefined : billed;

@@ -11,7 +11,9 @@ export const bytePlus = defineProvider({
     BYTEPLUS_API_KEY: z
       .string()
       .optional()
-      .describe("switches ByteDance's image and video models on; a key of ModelArk, good for one region"),
+      .describe(
+        "switches ByteDance's image and video models on; a key of BytePlus ModelArk, valid in one region",
+      ),
     BYTEPLUS_BASE_URL: baseUrl("https://ark.ap-southeast.bytepluses.com/api/v3"),
   }),
   credential: "BYTEPLUS_API_KEY",

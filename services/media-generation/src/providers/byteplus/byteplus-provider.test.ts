@@ -1,4 +1,4 @@
-// ModelArk's wire formats: what is sent, what is read, and the conformance suite over both.
+// ModelArk's wire formats: their requests, their answers, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import { jobOf, useAdapter } from "../../test/adapter-bench.ts";

@@ -1,5 +1,5 @@
-// BytePlus ModelArk: Seedream's images answer at once, Seedance's videos are tasks that are polled. Links are good for
-// 24 hours. Nothing gets its watermark, which is there unless it is refused.
+// The BytePlus ModelArk adapter: Seedream answers images immediately, Seedance's videos are tasks that are polled.
+// Links expire after 24 hours. Each request refuses the watermark, which is on by default.
 import { dataUri } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import type { Outbound } from "../outbound.ts";
@@ -8,14 +8,14 @@ import { createProviderHttp } from "../provider-http.ts";
 import { readFailure, readImage, readTask, readTaskId, readUsage } from "./read-answer.ts";
 
 export const BYTEPLUS = "byteplus";
-/** More at once would be a series, whose number the model chooses. */
+/** More than one at once would be a series, and the model would choose its length. */
 const MOST_AT_ONCE = 1;
 const TASKS = "/contents/generations/tasks";
 const FRAMES = ["first_frame", "last_frame"];
 
 export interface BytePlusOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://ark.ap-southeast.bytepluses.com/api/v3 */
+  /** API address, up to and with the version: https://ark.ap-southeast.bytepluses.com/api/v3 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -70,7 +70,7 @@ export function createBytePlusProvider({ apiKey, baseUrl, outbound }: BytePlusOp
   };
 }
 
-/** Links rather than base64: what a lost connection cuts off can be fetched again. */
+/** Links instead of base64: after a lost connection the picture can be fetched again. */
 function imageOf({ model, prompt, fields, inputs }: ImageJob): object {
   const pictures = inputs.map(dataUri);
   return {
@@ -83,7 +83,7 @@ function imageOf({ model, prompt, fields, inputs }: ImageJob): object {
   };
 }
 
-/** One picture is the first frame, a second one the last; more are what the video refers to. */
+/** One picture is the first frame, a second is the last. Three or more are reference images. */
 function taskOf({ model, prompt, fields, inputs }: VideoJob): object {
   const { seconds, audio, others } = readJobFields(fields);
   const pictures = inputs.map((picture, index) => ({

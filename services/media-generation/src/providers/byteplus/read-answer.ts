@@ -1,4 +1,5 @@
-// Reads ModelArk's answers. An error can be that of the request, of a single picture within a good answer, or of a task.
+// Reads ModelArk's answers. An error can belong to the request, to a single picture within a
+// successful answer, or to a task.
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
 import type { OutboundAnswer } from "../outbound.ts";
@@ -26,15 +27,15 @@ const usageSchema = z.object({
     .transform(({ output_tokens, completion_tokens }) => output_tokens ?? completion_tokens ?? undefined),
 });
 
-/** Moderation's codes say before these words what it did not like, and sometimes after them why. */
+/** Moderation codes. Each has the disliked input before these words, and sometimes the reason after them. */
 const BLOCKED = /SensitiveContentDetected|RiskDetection/;
-/** Codes about our account, whatever their status. */
+/** Codes about our account. Their HTTP status is irrelevant. */
 const ACCOUNT: ReadonlySet<string> = new Set(["AccountOverdueError", "QuotaExceeded"]);
 const POLL_AFTER_MS = 2_000;
-/** Ends without a video; all that is not listed here may still go on. */
+/** Final statuses without a video. Any other status may still be a running task. */
 const ENDED = new Set(["failed", "cancelled", "expired"]);
 
-/** @throws ProviderError blocked, or failed when there is no picture for another reason */
+/** @throws ProviderError blocked, or failed for an answer without a picture */
 export function readImage(answer: OutboundAnswer): Progress {
   const body = answer.json();
   const end = { accepted: true, ...usageOf(body) };
@@ -50,7 +51,7 @@ export function readImage(answer: OutboundAnswer): Progress {
   return { state: "succeeded", artifacts: [{ url: picture.url, type: "image/jpeg" }], ...usageOf(body) };
 }
 
-/** What a submitted video is polled by. */
+/** Returns the task id of a submitted video, for polling. */
 export function readTaskId(answer: OutboundAnswer): Progress {
   const task = taskIdSchema.safeParse(answer.json());
   if (task.success) return pending({ task: task.data.id });
@@ -71,7 +72,7 @@ export function readTask(answer: OutboundAnswer, operation: Operation): Progress
   return { state: "succeeded", artifacts: [{ url, type: "video/mp4" }], ...usageOf(body) };
 }
 
-/** What an answer other than 200 means. */
+/** Maps an answer other than 200 to a ProviderError. */
 export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
   const { code, message } = parsed.success ? parsed.data.error : {};
@@ -94,7 +95,9 @@ const pending = (operation: Operation): Progress => ({
   pollAfterMs: POLL_AFTER_MS,
 });
 
-/** All of them are of what was made. Nothing when they are missing or nonsense: what was made is good all the same. */
+/**
+ * All tokens belong to the output. Undefined for usage that is missing or invalid: the output is valid all the same.
+ */
 export function readUsage(body: unknown): ReportedUsage | undefined {
   const made = usageSchema.safeParse(body).data?.usage;
   if (made === undefined) return undefined;

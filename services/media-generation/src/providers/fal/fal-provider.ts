@@ -1,5 +1,6 @@
-// fal's queue: a job makes one thing, and is followed by the addresses that its submission was answered with, since they
-// leave out the last part of the model's name. A job that is "COMPLETED" may have failed: only its result tells.
+// The fal adapter: a queued job produces one picture or video. Polling uses the addresses from the
+// submission's answer, because they omit the last part of the model's name. A "COMPLETED" job may have
+// failed: only its result shows that.
 import { z } from "zod";
 import { readDetail } from "../detail-message.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
@@ -25,7 +26,7 @@ const resultSchema = z.object({
 
 export interface FalOptions {
   readonly apiKey: string;
-  /** The queue: https://queue.fal.run */
+  /** Address of the queue: https://queue.fal.run */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -43,7 +44,7 @@ export function createFalProvider({ apiKey: secret, baseUrl, outbound }: FalOpti
 
   async function submit(job: MediaJob, signal: AbortSignal): Promise<Progress> {
     const { path, body } = requestOf(job);
-    // What has begun and failed is not tried again there: it would take time, and it might cost twice.
+    // fal must not retry a failed job: the retry would cost time and perhaps a second charge.
     const headers = { "x-request-id": job.requestId, "x-fal-no-retry": "1" };
     const answer = await http.send("submit", { method: "POST", to: `/${path}`, headers, json: body }, signal);
     if (answer.status !== 200) throw failureOf(answer, http, "submit");
@@ -63,7 +64,7 @@ export function createFalProvider({ apiKey: secret, baseUrl, outbound }: FalOpti
     if (now.data.error_type === POLICY) throw http.failureAs("blocked", "follow", answer, POLICY);
     const result = await get(operation["response"]);
     if (result.status !== 200) throw endOf(result, now.data.error_type, http);
-    // Models that are priced by it say what they used.
+    // Models with a price per token report their usage.
     const usage = readTokenUsage(result.json());
     return { state: "succeeded", artifacts: artifactsOf(result), ...(usage === undefined ? {} : { usage }) };
   }
@@ -100,8 +101,8 @@ function failureOf(answer: OutboundAnswer, http: ProviderHttp, phase: "submit" |
 }
 
 /**
- * What a completed job has instead of a result. A server error with a type is how the job ended, and is not billed; one
- * without says nothing about the job.
+ * Returns the failure of a completed job without a result. A server error with a type is the job's end and is not
+ * billed. A server error without a type is no evidence about the job.
  */
 function endOf(answer: OutboundAnswer, told: string | null | undefined, http: ProviderHttp): ProviderError {
   const type = told ?? answer.header("x-fal-error-type") ?? errorTypeOf(answer);

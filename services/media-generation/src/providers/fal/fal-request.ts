@@ -1,4 +1,4 @@
-// What fal is sent: each model has its own path, and mostly another one for requests that bring pictures along.
+// Builds fal's requests: each model has its own path, and mostly another one for requests with pictures.
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Size } from "@gr/models";
 import { dataUri, sortPictures } from "../input-picture.ts";
@@ -8,13 +8,13 @@ import { ProviderError } from "../provider-error.ts";
 
 interface PictureEndpoint {
   readonly path: string;
-  /** The field of the pictures: of one, or of a list. */
+  /** Field of the pictures: one picture, or a list of them. */
   readonly image: string;
   readonly takesList?: true;
   readonly mask?: string;
 }
 
-/** Where requests with pictures go, by the path of those without. */
+/** Paths for requests with pictures, by the path for requests without. */
 const WITH_PICTURES: Readonly<Record<string, PictureEndpoint>> = {
   "blackforestlabs/flux-3/text-to-video": {
     path: "blackforestlabs/flux-3/image-to-video",
@@ -36,7 +36,7 @@ export interface FalRequest {
   readonly body: JsonObject;
 }
 
-/** @throws ProviderError when the model takes no such pictures here */
+/** @throws ProviderError if the model accepts no such pictures here */
 export function requestOf(job: MediaJob): FalRequest {
   const { size, seconds, audio, others } = readJobFields(job.fields);
   const body = {
@@ -44,7 +44,7 @@ export function requestOf(job: MediaJob): FalRequest {
     ...(size === undefined ? {} : sizeFields(job.kind, size)),
     ...(seconds === undefined ? {} : { duration: String(seconds) }),
     ...(audio === undefined ? {} : { generate_audio: audio }),
-    // PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants.
+    // PNG is lossless. We encode the picture once, in the client's format.
     ...(job.kind === "image" ? { output_format: "png" } : {}),
     ...others,
   };
@@ -62,7 +62,7 @@ export function requestOf(job: MediaJob): FalRequest {
   return { path: endpoint.path, body: { ...body, ...pictures, ...masks } };
 }
 
-/** Videos have a shape and a class of resolution, which goes by the shorter edge. */
+/** Videos have an aspect ratio and a resolution class, named after the shorter edge. */
 function sizeFields(kind: MediaJob["kind"], { width, height }: Size): JsonObject {
   if (kind === "image") return { image_size: { width, height } };
   const divisor = greatestDivisor(width, height);

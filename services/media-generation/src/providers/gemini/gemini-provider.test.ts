@@ -1,4 +1,4 @@
-// Gemini's wire formats: what is sent, what is read, and the conformance suite over both.
+// Gemini's wire formats: their requests, their answers, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import { ADAPTER_SECRET, jobOf, useAdapter } from "../../test/adapter-bench.ts";
@@ -20,7 +20,7 @@ const imageJob = jobOf<ImageJob>("image", {
   model: "gemini-3-pro-image",
   fields: { aspectRatio: "16:9", imageSize: "2K" },
 });
-/** With these pictures after the drafts. */
+/** Returns an answer with these pictures after the drafts. */
 function contentWith(made: readonly Buffer[], candidate: object = {}, rest: object = {}) {
   const [first] = content.candidates;
   const pictures = made.map((bytes) => ({

@@ -1,5 +1,5 @@
-// Google's Gemini API: images by generateContent, which answers at once, and videos by an interaction in the background,
-// which is polled. Both make one at a time.
+// The adapter of Google's Gemini API. Images use generateContent, which answers immediately.
+// Videos use a background interaction, which is polled. Each job produces one picture or video.
 import { base64 } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import { createFileReader } from "../keyed-file.ts";
@@ -16,7 +16,7 @@ const MOST_AT_ONCE = 1;
 
 export interface GeminiOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://generativelanguage.googleapis.com/v1beta */
+  /** API address, up to and with the version: https://generativelanguage.googleapis.com/v1beta */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -84,7 +84,7 @@ function contentOf({ prompt, inputs, fields }: ImageJob): object {
   };
 }
 
-/** Videos always have sound: nothing says so. */
+/** Videos always have sound, so no field requests it. */
 function interactionOf({ model, prompt, inputs, fields }: VideoJob): object {
   const { seconds, others } = readJobFields(fields);
   const pictures = inputs.map((picture) => ({
@@ -95,7 +95,7 @@ function interactionOf({ model, prompt, inputs, fields }: VideoJob): object {
   return {
     model,
     input: [...pictures, { type: "text", text: prompt }],
-    // Without it the answer would wait for the video.
+    // A foreground interaction would not answer before the video is finished.
     background: true,
     response_format: {
       type: "video",
@@ -107,7 +107,7 @@ function interactionOf({ model, prompt, inputs, fields }: VideoJob): object {
   };
 }
 
-/** Without `alt` a file's address answers what is known about it. */
+/** Without `alt` the file's address returns metadata instead of the file. */
 function contentAddress(uri: string): string {
   const url = URL.parse(uri);
   if (url === null)

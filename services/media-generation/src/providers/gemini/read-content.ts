@@ -1,4 +1,4 @@
-// Reads the answer of generateContent. A refusal is an answer too: status 200, and a reason instead of a picture.
+// Reads the answer of generateContent. A refusal is also an answer: status 200, and a reason instead of a picture.
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
 import type { OutboundAnswer } from "../outbound.ts";
@@ -8,7 +8,7 @@ import { isBlocked } from "./read-failure.ts";
 import { modalityTokens, tokenCount, tokensUsed } from "./read-usage.ts";
 
 const part = z.object({
-  /** A draft from the time before the answer. */
+  /** A draft that the model produced before its answer. */
   thought: z.boolean().nullish(),
   inlineData: z.object({ mimeType: z.string(), data: z.string().min(1) }).nullish(),
 });
@@ -36,7 +36,7 @@ const usageSchema = z.object({
   }),
 });
 
-/** @throws ProviderError blocked, or failed when there is no picture for another reason */
+/** @throws ProviderError blocked, or failed for an answer without a picture */
 export function readContent(answer: OutboundAnswer): Progress {
   const body = answer.json();
   const parsed = contentSchema.safeParse(body);
@@ -46,7 +46,7 @@ export function readContent(answer: OutboundAnswer): Progress {
   if (!parsed.success) throw new ProviderError("failed", "gemini: the answer is no content", end);
   const { candidates, promptFeedback } = parsed.data;
   const parts = candidates?.flatMap(({ content }) => content?.parts ?? []) ?? [];
-  // What comes later is what it has made of what came before.
+  // A later picture is the model's revision of the earlier ones.
   const picture = parts.findLast(({ inlineData, thought }) => inlineData != null && !thought)?.inlineData;
   if (picture != null) {
     const stream = decodedPieces(picture.data);
@@ -58,7 +58,7 @@ export function readContent(answer: OutboundAnswer): Progress {
   throw new ProviderError(isBlocked(reason) ? "blocked" : "failed", `gemini: no picture, ${reason}`, end);
 }
 
-/** Undefined when it is missing or nonsense: the picture is good all the same. */
+/** Undefined for usage that is missing or invalid: the picture is valid all the same. */
 export function contentUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
   if (!parsed.success) return undefined;
@@ -71,7 +71,7 @@ export function contentUsage(body: unknown): ReportedUsage | undefined {
   return tokensUsed({
     input: used.promptTokenCount,
     imageInput: modalityTokens(used.promptTokensDetails?.map(count), "image") ?? 0,
-    // Without details all that was made is the picture.
+    // Without details, all output tokens count as the picture.
     media: modalityTokens(used.candidatesTokensDetails?.map(count), "image") ?? made,
     made,
     thoughts: used.thoughtsTokenCount ?? 0,

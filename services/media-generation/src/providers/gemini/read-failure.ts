@@ -1,4 +1,4 @@
-// Google's errors: an object, or a list with one when they come from its front end.
+// Reads Google's errors: an object, or a list with one object if Google's front end sends it.
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
 import type { OutboundAnswer } from "../outbound.ts";
@@ -25,20 +25,20 @@ const BLOCKED = new Set([
   "IMAGE_PROHIBITED_CONTENT",
   "IMAGE_RECITATION",
 ]);
-/** With status 400. */
+/** Reasons of a wrong key, with status 400. */
 const WRONG_KEY = new Set(["API_KEY_INVALID", "API_KEY_SERVICE_BLOCKED"]);
 /** Status of a region that Google does not serve, and of a project without billing. */
 const NOT_SERVED = "FAILED_PRECONDITION";
-/** An account without credit is answered like one that asks too often. */
+/** Google sends the same status for an account without credit and for too many requests. Only the message differs. */
 const NO_CREDIT = /\bprepayment credits are depleted\b/i;
 const DELAY = /^(\d{1,4})(?:\.\d+)?s$/;
 
-/** Whether a reason, a code or a status says that moderation refused a prompt, a picture or a result. */
+/** Returns true if a reason, code or status reports that moderation refused a prompt, a picture or a result. */
 export function isBlocked(reason: unknown): boolean {
   return typeof reason === "string" && BLOCKED.has(reason.toUpperCase());
 }
 
-/** What an answer other than 200 means. */
+/** Maps an answer other than 200 to a ProviderError. */
 export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const body = answer.json();
   const parsed = errorSchema.safeParse(Array.isArray(body) ? body[0] : body);
@@ -53,7 +53,7 @@ export function readFailure(phase: Phase, answer: OutboundAnswer, http: Provider
   if (NO_CREDIT.test(message ?? "") || (!accepted && status === NOT_SERVED)) {
     return http.failureAs("misconfigured", phase, answer, "our account or region is refused");
   }
-  // Running jobs have been seen to be answered so: it says nothing about them.
+  // Google has answered 400 for running jobs. The answer is no evidence about the job.
   if (accepted && answer.status === 400) {
     return http.failureAs("unavailable", phase, answer, "answered 400");
   }

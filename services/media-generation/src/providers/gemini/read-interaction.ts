@@ -1,5 +1,5 @@
-// Reads an interaction, which is what a video is made by, at any moment of its life. A refusal ends it as completed, with
-// words instead of a video.
+// Reads an interaction, the job of a video, in any of its states. A refusal completes
+// it, with text instead of a video.
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
 import type { OutboundAnswer } from "../outbound.ts";
@@ -34,7 +34,7 @@ const usageSchema = z.object({
 });
 
 const POLL_AFTER_MS = 2_000;
-/** Ends without a video; all that is not listed here may still go on. */
+/** Final statuses without a video. Any other status may still be a running interaction. */
 const ENDED = new Set(["failed", "cancelled", "incomplete", "requires_action", "budget_exceeded"]);
 
 /** @throws ProviderError, the job was accepted */
@@ -58,7 +58,7 @@ export function readInteraction(
   const made = steps?.filter(({ type }) => type === "model_output").flatMap((step) => step.content ?? []);
   const video = made?.findLast(({ type }) => type === "video");
   if (video === undefined) {
-    // A video that was counted was made, and is somewhere that we do not look.
+    // A counted video was generated, but the answer has it at a place that we do not read.
     const isLost = (used?.tokens?.imageOutputTokens ?? 0) > 0;
     throw new ProviderError(isLost ? "failed" : "blocked", "gemini: completed without a video", end);
   }
@@ -66,7 +66,7 @@ export function readInteraction(
   return { state: "succeeded", artifacts: [{ stream, type: video.mime_type ?? "video/mp4" }], ...usage };
 }
 
-/** Undefined when it is missing or nonsense: the video is good all the same. */
+/** Undefined for usage that is missing or invalid: the video is valid all the same. */
 export function interactionUsage(body: unknown): ReportedUsage | undefined {
   const parsed = usageSchema.safeParse(body);
   if (!parsed.success) return undefined;
@@ -77,7 +77,7 @@ export function interactionUsage(body: unknown): ReportedUsage | undefined {
   return tokensUsed({
     input: usage.total_input_tokens ?? 0,
     imageInput: modalityTokens(usage.input_tokens_by_modality, "image") ?? 0,
-    // Without details all that was made is the video.
+    // Without details, all output tokens count as the video.
     media: modalityTokens(output, "video") ?? made,
     made,
     thoughts: usage.total_thought_tokens ?? 0,

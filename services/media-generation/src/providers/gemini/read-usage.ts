@@ -1,10 +1,10 @@
-// Google's token counts as meters. Thoughts are counted beside what was made, and billed like it.
+// Converts Google's token counts to meters. Thoughts are counted apart from the output and billed at its price.
 import { z } from "zod";
 import type { ReportedUsage } from "../provider.ts";
 
 export const tokenCount = z.number().int().min(0).max(1_000_000_000);
 
-/** Of one modality; undefined without details. */
+/** Returns the tokens of one modality; undefined without details. */
 export function modalityTokens(
   counts: readonly { readonly modality: string; readonly tokens: number }[] | null | undefined,
   modality: "image" | "video",
@@ -16,7 +16,7 @@ export function modalityTokens(
 interface Counts {
   readonly input: number;
   readonly imageInput: number;
-  /** Of the pictures or videos among what was made. */
+  /** Tokens of the pictures or videos within the output. */
   readonly media: number;
   readonly made: number;
   readonly thoughts: number;

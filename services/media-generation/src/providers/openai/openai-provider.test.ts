@@ -1,4 +1,4 @@
-// OpenAI's wire format: what is sent, what is read, and the conformance suite over both.
+// OpenAI's wire format: its requests, its answers, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { describeConformance } from "../../test/conformance.ts";

@@ -1,6 +1,6 @@
-// OpenAI's image API: one request, one answer, nothing to poll and nothing to cancel.
-// GPT image models answer base64 only and refuse `response_format`, so it is never sent. What takes pictures along is
-// another path, and a form.
+// The adapter of OpenAI's image API: one request and one answer, without polling and without cancellation.
+// GPT image models answer base64 only and refuse `response_format`, so the adapter never sends it.
+// Requests with pictures use another path and a form.
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { FormPart } from "../form-body.ts";
 import type { Outbound } from "../outbound.ts";
@@ -15,7 +15,7 @@ const MOST_AT_ONCE = 10;
 
 export interface OpenAiOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.openai.com/v1 */
+  /** API address, up to and with the version: https://api.openai.com/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -33,7 +33,7 @@ export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
   });
 
   async function submit(job: ImageJob, signal: AbortSignal): Promise<Progress> {
-    // OpenAI logs the second one; the first is what others in its place look for.
+    // OpenAI logs the second header. Compatible servers read the first.
     const headers = { "x-request-id": job.requestId, "x-client-request-id": job.requestId };
     const request =
       job.inputs.length === 0
@@ -54,7 +54,7 @@ export function createOpenAiProvider(options: OpenAiOptions): MediaProvider {
   };
 }
 
-/** PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants. */
+/** PNG is lossless. We encode the picture once, in the client's format. */
 function bodyOf(job: ImageJob): JsonObject {
   return {
     model: job.model,
@@ -65,7 +65,7 @@ function bodyOf(job: ImageJob): JsonObject {
   };
 }
 
-/** `image[]` also for a single one: OpenAI takes it either way. */
+/** `image[]` also for a single picture: OpenAI accepts both forms. */
 function formOf(job: ImageJob): FormPart[] {
   const texts = Object.entries(bodyOf(job)).map(([name, value]) => ({ name, value: String(value) }));
   const files = job.inputs.map(({ role, bytes, type }, index) => ({

@@ -1,4 +1,4 @@
-// Reads OpenAI's answers to image requests. Schemas name only what we use, so that additions break nothing.
+// Reads OpenAI's answers to image requests. The schemas name only the fields that we use, so additions break nothing.
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
 import { madePictures } from "../made-pictures.ts";
@@ -18,7 +18,7 @@ const errorSchema = z.object({
 
 /** Codes with which OpenAI's moderation refuses a prompt or a picture. */
 const BLOCKED = new Set(["moderation_blocked", "content_policy_violation"]);
-/** Codes and types about our account that come with statuses of other meanings too. */
+/** Codes and types about our account. OpenAI also sends them with statuses of other meanings. */
 const ACCOUNT: ReadonlySet<string> = new Set([
   "billing_hard_limit_reached",
   "billing_not_active",
@@ -35,7 +35,7 @@ export interface Images {
   readonly usage?: ReportedUsage;
 }
 
-/** @throws ProviderError failed, when there is no picture, or more than were asked for */
+/** @throws ProviderError failed, if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Images {
   const body = answer.json();
   const usage = readTokenUsage(body);
@@ -47,7 +47,7 @@ export function readImages(answer: OutboundAnswer, wanted: number): Images {
   return { artifacts, ...(usage === undefined ? {} : { usage }) };
 }
 
-/** What an answer other than 200 means. */
+/** Maps an answer other than 200 to a ProviderError. */
 export function readFailure(answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
   const { message, code, type } = parsed.success ? parsed.data.error : {};

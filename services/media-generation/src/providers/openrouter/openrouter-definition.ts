@@ -1,4 +1,5 @@
-// OpenRouter, as the operator configures it for media. Its text models are the text upstream's, which has settings of its own.
+// OpenRouter, as the operator configures it for media. Its text models are the text upstream's,
+// which has settings of its own.
 import { z } from "zod";
 import { baseUrl, defineProvider } from "../provider-definition.ts";
 import { createOpenRouterProvider, OPENROUTER } from "./openrouter-provider.ts";
@@ -11,7 +12,9 @@ export const openRouter = defineProvider({
     OPENROUTER_API_KEY: z
       .string()
       .optional()
-      .describe("switches OpenRouter's image and video models on; text has TEXT_UPSTREAM_API_KEY"),
+      .describe(
+        "switches OpenRouter's image and video models on; text uses `TEXT_UPSTREAM_API_KEY`, which may be the same key",
+      ),
     OPENROUTER_BASE_URL: baseUrl("https://openrouter.ai/api/v1"),
   }),
   credential: "OPENROUTER_API_KEY",

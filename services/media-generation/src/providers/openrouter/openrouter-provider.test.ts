@@ -1,4 +1,4 @@
-// OpenRouter's wire formats for media: what is sent, what is read, and the conformance suite over both.
+// OpenRouter's wire formats for media: their requests, their answers, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import { ADAPTER_SECRET, jobOf, useAdapter } from "../../test/adapter-bench.ts";

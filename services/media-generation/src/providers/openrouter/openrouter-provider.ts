@@ -1,5 +1,6 @@
-// OpenRouter: images answer at once, videos are polled and cannot be given up. Both say what they cost. It sends a job on to
-// whoever has the model, so only what every such provider takes is asked for: one picture a request, no file format.
+// The OpenRouter adapter: images answer immediately, videos are polled and cannot be cancelled. Both report their
+// cost. OpenRouter forwards a job to any provider of the model. The adapter therefore requests only the features that
+// all of them support: one picture per request, no file format.
 import { dataUri } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import { createFileReader } from "../keyed-file.ts";
@@ -13,7 +14,7 @@ const MOST_AT_ONCE = 1;
 
 export interface OpenRouterOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://openrouter.ai/api/v1 */
+  /** API address, up to and with the version: https://openrouter.ai/api/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -64,7 +65,7 @@ export function createOpenRouterProvider({ apiKey, baseUrl, outbound }: OpenRout
   };
 }
 
-/** Polling and content are asked for at our own address of it, wherever an answer says that they are. */
+/** Polling and content use our configured address of OpenRouter. Addresses in answers are ignored. */
 function contentOf(video: string): string {
   return `/videos/${encodeURIComponent(video)}/content?index=0`;
 }
@@ -78,7 +79,7 @@ function imageOf({ model, prompt, fields, inputs }: ImageJob): object {
   };
 }
 
-/** One picture is the first frame, a second one the last; more are what the video refers to. */
+/** One picture is the first frame, a second is the last. Three or more are reference images. */
 function videoOf({ model, prompt, fields, inputs }: VideoJob): object {
   const { size, seconds, audio, others } = readJobFields(fields);
   const frames = inputs.map((picture, index) => ({

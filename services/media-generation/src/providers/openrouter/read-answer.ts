@@ -1,4 +1,5 @@
-// Reads OpenRouter's answers to requests for media. Schemas name only what we use, so that additions break nothing.
+// Reads OpenRouter's answers to media requests. The schemas name only the fields that we
+// use, so additions break nothing.
 import { parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
@@ -15,9 +16,9 @@ const imagesSchema = z.object({
 const videoSchema = z.object({
   id: z.string().min(1),
   status: z.string(),
-  /** Signed: they open without a key. Not all answers have them. */
+  /** Signed links, which open without a key. Some answers lack them. */
   urls: z.array(z.string()).nullish(),
-  /** The same behind the key. */
+  /** Links to the same files, which need the key. */
   unsigned_urls: z.array(z.string()).nullish(),
 });
 const usageSchema = z.object({ usage: z.object({ cost: z.number() }) });
@@ -31,13 +32,13 @@ const errorSchema = z.object({
 });
 
 const POLL_AFTER_MS = 1_000;
-/** Ends without a video; all that is not listed here may still go on. */
+/** Final statuses without a video. Any other status may still be a running job. */
 const ENDED = new Set(["failed", "cancelled", "expired"]);
 const MODERATION = "content_policy_violation";
-/** With status 400. The name is ours and not the client's. */
+/** Message of an unknown model, with status 400. The model's name is from our catalogue and not from the client. */
 const UNKNOWN_MODEL = / is not a valid model ID$/;
 
-/** @throws ProviderError failed, when there is no picture, or more than were asked for */
+/** @throws ProviderError failed, if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const body = answer.json();
   const images = imagesSchema.safeParse(body);
@@ -71,7 +72,7 @@ export function readVideo(
   return { state: "succeeded", artifacts: [artifact], ...usageOf(body) };
 }
 
-/** What an answer that is no success means. Of the many reasons for 403 one is moderation, which gives its reasons. */
+/** Maps an unsuccessful answer to a ProviderError. Of the many causes of a 403, only moderation lists its reasons. */
 export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
   const { message, metadata } = parsed.data?.error ?? {};
@@ -84,7 +85,7 @@ export function readFailure(phase: Phase, answer: OutboundAnswer, http: Provider
   return http.failure(phase, answer, message);
 }
 
-/** Nothing when it is missing or nonsense: what was made is good all the same. */
+/** Undefined for usage that is missing or invalid: the output is valid all the same. */
 function usageOf(body: unknown): { usage?: ReportedUsage } {
   const usage = readUsage(body);
   return usage === undefined ? {} : { usage };

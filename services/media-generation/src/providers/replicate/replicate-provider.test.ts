@@ -1,4 +1,4 @@
-// Replicate's wire format: what is sent, what is read, and the conformance suite over both.
+// Replicate's wire format: its requests, its answers, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import { jobOf, useAdapter } from "../../test/adapter-bench.ts";

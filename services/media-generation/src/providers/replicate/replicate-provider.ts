@@ -1,5 +1,5 @@
-// Replicate: a prediction makes one thing and is polled by its id. How it failed is told in words, of which only the codes
-// that stand in them are gone by.
+// The Replicate adapter: a prediction produces one picture or video and is polled by its id.
+// Replicate describes a failure in words. The adapter relies only on the codes within those words.
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
 import { readDetail } from "../detail-message.ts";
@@ -17,22 +17,22 @@ const predictionSchema = z.object({
   id: z.string().min(1),
   status: z.string(),
   error: z.unknown().optional(),
-  /** By model a link, a list of links, or something else. */
+  /** A link, a list of links, or another value, by model. */
   output: z.unknown().optional(),
 });
 const outputSchema = z.union([link.transform((one) => [one]), z.array(link)]);
 
-/** How a prediction ends without a result; any other status but "succeeded" says that it has not ended. */
+/** Final statuses without a result. Any other status but "succeeded" means a running prediction. */
 const ENDED = new Set(["failed", "canceled", "aborted"]);
-/** What models of Replicate say when they refuse an input or what they made of it. */
+/** Messages of Replicate's models for a refused input or output. */
 const FLAGGED = /\(E005\)|\bNSFW content detected\b/;
 const pauseSchema = z.object({ retry_after: z.number().positive() });
-/** Ids have letters and digits only; anything else would lead elsewhere. */
+/** Ids have letters and digits only. Other characters could change the path. */
 const ID = /^[A-Za-z0-9_-]+$/;
 
 export interface ReplicateOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.replicate.com/v1 */
+  /** API address, up to and with the version: https://api.replicate.com/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -44,7 +44,7 @@ export function createReplicateProvider(options: ReplicateOptions): MediaProvide
 
   async function submit(job: MediaJob, signal: AbortSignal): Promise<Progress> {
     const input = await inputOf(job);
-    // A model with a version has its version asked for, and one without is one of Replicate's official models.
+    // A model with a version is requested by version. A model without is one of Replicate's official models.
     const [name = "", version] = job.model.split(":");
     const to = version === undefined ? `/models/${name}/predictions` : "/predictions";
     const json = version === undefined ? { input } : { version, input };
@@ -94,7 +94,7 @@ function progressOf(answer: OutboundAnswer, kind: MediaJob["kind"]): Progress {
     return { state: "pending", operation: { id, kind }, pollAfterMs: POLL_AFTER_MS };
   }
   const links = outputSchema.safeParse(output);
-  // Some models answer an empty list instead of what they have flagged, others instead of what went wrong.
+  // Some models answer an empty list for a flagged output, others for a failure.
   if (!links.success || links.data.length !== 1) throw failed("not one file as its output");
   const type = kind === "video" ? "video/mp4" : "image/png";
   return { state: "succeeded", artifacts: links.data.map((url) => ({ url, type })) };

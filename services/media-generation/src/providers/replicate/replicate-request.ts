@@ -9,7 +9,7 @@ import { ProviderError } from "../provider-error.ts";
 interface PictureInputs {
   readonly image: string;
   readonly takesList?: true;
-  /** Of models that repaint what is white. */
+  /** Input of the mask, for models that repaint its white part. */
   readonly mask?: string;
 }
 

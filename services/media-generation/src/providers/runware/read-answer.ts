@@ -1,4 +1,4 @@
-// Reads Runware's answers: what has been made, and what went wrong, side by side and each under the id of its task.
+// Reads Runware's answers: results and errors side by side, each with the id of its task.
 import { type PicoUsd, parsePicoUsd } from "@gr/money";
 import { z } from "zod";
 import type { Phase } from "../answer-failure.ts";
@@ -12,9 +12,9 @@ const itemSchema = z.object({
   status: z.string().nullish(),
   imageURL: z.string().min(1).nullish(),
   videoURL: z.string().min(1).nullish(),
-  /** Of 100. */
+  /** Progress, in percent. */
   progress: z.unknown().optional(),
-  /** In USD. */
+  /** Cost in USD. */
   cost: z.number().nullish(),
 });
 const errorSchema = z.object({
@@ -72,7 +72,7 @@ const CODES: Readonly<Record<string, ProviderFailure>> = Object.fromEntries(
     ] as const
   ).flatMap(([kind, codes]) => codes.map((code) => [code, kind])),
 );
-/** How the codes of what is wrong with a request begin. */
+/** Beginnings of the codes for invalid requests. */
 const INVALID = /^(invalid|missing|unsupported|conflicting|validation)/;
 
 /** Undefined when the body has another shape. */
@@ -81,7 +81,9 @@ export function readTasks(answer: OutboundAnswer): TaskAnswer | undefined {
   return parsed.success ? { items: parsed.data.data ?? [], errors: parsed.data.errors ?? [] } : undefined;
 }
 
-/** What an error means. While a task is followed, it is how the task ended, unless the status speaks for the server. */
+/**
+ * Returns the failure of a task's error. In a poll, the error is the task's end, unless the status reports the server.
+ */
 export function failureOf(
   { code, message }: TaskError,
   answer: OutboundAnswer,

@@ -20,12 +20,12 @@ import { taskIdOf, taskOf } from "./runware-task.ts";
 
 export const RUNWARE = "runware";
 const POLL_AFTER_MS = 1_000;
-/** Statuses of answers that say something about each task: with no result at all it is the first error's. */
+/** Statuses of answers about single tasks. Without any result, the status belongs to the first error. */
 const SAYS: ReadonlySet<number> = new Set([200, 400, 404]);
 
 export interface RunwareOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.runware.ai/v1 */
+  /** API address, up to and with the version: https://api.runware.ai/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -70,7 +70,7 @@ export function createRunwareProvider(options: RunwareOptions): MediaProvider {
     return progressOf(items, operation);
   }
 
-  /** All jobs that the request can have been are asked for at once; those that it was not are unknown there. */
+  /** Queries all jobs that the request can have had. Runware answers "unknown" for jobs that were never sent. */
   async function lookUp(requestId: string, signal: AbortSignal): Promise<PicoUsd | undefined> {
     const ids = Array.from({ length: MOST_PARTS }, (_, index) => taskIdOf(requestId, index + 1));
     const answer = await send("submit", ids.map(lookAt), signal);
@@ -78,7 +78,7 @@ export function createRunwareProvider(options: RunwareOptions): MediaProvider {
     const general = errors.find(({ taskUUID }) => taskUUID == null);
     if (general !== undefined) throw failureOf(general, answer, http, "submit");
     if (!SAYS.has(answer.status)) throw http.failure("submit", answer);
-    // An error under the id of a task is how it ended, or that it was never begun: there is no result to pay for.
+    // An error under a task's id is the task's end, or its refusal before a start. Neither has a result to pay for.
     return items.length === 0 ? undefined : items.reduce((sum, item) => sum + billOf(item), 0n);
   }
 
@@ -95,7 +95,7 @@ const lookAt = (taskUUID: string): JsonFields => ({ taskType: "getResponse", tas
 
 const urlOf = ({ imageURL, videoURL }: TaskItem) => imageURL ?? videoURL ?? undefined;
 
-/** @throws ProviderError for a task that still runs: it will be billed, and nobody knows yet how much */
+/** @throws ProviderError for a running task: Runware will bill it, at a cost that is not yet fixed */
 function billOf(item: TaskItem): PicoUsd {
   const billed = urlOf(item) === undefined ? undefined : costOf(item);
   if (billed !== undefined) return billed;

@@ -1,5 +1,5 @@
-// What Runware is sent: tasks under ids of our own, by which it can be asked for them again, also when the answer to their
-// submission was lost.
+// Builds Runware's tasks with ids of our own. By its id a task is found again, also after a
+// lost answer to its submission.
 import { createHash } from "node:crypto";
 import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
@@ -10,7 +10,7 @@ import { ProviderError } from "../provider-error.ts";
 /** Models that repaint the white part of one picture. */
 const REPAINTING = new Set(["bfl:1@2"]);
 
-/** Follows from the request alone, in the form of the random ids that Runware takes. */
+/** Derives the id from the request alone, in the form of the random ids that Runware accepts. */
 export function taskIdOf(requestId: string, part: number): string {
   const bytes = createHash("sha256").update(`${requestId}/${part}`).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
@@ -29,10 +29,10 @@ export async function taskOf(job: MediaJob): Promise<JsonFields> {
     positivePrompt: job.prompt,
     numberResults: job.count,
     outputType: "URL",
-    // PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants.
+    // PNG is lossless. We encode the picture once, in the client's format.
     outputFormat: image ? "PNG" : "MP4",
     includeCost: true,
-    // Whatever is made at once can be asked for again, too.
+    // Asynchronous also for fast models: every task can then be queried again.
     deliveryMethod: "async",
     ...(size === undefined ? {} : { width: size.width, height: size.height }),
     ...(seconds === undefined ? {} : { duration: seconds }),

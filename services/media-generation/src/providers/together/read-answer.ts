@@ -21,10 +21,10 @@ const usageSchema = z.object({ outputs: z.object({ cost: z.number() }) });
 const errorSchema = z.object({ error: z.object({ message: z.string() }) });
 
 const POLL_AFTER_MS = 2_000;
-/** Ends without a video; all that is not listed here may still go on. */
+/** Final statuses without a video. Any other status may still be a running job. */
 const ENDED = new Set(["failed", "cancelled"]);
 
-/** @throws ProviderError failed, when there is no picture, or more than were asked for */
+/** @throws ProviderError failed, if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const images = imagesSchema.safeParse(answer.json());
   const pictures = madePictures("together", images.data?.data, wanted);
@@ -47,13 +47,13 @@ export function readVideo(answer: OutboundAnswer): Progress {
   return { state: "succeeded", artifacts: [{ url, type: "video/mp4" }], ...usageOf(body) };
 }
 
-/** What an answer other than 200 means. */
+/** Maps an answer other than 200 to a ProviderError. */
 export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const parsed = errorSchema.safeParse(answer.json());
   return http.failure(phase, answer, parsed.success ? parsed.data.error.message : undefined);
 }
 
-/** Nothing when it is missing or nonsense: the video is good all the same. */
+/** Undefined for usage that is missing or invalid: the video is valid all the same. */
 function usageOf(body: unknown): { usage?: ReportedUsage } {
   const usage = readUsage(body);
   return usage === undefined ? {} : { usage };

@@ -1,4 +1,4 @@
-// Together, as the operator configures it. It makes images at one host and videos at another.
+// Together's definition for the operator's settings. Images and videos have different hosts.
 import { z } from "zod";
 import { baseUrl, defineProvider } from "../provider-definition.ts";
 import { createTogetherProvider, TOGETHER } from "./together-provider.ts";
@@ -9,8 +9,8 @@ export const together = defineProvider({
   reports: { image: "nothing", video: "cost" },
   settings: z.object({
     TOGETHER_API_KEY: z.string().optional().describe("switches Together's image and video models on"),
-    TOGETHER_BASE_URL: baseUrl("https://api.together.xyz/v1"),
-    TOGETHER_VIDEO_BASE_URL: baseUrl("https://api.together.ai/v2"),
+    TOGETHER_BASE_URL: baseUrl("https://api.together.xyz/v1").describe("address for images"),
+    TOGETHER_VIDEO_BASE_URL: baseUrl("https://api.together.ai/v2").describe("address for videos"),
   }),
   credential: "TOGETHER_API_KEY",
   baseUrls: {

@@ -1,4 +1,4 @@
-// Together's wire formats: what is sent and where, what is read, and the conformance suite over both.
+// Together's wire formats: their requests and hosts, their answers, and the conformance suite over both.
 import { readFile } from "node:fs/promises";
 import { describe, expect, test } from "@jest/globals";
 import { jobOf, useAdapter } from "../../test/adapter-bench.ts";

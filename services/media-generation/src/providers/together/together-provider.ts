@@ -1,5 +1,5 @@
-// Together: images answer at once, videos are polled at another host and cannot be given up. Sizes are numbers, lengths
-// are text. Only videos say what they cost.
+// The Together adapter: images answer immediately. Videos are polled at another host and cannot be cancelled.
+// Sizes are numbers, lengths are text. Only videos report their cost.
 import { dataUri } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import type { Outbound } from "../outbound.ts";
@@ -12,9 +12,9 @@ const MOST_IMAGES_AT_ONCE = 4;
 
 export interface TogetherOptions {
   readonly apiKey: string;
-  /** Where images are made, up to and with the version: https://api.together.xyz/v1 */
+  /** Address of the image API, up to and with the version: https://api.together.xyz/v1 */
   readonly baseUrl: string;
-  /** Where videos are made: https://api.together.ai/v2 */
+  /** Address of the video API: https://api.together.ai/v2 */
   readonly videoBaseUrl: string;
   readonly outbound: Outbound;
 }
@@ -60,7 +60,7 @@ export function createTogetherProvider(options: TogetherOptions): MediaProvider 
   };
 }
 
-/** Links rather than base64: what a lost connection cuts off can be fetched again. */
+/** Links instead of base64: after a lost connection the picture can be fetched again. */
 function imageOf({ model, prompt, count, fields, inputs }: ImageJob): object {
   const { size, others } = readJobFields(fields);
   return {
@@ -74,7 +74,7 @@ function imageOf({ model, prompt, count, fields, inputs }: ImageJob): object {
   };
 }
 
-/** One picture is the first frame, a second one the last; more are what the video refers to. */
+/** One picture is the first frame, a second is the last. Three or more are reference images. */
 function videoOf({ model, prompt, fields, inputs }: VideoJob): object {
   const { size, seconds, audio, others } = readJobFields(fields);
   const frames = inputs.map((picture, index) => ({

@@ -1,5 +1,5 @@
-// Reads xAI's answers. Moderation answers 403 to a prompt and 400 to a result, or takes the address of a result away. It
-// bills results that it refuses. A wrong key is 400, an account without credit 403 or 429.
+// Reads xAI's answers. Moderation answers 403 to a prompt and 400 to a result, or removes the address of a result.
+// xAI bills results that it refuses. A wrong key is 400, an account without credit 403 or 429.
 import { z } from "zod";
 import { decodedPieces } from "../../storage/base64-text.ts";
 import type { Phase } from "../answer-failure.ts";
@@ -22,7 +22,7 @@ const imagesSchema = z.object({ data: z.array(made) });
 const requestSchema = z.object({ request_id: z.string().min(1) });
 const videoSchema = z
   .object({ status: z.string().nullish(), video: made.nullish(), error: z.object({}).nullish() })
-  // A video that is done may come without a word about it.
+  // A finished video may arrive without a status.
   .refine(({ status, video }) => status != null || video != null);
 const progressSchema = z.object({ progress: z.number() });
 const usageSchema = z.object({
@@ -38,7 +38,7 @@ const errorSchema = z.union([
     .transform(({ error: { code, message } }) => ({ code, message })),
 ]);
 const MODERATION_CODE = "imagine:content-moderated";
-/** Codes tell moderation, credit, key and load apart in part only. */
+/** Codes distinguish moderation, credit, key and load only in part. */
 const MODERATION = /\brejected by content moderation\b|\bContent violates usage guidelines\b/i;
 const ACCOUNT = /\bIncorrect API key\b|\bused all available credits\b|\bmonthly spending limit\b/i;
 const OVERLOAD = /\btemporarily at capacity\b/i;
@@ -47,7 +47,7 @@ const OVERLOAD = /\btemporarily at capacity\b/i;
 const PICO_PER_TICK = 100n;
 const POLL_AFTER_MS = 2_000;
 
-/** @throws ProviderError blocked, or failed when there is no picture, or more than were asked for */
+/** @throws ProviderError blocked, or failed if there is no picture, or more than requested */
 export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const body = answer.json();
   const reported = usageOf(body);
@@ -61,7 +61,7 @@ export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   return { state: "succeeded", artifacts, ...reported };
 }
 
-/** What a submitted video is polled by. */
+/** Returns the request id of a submitted video, for polling. */
 export function readRequestId(answer: OutboundAnswer): Progress {
   const request = requestSchema.safeParse(answer.json());
   if (request.success) return pending({ video: request.data.request_id });
@@ -70,7 +70,7 @@ export function readRequestId(answer: OutboundAnswer): Progress {
 
 /** @throws ProviderError, the job was accepted */
 export function readVideo(answer: OutboundAnswer, operation: Operation): Progress {
-  // Its body may be empty.
+  // The body of a 202 may be empty.
   if (answer.status === 202) return pending(operation, answer.json());
   const body = answer.json();
   const end = { accepted: true, ...usageOf(body) };
@@ -84,7 +84,7 @@ export function readVideo(answer: OutboundAnswer, operation: Operation): Progres
   return { state: "succeeded", artifacts: [artifactOf(video, "video/mp4")], ...usageOf(body) };
 }
 
-/** What an answer other than 200 and 202 means. */
+/** Maps an answer other than 200 and 202 to a ProviderError. */
 export function readFailure(phase: Phase, answer: OutboundAnswer, http: ProviderHttp): ProviderError {
   const { code, message = "" } = errorSchema.safeParse(answer.json()).data ?? {};
   if (code === MODERATION_CODE || MODERATION.test(message)) {
@@ -112,7 +112,7 @@ function artifactOf({ url, b64_json, mime_type }: Made, usual: string) {
   return b64_json ? { stream: decodedPieces(b64_json), type } : { url: url ?? "", type };
 }
 
-/** Nothing when it is missing or nonsense: what was made is good all the same. */
+/** Undefined for usage that is missing or invalid: the output is valid all the same. */
 function usageOf(body: unknown): { usage?: ReportedUsage } {
   const usage = readUsage(body);
   return usage === undefined ? {} : { usage };

@@ -1,5 +1,5 @@
-// xAI: images answer at once, videos are polled and cannot be given up. Everything is JSON, pictures are data URIs, and
-// every answer says what it cost.
+// The xAI adapter: images answer immediately, videos are polled and cannot be cancelled.
+// All bodies are JSON with pictures as data URIs, and every answer includes its cost.
 import { dataUri } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import type { Outbound } from "../outbound.ts";
@@ -12,7 +12,7 @@ const MOST_IMAGES_AT_ONCE = 10;
 
 export interface XaiOptions {
   readonly apiKey: string;
-  /** Up to and with the version: https://api.x.ai/v1 */
+  /** API address, up to and with the version: https://api.x.ai/v1 */
   readonly baseUrl: string;
   readonly outbound: Outbound;
 }
@@ -62,7 +62,7 @@ export function createXaiProvider({ apiKey, baseUrl, outbound }: XaiOptions): Me
   };
 }
 
-/** Links rather than base64: what a lost connection cuts off can be fetched again. */
+/** Links instead of base64: after a lost connection the picture can be fetched again. */
 function imageOf({ model, prompt, count, fields, inputs }: ImageJob): object {
   const pictures = inputs.map((picture) => ({ url: dataUri(picture), type: "image_url" }));
   const [only] = pictures;
@@ -76,7 +76,7 @@ function imageOf({ model, prompt, count, fields, inputs }: ImageJob): object {
   };
 }
 
-/** One picture is the first frame, several are what the video refers to. Videos always have sound: nothing says so. */
+/** One picture is the first frame, several are reference images. Videos always have sound, so no field requests it. */
 function videoOf({ model, prompt, fields, inputs }: VideoJob): object {
   const { seconds, others } = readJobFields(fields);
   const pictures = inputs.map((picture) => ({ url: dataUri(picture) }));

@@ -86,7 +86,7 @@ export const OperationSchema: GenMessage<Operation> = /*@__PURE__*/
  */
 export type Place = Message<"router.billing.v1.Place"> & {
   /**
-   * UUID made by the caller; it is also the id of the request.
+   * UUID from the caller; it is also the id of the request.
    *
    * @generated from field: string hold_id = 1;
    */
@@ -117,7 +117,7 @@ export type Place = Message<"router.billing.v1.Place"> & {
   service: string;
 
   /**
-   * Whom the first attempt goes to.
+   * Provider of the first attempt.
    *
    * @generated from field: string provider = 6;
    */
@@ -157,8 +157,8 @@ export type Place = Message<"router.billing.v1.Place"> & {
   upstreamModel: string;
 
   /**
-   * Absent: exactly `credits` are reserved. Otherwise at least `credits`, and up to so many, as far as that is at most a
-   * quarter of what the account and the spender's limit have free; the outcome says how many.
+   * Absent: exactly `credits` are reserved. Otherwise at least `credits` and at most this, up to a quarter of the free
+   * credits of the account and of the spender's limit; the outcome contains the size.
    *
    * @generated from field: optional int64 most_credits = 12;
    */
@@ -180,14 +180,14 @@ export const PlaceSchema: GenMessage<Place> = /*@__PURE__*/
  */
 export type Claim = Message<"router.billing.v1.Claim"> & {
   /**
-   * SHA-256 of the endpoint, the key, and its owner (API key or person): another owner never meets it.
+   * SHA-256 of the endpoint, the key, and its owner (API key or person), so claims of different owners never collide.
    *
    * @generated from field: bytes key = 1;
    */
   key: Uint8Array;
 
   /**
-   * SHA-256 of what the client asked for.
+   * SHA-256 of the client's request.
    *
    * @generated from field: bytes fingerprint = 2;
    */
@@ -242,7 +242,7 @@ export type Release = Message<"router.billing.v1.Release"> & {
   holdId: string;
 
   /**
-   * What the upstream billed all the same; booked to our own loss account.
+   * Cost that the upstream billed nevertheless; booked to our own loss account.
    *
    * @generated from field: int64 cost_pico_usd = 2;
    */
@@ -254,8 +254,8 @@ export type Release = Message<"router.billing.v1.Release"> & {
   reason: ReleaseReason;
 
   /**
-   * Whose cost it is; empty = the current attempt's. When the hold has gone on to another provider, it is not booked: it
-   * was booked when that attempt ended.
+   * Provider of the cost; empty = the current attempt's. After a change of the provider, the cost is not booked: it was
+   * booked when that attempt ended.
    *
    * @generated from field: string provider = 4;
    */
@@ -293,7 +293,7 @@ export type Extend = Message<"router.billing.v1.Extend"> & {
   deadlineAt: bigint;
 
   /**
-   * As of a Place: the hold grows to at least `credits` and up to so many, by at most a quarter of what is free.
+   * As in a Place: the hold grows to at least `credits` and at most this, by at most a quarter of the free credits.
    *
    * @generated from field: optional int64 most_credits = 4;
    */
@@ -308,9 +308,9 @@ export const ExtendSchema: GenMessage<Extend> = /*@__PURE__*/
   messageDesc(file_router_billing_v1_billing, 6);
 
 /**
- * Ends one attempt of an open hold and names the next, before the next is sent: whoever resolves the hold then asks the
- * new provider. Answers: DONE, also when this attempt is the current one already; ALREADY_RESOLVED when the hold is not
- * open any more, was leased to be resolved, or is at a later attempt: then nothing may be sent.
+ * Ends one attempt of an open hold and names the next, before the next is sent: a later resolver then queries the new
+ * provider. Outcomes: DONE, also if this attempt is the current one already; ALREADY_RESOLVED if the hold is no longer
+ * open, was leased to be resolved, or is at a later attempt: then nothing may be sent.
  *
  * @generated from message router.billing.v1.NextAttempt
  */
@@ -321,7 +321,7 @@ export type NextAttempt = Message<"router.billing.v1.NextAttempt"> & {
   holdId: string;
 
   /**
-   * Number of the attempt that begins, from 2; the one after the current.
+   * Number of the new attempt, from 2; the one after the current.
    *
    * @generated from field: int32 attempt = 2;
    */
@@ -340,7 +340,7 @@ export type NextAttempt = Message<"router.billing.v1.NextAttempt"> & {
   upstreamModel: string;
 
   /**
-   * What the provider of the attempt that has failed billed for it; booked to our own loss account.
+   * Cost that the provider of the failed attempt billed; booked to our own loss account.
    *
    * @generated from field: int64 cost_pico_usd = 5;
    */
@@ -354,8 +354,8 @@ export type NextAttempt = Message<"router.billing.v1.NextAttempt"> & {
   deadlineAt: bigint;
 
   /**
-   * Who made the attempt that has failed. An attempt that has begun may be sent again with this and a higher cost, however
-   * its hold stands by then: what exceeds the booked cost is booked to that provider as late. Empty = nothing is.
+   * Provider of the failed attempt. A started attempt may be sent again with this and a higher cost, in any state of
+   * its hold: the surplus over the booked cost is booked to that provider as late. Empty = no surplus is booked.
    *
    * @generated from field: string billed_by = 7;
    */
@@ -386,7 +386,7 @@ export type Outcome = Message<"router.billing.v1.Outcome"> & {
   inFlight: boolean;
 
   /**
-   * For refusals: credits that a hold could still have taken from the balance (never below 0).
+   * For refusals: credits that a hold could still have reserved (never below 0).
    *
    * @generated from field: int64 available_credits = 3;
    */
@@ -425,14 +425,14 @@ export type Outcome = Message<"router.billing.v1.Outcome"> & {
   earlierHoldId: string;
 
   /**
-   * When a Place or an Extend with most_credits is DONE: the size of the hold.
+   * For a Place or an Extend with most_credits that is DONE: the size of the hold.
    *
    * @generated from field: int64 held_credits = 9;
    */
   heldCredits: bigint;
 
   /**
-   * For SPENDER_INACTIVE: the spender may spend, were its account not suspended.
+   * For SPENDER_INACTIVE: only the suspension of the account prevents the spending.
    *
    * @generated from field: bool suspended = 10;
    */
@@ -529,8 +529,8 @@ export const SetSuspendedResponseSchema: GenMessage<SetSuspendedResponse> = /*@_
   messageDesc(file_router_billing_v1_billing, 13);
 
 /**
- * Something that may spend from an account: an API key under its own id, or the account's web tokens, all of them
- * together, under the id of the account.
+ * A spender of an account: an API key under its own id, or all web tokens of the account together, under the id of the
+ * account.
  *
  * @generated from message router.billing.v1.Spender
  */
@@ -584,8 +584,8 @@ export type Spender = Message<"router.billing.v1.Spender"> & {
   createdAt: bigint;
 
   /**
-   * Counts the changes of this spender, from 1. Whoever writes spenders never gives two contents one revision; the same
-   * revision again is the same write again. 0 = not counted.
+   * Number of changes of this spender, from 1. Writers use one revision for one content only; the same revision again
+   * is the same write again. 0 = not counted.
    *
    * @generated from field: int64 revision = 9;
    */
@@ -634,7 +634,7 @@ export const PutSpenderResponseSchema: GenMessage<PutSpenderResponse> = /*@__PUR
  */
 export type PutDepositRequest = Message<"router.billing.v1.PutDepositRequest"> & {
   /**
-   * UUID made by the caller: the idempotency key.
+   * UUID from the caller: the idempotency key.
    *
    * @generated from field: string deposit_id = 1;
    */
@@ -656,7 +656,7 @@ export type PutDepositRequest = Message<"router.billing.v1.PutDepositRequest"> &
   status: DepositStatus;
 
   /**
-   * Where the money came from, for example "operator" or a payment's id.
+   * Source of the money, for example "operator" or a payment's id.
    *
    * @generated from field: string source = 5;
    */
@@ -688,7 +688,7 @@ export const PutDepositResponseSchema: GenMessage<PutDepositResponse> = /*@__PUR
  */
 export type PutAdjustmentRequest = Message<"router.billing.v1.PutAdjustmentRequest"> & {
   /**
-   * UUID made by the caller: the idempotency key.
+   * UUID from the caller: the idempotency key.
    *
    * @generated from field: string adjustment_id = 1;
    */
@@ -700,14 +700,14 @@ export type PutAdjustmentRequest = Message<"router.billing.v1.PutAdjustmentReque
   accountId: string;
 
   /**
-   * Above zero gives credit, below zero takes it; never zero.
+   * Above zero adds credit, below zero removes it; never zero.
    *
    * @generated from field: int64 credits = 3;
    */
   credits: bigint;
 
   /**
-   * For whoever reads the books, for example "goodwill, ticket 812".
+   * Reason for readers of the books, for example "goodwill, ticket 812".
    *
    * @generated from field: string reason = 4;
    */
@@ -744,7 +744,7 @@ export type KeepAnswerRequest = Message<"router.billing.v1.KeepAnswerRequest"> &
   holdId: string;
 
   /**
-   * What the hold will be captured with.
+   * Amounts of the later capture.
    *
    * @generated from field: int64 credits = 2;
    */
@@ -847,8 +847,8 @@ export type CheckSpenderRequest = Message<"router.billing.v1.CheckSpenderRequest
   spenderId: string;
 
   /**
-   * Key of the claim that the place would have. When it is not free, want of money is no reason to refuse: the request may
-   * repeat one that was paid for. Empty = none.
+   * Key of the claim that the place would have. If the key is in use, missing money is no reason to refuse: the request
+   * may repeat a charged one. Empty = none.
    *
    * @generated from field: bytes claim_key = 3;
    */
@@ -962,7 +962,7 @@ export type GetCreditsRequest = Message<"router.billing.v1.GetCreditsRequest"> &
   bySpender: boolean;
 
   /**
-   * Of the spenders: 1 to 1000; 0 = 1000.
+   * Number of spenders: 1 to 1000; 0 = 1000.
    *
    * @generated from field: int32 limit = 3;
    */
@@ -1074,7 +1074,7 @@ export type GetCreditsResponse = Message<"router.billing.v1.GetCreditsResponse">
   hasMore: boolean;
 
   /**
-   * It may spend nothing.
+   * The account may not spend.
    *
    * @generated from field: bool suspended = 6;
    */
@@ -1229,14 +1229,14 @@ export type Entry = Message<"router.billing.v1.Entry"> & {
   at: bigint;
 
   /**
-   * Above zero gave credit, below zero took it; zero for a charge of a free model.
+   * Above zero added credit, below zero removed it; zero for a charge of a free model.
    *
    * @generated from field: int64 credits = 4;
    */
   credits: bigint;
 
   /**
-   * Of a charge: its hold, which is also the request. Otherwise empty, as model and spender are.
+   * Hold of a charge, which is also the request. Otherwise empty, as model and spender are.
    *
    * @generated from field: string hold_id = 5;
    */
@@ -1253,14 +1253,14 @@ export type Entry = Message<"router.billing.v1.Entry"> & {
   spenderId: string;
 
   /**
-   * Where the money of a deposit or a refund came from; empty for others.
+   * Source of the money of a deposit or a refund; empty for others.
    *
    * @generated from field: string source = 8;
    */
   source: string;
 
   /**
-   * Of an adjustment; empty for others.
+   * Reason of an adjustment; empty for others.
    *
    * @generated from field: string reason = 9;
    */
@@ -1315,21 +1315,21 @@ export type SumUsageRequest = Message<"router.billing.v1.SumUsageRequest"> & {
   toDay: string;
 
   /**
-   * Only of this spender; empty = of all.
+   * Filter by spender; empty = all.
    *
    * @generated from field: string spender_id = 6;
    */
   spenderId: string;
 
   /**
-   * Only of this model; empty = of all.
+   * Filter by model; empty = all.
    *
    * @generated from field: string model = 7;
    */
   model: string;
 
   /**
-   * Of the rows: 1 to 5000; 0 = 1000.
+   * Number of rows: 1 to 5000; 0 = 1000.
    *
    * @generated from field: int32 limit = 8;
    */
@@ -1360,7 +1360,7 @@ export type SumUsageResponse = Message<"router.billing.v1.SumUsageResponse"> & {
   hasMore: boolean;
 
   /**
-   * Of all rows, also of those beyond the limit.
+   * Totals of all rows, also of those beyond the limit.
    *
    * @generated from field: int64 requests = 3;
    */
@@ -1477,14 +1477,14 @@ export const CostSumSchema: GenMessage<CostSum> = /*@__PURE__*/
  */
 export type UsageSum = Message<"router.billing.v1.UsageSum"> & {
   /**
-   * A day, the id of a spender, of a model, or a provider. Empty for a provider of before it was counted.
+   * A day, the id of a spender, of a model, or a provider. Empty for a provider of before providers were recorded.
    *
    * @generated from field: string group = 1;
    */
   group: string;
 
   /**
-   * With per_day.
+   * Set with per_day.
    *
    * @generated from field: string day = 2;
    */
@@ -1578,7 +1578,7 @@ export type Hold = Message<"router.billing.v1.Hold"> & {
   deadlineAt: bigint;
 
   /**
-   * Of an open hold whose answer was kept: what it is to be captured with. Set by LeaseExpiredHolds only.
+   * Amounts of the capture of an open hold with a kept answer. Set by LeaseExpiredHolds only.
    *
    * @generated from field: router.billing.v1.Settlement kept = 14;
    */
@@ -1654,7 +1654,7 @@ export type ListHoldsRequest = Message<"router.billing.v1.ListHoldsRequest"> & {
   limit: number;
 
   /**
-   * Id of the hold that the page begins after, of whatever account and state; empty = the first page.
+   * Id of the hold that the page begins after, of any account and state; empty = the first page.
    *
    * @generated from field: string after = 4;
    */
@@ -1865,13 +1865,13 @@ export const WriteTextsResponseSchema: GenMessage<WriteTextsResponse> = /*@__PUR
   messageDesc(file_router_billing_v1_billing, 54);
 
 /**
- * A text request that is over. Times are milliseconds.
+ * A finished text request. Times are milliseconds.
  *
  * @generated from message router.billing.v1.TextLine
  */
 export type TextLine = Message<"router.billing.v1.TextLine"> & {
   /**
-   * Also of its hold.
+   * Also the id of its hold.
    *
    * @generated from field: string request_id = 1;
    */
@@ -1910,35 +1910,35 @@ export type TextLine = Message<"router.billing.v1.TextLine"> & {
   beganAt: bigint;
 
   /**
-   * From its arrival to its end.
+   * Time from the request's arrival to its end.
    *
    * @generated from field: int64 took_ms = 8;
    */
   tookMs: bigint;
 
   /**
-   * From its arrival to the first byte of its stream; absent when there was none.
+   * Time from the request's arrival to the first byte of its stream; absent without a stream.
    *
    * @generated from field: optional int64 first_byte_ms = 9;
    */
   firstByteMs?: bigint | undefined;
 
   /**
-   * The upstream's word for why its answer ended; empty when it gave none.
+   * The upstream's reason for the end of the answer; empty if it sent none.
    *
    * @generated from field: string finish_reason = 10;
    */
   finishReason: string;
 
   /**
-   * What the caller calls its own user by; empty when it does not say.
+   * The caller's own name of its user; empty if it sent none.
    *
    * @generated from field: string user_tag = 11;
    */
   userTag: string;
 
   /**
-   * Absent when nothing was delivered.
+   * Absent if nothing was delivered.
    *
    * @generated from field: router.billing.v1.TextUsage usage = 12;
    */
@@ -1950,7 +1950,7 @@ export type TextLine = Message<"router.billing.v1.TextLine"> & {
   attempts: TextAttempt[];
 
   /**
-   * What its caller was told, when it was told an error; a reason of the error table.
+   * Reason of the caller's error in the error table; empty without an error.
    *
    * @generated from field: string error_reason = 14;
    */
@@ -1970,7 +1970,7 @@ export const TextLineSchema: GenMessage<TextLine> = /*@__PURE__*/
   messageDesc(file_router_billing_v1_billing, 55);
 
 /**
- * What was metered of a request. Parts count within their whole.
+ * Metered usage of a request. Parts count within their whole.
  *
  * @generated from message router.billing.v1.TextUsage
  */
@@ -2021,7 +2021,7 @@ export type TextUsage = Message<"router.billing.v1.TextUsage"> & {
   audioOutputTokens: bigint;
 
   /**
-   * Of tools that the upstream ran, by their type.
+   * Calls of tools that the upstream ran, by their type.
    *
    * @generated from field: map<string, int64> tool_calls = 10;
    */
@@ -2035,7 +2035,7 @@ export type TextUsage = Message<"router.billing.v1.TextUsage"> & {
   tier: string;
 
   /**
-   * Of the cache writes: those that are kept for longer than usual.
+   * Cache writes that are kept for longer than usual, as a part of all.
    *
    * @generated from field: int64 long_cache_write_tokens = 12;
    */
@@ -2059,14 +2059,14 @@ export type TextAttempt = Message<"router.billing.v1.TextAttempt"> & {
   provider: string;
 
   /**
-   * The model's name there.
+   * The model's name at the provider.
    *
    * @generated from field: string upstream_model = 2;
    */
   upstreamModel: string;
 
   /**
-   * One word: delivered, or why it was not.
+   * One word: delivered, or the reason of the failure.
    *
    * @generated from field: string outcome = 3;
    */
@@ -2095,14 +2095,14 @@ export type ListTextsRequest = Message<"router.billing.v1.ListTextsRequest"> & {
   accountId: string;
 
   /**
-   * Only of this spender; empty = of all.
+   * Filter by spender; empty = all.
    *
    * @generated from field: string spender_id = 2;
    */
   spenderId: string;
 
   /**
-   * Only of this model; empty = of all.
+   * Filter by model; empty = all.
    *
    * @generated from field: string model = 3;
    */
@@ -2183,7 +2183,7 @@ export type FindTextRequest = Message<"router.billing.v1.FindTextRequest"> & {
   accountId: string;
 
   /**
-   * Only if it is this spender's; empty = whoever's.
+   * Filter by spender; empty = any.
    *
    * @generated from field: string spender_id = 2;
    */
@@ -2260,7 +2260,7 @@ export type Text = Message<"router.billing.v1.Text"> & {
   chargedCredits: bigint;
 
   /**
-   * What the upstream that was asked last has billed.
+   * Cost that the provider of the last attempt billed.
    *
    * @generated from field: int64 cost_pico_usd = 7;
    */
@@ -2272,14 +2272,14 @@ export type Text = Message<"router.billing.v1.Text"> & {
   priceVersion: string;
 
   /**
-   * Of the last attempt.
+   * Provider of the last attempt.
    *
    * @generated from field: string provider = 9;
    */
   provider: string;
 
   /**
-   * Absent while it runs, when it was lost, and when it is no longer kept.
+   * Absent while the request runs, if the line was lost, and after its retention.
    *
    * @generated from field: router.billing.v1.TextLine line = 10;
    */
@@ -2322,7 +2322,7 @@ export type GetTextRetentionResponse = Message<"router.billing.v1.GetTextRetenti
   days: number;
 
   /**
-   * It is the account's own; otherwise it is the installation's.
+   * True: the account's own retention; false: the installation's.
    *
    * @generated from field: bool own = 2;
    */
@@ -2346,7 +2346,7 @@ export type SetTextRetentionRequest = Message<"router.billing.v1.SetTextRetentio
   accountId: string;
 
   /**
-   * 0 = none is kept, 36500 at most; absent = as long as the installation keeps lines.
+   * 0 = none is kept, 36500 at most; absent = the installation's retention.
    *
    * @generated from field: optional int32 days = 2;
    */
@@ -2401,14 +2401,14 @@ export const ReleaseReason = {
   NOT_SENT: 1,
 
   /**
-   * The upstream failed, refused or gave no usable output.
+   * The upstream failed, refused or returned no usable output.
    *
    * @generated from enum value: RELEASE_REASON_FAILED = 2;
    */
   FAILED: 2,
 
   /**
-   * Past its deadline and beyond look-up; a cost that turns up later is ours.
+   * Past its deadline and beyond look-up; a cost that is found later is ours.
    *
    * @generated from enum value: RELEASE_REASON_UNRESOLVED = 3;
    */
@@ -2477,15 +2477,15 @@ export const OutcomeCode = {
   ALREADY_RESOLVED: 7,
 
   /**
-   * The account has used up what free models allow in a day (UTC); resets_at says when it begins anew.
+   * The account has used up the daily limit of free models (UTC); resets_at is the time of the next window.
    *
    * @generated from enum value: OUTCOME_CODE_FREE_LIMIT_EXCEEDED = 8;
    */
   FREE_LIMIT_EXCEEDED: 8,
 
   /**
-   * Outcomes of a place with a claim, in place of any other but a bad spender's. Nothing was placed.
-   * The request that has the key is running, or nobody knows yet what became of it.
+   * Outcomes of a place with a claim; they replace all others except a bad spender's. Nothing was placed.
+   * The request that has the key is running, or its outcome is still unknown.
    *
    * @generated from enum value: OUTCOME_CODE_CLAIM_IN_PROGRESS = 9;
    */
@@ -2753,9 +2753,9 @@ export const TextApiSchema: GenEnum<TextApi> = /*@__PURE__*/
  */
 export const BillingService: GenService<{
   /**
-   * Applies a batch of operations in one transaction and answers one outcome for each, in the same order.
-   * A refused operation changes nothing and does not disturb its neighbours. Every operation is idempotent
-   * by its hold_id, so a caller whose call failed may send the same batch again.
+   * Applies a batch of operations in one transaction and returns one outcome for each, in the same order. A refused
+   * operation changes nothing and does not disturb its neighbours. Every operation is idempotent by its hold_id, so a
+   * caller may repeat a batch after a failed call.
    *
    * @generated from rpc router.billing.v1.BillingService.Post
    */
@@ -2775,9 +2775,9 @@ export const BillingService: GenService<{
     output: typeof OpenAccountResponseSchema;
   },
   /**
-   * Writes the spending authority of one API key: created if new, replaced if known.
-   * From the moment this returns, no hold is placed that the row would refuse. Errors: invalid_value with param
-   * spender.revision when a newer revision is stored; nothing is changed then.
+   * Writes the spending authority of one API key: creates or replaces its row. After the return, no hold is placed that
+   * the row would refuse. Errors: invalid_value with param spender.revision if a newer revision is stored; nothing is
+   * changed then.
    *
    * @generated from rpc router.billing.v1.BillingService.PutSpender
    */
@@ -2787,8 +2787,8 @@ export const BillingService: GenService<{
     output: typeof PutSpenderResponseSchema;
   },
   /**
-   * Lets an account spend nothing more, or lets it again. From the moment this returns no hold is placed for it; what is held
-   * already is charged or freed as ever, and its keys may go on reading.
+   * Suspends an account, or lifts the suspension. After the return no hold is placed for a suspended account. Existing
+   * holds are charged or released as usual, and the account's keys may still read.
    *
    * @generated from rpc router.billing.v1.BillingService.SetSuspended
    */
@@ -2798,8 +2798,8 @@ export const BillingService: GenService<{
     output: typeof SetSuspendedResponseSchema;
   },
   /**
-   * Books a deposit; the same deposit id again changes only its status. Errors: invalid_value when the status cannot
-   * follow the one before; also for REFUNDED as the first news of a deposit.
+   * Books a deposit; the same deposit id again changes only its status. Errors: invalid_value if the status cannot
+   * follow the one before; also if REFUNDED is the first status of a deposit.
    *
    * @generated from rpc router.billing.v1.BillingService.PutDeposit
    */
@@ -2819,9 +2819,9 @@ export const BillingService: GenService<{
     output: typeof PutAdjustmentResponseSchema;
   },
   /**
-   * Keeps the answer of a claimed request, before its hold is captured: whoever sends the same Idempotency-Key again
-   * gets this answer, and a hold whose process died after this is captured with these amounts. Keeping it again
-   * changes nothing. Errors: invalid_value when the hold is not open, was leased to be resolved, or was placed without a claim.
+   * Keeps the answer of a claimed request, before its hold is captured. A repeat of the Idempotency-Key receives this
+   * answer. If the process dies after this call, the hold is captured with these amounts. A repeated call changes
+   * nothing. Errors: invalid_value if the hold is not open, was leased to be resolved, or was placed without a claim.
    *
    * @generated from rpc router.billing.v1.BillingService.KeepAnswer
    */
@@ -2831,8 +2831,8 @@ export const BillingService: GenService<{
     output: typeof KeepAnswerResponseSchema;
   },
   /**
-   * Says what a place with this claim would meet, and changes nothing: DONE when the key is free, otherwise the outcome
-   * that the place would have. For requests that are to be refused unless they repeat one that was not.
+   * Returns the outcome of a place with this claim, and changes nothing: DONE if the key is free, otherwise the outcome
+   * that the place would have. Meant for requests that are refused unless they repeat an earlier one.
    *
    * @generated from rpc router.billing.v1.BillingService.JudgeClaim
    */
@@ -2842,8 +2842,9 @@ export const BillingService: GenService<{
     output: typeof JudgeClaimResponseSchema;
   },
   /**
-   * Says what the smallest hold of a spender, or one of the given size, would meet if no other were open, and changes
-   * nothing: DONE, or why it cannot pay for it. For requests whose body is large, before it is read; a place decides all the same.
+   * Returns the outcome of a spender's smallest hold, or of one with this size, without other open holds. Changes
+   * nothing: DONE, or the reason for a refusal. Meant for large bodies, before they are read; a later place still
+   * decides.
    *
    * @generated from rpc router.billing.v1.BillingService.CheckSpender
    */
@@ -2853,7 +2854,7 @@ export const BillingService: GenService<{
     output: typeof CheckSpenderResponseSchema;
   },
   /**
-   * Reads a kept answer. Absent when none was kept, or no longer.
+   * Reads a kept answer. Absent if none was kept, or if it has expired.
    *
    * @generated from rpc router.billing.v1.BillingService.ReadAnswer
    */
@@ -2863,7 +2864,7 @@ export const BillingService: GenService<{
     output: typeof ReadAnswerResponseSchema;
   },
   /**
-   * Reads an account's credit, and its usage by spender when asked, oldest first, in pages.
+   * Reads an account's credit, and on request its usage by spender, oldest first, in pages.
    *
    * @generated from rpc router.billing.v1.BillingService.GetCredits
    */
@@ -2883,8 +2884,8 @@ export const BillingService: GenService<{
     output: typeof ListHoldsResponseSchema;
   },
   /**
-   * Leases open holds whose deadline has passed to the service that placed them, so that it can look up
-   * upstream what became of them. A leased hold is not leased again until lease_ms have passed.
+   * Leases open holds with a passed deadline to the service that placed them, so that it looks up their outcome
+   * upstream. A leased hold is not leased again until lease_ms have passed.
    *
    * @generated from rpc router.billing.v1.BillingService.LeaseExpiredHolds
    */
@@ -2907,14 +2908,14 @@ export const BillingService: GenService<{
   serviceDesc(file_router_billing_v1_billing, 0);
 
 /**
- * Reads for whoever shows an account its money; nothing on the way of a request calls it. Each is one query that is bounded
- * in what it reads. An account that is not known has nothing.
+ * Reads for views of an account's money; no request path calls them. Each is one query with a bounded amount of
+ * reading. An unknown account has nothing.
  *
  * @generated from service router.billing.v1.BillingReportService
  */
 export const BillingReportService: GenService<{
   /**
-   * Lists what changed an account's credit, newest first, in pages. Errors: invalid_value.
+   * Lists the changes of an account's credit, newest first, in pages. Errors: invalid_value.
    *
    * @generated from rpc router.billing.v1.BillingReportService.ListEntries
    */
@@ -2934,7 +2935,7 @@ export const BillingReportService: GenService<{
     output: typeof SumUsageResponseSchema;
   },
   /**
-   * The usage of these spenders, in no particular order; those that are not the account's are left out. Errors:
+   * Returns the usage of these spenders, in no particular order; spenders of other accounts are omitted. Errors:
    * invalid_value.
    *
    * @generated from rpc router.billing.v1.BillingReportService.ReadSpenders
@@ -2959,14 +2960,14 @@ export const BillingReportService: GenService<{
   serviceDesc(file_router_billing_v1_billing, 1);
 
 /**
- * What text requests did, beside what they cost: never a word of a prompt or an answer. No money depends on it: a line that
- * is lost costs its reader details, and the hold still says what was charged.
+ * Details of text requests besides their cost, without any word of a prompt or an answer. Money does not depend on
+ * them: after the loss of a line, its reader lacks details, and the hold still has the charge.
  *
  * @generated from service router.billing.v1.TextLogService
  */
 export const TextLogService: GenService<{
   /**
-   * Keeps lines; one of a request that has a line already changes nothing. Errors: invalid_value, and none is kept then.
+   * Keeps lines; a second line of a request changes nothing. Errors: invalid_value, and no line is kept then.
    *
    * @generated from rpc router.billing.v1.TextLogService.WriteTexts
    */
@@ -2986,7 +2987,7 @@ export const TextLogService: GenService<{
     output: typeof ListTextsResponseSchema;
   },
   /**
-   * A request, from the moment of its hold, whether it has a line or not. Errors: invalid_value.
+   * Returns a request, from the moment of its hold, with or without a line. Errors: invalid_value.
    *
    * @generated from rpc router.billing.v1.TextLogService.FindText
    */
@@ -2996,7 +2997,7 @@ export const TextLogService: GenService<{
     output: typeof FindTextResponseSchema;
   },
   /**
-   * For how long the lines of an account are kept. Errors: invalid_value.
+   * Returns the retention of an account's lines. Errors: invalid_value.
    *
    * @generated from rpc router.billing.v1.TextLogService.GetTextRetention
    */
@@ -3006,7 +3007,7 @@ export const TextLogService: GenService<{
     output: typeof GetTextRetentionResponseSchema;
   },
   /**
-   * Sets it, for the lines that there are, too. Errors: invalid_value, account_not_found.
+   * Sets the retention, also for existing lines. Errors: invalid_value, account_not_found.
    *
    * @generated from rpc router.billing.v1.TextLogService.SetTextRetention
    */

@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/catalog/v1/catalog.proto.
  */
 export const file_router_catalog_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJ3ChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlEi0KA293bhgCIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2dGb2xkZXIiOwoNQ2F0YWxvZ0ZvbGRlchIqCgVmaWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIhYKFEdldFRleHRJbXBvcnRSZXF1ZXN0IlsKFUdldFRleHRJbXBvcnRSZXNwb25zZRIxCgVzdGF0ZRgBIAEoDjIiLnJvdXRlci5jYXRhbG9nLnYxLlRleHRJbXBvcnRTdGF0ZRIPCgdwcm9ibGVtGAIgASgJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwixAUKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cxI0Cgxjb21iaW5hdGlvbnMYFiADKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5Db21iaW5hdGlvbhI4ChNkZWZhdWx0X3dpdGhfaW1hZ2VzGBcgASgLMhsucm91dGVyLmNhdGFsb2cudjEuRGVmYXVsdHMihgEKC0NvbWJpbmF0aW9uEg0KBXNpemVzGAEgAygJEhEKCXF1YWxpdGllcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhkKDGlucHV0X2ltYWdlcxgEIAEoCEgAiAEBEhgKEG1heF9pbnB1dF9pbWFnZXMYBSABKAVCDwoNX2lucHV0X2ltYWdlcyI6CghEZWZhdWx0cxIMCgRzaXplGAEgASgJEg8KB3F1YWxpdHkYAiABKAkSDwoHc2Vjb25kcxgDIAEoBSI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIsUBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcxIyCgtzaXplX2xpbWl0cxgFIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLkN1c3RvbVNpemUiXAoPUGFyYW1ldGVyRmllbGRzEhEKCXBhcmFtZXRlchgBIAEoCRINCgV2YWx1ZRgCIAEoCRInCgZmaWVsZHMYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IoIDCgVQcmljZRIPCgd2ZXJzaW9uGAEgASgJEi4KBWltYWdlGAIgASgLMh0ucm91dGVyLmNhdGFsb2cudjEuSW1hZ2VQcmljZUgAEjAKBnNlY29uZBgDIAEoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlNlY29uZFByaWNlSAASLgoFdG9rZW4YBCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5Ub2tlblByaWNlSAASNgoJbWVnYXBpeGVsGAUgASgLMiEucm91dGVyLmNhdGFsb2cudjEuTWVnYXBpeGVsUHJpY2VIABIsCgRjbGlwGAYgASgLMhwucm91dGVyLmNhdGFsb2cudjEuQ2xpcFByaWNlSAASMgoHbWV0ZXJlZBgHIAEoCzIfLnJvdXRlci5jYXRhbG9nLnYxLk1ldGVyZWRQcmljZUgAEjQKCHJlcG9ydGVkGAggASgLMiAucm91dGVyLmNhdGFsb2cudjEuUmVwb3J0ZWRQcmljZUgAQgYKBHJ1bGUiRgoNSW5wdXRDb3VudGluZxIMCgRvbmNlGAEgASgIEhMKC3VuaXRfcGl4ZWxzGAIgASgDEhIKCm1heF9waXhlbHMYAyABKAMiwQEKDE1ldGVyZWRQcmljZRItCgZ0b2tlbnMYASABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5Ub2tlblByaWNlEi0KBXRpZXJzGAIgAygLMh4ucm91dGVyLmNhdGFsb2cudjEuTWV0ZXJlZFRpZXISGgoSaW5wdXRfaW1hZ2VfdG9rZW5zGAMgASgDEhoKEm90aGVyX2lucHV0X3Rva2VucxgEIAEoAxIbChNvdGhlcl9vdXRwdXRfdG9rZW5zGAUgASgDIlgKC01ldGVyZWRUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEgoKbWF4X3BpeGVscxgDIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAQgASgDIjcKDVJlcG9ydGVkUHJpY2USJgoEbW9zdBgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlIqQBCgpJbWFnZVByaWNlEisKBXRpZXJzGAEgAygLMhwucm91dGVyLmNhdGFsb2cudjEuSW1hZ2VUaWVyEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAIgASgDEhkKEWZyZWVfaW5wdXRfaW1hZ2VzGAMgASgFEjAKBmlucHV0cxgEIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLklucHV0Q291bnRpbmcifQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMSEgoKbWF4X3BpeGVscxgEIAEoAxIZCgxpbnB1dF9pbWFnZXMYBSABKAhIAIgBAUIPCg1faW5wdXRfaW1hZ2VzIsIBCg5NZWdhcGl4ZWxQcmljZRITCgt1bml0X3BpeGVscxgBIAEoAxIWCg5maXJzdF9waWNvX3VzZBgCIAEoAxIYChBmdXJ0aGVyX3BpY29fdXNkGAMgASgDEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAQgASgDEhkKEWZyZWVfaW5wdXRfaW1hZ2VzGAUgASgFEjAKBmlucHV0cxgGIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLklucHV0Q291bnRpbmcipgEKC1NlY29uZFByaWNlEiwKBXRpZXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAxIZChFmcmVlX2lucHV0X2ltYWdlcxgDIAEoBRIwCgZpbnB1dHMYBCABKAsyIC5yb3V0ZXIuY2F0YWxvZy52MS5JbnB1dENvdW50aW5nIogBCgpTZWNvbmRUaWVyEg0KBXNpemVzGAEgAygJEhAKCHBpY29fdXNkGAIgASgDEg8KB3F1YWxpdHkYAyABKAkSEgoFYXVkaW8YBCABKAhIAIgBARIZCgxpbnB1dF9pbWFnZXMYBSABKAhIAYgBAUIICgZfYXVkaW9CDwoNX2lucHV0X2ltYWdlcyKiAQoJQ2xpcFByaWNlEioKBXRpZXJzGAEgAygLMhsucm91dGVyLmNhdGFsb2cudjEuQ2xpcFRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUSMAoGaW5wdXRzGAQgASgLMiAucm91dGVyLmNhdGFsb2cudjEuSW5wdXRDb3VudGluZyKXAQoIQ2xpcFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhAKCHBpY29fdXNkGAQgASgDEhIKBWF1ZGlvGAUgASgISACIAQESGQoMaW5wdXRfaW1hZ2VzGAYgASgISAGIAQFCCAoGX2F1ZGlvQg8KDV9pbnB1dF9pbWFnZXMi1gUKClRva2VuUHJpY2USFgoOaW5wdXRfcGljb191c2QYASABKAMSFwoPb3V0cHV0X3BpY29fdXNkGAIgASgDEiIKFWNhY2hlZF9pbnB1dF9waWNvX3VzZBgDIAEoA0gAiAEBEh8KEnJlYXNvbmluZ19waWNvX3VzZBgEIAEoA0gBiAEBEiEKFGltYWdlX2lucHV0X3BpY29fdXNkGAUgASgDSAKIAQESGAoQcmVxdWVzdF9waWNvX3VzZBgGIAEoAxIhChRjYWNoZV93cml0ZV9waWNvX3VzZBgHIAEoA0gDiAEBEiEKFGF1ZGlvX2lucHV0X3BpY29fdXNkGAggASgDSASIAQESIgoVaW1hZ2Vfb3V0cHV0X3BpY29fdXNkGAkgASgDSAWIAQESIgoVYXVkaW9fb3V0cHV0X3BpY29fdXNkGAogASgDSAaIAQESLQoJdG9vbF9mZWVzGAsgAygLMhoucm91dGVyLmNhdGFsb2cudjEuVG9vbEZlZRI1Cgl1cHN0cmVhbXMYDCADKAsyIi5yb3V0ZXIuY2F0YWxvZy52MS5QcmljZUF0VXBzdHJlYW0SJgoZbG9uZ19jYWNoZV93cml0ZV9waWNvX3VzZBgNIAEoA0gHiAEBEisKBWNhc2VzGA4gAygLMhwucm91dGVyLmNhdGFsb2cudjEuUHJpY2VDYXNlQhgKFl9jYWNoZWRfaW5wdXRfcGljb191c2RCFQoTX3JlYXNvbmluZ19waWNvX3VzZEIXChVfaW1hZ2VfaW5wdXRfcGljb191c2RCFwoVX2NhY2hlX3dyaXRlX3BpY29fdXNkQhcKFV9hdWRpb19pbnB1dF9waWNvX3VzZEIYChZfaW1hZ2Vfb3V0cHV0X3BpY29fdXNkQhgKFl9hdWRpb19vdXRwdXRfcGljb191c2RCHAoaX2xvbmdfY2FjaGVfd3JpdGVfcGljb191c2QiYwoJUHJpY2VDYXNlEgwKBHRpZXIYASABKAkSGgoSYWJvdmVfaW5wdXRfdG9rZW5zGAIgASgDEiwKBXByaWNlGAMgASgLMh0ucm91dGVyLmNhdGFsb2cudjEuVG9rZW5QcmljZSIpCgdUb29sRmVlEgwKBGNhbGwYASABKAkSEAoIcGljb191c2QYAiABKAMiUQoPUHJpY2VBdFVwc3RyZWFtEhAKCHByb3ZpZGVyGAEgASgJEiwKBXByaWNlGAIgASgLMh0ucm91dGVyLmNhdGFsb2cudjEuVG9rZW5QcmljZSqpAQoPVGV4dEltcG9ydFN0YXRlEiEKHVRFWFRfSU1QT1JUX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWVEVYVF9JTVBPUlRfU1RBVEVfTk9ORRABEh0KGVRFWFRfSU1QT1JUX1NUQVRFX1JVTk5JTkcQAhIaChZURVhUX0lNUE9SVF9TVEFURV9ET05FEAMSHAoYVEVYVF9JTVBPUlRfU1RBVEVfRkFJTEVEEAQqaAoJTW9kZWxLaW5kEhoKFk1PREVMX0tJTkRfVU5TUEVDSUZJRUQQABIUChBNT0RFTF9LSU5EX0lNQUdFEAESFAoQTU9ERUxfS0lORF9WSURFTxACEhMKD01PREVMX0tJTkRfVEVYVBADMs4BCg5DYXRhbG9nU2VydmljZRJZCgpHZXRDYXRhbG9nEiQucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1JlcXVlc3QaJS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRDYXRhbG9nUmVzcG9uc2USYQoMV2F0Y2hDYXRhbG9nEiYucm91dGVyLmNhdGFsb2cudjEuV2F0Y2hDYXRhbG9nUmVxdWVzdBonLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1Jlc3BvbnNlMAEyqwMKFkNhdGFsb2dPcGVyYXRvclNlcnZpY2USZQoOUHJldmlld0NhdGFsb2cSKC5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1JlcXVlc3QaKS5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlElwKC1N5bmNDYXRhbG9nEiUucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXF1ZXN0GiYucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXNwb25zZRJiCg1HZXRUZXh0SW1wb3J0Eicucm91dGVyLmNhdGFsb2cudjEuR2V0VGV4dEltcG9ydFJlcXVlc3QaKC5yb3V0ZXIuY2F0YWxvZy52MS5HZXRUZXh0SW1wb3J0UmVzcG9uc2USaAoPR2V0UHJpY2VWZXJzaW9uEikucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVxdWVzdBoqLnJvdXRlci5jYXRhbG9nLnYxLkdldFByaWNlVmVyc2lvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
+  fileDesc("Ch9yb3V0ZXIvY2F0YWxvZy92MS9jYXRhbG9nLnByb3RvEhFyb3V0ZXIuY2F0YWxvZy52MSJ3ChVQcmV2aWV3Q2F0YWxvZ1JlcXVlc3QSLwoKc2VlZF9maWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlEi0KA293bhgCIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2dGb2xkZXIiOwoNQ2F0YWxvZ0ZvbGRlchIqCgVmaWxlcxgBIAMoCzIbLnJvdXRlci5jYXRhbG9nLnYxLlNlZWRGaWxlIikKCFNlZWRGaWxlEgwKBG5hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSJUChZQcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlEisKB2NhdGFsb2cYASABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nEg0KBW5vdGVzGAIgAygJIhQKElN5bmNDYXRhbG9nUmVxdWVzdCJsChNTeW5jQ2F0YWxvZ1Jlc3BvbnNlEioKBmJlZm9yZRgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2cSKQoFYWZ0ZXIYAiABKAsyGi5yb3V0ZXIuY2F0YWxvZy52MS5DYXRhbG9nIhYKFEdldFRleHRJbXBvcnRSZXF1ZXN0IlsKFUdldFRleHRJbXBvcnRSZXNwb25zZRIxCgVzdGF0ZRgBIAEoDjIiLnJvdXRlci5jYXRhbG9nLnYxLlRleHRJbXBvcnRTdGF0ZRIPCgdwcm9ibGVtGAIgASgJIikKFkdldFByaWNlVmVyc2lvblJlcXVlc3QSDwoHdmVyc2lvbhgBIAEoCSJyChdHZXRQcmljZVZlcnNpb25SZXNwb25zZRInCgVwcmljZRgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlEi4KBm1vZGVscxgCIAMoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlZE1vZGVsIjUKC1ByaWNlZE1vZGVsEgoKAmlkGAEgASgJEhoKEmZpcnN0X3NlZW5fdW5peF9tcxgCIAEoAyITChFHZXRDYXRhbG9nUmVxdWVzdCJBChJHZXRDYXRhbG9nUmVzcG9uc2USKwoHY2F0YWxvZxgBIAEoCzIaLnJvdXRlci5jYXRhbG9nLnYxLkNhdGFsb2ciFQoTV2F0Y2hDYXRhbG9nUmVxdWVzdCJDChRXYXRjaENhdGFsb2dSZXNwb25zZRIrCgdjYXRhbG9nGAEgASgLMhoucm91dGVyLmNhdGFsb2cudjEuQ2F0YWxvZyJECgdDYXRhbG9nEg8KB3ZlcnNpb24YASABKAkSKAoGbW9kZWxzGAIgAygLMhgucm91dGVyLmNhdGFsb2cudjEuTW9kZWwixAUKBU1vZGVsEgoKAmlkGAEgASgJEioKBGtpbmQYAiABKA4yHC5yb3V0ZXIuY2F0YWxvZy52MS5Nb2RlbEtpbmQSDAoEbmFtZRgDIAEoCRIQCghvd25lZF9ieRgEIAEoCRIUCgxjYXBhYmlsaXRpZXMYBSADKAkSDQoFc2l6ZXMYBiADKAkSEQoJcXVhbGl0aWVzGAcgAygJEg8KB3NlY29uZHMYCCADKAUSHAoUc3VwcG9ydGVkX3BhcmFtZXRlcnMYCSADKAkSFgoOY29udGV4dF90b2tlbnMYCiABKAMSGQoRbWF4X291dHB1dF90b2tlbnMYCyABKAMSFAoMcmVsZWFzZV9kYXRlGAwgASgJEhUKDXNodXRkb3duX2RhdGUYDSABKAkSMgoLYXJlbmFfc2NvcmUYDiABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5BcmVuYVNjb3JlEicKBXByaWNlGA8gASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USKAoGcm91dGVzGBAgAygLMhgucm91dGVyLmNhdGFsb2cudjEuUm91dGUSFAoMZGVmYXVsdF9zaXplGBEgASgJEhcKD2RlZmF1bHRfcXVhbGl0eRgSIAEoCRIXCg9kZWZhdWx0X3NlY29uZHMYEyABKAUSMgoLY3VzdG9tX3NpemUYFCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5DdXN0b21TaXplEikKBmxpbWl0cxgVIAEoCzIZLnJvdXRlci5jYXRhbG9nLnYxLkxpbWl0cxI0Cgxjb21iaW5hdGlvbnMYFiADKAsyHi5yb3V0ZXIuY2F0YWxvZy52MS5Db21iaW5hdGlvbhI4ChNkZWZhdWx0X3dpdGhfaW1hZ2VzGBcgASgLMhsucm91dGVyLmNhdGFsb2cudjEuRGVmYXVsdHMihgEKC0NvbWJpbmF0aW9uEg0KBXNpemVzGAEgAygJEhEKCXF1YWxpdGllcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhkKDGlucHV0X2ltYWdlcxgEIAEoCEgAiAEBEhgKEG1heF9pbnB1dF9pbWFnZXMYBSABKAVCDwoNX2lucHV0X2ltYWdlcyI6CghEZWZhdWx0cxIMCgRzaXplGAEgASgJEg8KB3F1YWxpdHkYAiABKAkSDwoHc2Vjb25kcxgDIAEoBSI5CgZMaW1pdHMSFAoMaW5wdXRfaW1hZ2VzGAEgASgFEhkKEXByb21wdF9jaGFyYWN0ZXJzGAIgASgFIoIBCgpDdXN0b21TaXplEhUKDWVkZ2VfbXVsdGlwbGUYASABKAUSEAoIbWluX2VkZ2UYAiABKAUSEAoIbWF4X2VkZ2UYAyABKAUSEgoKbWluX3BpeGVscxgEIAEoAxISCgptYXhfcGl4ZWxzGAUgASgDEhEKCW1heF9yYXRpbxgGIAEoBSJdCgpBcmVuYVNjb3JlEg0KBXNjb3JlGAEgASgBEg0KBWJvYXJkGAIgASgJEg0KBWFzX29mGAMgASgJEg0KBWVudHJ5GAQgASgJEhMKC2F0dHJpYnV0aW9uGAUgASgJIsUBCgVSb3V0ZRIQCghwcm92aWRlchgBIAEoCRIWCg51cHN0cmVhbV9tb2RlbBgCIAEoCRImCgRjb3N0GAMgASgLMhgucm91dGVyLmNhdGFsb2cudjEuUHJpY2USNgoKcGFyYW1ldGVycxgEIAMoCzIiLnJvdXRlci5jYXRhbG9nLnYxLlBhcmFtZXRlckZpZWxkcxIyCgtzaXplX2xpbWl0cxgFIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLkN1c3RvbVNpemUiXAoPUGFyYW1ldGVyRmllbGRzEhEKCXBhcmFtZXRlchgBIAEoCRINCgV2YWx1ZRgCIAEoCRInCgZmaWVsZHMYAyABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0IoIDCgVQcmljZRIPCgd2ZXJzaW9uGAEgASgJEi4KBWltYWdlGAIgASgLMh0ucm91dGVyLmNhdGFsb2cudjEuSW1hZ2VQcmljZUgAEjAKBnNlY29uZBgDIAEoCzIeLnJvdXRlci5jYXRhbG9nLnYxLlNlY29uZFByaWNlSAASLgoFdG9rZW4YBCABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5Ub2tlblByaWNlSAASNgoJbWVnYXBpeGVsGAUgASgLMiEucm91dGVyLmNhdGFsb2cudjEuTWVnYXBpeGVsUHJpY2VIABIsCgRjbGlwGAYgASgLMhwucm91dGVyLmNhdGFsb2cudjEuQ2xpcFByaWNlSAASMgoHbWV0ZXJlZBgHIAEoCzIfLnJvdXRlci5jYXRhbG9nLnYxLk1ldGVyZWRQcmljZUgAEjQKCHJlcG9ydGVkGAggASgLMiAucm91dGVyLmNhdGFsb2cudjEuUmVwb3J0ZWRQcmljZUgAQgYKBHJ1bGUiRgoNSW5wdXRDb3VudGluZxIMCgRvbmNlGAEgASgIEhMKC3VuaXRfcGl4ZWxzGAIgASgDEhIKCm1heF9waXhlbHMYAyABKAMiwQEKDE1ldGVyZWRQcmljZRItCgZ0b2tlbnMYASABKAsyHS5yb3V0ZXIuY2F0YWxvZy52MS5Ub2tlblByaWNlEi0KBXRpZXJzGAIgAygLMh4ucm91dGVyLmNhdGFsb2cudjEuTWV0ZXJlZFRpZXISGgoSaW5wdXRfaW1hZ2VfdG9rZW5zGAMgASgDEhoKEm90aGVyX2lucHV0X3Rva2VucxgEIAEoAxIbChNvdGhlcl9vdXRwdXRfdG9rZW5zGAUgASgDIlgKC01ldGVyZWRUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEgoKbWF4X3BpeGVscxgDIAEoAxIVCg1vdXRwdXRfdG9rZW5zGAQgASgDIjcKDVJlcG9ydGVkUHJpY2USJgoEbW9zdBgBIAEoCzIYLnJvdXRlci5jYXRhbG9nLnYxLlByaWNlIqQBCgpJbWFnZVByaWNlEisKBXRpZXJzGAEgAygLMhwucm91dGVyLmNhdGFsb2cudjEuSW1hZ2VUaWVyEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAIgASgDEhkKEWZyZWVfaW5wdXRfaW1hZ2VzGAMgASgFEjAKBmlucHV0cxgEIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLklucHV0Q291bnRpbmcifQoJSW1hZ2VUaWVyEg8KB3F1YWxpdHkYASABKAkSDQoFc2l6ZXMYAiADKAkSEAoIcGljb191c2QYAyABKAMSEgoKbWF4X3BpeGVscxgEIAEoAxIZCgxpbnB1dF9pbWFnZXMYBSABKAhIAIgBAUIPCg1faW5wdXRfaW1hZ2VzIsIBCg5NZWdhcGl4ZWxQcmljZRITCgt1bml0X3BpeGVscxgBIAEoAxIWCg5maXJzdF9waWNvX3VzZBgCIAEoAxIYChBmdXJ0aGVyX3BpY29fdXNkGAMgASgDEhwKFGlucHV0X2ltYWdlX3BpY29fdXNkGAQgASgDEhkKEWZyZWVfaW5wdXRfaW1hZ2VzGAUgASgFEjAKBmlucHV0cxgGIAEoCzIgLnJvdXRlci5jYXRhbG9nLnYxLklucHV0Q291bnRpbmcipgEKC1NlY29uZFByaWNlEiwKBXRpZXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuU2Vjb25kVGllchIcChRpbnB1dF9pbWFnZV9waWNvX3VzZBgCIAEoAxIZChFmcmVlX2lucHV0X2ltYWdlcxgDIAEoBRIwCgZpbnB1dHMYBCABKAsyIC5yb3V0ZXIuY2F0YWxvZy52MS5JbnB1dENvdW50aW5nIogBCgpTZWNvbmRUaWVyEg0KBXNpemVzGAEgAygJEhAKCHBpY29fdXNkGAIgASgDEg8KB3F1YWxpdHkYAyABKAkSEgoFYXVkaW8YBCABKAhIAIgBARIZCgxpbnB1dF9pbWFnZXMYBSABKAhIAYgBAUIICgZfYXVkaW9CDwoNX2lucHV0X2ltYWdlcyKiAQoJQ2xpcFByaWNlEioKBXRpZXJzGAEgAygLMhsucm91dGVyLmNhdGFsb2cudjEuQ2xpcFRpZXISHAoUaW5wdXRfaW1hZ2VfcGljb191c2QYAiABKAMSGQoRZnJlZV9pbnB1dF9pbWFnZXMYAyABKAUSMAoGaW5wdXRzGAQgASgLMiAucm91dGVyLmNhdGFsb2cudjEuSW5wdXRDb3VudGluZyKXAQoIQ2xpcFRpZXISDwoHcXVhbGl0eRgBIAEoCRINCgVzaXplcxgCIAMoCRIPCgdzZWNvbmRzGAMgAygFEhAKCHBpY29fdXNkGAQgASgDEhIKBWF1ZGlvGAUgASgISACIAQESGQoMaW5wdXRfaW1hZ2VzGAYgASgISAGIAQFCCAoGX2F1ZGlvQg8KDV9pbnB1dF9pbWFnZXMiiQYKClRva2VuUHJpY2USFgoOaW5wdXRfcGljb191c2QYASABKAMSFwoPb3V0cHV0X3BpY29fdXNkGAIgASgDEiIKFWNhY2hlZF9pbnB1dF9waWNvX3VzZBgDIAEoA0gAiAEBEh8KEnJlYXNvbmluZ19waWNvX3VzZBgEIAEoA0gBiAEBEiEKFGltYWdlX2lucHV0X3BpY29fdXNkGAUgASgDSAKIAQESGAoQcmVxdWVzdF9waWNvX3VzZBgGIAEoAxIhChRjYWNoZV93cml0ZV9waWNvX3VzZBgHIAEoA0gDiAEBEiEKFGF1ZGlvX2lucHV0X3BpY29fdXNkGAggASgDSASIAQESIgoVaW1hZ2Vfb3V0cHV0X3BpY29fdXNkGAkgASgDSAWIAQESIgoVYXVkaW9fb3V0cHV0X3BpY29fdXNkGAogASgDSAaIAQESLQoJdG9vbF9mZWVzGAsgAygLMhoucm91dGVyLmNhdGFsb2cudjEuVG9vbEZlZRI1Cgl1cHN0cmVhbXMYDCADKAsyIi5yb3V0ZXIuY2F0YWxvZy52MS5QcmljZUF0VXBzdHJlYW0SJgoZbG9uZ19jYWNoZV93cml0ZV9waWNvX3VzZBgNIAEoA0gHiAEBEisKBWNhc2VzGA4gAygLMhwucm91dGVyLmNhdGFsb2cudjEuUHJpY2VDYXNlEjEKCG9mZl9wZWFrGA8gAygLMh8ucm91dGVyLmNhdGFsb2cudjEuT2ZmUGVha1ByaWNlQhgKFl9jYWNoZWRfaW5wdXRfcGljb191c2RCFQoTX3JlYXNvbmluZ19waWNvX3VzZEIXChVfaW1hZ2VfaW5wdXRfcGljb191c2RCFwoVX2NhY2hlX3dyaXRlX3BpY29fdXNkQhcKFV9hdWRpb19pbnB1dF9waWNvX3VzZEIYChZfaW1hZ2Vfb3V0cHV0X3BpY29fdXNkQhgKFl9hdWRpb19vdXRwdXRfcGljb191c2RCHAoaX2xvbmdfY2FjaGVfd3JpdGVfcGljb191c2QiagoMT2ZmUGVha1ByaWNlEiwKBWhvdXJzGAEgAygLMh0ucm91dGVyLmNhdGFsb2cudjEuRGFpbHlIb3VycxIsCgVwcmljZRgCIAEoCzIdLnJvdXRlci5jYXRhbG9nLnYxLlRva2VuUHJpY2UiRgoKRGFpbHlIb3VycxIQCgh3ZWVrZGF5cxgBIAMoBRITCgtmcm9tX21pbnV0ZRgCIAEoBRIRCgl0b19taW51dGUYAyABKAUiYwoJUHJpY2VDYXNlEgwKBHRpZXIYASABKAkSGgoSYWJvdmVfaW5wdXRfdG9rZW5zGAIgASgDEiwKBXByaWNlGAMgASgLMh0ucm91dGVyLmNhdGFsb2cudjEuVG9rZW5QcmljZSIpCgdUb29sRmVlEgwKBGNhbGwYASABKAkSEAoIcGljb191c2QYAiABKAMiUQoPUHJpY2VBdFVwc3RyZWFtEhAKCHByb3ZpZGVyGAEgASgJEiwKBXByaWNlGAIgASgLMh0ucm91dGVyLmNhdGFsb2cudjEuVG9rZW5QcmljZSqpAQoPVGV4dEltcG9ydFN0YXRlEiEKHVRFWFRfSU1QT1JUX1NUQVRFX1VOU1BFQ0lGSUVEEAASGgoWVEVYVF9JTVBPUlRfU1RBVEVfTk9ORRABEh0KGVRFWFRfSU1QT1JUX1NUQVRFX1JVTk5JTkcQAhIaChZURVhUX0lNUE9SVF9TVEFURV9ET05FEAMSHAoYVEVYVF9JTVBPUlRfU1RBVEVfRkFJTEVEEAQqaAoJTW9kZWxLaW5kEhoKFk1PREVMX0tJTkRfVU5TUEVDSUZJRUQQABIUChBNT0RFTF9LSU5EX0lNQUdFEAESFAoQTU9ERUxfS0lORF9WSURFTxACEhMKD01PREVMX0tJTkRfVEVYVBADMs4BCg5DYXRhbG9nU2VydmljZRJZCgpHZXRDYXRhbG9nEiQucm91dGVyLmNhdGFsb2cudjEuR2V0Q2F0YWxvZ1JlcXVlc3QaJS5yb3V0ZXIuY2F0YWxvZy52MS5HZXRDYXRhbG9nUmVzcG9uc2USYQoMV2F0Y2hDYXRhbG9nEiYucm91dGVyLmNhdGFsb2cudjEuV2F0Y2hDYXRhbG9nUmVxdWVzdBonLnJvdXRlci5jYXRhbG9nLnYxLldhdGNoQ2F0YWxvZ1Jlc3BvbnNlMAEyqwMKFkNhdGFsb2dPcGVyYXRvclNlcnZpY2USZQoOUHJldmlld0NhdGFsb2cSKC5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1JlcXVlc3QaKS5yb3V0ZXIuY2F0YWxvZy52MS5QcmV2aWV3Q2F0YWxvZ1Jlc3BvbnNlElwKC1N5bmNDYXRhbG9nEiUucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXF1ZXN0GiYucm91dGVyLmNhdGFsb2cudjEuU3luY0NhdGFsb2dSZXNwb25zZRJiCg1HZXRUZXh0SW1wb3J0Eicucm91dGVyLmNhdGFsb2cudjEuR2V0VGV4dEltcG9ydFJlcXVlc3QaKC5yb3V0ZXIuY2F0YWxvZy52MS5HZXRUZXh0SW1wb3J0UmVzcG9uc2USaAoPR2V0UHJpY2VWZXJzaW9uEikucm91dGVyLmNhdGFsb2cudjEuR2V0UHJpY2VWZXJzaW9uUmVxdWVzdBoqLnJvdXRlci5jYXRhbG9nLnYxLkdldFByaWNlVmVyc2lvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_struct]);
 
 /**
  * @generated from message router.catalog.v1.PreviewCatalogRequest
@@ -94,7 +94,7 @@ export type PreviewCatalogResponse = Message<"router.catalog.v1.PreviewCatalogRe
   catalog?: Catalog | undefined;
 
   /**
-   * What could not be looked at, so that the preview has it as it is now, and what would not be listed, and why.
+   * Parts that the preview could not check and shows unchanged, and models that would not be listed, with the reason.
    *
    * @generated from field: repeated string notes = 2;
    */
@@ -126,7 +126,7 @@ export const SyncCatalogRequestSchema: GenMessage<SyncCatalogRequest> = /*@__PUR
  */
 export type SyncCatalogResponse = Message<"router.catalog.v1.SyncCatalogResponse"> & {
   /**
-   * The catalogue before and after the import; equal versions = nothing has changed.
+   * The catalogue before and after the import; equal versions = no change.
    *
    * @generated from field: router.catalog.v1.Catalog before = 1;
    */
@@ -168,7 +168,7 @@ export type GetTextImportResponse = Message<"router.catalog.v1.GetTextImportResp
   state: TextImportState;
 
   /**
-   * Why the last import failed: a sentence for the operator. Empty unless the state is FAILED.
+   * Reason of the last failed import: a sentence for the operator. Empty unless the state is FAILED.
    *
    * @generated from field: string problem = 2;
    */
@@ -187,7 +187,7 @@ export const GetTextImportResponseSchema: GenMessage<GetTextImportResponse> = /*
  */
 export type GetPriceVersionRequest = Message<"router.catalog.v1.GetPriceVersionRequest"> & {
   /**
-   * Of a hold or a charge: both name it.
+   * Version that a hold or a charge names.
    *
    * @generated from field: string version = 1;
    */
@@ -206,7 +206,7 @@ export const GetPriceVersionRequestSchema: GenMessage<GetPriceVersionRequest> = 
  */
 export type GetPriceVersionResponse = Message<"router.catalog.v1.GetPriceVersionResponse"> & {
   /**
-   * Absent when no model was ever offered at it.
+   * Absent if no model was ever offered at it.
    *
    * @generated from field: router.catalog.v1.Price price = 1;
    */
@@ -226,7 +226,7 @@ export const GetPriceVersionResponseSchema: GenMessage<GetPriceVersionResponse> 
   messageDesc(file_router_catalog_v1_catalog, 9);
 
 /**
- * A model that had a price, and since when.
+ * A model that had a price, and the time since it had it.
  *
  * @generated from message router.catalog.v1.PricedModel
  */
@@ -360,7 +360,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
   ownedBy: string;
 
   /**
-   * What it can do: text-to-image, image-edit, mask, multi-reference, image-to-video, vision …
+   * Abilities of the model: text-to-image, image-edit, mask, multi-reference, image-to-video, vision …
    *
    * @generated from field: repeated string capabilities = 5;
    */
@@ -418,7 +418,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
   arenaScore?: ArenaScore | undefined;
 
   /**
-   * What the customer pays.
+   * Price that the customer pays.
    *
    * @generated from field: router.catalog.v1.Price price = 15;
    */
@@ -432,7 +432,7 @@ export type Model = Message<"router.catalog.v1.Model"> & {
   routes: Route[];
 
   /**
-   * What "auto" and an absent parameter stand for; empty or 0 = the model ignores the parameter.
+   * Values of "auto" and of absent parameters; empty or 0 = the model ignores the parameter.
    *
    * @generated from field: string default_size = 17;
    */
@@ -461,14 +461,14 @@ export type Model = Message<"router.catalog.v1.Model"> & {
   limits?: Limits | undefined;
 
   /**
-   * What may be asked for together: a request must fit one of them. None = everything that is accepted fits.
+   * Accepted combinations: a request must fit one of them. None = every accepted value fits.
    *
    * @generated from field: repeated router.catalog.v1.Combination combinations = 22;
    */
   combinations: Combination[];
 
   /**
-   * What "auto" and an absent parameter stand for when the request brings images along; absent = as without images.
+   * Values of "auto" and of absent parameters for a request with images; absent = as without images.
    *
    * @generated from field: router.catalog.v1.Defaults default_with_images = 23;
    */
@@ -483,7 +483,7 @@ export const ModelSchema: GenMessage<Model> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 16);
 
 /**
- * Values that go together; an empty list = any accepted value.
+ * Values that are accepted together; an empty list = any accepted value.
  *
  * @generated from message router.catalog.v1.Combination
  */
@@ -511,7 +511,7 @@ export type Combination = Message<"router.catalog.v1.Combination"> & {
   inputImages?: boolean | undefined;
 
   /**
-   * With no more images than this; 0 = as many as the model takes.
+   * Highest number of images; 0 = the model's own limit.
    *
    * @generated from field: int32 max_input_images = 5;
    */
@@ -555,13 +555,13 @@ export const DefaultsSchema: GenMessage<Defaults> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 18);
 
 /**
- * What one request may bring along; 0 = unknown.
+ * Limits of one request; 0 = unknown.
  *
  * @generated from message router.catalog.v1.Limits
  */
 export type Limits = Message<"router.catalog.v1.Limits"> & {
   /**
-   * Images that a request may bring along.
+   * Images in one request.
    *
    * @generated from field: int32 input_images = 1;
    */
@@ -646,14 +646,14 @@ export type ArenaScore = Message<"router.catalog.v1.ArenaScore"> & {
   asOf: string;
 
   /**
-   * What the model is called there; some are rated with one setting only.
+   * Name of the model on the ranking; some are rated with one setting only.
    *
    * @generated from field: string entry = 4;
    */
   entry: string;
 
   /**
-   * Who has to be named wherever the score is shown.
+   * Source that must be named beside the score.
    *
    * @generated from field: string attribution = 5;
    */
@@ -686,21 +686,21 @@ export type Route = Message<"router.catalog.v1.Route"> & {
   upstreamModel: string;
 
   /**
-   * What the provider bills us; absent = the customer's price.
+   * Price that the provider bills us; absent = the customer's price.
    *
    * @generated from field: router.catalog.v1.Price cost = 3;
    */
   cost?: Price | undefined;
 
   /**
-   * What our parameters are called at the provider; a value that is absent here goes as it is.
+   * Names of our parameters at the provider; a value that is absent here is sent unchanged.
    *
    * @generated from field: repeated router.catalog.v1.ParameterFields parameters = 4;
    */
   parameters: ParameterFields[];
 
   /**
-   * Sizes that the provider makes; absent = all of the model's.
+   * Sizes that the provider creates; absent = all of the model's.
    *
    * @generated from field: router.catalog.v1.CustomSize size_limits = 5;
    */
@@ -728,7 +728,7 @@ export type ParameterFields = Message<"router.catalog.v1.ParameterFields"> & {
   parameter: string;
 
   /**
-   * As the request has it, every "auto" resolved: "1024x1024", "high", "8", "true".
+   * Value in the request, every "auto" resolved: "1024x1024", "high", "8", "true".
    *
    * @generated from field: string value = 2;
    */
@@ -814,27 +814,27 @@ export const PriceSchema: GenMessage<Price> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 24);
 
 /**
- * How input images are counted. Absent = each of them, whatever its size, with each image made.
+ * Rule for counting input images. Absent = each counts, in any size, for each created image.
  *
  * @generated from message router.catalog.v1.InputCounting
  */
 export type InputCounting = Message<"router.catalog.v1.InputCounting"> & {
   /**
-   * Once a request, however many images it makes.
+   * Counted once a request, for any number of created images.
    *
    * @generated from field: bool once = 1;
    */
   once: boolean;
 
   /**
-   * Each counts as the started units of its area; 0 = each counts as one.
+   * Each image counts as the started units of its area; 0 = each counts as one.
    *
    * @generated from field: int64 unit_pixels = 2;
    */
   unitPixels: bigint;
 
   /**
-   * No input image counts as more pixels. One whose size is not known counts as so many.
+   * Maximum pixels of an input image. An image of unknown size counts as this many.
    *
    * @generated from field: int64 max_pixels = 3;
    */
@@ -849,7 +849,8 @@ export const InputCountingSchema: GenMessage<InputCounting> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 25);
 
 /**
- * Per token that the provider reports. A bound is held before; what was used is charged, and never more than the bound.
+ * Price per token that the provider reports. A bound is held before; the usage is charged, and never more than the
+ * bound.
  *
  * @generated from message router.catalog.v1.MeteredPrice
  */
@@ -860,28 +861,29 @@ export type MeteredPrice = Message<"router.catalog.v1.MeteredPrice"> & {
   tokens?: TokenPrice | undefined;
 
   /**
-   * The most tokens of one image made, or of one second of video; first match wins.
+   * Most tokens of one created image, or of one second of video; first match wins.
    *
    * @generated from field: repeated router.catalog.v1.MeteredTier tiers = 2;
    */
   tiers: MeteredTier[];
 
   /**
-   * The most tokens of one input image, with each image made.
+   * Most tokens of one input image, for each created image.
    *
    * @generated from field: int64 input_image_tokens = 3;
    */
   inputImageTokens: bigint;
 
   /**
-   * The most tokens of input besides prompt and images, with each image made. A token of the prompt has a byte at least.
+   * Most tokens of input besides prompt and images, for each created image. A token of the prompt has at least one
+   * byte.
    *
    * @generated from field: int64 other_input_tokens = 4;
    */
   otherInputTokens: bigint;
 
   /**
-   * The most tokens of output besides the image, with each image made: thinking, words.
+   * Most tokens of output besides the image, for each created image: thinking, words.
    *
    * @generated from field: int64 other_output_tokens = 5;
    */
@@ -930,14 +932,14 @@ export const MeteredTierSchema: GenMessage<MeteredTier> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 27);
 
 /**
- * What the provider reports as its cost, up to what another rule says. That bound is held before, and charged when
- * nothing is reported.
+ * The provider's reported cost, up to the amount of another rule. That bound is held before, and charged without a
+ * report.
  *
  * @generated from message router.catalog.v1.ReportedPrice
  */
 export type ReportedPrice = Message<"router.catalog.v1.ReportedPrice"> & {
   /**
-   * Its version is empty.
+   * Rule of the bound; its version is empty.
    *
    * @generated from field: router.catalog.v1.Price most = 1;
    */
@@ -952,7 +954,7 @@ export const ReportedPriceSchema: GenMessage<ReportedPrice> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 28);
 
 /**
- * Per image. The tier whose quality and size both match applies; an empty field matches all; first match wins.
+ * Price per image. The first tier with a matching quality and size applies; an empty field matches all.
  *
  * @generated from message router.catalog.v1.ImagePrice
  */
@@ -1007,7 +1009,7 @@ export type ImageTier = Message<"router.catalog.v1.ImageTier"> & {
   picoUsd: bigint;
 
   /**
-   * The tier holds for sizes of at most so many pixels; 0 = for all.
+   * The tier holds for sizes up to this many pixels; 0 = for all.
    *
    * @generated from field: int64 max_pixels = 4;
    */
@@ -1029,7 +1031,7 @@ export const ImageTierSchema: GenMessage<ImageTier> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 30);
 
 /**
- * Per image by its area, in started units of `unit_pixels`.
+ * Price per image by its area, in started units of `unit_pixels`.
  *
  * @generated from message router.catalog.v1.MegapixelPrice
  */
@@ -1077,7 +1079,7 @@ export const MegapixelPriceSchema: GenMessage<MegapixelPrice> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 31);
 
 /**
- * Per second of video, by quality, size and sound; first match wins.
+ * Price per second of video, by quality, size and sound; first match wins.
  *
  * @generated from message router.catalog.v1.SecondPrice
  */
@@ -1154,7 +1156,7 @@ export const SecondTierSchema: GenMessage<SecondTier> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 33);
 
 /**
- * Per video, whatever its length; the tier whose quality, size and length all match applies.
+ * Price per video of any length; the first tier with a matching quality, size and length applies.
  *
  * @generated from message router.catalog.v1.ClipPrice
  */
@@ -1236,7 +1238,7 @@ export const ClipTierSchema: GenMessage<ClipTier> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 35);
 
 /**
- * Per token.
+ * Price per token.
  *
  * @generated from message router.catalog.v1.TokenPrice
  */
@@ -1273,7 +1275,7 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
   imageInputPicoUsd?: bigint | undefined;
 
   /**
-   * Per request, whatever its size.
+   * Price per request of any size.
    *
    * @generated from field: int64 request_pico_usd = 6;
    */
@@ -1308,14 +1310,15 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
   audioOutputPicoUsd?: bigint | undefined;
 
   /**
-   * What tools that the provider runs cost besides the tokens; sorted by call. One that is not named is free.
+   * Fees for tools that the provider runs, besides the tokens; sorted by call. A call without a fee is free.
    *
    * @generated from field: repeated router.catalog.v1.ToolFee tool_fees = 11;
    */
   toolFees: ToolFee[];
 
   /**
-   * Of a text model that several upstreams serve: what those bill that do not bill as said above. Theirs have none.
+   * Price exceptions of upstreams that serve the same text model at other rates. Their prices contain no further
+   * upstreams.
    *
    * @generated from field: repeated router.catalog.v1.PriceAtUpstream upstreams = 12;
    */
@@ -1334,6 +1337,13 @@ export type TokenPrice = Message<"router.catalog.v1.TokenPrice"> & {
    * @generated from field: repeated router.catalog.v1.PriceCase cases = 14;
    */
   cases: PriceCase[];
+
+  /**
+   * Rates of some hours, by the provider's clock, for the standard tier and inputs without a case. They have none themselves.
+   *
+   * @generated from field: repeated router.catalog.v1.OffPeakPrice off_peak = 15;
+   */
+  offPeak: OffPeakPrice[];
 };
 
 /**
@@ -1344,13 +1354,68 @@ export const TokenPriceSchema: GenMessage<TokenPrice> = /*@__PURE__*/
   messageDesc(file_router_catalog_v1_catalog, 36);
 
 /**
+ * @generated from message router.catalog.v1.OffPeakPrice
+ */
+export type OffPeakPrice = Message<"router.catalog.v1.OffPeakPrice"> & {
+  /**
+   * @generated from field: repeated router.catalog.v1.DailyHours hours = 1;
+   */
+  hours: DailyHours[];
+
+  /**
+   * @generated from field: router.catalog.v1.TokenPrice price = 2;
+   */
+  price?: TokenPrice | undefined;
+};
+
+/**
+ * Describes the message router.catalog.v1.OffPeakPrice.
+ * Use `create(OffPeakPriceSchema)` to create a new message.
+ */
+export const OffPeakPriceSchema: GenMessage<OffPeakPrice> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 37);
+
+/**
+ * Hours of a day in UTC.
+ *
+ * @generated from message router.catalog.v1.DailyHours
+ */
+export type DailyHours = Message<"router.catalog.v1.DailyHours"> & {
+  /**
+   * From 1 (Monday) to 7 (Sunday); none = every day.
+   *
+   * @generated from field: repeated int32 weekdays = 1;
+   */
+  weekdays: number[];
+
+  /**
+   * Minutes after midnight: the first, and the first behind; 1440 = to the end of the day.
+   *
+   * @generated from field: int32 from_minute = 2;
+   */
+  fromMinute: number;
+
+  /**
+   * @generated from field: int32 to_minute = 3;
+   */
+  toMinute: number;
+};
+
+/**
+ * Describes the message router.catalog.v1.DailyHours.
+ * Use `create(DailyHoursSchema)` to create a new message.
+ */
+export const DailyHoursSchema: GenMessage<DailyHours> = /*@__PURE__*/
+  messageDesc(file_router_catalog_v1_catalog, 38);
+
+/**
  * All rates of a request that meets both conditions. Of several, the case with the largest input length applies.
  *
  * @generated from message router.catalog.v1.PriceCase
  */
 export type PriceCase = Message<"router.catalog.v1.PriceCase"> & {
   /**
-   * As `service_tier` names the tier: "priority". Empty = the standard tier.
+   * Name of the tier in `service_tier`: "priority". Empty = the standard tier.
    *
    * @generated from field: string tier = 1;
    */
@@ -1374,7 +1439,7 @@ export type PriceCase = Message<"router.catalog.v1.PriceCase"> & {
  * Use `create(PriceCaseSchema)` to create a new message.
  */
 export const PriceCaseSchema: GenMessage<PriceCase> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 37);
+  messageDesc(file_router_catalog_v1_catalog, 39);
 
 /**
  * @generated from message router.catalog.v1.ToolFee
@@ -1400,14 +1465,14 @@ export type ToolFee = Message<"router.catalog.v1.ToolFee"> & {
  * Use `create(ToolFeeSchema)` to create a new message.
  */
 export const ToolFeeSchema: GenMessage<ToolFee> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 38);
+  messageDesc(file_router_catalog_v1_catalog, 40);
 
 /**
  * @generated from message router.catalog.v1.PriceAtUpstream
  */
 export type PriceAtUpstream = Message<"router.catalog.v1.PriceAtUpstream"> & {
   /**
-   * As the model's routes name it.
+   * Name of the upstream in the model's routes.
    *
    * @generated from field: string provider = 1;
    */
@@ -1424,7 +1489,7 @@ export type PriceAtUpstream = Message<"router.catalog.v1.PriceAtUpstream"> & {
  * Use `create(PriceAtUpstreamSchema)` to create a new message.
  */
 export const PriceAtUpstreamSchema: GenMessage<PriceAtUpstream> = /*@__PURE__*/
-  messageDesc(file_router_catalog_v1_catalog, 39);
+  messageDesc(file_router_catalog_v1_catalog, 41);
 
 /**
  * @generated from enum router.catalog.v1.TextImportState
@@ -1455,7 +1520,7 @@ export const TextImportState = {
   DONE: 3,
 
   /**
-   * The models of the last import that was good stay, if there was one.
+   * The models of the last good import stay, if there was one.
    *
    * @generated from enum value: TEXT_IMPORT_STATE_FAILED = 4;
    */
@@ -1514,7 +1579,7 @@ export const ModelKindSchema: GenEnum<ModelKind> = /*@__PURE__*/
  */
 export const CatalogService: GenService<{
   /**
-   * The whole catalogue as it is now.
+   * Returns the whole current catalogue.
    *
    * @generated from rpc router.catalog.v1.CatalogService.GetCatalog
    */
@@ -1524,7 +1589,7 @@ export const CatalogService: GenService<{
     output: typeof GetCatalogResponseSchema;
   },
   /**
-   * The whole catalogue now, and again after each change, until the caller leaves.
+   * Returns the whole catalogue, now and after each change, until the caller disconnects.
    *
    * @generated from rpc router.catalog.v1.CatalogService.WatchCatalog
    */
@@ -1537,13 +1602,13 @@ export const CatalogService: GenService<{
   serviceDesc(file_router_catalog_v1_catalog, 0);
 
 /**
- * For operators; nothing on the way of a request calls it.
+ * Calls for operators; no request path uses them.
  *
  * @generated from service router.catalog.v1.CatalogOperatorService
  */
 export const CatalogOperatorService: GenService<{
   /**
-   * What the catalogue would be with these files and a fresh import. Changes nothing.
+   * Returns the catalogue that these files and a fresh import would yield. Changes nothing.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.PreviewCatalog
    */
@@ -1553,7 +1618,8 @@ export const CatalogOperatorService: GenService<{
     output: typeof PreviewCatalogResponseSchema;
   },
   /**
-   * Imports the text models now, as the schedule does. When it fails, the last good listing stays and the error says why.
+   * Imports the text models now, as the schedule does. After a failure, the last good listing stays and the error has
+   * the reason.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.SyncCatalog
    */
@@ -1563,7 +1629,7 @@ export const CatalogOperatorService: GenService<{
     output: typeof SyncCatalogResponseSchema;
   },
   /**
-   * How the last import of the text models went.
+   * Returns the result of the last import of the text models.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.GetTextImport
    */
@@ -1573,7 +1639,7 @@ export const CatalogOperatorService: GenService<{
     output: typeof GetTextImportResponseSchema;
   },
   /**
-   * The rule that a price version names, whether it is in force or not.
+   * Returns the rule of a price version, in force or not.
    *
    * @generated from rpc router.catalog.v1.CatalogOperatorService.GetPriceVersion
    */

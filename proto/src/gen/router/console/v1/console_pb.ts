@@ -351,7 +351,7 @@ export type AddOperatorRequest = Message<"router.console.v1.AddOperatorRequest">
   email: string;
 
   /**
-   * Of a new person; empty = the address.
+   * Name of a new person; empty = the address.
    *
    * @generated from field: string name = 2;
    */
@@ -434,7 +434,7 @@ export type AddOwnerRequest = Message<"router.console.v1.AddOwnerRequest"> & {
   email: string;
 
   /**
-   * Of a new person; empty = the address.
+   * Name of a new person; empty = the address.
    *
    * @generated from field: string name = 4;
    */
@@ -511,7 +511,7 @@ export const CreateSignInLinkResponseSchema: GenMessage<CreateSignInLinkResponse
  */
 export const ConsoleOperatorService: GenService<{
   /**
-   * Makes somebody an owner of an account, and a person if the address is new. The same again changes nothing.
+   * Adds an owner to an account, and a person if the address is new. A repeat changes nothing.
    * Errors: account_not_found, invalid_value.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.AddOwner
@@ -543,7 +543,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof SetSuspendedResponseSchema;
   },
   /**
-   * Makes a link that signs a person in, once. Errors: person_not_found.
+   * Creates a link that signs a person in, once. Errors: person_not_found.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.CreateSignInLink
    */
@@ -553,7 +553,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof CreateSignInLinkResponseSchema;
   },
   /**
-   * Lets somebody into the operator area, and makes a person if the address is new. The same again changes nothing.
+   * Adds an operator, and a person if the address is new. A repeat changes nothing.
    * Errors: invalid_value.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.AddOperator
@@ -564,7 +564,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof AddOperatorResponseSchema;
   },
   /**
-   * Takes that away again; at once, also for sessions that are open. Errors: person_not_found.
+   * Removes an operator; at once, also for open sessions. Errors: person_not_found.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.RemoveOperator
    */
@@ -574,7 +574,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof RemoveOperatorResponseSchema;
   },
   /**
-   * Compares a provider's statement with the books by UTC day and model; stores nothing. Can take minutes.
+   * Compares a provider's statement with the books by UTC day and model; stores nothing. May run for minutes.
    * Errors: invalid_value, service_unavailable with the reason that the statement was not read.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.ReconcileStatement
@@ -585,7 +585,7 @@ export const ConsoleOperatorService: GenService<{
     output: typeof ReconcileStatementResponseSchema;
   },
   /**
-   * Lists the last stored comparison of each statement, which the daily round has made.
+   * Lists the last stored comparison of each statement, as the daily round stored it.
    *
    * @generated from rpc router.console.v1.ConsoleOperatorService.ListComparisons
    */

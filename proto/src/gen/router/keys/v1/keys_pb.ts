@@ -77,7 +77,7 @@ export type Key = Message<"router.keys.v1.Key"> & {
   hint: string;
 
   /**
-   * Person to whom a web token was issued; absent for keys, and for tokens that were issued to no person.
+   * Person that a web token was issued to; absent for keys, and for tokens without a person.
    *
    * @generated from field: optional string person_id = 11;
    */
@@ -486,7 +486,7 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
     case: "capCredits";
   } | {
     /**
-     * true; takes the period away too.
+     * true; also removes the period.
      *
      * @generated from field: bool no_cap = 6;
      */
@@ -495,7 +495,7 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
   } | { case: undefined; value?: undefined };
 
   /**
-   * Unspecified = as it is.
+   * Unspecified = unchanged.
    *
    * @generated from field: router.billing.v1.SpendPeriod period = 7;
    */
@@ -640,7 +640,7 @@ export type IssueWebTokenRequest = Message<"router.keys.v1.IssueWebTokenRequest"
   lifetimeMs: bigint;
 
   /**
-   * Person who gets the token: the owner of the Idempotency-Keys that are sent with it. 1 to 100 characters; absent = no person.
+   * Person that receives the token and owns the Idempotency-Keys sent with it. 1 to 100 characters; absent = no person.
    *
    * @generated from field: optional string person_id = 3;
    */
@@ -787,7 +787,7 @@ export const KeysService: GenService<{
     output: typeof ListKeysResponseSchema;
   },
   /**
-   * One key of an account, of either kind. Error: key_not_found.
+   * Returns one key of an account, of either kind. Error: key_not_found.
    *
    * @generated from rpc router.keys.v1.KeysService.GetKey
    */
@@ -797,8 +797,8 @@ export const KeysService: GenService<{
     output: typeof GetKeyResponseSchema;
   },
   /**
-   * Changes a key; what is absent stays as it is. Billing obeys the change when this returns. A new period begins a
-   * new window at zero. Errors: key_not_found, invalid_value.
+   * Changes a key; absent fields stay unchanged. Billing obeys the change once this returns. A new period begins a new
+   * window at zero. Errors: key_not_found, invalid_value.
    *
    * @generated from rpc router.keys.v1.KeysService.UpdateKey
    */
