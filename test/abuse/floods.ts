@@ -107,8 +107,12 @@ async function keysOf(ring: AbuseRing, count: number): Promise<string[]> {
   const { dataDir } = ring.router;
   const account = await openAccount(dataDir, creditsOf("1"));
   const secrets: string[] = [];
+  let asked = 0;
   const mint = async () => {
-    for (; secrets.length < count; ) secrets.push((await mintKey(dataDir, account)).secret);
+    while (asked < count) {
+      asked += 1;
+      secrets.push((await mintKey(dataDir, account)).secret);
+    }
   };
   await Promise.all(Array.from({ length: MINTED_TOGETHER }, mint));
   return secrets;
