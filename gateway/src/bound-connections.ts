@@ -9,7 +9,7 @@ const CUT_CAUSES = ["stalled", "connection_bytes", "process_bytes"] as const;
 
 export function connectionLimits(
   config: GatewayConfig,
-  proxies: Pick<TrustedProxies, "isProxy">,
+  proxies: Pick<TrustedProxies, "isNamed">,
   metrics: Registry,
 ): Partial<ConnectionLimits> {
   const refusals = new Counter({
@@ -25,7 +25,7 @@ export function connectionLimits(
   const { MAX_CONNECTIONS_PER_ADDRESS: most } = config;
   return {
     mostOfOwner: most === 0 ? Number.POSITIVE_INFINITY : most,
-    ownerOf: (address) => (proxies.isProxy(address) ? undefined : connectionOwner(address)),
+    ownerOf: (address) => (proxies.isNamed(address) ? undefined : connectionOwner(address)),
     closed: (which) => (which === "idle" ? idle : refusals).inc(),
   };
 }

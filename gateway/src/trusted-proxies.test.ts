@@ -7,6 +7,7 @@ import { ManualClock, testRedis } from "@gr/testing";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { Registry } from "prom-client";
 import { admitRequests } from "./admit-request.ts";
+import { connectionLimits } from "./bound-connections.ts";
 import { gatewayConfig } from "./config.ts";
 import { LocalRateLimiter } from "./rate-limit-local.ts";
 import { RequestLimits } from "./request-limits.ts";
@@ -109,6 +110,18 @@ test.each([
   ["", "127.0.0.1", false],
 ])("with TRUSTED_PROXIES=%s, a connection from %s is a proxy's: %s", (setting, peer, expected) => {
   expect(new TrustedProxies(parseTrustedProxies(setting), silent).isProxy(peer)).toBe(expected);
+});
+
+test.each([
+  ["203.0.113.0/24", "203.0.113.7", undefined],
+  ["203.0.113.0/24", "198.51.100.9", "198.51.100.9"],
+  ["1", "203.0.113.7", "203.0.113.7"],
+  ["32", "203.0.113.7", "203.0.113.7"],
+  ["1", "10.0.0.1", undefined],
+])("with TRUSTED_PROXIES=%s, connections from %s count for %s", (setting, peer, owner) => {
+  const config = gatewayConfig.parse({});
+  const proxies = new TrustedProxies(parseTrustedProxies(setting), silent);
+  expect(connectionLimits(config, proxies, new Registry()).ownerOf?.(peer)).toBe(owner);
 });
 
 /** 5 requests of an address at once, 50 of its network. */

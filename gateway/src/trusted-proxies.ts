@@ -63,6 +63,11 @@ export class TrustedProxies {
     return this.#isTrusted?.(remoteAddress, 0) === true;
   }
 
+  /** Whether the peer is a trusted proxy by its address. A number of proxies names none of them. */
+  isNamed(remoteAddress: string): boolean {
+    return this.#isTrusted?.(remoteAddress, MAX_HOPS) === true;
+  }
+
   /**
    * Returns the address of the client: the peer of the connection, or the nearest address in X-Forwarded-For that is no
    * trusted proxy.

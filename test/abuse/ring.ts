@@ -6,7 +6,7 @@ import { creditsOf } from "@gr/money";
 import { Agent, type Dispatcher, request } from "undici";
 import { mintKey, mintManagementKey, openAccount } from "../chaos/customers.ts";
 import { call } from "../e2e/http.ts";
-import { type Router, type RouterOptions, startRouter } from "../e2e/topology.ts";
+import { type Router, type RouterOptions, startRouter, type Topology } from "../e2e/topology.ts";
 import { processorTime } from "./process-cost.ts";
 import { readTargets, type Target } from "./targets.ts";
 
@@ -16,7 +16,7 @@ export const CALLERS: readonly Caller[] = ["paying", "hopeless", "nobody"];
 
 export interface Attack {
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   /** Sends no length. */
   readonly chunked?: boolean;
 }
@@ -50,8 +50,8 @@ export class AbuseRing {
     this.#secrets = secrets;
   }
 
-  static async start(options: RouterOptions = {}): Promise<AbuseRing> {
-    const router = await startRouter("all-in-one", options);
+  static async start(options: RouterOptions = {}, topology: Topology = "all-in-one"): Promise<AbuseRing> {
+    const router = await startRouter(topology, options);
     const { dataDir } = router;
     const open = () => openAccount(dataDir, creditsOf("1000"));
     const [attacker, victim] = [await open(), await open()];

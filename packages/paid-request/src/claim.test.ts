@@ -7,110 +7,133 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Claimant, claimOf } from "./claim.ts";
 
+const WORK = { owner: "account" };
 const ENDPOINT = "/v1/compat/chat/completions";
 const claim = (
   key: string | undefined,
   content: readonly (string | Uint8Array)[] = [],
   endpoint = ENDPOINT,
   claimant: Claimant = { keyId: "1" },
-) => claimOf(key === undefined ? {} : { "idempotency-key": key }, endpoint, claimant, () => content);
-const hex = (made: Claim | undefined) =>
+) => claimOf(key === undefined ? {} : { "idempotency-key": key }, endpoint, claimant, () => content, WORK);
+const digestsOf = (made: Claim | undefined) =>
   made && [made.key, made.fingerprint].map((digest) => Buffer.from(digest).toString("hex"));
+
+const hex = async (made: Promise<Claim | undefined>) => digestsOf(await made);
 
 const keys = fc
   .array(fc.integer({ min: 0x20, max: 0x7e }), { minLength: 1, maxLength: 255 })
   .map((codes) => String.fromCharCode(...codes));
 const parts = fc.array(fc.oneof(fc.string({ unit: "binary" }), fc.uint8Array()), { maxLength: 4 });
 
-function refusalOf(value: string | string[]): ServiceError {
+async function refusalOf(value: string | string[]): Promise<ServiceError> {
+  const reading = () => {
+    throw new Error("nothing is read for a key that is refused");
+  };
   try {
-    claimOf({ "idempotency-key": value as string }, ENDPOINT, { keyId: "1" }, () => {
-      throw new Error("nothing is read for a key that is refused");
-    });
+    await claimOf({ "idempotency-key": value as string }, ENDPOINT, { keyId: "1" }, reading, WORK);
   } catch (error) {
     return error as ServiceError;
   }
   throw new Error("it was accepted");
 }
 
-test("a request without the header claims nothing, and nothing is read of it", () => {
+test("a request without the header claims nothing, and nothing is read of it", async () => {
   const reading = () => {
     throw new Error("read");
   };
-  expect(claimOf({}, ENDPOINT, { keyId: "1" }, reading)).toBeUndefined();
+  expect(await claimOf({}, ENDPOINT, { keyId: "1" }, reading, WORK)).toBeUndefined();
 });
 
-test("the same key, endpoint and content are the same claim, of two digests", () => {
-  fc.assert(
-    fc.property(keys, parts, (key, content) => {
-      const made = claim(key, content);
+test("the same key, endpoint and content are the same claim, of two digests", async () => {
+  await fc.assert(
+    fc.asyncProperty(keys, parts, async (key, content) => {
+      const made = await claim(key, content);
       expect(made?.key).toHaveLength(32);
       expect(made?.fingerprint).toHaveLength(32);
-      expect(hex(claim(key, content))).toEqual(hex(made));
+      expect(await hex(claim(key, content))).toEqual(digestsOf(made));
     }),
   );
 });
 
-test("text and its bytes are the same content", () => {
-  fc.assert(
-    fc.property(fc.string({ unit: "grapheme" }), (text) => {
-      expect(hex(claim("k", [text]))).toEqual(hex(claim("k", [Buffer.from(text)])));
+test("text and its bytes are the same content", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.string({ unit: "grapheme" }), async (text) => {
+      expect(await hex(claim("k", [text]))).toEqual(await hex(claim("k", [Buffer.from(text)])));
     }),
   );
 });
 
 describe("another claim is made", () => {
-  test("by another API key, and by another person with a web token of the same account", () => {
+  test("by another API key, and by another person with a web token of the same account", async () => {
     const claimants = [
       { keyId: "a" },
       { keyId: "b" },
       { keyId: "a", personId: "p" },
       { keyId: "a", personId: "q" },
     ];
-    const made = claimants.map((claimant) => hex(claim("k", ["body"], ENDPOINT, claimant)));
+    const made = await Promise.all(
+      claimants.map((claimant) => hex(claim("k", ["body"], ENDPOINT, claimant))),
+    );
     expect(new Set(made.map((each) => each?.[0])).size).toBe(claimants.length);
     expect(new Set(made.map((each) => each?.[1])).size).toBe(1);
   });
 
-  test("not by another token of the same person, nor by a key that was asked for twice", () => {
+  test("not by another token of the same person, nor by a key that was asked for twice", async () => {
     for (const claimant of [{ keyId: "a", personId: "p" }, { keyId: "a" }]) {
-      expect(hex(claim("k", [], ENDPOINT, { ...claimant }))).toEqual(hex(claim("k", [], ENDPOINT, claimant)));
+      const made = await hex(claim("k", [], ENDPOINT, { ...claimant }));
+      expect(made).toEqual(await hex(claim("k", [], ENDPOINT, claimant)));
     }
   });
 
-  test("by another key, also where key and endpoint run together", () => {
-    expect(hex(claim("b", [], "/v1/a"))?.[0]).not.toBe(hex(claim("ab", [], "/v1/"))?.[0]);
-    fc.assert(
-      fc.property(keys, keys, (one, other) => {
+  test("by another key, also where key and endpoint run together", async () => {
+    const keyOf = async (...made: Parameters<typeof claim>) => (await hex(claim(...made)))?.[0];
+    expect(await keyOf("b", [], "/v1/a")).not.toBe(await keyOf("ab", [], "/v1/"));
+    await fc.assert(
+      fc.asyncProperty(keys, keys, async (one, other) => {
         fc.pre(one !== other);
-        expect(hex(claim(one))?.[0]).not.toBe(hex(claim(other))?.[0]);
+        expect(await keyOf(one)).not.toBe(await keyOf(other));
       }),
     );
   });
 
-  test("by another endpoint, whose key is another one", () => {
-    expect(hex(claim("k", [], "/v1/compat/responses"))?.[0]).not.toBe(hex(claim("k"))?.[0]);
+  test("by another endpoint, whose key is another one", async () => {
+    const [made, another] = [await hex(claim("k", [], "/v1/compat/responses")), await hex(claim("k"))];
+    expect(made?.[0]).not.toBe(another?.[0]);
   });
 
-  test("by other content, also when only the borders of its parts move; the key stays the same", () => {
+  test("by other content, also when only the borders of its parts move; the key stays the same", async () => {
     const bytes = (content: readonly (string | Uint8Array)[]) =>
       content.map((part) => Buffer.from(part as string).toString("hex"));
-    fc.assert(
-      fc.property(parts, parts, (one, other) => {
+    await fc.assert(
+      fc.asyncProperty(parts, parts, async (one, other) => {
         fc.pre(JSON.stringify(bytes(one)) !== JSON.stringify(bytes(other)));
-        const [made, another] = [hex(claim("k", one)), hex(claim("k", other))];
+        const [made, another] = [await hex(claim("k", one)), await hex(claim("k", other))];
         expect(made?.[0]).toBe(another?.[0]);
         expect(made?.[1]).not.toBe(another?.[1]);
       }),
     );
-    expect(hex(claim("k", ["ab", "c"]))).not.toEqual(hex(claim("k", ["a", "bc"])));
-    expect(hex(claim("k", ["abc"]))).not.toEqual(hex(claim("k", ["abc", ""])));
+    expect(await hex(claim("k", ["ab", "c"]))).not.toEqual(await hex(claim("k", ["a", "bc"])));
+    expect(await hex(claim("k", ["abc"]))).not.toEqual(await hex(claim("k", ["abc", ""])));
   });
 });
 
-test("what is stored does not change from one version to the next", () => {
+test("what is stored does not change from one version to the next", async () => {
   const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
-  expect(hex(claim("k", ["body"], "/v1/x"))).toEqual([sha256("5:/v1/x1:k1:1"), sha256("4:body")]);
+  expect(await hex(claim("k", ["body"], "/v1/x"))).toEqual([sha256("5:/v1/x1:k1:1"), sha256("4:body")]);
+});
+
+test("long content is hashed in slices, to the same digest", async () => {
+  const bytes = Buffer.alloc(3_000_001, "content");
+  const whole = createHash("sha256").update(`${bytes.length}:`).update(bytes).digest("hex");
+  let pauses = 0;
+  const count = () => {
+    pauses += 1;
+    pending = setImmediate(count);
+  };
+  let pending = setImmediate(count);
+  expect((await hex(claim("k", [bytes])))?.[1]).toBe(whole);
+  clearImmediate(pending);
+  expect(pauses).toBeGreaterThanOrEqual(5);
 });
 
 describe("a key is refused, by name, before anything is read", () => {
@@ -120,14 +143,14 @@ describe("a key is refused, by name, before anything is read", () => {
     ["with a control character", "a\tb", /printable ASCII/],
     ["beyond ASCII", "clé", /printable ASCII/],
     ["sent more than once", ["a", "b"], /once/],
-  ])("%s", (_which, value, message) => {
-    const refusal = refusalOf(value);
+  ])("%s", async (_which, value, message) => {
+    const refusal = await refusalOf(value);
     expect(refusal).toMatchObject({ reason: "invalid_value", param: "Idempotency-Key" });
     expect(refusal.message).toMatch(message);
   });
 
-  test("but not with 255 characters, nor with spaces in it", () => {
-    expect(claim("k".repeat(255))).toBeDefined();
-    expect(claim("order 66, second try")).toBeDefined();
+  test("but not with 255 characters, nor with spaces in it", async () => {
+    expect(await claim("k".repeat(255))).toBeDefined();
+    expect(await claim("order 66, second try")).toBeDefined();
   });
 });

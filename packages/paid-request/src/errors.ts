@@ -8,6 +8,14 @@ export function overloaded(): ServiceError {
   return new ServiceError("provider_unavailable", message, { retryAfterMs: OVERLOADED_RETRY_MS });
 }
 
+/** @param owner that has its share; other owners still get places */
+export function shareOfPlacesUsed(owner: "account" | "key"): ServiceError {
+  const message =
+    `The requests of this ${owner} that are running have its share of the places of this process; ` +
+    "try again when some have ended. You are not charged.";
+  return new ServiceError("rate_limit_exceeded", message, { retryAfterMs: OVERLOADED_RETRY_MS });
+}
+
 export function tooLate(): ServiceError {
   return new ServiceError(
     "provider_timeout",

@@ -9,7 +9,7 @@ import { lookUpBill } from "./bill-look-up.ts";
 import { BillSearch, SEARCH_PAUSES } from "./bill-search.ts";
 import { type Booked, Booking } from "./booking.ts";
 import { Continuation } from "./continuation.ts";
-import { overloaded, takenOver, tooLate, unknownOutcome } from "./errors.ts";
+import { takenOver, tooLate, unknownOutcome } from "./errors.ts";
 import { type Cover, LossBreaker } from "./loss-breaker.ts";
 import type { PaidRequestsOptions } from "./options.ts";
 import type { Bill, Ending, Order, Route } from "./order.ts";
@@ -101,7 +101,6 @@ export class PaidRequests<K extends Kinds> {
    */
   async begin(order: K["order"], producer: Producer<K>, gone: () => boolean): Promise<Begun<K>> {
     const running = this.running.serve(order.id, order.accountId, order.keyId);
-    if (running === undefined) throw overloaded();
     const leave = () => {
       this.#holds.remove(order.id);
       running.leave();

@@ -1,12 +1,23 @@
 // Guarantees of places: while many are free, each account gets one. No account gets all.
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { RunningRequests } from "./running-requests.ts";
+import { type Running, RunningRequests } from "./running-requests.ts";
+
+type Asked = Parameters<RunningRequests["serve"]>;
+
+/** @returns the reason of the refusal instead of a place */
+function ask(running: RunningRequests, ...asked: Asked): Running | string {
+  try {
+    return running.serve(...asked);
+  } catch (error) {
+    return (error as { reason: string }).reason;
+  }
+}
 
 /** Acquires places for the account until the first refusal. */
 function fill(running: RunningRequests, account: string, key?: string): number {
   let taken = 0;
-  while (running.serve(`${account} ${key} ${taken}`, account, key ?? `key ${taken}`) !== undefined)
+  while (typeof ask(running, `${account} ${key} ${taken}`, account, key ?? `key ${taken}`) === "object")
     taken += 1;
   return taken;
 }
@@ -14,12 +25,14 @@ function fill(running: RunningRequests, account: string, key?: string): number {
 test("one account cannot take every place", () => {
   const running = new RunningRequests(64);
   expect(fill(running, "attacker")).toBe(48);
+  expect(ask(running, "one more", "attacker", "key")).toBe("rate_limit_exceeded");
   expect(fill(running, "victim")).toBeGreaterThanOrEqual(8);
 });
 
 test("one key cannot take every place that its account may have", () => {
   const running = new RunningRequests(64);
   expect(fill(running, "a", "leaked")).toBe(45);
+  expect(() => running.serve("one more", "a", "leaked")).toThrow(/requests of this key .* its share/);
   expect(fill(running, "a", "good")).toBeGreaterThanOrEqual(3);
 });
 
@@ -30,9 +43,9 @@ test("accounts that always want more come to the same share, and leave places to
   let next = 0;
   const wantMore = (account: string) => {
     for (;;) {
-      const place = running.serve(`${account} ${next}`, account, `key ${next}`);
+      const place = ask(running, `${account} ${next}`, account, `key ${next}`);
       next += 1;
-      if (place === undefined) return;
+      if (typeof place === "string") return;
       inside.push({ account, leave: () => place.leave() });
     }
   };
@@ -50,19 +63,19 @@ test("accounts that always want more come to the same share, and leave places to
 test("a few places are not divided until none is left", () => {
   const running = new RunningRequests(2);
   expect(fill(running, "a")).toBe(2);
-  expect(running.serve("other", "b", "k")).toBeUndefined();
+  expect(ask(running, "other", "b", "k")).toBe("provider_unavailable");
 });
 
 test("who leaves, once or twice, makes room for one; requests without a caller need none", () => {
   const running = new RunningRequests(1);
   const one = running.serve("one", "a", "k");
-  expect(running.serve("two", "a", "k")).toBeUndefined();
+  expect(ask(running, "two", "a", "k")).toBe("provider_unavailable");
   const resolved = running.resolve("three");
-  one?.leave();
-  one?.leave();
+  one.leave();
+  one.leave();
   resolved.leave();
   expect(running.served).toBe(0);
-  expect(running.serve("two", "a", "k")).toBeDefined();
+  running.serve("two", "a", "k");
   expect(() => running.resolve("two")).toThrow(/running already/);
 });
 
@@ -75,8 +88,8 @@ test("there are never more than there may be, and all are free in the end", () =
       for (const [index, { account, leaves }] of steps.entries()) {
         if (leaves) inside.pop()?.leave();
         else {
-          const place = running.serve(String(index), account, `key ${index % 2}`);
-          if (place !== undefined) inside.push(place);
+          const place = ask(running, String(index), account, `key ${index % 2}`);
+          if (typeof place === "object") inside.push(place);
         }
         expect(running.served).toBe(inside.length);
         expect(inside.length).toBeLessThanOrEqual(most);

@@ -1,5 +1,7 @@
-// RunningRequests limits the requests of this process: in all, for each account, and for each key.
-// Its ids exclude other processes, and its signals abort requests.
+// The requests that this process works on: how many there may be, of one account, and of one key; which of them another
+// process must not take; and how they are told to give up.
+import type { ServiceError } from "@gr/proto";
+import { overloaded, shareOfPlacesUsed } from "./errors.ts";
 
 /**
  * Places of an account for each free place. Alone, an account gets three quarters of all places; two greedy accounts
@@ -43,16 +45,14 @@ export class RunningRequests {
   }
 
   /**
-   * Admits a request of a caller.
-   * @returns undefined if the limit is reached, or if account or key have too many places for the few free ones
-   * @throws Error if the id is running already
+   * Acquires a place for a caller.
+   * @throws ServiceError provider_unavailable if no place is free, rate_limit_exceeded if the account or the key has its
+   *   share of the places; Error when the id is running already
    */
-  serve(id: string, accountId: string, keyId: string): Running | undefined {
-    const free = this.#most - this.#served;
+  serve(id: string, accountId: string, keyId: string): Running {
     const keyPlace = `${accountId} ${keyId}`;
-    const freeToAccount = PLACES_PER_FREE_PLACE * free - (this.#servedOf.get(accountId) ?? 0);
-    if (freeToAccount <= 0) return undefined;
-    if ((this.#servedOf.get(keyPlace) ?? 0) >= PLACES_PER_FREE_PLACE * freeToAccount) return undefined;
+    const refusal = this.#refusalOf(accountId, keyPlace);
+    if (refusal !== undefined) throw refusal;
     return this.#enter(id, [accountId, keyPlace]);
   }
 
@@ -77,7 +77,16 @@ export class RunningRequests {
     });
   }
 
-  /** @param takers owners of the place: an account and its key, or none */
+  #refusalOf(accountId: string, keyPlace: string): ServiceError | undefined {
+    const free = this.#most - this.#served;
+    if (free <= 0) return overloaded();
+    const freeToAccount = PLACES_PER_FREE_PLACE * free - (this.#servedOf.get(accountId) ?? 0);
+    if (freeToAccount <= 0) return shareOfPlacesUsed("account");
+    const ofKey = this.#servedOf.get(keyPlace) ?? 0;
+    return ofKey >= PLACES_PER_FREE_PLACE * freeToAccount ? shareOfPlacesUsed("key") : undefined;
+  }
+
+  /** @param takers whose place is taken: an account and its key, or nobody */
   #enter(id: string, takers: readonly string[]): Running {
     if (this.#running.has(id)) throw new Error(`request ${id} is running already`);
     const controller = new AbortController();

@@ -1,5 +1,6 @@
 // The runtime: how modules become processes, find each other and answer. Mechanisms only, no product nouns.
 
+export { ArrivingBytes } from "./bodies/arriving-bytes.ts";
 export { type Allowance, ByteBudget } from "./bodies/byte-budget.ts";
 export { FairGate, type FairGateOptions, type FairWork } from "./bodies/fair-gate.ts";
 export { parseForeignJson, readForeignJson } from "./bodies/foreign-json.ts";

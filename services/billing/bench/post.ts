@@ -113,7 +113,9 @@ async function measure({ hot, claims }: Series, concurrency: number): Promise<st
           priceVersion: "v1",
           deadlineAt: Date.now() + 600_000,
           claim: claims
-            ? claimOf({ "idempotency-key": holdId }, "/v1/bench", { keyId: id }, () => [holdId])
+            ? await claimOf({ "idempotency-key": holdId }, "/v1/bench", { keyId: id }, () => [holdId], {
+                owner: id,
+              })
             : undefined,
         });
         await billing.capture({ holdId, credits: 124n, cost: 12_345_678_901n });

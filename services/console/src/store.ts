@@ -84,6 +84,8 @@ export interface ConsoleStore {
   /** Counts one attempt. @returns the number of attempts in the window, with this one, and the end of the window */
   countAttempt(subject: string, windowMs: number): Promise<{ count: number; endsAt: Date }>;
   forgetAttempts(subject: string): Promise<void>;
+  /** Reduces the count by one attempt. */
+  uncountAttempt(subject: string): Promise<void>;
   sweep(): Promise<void>;
 }
 
@@ -180,6 +182,9 @@ export function createConsoleStore(pool: Pool): ConsoleStore {
       onlyOf(await rowsOf<{ count: number; endsAt: Date }>(COUNT_ATTEMPT, [subject, windowMs])),
     forgetAttempts: async (subject) => {
       await pool.query("DELETE FROM attempt WHERE subject = $1", [subject]);
+    },
+    uncountAttempt: async (subject) => {
+      await pool.query("UPDATE attempt SET count = count - 1 WHERE subject = $1 AND count > 0", [subject]);
     },
     sweep: async () => {
       await pool.query("DELETE FROM attempt WHERE window_ends_at < now()");

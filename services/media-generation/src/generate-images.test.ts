@@ -6,7 +6,7 @@ import { type RunningSimulator, startSimulator } from "@gr/simulator";
 import { until } from "@gr/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import sharp from "sharp";
-import { caller, waiting } from "./test/edge.ts";
+import { ACCOUNT_HEADER, caller, KEY_HEADER, waiting } from "./test/edge.ts";
 import { type MediaUnderTest, movesOf, startMedia, UNDISTURBED } from "./test/start-media.ts";
 
 let simulator: RunningSimulator;
@@ -257,6 +257,28 @@ describe("requests that cannot be met", () => {
     });
     expect((await Promise.all(asked)).sort()).toEqual([200, 503, 503]);
     expect(movesOf(media.billing)).toEqual(["place", "capture"]);
+  });
+
+  test("more than the share of one account are refused as its own, and another account gets a place", async () => {
+    await media.stop();
+    media = await startMedia({ upstreamUrl: simulator.url, env: { MEDIA_MAX_RUNNING: "4" } });
+    const fox = { model: "sandbox/image", prompt: "a fox" };
+    const refused = Promise.withResolvers<void>();
+    media.billing.before = () => refused.promise;
+    const asked = [1, 2, 3, 4].map(async () => {
+      const answer = await media.generate(fox);
+      if (answer.status !== 200) refused.resolve();
+      return answer;
+    });
+    await refused.promise;
+    const id = "5d9c3f1f-0f4a-4a51-9d5c-0b1f5f2e7fff";
+    const other = { [ACCOUNT_HEADER]: id, [KEY_HEADER]: id };
+    expect((await media.generate(fox, undefined, other)).status).toBe(200);
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 429]);
+    const share = answers.find(({ status }) => status === 429);
+    expect(share?.body.error.code).toBe("rate_limit_exceeded");
+    expect(share?.headers.get("retry-after")).toBe("1");
   });
 });
 

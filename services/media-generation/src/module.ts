@@ -7,6 +7,7 @@ import { CatalogOperatorService, CatalogService } from "@gr/proto/catalog";
 import { createReadyCheck, defineModule, type Module, openPool, startRounds } from "@gr/runtime";
 import { type MediaGenerationConfig, mediaGenerationConfig } from "./config.ts";
 import { createGenerationEvents } from "./generation/events.ts";
+import { FailingAccounts } from "./generation/failing-accounts.ts";
 import type { MediaKinds } from "./generation/generation.ts";
 import { GenerationRecord } from "./generation/generation-record.ts";
 import { MediaLookUp } from "./generation/look-up.ts";
@@ -69,9 +70,9 @@ export function defineMediaGeneration(makeProviders: typeof createProviders): Mo
         const { HOLD_GRACE_MS: graceMs, MEDIA_LEASE_MS: leaseMs } = config;
         const limits = limitsOf(config);
         const providers = makeProviders(config, outbound);
-        const events = createGenerationEvents(log, metrics, [...providers.keys()], () =>
-          requests.losses.closings(),
-        );
+        const closings = () => requests.losses.closings();
+        const failing = new FailingAccounts(clock);
+        const events = createGenerationEvents(log, metrics, [...providers.keys()], closings, failing);
         const store = createGenerationStore(pool);
         const opened = await openStorage(config, clock);
         const { storage } = opened;

@@ -119,7 +119,8 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
       const allowance = allowanceOf(http, reply, bodies);
       const left = departureOf(reply);
       const incoming = { fields: body, sources: inputSources(body), allowance, left };
-      const quote = () => deps.memory.during(() => quoteMedia(deps, asked, incoming, caller));
+      const quote = () =>
+        deps.memory.during(caller.accountId, () => quoteMedia(deps, asked, incoming, caller));
       return unlessLeft(left, reply, async () => quoteRecord(await allowance.during(quote)));
     },
   });
@@ -135,10 +136,12 @@ async function answerRequest(
   const { accountId, keyId } = principal;
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
-  const claim = claimOf(http.headers, path, principal, () => [
-    canonicalText(asked, fields),
-    ...contentOf(sources),
-  ]);
+  const work = { owner: accountId };
+  const content = async function* () {
+    yield canonicalText(asked, fields);
+    yield* contentOf(sources, work);
+  };
+  const claim = await claimOf(http.headers, path, principal, content, work);
   const allowance = allowanceOf(http, reply, bodies);
   const parts = { fields, sources, allowance };
   const caller = { requestId: http.id, accountId, keyId, claim, maxCost: maxCostOf(http.headers) };
@@ -149,7 +152,7 @@ async function answerRequest(
   }
   const left = departureOf(reply);
   const waits = { ...caller, gone: () => reply.raw.destroyed, asynchronous: false };
-  return deps.memory.during(() =>
+  return deps.memory.during(accountId, () =>
     unlessLeft(left, reply, async () => {
       const given = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
       return given === undefined ? reply.hijack() : give(given, reply);

@@ -73,7 +73,8 @@ export async function serveText(
   const began = performance.now();
   const { accountId, keyId } = principal;
   const request = readTextRequest(api, requireBytes(http.body));
-  const claim = claimOf(http.headers, TEXT_PATHS[api], principal, () => [request.bytes]);
+  const content = () => [request.bytes];
+  const claim = await claimOf(http.headers, TEXT_PATHS[api], principal, content, { owner: accountId });
   const maxCost = maxCostOf(http.headers);
   const continues = continuesElsewhere(http.headers);
   const found = await deps.paid.prepareOrFindEarlier({ accountId, keyId, claim }, () => {

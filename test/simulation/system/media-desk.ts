@@ -138,7 +138,7 @@ export class MediaDesk {
 
   /** @param accept told that the request is sure to be worked on, when its client does not wait */
   serve(request: Request, madeAt: number, accept: () => void): Promise<Answer | undefined> {
-    return this.#places.during(() => this.#serve(request, madeAt, accept));
+    return this.#places.during(String(request.account), () => this.#serve(request, madeAt, accept));
   }
 
   async #serve(request: Request, madeAt: number, accept: () => void): Promise<Answer | undefined> {

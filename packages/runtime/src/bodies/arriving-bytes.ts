@@ -1,25 +1,28 @@
-// ArrivingBytes collects the bytes of a body that still arrives. The buffer grows on arrival, since announced bytes may
-// never arrive. Old bytes move to the larger buffer in small parts, because a copy of 32 MB would block the loop for
-// long.
+// ArrivingBytes keeps the bytes of a body that is still arriving: first in a small room, then in blocks of 1 MiB, since a client
+// may announce more than it sends. No step copies more than a block, because a copy of 32 MB would block the loop.
+// Blocks are used again: V8 collects all garbage of the process for each 64 MB of new buffers, also those of refused bodies.
 import { setImmediate as otherWork } from "node:timers/promises";
 
-/** Bytes that move to the larger buffer for each arriving byte: once it is full, the smaller one is empty. */
-const MOVED_PER_BYTE = 2;
-/** Bytes that move at a time after the last arrival. */
-const SLICE = 1024 * 1024;
+const BLOCK = 1024 * 1024;
+/** Free blocks that the process keeps. */
+const MOST_FREE = 32;
+
+const free: Buffer[] = [];
 
 export class ArrivingBytes {
-  readonly #most: number;
+  readonly #blockBytes: number;
+  readonly #first: Buffer;
+  readonly #blocks: Buffer[] = [];
+  /** Room that bytes are copied to, and bytes that it has. */
   #room: Buffer;
+  #filled = 0;
   #length = 0;
-  /** The full earlier buffer, and the number of its bytes in the present one. */
-  #before: Buffer | undefined;
-  #moved = 0;
 
-  /** @param first bytes of the first buffer; @param most bytes of the whole body at most */
-  constructor(first: number, most: number) {
-    this.#most = most;
-    this.#room = Buffer.allocUnsafe(Math.min(first, most));
+  /** @param first bytes of the first room. @param blockBytes of each further one */
+  constructor(first: number, blockBytes = BLOCK) {
+    this.#blockBytes = blockBytes;
+    this.#first = Buffer.allocUnsafe(first);
+    this.#room = this.#first;
   }
 
   get length(): number {
@@ -27,36 +30,43 @@ export class ArrivingBytes {
   }
 
   /** @param chunk is copied */
-  push(chunk: Buffer): void {
-    const needed = this.#length + chunk.length;
-    if (needed > this.#room.length) this.#grow(needed);
-    chunk.copy(this.#room, this.#length);
-    this.#length = needed;
-    this.#move(MOVED_PER_BYTE * chunk.length);
+  push(chunk: Uint8Array): void {
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#filled === this.#room.length) this.#addBlock();
+      const part = chunk.subarray(at, at + this.#room.length - this.#filled);
+      this.#room.set(part, this.#filled);
+      this.#filled += part.length;
+      at += part.length;
+    }
+    this.#length += chunk.length;
   }
 
-  /** Returns all bytes. Nothing may be pushed after it. */
+  /** Returns all bytes in one piece. Nothing may be pushed after it. */
   async whole(): Promise<Buffer> {
-    while (this.#before !== undefined) {
-      this.#move(SLICE);
+    if (this.#blocks.length === 0) return this.#first.subarray(0, this.#length);
+    const whole = Buffer.allocUnsafe(this.#length);
+    let at = this.#first.copy(whole);
+    for (const block of this.#blocks) {
+      at += block.copy(whole, at);
       await otherWork();
     }
-    return this.#room.subarray(0, this.#length);
+    this.discard();
+    return whole;
   }
 
-  #grow(needed: number): void {
-    this.#move(this.#before?.length ?? 0);
-    const full = this.#room.subarray(0, this.#length);
-    this.#room = Buffer.allocUnsafe(Math.min(this.#most, Math.max(needed, 2 * this.#room.length)));
-    this.#before = full;
-    this.#moved = 0;
+  /** Ends the use of the blocks: nobody wants the bytes any more. */
+  discard(): void {
+    for (const block of this.#blocks.splice(0)) {
+      if (block.length === BLOCK && free.length < MOST_FREE) free.push(block);
+    }
+    this.#room = this.#first;
+    this.#filled = this.#first.length;
   }
 
-  #move(bytes: number): void {
-    if (this.#before === undefined) return;
-    const end = Math.min(this.#before.length, this.#moved + bytes);
-    this.#before.copy(this.#room, this.#moved, this.#moved, end);
-    this.#moved = end;
-    if (end === this.#before.length) this.#before = undefined;
+  #addBlock(): void {
+    const block = this.#blockBytes === BLOCK ? free.pop() : undefined;
+    this.#room = block ?? Buffer.allocUnsafeSlow(this.#blockBytes);
+    this.#blocks.push(this.#room);
+    this.#filled = 0;
   }
 }

@@ -92,7 +92,7 @@ function readGuarded(
     incoming?.expect(announced ?? limit);
     const guard = new JsonGuard(OF_REQUESTS, incoming?.meter);
     const first = announced === undefined ? FIRST_ROOM.unannounced : FIRST_ROOM.announced;
-    const arriving = new ArrivingBytes(first, announced ?? limit);
+    const arriving = new ArrivingBytes(Math.min(first, announced ?? limit));
     let length = 0;
     let checking: Promise<void> | undefined;
     const stop = () => {
@@ -103,6 +103,7 @@ function readGuarded(
     const fail = (error: unknown) => {
       stop();
       payload.pause();
+      arriving.discard();
       reject(error as Error);
     };
     const check = (chunk: Buffer) => {

@@ -5,7 +5,11 @@ import { LoopTurns } from "./loop-turns.ts";
 /** Returns long work with steps of 5 ms, by a clock that the test moves. */
 function scripted() {
   let now = 0;
-  const turns = new LoopTurns(() => now);
+  let pauses = 0;
+  const pause = async () => {
+    pauses += 1;
+  };
+  const turns = new LoopTurns(() => now, pause);
   const log: string[] = [];
   const step = (name: string, signal?: AbortSignal) =>
     turns.step({ owner: name.charAt(0), signal }, () => {
@@ -22,7 +26,7 @@ function scripted() {
       others(count - 1);
     });
   };
-  return { step, others, log };
+  return { step, others, log, pauses: () => pauses };
 }
 
 describe("long work", () => {
@@ -33,10 +37,11 @@ describe("long work", () => {
     expect(log.join("")).toBe("a1.....a2.....a3");
   });
 
-  test("goes on at once when the loop has nothing else to do", async () => {
-    const { step, log } = scripted();
+  test("continues after a pause when the loop has nothing else to do", async () => {
+    const { step, log, pauses } = scripted();
     expect(await Promise.all([step("a1"), step("a2"), step("a3")])).toEqual(["a1", "a2", "a3"]);
     expect(log).toEqual(["a1", "a2", "a3"]);
+    expect(pauses()).toBeGreaterThanOrEqual(2);
   });
 
   test("of an owner with many steps does not delay another's", async () => {

@@ -49,6 +49,13 @@ test("who gets in begins anew, and so does everybody when the window is over", a
   expect(await guess("a@example.com", "n1", right)).toBe("in");
 });
 
+test("a check that found no free place is not a wrong password", async () => {
+  const busy = () => Promise.reject(new ServiceError("service_unavailable", "busy"));
+  for (let time = 0; time < 200; time += 1)
+    expect(await guess("a@example.com", "n1", busy)).toBe("service_unavailable");
+  expect(await reached(25, () => ["a@example.com", "n1"])).toBe(10);
+});
+
 test("five mails to one address in an hour, and the answer says when there may be more", async () => {
   const mail = (email: string, network: string) => attempts.countMail({ email, network });
   for (let sent = 0; sent < 5; sent += 1) await mail("a@example.com", `n${sent}`);

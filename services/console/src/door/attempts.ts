@@ -113,9 +113,16 @@ export function createAttempts(store: ConsoleStore, clock: Clock): Attempts {
       ];
       // Counted before the check, so that guesses at the same moment count, too.
       for (const [subject, limit] of limits) await count(subject, limit);
-      const result = await check();
-      await store.forgetAttempts(here);
-      return result;
+      try {
+        const result = await check();
+        await store.forgetAttempts(here);
+        return result;
+      } catch (error) {
+        // No password was compared: too many checks wait in this process.
+        const isUnchecked = error instanceof ServiceError && error.reason === "service_unavailable";
+        if (isUnchecked) for (const [subject] of limits) await store.uncountAttempt(subject);
+        throw error;
+      }
     },
     countMail: async (mail) => {
       const excess = await exceedsMails(mail);

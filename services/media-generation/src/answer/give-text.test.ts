@@ -43,7 +43,7 @@ test.each([
       answers: { stallMs, bytesPerSecond: 0, connectionBytes: 1e9, processBytes: 1e9 },
     });
     app.get("/", (_http, reply) =>
-      places.during(async () => {
+      places.during("account", async () => {
         await places.take();
         return giveText(answer, reply, mostMs);
       }),
@@ -54,8 +54,8 @@ test.each([
     try {
       client.pause().write("GET / HTTP/1.1\r\nhost: x\r\n\r\n");
       await begun.promise;
-      // Resolves after the client's disconnection, and not before: the client has the only place.
-      await places.during(() => places.take());
+      // As soon as the client is cut, and not before: it has the only place.
+      await places.during("account", () => places.take());
       await closed.promise;
       // The answer did not wait in memory either.
       expect(read).toBeLessThan(PIECES / 2);

@@ -14,6 +14,7 @@ import { errorType, type Logger } from "@gr/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { OutboundError } from "../providers/outbound.ts";
 import { ProviderError } from "../providers/provider-error.ts";
+import type { FailingAccounts } from "./failing-accounts.ts";
 import type { MediaKinds, MediaOrder } from "./generation.ts";
 
 type Subject = Pick<MediaOrder, "id" | "accountId" | "model">;
@@ -54,14 +55,23 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   contentRemoved(order: Subject): void;
 }
 
+/** Outcome of a failure that other accounts of the provider do not have. The alert ProviderFails does not count it. */
+const ONE_ACCOUNT = "one_account";
+/** Failures that may speak of a provider. */
+const OF_PROVIDERS = new Set(["failed", "unavailable", "timeout", "unknown"]);
+
 const ACCOUNT_REFUSED = "a provider refuses us; check its key, its account and the catalogue";
 
-/** @param providers names of those that are configured. @param closings because of losses, as of now */
+/**
+ * @param providers names of those that are configured. @param closings because of losses, as of now
+ * @param failing accounts with failures
+ */
 export function createGenerationEvents(
   log: Logger,
   metrics: Registry,
   providers: readonly string[],
   closings: () => readonly Closing[],
+  failing: FailingAccounts,
 ): GenerationEvents {
   const { generations, duration, provided, own, resolutions, replays, trouble } = createCounters(metrics);
   // Created at zero, so that the first failure is an increase.
@@ -78,11 +88,16 @@ export function createGenerationEvents(
       }
     },
   });
+  const countFailure = ({ accountId }: Subject, provider: string, kind: string) => {
+    const isAlone = OF_PROVIDERS.has(kind) && failing.recordFailure(provider, accountId);
+    generations.inc({ provider, outcome: isAlone ? ONE_ACCOUNT : kind });
+  };
   const facts = ({ id, accountId, model }: Subject) => ({ requestId: id, accountId, model });
   const amounts = ({ charge, cost }: Bill) => ({ charge: String(charge), cost: formatPicoUsd(cost) });
   return {
     succeeded: (order, route, bill, { totalMs, providerMs }) => {
       const { provider } = route;
+      failing.recordSuccess(provider, order.accountId);
       generations.inc({ provider, outcome: "succeeded" });
       duration.observe({ provider }, totalMs / 1_000);
       provided.observe({ provider }, providerMs / 1_000);
@@ -90,7 +105,7 @@ export function createGenerationEvents(
       log.info({ ...facts(order), provider, ...amounts(bill) }, "generation succeeded");
     },
     failed: (order, { provider }, error) => {
-      generations.inc({ provider, outcome: error.kind });
+      countFailure(order, provider, error.kind);
       const details = { ...facts(order), provider, ...causeOf(error) };
       if (error.kind === "misconfigured") log.error(details, ACCOUNT_REFUSED);
       else log.warn(details, "generation failed");
@@ -104,7 +119,7 @@ export function createGenerationEvents(
       log.warn({ ...facts(order), provider, ...causeOf(error) }, "a part of a generation failed");
     },
     outcomeUnknown: (order, { provider }, error) => {
-      generations.inc({ provider, outcome: "unknown" });
+      countFailure(order, provider, "unknown");
       const details = { ...facts(order), provider, ...causeOf(error) };
       log.warn(details, "the outcome of a generation is unknown");
     },

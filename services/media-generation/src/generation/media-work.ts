@@ -153,7 +153,7 @@ export class MediaWork {
       // No client is connected to receive a file that must not be stored.
       const unwanted = order.request.response_format === "b64_ephemeral";
       const resume = (run: PartsRun<Made>) => resumeParts(run, operations);
-      return this.#options.memory.during(() =>
+      return this.#options.memory.during(order.accountId, () =>
         this.#run(attempt, signal, resume, { unwanted, givenUp: deleted }),
       );
     };

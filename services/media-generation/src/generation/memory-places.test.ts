@@ -7,13 +7,13 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 test("work without media needs no place, and work with media has one however often it asks", async () => {
   const places = new MemoryPlaces(1);
   const done = Promise.withResolvers<void>();
-  const first = places.during(async () => {
+  const first = places.during("account", async () => {
     await Promise.all([places.take(), places.take()]);
     await done.promise;
   });
-  await places.during(async () => undefined);
+  await places.during("account", async () => undefined);
   let second = "waits";
-  const waiting = places.during(async () => {
+  const waiting = places.during("account", async () => {
     await places.take();
     second = "has a place";
   });
@@ -27,18 +27,18 @@ test("work without media needs no place, and work with media has one however oft
 test("who gives up before its turn costs nobody a place, nor does who fails with one", async () => {
   const places = new MemoryPlaces(1);
   const done = Promise.withResolvers<void>();
-  const first = places.during(async () => {
+  const first = places.during("account", async () => {
     await places.take();
     await done.promise;
     throw new Error("it fails");
   });
   const leave = new AbortController();
-  const second = places.during(() => places.take(leave.signal));
+  const second = places.during("account", () => places.take(leave.signal));
   leave.abort(new Error("too late"));
   await expect(second).rejects.toThrow("too late");
   done.resolve();
   await expect(first).rejects.toThrow("it fails");
-  await places.during(() => places.take());
+  await places.during("account", () => places.take());
 });
 
 test("what is large takes several places, and nobody who came later goes before it", async () => {
@@ -46,7 +46,7 @@ test("what is large takes several places, and nobody who came later goes before 
   const [first, large] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const began: string[] = [];
   const work = (name: string, wanted: number, done: Promise<void>) =>
-    places.during(async () => {
+    places.during(name, async () => {
       await places.take(undefined, wanted);
       began.push(name);
       await done;
@@ -65,6 +65,25 @@ test("what is large takes several places, and nobody who came later goes before 
   await Promise.all(all);
   await work("larger than all", 9, Promise.resolve());
   await Promise.all([1, 2, 3, 4].map((name) => work(String(name), 1, Promise.resolve())));
+});
+
+test("an account whose clients do not read leaves places to others, and waits for itself", async () => {
+  const places = new MemoryPlaces(4);
+  const read = Promise.withResolvers<void>();
+  const began: string[] = [];
+  const work = (owner: string, end: Promise<void>) =>
+    places.during(owner, async () => {
+      await places.take();
+      began.push(owner);
+      await end;
+    });
+  const unread = Array.from({ length: 6 }, () => work("attacker", read.promise));
+  await settled();
+  await work("victim", Promise.resolve());
+  expect(began).toEqual(["attacker", "attacker", "attacker", "victim"]);
+  read.resolve();
+  await Promise.all(unread);
+  expect(began).toHaveLength(7);
 });
 
 test("outside of any work there is nothing to wait for", async () => {

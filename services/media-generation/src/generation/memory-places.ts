@@ -1,16 +1,25 @@
-// MemoryPlaces limit the generations with media in this process's memory. A generation that only waits for a
-// provider has no place. If all places are in use, media are read from the wire only when a place is free.
-// Large media need several places.
+// How many generations have media in this process's memory at the same time. Those that only wait for a provider have none
+// and are not counted; one whose media come while all places are taken leaves them on the wire until a place is free. What is
+// large takes several. Accounts share the places, since a place is kept until its client has read the answer.
 import { AsyncLocalStorage } from "node:async_hooks";
 
+/**
+ * Places that an account may have for each that is free: alone three quarters of all. A client that reads slowly keeps its place
+ * for minutes, so some are always free for an account that has none.
+ */
+const PLACES_PER_FREE_PLACE = 3;
+
 interface Work {
-  /** Pending or granted request for places, if there is one. */
+  /** Account of its places. */
+  readonly owner: string;
+  /** Its turn, if it has asked for a place. */
   turn: Promise<void> | undefined;
   /** Number of granted places. */
   places: number;
 }
 
 interface Waiting {
+  readonly owner: string;
   readonly places: number;
   admit(): void;
 }
@@ -20,19 +29,21 @@ export class MemoryPlaces {
   readonly #waiting: Waiting[] = [];
   readonly #all: number;
   #free: number;
+  /** None is 0. */
+  readonly #takenBy = new Map<string, number>();
 
   constructor(places: number) {
     this.#all = places;
     this.#free = places;
   }
 
-  /** Runs work that may acquire places at any time. Its places are released at its end. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
-    const own: Work = { turn: undefined, places: 0 };
+  /** Runs work that may acquire places of its owner's share, at any depth. Its end releases them. */
+  async during<T>(owner: string, work: () => Promise<T>): Promise<T> {
+    const own: Work = { owner, turn: undefined, places: 0 };
     try {
       return await this.#work.run(own, work);
     } finally {
-      if (own.turn !== undefined) void own.turn.then(() => this.#giveBack(own.places));
+      if (own.turn !== undefined) void own.turn.then(() => this.#giveBack(own));
     }
   }
 
@@ -46,31 +57,51 @@ export class MemoryPlaces {
     if (work === undefined) return;
     if (work.turn === undefined) {
       work.places = Math.min(places, this.#all);
-      work.turn = this.#enter(work.places);
+      work.turn = this.#enter(work);
     }
     await (signal === undefined ? work.turn : unlessAborted(work.turn, signal));
   }
 
-  /** In the order of the requests, so that a work with many places is not overtaken for ever. */
-  #enter(places: number): Promise<void> {
-    if (this.#waiting.length === 0 && this.#free >= places) {
-      this.#free -= places;
-      return Promise.resolve();
-    }
-    return new Promise((admit) => this.#waiting.push({ places, admit }));
+  /** In the order in which they come, so that whoever wants many gets them, too. */
+  #enter({ owner, places }: Work): Promise<void> {
+    return new Promise((admit) => {
+      this.#waiting.push({ owner, places, admit });
+      this.#admitNext();
+    });
   }
 
-  #giveBack(places: number): void {
-    this.#free += places;
-    for (
-      let next = this.#waiting[0];
-      next !== undefined && this.#free >= next.places;
-      [next] = this.#waiting
-    ) {
-      this.#waiting.shift();
-      this.#free -= next.places;
-      next.admit();
+  #giveBack({ owner, places }: Work): void {
+    this.#take(owner, -places);
+    this.#admitNext();
+  }
+
+  #admitNext(): void {
+    const beyondShare = new Set<string>();
+    for (let at = 0; at < this.#waiting.length; ) {
+      const { owner, places, admit } = this.#waiting[at] as Waiting;
+      if (beyondShare.has(owner) || !this.#isWithinShare(owner, places)) {
+        beyondShare.add(owner);
+        at += 1;
+        continue;
+      }
+      if (places > this.#free) return;
+      this.#waiting.splice(at, 1);
+      this.#take(owner, places);
+      admit();
     }
+  }
+
+  /** An owner without places has its turn however many it wants. */
+  #isWithinShare(owner: string, places: number): boolean {
+    const taken = this.#takenBy.get(owner) ?? 0;
+    return taken === 0 || taken + places <= PLACES_PER_FREE_PLACE * (this.#free - places);
+  }
+
+  #take(owner: string, places: number): void {
+    this.#free -= places;
+    const taken = (this.#takenBy.get(owner) ?? 0) + places;
+    if (taken === 0) this.#takenBy.delete(owner);
+    else this.#takenBy.set(owner, taken);
   }
 }
 

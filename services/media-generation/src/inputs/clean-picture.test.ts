@@ -7,6 +7,7 @@ import { createMediaGates } from "../generation/media-gates.ts";
 import type { InputPicture } from "../providers/provider.ts";
 import { createPictureCleaner } from "./clean-picture.ts";
 import { UnusablePictureError } from "./picture-header.ts";
+import { stripMetadata } from "./strip-metadata.ts";
 
 const cleaner = createPictureCleaner(createMediaGates().inputs);
 const clean = (bytes: Buffer, role: InputPicture["role"]) => cleaner(bytes, role, { owner: "account" });
@@ -92,6 +93,29 @@ describe.each(FORMATS)("a picture as %s", (format) => {
     expect([type, made]).toEqual(["image/png", "png"]);
     expect(hasAlpha).toBe(format !== "jpeg");
   });
+});
+
+test("all other work runs while a large picture loses its metadata, and it is refused in many parts", async () => {
+  const scan = Buffer.alloc(4_000_000, 0x11);
+  const jpeg = (parts: number) =>
+    Buffer.concat([
+      Buffer.from([0xff, 0xd8]),
+      Buffer.alloc(4 * parts, Buffer.from([0xff, 0xfe, 0x00, 0x02])),
+      Buffer.from([0xff, 0xda, 0x00, 0x02]),
+      scan,
+      Buffer.from([0xff, 0xd9]),
+    ]);
+  let pauses = 0;
+  const count = () => {
+    pauses += 1;
+    pending = setImmediate(count);
+  };
+  let pending = setImmediate(count);
+  const kept = await stripMetadata(jpeg(10), "jpeg", { owner: "account" });
+  clearImmediate(pending);
+  expect(kept?.equals(jpeg(0))).toBe(true);
+  expect(pauses).toBeGreaterThanOrEqual(10);
+  expect(await stripMetadata(jpeg(200_000), "jpeg", { owner: "account" })).toBeUndefined();
 });
 
 describe("what is refused", () => {

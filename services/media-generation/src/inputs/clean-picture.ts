@@ -32,7 +32,10 @@ export function createPictureCleaner(gate: FairGate): CleanInput {
   return async (bytes, role, { owner, signal }) => {
     const header = pictureHeaderOf(bytes);
     const cost = header.width * header.height;
-    return gate.run({ owner, cost, signal }, () => clean(bytes, role, header, signal));
+    const picture = await gate.run({ owner, cost, signal }, () =>
+      clean(bytes, role, header, { owner, signal }),
+    );
+    return { ...picture, owner };
   };
 }
 
@@ -41,7 +44,7 @@ async function clean(
   bytes: Buffer,
   role: InputPicture["role"],
   { format, ...announced }: PictureHeader,
-  signal: AbortSignal | undefined,
+  work: Pick<FairWork, "owner" | "signal">,
 ): Promise<CleanPicture> {
   // sharp loads slower than a service starts, and most services never draw.
   const { default: sharp } = await import("sharp");
@@ -52,11 +55,11 @@ async function clean(
   const isAsAnnounced = width === announced.width && height === announced.height;
   // The request was priced by the size in the header.
   if (header.format !== format || !isAsAnnounced) throw new UnusablePictureError("the picture is damaged");
-  signal?.throwIfAborted();
+  work.signal?.throwIfAborted();
   const kept: PictureFormat = role === "mask" ? "png" : format;
   const asItIs = orientation === 1 && pages === 1 && icc === undefined && space !== "cmyk" && kept === format;
   if (asItIs) {
-    const stripped = stripMetadata(bytes, format);
+    const stripped = await stripMetadata(bytes, format, work);
     if (stripped === undefined) throw new UnusablePictureError("the picture is cut short or damaged");
     const probe = open(stripped).timeout({ seconds: MAX_SECONDS });
     await decoding(probe.resize(PROBE_PIXELS, PROBE_PIXELS, { fit: "fill" }).raw().toBuffer());

@@ -1,11 +1,11 @@
-// FetchInputs reads the bytes of a request's pictures: files unchanged, data URIs decoded, our own media from the
-// storage, URLs from the public internet. Each account has a share of the downloads, and nothing is decoded here.
-import { buffer } from "node:stream/consumers";
+// Fetches the bytes of pictures that a request brings along or names: files as they came, data URIs decoded, our own media from
+// the storage, URLs from the public internet. Each account has its share of the downloads, and nothing is decoded here.
 import { ServiceError } from "@gr/proto";
 import type { Allowance, FairGate } from "@gr/runtime";
 import { mediaUrl } from "../answer/media-answer.ts";
 import { isTimeout } from "../generation/time-limit.ts";
 import { type Outbound, OutboundError } from "../providers/outbound.ts";
+import { collect } from "../storage/collect.ts";
 import { contentTypeOf } from "../storage/media-name.ts";
 import type { MediaStorage } from "../storage/media-storage.ts";
 import { bytesOfDataUri, type InputSource, MAX_PICTURE_BYTES, tooLarge } from "./input-sources.ts";
@@ -52,7 +52,7 @@ export class InputFetcher {
   async bytesOf(source: InputSource, share: InputShare): Promise<Buffer> {
     if (source.kind === "file") return source.file.take();
     if (source.kind === "data") {
-      const bytes = bytesOfDataUri(source, source.base64);
+      const bytes = await bytesOfDataUri(source, source.base64, share);
       share.allowance.take(bytes.length);
       return bytes;
     }
@@ -83,7 +83,7 @@ export class InputFetcher {
 
   async #ownMedia(source: UrlSource, name: string, { allowance }: InputShare): Promise<Buffer> {
     allowance.take(await this.#ownSize(source, name));
-    return buffer(this.#deps.storage.read(name));
+    return collect(this.#deps.storage.read(name));
   }
 
   async #ownSize(source: UrlSource, name: string): Promise<number> {

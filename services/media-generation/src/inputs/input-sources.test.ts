@@ -1,10 +1,12 @@
 // Accepted forms of input pictures: one or a list, under any name. An error names an
 // invalid one, and nothing is fetched.
 import { createHash } from "node:crypto";
+import { Readable } from "node:stream";
 import { ServiceError } from "@gr/proto";
 import { describe, expect, test } from "@jest/globals";
 import { bytesOfDataUri, contentOf, FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
 
+const WORK = { owner: "account" };
 const URL_A = "https://example.com/a.png";
 const bytes = Buffer.from("a picture");
 const fileOf = (content: Buffer) => new FormFile(content, createHash("sha256").update(content).digest());
@@ -66,9 +68,10 @@ describe("pictures of a request", () => {
 
   test.each(["", "=", "===", "A", "AA!A", "AA AA", "%41%41", "AAAA===", "A===", "==AA"])(
     "base64 of %j is refused",
-    (base64) => {
+    async (base64) => {
       const source = { role: "image", label: "image[3]" } as const;
-      expect(() => bytesOfDataUri(source, base64)).toThrow("image[3]: the data URI is not valid base64");
+      const words = "image[3]: the data URI is not valid base64";
+      await expect(bytesOfDataUri(source, base64, WORK)).rejects.toThrow(words);
     },
   );
 
@@ -78,8 +81,19 @@ describe("pictures of a request", () => {
     ["AA==", "00"],
     ["AA", "00"],
     ["-_-_", "fbffbf"],
-  ])("base64 of %j is %s, padded or not, in either alphabet", (base64, hex) => {
-    expect(bytesOfDataUri({ role: "image", label: "image" }, base64).toString("hex")).toBe(hex);
+  ])("base64 of %j is %s, padded or not, in either alphabet", async (base64, hex) => {
+    const bytes = await bytesOfDataUri({ role: "image", label: "image" }, base64, WORK);
+    expect(bytes.toString("hex")).toBe(hex);
+  });
+
+  test.each([[0], [1], [2]])("base64 of several slices and %i bytes is the same bytes", async (more) => {
+    const bytes = Buffer.alloc(600_000 + more, "slices");
+    const base64 = bytes.toString("base64");
+    const decoded = await bytesOfDataUri({ role: "image", label: "image" }, base64, WORK);
+    expect(decoded.equals(bytes)).toBe(true);
+    const damaged = `${base64.slice(0, 500_000)}!${base64.slice(500_001)}`;
+    const refused = bytesOfDataUri({ role: "image", label: "image" }, damaged, WORK);
+    await expect(refused).rejects.toThrow("is not valid base64");
   });
 
   // Work in the square of a million characters lasts minutes: the runner's time limit then
@@ -93,34 +107,42 @@ describe("pictures of a request", () => {
     "a data URI of a million characters, %s, is refused by work in proportion to its length",
     async (_, base64) => {
       const refused = expect.objectContaining({ param: "image" });
-      expect(() => bytesOfDataUri({ role: "image", label: "image" }, base64)).toThrow(refused);
-      expect(() => [...contentOf(inputSources({ image: `data:;base64,${base64}` }))]).toThrow(refused);
+      const source = { role: "image", label: "image" } as const;
+      await expect(bytesOfDataUri(source, base64, WORK)).rejects.toThrow(refused);
+      const content = contentOf(inputSources({ image: `data:;base64,${base64}` }), WORK);
+      await expect(Readable.from(content).toArray()).rejects.toThrow(refused);
       expect(() => inputSources({ image: `data:${base64}` })).toThrow(refused);
       await runnerLooks();
     },
   );
 
-  test("a data URI of more than a picture may have is refused before it is decoded", () => {
+  test("a data URI of more than a picture may have is refused before it is decoded", async () => {
     const base64 = "A".repeat((MAX_PICTURE_BYTES / 3) * 4 + 8);
     const source = { role: "mask", label: "mask" } as const;
-    expect(() => bytesOfDataUri(source, base64)).toThrow(ServiceError);
-    expect(() => bytesOfDataUri(source, base64)).toThrow("mask: the picture is larger than 25 MB");
+    const refused = bytesOfDataUri(source, base64, WORK);
+    await expect(refused).rejects.toThrow(ServiceError);
+    await expect(refused).rejects.toThrow("mask: the picture is larger than 25 MB");
+    const uri = `data:image/png;base64,${base64}${"A".repeat(1_000)}`;
+    expect(() => inputSources({ mask: uri })).toThrow("mask: the picture is larger than 25 MB");
   });
 });
 
 describe("the content of a request", () => {
-  const digest = (fields: object) =>
-    [...contentOf(inputSources(fields))].map((part) => Buffer.from(part as string).toString("hex"));
+  const digest = async (fields: object) => {
+    const parts = await Readable.from(contentOf(inputSources(fields), WORK)).toArray();
+    return parts.map((part) => Buffer.from(part as string).toString("hex"));
+  };
 
-  test("is the same for the same bytes in whichever form, and for the same URL under any name", () => {
-    expect(digest({ image: fileOf(bytes) })).toEqual(digest({ "image[]": [uriOf(bytes)] }));
-    expect(digest({ image: fileOf(bytes) })).toEqual(digest({ images: [{ image_url: uriOf(bytes) }] }));
-    expect(digest({ image: URL_A, mask: uriOf(bytes) })).toEqual(
-      digest({ "image[]": URL_A, "mask[]": fileOf(bytes) }),
+  test("is the same for the same bytes in whichever form, and for the same URL under any name", async () => {
+    const file = await digest({ image: fileOf(bytes) });
+    expect(file).toEqual(await digest({ "image[]": [uriOf(bytes)] }));
+    expect(file).toEqual(await digest({ images: [{ image_url: uriOf(bytes) }] }));
+    expect(await digest({ image: URL_A, mask: uriOf(bytes) })).toEqual(
+      await digest({ "image[]": URL_A, "mask[]": fileOf(bytes) }),
     );
   });
 
-  test("is another one for other pictures, another order, and a mask instead of an image", () => {
+  test("is another one for other pictures, another order, and a mask instead of an image", async () => {
     const all = [
       { image: uriOf(bytes) },
       { mask: uriOf(bytes) },
@@ -128,14 +150,14 @@ describe("the content of a request", () => {
       { image: URL_A },
       { image: [uriOf(bytes), URL_A] },
       { image: [URL_A, uriOf(bytes)] },
-    ].map((fields) => JSON.stringify(digest(fields)));
-    expect(new Set(all).size).toBe(all.length);
+    ].map(async (fields) => JSON.stringify(await digest(fields)));
+    expect(new Set(await Promise.all(all)).size).toBe(all.length);
   });
 
-  test("is known also when the bytes of a file have been handed over", () => {
+  test("is known also when the bytes of a file have been handed over", async () => {
     const file = fileOf(bytes);
-    const before = digest({ image: file });
+    const before = await digest({ image: file });
     expect(file.take()).toEqual(bytes);
-    expect(digest({ image: file })).toEqual(before);
+    expect(await digest({ image: file })).toEqual(before);
   });
 });

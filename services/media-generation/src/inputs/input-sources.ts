@@ -2,7 +2,9 @@
 // objects around one of these. A field has one or a list, under any of its names. Nothing is fetched or decoded here.
 import { createHash } from "node:crypto";
 import { ServiceError } from "@gr/proto";
+import { ArrivingBytes, type FairWork, loopTurns } from "@gr/runtime";
 import type { InputPicture } from "../providers/provider.ts";
+import { SLICE_DIGITS } from "../storage/base64-text.ts";
 
 export type Role = InputPicture["role"];
 
@@ -16,11 +18,12 @@ export type InputFields = { readonly [Field in (typeof INPUT_FIELDS)[number]]?: 
 const MAX_EACH = 16;
 const MAX_URL_CHARACTERS = 8_192;
 const BASE64_MARK = ";base64";
-const NOTHING = Buffer.alloc(0);
-/** Size limit of one picture, as a file, decoded from a data URI, or fetched, in bytes. */
+/** Of one picture, as a file, decoded from a data URI, or fetched. */
 export const MAX_PICTURE_BYTES = 25 * 1024 * 1024;
 
-/** A file from a part of a form. */
+const MAX_URI_CHARACTERS = (MAX_PICTURE_BYTES / 3) * 4 + 1_000;
+
+/** A file that came as a part of a form. */
 export class FormFile {
   readonly sha256: Buffer;
   #bytes: Buffer;
@@ -64,30 +67,61 @@ export function inputSources(fields: InputFields): InputSource[] {
   });
 }
 
-/** Decodes the picture of a data URI. @throws ServiceError */
-export function bytesOfDataUri({ role, label }: Pick<InputSource, "role" | "label">, base64: string): Buffer {
-  const digits = base64.slice(0, base64.length - paddingOf(base64));
-  const size = Math.floor((digits.length * 3) / 4);
-  if (size > MAX_PICTURE_BYTES) throw tooLarge(role, label);
-  // Decoding skips characters that are no digits and ends at a second "=": the result then has fewer bytes.
-  const bytes = digits.length % 4 === 1 ? NOTHING : Buffer.from(digits, "base64");
-  if (bytes.length !== size || size === 0) throw invalid(role, `${label}: the data URI is not valid base64`);
-  return bytes;
+/** The picture of a data URI. @throws ServiceError; the signal's reason */
+export async function bytesOfDataUri(
+  source: Pick<InputSource, "role" | "label">,
+  base64: string,
+  work: FairWork,
+): Promise<Buffer> {
+  const arriving = new ArrivingBytes(0);
+  for await (const slice of decodeDataUri(source, base64, work)) arriving.push(slice);
+  return arriving.whole();
 }
 
-/** Returns the number of "=" at the end, at most two. Reads only the last two characters. */
+/** Decodes one slice in each turn of the loop. @throws as bytesOfDataUri */
+async function* decodeDataUri(
+  { role, label }: Pick<InputSource, "role" | "label">,
+  base64: string,
+  work: FairWork,
+): AsyncGenerator<Buffer> {
+  const digits = base64.length - paddingOf(base64);
+  const size = bytesIn(digits);
+  if (size > MAX_PICTURE_BYTES) throw tooLarge(role, label);
+  const notBase64 = () => invalid(role, `${label}: the data URI is not valid base64`);
+  if (digits % 4 === 1 || size === 0) throw notBase64();
+  for (let at = 0; at < digits; at += SLICE_DIGITS) {
+    const end = Math.min(digits, at + SLICE_DIGITS);
+    const decode = () => Buffer.from(base64.slice(at, end), "base64");
+    const isShort = digits <= SLICE_DIGITS;
+    const slice = isShort ? decode() : await loopTurns.step({ ...work, cost: end - at }, decode);
+    // Decoding skips a character that is no digit and ends at a further "=": then fewer bytes come out.
+    if (slice.length !== bytesIn(end - at)) throw notBase64();
+    yield slice;
+  }
+}
+
+const bytesIn = (digits: number) => Math.floor((digits * 3) / 4);
+
+/** How many "=" end the digits, of the two that may. Looks at two characters, however many there are. */
 function paddingOf(base64: string): 0 | 1 | 2 {
   if (!base64.endsWith("=")) return 0;
   return base64.endsWith("==") ? 2 : 1;
 }
 
-/** Yields equal contents for equal requests, in any form of their pictures. */
-export function* contentOf(sources: readonly InputSource[]): Iterable<string | Uint8Array> {
+/** What two requests that ask for the same have in common, whatever form their pictures came in. */
+export async function* contentOf(
+  sources: readonly InputSource[],
+  work: FairWork,
+): AsyncGenerator<string | Uint8Array> {
   for (const source of sources) {
     yield source.role;
     if (source.kind === "url") yield `url ${source.url}`;
     else if (source.kind === "file") yield source.file.sha256;
-    else yield createHash("sha256").update(bytesOfDataUri(source, source.base64)).digest();
+    else {
+      const hash = createHash("sha256");
+      for await (const slice of decodeDataUri(source, source.base64, work)) hash.update(slice);
+      yield hash.digest();
+    }
   }
 }
 
@@ -113,6 +147,8 @@ function sourceOf(role: Role, label: string, value: unknown): InputSource {
   if (value instanceof FormFile) return { ...source, kind: "file", file: value };
   if (typeof value !== "string")
     throw invalid(role, `${label}: must be a URL, a data URI, a file of a form, or {"image_url": <URL>}`);
+  // V8 joins all pieces of a text before it reads one character.
+  if (value.length > MAX_URI_CHARACTERS) throw tooLarge(role, label);
   if (/^data:/i.test(value)) return { ...source, kind: "data", base64: base64Of(source, value) };
   if (value.length > MAX_URL_CHARACTERS) {
     throw invalid(role, `${label}: a URL may have at most ${MAX_URL_CHARACTERS} characters`);

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import multipart from "@fastify/multipart";
 import { ServiceError } from "@gr/proto";
-import { incomingBodyOf } from "@gr/runtime";
+import { ArrivingBytes, incomingBodyOf } from "@gr/runtime";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { withBodyInTurns } from "./form-in-turns.ts";
 import { FormFile, INPUT_FIELDS, MAX_PICTURE_BYTES } from "./input-sources.ts";
@@ -102,16 +102,16 @@ async function readFile(
   stream: AsyncIterable<Buffer>,
   kept: boolean,
 ): Promise<{ size: number; file: FormFile }> {
-  const chunks: Buffer[] = [];
+  const arriving = new ArrivingBytes(0);
   const hash = createHash("sha256");
   let size = 0;
   for await (const chunk of stream) {
     size += chunk.byteLength;
     if (!kept) continue;
     hash.update(chunk);
-    chunks.push(chunk);
+    arriving.push(chunk);
   }
-  return { size, file: new FormFile(Buffer.concat(chunks), hash.digest()) };
+  return { size, file: new FormFile(await arriving.whole(), hash.digest()) };
 }
 
 const numberOf = (text: string) => (/^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : text);

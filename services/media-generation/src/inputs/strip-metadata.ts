@@ -1,9 +1,20 @@
-// Removes all data from a picture that is not the picture: EXIF, XMP, colour profiles, comments, thumbnails, further
-// images, and trailing bytes. It edits the container only, so the remaining bytes are identical.
+// Takes everything out of a picture that is not the picture: EXIF, XMP, colour profiles, comments, thumbnails, further
+// images, and whatever hangs on the end. Works on the container, so that what remains is the same to the bit. A picture of
+// 25 MB needs some 50 ms, so the work pauses after each slice.
+import { type FairWork, loopTurns } from "@gr/runtime";
 import type { PictureFormat } from "../storage/picture-format.ts";
 
 /** First byte, and the byte after the last. */
 type Range = readonly [number, number];
+/** Pauses about every millisecond. */
+type Slices<Result> = Generator<undefined, Result>;
+
+/** Bytes that are looked at or copied between two pauses. */
+const SLICE = 512 * 1024;
+/** Parts of a picture that are looked at between two pauses. */
+const PARTS = 2_000;
+/** Parts of one picture, at most. Encoders write some thousands for 25 MB. */
+const MOST_PARTS = 100_000;
 
 const PNG_KEPT = new Set(["IHDR", "PLTE", "IDAT", "IEND", "tRNS", "gAMA", "cHRM", "sRGB", "sBIT"]);
 const WEBP_KEPT = new Set(["VP8 ", "VP8L", "VP8X", "ALPH", "ANIM", "ANMF"]);
@@ -11,15 +22,33 @@ const WEBP_KEPT = new Set(["VP8 ", "VP8L", "VP8X", "ALPH", "ANIM", "ANMF"]);
 const WEBP_METADATA_FLAGS = 0x20 | 0x08 | 0x04;
 const JFIF_LENGTH = 16;
 
-/** @param bytes that begin like a picture of the format. @returns undefined for an incomplete or malformed picture */
-export function stripMetadata(bytes: Buffer, format: PictureFormat): Buffer | undefined {
-  if (format === "png") return joined(bytes, pngRanges(bytes));
-  if (format === "jpeg") return joined(bytes, jpegRanges(bytes));
-  return strippedWebp(bytes);
+/**
+ * @param bytes that begin like a picture of the format. @param work its owner shares the loop with others
+ * @returns undefined when it is cut short or malformed. @throws the signal's reason
+ */
+export async function stripMetadata(
+  bytes: Buffer,
+  format: PictureFormat,
+  work: FairWork,
+): Promise<Buffer | undefined> {
+  const slices = stripped(bytes, format);
+  for (;;) {
+    const slice =
+      bytes.length <= SLICE
+        ? slices.next()
+        : await loopTurns.step({ ...work, cost: SLICE }, () => slices.next());
+    if (slice.done === true) return slice.value;
+  }
 }
 
-/** Returns the same bytes if nothing is removed. */
-function joined(bytes: Buffer, ranges: readonly Range[] | undefined): Buffer | undefined {
+function* stripped(bytes: Buffer, format: PictureFormat): Slices<Buffer | undefined> {
+  if (format === "png") return yield* joined(bytes, yield* pngRanges(bytes));
+  if (format === "jpeg") return yield* joined(bytes, yield* jpegRanges(bytes));
+  return yield* strippedWebp(bytes);
+}
+
+/** The same bytes when nothing is left out. */
+function* joined(bytes: Buffer, ranges: readonly Range[] | undefined): Slices<Buffer | undefined> {
   if (ranges === undefined) return undefined;
   const merged: [number, number][] = [];
   for (const [from, to] of ranges) {
@@ -29,12 +58,25 @@ function joined(bytes: Buffer, ranges: readonly Range[] | undefined): Buffer | u
   }
   const [only] = merged;
   if (merged.length === 1 && only?.[0] === 0 && only[1] === bytes.length) return bytes;
-  return Buffer.concat(merged.map(([from, to]) => bytes.subarray(from, to)));
+  const kept = Buffer.allocUnsafe(merged.reduce((sum, [from, to]) => sum + to - from, 0));
+  let length = 0;
+  let pausedAt = 0;
+  for (const [from, to] of merged) {
+    for (let at = from; at < to; at += SLICE) {
+      length += bytes.copy(kept, length, at, Math.min(to, at + SLICE));
+      if (length - pausedAt < SLICE) continue;
+      pausedAt = length;
+      yield;
+    }
+  }
+  return kept;
 }
 
-function pngRanges(bytes: Buffer): Range[] | undefined {
+function* pngRanges(bytes: Buffer): Slices<Range[] | undefined> {
   const ranges: Range[] = [[0, 8]];
-  for (let at = 8; at + 12 <= bytes.length; ) {
+  for (let [at, parts] = [8, 1]; at + 12 <= bytes.length; parts += 1) {
+    if (parts > MOST_PARTS) return undefined;
+    if (parts % PARTS === 0) yield;
     const end = at + 12 + bytes.readUInt32BE(at);
     const type = bytes.toString("latin1", at + 4, at + 8);
     if (end > bytes.length) return undefined;
@@ -45,9 +87,11 @@ function pngRanges(bytes: Buffer): Range[] | undefined {
   return undefined;
 }
 
-function jpegRanges(bytes: Buffer): Range[] | undefined {
+function* jpegRanges(bytes: Buffer): Slices<Range[] | undefined> {
   const ranges: Range[] = [[0, 2]];
-  for (let at = 2; at + 1 < bytes.length; ) {
+  for (let [at, parts] = [2, 1]; at + 1 < bytes.length; parts += 1) {
+    if (parts > MOST_PARTS) return undefined;
+    if (parts % PARTS === 0) yield;
     const marker = bytes[at + 1] ?? 0;
     if (bytes[at] !== 0xff || marker === 0x00 || marker === 0xd8) return undefined;
     if (marker === 0xff) {
@@ -58,7 +102,7 @@ function jpegRanges(bytes: Buffer): Range[] | undefined {
     if (marker === 0xd9) return [...ranges, [at, at + 2]];
     if (at + 4 > bytes.length) return undefined;
     const length = bytes.readUInt16BE(at + 2);
-    const end = marker === 0xda ? endOfScan(bytes, at + 2 + length) : at + 2 + length;
+    const end = marker === 0xda ? yield* endOfScan(bytes, at + 2 + length) : at + 2 + length;
     if (length < 2 || end > bytes.length) return undefined;
     if (keptInJpeg(bytes, marker, at, length)) ranges.push([at, end]);
     at = end;
@@ -66,9 +110,10 @@ function jpegRanges(bytes: Buffer): Range[] | undefined {
   return undefined;
 }
 
-/** Position of the next marker. Within a scan, FF is followed by 00, by more FF, or by the number of a restart. */
-function endOfScan(bytes: Buffer, from: number): number {
+/** Where the next marker begins: within a scan, FF is followed by 00, by more FF, or by the number of a restart. */
+function* endOfScan(bytes: Buffer, from: number): Slices<number> {
   for (let at = from; at + 1 < bytes.length; at += 1) {
+    if ((at - from) % SLICE === SLICE - 1) yield;
     if (bytes[at] !== 0xff) continue;
     const next = bytes[at + 1] ?? 0;
     if (next !== 0x00 && next !== 0xff && (next < 0xd0 || next > 0xd7)) return at;
@@ -87,12 +132,14 @@ function keptInJpeg(bytes: Buffer, marker: number, at: number, length: number): 
   return marker === 0xee && name === "Adobe" && length === 14;
 }
 
-function strippedWebp(bytes: Buffer): Buffer | undefined {
+function* strippedWebp(bytes: Buffer): Slices<Buffer | undefined> {
   if (bytes.length < 20) return undefined;
   const end = 8 + bytes.readUInt32LE(4);
   if (end > bytes.length) return undefined;
   const ranges: Range[] = [[0, 12]];
-  for (let at = 12; at < end; ) {
+  for (let [at, parts] = [12, 1]; at < end; parts += 1) {
+    if (parts > MOST_PARTS) return undefined;
+    if (parts % PARTS === 0) yield;
     if (at + 8 > end) return undefined;
     const size = bytes.readUInt32LE(at + 4);
     const next = at + 8 + size + (size % 2);
@@ -100,10 +147,10 @@ function strippedWebp(bytes: Buffer): Buffer | undefined {
     if (WEBP_KEPT.has(bytes.toString("latin1", at, at + 4))) ranges.push([at, next]);
     at = next;
   }
-  const stripped = joined(bytes, ranges);
-  if (stripped === undefined || stripped === bytes || stripped.length < 21) return stripped;
-  stripped.writeUInt32LE(stripped.length - 8, 4);
-  const extended = stripped.toString("latin1", 12, 16) === "VP8X";
-  if (extended) stripped.writeUInt8(stripped.readUInt8(20) & ~WEBP_METADATA_FLAGS, 20);
-  return stripped;
+  const kept = yield* joined(bytes, ranges);
+  if (kept === undefined || kept === bytes || kept.length < 21) return kept;
+  kept.writeUInt32LE(kept.length - 8, 4);
+  const extended = kept.toString("latin1", 12, 16) === "VP8X";
+  if (extended) kept.writeUInt8(kept.readUInt8(20) & ~WEBP_METADATA_FLAGS, 20);
+  return kept;
 }

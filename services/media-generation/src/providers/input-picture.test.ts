@@ -16,3 +16,17 @@ test("what is transparent in a mask becomes white, what is opaque black, and an 
   const plain = { role: "mask", bytes: await red(255, 255), type: "image/png" } as const;
   expect(await whiteMask(plain)).toEqual(plain);
 });
+
+test("masks of one account wait for each other, and not another account's for them", async () => {
+  const bytes = await sharp({ create: { width: 64, height: 64, channels: 4, background: "#00000080" } })
+    .png()
+    .toBuffer();
+  const order: string[] = [];
+  const whiten = async (owner: string) => {
+    await whiteMask({ role: "mask", bytes, type: "image/png", owner });
+    order.push(owner);
+  };
+  const flood = Array.from({ length: 8 }, () => whiten("attacker"));
+  await Promise.all([...flood, whiten("victim")]);
+  expect(order.indexOf("victim")).toBe(1);
+});

@@ -1,11 +1,22 @@
-// Encodes the pictures of a request for providers that accept them within JSON.
+// Pictures that come with a request, as providers take them within JSON.
+import { FairGate } from "@gr/runtime";
+import { Base64Text } from "../storage/base64-text.ts";
 import type { InputPicture } from "./provider.ts";
 
-export const base64 = ({ bytes }: InputPicture): string => bytes.toString("base64");
+/** The money is held, so no mask is refused for its turn. */
+const masks = new FairGate({
+  places: 1,
+  perOwner: 1,
+  waitingPerOwner: Number.POSITIVE_INFINITY,
+  waiting: Number.POSITIVE_INFINITY,
+  name: "masks",
+});
+
+export const base64 = ({ bytes }: InputPicture): Base64Text => new Base64Text(bytes);
 
 /** data:image/png;base64,… */
-export function dataUri(picture: InputPicture): string {
-  return `data:${picture.type};base64,${base64(picture)}`;
+export function dataUri({ bytes, type }: InputPicture): Base64Text {
+  return new Base64Text(bytes, `data:${type};base64,`);
 }
 
 export interface SortedPictures {
@@ -24,8 +35,12 @@ export function sortPictures(inputs: readonly InputPicture[]): SortedPictures {
  * Converts a mask for providers that repaint its white part. Clients follow OpenAI, where the transparent part is
  * repainted. A mask without transparency is treated as black and white already.
  */
-export async function whiteMask(mask: InputPicture): Promise<InputPicture> {
-  // sharp loads slower than a service starts, and masks are rare.
+export function whiteMask(mask: InputPicture): Promise<InputPicture> {
+  return masks.run({ owner: mask.owner ?? "" }, () => whitened(mask));
+}
+
+async function whitened(mask: InputPicture): Promise<InputPicture> {
+  // Loading sharp takes longer than starting a service, and masks are rare.
   const { default: sharp } = await import("sharp");
   const { isOpaque } = await sharp(mask.bytes).stats();
   if (isOpaque) return mask;

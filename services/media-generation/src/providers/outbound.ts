@@ -3,6 +3,7 @@
 // from the public internet or from configured hosts only, after each redirect too.
 import { Readable } from "node:stream";
 import {
+  ArrivingBytes,
   inSpan,
   outwardTraceHeaders,
   parseForeignJson,
@@ -18,9 +19,9 @@ export interface OutboundRequest {
   readonly url: string;
   /** Lower case. Each header is named by an adapter. No header of the client's request is forwarded. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Pieces are sent in their order. The headers then declare their total length. */
-  readonly body?: string | Buffer | readonly Buffer[];
-  /** Aborts the request in any state. A TimeoutError counts as a timeout. */
+  /** Pieces are sent one after the other; then the headers say how long they are together. */
+  readonly body?: string | Buffer | readonly Buffer[] | AsyncIterable<Buffer>;
+  /** Ends the request, whatever it waits for; a TimeoutError counts as a timeout. */
   readonly signal: AbortSignal;
 }
 
@@ -225,19 +226,17 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   }
 
   async function collect(chunks: AsyncIterable<Buffer>, signal: AbortSignal): Promise<Buffer> {
-    const collected: Buffer[] = [];
-    let size = 0;
+    const arriving = new ArrivingBytes(LARGE_BYTES);
     let large = false;
     for await (const chunk of chunks) {
-      size += chunk.byteLength;
-      collected.push(chunk);
-      if (large || size <= LARGE_BYTES) continue;
+      arriving.push(chunk);
+      if (large || arriving.length <= LARGE_BYTES) continue;
       large = true;
       await options.beforeLarge?.(signal).catch((error) => {
         throw explained(error, signal);
       });
     }
-    return Buffer.concat(collected, size);
+    return arriving.whole();
   }
 
   /** @returns true if the host is configured: private addresses are then allowed. @throws OutboundError */

@@ -4,6 +4,7 @@
 import { trimSlashes } from "@gr/runtime";
 import { exchangeFailure, type Phase, type Said, safeMessage, statusFailure } from "./answer-failure.ts";
 import { type FormPart, formBody } from "./form-body.ts";
+import { jsonBody } from "./json-body.ts";
 import {
   type Outbound,
   type OutboundAnswer,
@@ -118,7 +119,10 @@ function bodyOf({ json, form }: { json: object | undefined; form: readonly FormP
   readonly described: Readonly<Record<string, string>>;
 } {
   if (json !== undefined) {
-    return { body: JSON.stringify(json), described: { "content-type": "application/json" } };
+    const body = jsonBody(json);
+    const described = { "content-type": "application/json" };
+    if (typeof body === "string") return { body, described };
+    return { body: body.pieces, described: { ...described, "content-length": String(body.length) } };
   }
   if (form === undefined) return { described: {} };
   const { contentType, length, pieces } = formBody(form);

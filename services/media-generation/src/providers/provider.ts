@@ -14,6 +14,8 @@ export interface InputPicture {
   readonly role: "image" | "mask";
   readonly bytes: Buffer;
   readonly type: "image/png" | "image/jpeg" | "image/webp";
+  /** Account for which the decoder counts further work. */
+  readonly owner?: string;
 }
 
 interface JobFields {

@@ -75,6 +75,6 @@ function begin(
     accepted.resolve({ id: begun.order.id, repeated: false });
     await begun.served.catch((error) => deps.events.endedUnanswered(begun.order, error));
   };
-  incoming.allowance.during(() => deps.memory.during(work)).catch(accepted.reject);
+  incoming.allowance.during(() => deps.memory.during(caller.accountId, work)).catch(accepted.reject);
   return accepted.promise;
 }

@@ -1,7 +1,8 @@
-// Collects the pieces of a stream into one buffer.
+// Gathers what comes in pieces.
+import { ArrivingBytes } from "@gr/runtime";
 
 export async function collect(chunks: AsyncIterable<Uint8Array>): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of chunks) pieces.push(piece);
-  return Buffer.concat(pieces);
+  const arriving = new ArrivingBytes(0);
+  for await (const piece of chunks) arriving.push(piece);
+  return arriving.whole();
 }

@@ -1,11 +1,11 @@
-// The Black Forest Labs adapter: each model has its own path, and a job produces one picture or video.
-// Polling uses the address from the submission's answer, because only the job's own region has the job.
-import type { JsonObject } from "@bufbuild/protobuf";
+// Black Forest Labs: each model has its own path, a job makes one picture or video, and it is polled at the address that its
+// submission was answered with, since only the region that has it knows it.
 import { type PicoUsd, parseDecimal } from "@gr/money";
 import { z } from "zod";
 import { readDetail } from "../detail-message.ts";
 import { base64, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
+import type { JsonFields } from "../json-body.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
 import { percentOf } from "../percent.ts";
 import type {
@@ -75,7 +75,7 @@ export function createBflProvider({ apiKey: secret, baseUrl, outbound }: BflOpti
     usageOf,
   });
 
-  async function submit(job: MediaJob, json: JsonObject, signal: AbortSignal): Promise<Progress> {
+  async function submit(job: MediaJob, json: JsonFields, signal: AbortSignal): Promise<Progress> {
     const headers = { "x-request-id": job.requestId };
     const request = { method: "POST", to: `/${job.model}`, headers, json } as const;
     const answer = await http.send("submit", request, signal);
@@ -103,8 +103,8 @@ export function createBflProvider({ apiKey: secret, baseUrl, outbound }: BflOpti
   };
 }
 
-/** PNG is lossless. We encode the picture once, in the client's format. */
-async function pictureOf({ model, prompt, fields, inputs }: ImageJob): Promise<JsonObject> {
+/** PNG loses nothing; the picture is encoded once, by us, in the format that the caller wants. */
+async function pictureOf({ model, prompt, fields, inputs }: ImageJob): Promise<JsonFields> {
   const { size, others } = readJobFields(fields);
   const { images, mask } = sortPictures(inputs);
   const field = PICTURE_FIELDS[model] ?? "input_image";
@@ -123,7 +123,7 @@ async function pictureOf({ model, prompt, fields, inputs }: ImageJob): Promise<J
 }
 
 /** The first picture is the first frame, a second one the last. */
-function videoOf({ prompt, fields, inputs }: VideoJob): JsonObject {
+function videoOf({ prompt, fields, inputs }: VideoJob): JsonFields {
   const { seconds, audio, others } = readJobFields(fields);
   return {
     mode: inputs.length === 0 ? "t2v" : "i2v",

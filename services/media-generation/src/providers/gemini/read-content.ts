@@ -1,5 +1,6 @@
 // Reads the answer of generateContent. A refusal is also an answer: status 200, and a reason instead of a picture.
 import { z } from "zod";
+import { decodedPieces } from "../../storage/base64-text.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -48,7 +49,7 @@ export function readContent(answer: OutboundAnswer): Progress {
   // A later picture is the model's revision of the earlier ones.
   const picture = parts.findLast(({ inlineData, thought }) => inlineData != null && !thought)?.inlineData;
   if (picture != null) {
-    const stream = [Buffer.from(picture.data, "base64")];
+    const stream = decodedPieces(picture.data);
     return { state: "succeeded", artifacts: [{ stream, type: picture.mimeType }], ...usage };
   }
   const blockReason = promptFeedback?.blockReason;

@@ -1,6 +1,7 @@
 // Reads an interaction, the job of a video, in any of its states. A refusal completes
 // it, with text instead of a video.
 import { z } from "zod";
+import { decodedPieces } from "../../storage/base64-text.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, Progress, ReportedUsage } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
@@ -61,7 +62,7 @@ export function readInteraction(
     const isLost = (used?.tokens?.imageOutputTokens ?? 0) > 0;
     throw new ProviderError(isLost ? "failed" : "blocked", "gemini: completed without a video", end);
   }
-  const stream = video.data ? [Buffer.from(video.data, "base64")] : readFile(video.uri ?? "");
+  const stream = video.data ? decodedPieces(video.data) : readFile(video.uri ?? "");
   return { state: "succeeded", artifacts: [{ stream, type: video.mime_type ?? "video/mp4" }], ...usage };
 }
 

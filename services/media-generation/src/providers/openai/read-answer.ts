@@ -1,5 +1,6 @@
 // Reads OpenAI's answers to image requests. The schemas name only the fields that we use, so additions break nothing.
 import { z } from "zod";
+import { decodedPieces } from "../../storage/base64-text.ts";
 import { madePictures } from "../made-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
 import type { Artifact, ReportedUsage } from "../provider.ts";
@@ -40,7 +41,7 @@ export function readImages(answer: OutboundAnswer, wanted: number): Images {
   const usage = readTokenUsage(body);
   const images = imagesSchema.safeParse(body);
   const artifacts = madePictures("openai", images.data?.data, wanted, { usage }).map(({ b64_json }) => ({
-    stream: [Buffer.from(b64_json, "base64")],
+    stream: decodedPieces(b64_json),
     type: "image/png",
   }));
   return { artifacts, ...(usage === undefined ? {} : { usage }) };

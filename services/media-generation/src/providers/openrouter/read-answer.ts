@@ -2,6 +2,7 @@
 // use, so additions break nothing.
 import { parsePicoUsd } from "@gr/money";
 import { z } from "zod";
+import { decodedPieces } from "../../storage/base64-text.ts";
 import type { Phase } from "../answer-failure.ts";
 import { madePictures } from "../made-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
@@ -43,7 +44,7 @@ export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const images = imagesSchema.safeParse(body);
   const pictures = madePictures("openrouter", images.data?.data, wanted, usageOf(body));
   const artifacts = pictures.map(({ b64_json: base64, media_type: type }) => ({
-    stream: [Buffer.from(base64, "base64")],
+    stream: decodedPieces(base64),
     type: type ?? "image/png",
   }));
   return { state: "succeeded", artifacts, ...usageOf(body) };

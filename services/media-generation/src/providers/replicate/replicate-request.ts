@@ -1,8 +1,8 @@
-// Builds Replicate's requests. Each model has its own inputs, which the catalogue's routes name.
-// The names of the picture inputs are in the table below.
-import type { JsonObject } from "@bufbuild/protobuf";
+// What Replicate is sent: each model has inputs of its own, so the catalogue's routes name them; pictures go under the
+// names that are known here.
 import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
+import type { JsonFields } from "../json-body.ts";
 import type { MediaJob } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 
@@ -21,8 +21,8 @@ const PICTURES: Readonly<Record<string, PictureInputs>> = {
   "black-forest-labs/flux-fill-pro": { image: "image", mask: "mask" },
 };
 
-/** @throws ProviderError if the model accepts no such pictures here */
-export async function inputOf(job: MediaJob): Promise<JsonObject> {
+/** @throws ProviderError when the model takes no such pictures here */
+export async function inputOf(job: MediaJob): Promise<JsonFields> {
   const { size, seconds, audio, others } = readJobFields(job.fields);
   return {
     prompt: job.prompt,
@@ -34,7 +34,7 @@ export async function inputOf(job: MediaJob): Promise<JsonObject> {
   };
 }
 
-async function picturesOf({ model, inputs }: MediaJob): Promise<JsonObject> {
+async function picturesOf({ model, inputs }: MediaJob): Promise<JsonFields> {
   const names = PICTURES[model];
   const { images, mask } = sortPictures(inputs);
   const isTaken = names?.takesList || images.length === 1;

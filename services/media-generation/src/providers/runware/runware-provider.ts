@@ -1,8 +1,8 @@
-// The Runware adapter: one address accepts lists of tasks with ids of our own. A task is queued and then polled.
-// After a lost submission, a poll shows whether the task was started. Each result includes its cost.
-import type { JsonObject } from "@bufbuild/protobuf";
+// Runware: one address takes lists of tasks under ids of our own. A task is submitted to its queue, asked for until it is
+// done, and can be asked for when nobody knows any more whether it was begun. Each result says what it cost.
 import type { PicoUsd } from "@gr/money";
 import type { Phase } from "../answer-failure.ts";
+import type { JsonFields } from "../json-body.ts";
 import type { Outbound, OutboundAnswer } from "../outbound.ts";
 import { percentOf } from "../percent.ts";
 import {
@@ -42,7 +42,7 @@ export function createRunwareProvider(options: RunwareOptions): MediaProvider {
     usageOf: readUsage,
   });
 
-  const send = (phase: Phase, tasks: readonly JsonObject[], signal: AbortSignal, headers = {}) =>
+  const send = (phase: Phase, tasks: readonly JsonFields[], signal: AbortSignal, headers = {}) =>
     http.send(phase, { method: "POST", to: baseUrl, headers, json: tasks }, signal);
 
   /** @throws ProviderError for an answer that is none about tasks */
@@ -91,7 +91,7 @@ export function createRunwareProvider(options: RunwareOptions): MediaProvider {
   };
 }
 
-const lookAt = (taskUUID: string): JsonObject => ({ taskType: "getResponse", taskUUID });
+const lookAt = (taskUUID: string): JsonFields => ({ taskType: "getResponse", taskUUID });
 
 const urlOf = ({ imageURL, videoURL }: TaskItem) => imageURL ?? videoURL ?? undefined;
 

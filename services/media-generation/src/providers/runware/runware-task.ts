@@ -1,9 +1,9 @@
 // Builds Runware's tasks with ids of our own. By its id a task is found again, also after a
 // lost answer to its submission.
 import { createHash } from "node:crypto";
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
+import type { JsonFields } from "../json-body.ts";
 import type { MediaJob } from "../provider.ts";
 import { ProviderError } from "../provider-error.ts";
 
@@ -18,8 +18,8 @@ export function taskIdOf(requestId: string, part: number): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
-/** @throws ProviderError if the model accepts no such pictures here */
-export async function taskOf(job: MediaJob): Promise<JsonObject> {
+/** @throws ProviderError when the model takes no such pictures here */
+export async function taskOf(job: MediaJob): Promise<JsonFields> {
   const { size, seconds, audio, others } = readJobFields(job.fields);
   const image = job.kind === "image";
   return {
@@ -41,7 +41,7 @@ export async function taskOf(job: MediaJob): Promise<JsonObject> {
   };
 }
 
-async function inputsOf({ kind, model, inputs }: MediaJob): Promise<JsonObject> {
+async function inputsOf({ kind, model, inputs }: MediaJob): Promise<JsonFields> {
   const { images, mask } = sortPictures(inputs);
   const [first, ...more] = images.map(dataUri);
   const repaints = REPAINTING.has(model);
@@ -58,20 +58,18 @@ async function inputsOf({ kind, model, inputs }: MediaJob): Promise<JsonObject> 
   return { frameImages: [{ image: first, frame: "first" }, ...end] };
 }
 
-/**
- * The catalogue has names and plain values. A dot in a name separates object keys: `providerSettings.openai.quality`.
- */
-function nested(fields: JsonObject): JsonObject {
-  const task: JsonObject = {};
+/** The catalogue has names and plain values; a point in a name leads into an object: `providerSettings.openai.quality`. */
+function nested(fields: JsonFields): JsonFields {
+  const task: JsonFields = {};
   for (const [name, value] of Object.entries(fields)) {
     const path = name.split(".");
     const last = path.pop() ?? name;
     let place = task;
     for (const step of path) {
-      const inner: JsonValue = place[step] ?? {};
+      const inner: unknown = place[step] ?? {};
       if (typeof inner !== "object" || inner === null || Array.isArray(inner)) break;
       place[step] = inner;
-      place = inner;
+      place = inner as JsonFields;
     }
     place[last] = value;
   }

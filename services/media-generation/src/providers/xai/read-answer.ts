@@ -1,6 +1,7 @@
 // Reads xAI's answers. Moderation answers 403 to a prompt and 400 to a result, or removes the address of a result.
 // xAI bills results that it refuses. A wrong key is 400, an account without credit 403 or 429.
 import { z } from "zod";
+import { decodedPieces } from "../../storage/base64-text.ts";
 import type { Phase } from "../answer-failure.ts";
 import { madePictures } from "../made-pictures.ts";
 import type { OutboundAnswer } from "../outbound.ts";
@@ -108,7 +109,7 @@ function isTakenAway({ url, b64_json, respect_moderation }: Made): boolean {
 
 function artifactOf({ url, b64_json, mime_type }: Made, usual: string) {
   const type = mime_type ?? usual;
-  return b64_json ? { stream: [Buffer.from(b64_json, "base64")], type } : { url: url ?? "", type };
+  return b64_json ? { stream: decodedPieces(b64_json), type } : { url: url ?? "", type };
 }
 
 /** Undefined for usage that is missing or invalid: the output is valid all the same. */
