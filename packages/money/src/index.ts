@@ -15,6 +15,7 @@ export { larger, smaller } from "./min-max.ts";
 export {
   chargeOf,
   formatPicoUsd,
+  LARGEST_COST,
   PICO_PER_CREDIT,
   PICO_PER_USD,
   type PicoUsd,

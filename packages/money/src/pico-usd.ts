@@ -11,7 +11,7 @@ export const PICO_PER_USD: PicoUsd = 1_000_000_000_000n;
 export const PICO_PER_CREDIT: PicoUsd = 100_000_000n;
 
 /** Largest cost that one request can have and a 64-bit column can hold: 9.2 million USD. */
-const LIMIT: PicoUsd = 2n ** 63n - 1n;
+export const LARGEST_COST: PicoUsd = 2n ** 63n - 1n;
 
 /**
  * Reads a USD cost that an upstream reported. Digits beyond 1e-12 USD are rounded up.
@@ -19,7 +19,7 @@ const LIMIT: PicoUsd = 2n ** 63n - 1n;
  */
 export function parsePicoUsd(usd: string | number): PicoUsd | undefined {
   const pico = parseDecimal(usd, SCALE, "up");
-  if (pico === undefined || pico < 0n || pico > LIMIT) return undefined;
+  if (pico === undefined || pico < 0n || pico > LARGEST_COST) return undefined;
   return pico;
 }
 

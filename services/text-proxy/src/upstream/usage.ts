@@ -1,7 +1,7 @@
 // Usage is an upstream's report of a request's usage, read exactly: token counts as whole numbers, the cost from its
 // source text and never through a floating-point number. An invalid count invalidates the whole usage.
 import { priceOfTokens, type TokenMeters, withOwnPrice } from "@gr/models";
-import { formatPicoUsd, type PicoUsd, parsePicoUsd, smaller } from "@gr/money";
+import { formatPicoUsd, LARGEST_COST, type PicoUsd, parsePicoUsd, smaller } from "@gr/money";
 import type { TokenPrice } from "@gr/proto/catalog";
 import type { AmountReader, UpstreamKind } from "@gr/text-upstream";
 import { findMember, type Member, type ObjectLayout, scanObject, valueText } from "../json/json-members.ts";
@@ -77,6 +77,8 @@ export function readUsage(
     return { meters, reportedCost: undefined, saysCost: false, json, layout };
   }
   const { cost, isUsageCost } = reported;
+  // Each amount is valid, and their sum is more than the books can hold.
+  if (cost > LARGEST_COST) return undefined;
   const reportedCost = boundedCost(cost);
   return { meters, reportedCost, saysCost: isUsageCost && reportedCost === cost, json, layout };
 }
