@@ -81,7 +81,10 @@ function record(): void {
       throw new ToolError(`${file} has more faults than its limit allows: ${JSON.stringify(excess)}`);
     limits[file] = excess;
   }
-  const rows = Object.entries(limits).map(([file, excess]) => `  "${file}": ${JSON.stringify(excess)}`);
+  const rows = Object.entries(limits).map(([file, excess]) => {
+    const counts = Object.entries(excess).map(([rule, count]) => `"${rule}": ${count}`);
+    return `  "${file}": { ${counts.join(", ")} }`;
+  });
   writeFileSync(LIMITS, `{\n${rows.join(",\n")}\n}\n`);
 }
 

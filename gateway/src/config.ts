@@ -92,7 +92,7 @@ export const gatewayConfig = z.object({
     .min(0)
     .default(500)
     .describe(
-      "connections of one public IPv4 address or IPv6 /64 at the same time. For a new connection the gateway closes the connection of that address that is idle longest; if all have a running request, it closes the new one. Connections from private addresses and from `TRUSTED_PROXIES` are not counted, since they carry many clients; `0` = no limit",
+      "connections of one public IPv4 address or IPv6 /64 at the same time. For a new connection the gateway closes the connection of that address that is idle longest; if all have a running request, it closes the new one. Connections from private addresses and from addresses in `TRUSTED_PROXIES` are not counted, since they carry many clients; `0` = no limit",
     ),
   UPLOAD_STALL_MS: milliseconds(30_000).describe(
     "time in which some bytes of a running upload must arrive; otherwise the gateway answers 408 and closes the connection. At any speed, a request must arrive within two minutes",

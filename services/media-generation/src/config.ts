@@ -75,11 +75,11 @@ export const mediaGenerationConfig = z.object({
     "silence after which the process of a generation counts as dead",
   ),
   MEDIA_MAX_RUNNING: count(4_000, 10_000).describe(
-    "generations that run in one process at the same time, most of which wait for their provider. One account may use three places for each free place, so at most three quarters; one key may use three places for each that its account may still use",
+    "generations that run in one process at the same time, most of which wait for their provider. One account may use three places for each free place, so at most three quarters; one key may use three places for each that its account may still use. A request beyond the share is answered 429; without a free place, 503",
   ),
   MEDIA_MAX_IN_MEMORY: z.coerce.number().int().min(1).optional().meta({
     description:
-      "places in the memory of one process. A generation needs one place for its pictures, and sixteen for a video that must not be stored; without a place, the bytes wait on the wire",
+      "places in the memory of one process. A generation needs one place for its pictures, and sixteen for a video that must not be stored; without a place, the bytes wait on the wire. One account may use three places for each free place",
     byDefault: "by memory, at most `64`",
   }),
   MEDIA_MAX_FORM_BYTES: count(352 * MEGABYTE).describe(

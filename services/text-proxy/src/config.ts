@@ -46,7 +46,7 @@ export const textProxyConfig = z.object({
     .min(1)
     .default(10_000)
     .describe(
-      "text requests that run in one process at the same time. One account may use three places for each free place, so at most three quarters; one key may use three places for each that its account may still use",
+      "text requests that run in one process at the same time. One account may use three places for each free place, so at most three quarters; one key may use three places for each that its account may still use. A request beyond the share is answered 429; without a free place, 503",
     ),
   TEXT_MAX_INPUT_BYTES: z.coerce.number().int().min(1).optional().meta({
     description:
