@@ -23,8 +23,9 @@ export function readGeneration(
   const member = isObject(data) ? findMember(json, scanObject(json), "data") : undefined;
   if (!isObject(data) || member === undefined) return undefined;
   const said = read(data, amountsIn(json, scanObject(json, member.valueStart)));
-  if (said === undefined) return undefined;
+  const cost = said && boundedCost(said.cost);
+  if (said === undefined || cost === undefined) return undefined;
   const { inputTokens, outputTokens } = said;
   const counted = isTokenCount(inputTokens) && isTokenCount(outputTokens);
-  return { cost: boundedCost(said.cost), meters: counted ? { inputTokens, outputTokens } : undefined };
+  return { cost, meters: counted ? { inputTokens, outputTokens } : undefined };
 }

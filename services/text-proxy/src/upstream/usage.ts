@@ -77,9 +77,8 @@ export function readUsage(
     return { meters, reportedCost: undefined, saysCost: false, json, layout };
   }
   const { cost, isUsageCost } = reported;
-  // Each amount is valid, and their sum is more than the books can hold.
-  if (cost > LARGEST_COST) return undefined;
   const reportedCost = boundedCost(cost);
+  if (reportedCost === undefined) return undefined;
   return { meters, reportedCost, saysCost: isUsageCost && reportedCost === cost, json, layout };
 }
 
@@ -88,9 +87,9 @@ function isUnixTime(value: unknown): value is number {
   return typeof value === "number" && value > 0 && value < LAST_TIME;
 }
 
-/** Returns a cost that billing can add up. */
-export function boundedCost(cost: PicoUsd): PicoUsd {
-  return smaller(cost, MOST_COST);
+/** Returns a cost that billing can add up. @returns undefined for an invalid sum of valid amounts */
+export function boundedCost(cost: PicoUsd): PicoUsd | undefined {
+  return cost > LARGEST_COST ? undefined : smaller(cost, MOST_COST);
 }
 
 /** Returns the true cost: the reported one, else tokens times the catalogue's price. */
