@@ -1,5 +1,5 @@
-// What a client's Idempotency-Key claims: one request, charged at most once. Only digests leave the process: neither
-// the key, which is the client's, nor the request.
+// Claims bind a client's Idempotency-Key to one request, which is charged at most once.
+// Only digests are sent to billing, neither the key, which belongs to the client, nor the request.
 import { createHash, type Hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Claim } from "@gr/clients";
@@ -14,7 +14,7 @@ const PRINTABLE = /^[\x20-\x7e]+$/;
 
 type Parts = Iterable<string | Uint8Array>;
 
-/** The owner of Idempotency-Keys: an API key, or the person to whom a web token was issued. */
+/** Owner of Idempotency-Keys: an API key, or the person of a web token. */
 export interface Claimant {
   /** For a web token: the account, so all tokens without a person are one claimant. */
   readonly keyId: string;
@@ -26,8 +26,7 @@ export interface Claimant {
  * Returns the claim of a request; undefined if the client sent no Idempotency-Key.
  * @param endpoint path that the key belongs to; the same key at another endpoint is another key.
  * @param claimant owner that the key belongs to; the same key of another owner is another key.
- * @param content what the client asks for, in parts; anything in which two requests may differ belongs in it. Called
- *   only when there is a key.
+ * @param content parts of the request: each value in which two requests may differ. Called only if the client sent a key.
  * @param work its owner shares the loop with others when the content is long.
  * @throws ServiceError invalid_value with param Idempotency-Key
  */
@@ -56,7 +55,7 @@ export function claimKeyOf(
   return digestOf([endpoint, value, personId ?? keyId]);
 }
 
-/** Each part with its length, so that no two lists of parts give the same bytes. */
+/** Hashes each part with its length, so that two different lists of parts never have equal bytes. */
 function digestOf(parts: Parts): Uint8Array {
   const hash = createHash("sha256");
   for (const part of parts) {
@@ -66,7 +65,7 @@ function digestOf(parts: Parts): Uint8Array {
   return hash.digest();
 }
 
-/** The same digest, of long parts one slice in each turn of the loop. */
+/** Returns the same digest; long parts are hashed one slice in each turn of the loop. */
 async function digestInTurns(
   parts: Parts | AsyncIterable<string | Uint8Array>,
   work: FairWork,

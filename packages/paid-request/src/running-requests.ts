@@ -1,5 +1,5 @@
-// The requests that this process works on: how many there may be, of one account, and of one key; which of them another
-// process must not take; and how they are told to give up.
+// RunningRequests limits the requests of this process: in all, for each account, and for each key.
+// Its ids exclude other processes, and its signals abort requests.
 import type { ServiceError } from "@gr/proto";
 import { overloaded, shareOfPlacesUsed } from "./errors.ts";
 
@@ -86,7 +86,7 @@ export class RunningRequests {
     return ofKey >= PLACES_PER_FREE_PLACE * freeToAccount ? shareOfPlacesUsed("key") : undefined;
   }
 
-  /** @param takers whose place is taken: an account and its key, or nobody */
+  /** @param takers owners of the place: an account and its key, or none */
   #enter(id: string, takers: readonly string[]): Running {
     if (this.#running.has(id)) throw new Error(`request ${id} is running already`);
     const controller = new AbortController();

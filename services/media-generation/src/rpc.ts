@@ -1,4 +1,4 @@
-// MediaGenerationService: what this module does for its peers and for operators.
+// MediaGenerationService serves the peers of this module, and operators.
 import { type LossBreaker, lossCalls } from "@gr/paid-request";
 import { MediaGenerationService } from "@gr/proto/media";
 import { implement, type RpcService } from "@gr/runtime";

@@ -1,5 +1,5 @@
-// Guarantee against an upstream that bills more than requests pay: after one such bill no further request of the account goes
-// there, after bills of two accounts, or one bill far above its hold, none of any account. Refused requests have no hold.
+// Guarantee against an upstream that bills more than requests pay. After one such bill, the account sends no further
+// request there. After bills of two accounts, or one bill far above its hold, no account does. Refused requests have no hold.
 import { TextProxyService } from "@gr/proto/text";
 import { beforeEach, expect, test } from "@jest/globals";
 import { chat } from "./test/rig.ts";
@@ -56,7 +56,7 @@ test.each([false, true])("losses of one account leave the route to others, strea
   expect(await gauge()).toBe(0);
   cost = 0.000_001;
   expect((await ask(c)).status).toBe(200);
-  // What was paid is at most the holds, and each bill is in the books.
+  // The charges are at most the holds, and each bill is in the books.
   const captures = upstreams.rig.billing.calls.filter(({ kind }) => kind === "capture");
   expect(captures.map((each) => each.cost)).toEqual([30_000_000_000n, 30_000_000_000n, 1_000_000n]);
 });

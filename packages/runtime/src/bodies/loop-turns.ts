@@ -1,6 +1,6 @@
-// LoopTurns shares the event loop between long work and all other work: one step of long work runs at a time, then all
-// other pending work runs for at least as long as the step took. Owners of long work take turns, so that many uploads of
-// one account do not delay another account's. A worker thread would not help: its answer is copied back in one piece.
+// LoopTurns shares the event loop between long work and all other work. One step of long work runs at a time, then all
+// other pending work runs for at least that time. Owners of long work alternate, so that many uploads of one account do
+// not delay another account's. A worker thread would not help: its answer is copied back in one piece.
 import { setImmediate as otherWork, setTimeout as pauseFor } from "node:timers/promises";
 import { FairGate, type FairWork } from "./fair-gate.ts";
 

@@ -36,7 +36,7 @@ export interface GenerationEvents extends PaidRequestEvents<MediaKinds> {
   partFailed(order: Subject, route: Route, error: ProviderError): void;
   /** A provider refused the operator's key, account or region for a part; the request did not end with that. */
   accountRefused(order: Subject, route: Route, error: ProviderError): void;
-  /** Nobody knows whether the provider has billed it; the resolver takes over. */
+  /** It is unknown whether the provider billed the request; the resolver continues. */
   outcomeUnknown(order: Subject, route: Route, error: ProviderError): void;
   /** A client requests a model without a configured provider. */
   noProvider(model: string, variables: readonly string[]): void;

@@ -1,18 +1,18 @@
-// How many generations have media in this process's memory at the same time. Those that only wait for a provider have none
-// and are not counted; one whose media come while all places are taken leaves them on the wire until a place is free. What is
-// large takes several. Accounts share the places, since a place is kept until its client has read the answer.
+// MemoryPlaces limit the generations with media in this process's memory. A generation that only waits for a provider has
+// no place. If all places are in use, media are read from the wire only when a place is free. Large media need several.
+// Accounts share the places, because a place is in use until its client has read the answer.
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
- * Places that an account may have for each that is free: alone three quarters of all. A client that reads slowly keeps its place
- * for minutes, so some are always free for an account that has none.
+ * Places of an account for each free place. Alone, an account gets three quarters of all places. A client that reads slowly
+ * blocks its place for minutes, so some places stay free for accounts without any.
  */
 const PLACES_PER_FREE_PLACE = 3;
 
 interface Work {
   /** Account of its places. */
   readonly owner: string;
-  /** Its turn, if it has asked for a place. */
+  /** Pending or granted request for places, if there is one. */
   turn: Promise<void> | undefined;
   /** Number of granted places. */
   places: number;
@@ -29,7 +29,7 @@ export class MemoryPlaces {
   readonly #waiting: Waiting[] = [];
   readonly #all: number;
   #free: number;
-  /** None is 0. */
+  /** Places of each owner; no entry is 0. */
   readonly #takenBy = new Map<string, number>();
 
   constructor(places: number) {
@@ -62,7 +62,7 @@ export class MemoryPlaces {
     await (signal === undefined ? work.turn : unlessAborted(work.turn, signal));
   }
 
-  /** In the order in which they come, so that whoever wants many gets them, too. */
+  /** Queues in the order of the requests, so that a work with many places is not overtaken for ever. */
   #enter({ owner, places }: Work): Promise<void> {
     return new Promise((admit) => {
       this.#waiting.push({ owner, places, admit });
@@ -91,7 +91,7 @@ export class MemoryPlaces {
     }
   }
 
-  /** An owner without places has its turn however many it wants. */
+  /** An owner without places may acquire any number. */
   #isWithinShare(owner: string, places: number): boolean {
     const taken = this.#takenBy.get(owner) ?? 0;
     return taken === 0 || taken + places <= PLACES_PER_FREE_PLACE * (this.#free - places);

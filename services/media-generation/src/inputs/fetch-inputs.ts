@@ -1,5 +1,5 @@
-// Fetches the bytes of pictures that a request brings along or names: files as they came, data URIs decoded, our own media from
-// the storage, URLs from the public internet. Each account has its share of the downloads, and nothing is decoded here.
+// FetchInputs reads the bytes of a request's pictures: files unchanged, data URIs decoded, our own media from the
+// storage, URLs from the public internet. Each account has a share of the downloads, and no picture is decoded here.
 import { ServiceError } from "@gr/proto";
 import type { Allowance, FairGate } from "@gr/runtime";
 import { mediaUrl } from "../answer/media-answer.ts";

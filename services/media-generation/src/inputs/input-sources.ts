@@ -23,7 +23,7 @@ export const MAX_PICTURE_BYTES = 25 * 1024 * 1024;
 
 const MAX_URI_CHARACTERS = (MAX_PICTURE_BYTES / 3) * 4 + 1_000;
 
-/** A file that came as a part of a form. */
+/** A file in a form. */
 export class FormFile {
   readonly sha256: Buffer;
   #bytes: Buffer;
@@ -94,7 +94,7 @@ async function* decodeDataUri(
     const decode = () => Buffer.from(base64.slice(at, end), "base64");
     const isShort = digits <= SLICE_DIGITS;
     const slice = isShort ? decode() : await loopTurns.step({ ...work, cost: end - at }, decode);
-    // Decoding skips a character that is no digit and ends at a further "=": then fewer bytes come out.
+    // The decoder skips any character that is no digit and stops at a further "=": then its result is shorter.
     if (slice.length !== bytesIn(end - at)) throw notBase64();
     yield slice;
   }
@@ -102,13 +102,13 @@ async function* decodeDataUri(
 
 const bytesIn = (digits: number) => Math.floor((digits * 3) / 4);
 
-/** How many "=" end the digits, of the two that may. Looks at two characters, however many there are. */
+/** Returns the number of "=" at the end, at most two. Reads two characters of a text of any length. */
 function paddingOf(base64: string): 0 | 1 | 2 {
   if (!base64.endsWith("=")) return 0;
   return base64.endsWith("==") ? 2 : 1;
 }
 
-/** What two requests that ask for the same have in common, whatever form their pictures came in. */
+/** Returns the content of a picture for the fingerprint of its request. Equal pictures have equal content in each form. */
 export async function* contentOf(
   sources: readonly InputSource[],
   work: FairWork,

@@ -1,4 +1,4 @@
-// Pictures that come with a request, as providers take them within JSON.
+// Encodes the pictures of a request for providers that accept them within JSON.
 import { FairGate } from "@gr/runtime";
 import { Base64Text } from "../storage/base64-text.ts";
 import type { InputPicture } from "./provider.ts";
@@ -40,7 +40,7 @@ export function whiteMask(mask: InputPicture): Promise<InputPicture> {
 }
 
 async function whitened(mask: InputPicture): Promise<InputPicture> {
-  // Loading sharp takes longer than starting a service, and masks are rare.
+  // The import of sharp needs more time than the start of a service, and masks are rare.
   const { default: sharp } = await import("sharp");
   const { isOpaque } = await sharp(mask.bytes).stats();
   if (isOpaque) return mask;

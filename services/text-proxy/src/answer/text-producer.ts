@@ -50,7 +50,7 @@ export abstract class TextProducer implements Producer<TextKinds> {
     return later.filter((each) => !paid.losses.isClosed(each, order.accountId));
   }
 
-  /** How it went, as far as it has come. */
+  /** Attempts and end of the answer, up to now. */
   get story(): TextStory {
     return { attempts: this.#attempts, ...this.ended };
   }

@@ -1,5 +1,5 @@
-// Black Forest Labs: each model has its own path, a job makes one picture or video, and it is polled at the address that its
-// submission was answered with, since only the region that has it knows it.
+// The Black Forest Labs adapter: each model has its own path, and a job produces one picture or video.
+// Polling uses the address from the submission's answer, because only the job's own region has the job.
 import { type PicoUsd, parseDecimal } from "@gr/money";
 import { z } from "zod";
 import { readDetail } from "../detail-message.ts";

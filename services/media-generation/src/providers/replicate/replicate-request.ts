@@ -1,5 +1,5 @@
-// What Replicate is sent: each model has inputs of its own, so the catalogue's routes name them; pictures go under the
-// names that are known here.
+// Builds Replicate's requests. Each model has its own inputs, which the catalogue's routes name.
+// The names of the picture inputs are in the table below.
 import { dataUri, sortPictures, whiteMask } from "../input-picture.ts";
 import { readJobFields } from "../job-fields.ts";
 import type { JsonFields } from "../json-body.ts";
@@ -21,7 +21,7 @@ const PICTURES: Readonly<Record<string, PictureInputs>> = {
   "black-forest-labs/flux-fill-pro": { image: "image", mask: "mask" },
 };
 
-/** @throws ProviderError when the model takes no such pictures here */
+/** @throws ProviderError if the model accepts no such pictures */
 export async function inputOf(job: MediaJob): Promise<JsonFields> {
   const { size, seconds, audio, others } = readJobFields(job.fields);
   return {

@@ -1,5 +1,5 @@
-// Runware: one address takes lists of tasks under ids of our own. A task is submitted to its queue, asked for until it is
-// done, and can be asked for when nobody knows any more whether it was begun. Each result says what it cost.
+// The Runware adapter: one address accepts lists of tasks with ids of our own. A task is queued and then polled.
+// After a lost submission, a poll shows whether the task was started. Each result includes its cost.
 import type { PicoUsd } from "@gr/money";
 import type { Phase } from "../answer-failure.ts";
 import type { JsonFields } from "../json-body.ts";
