@@ -53,6 +53,10 @@ export interface AuditedHold {
   readonly placedAt: number;
   /** As placed, and as extended since. */
   amount: bigint;
+  /** Size of the last refused extension. */
+  refusedCredits: bigint | undefined;
+  /** A refused extension arrived a second time and was carried out, after the router had read the refusal. */
+  grewUnheard: boolean;
   deadlineAt: number;
   state: "open" | "captured" | "released";
   charge: bigint;
@@ -162,6 +166,7 @@ export class Audit {
     const spender = this.spender(hold.place.spender);
     const more = this.#share(least, most && most - hold.amount, spender, hold.window);
     hold.amount += more;
+    if (more > 0n && credits === hold.refusedCredits) hold.grewUnheard = true;
     hold.window.held += more;
     this.account(hold.place.account).held += more;
     hold.deadlineAt = Math.max(hold.deadlineAt, deadlineAt);
@@ -272,6 +277,8 @@ export class Audit {
       window: spender.window,
       placedAt: at,
       amount,
+      refusedCredits: undefined,
+      grewUnheard: false,
       deadlineAt: place.deadlineAt,
       state: "open",
       charge: 0n,

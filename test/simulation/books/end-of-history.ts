@@ -42,8 +42,8 @@ export function checkAnswer(
   if (request.carried > 0n) world.count("streams that went on elsewhere, charged");
   // What was booked late was not known when it was charged.
   const due = smaller(chargeFor(request, hold.cost + request.carried, answer.made), hold.amount);
-  // A hold that grew while its answer was lost is not known to be that large.
-  const unheard = hold.charge < due && request.notBookedAt > 0;
+  // The router does not know the size of a hold that grew while an answer was lost.
+  const unheard = hold.charge < due && (request.notBookedAt > 0 || hold.grewUnheard);
   if (hold.charge !== due && !unheard) {
     throw world.fail(
       violated(

@@ -135,7 +135,7 @@ export class Ledger {
       open.deadlineAt = Math.max(open.deadlineAt, deadlineAt);
       this.past.remember(account);
       checkSaid(extend, outcome.held, audit);
-    }
+    } else hold.refusedCredits = credits;
     checkSums(this.model, audit, account, spender);
     return outcome;
   }
