@@ -16,6 +16,7 @@ const CUSTOMERS = 10;
 const ANSWERS = 150;
 /** Pause of a refused client before it retries like all others. */
 const BACK_OFF_MS = 100;
+const REFUSALS = new Set(["429 rate_limit_exceeded", "503 provider_unavailable"]);
 const PATIENCE = { timeoutMs: 120_000 };
 
 let upstream: Upstream;
@@ -61,9 +62,9 @@ test(`${TIMES} times as many callers as places: refusals are free, what is begun
 
   const refused = crowded.sent.filter(({ conclusion }) => conclusion !== "paid");
   expect(refused.length).toBeGreaterThan(0);
-  expect(new Set(refused.map(({ status, error }) => `${status} ${error?.code}`))).toEqual(
-    new Set(["503 provider_unavailable"]),
-  );
+  // 429 above the share of an account or a key, 503 if no place is free.
+  const refusals = new Set(refused.map(({ status, error }) => `${status} ${error?.code}`));
+  expect([...refusals].filter((one) => !REFUSALS.has(one))).toEqual([]);
   for (const { sent } of [alone, afterwards]) expect(tally(sent)).toEqual({ 200: sent.length });
   await noOpenHolds(router.dataDir, PATIENCE.timeoutMs);
   const all = [alone, crowded, afterwards].flatMap(({ sent }) => sent);

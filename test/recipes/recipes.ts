@@ -77,6 +77,7 @@ const recipeRoute = () =>
     method: "GET",
     path: "/v1/recipe",
     summary: "A route of a test",
+    access: normalKey,
     responses: {
       200: { description: "The recipe", schema: z.object({ recipe: z.literal(true) }) },
       401: refusals[401],
