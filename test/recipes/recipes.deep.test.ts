@@ -29,7 +29,7 @@ const COPY_MS = 1_800_000;
 /** Tests that compare an addition with its list. */
 const LISTS = [
   ...["test/tidy", "scripts/settings-pages", "packages/runtime/src/http/render-error"],
-  ...["packages/console-api/src/console-routes", "services/catalog/src/files/seed.test"],
+  ...["packages/console-api/src/console-routes", "services/catalog/src/golden-prices.test"],
 ];
 
 let copy: string;
@@ -100,7 +100,7 @@ test("the new route is served and described, and spends nothing", async () => {
 test.each([
   ["docs/errors.md", "docs/errors.md › has one row for each reason"],
   ["docs/console-api.md", "docs/console-api.md lists every route as the table has it"],
-  ["services/catalog/src/test/golden-prices.ts", "services/catalog/src/files/seed.test.ts"],
+  ["services/catalog/src/test/golden-prices.ts", "services/catalog/src/golden-prices.test.ts"],
 ])("a forgotten edit of %s is noticed", async (file, notice) => {
   await without(file, () => expect(lists()).rejects.toThrow(notice));
 });
