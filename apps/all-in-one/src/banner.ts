@@ -32,7 +32,7 @@ export function banner(facts: BannerFacts): string {
   const upstream =
     simulatorUrl === undefined
       ? "as configured in the environment"
-      : `simulated at ${simulatorUrl} (no provider is configured: answers are made up, bills are real)`;
+      : `simulated at ${simulatorUrl} (no provider is configured: answers and prices are simulated)`;
   const { api_key: key, management_key: managementKey } = demo.credentials;
   const shown = demo.isNew && onTerminal;
   const keys = [
