@@ -36,6 +36,9 @@ export const idField = (name: string) =>
     .regex(UUID, `${name} must be a UUID`)
     .transform((id) => id.toLowerCase());
 
+const kindField = (name: string) =>
+  z.enum([...KINDS, "text"], { error: `${name} must be one of ${KINDS.join(", ")}, text` }).optional();
+
 export const logQuerySchema = z.object({
   limit: z
     .string(once("limit"))
@@ -46,13 +49,20 @@ export const logQuerySchema = z.object({
   after: idField("after").optional().describe("id of the last entry of the page before"),
   model: modelField.optional(),
   status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),
-  kind: z
-    .enum([...KINDS, "text"], { error: `kind must be one of ${KINDS.join(", ")}, text` })
-    .optional()
-    .describe("images and videos when it is absent"),
+  kind: kindField("kind").describe("images and videos if it is absent"),
+  type: kindField("type").describe("the same as kind: the name that the list of models uses"),
   created_after: instantField("created_after").describe("later than this; ISO 8601 with a zone"),
   created_before: instantField("created_before").describe("earlier than this; ISO 8601 with a zone"),
 });
+
+/** @throws ServiceError invalid_value if both names are present with different values */
+export function kindOf({ kind, type }: Pick<z.infer<typeof logQuerySchema>, "kind" | "type">) {
+  if (kind !== undefined && type !== undefined && kind !== type) {
+    const message = `type and kind name the same field: kind is ${kind}, type is ${type}. Send one of them.`;
+    throw new ServiceError("invalid_value", message, { param: "type" });
+  }
+  return kind ?? type;
+}
 
 export interface LogPage {
   readonly entries: readonly LogEntry[];
