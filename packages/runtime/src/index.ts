@@ -23,7 +23,14 @@ export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } fr
 export { RedisGate, type RedisGateMessages } from "./database/redis-gate.ts";
 export { hasEntityTag } from "./http/entity-tag.ts";
 export type { MountPoint } from "./http/forward-request.ts";
-export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http/http-app.ts";
+export {
+  closeHttpApp,
+  createHttpApp,
+  drainHttpApp,
+  pathOf,
+  routeNotFound,
+  withoutEndSlash,
+} from "./http/http-app.ts";
 export { admitStranger, type ConnectionLimits, knowConnection } from "./http/open-connections.ts";
 export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http/page-fields.ts";
 export { countHeader } from "./http/refuse-ambiguous.ts";

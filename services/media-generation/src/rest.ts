@@ -45,6 +45,9 @@ import type { MediaStorage } from "./storage/media-storage.ts";
 /** Size limit of a JSON body, in bytes. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
 
+/** Pause before a look at a running generation. */
+const LOOK_AFTER_SECONDS = { image: "2", video: "5" } as const;
+
 export interface RestDeps extends AcceptDeps, LogDeps {
   readonly storage: MediaStorage;
   readonly events: GenerationEvents;
@@ -96,7 +99,11 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
       202: {
         description: `It is under way, as Prefer: ${RESPOND_ASYNC} asked; the Location header says where to look for it`,
         schema: generationSchema,
-        headers: { Location: "Where the generation is found", "Preference-Applied": RESPOND_ASYNC },
+        headers: {
+          Location: "Where the generation is found",
+          "Retry-After": "Seconds after which a look at it is worth the request",
+          "Preference-Applied": RESPOND_ASYNC,
+        },
       },
     },
     handle: (request) => answerRequest(deps, bodies, asked, path, request),
@@ -202,7 +209,11 @@ async function accept(
   reply: FastifyReply,
 ): Promise<object> {
   const entry = generationAnswer(await readEntry(generationLog, caller, id), publicBaseUrl);
-  reply.status(202).header("location", `${LOG_PATH}/${id}`).header("preference-applied", RESPOND_ASYNC);
+  reply
+    .status(202)
+    .header("location", `${LOG_PATH}/${id}`)
+    .header("retry-after", LOOK_AFTER_SECONDS[entry.kind])
+    .header("preference-applied", RESPOND_ASYNC);
   if (repeated) reply.header("idempotency-replayed", "true");
   return entry;
 }

@@ -91,7 +91,8 @@ async function readForm(request: FastifyRequest, maxBytes: number): Promise<obje
       add(part.fieldname, file);
     } else {
       if (part.fieldnameTruncated || part.valueTruncated) throw tooLarge(maxBytes);
-      add(part.fieldname, part.value);
+      // A browser sends an empty field where nothing was entered.
+      if (part.value !== "") add(part.fieldname, part.value);
     }
   }
   return Object.fromEntries([...fields].map(([name, values]) => [name, bodyValue(name, values)]));
