@@ -138,9 +138,10 @@ async function answerRequest(
   bodies: BodyRules,
   asked: RequestKind,
   path: string,
-  { body: fields, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
+  { body, caller: principal, http, reply }: RestRequest<MediaRequest, unknown, Principal>,
 ): Promise<object> {
-  const { accountId, keyId } = principal;
+  const { accountId, keyId, responseFormat } = principal;
+  const fields = { ...body, response_format: body.response_format ?? responseFormat ?? "url" };
   refuseAmountNames(http.body as object);
   const sources = inputSources(fields);
   const work = { owner: accountId };

@@ -2,7 +2,7 @@
 import { KeyKind } from "@gr/proto/keys";
 import type { Command } from "commander";
 import type { Runs } from "../command.ts";
-import { instantOf, isoText, minutesOf, oneOf, PERIODS, usdOf } from "../option-values.ts";
+import { instantOf, isoText, minutesOf, oneOf, PERIODS, responseFormatOf, usdOf } from "../option-values.ts";
 import { keyRecord, keyTable } from "../output/key-record.ts";
 import { report } from "../output/report.ts";
 import { addUpdateKeyCommand } from "./update-key-command.ts";
@@ -16,6 +16,7 @@ interface MintOptions {
   spendLimit?: bigint;
   period?: (typeof PERIODS)[keyof typeof PERIODS];
   expiresAt?: bigint;
+  responseFormat?: string;
 }
 
 interface RevokeOptions {
@@ -69,9 +70,14 @@ function addMint(key: Command, runs: Runs): void {
     .option("--spend-limit <usd>", "most that the key may spend", usdOf)
     .option("--period <period>", "the limit starts anew each day, week or month", oneOf(PERIODS))
     .option("--expires-at <time>", "ISO 8601 time from which the key is refused", instantOf)
+    .option(
+      "--response-format <format>",
+      "url, b64_json or b64_ephemeral: for image and video requests without a response_format",
+      responseFormatOf,
+    )
     .action(
       runs(async (router, options: MintOptions) => {
-        const { account, name, management = false, spendLimit, period, expiresAt } = options;
+        const { account, name, management = false, spendLimit, period, expiresAt, responseFormat } = options;
         const { key: minted, secret } = await router.keys().mintKey({
           accountId: account,
           name,
@@ -79,6 +85,7 @@ function addMint(key: Command, runs: Runs): void {
           ...(spendLimit === undefined ? {} : { capCredits: spendLimit }),
           ...(period === undefined ? {} : { period }),
           ...(expiresAt === undefined ? {} : { expiresAt }),
+          ...(responseFormat === undefined ? {} : { defaultResponseFormat: responseFormat }),
         });
         if (minted === undefined) throw new Error("The keys service answered without a key.");
         const text = `Minted key ${minted.keyId}. Its secret is shown this once:\n\n  ${secret}\n`;

@@ -15,7 +15,9 @@ export interface OwnKey {
 }
 
 /** Absent = unchanged; null = none. */
-export type KeyChange = Partial<Pick<ApiKey, "name" | "active" | "capCredits" | "period" | "expiresAt">>;
+export type KeyChange = Partial<
+  Pick<ApiKey, "name" | "active" | "capCredits" | "period" | "expiresAt" | "responseFormat">
+>;
 
 /** @throws ServiceError key_not_found, the same for unknown, foreign and deleted keys and those of another kind. */
 export async function findKey(
@@ -90,6 +92,9 @@ function changed(key: ApiKey, change: KeyChange): ApiKey {
   const next = { ...key, ...withoutCap, ...change };
   if (next.kind === "management" && next.capCredits !== null) {
     throw invalid("cap_credits", "A management key spends nothing and takes no cap");
+  }
+  if (next.kind === "management" && next.responseFormat !== null) {
+    throw invalid("default_response_format", "A management key generates nothing and takes no default");
   }
   if (next.period !== null && next.capCredits === null) {
     throw invalid("period", `The period ${next.period} needs a spend limit to apply to`);

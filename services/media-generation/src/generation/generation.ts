@@ -1,10 +1,10 @@
 // Generation is a row of the log. Its state is the end of the work; `booked_at` is the time of its booking.
 // running → succeeded | failed | blocked, or → unknown → failed
+import type { ResponseFormat } from "@gr/identity";
 import type { PicoUsd } from "@gr/money";
 import type { Bill, Ending, FoundBill, Kinds, Order, Route } from "@gr/paid-request";
 import type { Price } from "@gr/proto/catalog";
 import type { JobKind } from "../providers/provider.ts";
-import type { ResponseFormat } from "../request/media-fields.ts";
 import type { FileFormat } from "../storage/media-name.ts";
 import type { Shape } from "./meters.ts";
 import type { SavedParts } from "./run-parts.ts";

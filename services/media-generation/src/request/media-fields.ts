@@ -1,13 +1,12 @@
 // Common fields of requests for images and for videos. Unknown fields are ignored, null counts as absent.
 // Every message names its field.
+import { RESPONSE_FORMATS } from "@gr/identity";
 import { charactersOf, MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { z } from "zod";
 
 const QUALITIES = ["auto", "low", "medium", "high"] as const;
-const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
 
 export type Quality = Exclude<(typeof QUALITIES)[number], "auto">;
-export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
 
 export function choice<const Values extends readonly [string, ...string[]]>(
   field: string,
@@ -40,7 +39,10 @@ export const mediaFields = {
     .nullish()
     .meta({ default: "auto" })
     .transform((size) => size ?? "auto"),
-  response_format: choice("response_format", RESPONSE_FORMATS, "url"),
+  response_format: z
+    .enum(RESPONSE_FORMATS, { error: `response_format must be one of ${RESPONSE_FORMATS.join(", ")}` })
+    .nullish()
+    .meta({ default: "url", description: "when absent: the default of the key or the account, else url" }),
   stream: z
     .boolean({ error: "stream must be false" })
     .refine((stream) => !stream, "stream must be false: images and videos are answered when they are whole")

@@ -14,7 +14,7 @@ import type { Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file router/keys/v1/keys.proto.
  */
 export const file_router_keys_v1_keys: GenFile = /*@__PURE__*/
-  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSK4AgoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCRIWCglwZXJzb25faWQYCyABKAlIAogBAUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXRCDAoKX3BlcnNvbl9pZCIkChRDcmVhdGVBY2NvdW50UmVxdWVzdBIMCgRuYW1lGAEgASgJIisKFUNyZWF0ZUFjY291bnRSZXNwb25zZRISCgphY2NvdW50X2lkGAEgASgJIj8KB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCmNyZWF0ZWRfYXQYAyABKAMiSQoTTGlzdEFjY291bnRzUmVxdWVzdBINCgVsaW1pdBgBIAEoBRINCgVhZnRlchgCIAEoCRIUCgxjcmVhdGVkX2Zyb20YAyABKAMiUwoUTGlzdEFjY291bnRzUmVzcG9uc2USKQoIYWNjb3VudHMYASADKAsyFy5yb3V0ZXIua2V5cy52MS5BY2NvdW50EhAKCGhhc19tb3JlGAIgASgIIicKEUdldEFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiPgoSR2V0QWNjb3VudFJlc3BvbnNlEigKB2FjY291bnQYASABKAsyFy5yb3V0ZXIua2V5cy52MS5BY2NvdW50IjgKFFJlbmFtZUFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCSIXChVSZW5hbWVBY2NvdW50UmVzcG9uc2Ui2wEKDk1pbnRLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIlCgRraW5kGAMgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZBIYCgtjYXBfY3JlZGl0cxgEIAEoA0gAiAEBEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhcKCmV4cGlyZXNfYXQYBiABKANIAYgBAUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiQwoPTWludEtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleRIOCgZzZWNyZXQYAiABKAkiagoPTGlzdEtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSJQoEa2luZBgCIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDQoFbGltaXQYAyABKAUSDQoFYWZ0ZXIYBCABKAkiRwoQTGlzdEtleXNSZXNwb25zZRIhCgRrZXlzGAEgAygLMhMucm91dGVyLmtleXMudjEuS2V5EhAKCGhhc19tb3JlGAIgASgIIjMKDUdldEtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiMgoOR2V0S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5IosCChBVcGRhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEhEKBG5hbWUYAyABKAlIAogBARITCgZhY3RpdmUYBCABKAhIA4gBARIVCgtjYXBfY3JlZGl0cxgFIAEoA0gAEhAKBm5vX2NhcBgGIAEoCEgAEi4KBnBlcmlvZBgHIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhQKCmV4cGlyZXNfYXQYCCABKANIARIXCg1uZXZlcl9leHBpcmVzGAkgASgISAFCBQoDY2FwQggKBmV4cGlyeUIHCgVfbmFtZUIJCgdfYWN0aXZlIjUKEVVwZGF0ZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleSJdChBEZWxldGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEiUKBGtpbmQYAyABKA4yFy5yb3V0ZXIua2V5cy52MS5LZXlLaW5kIhMKEURlbGV0ZUtleVJlc3BvbnNlIiIKEFZlcmlmeUtleVJlcXVlc3QSDgoGc2VjcmV0GAEgASgJIjUKEVZlcmlmeUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleSJlChRJc3N1ZVdlYlRva2VuUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhMKC2xpZmV0aW1lX21zGAIgASgDEhYKCXBlcnNvbl9pZBgDIAEoCUgAiAEBQgwKCl9wZXJzb25faWQiOgoVSXNzdWVXZWJUb2tlblJlc3BvbnNlEg0KBXRva2VuGAEgASgJEhIKCmV4cGlyZXNfYXQYAiABKAMqaQoHS2V5S2luZBIYChRLRVlfS0lORF9VTlNQRUNJRklFRBAAEhMKD0tFWV9LSU5EX05PUk1BTBABEhcKE0tFWV9LSU5EX01BTkFHRU1FTlQQAhIWChJLRVlfS0lORF9XRUJfVE9LRU4QAzKxBwoLS2V5c1NlcnZpY2USXAoNQ3JlYXRlQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuQ3JlYXRlQWNjb3VudFJlc3BvbnNlElkKDExpc3RBY2NvdW50cxIjLnJvdXRlci5rZXlzLnYxLkxpc3RBY2NvdW50c1JlcXVlc3QaJC5yb3V0ZXIua2V5cy52MS5MaXN0QWNjb3VudHNSZXNwb25zZRJTCgpHZXRBY2NvdW50EiEucm91dGVyLmtleXMudjEuR2V0QWNjb3VudFJlcXVlc3QaIi5yb3V0ZXIua2V5cy52MS5HZXRBY2NvdW50UmVzcG9uc2USXAoNUmVuYW1lQWNjb3VudBIkLnJvdXRlci5rZXlzLnYxLlJlbmFtZUFjY291bnRSZXF1ZXN0GiUucm91dGVyLmtleXMudjEuUmVuYW1lQWNjb3VudFJlc3BvbnNlEkoKB01pbnRLZXkSHi5yb3V0ZXIua2V5cy52MS5NaW50S2V5UmVxdWVzdBofLnJvdXRlci5rZXlzLnYxLk1pbnRLZXlSZXNwb25zZRJNCghMaXN0S2V5cxIfLnJvdXRlci5rZXlzLnYxLkxpc3RLZXlzUmVxdWVzdBogLnJvdXRlci5rZXlzLnYxLkxpc3RLZXlzUmVzcG9uc2USRwoGR2V0S2V5Eh0ucm91dGVyLmtleXMudjEuR2V0S2V5UmVxdWVzdBoeLnJvdXRlci5rZXlzLnYxLkdldEtleVJlc3BvbnNlElAKCVVwZGF0ZUtleRIgLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5VcGRhdGVLZXlSZXNwb25zZRJQCglEZWxldGVLZXkSIC5yb3V0ZXIua2V5cy52MS5EZWxldGVLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuRGVsZXRlS2V5UmVzcG9uc2USUAoJVmVyaWZ5S2V5EiAucm91dGVyLmtleXMudjEuVmVyaWZ5S2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLlZlcmlmeUtleVJlc3BvbnNlElwKDUlzc3VlV2ViVG9rZW4SJC5yb3V0ZXIua2V5cy52MS5Jc3N1ZVdlYlRva2VuUmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLklzc3VlV2ViVG9rZW5SZXNwb25zZWIGcHJvdG8z", [file_router_billing_v1_billing]);
+  fileDesc("Chlyb3V0ZXIva2V5cy92MS9rZXlzLnByb3RvEg5yb3V0ZXIua2V5cy52MSLZAgoDS2V5Eg4KBmtleV9pZBgBIAEoCRISCgphY2NvdW50X2lkGAIgASgJEgwKBG5hbWUYAyABKAkSJQoEa2luZBgEIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDgoGYWN0aXZlGAUgASgIEhgKC2NhcF9jcmVkaXRzGAYgASgDSACIAQESLgoGcGVyaW9kGAcgASgOMh4ucm91dGVyLmJpbGxpbmcudjEuU3BlbmRQZXJpb2QSFwoKZXhwaXJlc19hdBgIIAEoA0gBiAEBEhIKCmNyZWF0ZWRfYXQYCSABKAMSDAoEaGludBgKIAEoCRIWCglwZXJzb25faWQYCyABKAlIAogBARIfChdkZWZhdWx0X3Jlc3BvbnNlX2Zvcm1hdBgMIAEoCUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXRCDAoKX3BlcnNvbl9pZCIkChRDcmVhdGVBY2NvdW50UmVxdWVzdBIMCgRuYW1lGAEgASgJIisKFUNyZWF0ZUFjY291bnRSZXNwb25zZRISCgphY2NvdW50X2lkGAEgASgJImAKB0FjY291bnQSEgoKYWNjb3VudF9pZBgBIAEoCRIMCgRuYW1lGAIgASgJEhIKCmNyZWF0ZWRfYXQYAyABKAMSHwoXZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQYBCABKAkiSQoTTGlzdEFjY291bnRzUmVxdWVzdBINCgVsaW1pdBgBIAEoBRINCgVhZnRlchgCIAEoCRIUCgxjcmVhdGVkX2Zyb20YAyABKAMiUwoUTGlzdEFjY291bnRzUmVzcG9uc2USKQoIYWNjb3VudHMYASADKAsyFy5yb3V0ZXIua2V5cy52MS5BY2NvdW50EhAKCGhhc19tb3JlGAIgASgIIicKEUdldEFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkiPgoSR2V0QWNjb3VudFJlc3BvbnNlEigKB2FjY291bnQYASABKAsyFy5yb3V0ZXIua2V5cy52MS5BY2NvdW50IjgKFFJlbmFtZUFjY291bnRSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCSIXChVSZW5hbWVBY2NvdW50UmVzcG9uc2UibAoUVXBkYXRlQWNjb3VudFJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIkChdkZWZhdWx0X3Jlc3BvbnNlX2Zvcm1hdBgCIAEoCUgAiAEBQhoKGF9kZWZhdWx0X3Jlc3BvbnNlX2Zvcm1hdCJBChVVcGRhdGVBY2NvdW50UmVzcG9uc2USKAoHYWNjb3VudBgBIAEoCzIXLnJvdXRlci5rZXlzLnYxLkFjY291bnQi/AEKDk1pbnRLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDAoEbmFtZRgCIAEoCRIlCgRraW5kGAMgASgOMhcucm91dGVyLmtleXMudjEuS2V5S2luZBIYCgtjYXBfY3JlZGl0cxgEIAEoA0gAiAEBEi4KBnBlcmlvZBgFIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhcKCmV4cGlyZXNfYXQYBiABKANIAYgBARIfChdkZWZhdWx0X3Jlc3BvbnNlX2Zvcm1hdBgHIAEoCUIOCgxfY2FwX2NyZWRpdHNCDQoLX2V4cGlyZXNfYXQiQwoPTWludEtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleRIOCgZzZWNyZXQYAiABKAkiagoPTGlzdEtleXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSJQoEa2luZBgCIAEoDjIXLnJvdXRlci5rZXlzLnYxLktleUtpbmQSDQoFbGltaXQYAyABKAUSDQoFYWZ0ZXIYBCABKAkiRwoQTGlzdEtleXNSZXNwb25zZRIhCgRrZXlzGAEgAygLMhMucm91dGVyLmtleXMudjEuS2V5EhAKCGhhc19tb3JlGAIgASgIIjMKDUdldEtleVJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIOCgZrZXlfaWQYAiABKAkiMgoOR2V0S2V5UmVzcG9uc2USIAoDa2V5GAEgASgLMhMucm91dGVyLmtleXMudjEuS2V5Is0CChBVcGRhdGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEhEKBG5hbWUYAyABKAlIAogBARITCgZhY3RpdmUYBCABKAhIA4gBARIVCgtjYXBfY3JlZGl0cxgFIAEoA0gAEhAKBm5vX2NhcBgGIAEoCEgAEi4KBnBlcmlvZBgHIAEoDjIeLnJvdXRlci5iaWxsaW5nLnYxLlNwZW5kUGVyaW9kEhQKCmV4cGlyZXNfYXQYCCABKANIARIXCg1uZXZlcl9leHBpcmVzGAkgASgISAESJAoXZGVmYXVsdF9yZXNwb25zZV9mb3JtYXQYCiABKAlIBIgBAUIFCgNjYXBCCAoGZXhwaXJ5QgcKBV9uYW1lQgkKB19hY3RpdmVCGgoYX2RlZmF1bHRfcmVzcG9uc2VfZm9ybWF0IjUKEVVwZGF0ZUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleSJdChBEZWxldGVLZXlSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGa2V5X2lkGAIgASgJEiUKBGtpbmQYAyABKA4yFy5yb3V0ZXIua2V5cy52MS5LZXlLaW5kIhMKEURlbGV0ZUtleVJlc3BvbnNlIiIKEFZlcmlmeUtleVJlcXVlc3QSDgoGc2VjcmV0GAEgASgJIk4KEVZlcmlmeUtleVJlc3BvbnNlEiAKA2tleRgBIAEoCzITLnJvdXRlci5rZXlzLnYxLktleRIXCg9yZXNwb25zZV9mb3JtYXQYAiABKAkiZQoUSXNzdWVXZWJUb2tlblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRITCgtsaWZldGltZV9tcxgCIAEoAxIWCglwZXJzb25faWQYAyABKAlIAIgBAUIMCgpfcGVyc29uX2lkIjoKFUlzc3VlV2ViVG9rZW5SZXNwb25zZRINCgV0b2tlbhgBIAEoCRISCgpleHBpcmVzX2F0GAIgASgDKmkKB0tleUtpbmQSGAoUS0VZX0tJTkRfVU5TUEVDSUZJRUQQABITCg9LRVlfS0lORF9OT1JNQUwQARIXChNLRVlfS0lORF9NQU5BR0VNRU5UEAISFgoSS0VZX0tJTkRfV0VCX1RPS0VOEAMyjwgKC0tleXNTZXJ2aWNlElwKDUNyZWF0ZUFjY291bnQSJC5yb3V0ZXIua2V5cy52MS5DcmVhdGVBY2NvdW50UmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLkNyZWF0ZUFjY291bnRSZXNwb25zZRJZCgxMaXN0QWNjb3VudHMSIy5yb3V0ZXIua2V5cy52MS5MaXN0QWNjb3VudHNSZXF1ZXN0GiQucm91dGVyLmtleXMudjEuTGlzdEFjY291bnRzUmVzcG9uc2USUwoKR2V0QWNjb3VudBIhLnJvdXRlci5rZXlzLnYxLkdldEFjY291bnRSZXF1ZXN0GiIucm91dGVyLmtleXMudjEuR2V0QWNjb3VudFJlc3BvbnNlElwKDVJlbmFtZUFjY291bnQSJC5yb3V0ZXIua2V5cy52MS5SZW5hbWVBY2NvdW50UmVxdWVzdBolLnJvdXRlci5rZXlzLnYxLlJlbmFtZUFjY291bnRSZXNwb25zZRJcCg1VcGRhdGVBY2NvdW50EiQucm91dGVyLmtleXMudjEuVXBkYXRlQWNjb3VudFJlcXVlc3QaJS5yb3V0ZXIua2V5cy52MS5VcGRhdGVBY2NvdW50UmVzcG9uc2USSgoHTWludEtleRIeLnJvdXRlci5rZXlzLnYxLk1pbnRLZXlSZXF1ZXN0Gh8ucm91dGVyLmtleXMudjEuTWludEtleVJlc3BvbnNlEk0KCExpc3RLZXlzEh8ucm91dGVyLmtleXMudjEuTGlzdEtleXNSZXF1ZXN0GiAucm91dGVyLmtleXMudjEuTGlzdEtleXNSZXNwb25zZRJHCgZHZXRLZXkSHS5yb3V0ZXIua2V5cy52MS5HZXRLZXlSZXF1ZXN0Gh4ucm91dGVyLmtleXMudjEuR2V0S2V5UmVzcG9uc2USUAoJVXBkYXRlS2V5EiAucm91dGVyLmtleXMudjEuVXBkYXRlS2V5UmVxdWVzdBohLnJvdXRlci5rZXlzLnYxLlVwZGF0ZUtleVJlc3BvbnNlElAKCURlbGV0ZUtleRIgLnJvdXRlci5rZXlzLnYxLkRlbGV0ZUtleVJlcXVlc3QaIS5yb3V0ZXIua2V5cy52MS5EZWxldGVLZXlSZXNwb25zZRJQCglWZXJpZnlLZXkSIC5yb3V0ZXIua2V5cy52MS5WZXJpZnlLZXlSZXF1ZXN0GiEucm91dGVyLmtleXMudjEuVmVyaWZ5S2V5UmVzcG9uc2USXAoNSXNzdWVXZWJUb2tlbhIkLnJvdXRlci5rZXlzLnYxLklzc3VlV2ViVG9rZW5SZXF1ZXN0GiUucm91dGVyLmtleXMudjEuSXNzdWVXZWJUb2tlblJlc3BvbnNlYgZwcm90bzM", [file_router_billing_v1_billing]);
 
 /**
  * @generated from message router.keys.v1.Key
@@ -82,6 +82,14 @@ export type Key = Message<"router.keys.v1.Key"> & {
    * @generated from field: optional string person_id = 11;
    */
   personId?: string | undefined;
+
+  /**
+   * The response_format of image and video requests without one: url, b64_json or b64_ephemeral. Empty = that of the
+   * account.
+   *
+   * @generated from field: string default_response_format = 12;
+   */
+  defaultResponseFormat: string;
 };
 
 /**
@@ -145,6 +153,13 @@ export type Account = Message<"router.keys.v1.Account"> & {
    * @generated from field: int64 created_at = 3;
    */
   createdAt: bigint;
+
+  /**
+   * For keys without a default_response_format of their own; empty = url.
+   *
+   * @generated from field: string default_response_format = 4;
+   */
+  defaultResponseFormat: string;
 };
 
 /**
@@ -283,6 +298,47 @@ export const RenameAccountResponseSchema: GenMessage<RenameAccountResponse> = /*
   messageDesc(file_router_keys_v1_keys, 9);
 
 /**
+ * @generated from message router.keys.v1.UpdateAccountRequest
+ */
+export type UpdateAccountRequest = Message<"router.keys.v1.UpdateAccountRequest"> & {
+  /**
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * Empty = none.
+   *
+   * @generated from field: optional string default_response_format = 2;
+   */
+  defaultResponseFormat?: string | undefined;
+};
+
+/**
+ * Describes the message router.keys.v1.UpdateAccountRequest.
+ * Use `create(UpdateAccountRequestSchema)` to create a new message.
+ */
+export const UpdateAccountRequestSchema: GenMessage<UpdateAccountRequest> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 10);
+
+/**
+ * @generated from message router.keys.v1.UpdateAccountResponse
+ */
+export type UpdateAccountResponse = Message<"router.keys.v1.UpdateAccountResponse"> & {
+  /**
+   * @generated from field: router.keys.v1.Account account = 1;
+   */
+  account?: Account | undefined;
+};
+
+/**
+ * Describes the message router.keys.v1.UpdateAccountResponse.
+ * Use `create(UpdateAccountResponseSchema)` to create a new message.
+ */
+export const UpdateAccountResponseSchema: GenMessage<UpdateAccountResponse> = /*@__PURE__*/
+  messageDesc(file_router_keys_v1_keys, 11);
+
+/**
  * @generated from message router.keys.v1.MintKeyRequest
  */
 export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
@@ -315,6 +371,13 @@ export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
    * @generated from field: optional int64 expires_at = 6;
    */
   expiresAt?: bigint | undefined;
+
+  /**
+   * Empty = that of the account.
+   *
+   * @generated from field: string default_response_format = 7;
+   */
+  defaultResponseFormat: string;
 };
 
 /**
@@ -322,7 +385,7 @@ export type MintKeyRequest = Message<"router.keys.v1.MintKeyRequest"> & {
  * Use `create(MintKeyRequestSchema)` to create a new message.
  */
 export const MintKeyRequestSchema: GenMessage<MintKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 10);
+  messageDesc(file_router_keys_v1_keys, 12);
 
 /**
  * @generated from message router.keys.v1.MintKeyResponse
@@ -346,7 +409,7 @@ export type MintKeyResponse = Message<"router.keys.v1.MintKeyResponse"> & {
  * Use `create(MintKeyResponseSchema)` to create a new message.
  */
 export const MintKeyResponseSchema: GenMessage<MintKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 11);
+  messageDesc(file_router_keys_v1_keys, 13);
 
 /**
  * @generated from message router.keys.v1.ListKeysRequest
@@ -384,7 +447,7 @@ export type ListKeysRequest = Message<"router.keys.v1.ListKeysRequest"> & {
  * Use `create(ListKeysRequestSchema)` to create a new message.
  */
 export const ListKeysRequestSchema: GenMessage<ListKeysRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 12);
+  messageDesc(file_router_keys_v1_keys, 14);
 
 /**
  * @generated from message router.keys.v1.ListKeysResponse
@@ -408,7 +471,7 @@ export type ListKeysResponse = Message<"router.keys.v1.ListKeysResponse"> & {
  * Use `create(ListKeysResponseSchema)` to create a new message.
  */
 export const ListKeysResponseSchema: GenMessage<ListKeysResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 13);
+  messageDesc(file_router_keys_v1_keys, 15);
 
 /**
  * @generated from message router.keys.v1.GetKeyRequest
@@ -430,7 +493,7 @@ export type GetKeyRequest = Message<"router.keys.v1.GetKeyRequest"> & {
  * Use `create(GetKeyRequestSchema)` to create a new message.
  */
 export const GetKeyRequestSchema: GenMessage<GetKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 14);
+  messageDesc(file_router_keys_v1_keys, 16);
 
 /**
  * @generated from message router.keys.v1.GetKeyResponse
@@ -447,7 +510,7 @@ export type GetKeyResponse = Message<"router.keys.v1.GetKeyResponse"> & {
  * Use `create(GetKeyResponseSchema)` to create a new message.
  */
 export const GetKeyResponseSchema: GenMessage<GetKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 15);
+  messageDesc(file_router_keys_v1_keys, 17);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyRequest
@@ -521,6 +584,13 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
     value: boolean;
     case: "neverExpires";
   } | { case: undefined; value?: undefined };
+
+  /**
+   * Empty = that of the account.
+   *
+   * @generated from field: optional string default_response_format = 10;
+   */
+  defaultResponseFormat?: string | undefined;
 };
 
 /**
@@ -528,7 +598,7 @@ export type UpdateKeyRequest = Message<"router.keys.v1.UpdateKeyRequest"> & {
  * Use `create(UpdateKeyRequestSchema)` to create a new message.
  */
 export const UpdateKeyRequestSchema: GenMessage<UpdateKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 16);
+  messageDesc(file_router_keys_v1_keys, 18);
 
 /**
  * @generated from message router.keys.v1.UpdateKeyResponse
@@ -545,7 +615,7 @@ export type UpdateKeyResponse = Message<"router.keys.v1.UpdateKeyResponse"> & {
  * Use `create(UpdateKeyResponseSchema)` to create a new message.
  */
 export const UpdateKeyResponseSchema: GenMessage<UpdateKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 17);
+  messageDesc(file_router_keys_v1_keys, 19);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyRequest
@@ -574,7 +644,7 @@ export type DeleteKeyRequest = Message<"router.keys.v1.DeleteKeyRequest"> & {
  * Use `create(DeleteKeyRequestSchema)` to create a new message.
  */
 export const DeleteKeyRequestSchema: GenMessage<DeleteKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 18);
+  messageDesc(file_router_keys_v1_keys, 20);
 
 /**
  * @generated from message router.keys.v1.DeleteKeyResponse
@@ -587,7 +657,7 @@ export type DeleteKeyResponse = Message<"router.keys.v1.DeleteKeyResponse"> & {
  * Use `create(DeleteKeyResponseSchema)` to create a new message.
  */
 export const DeleteKeyResponseSchema: GenMessage<DeleteKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 19);
+  messageDesc(file_router_keys_v1_keys, 21);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyRequest
@@ -604,7 +674,7 @@ export type VerifyKeyRequest = Message<"router.keys.v1.VerifyKeyRequest"> & {
  * Use `create(VerifyKeyRequestSchema)` to create a new message.
  */
 export const VerifyKeyRequestSchema: GenMessage<VerifyKeyRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 20);
+  messageDesc(file_router_keys_v1_keys, 22);
 
 /**
  * @generated from message router.keys.v1.VerifyKeyResponse
@@ -614,6 +684,13 @@ export type VerifyKeyResponse = Message<"router.keys.v1.VerifyKeyResponse"> & {
    * @generated from field: router.keys.v1.Key key = 1;
    */
   key?: Key | undefined;
+
+  /**
+   * Default of the key, else of its account; empty = url. Always empty for a web token.
+   *
+   * @generated from field: string response_format = 2;
+   */
+  responseFormat: string;
 };
 
 /**
@@ -621,7 +698,7 @@ export type VerifyKeyResponse = Message<"router.keys.v1.VerifyKeyResponse"> & {
  * Use `create(VerifyKeyResponseSchema)` to create a new message.
  */
 export const VerifyKeyResponseSchema: GenMessage<VerifyKeyResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 21);
+  messageDesc(file_router_keys_v1_keys, 23);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenRequest
@@ -652,7 +729,7 @@ export type IssueWebTokenRequest = Message<"router.keys.v1.IssueWebTokenRequest"
  * Use `create(IssueWebTokenRequestSchema)` to create a new message.
  */
 export const IssueWebTokenRequestSchema: GenMessage<IssueWebTokenRequest> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 22);
+  messageDesc(file_router_keys_v1_keys, 24);
 
 /**
  * @generated from message router.keys.v1.IssueWebTokenResponse
@@ -678,7 +755,7 @@ export type IssueWebTokenResponse = Message<"router.keys.v1.IssueWebTokenRespons
  * Use `create(IssueWebTokenResponseSchema)` to create a new message.
  */
 export const IssueWebTokenResponseSchema: GenMessage<IssueWebTokenResponse> = /*@__PURE__*/
-  messageDesc(file_router_keys_v1_keys, 23);
+  messageDesc(file_router_keys_v1_keys, 25);
 
 /**
  * @generated from enum router.keys.v1.KeyKind
@@ -765,6 +842,16 @@ export const KeysService: GenService<{
     methodKind: "unary";
     input: typeof RenameAccountRequestSchema;
     output: typeof RenameAccountResponseSchema;
+  },
+  /**
+   * Changes the defaults of an account; absent fields stay unchanged. Errors: account_not_found, invalid_value.
+   *
+   * @generated from rpc router.keys.v1.KeysService.UpdateAccount
+   */
+  updateAccount: {
+    methodKind: "unary";
+    input: typeof UpdateAccountRequestSchema;
+    output: typeof UpdateAccountResponseSchema;
   },
   /**
    * Mints a key; its spending authority is written to billing first. Error: too_many_keys.
