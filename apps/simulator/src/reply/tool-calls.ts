@@ -1,6 +1,6 @@
 // ToolCalls choose the tools that an answer calls, and their arguments. By default, an answer calls tools once
 // per user message: the tools that the message names, else the one that shares most words with it. After a
-// tool result, the answer is text.
+// tool result, the answer is text; if a call is required, it is of a tool that the answer has not called yet.
 import { randomUUID } from "node:crypto";
 import { Refusal } from "../request/refusal.ts";
 import type { AnswerOptions, FunctionTool } from "../text/answer-options.ts";
@@ -13,9 +13,16 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
-/** @param answersTool true if the last message is a tool result. @throws Refusal */
-export function chooseCalls(options: AnswerOptions, material: Material, answersTool: boolean): ToolCall[] {
-  return chosenTools(options, material.text, answersTool).map((tool) => ({
+/** Tools since the user's last message. */
+export interface ToolsSoFar {
+  readonly toolResults: readonly string[];
+  /** Names of the called tools. */
+  readonly calledTools: ReadonlySet<string>;
+}
+
+/** @throws Refusal */
+export function chooseCalls(options: AnswerOptions, material: Material, soFar: ToolsSoFar): ToolCall[] {
+  return chosenTools(options, material.text, soFar).map((tool) => ({
     id: `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
     name: tool.name,
     arguments: writeExample(
@@ -38,13 +45,15 @@ export function writeExample(schema: unknown, material: Material, owner: string)
 }
 
 function chosenTools(
-  { tools, toolChoice, parallelCalls }: AnswerOptions,
+  { tools: offered, toolChoice, parallelCalls }: AnswerOptions,
   text: string,
-  answersTool: boolean,
+  { toolResults, calledTools }: ToolsSoFar,
 ): FunctionTool[] {
-  if (toolChoice === "none" || tools.length === 0) return [];
-  if (typeof toolChoice === "object") return tools.filter(({ name }) => name === toolChoice.name).slice(0, 1);
-  if (toolChoice === "auto" && answersTool) return [];
+  if (toolChoice === "none" || offered.length === 0) return [];
+  if (typeof toolChoice === "object") return offered.filter(({ name }) => name === toolChoice.name).slice(0, 1);
+  if (toolChoice === "auto" && toolResults.length > 0) return [];
+  const uncalled = offered.filter(({ name }) => !calledTools.has(name));
+  const tools = uncalled.length === 0 ? offered : uncalled;
   const words = wordsOf(text);
   const names = new Set(text.split(/[^\w-]+/));
   const named = tools.filter(({ name }) => names.has(name));
