@@ -19,6 +19,7 @@ import {
 } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
 import { giveText } from "./answer/give-text.ts";
+import { DESCRIBED_EVENTS, type ImageEventName } from "./answer/image-events.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
 import type { GenerationEvents } from "./generation/events.ts";
 import type { MediaWork } from "./generation/media-work.ts";
@@ -95,6 +96,7 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
           `The ${things}, paid for. The x-request-id of the answer is the id of the generation: GET ${LOG_PATH}/{id} ` +
           `has the URLs of its files, whatever the response_format was, unless that was b64_ephemeral.`,
         schema: mediaAnswerSchema,
+        ...(asked.kind === "image" ? { others: DESCRIBED_EVENTS } : {}),
       },
       202: {
         description: `It is under way, as Prefer: ${RESPOND_ASYNC} asked; the Location header says where to look for it`,
@@ -162,10 +164,16 @@ async function answerRequest(
   const waits = { ...caller, gone: () => reply.raw.destroyed, asynchronous: false };
   return deps.memory.during(accountId, () =>
     unlessLeft(left, reply, async () => {
-      const given = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
+      const events = fields.stream === true ? eventsOf(path) : undefined;
+      const incoming = { ...parts, left, events };
+      const given = await allowance.during(() => generateMedia(deps, asked, incoming, waits));
       return given === undefined ? reply.hijack() : give(given, reply);
     }),
   );
+}
+
+function eventsOf(path: string): ImageEventName {
+  return path.endsWith("/edits") ? "image_edit" : "image_generation";
 }
 
 /** Returns a signal that aborts when the client disconnects. After the answer it has no effect. */

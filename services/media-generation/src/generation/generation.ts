@@ -53,6 +53,15 @@ export type MadeFile = ({ readonly bytes: Buffer } | { readonly storedAs: string
   readonly preview?: Buffer | undefined;
 };
 
+/** Tokens as the provider counted them. */
+export interface CountedTokens {
+  /** All input tokens. */
+  readonly input: number;
+  readonly output: number;
+  /** Part of the input tokens. */
+  readonly image_input: number;
+}
+
 export interface MediaProduct {
   /** Route of the provider that generated it. */
   readonly route: Route;
@@ -61,6 +70,8 @@ export interface MediaProduct {
   readonly outputs: readonly string[];
   /** Names of the existing thumbnails and posters. */
   readonly previews: readonly string[];
+  /** Undefined if the provider counts none. */
+  readonly tokens: CountedTokens | undefined;
   /** Unix milliseconds. */
   readonly finishedAt: number;
   /** Milliseconds from the call of the provider until the last of its jobs succeeded. */
@@ -76,6 +87,8 @@ export interface Generation {
   /** The provider's state for further polls; null if there is no job to poll. */
   readonly operations: SavedParts | null;
   readonly unbilledLookUps: number;
+  /** Undefined if the provider counted none, and before the end. */
+  readonly tokens: CountedTokens | undefined;
   /** The client has deleted it. A running generation is to be cancelled. */
   readonly deleted: boolean;
   readonly ended: Ended | null;

@@ -120,6 +120,7 @@ const truthOf = (text: string) => (text === "true" || text === "false" ? text ==
 /** Fields with values other than text: a form has only text. */
 const NOT_TEXT = new Map<string, (text: string) => unknown>([
   ["n", numberOf],
+  ["partial_images", numberOf],
   ["seconds", numberOf],
   ["audio", truthOf],
   ["stream", truthOf],

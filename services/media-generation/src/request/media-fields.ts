@@ -43,10 +43,6 @@ export const mediaFields = {
     .enum(RESPONSE_FORMATS, { error: `response_format must be one of ${RESPONSE_FORMATS.join(", ")}` })
     .nullish()
     .meta({ default: "url", description: "when absent: the default of the key or the account, else url" }),
-  stream: z
-    .boolean({ error: "stream must be false" })
-    .refine((stream) => !stream, "stream must be false: images and videos are answered when they are whole")
-    .nullish(),
 };
 
 const PICTURE = { type: "string", description: "a URL or a data URI" };

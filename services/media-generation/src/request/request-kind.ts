@@ -30,12 +30,16 @@ export interface RequestKind {
 }
 
 const ELSEWHERE: ReadonlySet<string> = new Set(INPUT_FIELDS);
+/** Fields that change the form of the answer only. */
+const FORM_ONLY: ReadonlySet<string> = new Set(["stream", "partial_images"]);
 
 /**
  * Returns equal texts for equal requests, as JSON or as a form, with defaults written out or not.
  * Pictures are excluded: they are compared by their contents.
  */
 export function canonicalText({ schema }: RequestKind, request: MediaRequest): string {
-  const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter((field) => field !== "stream");
+  const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter(
+    (field) => !FORM_ONLY.has(field),
+  );
   return JSON.stringify(fields.map((field) => (ELSEWHERE.has(field) ? null : (request[field] ?? null))));
 }

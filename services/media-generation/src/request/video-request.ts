@@ -19,6 +19,10 @@ export const videoRequestSchema = z.object({
     .nullish()
     .describe("with sound or without, for models that make both; without when absent")
     .transform((audio) => audio ?? undefined),
+  stream: z
+    .boolean({ error: "stream must be false" })
+    .refine((stream) => !stream, "stream must be false: videos are answered when they are whole")
+    .nullish(),
   ...imageFields,
 });
 
