@@ -36,6 +36,7 @@ export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http
 export { countHeader } from "./http/refuse-ambiguous.ts";
 export { renderError } from "./http/render-error.ts";
 export {
+  ALIAS,
   type Access,
   anyone,
   type RestApi,

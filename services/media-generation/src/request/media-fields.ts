@@ -2,6 +2,7 @@
 // Every message names its field.
 import { RESPONSE_FORMATS } from "@gr/identity";
 import { charactersOf, MOST_PROMPT_CHARACTERS } from "@gr/models";
+import { ALIAS } from "@gr/runtime";
 import { z } from "zod";
 
 const QUALITIES = ["auto", "low", "medium", "high"] as const;
@@ -63,19 +64,28 @@ function described(description: string, ...forms: readonly object[]) {
     .meta({ description, anyOf: [...forms, list, { type: "null" }] });
 }
 
-const inputs = (...forms: readonly object[]) => ({
-  image: described("input image, or a list of at most 16 of them", ...forms),
-  "image[]": described("as image", ...forms),
-  images: described("as image; OpenAI's name for it", ...forms),
-  mask: described("editing mask, as image", ...forms),
-  "mask[]": described("as mask", ...forms),
-});
+const alias = z
+  .unknown()
+  .optional()
+  .meta({ [ALIAS]: true });
 
-const { mask, "mask[]": masks, ...images } = inputs(PICTURE, WRAPPED);
-export const imageFields = images;
-export const maskFields = { mask, "mask[]": masks };
+export const imageFields = {
+  image: described("input image, or a list of at most 16 of them; image[] means the same", PICTURE, WRAPPED),
+  "image[]": alias,
+  images: described("as image; OpenAI's name for it", PICTURE, WRAPPED),
+};
+export const maskFields = {
+  mask: described("editing mask, as image; mask[] means the same", PICTURE, WRAPPED),
+  "mask[]": alias,
+};
 
 /** The same fields in a form. */
-const { mask: formMask, "mask[]": formMasks, ...formImages } = inputs(FILE, PICTURE);
-export const imageFormFields = formImages;
-export const maskFormFields = { mask: formMask, "mask[]": formMasks };
+export const imageFormFields = {
+  image: alias,
+  "image[]": described("input image, repeated for at most 16 of them; image means the same", FILE, PICTURE),
+  images: described("as image[]; OpenAI's name for it", FILE, PICTURE),
+};
+export const maskFormFields = {
+  mask: alias,
+  "mask[]": described("editing mask, as image[]; mask means the same", FILE, PICTURE),
+};
