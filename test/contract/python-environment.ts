@@ -1,5 +1,6 @@
-// The Python of the clients in Python: a venv outside the checkout with exactly the packages of requirements.txt,
-// created once and kept. Only `npm run test:deep` needs it. Invariant: a folder with its final name is complete.
+// The Pythons of the clients and tools in Python: venvs outside the checkout, each with exactly the packages of a file of
+// requirements, created once and kept. Only `npm run test:deep` needs them. Invariant: a folder with its final name is
+// complete.
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -10,43 +11,63 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const REQUIREMENTS = fileURLToPath(new URL("./python/requirements.txt", import.meta.url));
-const OLDEST = "3.10";
-const NO_PYTHON = `The clients in Python need a python3 of at least ${OLDEST} with venv and pip, and the one that is found has not: install python3 and python3-venv.`;
-const CHECK = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${OLDEST.replace(".", ", ")}))`;
+const here = (file: string) => fileURLToPath(new URL(`./python/${file}`, import.meta.url));
+
+export interface PythonPackages {
+  /** Path of the file of requirements. */
+  readonly requirements: string;
+  /** Oldest version of Python with all the packages. */
+  readonly oldest: string;
+}
+
+const CLIENTS: PythonPackages = { requirements: here("requirements.txt"), oldest: "3.10" };
+
+/** Tools that read the description of the API: a generator of clients, and a generator of requests. */
+export const DESCRIPTION_TOOLS: PythonPackages = {
+  requirements: here("description-requirements.txt"),
+  oldest: "3.11",
+};
 
 /** Time for the first run, which installs a hundred packages. */
 export const INSTALL_MS = 1_800_000;
 
-/** Returns the interpreter of the venv. @throws Error with one sentence if there is no suitable Python */
-export async function clientPython(): Promise<string> {
-  const system = await systemPython();
+/** Returns the interpreter of the clients. @throws Error with one sentence if there is no suitable Python */
+export function clientPython(): Promise<string> {
+  return pythonWith(CLIENTS);
+}
+
+/** Returns the interpreter of a venv. @throws Error with one sentence if there is no suitable Python */
+export async function pythonWith({ requirements, oldest }: PythonPackages): Promise<string> {
+  const system = await systemPython(oldest);
   const { stdout: version } = await run(system, ["--version"]);
   const digest = createHash("sha256")
     .update(`${system}\n${version}`)
-    .update(await readFile(REQUIREMENTS));
+    .update(await readFile(requirements));
   const cache =
     process.env["GR_PYTHON_CACHE"] ??
     join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "generation-router", "python");
   const place = join(cache, digest.digest("hex").slice(0, 16));
-  if (!existsSync(place)) await make(system, cache, place);
+  if (!existsSync(place)) await make(system, cache, place, requirements);
   return join(place, "bin", "python");
 }
 
-async function systemPython(): Promise<string> {
+async function systemPython(oldest: string): Promise<string> {
+  const check = `import sys, venv, ensurepip; sys.exit(sys.version_info < (${oldest.replace(".", ", ")}))`;
   for (const python of ["/usr/bin/python3", "python3"]) {
     try {
-      await run(python, ["-c", CHECK]);
+      await run(python, ["-c", check]);
       return python;
     } catch (error) {
       if (!(error instanceof Error)) throw error;
     }
   }
-  throw new Error(NO_PYTHON);
+  throw new Error(
+    `These tests need a python3 of at least ${oldest} with venv and pip, and none is found: install python3 and python3-venv.`,
+  );
 }
 
 /** Creates it under another name until it is complete: a parallel run creates another. */
-async function make(python: string, cache: string, place: string): Promise<void> {
+async function make(python: string, cache: string, place: string, requirements: string): Promise<void> {
   await mkdir(cache, { recursive: true });
   const draft = await mkdtemp(join(cache, "draft-"));
   try {
@@ -58,7 +79,7 @@ async function make(python: string, cache: string, place: string): Promise<void>
       "--disable-pip-version-check",
       "--quiet",
     ];
-    await run(join(draft, "bin", "python"), ["-m", "pip", "install", ...options, "-r", REQUIREMENTS], {
+    await run(join(draft, "bin", "python"), ["-m", "pip", "install", ...options, "-r", requirements], {
       maxBuffer: 64 * 1024 * 1024,
     });
     await rename(draft, place);

@@ -122,6 +122,8 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
     body: asked.schema,
     otherBodies: { [MULTIPART]: asked.form },
     bodyLimit: MAX_BODY_BYTES,
+    // A parameter, so that openapi-python-client imports all names for an operation with two kinds of bodies.
+    headers: { "x-max-cost": "Of the request itself; without effect on its quote" },
     responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
     handle: async ({ body, caller, http, reply }: RestRequest<MediaRequest, unknown, Principal>) => {
       refuseAmountNames(http.body as object);

@@ -149,9 +149,9 @@ test("stream: false and partial_images without a stream are the plain request", 
   expect([status, Object.keys(body.data[0])]).toEqual([200, ["url"]]);
 });
 
-test("a form asks for a stream, too", async () => {
+test.each(["true", "True"])("a form asks for a stream, too, with %s", async (stream) => {
   const form = new FormData();
-  for (const [name, value] of Object.entries({ ...fox, stream: "true", partial_images: "1" }))
+  for (const [name, value] of Object.entries({ ...fox, stream, partial_images: "1" }))
     form.append(name, value);
   const response = await fetch(`${media.url()}/v1/compat/images/edits`, { method: "POST", body: form });
   expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);

@@ -116,7 +116,8 @@ async function readFile(
 }
 
 const numberOf = (text: string) => (/^\d{1,9}(\.\d{1,9})?$/.test(text) ? Number(text) : text);
-const truthOf = (text: string) => (text === "true" || text === "false" ? text === "true" : text);
+/** Clients in Python send True and False. */
+const truthOf = (text: string) => (/^(true|false)$/i.test(text) ? text.toLowerCase() === "true" : text);
 /** Fields with values other than text: a form has only text. */
 const NOT_TEXT = new Map<string, (text: string) => unknown>([
   ["n", numberOf],

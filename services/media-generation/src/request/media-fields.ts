@@ -43,7 +43,7 @@ export const mediaFields = {
   response_format: z
     .enum(RESPONSE_FORMATS, { error: `response_format must be one of ${RESPONSE_FORMATS.join(", ")}` })
     .nullish()
-    .meta({ default: "url", description: "when absent: the default of the key or the account, else url" }),
+    .describe("when absent: the default of the key or the account, else url"),
 };
 
 const PICTURE = { type: "string", description: "a URL or a data URI" };
