@@ -40,12 +40,15 @@ test("the generated client has every operation, and each answers with the descri
   await copyFile(here("generated/client.py"), join(folder, "client.py"));
   const report = JSON.parse((await run("-B", "client.py")).trimEnd().split("\n").at(-1) ?? "");
   const { paths } = JSON.parse(text) as Described;
-  const ids = Object.values(paths).flatMap((item) => Object.values(item).map(({ operationId }) => operationId));
+  const ids = Object.values(paths).flatMap((item) =>
+    Object.values(item).map(({ operationId }) => operationId),
+  );
   expect(Object.keys(report.answers).sort()).toEqual([...ids].sort());
   for (const [id, { status, type }] of Object.entries<{ status: number; type: string }>(report.answers)) {
     expect([id, Math.floor(status / 100)]).toEqual([id, 2]);
     // The generator reads no pictures and videos.
-    if (id !== "get_media_name") expect([id, type]).toEqual([id, expect.stringContaining(`Response${status}`)]);
+    if (id !== "get_media_name")
+      expect([id, type]).toEqual([id, expect.stringContaining(`Response${status}`)]);
   }
   expect(report).toMatchObject({
     chat: expect.stringContaining("“Is the sea blue?”"),

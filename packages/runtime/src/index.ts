@@ -36,8 +36,8 @@ export { LONGEST_PAGE, type Page, pageFields, pageOf, wholeNumber } from "./http
 export { countHeader } from "./http/refuse-ambiguous.ts";
 export { renderError } from "./http/render-error.ts";
 export {
-  ALIAS,
   type Access,
+  ALIAS,
   anyone,
   type RestApi,
   type RestRequest,
@@ -61,7 +61,11 @@ export {
   readConfig,
   readJsonSetting,
   redisConfig,
+  refuseProblems,
+  settingText,
   stopConfig,
+  vendorName,
+  vendorNameOf,
 } from "./process/config.ts";
 export { inRequest, type Within, withinCurrentRequest } from "./process/current-request.ts";
 export { listenError } from "./process/listen.ts";
@@ -72,6 +76,7 @@ export { pause } from "./process/pause.ts";
 export { type ProcessMemory, processMemory } from "./process/process-memory.ts";
 export { createReadyCheck } from "./process/ready-check.ts";
 export { type Rounds, startRounds } from "./process/rounds.ts";
+export { strayNames } from "./process/stray-names.ts";
 export { trimSlashes } from "./process/trim-slashes.ts";
 export { type Batcher, type BatcherOptions, createBatcher } from "./rpc/batcher.ts";
 export { PRINCIPAL_HEADER, signPrincipal } from "./rpc/principal.ts";
