@@ -100,7 +100,7 @@ export function addTokenCommands(program: Command, runs: Runs): void {
     .command("issue")
     .description("issue a web token: it spends from the account without a cap, and cannot be taken back")
     .requiredOption("--account <id>", "id of the account")
-    .option("--minutes <count>", "how long it is valid, 1 to 5 (default: 5)", minutesOf, 5n)
+    .option("--minutes <count>", "minutes of its validity, 1 to 5", minutesOf, 5n)
     .action(
       runs(async (router, { account, minutes }: { account: string; minutes: bigint }) => {
         const request = { accountId: account, lifetimeMs: minutes * MINUTE_MS };

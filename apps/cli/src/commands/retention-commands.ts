@@ -60,10 +60,10 @@ function addCommandsOf(kept: Kept, program: Command, runs: Runs): void {
     .command(name)
     .description(about)
     .command("retention")
-    .description("how long an account's are kept; what they cost stays");
+    .description(`how long the ${kept.what.toLowerCase()} of an account are kept; their costs stay`);
   retention
     .command("show")
-    .description("show how long an account's are kept")
+    .description(`show how long the ${kept.what.toLowerCase()} of an account are kept`)
     .requiredOption("--account <id>", "id of the account")
     .action(
       runs(async (router, { account }: { account: string }) =>
@@ -72,7 +72,7 @@ function addCommandsOf(kept: Kept, program: Command, runs: Runs): void {
     );
   retention
     .command("set")
-    .description("change it, for what is there already, too; without --days to what the installation has")
+    .description("change that time, for existing ones too; without --days to the time of the installation")
     .requiredOption("--account <id>", "id of the account")
     .option("--days <count>", `days, 0 ${ofZero}`, daysOf)
     .action(
