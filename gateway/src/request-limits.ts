@@ -118,9 +118,7 @@ export class RequestLimits {
 
   /** Counts a request by its address, with a valid or an invalid key. */
   ofStranger(request: FastifyRequest, reply: FastifyReply): Verdict | Promise<Verdict> {
-    return this.#take(reply, this.#claimOf(request, this.#rules.anonymous), ({ count, admitted }) => {
-      if (!admitted) this.#suspects.set(count.subject, this.#clock.now() + SUSPECT_MS);
-    });
+    return this.#take(reply, this.#claimOf(request, this.#rules.anonymous), "suspect");
   }
 
   #claimOf(request: FastifyRequest, rules: RulePair): Claim {
@@ -133,22 +131,20 @@ export class RequestLimits {
     return { client: clientNetwork(address), network: widerNetwork(address, this.#ipv4Prefix) };
   }
 
-  #take(
-    reply: FastifyReply,
-    claim: Claim,
-    note: (decision: Decision) => void = () => undefined,
-  ): Verdict | Promise<Verdict> {
+  /** @param refused suspect: remember the subject of a refused request */
+  #take(reply: FastifyReply, claim: Claim, refused?: "suspect"): Verdict | Promise<Verdict> {
     if (claim.counts.length === 0) return undefined;
-    const tell = (decision: Decision): Verdict => {
-      note(decision);
-      return this.#tell(reply, decision);
-    };
     const decision = this.#limiter.take(claim, this.#clock.now());
-    return decision instanceof Promise ? decision.then(tell) : tell(decision);
+    return decision instanceof Promise
+      ? decision.then((late) => this.#tell(reply, late, refused))
+      : this.#tell(reply, decision, refused);
   }
 
-  #tell(reply: FastifyReply, decision: Decision): Verdict {
-    const { rule } = decision.count;
+  #tell(reply: FastifyReply, decision: Decision, refused: "suspect" | undefined): Verdict {
+    const { rule, subject } = decision.count;
+    if (refused === "suspect" && !decision.admitted) {
+      this.#suspects.set(subject, this.#clock.now() + SUSPECT_MS);
+    }
     reply.header("x-ratelimit-limit-requests", String(rule.burst));
     reply.header("x-ratelimit-remaining-requests", String(decision.remaining));
     reply.header("x-ratelimit-reset-requests", durationOf(millisecondsOf(decision.resetUs)));

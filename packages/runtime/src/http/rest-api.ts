@@ -135,7 +135,10 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
       const body = route.body === undefined || asBytes ? http.body : parseRequest(route.body, http.body);
       const query = route.query === undefined ? undefined : parseRequest(route.query, http.query);
       // After the schemas: unread members do no harm, and the schemas' own messages are better.
-      if (refusesNul) for (const part of asBytes ? [query] : [body, query]) refuseNul(part);
+      if (refusesNul) {
+        if (!asBytes) refuseNul(body);
+        refuseNul(query);
+      }
       const caller = route.access(http.principal ?? null);
       return route.handle({ body, query, caller, http, reply } as RestRequest<never, never, never>);
     },

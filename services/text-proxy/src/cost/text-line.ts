@@ -42,19 +42,22 @@ export function textLine(order: TextOrder, story: TextStory, end: TextEnd, ended
   const { id, accountId, keyId, model, request } = order;
   const tookMs = Math.round(end.tookMs);
   const error = story.cut ?? end.error;
-  return {
-    ...{ requestId: id, accountId, spenderId: keyId, model },
+  const line: TextLineInit = {
+    requestId: id,
+    accountId,
+    spenderId: keyId,
+    model,
     api: request.api === "chat" ? TextApi.CHAT : TextApi.RESPONSES,
     stream: request.stream,
     beganAt: BigInt(endedAt - tookMs),
     tookMs: BigInt(tookMs),
-    ...(story.firstByteMs === undefined ? {} : { firstByteMs: whole(story.firstByteMs) }),
     finishReason: story.finishReason,
     userTag: userOf(request),
-    ...(end.meters === undefined ? {} : { usage: usageOf(end.meters) }),
     attempts: story.attempts.map((attempt) => ({ ...attempt, tookMs: whole(attempt.tookMs) })),
-    ...(error === undefined ? {} : errorOf(error)),
   };
+  if (story.firstByteMs !== undefined) line.firstByteMs = whole(story.firstByteMs);
+  if (end.meters !== undefined) line.usage = usageOf(end.meters);
+  return error === undefined ? line : { ...line, ...errorOf(error) };
 }
 
 function errorOf(error: unknown) {

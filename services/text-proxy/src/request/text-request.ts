@@ -157,13 +157,16 @@ function readOutputLimit(api: TextApi, body: JsonObject): number | undefined {
 
 /** Some hosts count thoughts apart from the output limit, and treat a small budget as their minimum. */
 function readThinking({ reasoning, thinking }: JsonObject): number {
-  const budgets = [
-    isObject(reasoning) ? reasoning["max_tokens"] : undefined,
-    isObject(thinking) ? thinking["budget_tokens"] : undefined,
-  ];
-  const largest = Math.max(...budgets.map((budget) => (typeof budget === "number" ? Math.ceil(budget) : 0)));
+  const largest = Math.max(
+    tokensOf(isObject(reasoning) ? reasoning["max_tokens"] : undefined),
+    tokensOf(isObject(thinking) ? thinking["budget_tokens"] : undefined),
+  );
   if (!(largest > 0)) return 0;
   return Math.min(Math.max(largest, LEAST_THINKING), MOST_OUTPUT_TOKENS);
+}
+
+function tokensOf(budget: unknown): number {
+  return typeof budget === "number" ? Math.ceil(budget) : 0;
 }
 
 function asksForLogprobs({ logprobs, top_logprobs: others, include }: JsonObject): boolean {
