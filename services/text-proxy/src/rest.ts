@@ -146,6 +146,7 @@ function quoteRoute(deps: TextDeps, api: TextApi, body: z.ZodType) {
     summary: "What this request would cost at most; nothing is held or sent",
     body,
     bodyAs: "bytes",
+    longStrings: "cut",
     bodyLimit: BODY_LIMIT,
     responses: {
       200: { description: "The bound", schema: quoteSchema },
@@ -167,6 +168,7 @@ function textRoute(
     summary,
     body,
     bodyAs: "bytes",
+    longStrings: "cut",
     bodyLimit: BODY_LIMIT,
     ...(api === "chat" ? { headers: { [CONTINUE_HEADER]: CONTINUE_WORDS } } : {}),
     responses: {

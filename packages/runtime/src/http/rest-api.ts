@@ -6,6 +6,7 @@ import { z } from "zod";
 import { callForBodies } from "../bodies/expected-bodies.ts";
 import { admitBodies, type BodyRules } from "../bodies/incoming-body.ts";
 import { readJsonBody } from "../bodies/json-body.ts";
+import type { LongStrings } from "../bodies/parse-in-slices.ts";
 import { parseRequest, refuseNul } from "../bodies/parse-request.ts";
 
 /**
@@ -44,6 +45,11 @@ export interface RestRoute {
    * json-guard.ts has accepted, and checks the rest itself; `body` is then documentation.
    */
   readonly bodyAs?: "parsed" | "bytes";
+  /**
+   * "cut": the value that `parseJsonBytes` returns for a long body has only the beginning of its long strings, and
+   * `stringLengthIn` returns their lengths. Absent: it has them whole, which costs their size in memory once more.
+   */
+  readonly longStrings?: LongStrings;
   /** Bodies in further content types, for which `setup` adds the parsers; for the OpenAPI document. */
   readonly otherBodies?: Readonly<Record<string, z.ZodType>>;
   /** Bytes; 1 MB when absent. */
@@ -121,7 +127,10 @@ function registerRoute(scope: FastifyInstance, route: RestRoute, refusesNul: boo
   scope.route({
     method: route.method,
     url: route.path,
-    config: { bodyAs: route.body === undefined ? "nothing" : (route.bodyAs ?? "parsed") },
+    config: {
+      bodyAs: route.body === undefined ? "nothing" : (route.bodyAs ?? "parsed"),
+      longStrings: route.longStrings ?? "whole",
+    },
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
     onRequest: (http, _reply, done) => {
       route.access(http.principal ?? null);
@@ -229,5 +238,6 @@ function jsonSchema(schema: z.ZodType, io: "input" | "output"): object {
 declare module "fastify" {
   interface FastifyContextConfig {
     bodyAs?: "nothing" | "parsed" | "bytes";
+    longStrings?: LongStrings;
   }
 }
