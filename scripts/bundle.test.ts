@@ -27,8 +27,8 @@ afterAll(async () => {
 test("a bundle says its build, migrates, then serves, and knows no other argument", async () => {
   const env = { DATABASE_URL: database.url, INTERNAL_AUTH_SECRET: "a secret for tests that is long enough" };
   const command = (...args: string[]) => run(process.execPath, [main, ...args], { env, cwd: out });
-  const { stdout: said } = await command("--version");
-  const [, version = "", commit = ""] = /^(\S+) \((\S+)\)\n$/.exec(said) ?? [];
+  const { stdout: output } = await command("--version");
+  const [, version = "", commit = ""] = /^(\S+) \((\S+)\)\n$/.exec(output) ?? [];
   expect({ version, commit }).toEqual({
     version: expect.stringMatching(BUILD.version),
     commit: expect.stringMatching(BUILD.commit),

@@ -203,11 +203,11 @@ describe("every look of", () => {
     await page.getByRole("button", { name: "Compare with files and upstreams" }).click();
     await page.getByText("Nothing was changed.").waitFor();
     findings.push(...(await at.findings("operator, changes of the catalogue")));
-    for (const deed of ["Book a deposit", "Adjust", "Suspend"]) {
+    for (const action of ["Book a deposit", "Adjust", "Suspend"]) {
       await at.goto(`/operator/accounts/${at.router.accountId}`);
-      await page.getByRole("button", { name: deed }).click();
+      await page.getByRole("button", { name: action }).click();
       await page.getByLabel("Reason").waitFor();
-      findings.push(...(await at.findings(`operator, ${deed}`)));
+      findings.push(...(await at.findings(`operator, ${action}`)));
     }
     expect(findings).toEqual([]);
     expect(at.troubles).toEqual([]);

@@ -143,15 +143,15 @@ interface SplitRedis {
 }
 
 /** @param tell receives one sentence about a missing Redis with the reason, or about its death */
-async function openRedis(outer: Environment, tell: (sentence: string) => void): Promise<SplitRedis> {
+async function openRedis(outer: Environment, report: (sentence: string) => void): Promise<SplitRedis> {
   const none = { env: {}, close: async () => undefined };
   if (outer["REDIS_URL"]) return none;
   try {
-    const redis = await keepServer("Redis", startAt, tell);
+    const redis = await keepServer("Redis", startAt, report);
     return { env: { REDIS_URL: redis.url }, close: () => redis.stop() };
   } catch (error) {
     if (!(error instanceof EmbeddedError)) throw error;
-    tell(`${error.message} Until then the gateway counts its limits alone.`);
+    report(`${error.message} Until then the gateway counts its limits alone.`);
     return none;
   }
 }

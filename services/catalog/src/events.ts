@@ -23,7 +23,7 @@ export interface CatalogEvents {
   /** Postgres did not answer the question whether another process has imported. */
   textFollowFailed(upstream: string, reason: string): void;
   /** The files in the folder of the operator's own catalogue are in force from now on. */
-  folderTaken(folder: string, files: number): void;
+  folderApplied(folder: string, files: number): void;
   /** The folder was refused, and the earlier files stay in force. */
   folderRefused(folder: string, reason: string): void;
   /** Models that the operator's own catalogue names are not listed. @param notes a sentence for each */
@@ -107,7 +107,7 @@ export function createCatalogEvents(log: Logger, metrics: Registry, sizes: Catal
         "cannot see what other processes have imported; trying again each second",
       );
     },
-    folderTaken(folder, files) {
+    folderApplied(folder, files) {
       log.info({ folder, files }, "the catalogue folder is in force");
     },
     folderRefused(folder, reason) {

@@ -23,7 +23,7 @@ export interface ConsoleEvents {
   /** A request was refused, for any reason; many of one reason need attention. */
   refused(reason: Reason): void;
   /** An event of Stripe was processed or not; Stripe repeats "failed" ones. */
-  stripeTold(outcome: StripeOutcome): void;
+  stripeEvent(outcome: StripeOutcome): void;
   paymentSettled(paymentId: string, status: PaymentStatus): void;
   /** A payment or a refund happened that the books do not have. */
   paymentNotBooked(paymentId: string, problem: string): void;
@@ -102,7 +102,7 @@ export function createConsoleEvents(
       log.warn({ issuer, problem }, outcome === "away" ? away : "an answer of the issuer lets nobody in");
     },
     refused: (reason) => refusals.inc({ reason }),
-    stripeTold: (outcome) => stripe.inc({ outcome }),
+    stripeEvent: (outcome) => stripe.inc({ outcome }),
     paymentSettled: (paymentId, status) => log.info({ paymentId, status }, "a payment has changed"),
     paymentNotBooked: (paymentId, problem) => {
       notBooked.inc();

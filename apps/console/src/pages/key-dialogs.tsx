@@ -80,8 +80,8 @@ interface DialogProps {
 export function NewKey({
   kind,
   close,
-  made,
-}: DialogProps & { kind: KeyRecord["kind"]; made: (secret: string) => void }) {
+  onSecret,
+}: DialogProps & { kind: KeyRecord["kind"]; onSecret: (secret: string) => void }) {
   const { account_id: account } = useAccount();
   const form = useKeyForm({ name: "", spend_limit: "", spend_limit_period: "", expires_at: "" }, newKeyBody);
   const create = useAct({
@@ -90,7 +90,7 @@ export function NewKey({
       ["keys", account],
       ["home", account],
     ],
-    after: ({ secret }) => made(secret),
+    after: ({ secret }) => onSecret(secret),
     showAt: (error) => showAtField(form, error),
   });
   return (
@@ -157,15 +157,15 @@ function localInput(at: string): string {
 export function RotateKey({
   apiKey,
   close,
-  made,
-}: DialogProps & { apiKey: KeyRecord; made: (secret: string) => void }) {
+  onSecret,
+}: DialogProps & { apiKey: KeyRecord; onSecret: (secret: string) => void }) {
   const { account_id: account } = useAccount();
   const form = useForm({ initialValues: { overlap_hours: 24 as number | string } });
   const rotate = useAct({
     send: ({ overlap_hours }: { overlap_hours: number | string }) =>
       call("rotateKey", { path: { account, id: apiKey.id }, body: { overlap_hours: Number(overlap_hours) } }),
     changes: [["keys", account]],
-    after: ({ secret }) => made(secret),
+    after: ({ secret }) => onSecret(secret),
     showAt: (error) => showAtField(form, error),
   });
   return (

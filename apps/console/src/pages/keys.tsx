@@ -69,14 +69,14 @@ export function Keys() {
         {(keys) => <KeyTable keys={keys} mayChange={mayChange} open={setDialog} />}
       </PagedRows>
       {dialog?.name === "new" && (
-        <NewKey kind={kind} close={close} made={(secret) => setDialog({ name: "secret", secret })} />
+        <NewKey kind={kind} close={close} onSecret={(secret) => setDialog({ name: "secret", secret })} />
       )}
       {dialog?.name === "edit" && <EditKey apiKey={dialog.key} close={close} />}
       {dialog?.name === "rotate" && (
         <RotateKey
           apiKey={dialog.key}
           close={close}
-          made={(secret) => setDialog({ name: "secret", secret })}
+          onSecret={(secret) => setDialog({ name: "secret", secret })}
         />
       )}
       {dialog?.name === "delete" && <DeleteKey apiKey={dialog.key} close={close} />}
@@ -95,7 +95,7 @@ function KeyTable({ keys, mayChange, open }: TableProps) {
   return (
     <RowsTable
       heads={["Name", "Spent of its limit, USD", "Can spend now, USD", "Expires", "On"]}
-      deeds
+      hasActions
       minWidth={820}
     >
       {keys.map((key) => (

@@ -10,7 +10,7 @@ import { showAtField } from "../parts/field-errors.ts";
 import { fromNow } from "../parts/figure-text.ts";
 import { byRules } from "../parts/form-rules.ts";
 import { Failure, RowsWaiting } from "../parts/page-states.tsx";
-import { makePasskey } from "../parts/passkey-prompt.ts";
+import { createPasskey } from "../parts/passkey-prompt.ts";
 import { useSession } from "../session.ts";
 
 const PASSKEYS = ["passkeys"];
@@ -93,7 +93,7 @@ function NameDialog({ passkey, close }: Subject & { close: () => void }) {
     send: async ({ name }: { name: string }) => {
       if (passkey !== undefined) return call("renamePasskey", { path: { id: passkey.id }, body: { name } });
       const { options } = await call("beginPasskey");
-      return call("addPasskey", { body: { name, passkey: await makePasskey(options) } });
+      return call("addPasskey", { body: { name, passkey: await createPasskey(options) } });
     },
     changes: [PASSKEYS],
     done: passkey === undefined ? "The passkey is added." : "Renamed.",

@@ -26,12 +26,12 @@ export function useAct<Input = void, Answer = unknown>(options: ActOptions<Input
     },
     onError: (error) => {
       if (error instanceof ApiError && showAt?.(error)) return;
-      sayRefusal(error);
+      showRefusal(error);
     },
   });
 }
 
-export function sayRefusal(error: unknown): void {
+export function showRefusal(error: unknown): void {
   const id = error instanceof ApiError && error.requestId ? ` (request ${error.requestId})` : "";
   notifications.show({
     color: "red",

@@ -17,9 +17,9 @@ export function MaskPainter({
   const [url, setUrl] = useState<string>();
   const [brush, setBrush] = useState(8);
   useEffect(() => {
-    const made = URL.createObjectURL(picture);
-    setUrl(made);
-    return () => URL.revokeObjectURL(made);
+    const created = URL.createObjectURL(picture);
+    setUrl(created);
+    return () => URL.revokeObjectURL(created);
   }, [picture]);
 
   const paint = (event: PointerEvent<HTMLCanvasElement>) => {

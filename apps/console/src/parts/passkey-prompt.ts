@@ -15,7 +15,7 @@ export class NoPasskey extends Error {}
 const library = () => import("@simplewebauthn/browser");
 
 /** @throws NoPasskey if the person cancels, or the browser cannot */
-export async function makePasskey(options: Options): Promise<PasskeyAnswer> {
+export async function createPasskey(options: Options): Promise<PasskeyAnswer> {
   const { startRegistration } = await library();
   const optionsJSON = options as unknown as PublicKeyCredentialCreationOptionsJSON;
   return answered(

@@ -150,17 +150,17 @@ function textModel(fields: Fields, about: About, upstreams: OwnTextUpstreams): R
   const row = textRow.safeParse(fields);
   if (!row.success) return { problems: problemsOf(row.error, about.at) };
   const text = textModelOf(row.data);
-  const said = row.data.routes ?? usualRoute(upstreams);
-  if (said === undefined) {
+  const listed = row.data.routes ?? usualRoute(upstreams);
+  if (listed === undefined) {
     const [first] = upstreams;
     if (first === undefined) return { row: about };
     const rule = `text needs routes, or an upstream of kind openai or openai-compatible, since ${first.name} of kind ${first.kind.name} says itself what its models cost`;
     return { problems: [`${about.at}: type: ${rule}`] };
   }
-  const names = said.map(({ upstream }) => upstream);
+  const names = listed.map(({ upstream }) => upstream);
   if (new Set(names).size < names.length)
     return { problems: [`${about.at}: routes: name an upstream twice`] };
-  const routes = said
+  const routes = listed
     .filter(({ upstream }) => upstreams.some(({ name }) => name === upstream))
     .map((route): TextRoute => {
       const rates = { ...row.data, ...definedIn(route) };
@@ -170,15 +170,15 @@ function textModel(fields: Fields, about: About, upstreams: OwnTextUpstreams): R
   return { row: routes.length === 0 ? about : { ...about, model: modelOfText(text, routes) } };
 }
 
-type SaidRoute = NonNullable<z.infer<typeof textRow>["routes"]>[number];
+type ListedRoute = NonNullable<z.infer<typeof textRow>["routes"]>[number];
 
-function usualRoute(upstreams: OwnTextUpstreams): readonly SaidRoute[] | undefined {
+function usualRoute(upstreams: OwnTextUpstreams): readonly ListedRoute[] | undefined {
   const usual = upstreams.find(({ kind }) => kind.listing.prices === "ours");
   return usual && [{ upstream: usual.name }];
 }
 
 /** Returns the route's own prices. */
-function definedIn({ usd_per_million, request_usd, tool_usd, cases }: SaidRoute) {
+function definedIn({ usd_per_million, request_usd, tool_usd, cases }: ListedRoute) {
   return {
     // The model's cases belong to its usual rates.
     ...(usd_per_million === undefined ? {} : { usd_per_million, cases: [] }),

@@ -84,7 +84,7 @@ export interface People {
   /** True if a person of this address has proved that it is theirs. */
   isVerified(email: string): Promise<boolean>;
   /** Returns a token that signs the person of this address in, once. */
-  makeSignInToken(email: string): Promise<string>;
+  createSignInToken(email: string): Promise<string>;
 }
 
 export interface PeopleOptions {
@@ -182,7 +182,7 @@ export function createPeople(options: PeopleOptions): People {
   const auth = createAuth(options, issued);
   const passwords = createFirstPasswords(auth.$context, options);
   const { api } = auth;
-  const makeSignInToken = async (email: string): Promise<string> => {
+  const createSignInToken = async (email: string): Promise<string> => {
     const asker = randomUUID();
     await api.signInMagicLink({ headers: new Headers(), body: { email, metadata: { asker } } });
     const token = issued.get(asker);
@@ -195,7 +195,7 @@ export function createPeople(options: PeopleOptions): People {
       asking("invalid_link", api.magicLinkVerify({ headers, query: { token }, returnHeaders: true })),
     );
   const signInAs = async (headers: Headers, email: string) =>
-    signInByLink(headers, await makeSignInToken(email));
+    signInByLink(headers, await createSignInToken(email));
   const join = async (headers: Headers, first: FirstPassword) => {
     await passwords.set(first);
     return signInAs(headers, first.email);
@@ -211,7 +211,7 @@ export function createPeople(options: PeopleOptions): People {
     },
     sendPasswordLink: passwords.sendLink,
     verifyEmail: async (headers, token, first) => {
-      const email = await passwords.takeAddress(token);
+      const email = await passwords.claimAddress(token);
       if (email === undefined) throw new ServiceError("invalid_link", SENTENCES.invalid_link);
       return join(headers, { email, ...first });
     },
@@ -261,7 +261,7 @@ export function createPeople(options: PeopleOptions): People {
     },
     isVerified: async (email) =>
       (await (await auth.$context).internalAdapter.findUserByEmail(email))?.user.emailVerified === true,
-    makeSignInToken,
+    createSignInToken,
   };
 }
 
