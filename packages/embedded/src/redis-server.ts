@@ -45,8 +45,8 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
       return { url: `redis://:${password}@127.0.0.1:${port}`, pid, exited, stop };
     } catch (error) {
       // Another process bound the port after it was found free.
-      const taken = error instanceof EmbeddedError && /bind|Address already in use/.test(error.message);
-      if (!taken || options.port !== undefined || attempt === PORT_ATTEMPTS) throw error;
+      const isPortInUse = error instanceof EmbeddedError && /bind|Address already in use/.test(error.message);
+      if (!isPortInUse || options.port !== undefined || attempt === PORT_ATTEMPTS) throw error;
     }
   }
 }

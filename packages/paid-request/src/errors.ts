@@ -23,7 +23,7 @@ export function tooLate(): ServiceError {
   );
 }
 
-export function takenOver(): ServiceError {
+export function overtaken(): ServiceError {
   return unknownOutcome("This request was taken over by another process while it was carried out.");
 }
 

@@ -89,13 +89,13 @@ export class Resolver<K extends Kinds> {
     const { holdId: id } = hold;
     // The process was suspended and works again: it ends the request itself.
     if (running.has(id)) return;
-    const story = await record.ofHold(hold);
-    switch (story.kind) {
+    const trace = await record.ofHold(hold);
+    switch (trace.kind) {
       case "elsewhere":
         return;
       case "ended":
-        this.#recordKept(hold, story.ending);
-        return this.#book(id, story.ending);
+        this.#recordKept(hold, trace.ending);
+        return this.#book(id, trace.ending);
       case "not sent": {
         const message = "its process died before anything was sent";
         const { NOT_SENT: reason } = ReleaseReason;
@@ -103,7 +103,7 @@ export class Resolver<K extends Kinds> {
         return this.#book(id, { kind: "released", reason, cost: 0n, provider, why: "not_sent", message });
       }
       case "lost":
-        return this.#lookUp(story.lost, coverOf(hold), async (released) => {
+        return this.#lookUp(trace.lost, coverOf(hold), async (released) => {
           await billing.release(id, released.reason, released.cost, released.provider);
           await record.booked(id, true);
           this.#options.events.resolved(id, released);

@@ -18,8 +18,8 @@ import {
   restRoute,
 } from "@gr/runtime";
 import type { FastifyReply } from "fastify";
-import { giveText } from "./answer/give-text.ts";
 import { mediaAnswerSchema } from "./answer/media-answer.ts";
+import { sendText } from "./answer/send-text.ts";
 import type { GenerationEvents } from "./generation/events.ts";
 import type { MediaWork } from "./generation/media-work.ts";
 import { contentOf, inputSources } from "./inputs/input-sources.ts";
@@ -35,7 +35,7 @@ import {
   prefersAsync,
   RESPOND_ASYNC,
 } from "./request/accept-media.ts";
-import { type GivenAnswer, generateMedia, quoteMedia } from "./request/generate-media.ts";
+import { type FinishedAnswer, generateMedia, quoteMedia } from "./request/generate-media.ts";
 import { imageRequests } from "./request/image-request.ts";
 import { canonicalText, type MediaRequest, type RequestKind } from "./request/request-kind.ts";
 import { videoRequests } from "./request/video-request.ts";
@@ -148,14 +148,14 @@ async function answerRequest(
   if (prefersAsync(http.headers)) {
     const incoming = { ...parts, left: new AbortController().signal };
     const accepted = await acceptMedia(deps, asked, incoming, caller);
-    return "answer" in accepted ? give(accepted, reply) : accept(deps, principal, accepted, reply);
+    return "answer" in accepted ? sendFinished(accepted, reply) : accept(deps, principal, accepted, reply);
   }
   const left = departureOf(reply);
   const waits = { ...caller, gone: () => reply.raw.destroyed, asynchronous: false };
   return deps.memory.during(accountId, () =>
     unlessLeft(left, reply, async () => {
-      const given = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
-      return given === undefined ? reply.hijack() : give(given, reply);
+      const finished = await allowance.during(() => generateMedia(deps, asked, { ...parts, left }, waits));
+      return finished === undefined ? reply.hijack() : sendFinished(finished, reply);
     }),
   );
 }
@@ -178,8 +178,8 @@ async function unlessLeft(
   try {
     return await answer();
   } catch (error) {
-    const isGivenUp = left.aborted && (error === left.reason || error instanceof ServiceError);
-    if (!isGivenUp) throw error;
+    const isAborted = left.aborted && (error === left.reason || error instanceof ServiceError);
+    if (!isAborted) throw error;
     return reply.hijack();
   }
 }
@@ -188,11 +188,11 @@ async function unlessLeft(
  * Sends an answer. A replayed answer names the earlier request, which has another id.
  * Resolves when the answer is sent.
  */
-async function give({ answer, replayed }: GivenAnswer, reply: FastifyReply): Promise<object> {
+async function sendFinished({ answer, replayed }: FinishedAnswer, reply: FastifyReply): Promise<object> {
   if (replayed !== undefined) {
     reply.header("idempotency-replayed", "true").header("location", `${LOG_PATH}/${replayed}`);
   }
-  return "pieces" in answer ? giveText(answer, reply) : answer;
+  return "pieces" in answer ? sendText(answer, reply) : answer;
 }
 
 async function accept(

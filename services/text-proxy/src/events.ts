@@ -38,7 +38,7 @@ export interface TextEvents extends PaidRequestEvents<TextKinds> {
   /** A stored answer was replayed. */
   replayed(): void;
   /** An upstream's bill is above the trusted cost: the excess is our loss, and an operator must check it. */
-  notBelieved(order: TextOrder, cost: PicoUsd, believed: PicoUsd): void;
+  notTrusted(order: TextOrder, cost: PicoUsd, trusted: PicoUsd): void;
 }
 
 /** Seconds; answers last from milliseconds to minutes. */
@@ -80,7 +80,7 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
   const clientsLeft = counted("text_clients_left_total", "Clients that left before the end of their answer");
   const lookedUp = counted("text_usage_looked_up_total", "Charges whose usage had to be looked up");
   const metered = counted("text_usage_estimated_total", "Charges whose usage was metered by us");
-  const notBelieved = counted(
+  const notTrusted = counted(
     "text_costs_not_believed_total",
     "Costs far above what listed prices make of the reported tokens",
   );
@@ -191,9 +191,9 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         "a route is closed: its provider bills more than requests pay",
       ),
     routeReopened: (route) => log.warn({ ...route }, "an operator has opened a route that loses money"),
-    notBelieved: (order, cost, believed) => {
-      notBelieved.inc();
-      const amounts = { cost: formatPicoUsd(cost), believed: formatPicoUsd(believed) };
+    notTrusted: (order, cost, trusted) => {
+      notTrusted.inc();
+      const amounts = { cost: formatPicoUsd(cost), trusted: formatPicoUsd(trusted) };
       log.error({ ...named(order), ...amounts }, "an upstream bills more than can be believed");
     },
     notKept: () => notKept.inc(),
@@ -210,8 +210,8 @@ export function createTextEvents(log: Logger, metrics: Registry, gauges: TextGau
         log.warn({ requestId: id, charge }, "hold charged: its answer was kept");
       } else {
         resolvedHolds.inc({ result: ending.cost > 0n ? "cost_found" : "nothing_found" });
-        const said = { requestId: id, why: ending.why, lost: formatPicoUsd(ending.cost) };
-        log.warn(said, "hold resolved without a charge");
+        const fields = { requestId: id, why: ending.why, lost: formatPicoUsd(ending.cost) };
+        log.warn(fields, "hold resolved without a charge");
       }
     },
     lateBill: (id, cost) => {

@@ -35,7 +35,7 @@ export function chooseRoutes(
   const size = String(parameters["size"] ?? "");
   const available = model.routes.flatMap((route) => {
     const adapter = providers.get(route.provider);
-    return adapter?.makes[kind] === undefined ? [] : { route, adapter };
+    return adapter?.kinds[kind] === undefined ? [] : { route, adapter };
   });
   const able = available.filter(({ route }) => makesSize(route, size));
   const open = able.filter(({ route }) => !isClosed(route));

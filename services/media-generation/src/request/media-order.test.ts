@@ -6,14 +6,14 @@ import { describe, expect, test } from "@jest/globals";
 import { inputSources } from "../inputs/input-sources.ts";
 import { fixedModels, gptImage } from "../test/fixed-catalog.ts";
 import { imageRequestSchema, imageRequests } from "./image-request.ts";
-import { makeMediaOrder, pixelsOfImages, priceMediaOrder } from "./media-order.ts";
+import { createMediaOrder, pixelsOfImages, priceMediaOrder } from "./media-order.ts";
 import type { MediaRequest, RequestKind } from "./request-kind.ts";
 import { videoRequestSchema, videoRequests } from "./video-request.ts";
 
 /** The first input picture has 1,000 pixels, the next 2,000, and so on. */
 const ordered = (asked: RequestKind, request: MediaRequest, model: Model) => {
   const sources = inputSources(request);
-  const wanted = makeMediaOrder(asked, request, sources, model);
+  const wanted = createMediaOrder(asked, request, sources, model);
   const pictures = sources.map(({ role }, index) => ({ role, width: 1_000, height: index + 1 }));
   return { ...wanted, ...priceMediaOrder(asked, wanted, pixelsOfImages(pictures)) };
 };

@@ -42,7 +42,7 @@ export interface PricedMedia {
 }
 
 /** Validates a request without any download or decoding. @throws ServiceError that names the field at fault */
-export function makeMediaOrder(
+export function createMediaOrder(
   asked: RequestKind,
   request: MediaRequest,
   sources: readonly Pick<InputSource, "role">[],
@@ -51,7 +51,7 @@ export function makeMediaOrder(
   if (model.kind !== asked.modelKind) throw wrongEndpoint(asked, model);
   const inputImages = checkInputs(model, sources);
   const prompt = request.prompt ?? "";
-  if (prompt.trim() === "" && takesPrompt(model)) {
+  if (prompt.trim() === "" && acceptsPrompt(model)) {
     throw refused("prompt", `The model "${model.id}" needs a prompt.`);
   }
   const longest = model.limits?.promptCharacters ?? 0;
@@ -93,7 +93,7 @@ export function priceMediaOrder(
 }
 
 /** A model without listed parameters is assumed to accept a prompt, as most do. */
-function takesPrompt({ supportedParameters }: Model): boolean {
+function acceptsPrompt({ supportedParameters }: Model): boolean {
   return supportedParameters.length === 0 || supportedParameters.includes("prompt");
 }
 
@@ -101,16 +101,16 @@ function takesPrompt({ supportedParameters }: Model): boolean {
 function checkInputs(model: Model, sources: readonly Pick<InputSource, "role">[]): number {
   const accepted = acceptedInputs(model);
   const [images, masks] = (["image", "mask"] as const).map((role) => {
-    const given = sources.filter((source) => source.role === role).length;
+    const sent = sources.filter((source) => source.role === role).length;
     const most = accepted[role];
-    if (given <= most) return given;
-    const takes =
+    if (sent <= most) return sent;
+    const accepts =
       accepted.image === 0
         ? "takes no input images"
         : most === 0
           ? "takes no mask"
-          : `takes ${most === 1 ? `one ${role}` : `at most ${most} ${role}s`}, not ${given}`;
-    throw refused(role, `The model "${model.id}" ${takes}.`);
+          : `takes ${most === 1 ? `one ${role}` : `at most ${most} ${role}s`}, not ${sent}`;
+    throw refused(role, `The model "${model.id}" ${accepts}.`);
   });
   if (images === 0 && masks !== 0) throw refused("image", "A mask needs the image that it belongs to.");
   if (images === 0 && accepted.image > 0 && needsImage(model)) {

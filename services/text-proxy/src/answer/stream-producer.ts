@@ -54,12 +54,12 @@ export class StreamProducer extends TextProducer {
     return { finishReason, cut, firstByteMs: this.#firstByteMs };
   }
 
-  protected get hasGiven(): boolean {
-    return this.#relay?.hasGiven === true;
+  protected get hasDelivered(): boolean {
+    return this.#relay?.hasDelivered === true;
   }
 
-  give(product: TextProduct): FastifyReply {
-    this.#relay?.give(product);
+  deliver(product: TextProduct): FastifyReply {
+    this.#relay?.deliver(product);
     return this.parts.reply;
   }
 

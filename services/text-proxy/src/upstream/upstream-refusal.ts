@@ -126,7 +126,7 @@ function messageOf({ message }: JsonObject): string {
 }
 
 /** Cool-down in milliseconds, in which another upstream is preferred; undefined if the status demands none. */
-export function restOf(status: number, headers: IncomingHttpHeaders): number | undefined {
+export function coolDownOf(status: number, headers: IncomingHttpHeaders): number | undefined {
   if (status === 401 || status === 402) return REST_OF_KEY_MS;
   return status === 429 || status === 503 ? retryAfterMs(headers["retry-after"]) : undefined;
 }
