@@ -38,7 +38,7 @@ test("a bundle says its build, migrates, then serves, and knows no other argumen
   expect((await command("migrate")).stdout).toBe("billing: nothing to do.\n");
   await expect(command("serve")).rejects.toMatchObject({
     code: 1,
-    stderr: '"serve" is not understood; give migrate, --version, or nothing to serve.\n',
+    stderr: '"serve" is no command; use migrate, --version, or no argument to serve.\n',
   });
 
   // Ready without migrating itself.

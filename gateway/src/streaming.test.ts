@@ -161,7 +161,10 @@ describe("a module that is gone", () => {
     const answer = await call(`${ring.baseUrl}/v1/credits`, { key });
     expect({ status: answer.status, error: errorOf(answer) }).toEqual({
       status: 500,
-      error: { message: "Fetching credit information failed; try again shortly.", type: "internal_error" },
+      error: {
+        message: "The router could not read the credits; try again; try again shortly.",
+        type: "internal_error",
+      },
     });
   });
 

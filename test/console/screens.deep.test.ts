@@ -176,7 +176,7 @@ describe("every look of", () => {
     }
     for (const choice of ["Edit", "Rotate", "Delete"]) {
       await at.to("keys");
-      await page.getByRole("button", { name: "What to do with used up" }).click();
+      await page.getByRole("button", { name: "Actions for used up" }).click();
       await page.getByRole("menuitem", { name: choice }).click();
       await page.getByRole("dialog").waitFor();
       findings.push(...(await at.findings(`dialog, ${choice} a key`)));

@@ -84,7 +84,7 @@ export async function startSplit(env: Environment, screen: Screen): Promise<Star
     const textNote = await textImportNote(dial);
     const database = installation.embeddedPostgres
       ? `embedded PostgreSQL, data in ${config.DATA_DIR}`
-      : "as given by DATABASE_URL";
+      : "as set in DATABASE_URL";
     const { simulatorUrl } = installation;
     const facts = { baseUrl: publicUrl, simulatorUrl, database, textNote, demo, signInLink };
     screen.print(

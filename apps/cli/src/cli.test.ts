@@ -147,7 +147,7 @@ describe("options", () => {
     [["adjustment", "add", "--account", "a", "--reason", "r", "--usd", "0"], /must not be zero/],
     [
       ["adjustment", "add", "--account", "a", "--reason", "r", "--usd", "-0.00001"],
-      /such as 12.50 or -12.50/,
+      /for example 12.50 or -12.50/,
     ],
     [["adjustment", "add", "--account", "a", "--usd", "-1"], /required option '--reason <text>'/],
     [["hold", "list", "--limit", "0"], /1 to 1000/],

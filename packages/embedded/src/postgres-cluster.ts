@@ -61,7 +61,7 @@ async function initialise(
     ...["--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"],
     ...(durable ? [] : ["--no-sync", "--wal-segsize=4"]),
   ]);
-  if (code !== 0) throw new EmbeddedError(`A database cannot be made in ${dataDir}: ${reasonIn(output)}`);
+  if (code !== 0) throw new EmbeddedError(`A database cannot be created in ${dataDir}: ${reasonIn(output)}`);
   await rename(draft, folder);
   if (durable) await syncFolder(dataDir);
 }
@@ -80,5 +80,5 @@ async function syncFolder(folder: string): Promise<void> {
 export function reasonIn(output: string): string {
   const lines = output.trim().split("\n");
   const line = lines.findLast((text) => /FATAL|PANIC|error:/.test(text)) ?? lines.at(-1) ?? "";
-  return line.replace(/^.*?(FATAL|PANIC|error): */, "").trim() || "it gave no reason";
+  return line.replace(/^.*?(FATAL|PANIC|error): */, "").trim() || "without a reason";
 }

@@ -102,5 +102,5 @@ async function launch(
 function reasonIn(output: string): string {
   const lines = output.trim().split("\n");
   const line = lines.findLast((text) => /FATAL|error|bind|Can't/i.test(text)) ?? lines.at(-1) ?? "";
-  return line.replace(/^\d+:\S+ .*? [#*.-] /, "") || "it gave no reason";
+  return line.replace(/^\d+:\S+ .*? [#*.-] /, "") || "without a reason";
 }

@@ -70,7 +70,7 @@ export class PaidRequests<K extends Kinds> {
     this.#options = options;
     this.running = new RunningRequests(settings.mostRunning);
     this.losses = new LossBreaker(clock, events);
-    const cancel = (id: string) => this.running.cancel(id, "its hold was resolved by somebody else");
+    const cancel = (id: string) => this.running.cancel(id, "another process resolved its hold");
     this.#holds = new RunningHolds(billing, events, cancel);
     this.#booking = new Booking(billing, record, events);
     const pauses = settings.searchPauses ?? SEARCH_PAUSES;
@@ -437,7 +437,7 @@ export class PaidRequests<K extends Kinds> {
       return "passed" as const;
     });
     if (left === "passed") {
-      return unknownOutcome("Nobody knows yet what became of this request.", unknown.error);
+      return unknownOutcome("The outcome of this request is unknown so far.", unknown.error);
     }
     if (left === "search" && route !== undefined) {
       const { id, severalBills } = order;

@@ -316,7 +316,7 @@ export async function run(modules: readonly Module[]): Promise<void> {
   try {
     if (others.length > 0 || !(command === "migrate" || command === "--version")) {
       const text = [command, ...others].join(" ");
-      throw new OperatorError(`"${text}" is not understood; give migrate, --version, or nothing to serve.`);
+      throw new OperatorError(`"${text}" is no command; use migrate, --version, or no argument to serve.`);
     }
     const sentences = command === "migrate" ? await migrateNow(modules) : [buildSentence()];
     process.stdout.write(`${sentences.join("\n")}\n`);

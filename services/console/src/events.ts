@@ -52,7 +52,7 @@ export function createConsoleEvents(
   for (const by of WAYS_IN) signIns.inc({ by }, 0);
   const issuerFailures = new Counter({
     name: "console_issuer_failures_total",
-    help: "Times that the issuer where people sign in did not answer, or not what lets anybody in",
+    help: "Failures of the issuer for single sign-on: no answer, or an unusable one",
     labelNames: ["outcome"],
     registers,
   });
@@ -65,7 +65,7 @@ export function createConsoleEvents(
   });
   const stripe = new Counter({
     name: "console_stripe_events_total",
-    help: "Events of Stripe, by what was done with them",
+    help: "Events of Stripe, by their handling",
     labelNames: ["outcome"],
     registers,
   });
@@ -83,7 +83,7 @@ export function createConsoleEvents(
   });
   const unread = new Counter({
     name: "statement_reads_failed_total",
-    help: "Daily comparisons whose statement or books were not read; the next try is an hour later",
+    help: "Daily comparisons that could not read the statement or the ledger; the next try is an hour later",
     labelNames: ["upstream"],
     registers,
   });

@@ -85,18 +85,18 @@ function generationRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, 
     body: schema,
     otherBodies: { [MULTIPART]: form },
     bodyLimit: MAX_BODY_BYTES,
-    headers: { Prefer: `${RESPOND_ASYNC}: answer 202 as soon as it is sure that the work begins` },
+    headers: { Prefer: `${RESPOND_ASYNC}: answer 202 as soon as the router has accepted the work` },
     responses: {
       200: {
         description:
           `The ${things}, paid for. The x-request-id of the answer is the id of the generation: GET ${LOG_PATH}/{id} ` +
-          `has the URLs of its files, whatever the response_format was, unless that was b64_ephemeral.`,
+          `has the URLs of its files, for every response_format but b64_ephemeral.`,
         schema: mediaAnswerSchema,
       },
       202: {
-        description: `It is under way, as Prefer: ${RESPOND_ASYNC} asked; the Location header says where to look for it`,
+        description: `The work has begun, as requested by Prefer: ${RESPOND_ASYNC}; the Location header has its address in the log`,
         schema: generationSchema,
-        headers: { Location: "Where the generation is found", "Preference-Applied": RESPOND_ASYNC },
+        headers: { Location: "Address of the generation in the log", "Preference-Applied": RESPOND_ASYNC },
       },
     },
     handle: (request) => answerRequest(deps, bodies, asked, path, request),
@@ -108,12 +108,12 @@ function quoteRoute(deps: RestDeps, bodies: BodyRules, asked: RequestKind, path:
   return restRoute({
     method: "POST",
     path: path.replace("/v1/compat/", "/v1/quote/"),
-    summary: "What this request would cost; nothing is held or sent",
+    summary: "Cost of this request; the router reserves and sends nothing",
     access: normalKey,
     body: asked.schema,
     otherBodies: { [MULTIPART]: asked.form },
     bodyLimit: MAX_BODY_BYTES,
-    responses: { 200: { description: "The price, or its bound", schema: quoteSchema } },
+    responses: { 200: { description: "Price, or its upper limit", schema: quoteSchema } },
     handle: async ({ body, caller, http, reply }: RestRequest<MediaRequest, unknown, Principal>) => {
       refuseAmountNames(http.body as object);
       const allowance = allowanceOf(http, reply, bodies);

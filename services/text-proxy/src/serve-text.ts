@@ -189,7 +189,7 @@ function findTarget(
 ): Target {
   const model = catalog.require(request.model);
   if (model.kind !== ModelKind.TEXT) {
-    const message = `The model "${model.id}" does not make text; use the path for ${pathOf(model)}.`;
+    const message = `The model "${model.id}" does not generate text; use the path for ${pathOf(model)}.`;
     throw new ServiceError("wrong_endpoint", message, { param: "model" });
   }
   if (request.input.images > 0 && !model.capabilities.includes("vision")) {

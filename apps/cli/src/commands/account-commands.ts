@@ -103,7 +103,7 @@ function addList(account: Command, runs: Runs): void {
 function addShow(account: Command, runs: Runs): void {
   account
     .command("show")
-    .description("show an account: its name, balance, and whether it is suspended")
+    .description("show the name, balance and suspension of an account")
     .requiredOption("--account <id>", "id of the account")
     .action(
       runs(async (router, { account: accountId }: { account: string }) => {

@@ -24,7 +24,7 @@ export function Audit() {
         read={(after, signal) =>
           call("readAudit", { path: { account }, query: after === undefined ? {} : { after }, signal })
         }
-        empty={<Empty title="Nothing was changed yet" />}
+        empty={<Empty title="No changes yet" />}
       >
         {(entries) => <AuditTable entries={entries} />}
       </PagedRows>
@@ -34,7 +34,7 @@ export function Audit() {
 
 export function AuditTable({ entries }: { entries: readonly AuditEntry[] }) {
   return (
-    <RowsTable heads={["When", "Who", "From", "What was done", "Details"]} minWidth={1000}>
+    <RowsTable heads={["When", "Who", "From", "Activity", "Details"]} minWidth={1000}>
       {entries.map((entry) => (
         <Table.Tr key={entry.id}>
           <Table.Td>

@@ -107,7 +107,7 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
       )}
       <Group>
         <Button disabled={running !== undefined} onClick={() => void start()}>
-          {model.type === "video" ? "Make the video" : "Make it"}
+          {model.type === "video" ? "Generate video" : "Generate"}
         </Button>
         {running === undefined && fields.prompt !== "" && (
           <QuotedPrice account={account} path={path} body={body} pictures={pictures} />
@@ -116,10 +116,10 @@ export function MediaPlayground({ model, prompt }: { model: ModelRecord; prompt:
           <>
             <Loader size="sm" aria-label="Working" />
             <Button variant="default" onClick={() => running.abort()}>
-              Do not wait
+              Continue in background
             </Button>
             <Text size="sm" c="dimmed">
-              Its result also comes into the{" "}
+              The result is also in the{" "}
               <Anchor
                 renderRoot={(props) => <Link to="/accounts/$account/logs" params={{ account }} {...props} />}
               >
@@ -193,7 +193,7 @@ function ParameterForm(props: {
         {choice("Seconds", "seconds", model.seconds)}
         {accepts(model, "n") && (
           <NumberInput
-            label="How many"
+            label="Number of images"
             w={110}
             min={1}
             max={10}

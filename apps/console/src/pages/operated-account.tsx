@@ -57,20 +57,20 @@ export function OperatedAccountPage() {
             Adjust
           </Button>
           <Button variant="default" color="red" onClick={() => setAction("suspension")}>
-            {data.is_suspended ? "Let it spend again" : "Suspend"}
+            {data.is_suspended ? "Lift the suspension" : "Suspend"}
           </Button>
         </Group>
       </Group>
       <Figures account={data} />
       <Title order={2} size="h4">
-        What was done
+        Activity
       </Title>
       <PagedRows
         queryKey={["operator", "audit", id]}
         read={(after, signal) =>
           call("readAuditAsOperator", { path: { id }, query: after === undefined ? {} : { after }, signal })
         }
-        empty={<Empty title="Nothing was changed yet" />}
+        empty={<Empty title="No changes yet" />}
       >
         {(entries) => <AuditTable entries={entries} />}
       </PagedRows>
@@ -149,18 +149,18 @@ function ActionDialog({
     after: close,
     showAt: (error) => showAtField(form, error),
   });
-  const title = action === "suspension" ? (stops ? "Suspend" : "Let it spend again") : TITLES[action];
+  const title = action === "suspension" ? (stops ? "Suspend" : "Lift the suspension") : TITLES[action];
   return (
     <Modal opened onClose={close} title={title}>
       <form onSubmit={form.onSubmit((values) => act.mutate(values))} noValidate>
         <Stack>
           {action === "suspension" && stops && (
-            <Alert color="yellow">None of its keys spends any more. What runs is charged.</Alert>
+            <Alert color="yellow">All keys of the account stop spending. Running requests are charged.</Alert>
           )}
           {action !== "suspension" && (
             <TextInput
               label="Amount, USD"
-              {...(action === "adjustment" && { description: "Below zero takes credit." })}
+              {...(action === "adjustment" && { description: "A negative amount withdraws credit." })}
               data-autofocus
               {...form.getInputProps("amount")}
             />

@@ -164,7 +164,7 @@ function ByHand({ failure }: { failure?: ReactNode }) {
         Sign in
       </Button>
       <Anchor size="sm" renderRoot={(props) => <Link to="/forgot-password" {...props} />}>
-        Forgot the password?
+        Forgot password?
       </Anchor>
       {sign_up === "open" && (
         <Text size="sm">

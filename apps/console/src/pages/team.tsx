@@ -118,7 +118,7 @@ function MemberRow({ member }: { member: Member }) {
             size="compact-sm"
             loading={remove.isPending}
             onClick={() => remove.mutate()}
-            aria-label={isMe ? "Leave the account" : `Remove ${member.email}`}
+            aria-label={isMe ? "Leave account" : `Remove ${member.email}`}
           >
             {isMe ? "Leave" : "Remove"}
           </Button>
@@ -193,7 +193,7 @@ function Invite({ close }: { close: () => void }) {
         </form>
       ) : (
         <Stack>
-          <Text size="sm">No mail server is set. Send this link yourself:</Text>
+          <Text size="sm">No mail server is configured. Send this link yourself:</Text>
           <CopyField value={link} label="the invitation" />
           <Button onClick={close}>Done</Button>
         </Stack>

@@ -35,7 +35,7 @@ export function showRefusal(error: unknown): void {
   const id = error instanceof ApiError && error.requestId ? ` (request ${error.requestId})` : "";
   notifications.show({
     color: "red",
-    title: "This did not work",
+    title: "Something went wrong",
     message: `${error instanceof Error ? error.message : String(error)}${id}`,
     autoClose: 10_000,
   });

@@ -24,7 +24,7 @@ export function RowsTable({ heads, figures = 0, hasActions = false, minWidth, ch
                 {head}
               </Table.Th>
             ))}
-            {hasActions && <Table.Th scope="col" aria-label="What can be done" />}
+            {hasActions && <Table.Th scope="col" aria-label="Actions" />}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>{children}</Table.Tbody>

@@ -125,13 +125,13 @@ async function newMigrations(client: PoolClient, files: readonly Migration[]): P
   const missed = unknown.find(({ contract }) => contract !== null && !ours.has(contract));
   if (missed !== undefined) {
     throw new OperatorError(
-      `A newer version has taken away what this one uses (${missed.name}); start that version, or a later one.`,
+      `A newer version has removed database objects that this version uses (${missed.name}); start that version, or a later one.`,
     );
   }
   // A version that is merely older has no migration that the database lacks.
   if (unknown.length > 0 && fresh.length > 0) {
     throw new OperatorError(
-      `The database was migrated by another version (${namesOf(unknown)}) that does not know ${namesOf(fresh)}; ` +
+      `The database was migrated by another version (${namesOf(unknown)}) without ${namesOf(fresh)}; ` +
         "start a version that has both.",
     );
   }

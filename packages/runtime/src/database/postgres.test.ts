@@ -114,7 +114,7 @@ test("no connection is made to a server that takes no writes, and none has to be
       for (let call = 0; call < 3; call += 1) {
         const error = await errorOf(pool.query("SELECT 1"));
         expect(isConnectionError(error)).toBe(true);
-        expect(error).toMatchObject({ message: "the server takes no writes" });
+        expect(error).toMatchObject({ message: "the server accepts no writes" });
       }
       await allowWrites(true);
       await expect(pool.query("SELECT 1 AS one")).resolves.toMatchObject({ rows: [{ one: 1 }] });
@@ -125,7 +125,7 @@ test("no connection is made to a server that takes no writes, and none has to be
 test("a start on a server that takes no writes is refused in one sentence", async () => {
   await allowWrites(false);
   await expect(withPool(async () => undefined)).rejects.toThrow(
-    /^PostgreSQL at \S+ is not usable: the server takes no writes\.$/,
+    /^PostgreSQL at \S+ is not usable: the server accepts no writes\.$/,
   );
 });
 

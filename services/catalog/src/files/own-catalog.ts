@@ -118,15 +118,15 @@ function readOwnFile(seed: Seed, file: SeedFile, upstreams: OwnTextUpstreams): R
     if (!head.success) return { problems: problemsOf(head.error, at) };
     const { hidden, ...fields } = head.data;
     if (vendor !== undefined && !fields.id.startsWith(`${vendor}/`))
-      return { problems: [`${at}: id must begin with "${vendor}/", as the file's vendor says`] };
+      return { problems: [`${at}: id must begin with "${vendor}/", the vendor of the file`] };
     const shipped = seed.rows.get(fields.id);
     const about = { at, id: fields.id, hidden, isNew: shipped === undefined };
     if (shipped !== undefined) return changedModel(seed, shipped, fields, about);
     if (fields.type === "text") return textModel(fields, about, upstreams);
     if (fields.type !== undefined) return mediaModel(seed, fields, fields.id.split("/", 1)[0] ?? "", about);
     const rule = hidden
-      ? 'no such model is shipped; to hide one of the text upstream, add "type": "text"'
-      : "no such model is shipped; to add one, write its type and all its other members";
+      ? 'no model with this id is shipped; to hide a model of the text upstream, add "type": "text"'
+      : "no model with this id is shipped; to add a model, write its type and all its other members";
     return { problems: [`${at}: id: ${rule}`] };
   });
 }
@@ -154,7 +154,7 @@ function textModel(fields: Fields, about: About, upstreams: OwnTextUpstreams): R
   if (listed === undefined) {
     const [first] = upstreams;
     if (first === undefined) return { row: about };
-    const rule = `text needs routes, or an upstream of kind openai or openai-compatible, since ${first.name} of kind ${first.kind.name} says itself what its models cost`;
+    const rule = `text needs routes, or an upstream of kind openai or openai-compatible, since ${first.name} of kind ${first.kind.name} lists the prices of its models itself`;
     return { problems: [`${about.at}: type: ${rule}`] };
   }
   const names = listed.map(({ upstream }) => upstream);

@@ -87,7 +87,7 @@ function problemsOfInputs(model: Model): string[] {
   return [
     ...(able === named
       ? []
-      : ['supported_parameters must have "image" exactly if a capability takes images']),
+      : ['supported_parameters must have "image" exactly if a capability accepts images']),
     ...(masks ? [] : ['supported_parameters must have "mask" exactly if the capabilities have it']),
   ];
 }

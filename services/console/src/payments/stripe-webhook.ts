@@ -28,7 +28,7 @@ export function stripeWebhook({ stripe, payments, settling, events }: StripeWebh
     body: z.unknown(),
     bodyAs: "bytes",
     bodyLimit: BODY_LIMIT,
-    responses: { 200: { description: "Stripe need not tell it again" } },
+    responses: { 200: { description: "Stripe need not repeat it" } },
     handle: async ({ http }) => {
       const { "stripe-signature": signature } = http.headers;
       const event = readEvent(http.body as Buffer, typeof signature === "string" ? signature : undefined);

@@ -187,7 +187,7 @@ export function createPeople(options: PeopleOptions): People {
     await api.signInMagicLink({ headers: new Headers(), body: { email, metadata: { asker } } });
     const token = issued.get(asker);
     issued.delete(asker);
-    if (token === undefined) throw new Error("a sign-in link was made without a token");
+    if (token === undefined) throw new Error("a sign-in link was created without a token");
     return token;
   };
   const signInByLink = (headers: Headers, token: string) =>
@@ -281,7 +281,7 @@ async function withCookies(
 
 const SENTENCES = {
   invalid_link: "This link is not valid any more; ask for a new one.",
-  invalid_credentials: "E-mail address and password do not go together.",
+  invalid_credentials: "The e-mail address or the password is wrong.",
   not_signed_in: "Sign in first.",
   email_not_verified: "This address was never verified: sign up with it again.",
 } as const;

@@ -62,7 +62,7 @@ export function createIssuer({ config, events, clock }: IssuerOptions): Issuer |
   const present = [url, clientId, clientSecret].filter((value) => value !== undefined).length;
   if (present !== 0 && present !== 3) {
     throw new OperatorError(
-      "CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET go together: set all, or none.",
+      "Set all of CONSOLE_OIDC_ISSUER, CONSOLE_OIDC_CLIENT_ID and CONSOLE_OIDC_CLIENT_SECRET, or none.",
     );
   }
   if (url === undefined || clientId === undefined || clientSecret === undefined) return undefined;
@@ -174,7 +174,7 @@ function refusalOf(error: unknown, name: string): ServiceError {
   const message =
     error instanceof client.AuthorizationResponseError && error.error === "access_denied"
       ? `${name} has not let you in.`
-      : `The answer of ${name} does not prove who you are; begin again.`;
+      : `The answer of ${name} does not prove your identity; sign in again.`;
   return new ServiceError("sign_in_refused", message, { cause: error });
 }
 

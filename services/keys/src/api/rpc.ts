@@ -51,7 +51,7 @@ const keyFields = (deps: KeyDeps) =>
     })
     .check(periodNeedsCap("period", "cap_credits"))
     .refine(({ kind, cap_credits }) => kind === "normal" || cap_credits === null, {
-      error: "A management key spends nothing and takes no cap",
+      error: "A management key does not spend, so it has no spend limit; leave it out",
       path: ["cap_credits"],
     });
 

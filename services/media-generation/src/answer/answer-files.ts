@@ -20,7 +20,7 @@ export async function answerFile(
   if ("bytes" in file) return { size: file.bytes.length, read: () => piecesOf(file.bytes) };
   const { storedAs } = file;
   const size = await storage.size(storedAs);
-  if (size === undefined) throw new Error(`${storedAs} has gone before its answer was given`);
+  if (size === undefined) throw new Error(`${storedAs} was deleted before its answer was sent`);
   return { size, read: () => storage.read(storedAs) };
 }
 

@@ -49,12 +49,12 @@ export function callerError(
         cause,
       });
     case "blocked": {
-      const text = `The provider's moderation refused the prompt or what was made from it. ${FREE}`;
+      const text = `The provider's moderation refused the prompt or its result. ${FREE}`;
       return new ServiceError("content_policy_violation", text, { cause });
     }
     case "rate_limited":
     case "unavailable": {
-      const text = `The provider of this model takes no requests at the moment; try again shortly. ${FREE}`;
+      const text = `The provider of this model accepts no requests at the moment; try again shortly. ${FREE}`;
       return new ServiceError("provider_unavailable", text, {
         cause,
         retryAfterMs: retryAfterMs ?? PROVIDER_RETRY_MS,
@@ -67,23 +67,25 @@ export function callerError(
       return new ServiceError("provider_error", text, { cause });
     }
     case "cancelled":
-      return new ServiceError("generation_cancelled", `It was given up by its caller. ${FREE}`, { cause });
+      return new ServiceError("generation_cancelled", `The client cancelled the request. ${FREE}`, { cause });
     // The operator's account, key or catalogue is the cause. The client cannot repair it, and other
     // providers were already called.
     case "misconfigured": {
-      const text = `No provider of this model takes requests at the moment; try again later. ${FREE}`;
+      const text = `No provider of this model accepts requests at the moment; try again later. ${FREE}`;
       return new ServiceError("provider_unavailable", text, { cause, retryAfterMs: OPERATOR_RETRY_MS });
     }
     case "failed":
-      return new ServiceError("provider_error", `The provider failed to make this. ${FREE}`, { cause });
+      return new ServiceError("provider_error", `The provider failed to generate the result. ${FREE}`, {
+        cause,
+      });
     case NOT_SENT: {
       const text = `The time for this request was over before it was sent; try again. ${FREE}`;
       return new ServiceError("provider_unavailable", text, { retryAfterMs: TOO_LATE_RETRY_MS });
     }
     case NOT_STORED:
-      return new ServiceError("internal_error", `What was made could not be stored. ${FREE}`, { cause });
+      return new ServiceError("internal_error", `The result could not be stored. ${FREE}`, { cause });
     case REFUSED:
-      return new ServiceError("provider_timeout", `The answer came too late, so it is withheld. ${FREE}`);
+      return new ServiceError("provider_timeout", `The answer arrived too late, so it is withheld. ${FREE}`);
     case BILLED_WITHOUT_ANSWER:
     case UNRESOLVED: {
       const text = `The process that carried this out was lost before it had an answer. ${FREE}`;

@@ -41,7 +41,7 @@ export class GenerationRecord implements RequestRecord<MediaKinds> {
       return await store.insert(order, route, leaseMs);
     } catch (cause) {
       if (!isServerTrouble(cause)) throw cause;
-      const message = "Media cannot be made at the moment; try again shortly. You are not charged.";
+      const message = "Media cannot be generated at the moment; try again shortly. You are not charged.";
       throw new ServiceError("service_unavailable", message, { retryAfterMs: BUSY_RETRY_MS, cause });
     }
   }

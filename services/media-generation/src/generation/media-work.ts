@@ -391,7 +391,7 @@ const FAILED = { kind: "failed", billId: "", notSent: false, fallBack: false } a
 /** Another process continues the request and charges for it. */
 function leftRunning({ message }: LeftRunning): Unknown {
   const text =
-    "This process ended before the request did; another one goes on with it. It may still be charged; " +
+    "This process ended before the request did; another process continues the request. It may still be charged; " +
     "do not send it again before you have looked at your credits.";
   return {
     kind: "unknown",

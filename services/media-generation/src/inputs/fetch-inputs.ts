@@ -88,7 +88,8 @@ export class InputFetcher {
 
   async #ownSize(source: UrlSource, name: string): Promise<number> {
     const size = await this.#deps.storage.size(name);
-    if (size === undefined) throw unusable(source, "image_download_failed", "there is no such file here");
+    if (size === undefined)
+      throw unusable(source, "image_download_failed", "the file does not exist on this router");
     if (size > MAX_PICTURE_BYTES) throw tooLarge(source.role, source.label);
     return size;
   }

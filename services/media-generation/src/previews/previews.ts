@@ -51,7 +51,7 @@ export function createPreviews({ storage, gate, posters, ffmpeg, log, metrics }:
       return preview;
     } catch (error) {
       counter.inc({ kind, result: "failed" });
-      log.warn({ kind, err: error }, "a thumbnail or a poster could not be made");
+      log.warn({ kind, err: error }, "a thumbnail or a poster could not be created");
       return undefined;
     }
   };

@@ -58,5 +58,5 @@ async function* counted(
 function notBrought(cause: unknown, signal: AbortSignal): ProviderError {
   const kind = signal.aborted ? "unknown_outcome" : "failed";
   const why = cause instanceof Error ? cause.message : "given up";
-  return new ProviderError(kind, `what was made cannot be fetched: ${why}`, { accepted: true, cause });
+  return new ProviderError(kind, `the result cannot be fetched: ${why}`, { accepted: true, cause });
 }

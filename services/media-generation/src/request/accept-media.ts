@@ -42,7 +42,7 @@ export async function acceptMedia(
   caller: Omit<Caller, "gone" | "asynchronous">,
 ): Promise<Accepted | FinishedAnswer> {
   if (incoming.fields.response_format === "b64_ephemeral") {
-    const message = `Nobody could fetch what is not kept: b64_ephemeral does not go with Prefer: ${RESPOND_ASYNC}.`;
+    const message = `A result with b64_ephemeral is not stored, so no client could fetch it: leave out b64_ephemeral or Prefer: ${RESPOND_ASYNC}.`;
     throw new ServiceError("invalid_value", message, { param: "response_format" });
   }
   const { claim } = caller;

@@ -47,7 +47,7 @@ export function chooseRoutes(
   const unavailable = `No provider of the model "${model.id}" is available now.`;
   if (able.length > 0) throw new ServiceError("provider_unavailable", unavailable);
   if (available.length > 0) {
-    const message = `No provider that is available here makes the size ${size} of the model "${model.id}".`;
+    const message = `No provider that is available here generates the size ${size} of the model "${model.id}".`;
     throw new ServiceError("invalid_value", message, { param: "size" });
   }
   events.noProvider(model.id, [...new Set(model.routes.map((route) => credentialOf(route.provider)))]);

@@ -178,7 +178,7 @@ function notAStream(attempt: Attempt, answer: CollectedAnswer): AttemptEnd<TextK
   const { order, upstream } = attempt;
   const read = answer.cut ? undefined : readWholeAnswer(order.request.api, upstream.kind, answer.body);
   return read?.failure === undefined
-    ? nonsenseAttempt(attempt, "a stream was asked for and not given", answer.generationId)
+    ? nonsenseAttempt(attempt, "the answer to a request for a stream is no stream", answer.generationId)
     : failedAnswer(attempt, read, read.failure);
 }
 

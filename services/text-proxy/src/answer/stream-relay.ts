@@ -37,7 +37,7 @@ const MOST_HELD_BYTES = MOST_EVENT_BYTES + 1024 * 1024;
 const MOST_FIRST_BYTES = 256 * 1024;
 /** Bytes that are read after the client's disconnection, at most. */
 const MOST_DRAINED_BYTES = 64 * 1024 * 1024;
-const USED_UP = "The answer has used what is reserved for it, and more cannot be reserved.";
+const USED_UP = "The answer has used all reserved credit, and the router cannot reserve more.";
 const DATA = Buffer.from("data:");
 
 export interface RelayParts extends Attempt {
@@ -137,7 +137,7 @@ export class StreamRelay {
     this.#upstreamEnded = true;
     if (this.#state !== "passing") this.#endWithUpstream();
     else if (loss.kind === "total time" && this.#meter.any) {
-      this.#cutOff("provider_timeout", "The answer took longer than it may.");
+      this.#cutOff("provider_timeout", "The answer exceeded its time limit.");
     } else this.#broken(loss.kind, loss);
   }
 
@@ -173,7 +173,10 @@ export class StreamRelay {
     if (client.gone) this.#drained += chunk.length;
     if (this.#state === "ending" || this.#state === "ended") this.#wait(this.#splitter.remaining());
     else if (this.#drained > MOST_DRAINED_BYTES) {
-      this.#cutOff("provider_error", "The answer was too long to be read on for a client that left.");
+      this.#cutOff(
+        "provider_error",
+        "The answer was too long to read to its end after the client disconnected.",
+      );
     } else if (this.#splitter.pendingBytes > MOST_EVENT_BYTES) {
       this.#cutOff("provider_error", "An event of the answer is larger than 8 MB.");
     }
@@ -324,7 +327,7 @@ export class StreamRelay {
   #cutOff(reason: Reason, what: string): void {
     const { events, order } = this.#parts;
     events.cutOff(order, what);
-    this.#cut = new ServiceError(reason, `${what} It was cut off, and what was delivered is charged.`);
+    this.#cut = new ServiceError(reason, `${what} The answer was cut off; the delivered part is charged.`);
     this.#end(this.#delivered());
     this.#stopUpstream();
   }
@@ -346,7 +349,7 @@ export class StreamRelay {
       events.cutOff(order, "the upstream failed after its usage");
       this.#cut = new ServiceError(
         "provider_error",
-        "The provider of this model failed at the end of its answer; what was delivered is charged.",
+        "The provider of this model failed at the end of its answer; the delivered part is charged.",
       );
       this.#end(this.#delivered());
     } else if (usage === undefined) this.#broken(problem);
@@ -456,5 +459,5 @@ function bodyOf(event: Buffer): Buffer {
 
 function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  return new ServiceError("internal_error", "Something went wrong on our side.", { cause: error });
+  return new ServiceError("internal_error", "The router failed.", { cause: error });
 }

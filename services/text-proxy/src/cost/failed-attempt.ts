@@ -32,8 +32,8 @@ export interface Attempt {
 const NOT_REACHED = "The provider of this model cannot be reached; nothing was charged.";
 const TOO_LATE = "The provider of this model did not answer in time; nothing was charged.";
 const BROKEN = "The provider of this model broke off its answer; nothing was charged.";
-const GIVEN_UP = "This answer was given up on our side before its end; nothing was charged.";
-const UNUSABLE = "The provider of this model gave no usable answer.";
+const GIVEN_UP = "The router ended this answer early; nothing was charged.";
+const UNUSABLE = "The provider of this model sent no usable answer.";
 const RETRY_MS = 1_000;
 
 /**

@@ -59,9 +59,7 @@ export function textLine(order: TextOrder, trace: TextTrace, end: TextEnd, ended
 
 function errorOf(error: unknown) {
   const { reason, message } =
-    error instanceof ServiceError
-      ? error
-      : { reason: "internal_error", message: "Something went wrong on our side." };
+    error instanceof ServiceError ? error : { reason: "internal_error", message: "The router failed." };
   return { errorReason: reason, errorMessage: message };
 }
 

@@ -17,7 +17,7 @@ export function cannotContinue(): Failed {
     notSent: true,
     fallBack: true,
     why: "not_asked",
-    message: "it cannot go on with an answer",
+    message: "it cannot continue an answer",
   };
 }
 

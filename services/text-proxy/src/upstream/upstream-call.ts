@@ -80,12 +80,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler {
 
   expire(): void {
     this.#expired = true;
-    this.abort(new Error("the upstream's answer took longer than it may in total"));
+    this.abort(new Error("the upstream's answer exceeded its total time limit"));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#over) controller.abort(new Error("given up before it was sent"));
+    if (this.#over) controller.abort(new Error("cancelled before it was sent"));
     else this.#sent = true;
   }
 

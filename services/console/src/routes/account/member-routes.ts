@@ -76,7 +76,7 @@ export function memberRoutes(deps: ConsoleDeps): MemberRoutes {
     withdrawInvitation: async (call) => {
       const { id = "" } = call.params;
       if (!UUID.test(id) || !(await store.withdrawInvitation(accountOf(call), id))) {
-        throw new ServiceError("invitation_not_found", "There is no such invitation.", { param: "id" });
+        throw new ServiceError("invitation_not_found", "The invitation does not exist.", { param: "id" });
       }
       await recordAudit(deps, call, { action: "invitation.withdrawn", subject: id });
       return undefined;
@@ -120,7 +120,10 @@ function atLeastAdmin(role: Role): Role {
 
 function keepOwner(owners: number): void {
   if (owners > 1) return;
-  throw new ServiceError("last_owner", "The account has no other owner; make somebody else an owner first.");
+  throw new ServiceError(
+    "last_owner",
+    "The account has no other owner; give another member the role owner first.",
+  );
 }
 
 function personIn({ person = "" }: Readonly<Record<string, string>>): string {
@@ -129,7 +132,9 @@ function personIn({ person = "" }: Readonly<Record<string, string>>): string {
 }
 
 function noMember(): ServiceError {
-  return new ServiceError("person_not_found", "The account has no such member.", { param: "person" });
+  return new ServiceError("person_not_found", "The person is not a member of this account.", {
+    param: "person",
+  });
 }
 
 function memberRecord({ personId, email, name, role, joinedAt }: Member) {

@@ -35,7 +35,10 @@ async function createPayment(
 ): Promise<{ payment: PaymentRecord; url: string }> {
   const { stripe, payments, billing, attempts, config } = deps;
   if (stripe === undefined) {
-    throw new ServiceError("payments_not_taken", "No payments are taken here; ask the operator for credits.");
+    throw new ServiceError(
+      "payments_not_taken",
+      "This router accepts no payments; ask the operator for credits.",
+    );
   }
   const { email } = signedInOf(call).person;
   const payment = {

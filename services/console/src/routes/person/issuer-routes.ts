@@ -40,7 +40,7 @@ export function issuerRoutes(deps: ConsoleDeps): IssuerRoutes {
         mailer.send({
           to: person.email,
           subject: `You can sign in with ${asked.name} now`,
-          text: "Somebody, probably you, has signed in there with your address. If not, tell the operator of the router.",
+          text: "A person, probably you, has signed in there with your address. If it was not you, write to the operator of the router.",
           link: config.CONSOLE_URL,
         });
       }

@@ -118,7 +118,9 @@ export function passkeyRoutes(deps: ConsoleDeps): PasskeyRoutes {
 }
 
 function noPasskey(): ServiceError {
-  return new ServiceError("passkey_not_found", "You have no such passkey.", { param: "id" });
+  return new ServiceError("passkey_not_found", "The passkey does not exist, or it is not yours.", {
+    param: "id",
+  });
 }
 
 function passkeyRecord({ id, name, createdAt, lastUsedAt }: Passkey) {

@@ -30,7 +30,7 @@ export function personRoutes(deps: ConsoleDeps): PersonRoutes {
   const { people, attempts, store, keys, config } = deps;
   const requireOpen = () => {
     if (config.CONSOLE_SIGN_UP === "open") return;
-    throw new ServiceError("sign_up_closed", "People and accounts are made by the operator here.");
+    throw new ServiceError("sign_up_closed", "Only the operator creates people and accounts on this router.");
   };
   const findInvitation = async (token: string) => {
     const found = await store.findInvitation(digestOfToken(token));

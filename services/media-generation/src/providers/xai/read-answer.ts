@@ -53,7 +53,7 @@ export function readImages(answer: OutboundAnswer, wanted: number): Progress {
   const reported = usageOf(body);
   const images = imagesSchema.safeParse(body).data?.data;
   if (images?.some(isRemoved)) {
-    const message = "xai: moderation took a picture away";
+    const message = "xai: moderation removed a picture";
     throw new ProviderError("blocked", message, { accepted: true, ...reported });
   }
   const pictures = deliveredPictures("xai", images, wanted, reported);
@@ -80,7 +80,7 @@ export function readVideo(answer: OutboundAnswer, operation: Operation): Progres
   if (status === "failed" || status === "expired") throw new ProviderError("failed", `xai: ${status}`, end);
   if (status != null && status !== "done") return pending(operation, body);
   if (video == null) throw new ProviderError("failed", "xai: done without a video", end);
-  if (isRemoved(video)) throw new ProviderError("blocked", "xai: moderation took the video away", end);
+  if (isRemoved(video)) throw new ProviderError("blocked", "xai: moderation removed the video", end);
   return { state: "succeeded", artifacts: [artifactOf(video, "video/mp4")], ...usageOf(body) };
 }
 
