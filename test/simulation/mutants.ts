@@ -188,7 +188,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: "        throw await this.#leaveOpen(order, route, end);",
+    find: "        throw await this.#keepOpen(order, route, end);",
     replace:
       '        throw await this.#free(order, route, { ...end, kind: "failed", cost: 0n, notSent: false, fallBack: false });',
     what: "an outcome that nobody knows counts as a failure without a cost",
@@ -196,7 +196,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: LIFE,
-    find: '      return this.#leaveOpen(order, route, { ...failed, kind: "unknown" });',
+    find: '      return this.#keepOpen(order, route, { ...failed, kind: "unknown" });',
     replace: "      return failed.error;",
     what: "a failure that could not be recorded is called free, and another process goes on with it",
     caught: {
@@ -392,7 +392,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: MEDIA,
-    find: "if (failure !== undefined && made.length === 0) return",
+    find: "if (failure !== undefined && delivered.length === 0) return",
     replace: "if (failure !== undefined) return",
     what: "what was made is not given when a part of it failed",
     caught: { histories: 1_000 },

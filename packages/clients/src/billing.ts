@@ -362,7 +362,7 @@ function unavailable(cause: unknown): ServiceError {
 /** Returns the error after a dispatch. The client must not repeat the request, because it may still be charged. */
 function notRecorded(cause: unknown): ServiceError {
   const message =
-    "The request was carried out, but what it costs could not be recorded in time, so its result is withheld. " +
+    "The request finished, but its cost could not be recorded in time, so its result is withheld. " +
     "It may still be charged; do not send it again before you have looked at your credits.";
   return new ServiceError("outcome_unknown", message, { cause });
 }
@@ -389,7 +389,7 @@ function refusal(outcome: Outcome, now: number): ServiceError {
       return outcome.suspended
         ? new ServiceError(
             "account_suspended",
-            "The operator has suspended this account, so it may spend nothing. Requests that run go on; ask the operator to lift it.",
+            "The operator has suspended this account, so it cannot spend. Running requests continue; ask the operator to lift the suspension.",
           )
         : invalidKey();
     case OutcomeCode.FREE_LIMIT_EXCEEDED:
@@ -413,8 +413,8 @@ function refusal(outcome: Outcome, now: number): ServiceError {
 
 function freeLimit({ resetsAt }: Outcome, now: number): ServiceError {
   const message =
-    "This account has made as many requests to free models as a day allows. " +
-    `It may make more from ${new Date(Number(resetsAt)).toISOString()}.`;
+    "This account has reached the daily limit of requests to free models. " +
+    `Further requests are possible from ${new Date(Number(resetsAt)).toISOString()}.`;
   const retryAfterMs = Math.max(0, Number(resetsAt) - now);
   return new ServiceError("free_limit_exceeded", message, { retryAfterMs });
 }

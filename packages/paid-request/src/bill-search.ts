@@ -75,7 +75,7 @@ export class BillSearch<K extends Kinds> {
   /** @param found ends the request with the cost that was found */
   forOpen(searched: Searched, found: (released: Released) => Promise<void>): void {
     void this.#search(searched, this.#pauses.open, (cost) => {
-      const message = "the provider billed it, and nobody got its answer";
+      const message = "the provider billed it, and no client received its answer";
       return found({
         kind: "released",
         reason: ReleaseReason.FAILED,

@@ -89,13 +89,13 @@ export class Resolver<K extends Kinds> {
     const { holdId: id, accountId } = hold;
     // The process was suspended and works again: it ends the request itself.
     if (running.has(id)) return;
-    const story = await record.ofHold(hold);
-    switch (story.kind) {
+    const trace = await record.ofHold(hold);
+    switch (trace.kind) {
       case "elsewhere":
         return;
       case "ended":
-        this.#recordKept(hold, story.ending);
-        return this.#book({ id, accountId }, story.ending);
+        this.#recordKept(hold, trace.ending);
+        return this.#book({ id, accountId }, trace.ending);
       case "not sent": {
         const message = "its process died before anything was sent";
         const { NOT_SENT: reason } = ReleaseReason;
@@ -104,7 +104,7 @@ export class Resolver<K extends Kinds> {
         return this.#book({ id, accountId }, ending);
       }
       case "lost":
-        return this.#lookUp(story.lost, coverOf(hold), async (released) => {
+        return this.#lookUp(trace.lost, coverOf(hold), async (released) => {
           await billing.release({ accountId, holdId: id }, released.reason, released.cost, released.provider);
           await record.booked(id, true);
           this.#options.events.resolved(id, released);
