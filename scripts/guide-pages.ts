@@ -7,6 +7,7 @@ import { ROOT, ToolError } from "./tool.ts";
 
 const PUBLIC = join(ROOT, "apps/console/public");
 const FOLDER = "docs";
+/** The only file of the folder that is written by hand. */
 const STYLE = "docs/guide.css";
 
 interface Guide {
@@ -24,21 +25,9 @@ const GUIDES: readonly Guide[] = [
 const NAMES = new Set(GUIDES.map(({ name }) => name));
 const LINK = /\[([^\]]*)\]\(([^)#\s]*)(#[^)\s]*)?\)/g;
 
-const CSS = `:root { color-scheme: light dark; }
-body { margin: 0 auto; max-width: 52rem; padding: 1rem 1.25rem 4rem; font: 1rem/1.6 system-ui, sans-serif; }
-nav { display: flex; flex-wrap: wrap; gap: 0.25rem 1.25rem; padding: 0.5rem 0; border-bottom: 1px solid #8886; }
-h1, h2 { line-height: 1.25; }
-h2 { margin-top: 2.5rem; }
-a { color: light-dark(#1a56b0, #8ab8ff); }
-pre { overflow-x: auto; padding: 0.75rem 1rem; border-radius: 0.375rem; background: #8882; }
-code { font: 0.875em/1.5 ui-monospace, monospace; }
-table { display: block; overflow-x: auto; border-collapse: collapse; }
-th, td { padding: 0.35rem 0.75rem; border: 1px solid #8886; text-align: left; vertical-align: top; }
-`;
-
 /** Returns the content of each file, by its path in the build. */
 export async function guidePages(): Promise<Map<string, string>> {
-  const pages = new Map([[STYLE, CSS]]);
+  const pages = new Map<string, string>();
   for (const guide of GUIDES) {
     const text = withinGuides(await readFile(join(ROOT, "docs", `${guide.name}.md`), "utf8"));
     pages.set(`${FOLDER}/${guide.name}.md`, text);
@@ -61,7 +50,9 @@ export async function checkGuidePages(): Promise<void> {
   for (const [file, text] of pages)
     if ((await readFile(join(PUBLIC, file), "utf8").catch(() => "")) !== text) stale.push(file);
   const files = await readdir(join(PUBLIC, FOLDER)).catch(() => []);
-  stale.push(...files.map((file) => `${FOLDER}/${file}`).filter((file) => !pages.has(file)));
+  stale.push(
+    ...files.map((file) => `${FOLDER}/${file}`).filter((file) => file !== STYLE && !pages.has(file)),
+  );
   if (stale.length === 0) return;
   throw new ToolError(`apps/console/public is not current; run "npm run generate":\n${stale.join("\n")}`);
 }

@@ -61,3 +61,18 @@ test("README shows the lines that the router prints at its start", async () => {
   expect(shown.length).toBeGreaterThan(1);
   for (const line of shown) expect(printed).toContain(line.trim());
 });
+
+test("the router serves each document that /llms.txt lists, compressed and with a tag", async () => {
+  const overview = await (await fetch(`${router.baseUrl}/llms.txt`)).text();
+  const paths = [...overview.matchAll(/\]\((\/[^)]+)\)/g)].map(([, path = ""]) => path);
+  expect(paths).toEqual(expect.arrayContaining(["/docs/api.md", "/docs/clients.md", "/docs/errors.md"]));
+  for (const path of [...paths, "/docs/api", "/docs/clients", "/docs/errors"]) {
+    const { status, headers } = await fetch(router.baseUrl + path);
+    expect([path, status, headers.get("content-encoding")]).toEqual([
+      path,
+      200,
+      expect.stringMatching(/^(br|gzip)$/),
+    ]);
+    if (path.startsWith("/docs/")) expect(headers.get("etag")).toMatch(/"/);
+  }
+});
