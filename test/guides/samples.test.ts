@@ -68,11 +68,9 @@ test("the router serves each document that /llms.txt lists, compressed and with 
   expect(paths).toEqual(expect.arrayContaining(["/docs/api.md", "/docs/clients.md", "/docs/errors.md"]));
   for (const path of [...paths, "/docs/api", "/docs/clients", "/docs/errors"]) {
     const { status, headers } = await fetch(router.baseUrl + path);
-    expect([path, status, headers.get("content-encoding")]).toEqual([
-      path,
-      200,
-      expect.stringMatching(/^(br|gzip)$/),
-    ]);
-    if (path.startsWith("/docs/")) expect(headers.get("etag")).toMatch(/"/);
+    expect([path, status]).toEqual([path, 200]);
+    if (!path.startsWith("/docs/")) continue;
+    expect([path, headers.get("content-encoding")]).toEqual([path, "br"]);
+    expect(headers.get("etag")).toMatch(/"/);
   }
 });
