@@ -1,4 +1,4 @@
-// RunClient runs one program as its section in docs/clients.md says, with a key of its own from the first section: first
+// RunClient runs one program by its section in docs/clients.md, with a key of its own from the first section: first
 // word for word, then with a prompt that writes a file. Its key, home and folder are new, and it reaches this machine
 // only.
 import { spawn } from "node:child_process";
@@ -88,7 +88,7 @@ export async function runClient(
   return { version: client.source.version, requests, charged: formatCredits(charged) };
 }
 
-/** Makes the command available in a folder of its own. */
+/** Links the command into a folder of its own. */
 async function linkProgram({ command, source }: ClientProgram, programs: string): Promise<void> {
   const place = join(programs, command);
   if (!("requirements" in source)) {
