@@ -182,16 +182,16 @@ function describedStrings(source: string): TextPart[] {
 
 /** A call or a member before a string that people read: `.describe("…")`, `description: "…"`, an error's message. */
 const BEFORE_STRING =
-  /(?:\.describe\(|\bconst(?:message|text)=|\b(?:description|summary|error|message):|\bServiceError\([^,()]*,)$/;
+  /(?:\.describe\(|const(?:message|text)=|\b(?:description|summary|error|message):|ServiceError\([^,()]*,)$/;
 
 /** Strings of descriptions and errors, and texts of pages. Parts that `+` joins are each a part. */
 function sourceStrings(file: string, source: string): TextPart[] {
   const parts: TextPart[] = [];
-  const isPage = file.endsWith("x");
+  const tokens = file.endsWith("x") ? jsTokens(source, { jsx: true }) : jsTokens(source);
   let line = 1;
   let before = "";
   let joins = false;
-  for (const { type, value } of jsTokens(source, { jsx: isPage })) {
+  for (const { type, value } of tokens) {
     const isString = type === "StringLiteral" || /^(NoSubstitution)?Template/.test(type);
     const isContinued = joins && (before.endsWith("+") || /^Template(Middle|Tail)$/.test(type));
     const isOfPage = type === "JSXText" || (type === "JSXString" && value.includes(" "));
