@@ -159,8 +159,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: BOOKING,
-    find: "asRecorded = await this.#billing.capture({ holdId: id, credits, cost });",
-    replace: "void this.#billing.capture({ holdId: id, credits, cost }).catch(() => undefined);",
+    find: "asRecorded = await this.#billing.capture({ accountId, holdId: id, credits, cost });",
+    replace: "void this.#billing.capture({ accountId, holdId: id, credits, cost }).catch(() => undefined);",
     what: "an answer is given while its capture is under way",
     caught: { histories: 200 },
   },
@@ -242,8 +242,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     file: RESOLVER,
-    find: "await billing.release(id, released.reason, released.cost, released.provider);",
-    replace: "await billing.capture({ holdId: id, credits: 1n, cost: released.cost });",
+    find: "await billing.release({ accountId, holdId: id }, released.reason, released.cost, released.provider);",
+    replace: "await billing.capture({ accountId, holdId: id, credits: 1n, cost: released.cost });",
     what: "the customer is charged for what a look-up finds",
     caught: { histories: 200 },
   },

@@ -167,9 +167,9 @@ export class BillSearch<K extends Kinds> {
 
   /** Returns a booking for a hold that is resolved or at a later attempt: billing books any surplus as late. */
   #late(
-    { id, route }: Searched,
+    { id, route, cover: { accountId } }: Searched,
     book = (cost: PicoUsd): Promise<unknown> =>
-      this.#billing.release(id, ReleaseReason.FAILED, cost, route.provider),
+      this.#billing.release({ accountId, holdId: id }, ReleaseReason.FAILED, cost, route.provider),
   ) {
     return async (cost: PicoUsd, more: PicoUsd) => {
       await book(cost);

@@ -234,9 +234,11 @@ export class PaidRequests<K extends Kinds> {
     if (!ours) throw new Error(`there is another request ${order.id}`);
   }
 
-  async #releaseUnsent({ id }: Order): Promise<void> {
+  async #releaseUnsent({ id, accountId }: Order): Promise<void> {
     const { billing, events } = this.#options;
-    await billing.release(id, ReleaseReason.NOT_SENT).catch((error) => events.notBooked(id, error));
+    await billing
+      .release({ accountId, holdId: id }, ReleaseReason.NOT_SENT)
+      .catch((error) => events.notBooked(id, error));
   }
 
   /** Runs one attempt after the other while that is safe; then decides about the hold, once. */
@@ -309,11 +311,11 @@ export class PaidRequests<K extends Kinds> {
     { route: before, ...failed }: Failed & { readonly route: Route },
   ): Promise<Failed | Unknown | undefined> {
     const { billing, record } = this.#options;
-    const { id: holdId, deadlineAt, severalBills } = order;
+    const { id: holdId, accountId, deadlineAt, severalBills } = order;
     const { cost = 0n, billId, metered } = failed;
     const cover = this.#coverOf(order, undefined);
     this.losses.recordBill(before, cover, cost);
-    const next = { ...route, holdId, attempt, deadlineAt };
+    const next = { ...route, accountId, holdId, attempt, deadlineAt };
     try {
       if (!(await billing.nextAttempt({ ...next, cost }))) return failed;
       if (metered === true) {
@@ -371,8 +373,9 @@ export class PaidRequests<K extends Kinds> {
         return { kind: "answered", product, bill };
       case "void": {
         // The metered cost is ours.
+        const { id: holdId, accountId } = order;
         const isFree = await billing
-          .release(order.id, ReleaseReason.FAILED, bill.cost, route.provider)
+          .release({ accountId, holdId }, ReleaseReason.FAILED, bill.cost, route.provider)
           .catch((error) => {
             events.notBooked(order.id, error);
             return true;
@@ -419,7 +422,7 @@ export class PaidRequests<K extends Kinds> {
       return this.#keepOpen(order, route, { ...failed, kind: "unknown" });
     }
     if (recorded === "passed") return overtaken();
-    await this.#booking.book(id, ending).catch((error) => events.notBooked(id, error));
+    await this.#booking.book(order, ending).catch((error) => events.notBooked(id, error));
     if (cost === undefined || metered === true) {
       this.#search.forEnded({ id, route, billId, severalBills, booked: cost ?? 0n, cover });
     }
