@@ -1,7 +1,7 @@
 // The max-cost header limits the price of a request: a higher bound is refused before any hold or call of a provider.
 // A quote answers with the same bound.
 import type { IncomingHttpHeaders } from "node:http";
-import { type Credits, limitOfUsd, formatCredits } from "@gr/money";
+import { type Credits, formatCredits, limitOfUsd } from "@gr/money";
 import { ServiceError } from "@gr/proto";
 import { z } from "zod";
 
