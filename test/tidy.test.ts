@@ -225,6 +225,11 @@ describe("laws", () => {
     expect(offenders(modules, /allInOne|all-in-one|isSplit|singleProcess|isLocal\b/)).toEqual([]);
   });
 
+  test("the runtime alone reads bodies of requests", () => {
+    const elsewhere = product.filter((file) => !/^(packages\/runtime|apps\/simulator)\//.test(file));
+    expect(offenders(elsewhere, /addContentTypeParser|@fastify\/multipart|busboy/)).toEqual([]);
+  });
+
   test("the environment is read by launchers only", () => {
     const launchers =
       /(\/main\.ts|\/split\.ts|packages\/runtime\/src\/run\.ts)$|\/src\/test\/|^(packages\/embedded|examples|scripts|test)\//;

@@ -2,7 +2,7 @@
 // request to an internal address.
 import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { ByteBudget, FairGate, systemClock } from "@gr/runtime";
+import { ByteBudget, FairGate, FormFile, systemClock } from "@gr/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createMediaGates } from "../generation/media-gates.ts";
 import { createOutbound, type Outbound } from "../providers/outbound.ts";
@@ -10,7 +10,7 @@ import { drawPicture } from "../test/pictures.ts";
 import { type ScriptedServer, startScriptedServer } from "../test/scripted-server.ts";
 import { type BringInputsDeps, createInputs } from "./bring-inputs.ts";
 import { createPictureCleaner } from "./clean-picture.ts";
-import { FormFile, inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
+import { inputSources, MAX_PICTURE_BYTES } from "./input-sources.ts";
 
 const NAME = `${"ab".repeat(20)}.png`;
 const PUBLIC = "http://127.0.0.1:8080/";

@@ -2,7 +2,7 @@
 import { Readable, Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { expect, test } from "@jest/globals";
-import { inTurns } from "./form-in-turns.ts";
+import { inTurns } from "./form-body.ts";
 
 const PIECES = 8;
 
