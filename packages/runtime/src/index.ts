@@ -22,6 +22,7 @@ export {
 } from "./database/postgres.ts";
 export { connectRedis, openRedis, type Redis, type RedisScript, redisScript } from "./database/redis.ts";
 export { RedisGate, type RedisGateMessages } from "./database/redis-gate.ts";
+export { isUuid, UUID, UUID_PATTERN } from "./database/uuid.ts";
 export { hasEntityTag } from "./http/entity-tag.ts";
 export type { MountPoint } from "./http/forward-request.ts";
 export { closeHttpApp, createHttpApp, drainHttpApp, pathOf, routeNotFound } from "./http/http-app.ts";
