@@ -93,7 +93,10 @@ test("with all recipes the types, the house rules and the lists are right", asyn
 });
 
 test("the new provider has an adapter that is safe for money, and is offered when it is configured", async () => {
-  const places = ["services/media-generation/src/providers/recipe", "apps/all-in-one/src/sandbox"];
+  const places = [
+    "services/media-generation/src/providers/recipe",
+    "apps/all-in-one/src/installation/sandbox",
+  ];
   await bootstrapped("scripts/test.ts", places);
 });
 

@@ -75,7 +75,7 @@ const recipeRoute = () =>
     adds: "a page of the console",
     edits: [
       {
-        file: "apps/console/src/pages/recipe.tsx",
+        file: "apps/console/src/pages/account/recipe.tsx",
         change: () => `// A page that shows one sentence.
 import { Text } from "@mantine/core";
 
@@ -87,7 +87,7 @@ export function Recipe() {
       before(
         "apps/console/src/app-router.tsx",
         "const newAccount = ",
-        'const recipe = lazyRouteComponent(() => import("./pages/recipe.tsx"), "Recipe");\n',
+        'const recipe = lazyRouteComponent(() => import("./pages/account/recipe.tsx"), "Recipe");\n',
       ),
       before("apps/console/src/app-router.tsx", '    open("/new-account"', '    open("/recipe", recipe),\n'),
     ],
