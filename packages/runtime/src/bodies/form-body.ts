@@ -49,7 +49,7 @@ export class FormFile {
   }
 
   /** Moves the bytes out of the form, which outlives them and must not hold them. */
-  take(): Buffer {
+  release(): Buffer {
     const bytes = this.#bytes;
     this.#bytes = Buffer.alloc(0);
     return bytes;

@@ -42,7 +42,7 @@ interface IncomingBody {
   /** Must be called with an announced length that the route allows. @throws ServiceError if there is no room for it */
   expect(bytes: number): void;
   /** Must be called with arrived bytes before they are stored. @throws ServiceError if they are too many */
-  take(bytes: number): void;
+  reserve(bytes: number): void;
 }
 
 const bodies = new WeakMap<FastifyRequest, IncomingBody>();
@@ -55,8 +55,8 @@ export function incomingBodyOf(request: FastifyRequest): IncomingBody | undefine
 
 /** Returns bytes; undefined if the client announces none. */
 export function announcedLength({ headers }: FastifyRequest): number | undefined {
-  const { "content-length": given } = headers;
-  return given === undefined ? undefined : Number(given);
+  const { "content-length": declared } = headers;
+  return declared === undefined ? undefined : Number(declared);
 }
 
 /**
@@ -78,7 +78,7 @@ export function byteCounter(
   return (bytes) => {
     arrived += bytes;
     if (arrived > limit) throw excess();
-    incoming?.take(bytes);
+    incoming?.reserve(bytes);
     return arrived;
   };
 }
@@ -139,7 +139,7 @@ function incomingBody(
     signal: left.signal,
     meter: meter?.(request),
     expect: (bytes) => allowance.expect(bytes),
-    take: (bytes) => allowance.take(bytes),
+    reserve: (bytes) => allowance.reserve(bytes),
   };
 }
 
@@ -148,10 +148,10 @@ function upTo(most: number, body: IncomingBody, refusal: Error): IncomingBody {
   return {
     ...body,
     expect: (bytes) => body.expect(Math.min(bytes, most)),
-    take: (bytes) => {
+    reserve: (bytes) => {
       left -= bytes;
       if (left < 0) throw refusal;
-      body.take(bytes);
+      body.reserve(bytes);
     },
   };
 }

@@ -99,7 +99,7 @@ function readGuarded(
     const arriving = new ArrivingBytes(Math.min(first, announced ?? limit));
     let checking: Promise<void> | undefined;
     const stop = () => {
-      payload.off("data", take);
+      payload.off("data", read);
       payload.off("end", onEnd);
       payload.off("error", fail);
     };
@@ -120,7 +120,7 @@ function readGuarded(
       checking = undefined;
       payload.resume();
     };
-    const take = (chunk: Buffer) => {
+    const read = (chunk: Buffer) => {
       try {
         const arrived = count(chunk.length);
         if ((announced ?? arrived) <= LONG_JSON) check(chunk);
@@ -139,7 +139,7 @@ function readGuarded(
       if (announced !== undefined && announced !== arriving.length) throw wrongLength();
       resolve(await arriving.whole());
     };
-    payload.on("data", take);
+    payload.on("data", read);
     const onEnd = () => void end().catch(fail);
     payload.once("end", onEnd);
     payload.once("error", fail);

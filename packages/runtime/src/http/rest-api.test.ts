@@ -69,7 +69,7 @@ const api: RestApi = {
       responses: { 200: { description: "Taken" } },
       handle: async ({ body }) => {
         const { file, ...fields } = body;
-        return { ...fields, file: file instanceof FormFile ? file.take().toString() : file };
+        return { ...fields, file: file instanceof FormFile ? file.release().toString() : file };
       },
     }),
     restRoute({

@@ -39,12 +39,12 @@ export type InputSource = {
  */
 export function inputSources(fields: InputFields): InputSource[] {
   return (["image", "mask"] as const).flatMap((role) => {
-    const given = FIELDS[role].flatMap((field) => listed(fields[field]));
-    if (given.length > MAX_EACH) {
-      throw invalid(role, `${role}: at most ${MAX_EACH} may be sent, these are ${given.length}`);
+    const values = FIELDS[role].flatMap((field) => listed(fields[field]));
+    if (values.length > MAX_EACH) {
+      throw invalid(role, `${role}: at most ${MAX_EACH} may be sent, these are ${values.length}`);
     }
-    return given.map((value, index) =>
-      sourceOf(role, given.length === 1 ? role : `${role}[${index}]`, unwrapped(value)),
+    return values.map((value, index) =>
+      sourceOf(role, values.length === 1 ? role : `${role}[${index}]`, unwrapped(value)),
     );
   });
 }
