@@ -31,24 +31,28 @@ export function decide(
   const outcomes: Outcome[] = [];
   const steps: Step[] = [];
   const undo: Undo = [];
-  for (const operation of operations) {
-    const { accountId } = operation;
-    const account = state.get(accountId);
-    const known = facts.get(accountId);
-    if (account === undefined || known === undefined) {
-      takeBack(undo);
-      throw new RangeError(`The state or the facts of account ${accountId} are not loaded.`);
+  try {
+    for (const operation of operations) {
+      const { accountId } = operation;
+      const account = state.get(accountId);
+      const known = facts.get(accountId);
+      if (account === undefined || known === undefined) {
+        throw new RangeError(`The state or the facts of account ${accountId} are not loaded.`);
+      }
+      const judged = judge(account, operation, known, terms);
+      if ("missing" in judged) {
+        takeBack(undo);
+        return { missing: judged.missing, accountId };
+      }
+      outcomes.push(judged.outcome);
+      if (judged.step === undefined) continue;
+      apply(account, judged.step, undo);
+      noteClaim(known, judged.step, undo);
+      steps.push(judged.step);
     }
-    const judged = judge(account, operation, known, terms);
-    if ("missing" in judged) {
-      takeBack(undo);
-      return { missing: judged.missing, accountId };
-    }
-    outcomes.push(judged.outcome);
-    if (judged.step === undefined) continue;
-    apply(account, judged.step, undo);
-    noteClaim(known, judged.step, undo);
-    steps.push(judged.step);
+  } catch (error) {
+    takeBack(undo);
+    throw error;
   }
   return { outcomes, steps, undo };
 }
