@@ -14,8 +14,6 @@ export function apply(account: Account, step: Step, undo?: Undo): void {
   if (step.accountId !== account.id || step.seq !== account.seq + 1) {
     throw new Error(`Step ${step.seq} does not follow step ${account.seq} of account ${account.id}.`);
   }
-  set(account, step, TOTALS, undo);
-  applyToBudgets(account, step, undo);
   switch (step.kind) {
     case "place":
       placeHold(account, step, undo);
@@ -32,6 +30,8 @@ export function apply(account: Account, step: Step, undo?: Undo): void {
     default:
       changeHold(account, step, undo);
   }
+  applyToBudgets(account, step, undo);
+  set(account, step, TOTALS, undo);
 }
 
 /** Restores the state before the steps of this undo. */
