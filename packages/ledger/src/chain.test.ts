@@ -1,6 +1,7 @@
 // Properties of random chains: the invariants of each step, replay, undo, batches, and the answers of a second opinion.
 
 import { isDeepStrictEqual } from "node:util";
+import { byDepth } from "@gr/testing/depth";
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Account, newAccount } from "./account.ts";
@@ -12,7 +13,7 @@ import { type Answer, NaiveLedger } from "./test/naive-ledger.ts";
 import { type RandomLedger, randomLedger } from "./test/random-operations.ts";
 import { StepChecker } from "./test/step-checker.ts";
 
-const RUNS = 200;
+const RUNS = byDepth({ quick: 200, deep: 5_000 });
 
 function openLedger({ tree }: RandomLedger): LedgerUnderTest {
   const ledger = new LedgerUnderTest();
@@ -33,7 +34,7 @@ function copyOf({ account, facts, now, freeLimit }: LedgerUnderTest): LedgerUnde
   return Object.assign(copy, { now, freeLimit });
 }
 
-/** `structuredClone` makes objects of another realm, which no deep equality accepts. */
+/** Clones in this realm. `structuredClone` creates objects of another one, which are never deeply equal. */
 function cloned<Value>(value: Value): Value {
   if (value instanceof Map) return new Map([...value].map(([key, each]) => [key, cloned(each)])) as Value;
   if (Array.isArray(value)) return value.map(cloned) as Value;

@@ -6,7 +6,7 @@ import { ACCOUNT, HOUR, KEY, LedgerUnderTest, TAG, THURSDAY } from "./test/ledge
 const HOLD = "hold";
 const CLAIM = { key: "claimed key", fingerprint: "content" };
 
-/** States of a hold of 10 credits whose capture charged 7 at a cost of 5. */
+/** States of a hold of 10 credits. Its capture charged 7 credits at a cost of 5 pico. */
 const STATES = {
   open: (ledger: LedgerUnderTest) => ledger.place(HOLD, 10n, { claim: CLAIM }),
   captured: (ledger: LedgerUnderTest) => {

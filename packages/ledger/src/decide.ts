@@ -2,9 +2,10 @@
 // the batch are written together or not at all.
 import type { Account } from "./account.ts";
 import { apply, takeBack, type Undo } from "./apply.ts";
+import type { Id } from "./id.ts";
 import type { Facts, Missing, Terms } from "./judge/facts.ts";
 import { judge } from "./judge/judge.ts";
-import type { Id, Operation } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Step } from "./step.ts";
 

@@ -46,7 +46,7 @@ export class FakeBilling {
   before: (call: BillingCall) => Promise<void> = async () => undefined;
   /** Runs between a call and its answer. A rejection replaces the answer. */
   after: (call: BillingCall) => Promise<void> = async () => undefined;
-  /** Answer to places whose claim is free; DONE = the ledger decides. */
+  /** Answer to places with a free claim or without one; DONE = the ledger decides. */
   placeOutcome: OutcomeCode = OutcomeCode.DONE;
   readonly service: RpcService;
   /** A module of this service alone, for a process of the module under test. */

@@ -77,7 +77,7 @@ export class FakeLedger {
     return this.#options.clock.now();
   }
 
-  /** @param placeOutcome answer to each new place whose claim is free; DONE = decide */
+  /** @param placeOutcome answer to each new place with a free claim or without one; DONE = decide */
   post(messages: readonly Operation[], placeOutcome: OutcomeCode): Outcome[] {
     return messages.map((message) => this.#apply(message, placeOutcome));
   }

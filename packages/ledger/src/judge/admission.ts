@@ -3,7 +3,7 @@
 import { type Credits, larger, smaller } from "@gr/money";
 import { type Account, budgetOf, findBudget, freeCredits, type Link } from "../account.ts";
 import { type Budget, MAX_LEVELS, NO_TOTALS, type Totals } from "../budget.ts";
-import type { Id } from "../operation.ts";
+import type { Id } from "../id.ts";
 import type { Outcome, OutcomeCode, Refusal, RefusingBudget } from "../outcome.ts";
 import { windowEnd, windowStart } from "../window.ts";
 

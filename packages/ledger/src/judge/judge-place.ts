@@ -2,7 +2,8 @@
 // nothing.
 import type { Credits } from "@gr/money";
 import { type Account, findHold, freeUsedAt, type Hold } from "../account.ts";
-import type { Claim, Id, Place } from "../operation.ts";
+import type { Id } from "../id.ts";
+import type { Claim, Place } from "../operation.ts";
 import { DONE, type Outcome } from "../outcome.ts";
 import type { BudgetAfter } from "../step.ts";
 import { DAY_MS, windowStart } from "../window.ts";

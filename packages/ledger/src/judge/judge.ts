@@ -3,7 +3,8 @@
 import { larger } from "@gr/money";
 import { type Account, findBudget } from "../account.ts";
 import { MAX_LEVELS } from "../budget.ts";
-import type { CreditChange, Id, Operation, PutBudget, Suspend } from "../operation.ts";
+import type { Id } from "../id.ts";
+import type { CreditChange, Operation, PutBudget, Suspend } from "../operation.ts";
 import { DONE } from "../outcome.ts";
 import type { Facts, Judged, Terms } from "./facts.ts";
 import { judgeHold } from "./judge-hold.ts";

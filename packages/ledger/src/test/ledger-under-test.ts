@@ -1,11 +1,12 @@
-// LedgerUnderTest owns one account with its chain of steps, and decides on it like a writer whose memory has each hold.
-// Short methods make a table test readable; each returns the outcome.
+// LedgerUnderTest owns one account with its chain of steps, and decides on it with all its holds in memory.
+// Each method is one operation and returns its outcome, so a table test is readable.
 import { type Account, findBudget, findHold, type Hold, newAccount } from "../account.ts";
 import type { Budget, BudgetDefinition, Totals } from "../budget.ts";
 import { type Decision, decide } from "../decide.ts";
+import type { Id } from "../id.ts";
 import type { ClaimRecord } from "../judge/claims.ts";
 import type { Missing, Terms } from "../judge/facts.ts";
-import type { HoldTag, Id, Operation } from "../operation.ts";
+import type { HoldTag, Operation } from "../operation.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Step } from "../step.ts";
 

@@ -1,5 +1,5 @@
-// StepChecker owns the invariants of a chain of steps. It knows the steps alone, and shares no code with `apply`, so it proves
-// that the rows of the ledger add up without the state that decided them.
+// StepChecker owns the invariants of a chain of steps. It reads the steps alone and shares no code with `apply`, so it proves
+// the sums of the rows without the state that decided them.
 import type { BudgetDefinition } from "../budget.ts";
 import type { Step } from "../step.ts";
 
