@@ -1,6 +1,7 @@
 // Idempotency-Keys, as the table "Idempotency" of billing's README has them, and the dry runs that ask about them.
 import { describe, expect, test } from "@jest/globals";
-import { CLAIM_LIFETIME_MS } from "./judge/claims.ts";
+import { decide } from "./decide.ts";
+import { CLAIM_LIFETIME_MS, type ClaimRecord } from "./judge/claims.ts";
 import { checkSpender, judgeClaim } from "./judge/judge-place.ts";
 import type { Outcome } from "./outcome.ts";
 import { ACCOUNT, budget, KEY, LedgerUnderTest, present, supply, TAG } from "./test/ledger-under-test.ts";
@@ -156,6 +157,59 @@ describe("a claim", () => {
       claimedAt: 0,
     });
     expect(ledger.place("first", 1n, { claim: SAME }).code).toBe("done");
+  });
+
+  test("of a running request is in progress for each key, without regard to money", () => {
+    const ledger = ledgerWith("open");
+    ledger.put(budget("other", { limit: 5n }));
+    const place = { budgetId: "other", claim: SAME };
+    expect(ledger.place("second", 10n, place)).toEqual({ code: "claim_in_progress" });
+    expect(judge(ledger, SAME, "other")).toEqual({ code: "claim_in_progress" });
+    expect(ledger.place("second", 10n, { ...place, claim: OTHER })).toEqual({ code: "claim_mismatch" });
+  });
+
+  test("that the facts do not have is asked for, and then its hold", () => {
+    const ledger = ledgerWith("captured");
+    const place = {
+      kind: "place",
+      accountId: ACCOUNT,
+      budgetId: KEY,
+      credits: 1n,
+      tag: TAG,
+      deadlineAt: 0,
+    } as const;
+    const claims = new Map<string, ClaimRecord | null>();
+    const facts = { absentHolds: new Set<string>(), claims };
+    const ask = () => [
+      decide(
+        ledger.accounts,
+        [{ ...place, holdId: "second", claim: SAME }],
+        new Map([[ACCOUNT, facts]]),
+        ledger.terms,
+      ),
+      judgeClaim(ledger.account, { budgetId: KEY, claim: SAME }, facts, ledger.now),
+      checkSpender(ledger.account, { budgetId: KEY, claimKey: SAME.key, credits: 1_000n }, facts, ledger.now),
+    ];
+    const needs = (missing: object) => [{ missing, accountId: ACCOUNT }, { missing }, { missing }];
+    expect(ask()).toEqual(needs({ claim: SAME.key }));
+    claims.set(SAME.key, { fingerprint: SAME.fingerprint, holdId: "forgotten", claimedAt: ledger.now });
+    expect(ask()).toEqual(needs({ hold: "forgotten" }));
+    claims.set(SAME.key, { fingerprint: SAME.fingerprint, holdId: "first", claimedAt: ledger.now });
+    expect(ask()).toMatchObject([
+      { outcomes: [{ code: "claim_finished" }] },
+      { outcome: { code: "claim_finished" } },
+      { outcome: { code: "done" } },
+    ]);
+  });
+
+  test("is judged by the time of the account, also if the clock goes back", () => {
+    const ledger = ledgerWith("captured");
+    ledger.now += CLAIM_LIFETIME_MS;
+    ledger.credit(1n);
+    ledger.now -= 1;
+    expect(judge(ledger).code).toBe("done");
+    ledger.put({ ...ledger.budget().definition, expiresAt: ledger.now + 1 });
+    expect(check(ledger, undefined).code).toBe("spender_expired");
   });
 
   test("of two places in one batch goes to the first", () => {

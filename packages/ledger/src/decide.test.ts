@@ -1,5 +1,6 @@
 // Each operation on each state of a hold, as the table "Operations" of billing's README has it, and its repeats.
 import { describe, expect, test } from "@jest/globals";
+import { decide } from "./decide.ts";
 import type { Outcome } from "./outcome.ts";
 import { ACCOUNT, HOUR, KEY, LedgerUnderTest, TAG, THURSDAY } from "./test/ledger-under-test.ts";
 
@@ -370,6 +371,13 @@ describe("losses", () => {
     expect(ledger.next(HOLD, 2, 4n)).toEqual({ code: "done", loss: failed(4n) });
     expect(ledger.next(HOLD, 2, 4n)).toEqual({ code: "done" });
     expect(ledger.next(HOLD, 3)).toEqual({ code: "done" });
+    expect(ledger.steps.at(-1)).toMatchObject({
+      kind: "next",
+      attempt: 3,
+      cost: 0n,
+      billedBy: null,
+      placeSeq: 5,
+    });
     expect(ledger.hold(HOLD)).toMatchObject({
       ...{
         attempt: 3,
@@ -467,6 +475,26 @@ describe("credit", () => {
     expect(ledger.credit(-1n, "adjustment").code).toBe("out_of_range");
   });
 
+  test("has complete steps: a field without a value is null, zero or empty", () => {
+    const ledger = new LedgerUnderTest().open(10n);
+    const empty = {
+      ...{ accountId: ACCOUNT, id: ACCOUNT, at: THURSDAY, credits: 0n, charge: 0n, cost: 0n, billedBy: null },
+      ...{ attempt: 0, placeSeq: null, deadlineAt: null, credited: 0n, debited: 0n, held: 0n, budgets: [] },
+      ...{ tag: null, claim: null, detail: null },
+    };
+    expect(ledger.steps[0]).toEqual({ ...empty, kind: "open", seq: 1 });
+    const deposit = { kind: "deposit", seq: 2, id: "money-1", credits: 10n, credited: 10n };
+    expect(ledger.steps[1]).toEqual({ ...empty, ...deposit });
+    const { definition } = ledger.budget();
+    expect(ledger.steps[2]).toEqual({
+      ...{ ...empty, kind: "budget", seq: 3, id: KEY, credited: 10n },
+      detail: { definition },
+    });
+    ledger.run({ kind: "suspend", accountId: ACCOUNT, suspended: true });
+    const suspend = { kind: "suspend", seq: 4, credited: 10n, detail: { suspended: true } };
+    expect(ledger.steps[3]).toEqual({ ...empty, ...suspend });
+  });
+
   test("an opened account is opened once, and a suspended one suspended once", () => {
     const ledger = new LedgerUnderTest().open(0n);
     const { length } = ledger.steps;
@@ -500,6 +528,15 @@ describe("a batch", () => {
       ["place", 6],
       ["capture", 7],
     ]);
+  });
+
+  test("asks for the hold that it does not know, and changes nothing", () => {
+    const ledger = new LedgerUnderTest().open(10n);
+    const deposit = { kind: "deposit", accountId: ACCOUNT, id: "deposit", credits: 5n } as const;
+    const capture = { kind: "capture", accountId: ACCOUNT, holdId: HOLD, charge: 1n, cost: 0n } as const;
+    const decision = decide(ledger.accounts, [deposit, capture], ledger.facts, ledger.terms);
+    expect(decision).toEqual({ missing: { hold: HOLD }, accountId: ACCOUNT });
+    expect(ledger.account).toMatchObject({ seq: 3, credited: 10n });
   });
 
   test("needs the state and the facts of each account, and changes nothing without them", () => {

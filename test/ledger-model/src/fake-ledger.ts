@@ -8,6 +8,7 @@ import {
   findHold,
   type Hold,
   type Id,
+  type Place,
   windowStart,
 } from "@gr/ledger";
 import { ServiceError } from "@gr/proto";
@@ -24,6 +25,7 @@ import {
   type Operation,
   type Outcome,
   OutcomeCode,
+  OutcomeSchema,
   type PutAdjustmentRequest,
   type PutDepositRequest,
   ReleaseReason,
@@ -84,27 +86,33 @@ export class FakeLedger {
 
   #apply(message: Operation, placeOutcome: OutcomeCode): Outcome {
     const operation = operationOf(message, (id) => this.#rows.get(id)?.accountId);
-    const { kind, accountId, holdId } = operation;
-    const row = this.#rows.get(holdId);
-    if (kind === "place") {
-      // Ids of holds are unique among all accounts.
-      if (row !== undefined && row.accountId !== accountId)
-        return outcomeMessage({ code: "already_resolved" });
-      this.#admit(accountId, operation.budgetId);
-      if (row === undefined && placeOutcome !== OutcomeCode.DONE) {
-        const { budgetId, claim } = operation;
-        const judged = claim && this.memory.judgeClaim(accountId, { budgetId, claim }, this.#now);
-        const isFree = judged === undefined || judged.code === "done";
-        return isFree ? { ...outcomeMessage({ code: "done" }), code: placeOutcome } : outcomeMessage(judged);
-      }
-    } else if (row === undefined) return outcomeMessage({ code: "unknown_hold" });
-    if (row !== undefined && message.operation.case === "release" && this.#hold(row).state === "open") {
+    const row = this.#rows.get(operation.holdId);
+    if (operation.kind === "place") return this.#place(operation, row, placeOutcome);
+    if (row === undefined) return outcomeMessage({ code: "unknown_hold" });
+    if (message.operation.case === "release" && this.#hold(row).state === "open") {
       row.releaseReason = message.operation.value.reason;
     }
-    const outcome = this.memory.decide(operation, this.#now);
-    if (kind === "place" && row === undefined && outcome.code === "done") {
-      const releaseReason = ReleaseReason.UNSPECIFIED;
-      this.#rows.set(holdId, { holdId, accountId, releaseReason, kept: undefined });
+    return outcomeMessage(this.memory.decide(operation, this.#now));
+  }
+
+  #place(place: Place, row: HoldRow | undefined, placeOutcome: OutcomeCode): Outcome {
+    const { accountId, budgetId, holdId, claim } = place;
+    // Ids of holds are unique among all accounts.
+    if (row !== undefined && row.accountId !== accountId) return outcomeMessage({ code: "already_resolved" });
+    this.#admit(accountId, budgetId);
+    if (row === undefined && placeOutcome !== OutcomeCode.DONE) {
+      const judged = claim && this.memory.judgeClaim(accountId, { budgetId, claim }, this.#now);
+      if (judged !== undefined && judged.code !== "done") return outcomeMessage(judged);
+      return create(OutcomeSchema, { code: placeOutcome });
+    }
+    const outcome = this.memory.decide(place, this.#now);
+    if (row === undefined && outcome.code === "done") {
+      this.#rows.set(holdId, {
+        holdId,
+        accountId,
+        releaseReason: ReleaseReason.UNSPECIFIED,
+        kept: undefined,
+      });
     }
     return outcomeMessage(outcome);
   }
