@@ -166,6 +166,17 @@ test("a step that does not follow is refused, and so is a second end of a hold",
   }
 });
 
+test("a place without its deadline or tag is refused", () => {
+  const ledger = new LedgerUnderTest().open(10n);
+  ledger.place("hold", 5n);
+  const place = present(ledger.steps.pop());
+  for (const absent of [{ tag: null }, { deadlineAt: null }]) {
+    const account = replayed(ledger);
+    expect(() => apply(account, { ...place, ...absent })).toThrow("no complete hold");
+    expect(account).toMatchObject({ seq: 3, held: 0n });
+  }
+});
+
 test("a late cost of a hold that the state forgot is applied", () => {
   const ledger = new LedgerUnderTest().open(10n);
   ledger.place("hold", 5n);

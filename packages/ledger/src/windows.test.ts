@@ -142,6 +142,14 @@ describe("a change of the period", () => {
     expect(ledger.place("whole", 20n).code).toBe("done");
   });
 
+  test("forgets the totals of windows without an open hold", () => {
+    const ledger = new LedgerUnderTest().open(1_000n, { limit: 20n });
+    ledger.place("hold", 5n);
+    ledger.release("hold");
+    ledger.put({ ...ledger.budget().definition, period: "day" });
+    expect(ledger.budget().totals.size).toBe(0);
+  });
+
   test("other changes keep the window", () => {
     const ledger = new LedgerUnderTest().open(1_000n, { limit: 20n, period: "day" });
     ledger.place("hold", 15n);
@@ -158,6 +166,7 @@ describe("holds of nothing", () => {
     ledger.place("charged", 50n);
     ledger.place("free", 0n);
     const { window } = ledger.budget();
+    ledger.extend("charged", 51n);
     ledger.capture("charged", 50n);
     ledger.now += DAY_MS;
     ledger.place("next day", 1n);
