@@ -117,6 +117,7 @@ describe("rooms", () => {
     embedded: [],
     runtime: ["proto"],
     identity: ["proto", "money", "runtime"],
+    ledger: ["money"],
     models: ["proto", "money", "runtime"],
     "text-upstream": ["proto", "money", "runtime"],
     "console-api": [],
@@ -124,7 +125,7 @@ describe("rooms", () => {
     "paid-request": ["proto", "money", "runtime", ...domain, "clients"],
     simulator: ["money", "runtime"],
     gateway: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
-    services: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
+    services: ["proto", "money", "runtime", ...domain, "clients", "paid-request", "ledger"],
     // Checking an operator's files must not need a router.
     cli: ["proto", "money", "runtime", ...domain, "clients", "catalog/files"],
   };
