@@ -124,6 +124,7 @@ describe("rooms", () => {
     proto: [],
     money: [],
     embedded: [],
+    ledger: ["money"],
     runtime: ["proto"],
     identity: ["proto", "money", "runtime"],
     models: ["proto", "money", "runtime"],
@@ -133,7 +134,7 @@ describe("rooms", () => {
     "paid-request": ["proto", "money", "runtime", ...domain, "clients"],
     simulator: ["money", "runtime"],
     gateway: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
-    services: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
+    services: ["proto", "money", "ledger", "runtime", ...domain, "clients", "paid-request"],
     // Checking an operator's files must not need a router.
     cli: ["proto", "money", "runtime", ...domain, "clients", "catalog/files"],
   };
