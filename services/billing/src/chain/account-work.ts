@@ -14,8 +14,7 @@ import {
 } from "@gr/ledger";
 import { type CachedAccount, forget, noteStep } from "./cached-account.ts";
 import type { ChainOperation } from "./chain-operation.ts";
-import type { ClaimRow } from "./claim-store.ts";
-import type { KeptAnswerRow } from "./kept-answer.ts";
+import type { ClaimRow, KeptAnswerRow } from "./claim-store.ts";
 
 /** Operation with its position in the batch. */
 export interface Asked {

@@ -1,6 +1,6 @@
 // Chain operation owns the requests that the writer of the chain takes: those of the ledger, and for `keep` the answer itself.
 import type { Keep, Operation } from "@gr/ledger";
-import type { AnswerContent } from "./kept-answer.ts";
+import type { AnswerContent } from "./claim-store.ts";
 
 export interface KeepAnswer extends Keep {
   readonly answer: AnswerContent;

@@ -1,5 +1,5 @@
-// Claim store owns the rows of Idempotency-Keys. The key of the table notices a writer that does not know of an earlier
-// owner; the account's chain of steps alone decides who owns the key.
+// Claim store owns the rows of Idempotency-Keys and of their kept answers. The key of the table notices a writer that does not
+// know of an earlier owner; the account's chain of steps alone decides which hold owns a key.
 import type { ClaimRecord, Id } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { columnsOf, type Value } from "./binary-rows.ts";
@@ -30,6 +30,30 @@ export function claimValues(row: ClaimRow): Value[] {
     Buffer.from(row.key, "hex"),
     Buffer.from(row.fingerprint, "hex"),
   ];
+}
+
+export interface AnswerContent {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+export interface KeptAnswerRow extends AnswerContent {
+  readonly accountId: Id;
+  readonly holdId: Id;
+  /** Unix milliseconds. */
+  readonly keptAt: number;
+}
+
+export const KEPT_ANSWER_COLUMNS = columnsOf([
+  ["uuid", ["account_id", "hold_id"]],
+  ["int8", ["kept_at"]],
+  ["int4", ["bucket"]],
+  ["text", ["content_type"]],
+  ["bytea", ["body"]],
+]);
+
+export function keptAnswerValues({ accountId, holdId, keptAt, contentType, body }: KeptAnswerRow): Value[] {
+  return [accountId, holdId, keptAt, bucketOf(accountId), contentType, body];
 }
 
 /** An Idempotency-Key of an account. */

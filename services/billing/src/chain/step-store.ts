@@ -4,9 +4,15 @@ import type { Id, Step } from "@gr/ledger";
 import type { PoolClient } from "@gr/runtime";
 import { encodeRows } from "./binary-rows.ts";
 import { bucketOf } from "./bucket.ts";
-import { CLAIM_COLUMNS, type ClaimRow, claimValues } from "./claim-store.ts";
+import {
+  CLAIM_COLUMNS,
+  type ClaimRow,
+  claimValues,
+  KEPT_ANSWER_COLUMNS,
+  type KeptAnswerRow,
+  keptAnswerValues,
+} from "./claim-store.ts";
 import { encodeSteps } from "./encode-steps.ts";
-import { KEPT_ANSWER_COLUMNS, type KeptAnswerRow, keptAnswerValues } from "./kept-answer.ts";
 import { STEP_COLUMNS } from "./step-columns.ts";
 import { readStep, type StepRow } from "./step-row.ts";
 

@@ -6,6 +6,7 @@ import { connectPostgres, createLogger, type Pool } from "@gr/runtime";
 import { ManualClock, type TestDatabase } from "@gr/testing";
 import { ChainConnection, type ChainOptions } from "../chain/chain-connection.ts";
 import type { ChainOperation, KeepAnswer } from "../chain/chain-operation.ts";
+import { LedgerWriter } from "../writer/ledger-writer.ts";
 import { migratedDatabase } from "./migrated-database.ts";
 import { THURSDAY } from "./start-billing.ts";
 
@@ -18,10 +19,9 @@ export const TAG = {
 } as const;
 
 export interface ChainWriterUnderTest {
-  readonly connection: ChainConnection;
-  /** Posts one batch. */
+  /** Posts one call. Calls of one turn share a flush. */
   post(...operations: readonly ChainOperation[]): Promise<Outcome[]>;
-  /** Posts one batch and returns the codes. */
+  /** Posts one call and returns the codes. */
   codes(...operations: readonly ChainOperation[]): Promise<string[]>;
 }
 
@@ -54,10 +54,12 @@ export class ChainRig {
       connection.close();
       await pool.end();
     });
-    const post = (...operations: readonly ChainOperation[]) => connection.post(operations);
+    const events = { committed: () => undefined, triedAgain: () => undefined };
+    const batching = new LedgerWriter<ChainOperation, Outcome>(connection, events);
+    const post = (...operations: readonly ChainOperation[]) => batching.post(operations);
     const codes = async (...operations: readonly ChainOperation[]) =>
       (await post(...operations)).map(({ code }) => code);
-    return { connection, post, codes };
+    return { post, codes };
   }
 
   async stop(): Promise<void> {
