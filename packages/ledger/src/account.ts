@@ -2,7 +2,8 @@
 // that reads the same steps hold equal states.
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Budget } from "./budget.ts";
-import type { HoldTag, Id } from "./operation.ts";
+import type { Id } from "./id.ts";
+import type { HoldTag } from "./operation.ts";
 import { DAY_MS } from "./window.ts";
 
 /** Budget and window in which a hold was admitted. */

@@ -1,7 +1,7 @@
 // Budget owns one limit of an account: a key, a member, a customer or a job. Budgets form a tree; a hold counts in each
 // budget from its own up to the root. Totals belong to the window in which their holds were admitted.
 import type { Credits } from "@gr/money";
-import type { Id } from "./operation.ts";
+import type { Id } from "./id.ts";
 import type { Period } from "./window.ts";
 
 /** Budgets of one hold, at most. */

@@ -1,10 +1,11 @@
-// Decide owns the order of a batch: each operation is judged on the state that the ones before it leave behind, and the steps
-// of all of them are written together or not at all.
+// Decide owns the order of a batch: each operation is judged on the state after the operation before it. Callers write the
+// steps of all of them in one transaction.
 import type { Account } from "./account.ts";
 import { apply, takeBack, type Undo } from "./apply.ts";
+import type { Id } from "./id.ts";
 import type { Facts, Missing, Terms } from "./judge/facts.ts";
 import { judge } from "./judge/judge.ts";
-import type { Id, Operation } from "./operation.ts";
+import type { Operation } from "./operation.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Step } from "./step.ts";
 

@@ -1,4 +1,4 @@
-// The decision who may spend, without I/O: states of accounts, operations on them, and the steps that the ledger stores.
+// Spending is decided here without I/O: states of accounts, operations on them, and the steps that the ledger stores.
 export {
   type Account,
   findBudget,
@@ -13,6 +13,7 @@ export {
 export { apply, replayHold, takeBack, type Undo } from "./apply.ts";
 export { type Budget, type BudgetDefinition, type Level, MAX_LEVELS, type Totals } from "./budget.ts";
 export { type Decision, decide } from "./decide.ts";
+export type { Id } from "./id.ts";
 export { CLAIM_LIFETIME_MS, type ClaimRecord } from "./judge/claims.ts";
 export type { Facts, Missing, Terms } from "./judge/facts.ts";
 export { checkSpender, judgeClaim } from "./judge/judge-place.ts";
@@ -23,7 +24,6 @@ export type {
   Extend,
   HoldOperation,
   HoldTag,
-  Id,
   Keep,
   Lease,
   NextAttempt,

@@ -2,9 +2,7 @@
 // steps that decides it. Credits are 1e-4 USD, costs 1e-12 USD, times Unix milliseconds.
 import type { Credits, PicoUsd } from "@gr/money";
 import type { BudgetDefinition } from "./budget.ts";
-
-/** UUID in lower case. */
-export type Id = string;
+import type { Id } from "./id.ts";
 
 /** Purpose of a hold. Provider and upstream model are those of the current attempt. */
 export interface HoldTag {

@@ -1,7 +1,7 @@
 // Outcome owns the answers of the ledger to an operation.
 import type { Credits, PicoUsd } from "@gr/money";
 import type { Level } from "./budget.ts";
-import type { Id } from "./operation.ts";
+import type { Id } from "./id.ts";
 import type { Period } from "./window.ts";
 
 export type OutcomeCode =

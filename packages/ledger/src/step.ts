@@ -3,7 +3,8 @@
 import type { Credits, PicoUsd } from "@gr/money";
 import type { KeptAmounts } from "./account.ts";
 import type { BudgetDefinition } from "./budget.ts";
-import type { Claim, HoldTag, Id } from "./operation.ts";
+import type { Id } from "./id.ts";
+import type { Claim, HoldTag } from "./operation.ts";
 
 /** Number of each kind in the table. Numbers are never used again for another kind. */
 export const STEP_KINDS = {
@@ -13,7 +14,7 @@ export const STEP_KINDS = {
   next: 4,
   capture: 5,
   release: 6,
-  /** Release of a hold whose outcome upstream was never found. */
+  /** Release of a hold without a found outcome upstream. */
   abandon: 7,
   /** Cost that a provider reported after the booking of its attempt. */
   late: 8,

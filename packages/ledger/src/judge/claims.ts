@@ -1,7 +1,8 @@
 // Claims own the rule of Idempotency-Keys: within 24 hours one request of a key is charged. A released hold was free, so
 // its key is free again, unless the client may have seen its kept answer.
 import type { Hold } from "../account.ts";
-import type { Claim, Id } from "../operation.ts";
+import type { Id } from "../id.ts";
+import type { Claim } from "../operation.ts";
 import { DAY_MS } from "../window.ts";
 
 /** A claim lasts this long if its hold is resolved. */

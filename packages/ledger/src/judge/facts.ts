@@ -1,6 +1,6 @@
 // Facts own the inputs of a decision beside the account and the operation, and the form of its answer.
 
-import type { Id } from "../operation.ts";
+import type { Id } from "../id.ts";
 import type { Outcome } from "../outcome.ts";
 import type { Step } from "../step.ts";
 import type { ClaimRecord } from "./claims.ts";

@@ -1,9 +1,10 @@
 // Judge owns the answer to one operation: an outcome, and a step if the operation changes the account. It only reads; `apply`
-// makes the change. An operation is idempotent by its id, so a caller repeats it after a lost answer.
+// changes the account. An operation is idempotent by its id, so a caller repeats it after a lost answer.
 import { larger } from "@gr/money";
 import { type Account, findBudget } from "../account.ts";
 import { MAX_LEVELS } from "../budget.ts";
-import type { CreditChange, Id, Operation, PutBudget, Suspend } from "../operation.ts";
+import type { Id } from "../id.ts";
+import type { CreditChange, Operation, PutBudget, Suspend } from "../operation.ts";
 import { DONE } from "../outcome.ts";
 import type { Facts, Judged, Terms } from "./facts.ts";
 import { judgeHold } from "./judge-hold.ts";
