@@ -112,6 +112,35 @@ export async function stepsOfHold(pool: Pool, holdId: Id): Promise<Step[]> {
   return rows.map(readStep);
 }
 
+/** Latest holds of an account, of any writer. */
+export async function recentHolds(pool: Pool, accountId: Id): Promise<Id[]> {
+  const { rows } = await pool.query<{ id: Id }>(
+    "SELECT id FROM step WHERE account_id = $1 AND kind = 2 ORDER BY seq DESC LIMIT 8",
+    [accountId],
+  );
+  return rows.map(({ id }) => id);
+}
+
+export async function countSteps(pool: Pool): Promise<number> {
+  const { rows } = await pool.query<{ count: bigint }>("SELECT count(*) FROM step");
+  return Number(rows[0]?.count ?? 0);
+}
+
+/** Ids and kinds of all stored steps. */
+export async function storedKinds(pool: Pool): Promise<Set<string>> {
+  const { rows } = await pool.query<{ id: Id; kind: number }>("SELECT DISTINCT id, kind FROM step");
+  return new Set(rows.map(({ id, kind }) => `${id} ${kind}`));
+}
+
+/** Cuts the connections of the writers but the caller's. @returns cut connections */
+export async function cutConnections(pool: Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+      AND query ~ '^(INSERT|WITH|SELECT s|BEGIN|COMMIT)'`,
+  );
+  return rowCount ?? 0;
+}
+
 async function startsAsReplayed(pool: Pool, id: Id): Promise<boolean> {
   const client = await pool.connect();
   try {
