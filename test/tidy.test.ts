@@ -115,9 +115,9 @@ describe("rooms", () => {
     proto: [],
     money: [],
     embedded: [],
+    ledger: ["money"],
     runtime: ["proto"],
     identity: ["proto", "money", "runtime"],
-    ledger: ["money"],
     models: ["proto", "money", "runtime"],
     "text-upstream": ["proto", "money", "runtime"],
     "console-api": [],
@@ -125,7 +125,7 @@ describe("rooms", () => {
     "paid-request": ["proto", "money", "runtime", ...domain, "clients"],
     simulator: ["money", "runtime"],
     gateway: ["proto", "money", "runtime", ...domain, "clients", "paid-request"],
-    services: ["proto", "money", "runtime", ...domain, "clients", "paid-request", "ledger"],
+    services: ["proto", "money", "ledger", "runtime", ...domain, "clients", "paid-request"],
     // Checking an operator's files must not need a router.
     cli: ["proto", "money", "runtime", ...domain, "clients", "catalog/files"],
   };

@@ -1,7 +1,7 @@
 // Apply owns each change of an account's state. A decision and the replay of stored steps both run it, so the state in memory
 // is always that of the stored steps.
 import type { PicoUsd } from "@gr/money";
-import { type Account, budgetOf, type Hold, type Link } from "./account.ts";
+import { type Account, budgetOf, findHold, type Hold, type Link, newAccount } from "./account.ts";
 import { type Budget, type BudgetDefinition, NO_TOTALS } from "./budget.ts";
 import type { BudgetAfter, Step, StepDetail, StepKind } from "./step.ts";
 import { windowStart } from "./window.ts";
@@ -14,6 +14,25 @@ export function apply(account: Account, step: Step, undo?: Undo): void {
   if (step.accountId !== account.id || step.seq !== account.seq + 1) {
     throw new Error(`Step ${step.seq} does not follow step ${account.seq} of account ${account.id}.`);
   }
+  applyToHolds(account, step, undo);
+  applyToBudgets(account, step, undo);
+  set(account, step, TOTALS, undo);
+}
+
+/**
+ * Replays one hold without its account.
+ * @param steps all of the hold, in order
+ * @returns undefined if its place is not among them
+ */
+export function replayHold(steps: readonly Step[]): Hold | undefined {
+  const [first] = steps;
+  if (first?.kind !== "place") return undefined;
+  const account = newAccount(first.accountId);
+  for (const step of steps) applyToHolds(account, step, undefined);
+  return findHold(account, first.id);
+}
+
+function applyToHolds(account: Account, step: Step, undo: Undo | undefined): void {
   switch (step.kind) {
     case "place":
       placeHold(account, step, undo);
@@ -30,8 +49,6 @@ export function apply(account: Account, step: Step, undo?: Undo): void {
     default:
       changeHold(account, step, undo);
   }
-  applyToBudgets(account, step, undo);
-  set(account, step, TOTALS, undo);
 }
 
 /** Restores the state before the steps of this undo. */
