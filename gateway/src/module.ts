@@ -126,7 +126,7 @@ export const gatewayModule = defineModule({
         });
       }
     });
-    serveReference(app);
+    serveReference(app, { hasGuides: pages?.hasGuides === true });
     serveOpenApi(app, { modules: describedModules(), describeRest, clock });
     return {
       start: () => listen(app, config),
