@@ -36,13 +36,15 @@ export const idField = (name: string) =>
     .regex(UUID, `${name} must be a UUID`)
     .transform((id) => id.toLowerCase());
 
+export const limitField = z
+  .string(once("limit"))
+  .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
+  .transform(Number)
+  .optional()
+  .meta({ ...wholeNumber(MOST), description: `most entries of the answer; ${USUAL_PAGE} when absent` });
+
 export const logQuerySchema = z.object({
-  limit: z
-    .string(once("limit"))
-    .regex(/^0*([1-9]\d?|100)$/, `limit must be a whole number from 1 to ${MOST}`)
-    .transform(Number)
-    .optional()
-    .meta({ ...wholeNumber(MOST), description: `most entries of the answer; ${USUAL_PAGE} when absent` }),
+  limit: limitField,
   after: idField("after").optional().describe("id of the last entry of the page before"),
   model: modelField.optional(),
   status: z.enum(STATUSES, { error: `status must be one of ${STATUSES.join(", ")}` }).optional(),

@@ -71,13 +71,21 @@ const inputs = (...forms: readonly object[]) => ({
   images: described("as image; OpenAI's name for it", ...forms),
   mask: described("editing mask, as image", ...forms),
   "mask[]": described("as mask", ...forms),
+  input_reference: described("as image; OpenAI's name for it in requests for videos", ...forms),
 });
 
-const { mask, "mask[]": masks, ...images } = inputs(PICTURE, WRAPPED);
+const { mask, "mask[]": masks, input_reference: reference, ...images } = inputs(PICTURE, WRAPPED);
 export const imageFields = images;
+export const referenceFields = { input_reference: reference };
 export const maskFields = { mask, "mask[]": masks };
 
 /** The same fields in a form. */
-const { mask: formMask, "mask[]": formMasks, ...formImages } = inputs(FILE, PICTURE);
+const {
+  mask: formMask,
+  "mask[]": formMasks,
+  input_reference: formReference,
+  ...formImages
+} = inputs(FILE, PICTURE);
 export const imageFormFields = formImages;
+export const referenceFormFields = { input_reference: formReference };
 export const maskFormFields = { mask: formMask, "mask[]": formMasks };

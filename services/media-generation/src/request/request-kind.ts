@@ -5,6 +5,7 @@ import type { z } from "zod";
 import { INPUT_FIELDS } from "../inputs/input-sources.ts";
 import type { JobKind } from "../providers/provider.ts";
 import type { imageRequestSchema } from "./image-request.ts";
+import type { videoJobSchema } from "./video-job.ts";
 import type { videoRequestSchema } from "./video-request.ts";
 
 type ImageRequest = z.infer<typeof imageRequestSchema>;
@@ -24,7 +25,7 @@ export interface RequestKind {
   /** Paths with the same request. */
   readonly paths: readonly [string, ...string[]];
   readonly summary: string;
-  readonly schema: typeof imageRequestSchema | typeof videoRequestSchema;
+  readonly schema: typeof imageRequestSchema | typeof videoRequestSchema | typeof videoJobSchema;
   /** The same schema as multipart/form-data, for the description. */
   readonly form: z.ZodType;
 }
