@@ -38,6 +38,8 @@ const free: Readonly<Record<string, readonly [path: string, body?: object]>> = {
   "GET /v1/compat/videos/{id}": ["/v1/compat/videos/00000000-0000-4000-8000-000000000000"],
   "GET /v1/compat/videos/{id}/content": ["/v1/compat/videos/00000000-0000-4000-8000-000000000000/content"],
   "DELETE /v1/compat/videos/{id}": ["/v1/compat/videos/00000000-0000-4000-8000-000000000000"],
+  "GET /v1/webhooks/deliveries": ["/v1/webhooks/deliveries"],
+  "POST /v1/webhooks/deliveries/{id}/redeliver": ["/v1/webhooks/deliveries/none/redeliver", {}],
   "GET /v1/generations": ["/v1/generations"],
   "GET /v1/generations/{id}": ["/v1/generations/00000000-0000-4000-8000-000000000000"],
   "DELETE /v1/generations/{id}": ["/v1/generations/00000000-0000-4000-8000-000000000000"],

@@ -44,11 +44,12 @@ import { mediaRoute } from "./storage/media-routes.ts";
 import type { MediaStorage } from "./storage/media-storage.ts";
 import { videoOf, videoSchema } from "./videos/video-object.ts";
 import { videoRoutes } from "./videos/video-routes.ts";
+import { type DeliveryRouteDeps, deliveryRoutes } from "./webhooks/delivery-routes.ts";
 
 /** Size limit of a JSON body, in bytes. */
 const MAX_BODY_BYTES = 50 * 1024 * 1024;
 
-export interface RestDeps extends AcceptDeps, LogDeps {
+export interface RestDeps extends AcceptDeps, LogDeps, DeliveryRouteDeps {
   readonly storage: MediaStorage;
   readonly events: GenerationEvents;
   readonly work: MediaWork;
@@ -75,7 +76,10 @@ export function mediaGenerationRest(deps: RestDeps): RestApi {
   return {
     bodies,
     setup: (scope) => acceptForms(scope, maxFormBytes),
-    routes: [...generations, ...quotes, ...videos, ...logRoutes(deps), mediaRoute(deps.storage)],
+    routes: [
+      ...[...generations, ...quotes, ...videos],
+      ...[...logRoutes(deps), ...deliveryRoutes(deps), mediaRoute(deps.storage)],
+    ],
   };
 }
 
@@ -176,6 +180,7 @@ async function answerRequest(
     const accepted = await acceptMedia(deps, asked, { ...parts, left: NEVER }, sender);
     return "answer" in accepted ? give(accepted, reply) : accept(deps, principal, accepted, reply);
   }
+  refuseCallback(parts.fields);
   const left = departureOf(reply);
   const waits = { ...sender, gone: () => reply.raw.destroyed, asynchronous: false };
   return deps.memory.during(principal.accountId, () =>
@@ -184,6 +189,13 @@ async function answerRequest(
       return given === undefined ? reply.hijack() : give(given, reply);
     }),
   );
+}
+
+/** @throws ServiceError for a client that waits, and names an address for the answer all the same */
+function refuseCallback({ callback_url: callback }: MediaRequest): void {
+  if (callback == null) return;
+  const message = `A webhook goes with Prefer: ${RESPOND_ASYNC} only: without it the answer of this request has the result.`;
+  throw new ServiceError("invalid_value", message, { param: "callback_url" });
 }
 
 /** Signal of a client that does not wait. */

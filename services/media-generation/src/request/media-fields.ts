@@ -2,6 +2,7 @@
 // Every message names its field.
 import { charactersOf, MOST_PROMPT_CHARACTERS } from "@gr/models";
 import { z } from "zod";
+import { MOST_URL_CHARACTERS } from "../webhooks/callbacks.ts";
 
 const QUALITIES = ["auto", "low", "medium", "high"] as const;
 const RESPONSE_FORMATS = ["url", "b64_json", "b64_ephemeral"] as const;
@@ -41,6 +42,13 @@ export const mediaFields = {
     .meta({ default: "auto" })
     .transform((size) => size ?? "auto"),
   response_format: choice("response_format", RESPONSE_FORMATS, "url"),
+  callback_url: z
+    .string({ error: "callback_url must be a string" })
+    .nullish()
+    .meta({ maxLength: MOST_URL_CHARACTERS })
+    .describe(
+      "address of the webhook about the end of an asynchronous request; when absent the default of the key or account",
+    ),
   stream: z
     .boolean({ error: "stream must be false" })
     .refine((stream) => !stream, "stream must be false: images and videos are answered when they are whole")

@@ -31,12 +31,16 @@ export interface RequestKind {
 }
 
 const ELSEWHERE: ReadonlySet<string> = new Set(INPUT_FIELDS);
+/** Fields that are younger than stored claims: a request without them has the text that it always had. */
+const YOUNGER: ReadonlySet<string> = new Set(["callback_url"]);
 
 /**
  * Returns equal texts for equal requests, as JSON or as a form, with defaults written out or not.
  * Pictures are excluded: they are compared by their contents.
  */
 export function canonicalText({ schema }: RequestKind, request: MediaRequest): string {
-  const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter((field) => field !== "stream");
+  const fields = (Object.keys(schema.shape) as (keyof MediaRequest)[]).filter(
+    (field) => field !== "stream" && !(YOUNGER.has(field) && request[field] == null),
+  );
   return JSON.stringify(fields.map((field) => (ELSEWHERE.has(field) ? null : (request[field] ?? null))));
 }
